@@ -1,0 +1,177 @@
+//! The error every crate returns: what a client is told.
+
+use std::fmt;
+
+use crate::sqlstate::{self, SqlState};
+
+/// The result of everything that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error as PostgreSQL words one: SQLSTATE, message, and what goes with them.
+///
+/// One pointer wide, so that `Result<T, Error>` stays small on the paths where nothing fails.
+#[derive(Clone)]
+pub struct Error(Box<ErrorFields>);
+
+/// What an [`Error`] says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ErrorFields {
+    /// The five-character code.
+    pub sqlstate: SqlState,
+    /// The primary message: one line, lower case, no full stop.
+    pub message: String,
+    /// What exactly was wrong, in whole sentences.
+    pub detail: Option<String>,
+    /// What to do about it, in whole sentences.
+    pub hint: Option<String>,
+    /// Where in the statement, in characters from 1.
+    pub position: Option<u32>,
+    /// Position within [`ErrorFields::internal_query`].
+    pub internal_position: Option<u32>,
+    /// The statement run by a function in which the error lies.
+    pub internal_query: Option<String>,
+    /// The call stack, innermost first, one line each.
+    pub context: Option<String>,
+    /// Schema of the object concerned.
+    pub schema: Option<String>,
+    /// Table concerned.
+    pub table: Option<String>,
+    /// Column concerned.
+    pub column: Option<String>,
+    /// Data type concerned.
+    pub data_type: Option<String>,
+    /// Constraint concerned.
+    pub constraint: Option<String>,
+    /// Ends the session: severity FATAL instead of ERROR.
+    pub fatal: bool,
+}
+
+impl Error {
+    /// An error with this code and message.
+    #[cold]
+    pub fn new(sqlstate: SqlState, message: impl Into<String>) -> Error {
+        Error(Box::new(ErrorFields { sqlstate, message: message.into(), ..ErrorFields::default() }))
+    }
+
+    /// An internal error (XX000): a state that should not be.
+    #[cold]
+    pub fn internal(message: impl Into<String>) -> Error {
+        Error::new(sqlstate::INTERNAL_ERROR, message)
+    }
+
+    /// Damaged data (XX001).
+    #[cold]
+    pub fn corrupted(message: impl Into<String>) -> Error {
+        Error::new(sqlstate::DATA_CORRUPTED, message)
+    }
+
+    /// A feature that is left out aloud (0A000).
+    #[cold]
+    pub fn unsupported(message: impl Into<String>) -> Error {
+        Error::new(sqlstate::FEATURE_NOT_SUPPORTED, message)
+    }
+
+    /// An input or output error on `what`, with the SQLSTATE PostgreSQL uses for its kind.
+    #[cold]
+    pub fn io(what: impl fmt::Display, error: &std::io::Error) -> Error {
+        use std::io::ErrorKind;
+        let sqlstate = match error.kind() {
+            ErrorKind::NotFound => sqlstate::UNDEFINED_FILE,
+            ErrorKind::AlreadyExists => sqlstate::DUPLICATE_FILE,
+            ErrorKind::PermissionDenied => sqlstate::INSUFFICIENT_PRIVILEGE,
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => sqlstate::DISK_FULL,
+            _ => sqlstate::IO_ERROR,
+        };
+        Error::new(sqlstate, format!("{what}: {error}"))
+    }
+
+    /// With a DETAIL.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<String>) -> Error {
+        self.0.detail = Some(detail.into());
+        self
+    }
+
+    /// With a HINT.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Error {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// With a position in the statement, in characters from 1; an earlier one is kept.
+    #[must_use]
+    pub fn at(mut self, position: u32) -> Error {
+        self.0.position.get_or_insert(position);
+        self
+    }
+
+    /// With a line added at the end of the call stack.
+    #[must_use]
+    pub fn context(mut self, line: impl AsRef<str>) -> Error {
+        match &mut self.0.context {
+            Some(context) => {
+                context.push('\n');
+                context.push_str(line.as_ref());
+            }
+            empty => *empty = Some(line.as_ref().to_owned()),
+        }
+        self
+    }
+
+    /// With the constraint that was violated and the table it belongs to.
+    #[must_use]
+    pub fn constraint(mut self, schema: &str, table: &str, constraint: &str) -> Error {
+        self.0.schema = Some(schema.to_owned());
+        self.0.table = Some(table.to_owned());
+        self.0.constraint = Some(constraint.to_owned());
+        self
+    }
+
+    /// With severity FATAL: the session ends after it.
+    #[must_use]
+    pub fn fatal(mut self) -> Error {
+        self.0.fatal = true;
+        self
+    }
+
+    /// The five-character code.
+    pub fn sqlstate(&self) -> SqlState {
+        self.0.sqlstate
+    }
+
+    /// The primary message.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// All that it says.
+    pub fn fields(&self) -> &ErrorFields {
+        &self.0
+    }
+
+    /// All that it says, to be changed.
+    pub fn fields_mut(&mut self) -> &mut ErrorFields {
+        &mut self.0
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (SQLSTATE {})", self.0.message, self.0.sqlstate)?;
+        for (label, text) in [("DETAIL", &self.0.detail), ("HINT", &self.0.hint), ("CONTEXT", &self.0.context)] {
+            if let Some(text) = text {
+                write!(f, "\n{label}:  {text}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Error {}

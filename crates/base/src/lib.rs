@@ -1,0 +1,16 @@
+//! Words that every crate of Cohort shares: identifiers, errors, limits and settings.
+//!
+//! Nothing here does any work. [`Lsn`], [`Xid`], [`Tid`], [`Oid`] and [`FileNumber`] are newtypes so
+//! that the compiler keeps a log position from being taken for a transaction; [`Error`] carries what
+//! a client is told, with PostgreSQL's SQLSTATE, DETAIL and HINT; [`settings`] is the one typed table
+//! of all settings.
+
+mod error;
+mod identifiers;
+pub mod limits;
+pub mod settings;
+pub mod sqlstate;
+
+pub use error::{Error, ErrorFields, Result};
+pub use identifiers::{CommandId, FileNumber, Lsn, Oid, OwnerId, Tid, Xid};
+pub use sqlstate::SqlState;

@@ -1,0 +1,16 @@
+//! Sizes that several crates agree on.
+
+/// A page of a relation or of the commit log, in bytes.
+pub const PAGE_SIZE_BYTES: usize = 8192;
+/// The longest name of an object, in bytes; longer ones are truncated with a notice.
+pub const NAME_MAX_BYTES: usize = 63;
+/// The most columns a table may have.
+pub const COLUMNS_MAX: usize = 1600;
+/// The largest value of one column, in bytes.
+pub const VALUE_MAX_BYTES: usize = 1 << 30;
+/// The longest global identifier of a prepared transaction, in bytes.
+pub const GID_MAX_BYTES: usize = 199;
+/// The largest protocol message a client may send, in bytes.
+pub const MESSAGE_MAX_BYTES: usize = 1 << 30;
+
+const _: () = assert!(PAGE_SIZE_BYTES.is_power_of_two() && PAGE_SIZE_BYTES <= 32768);
