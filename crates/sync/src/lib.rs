@@ -1,1 +1,21 @@
-//! Cohort: sync.
+//! Latches that count, waits that suspend, and the facade through which both can be model-tested.
+
+mod coroutine;
+mod facade;
+mod interrupt;
+mod latch;
+mod latch_class;
+mod ready_queue;
+mod wait;
+
+pub use coroutine::{Coroutine, StackPool, Step, in_coroutine, remaining_stack_bytes, yield_now};
+pub use crossbeam_utils::CachePadded;
+pub use facade::{
+    Arc, Condvar, Mutex, MutexGuard, Once, RwLock, RwLockReadGuard, RwLockWriteGuard, WaitTimeoutResult, Weak, atomic,
+    spin_hint, thread,
+};
+pub use interrupt::{Interrupt, InterruptKind};
+pub use latch::{ExclusiveGuard, ExclusiveLatch, ExclusiveLatchGuard, Latch, RawLatch, SharedGuard};
+pub use latch_class::{LatchClass, LatchCounters, latch_classes};
+pub use ready_queue::ReadyQueue;
+pub use wait::{Waiter, Waker, Woken};
