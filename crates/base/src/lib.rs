@@ -8,9 +8,11 @@
 mod error;
 mod identifiers;
 pub mod limits;
+mod liveness;
 pub mod settings;
 pub mod sqlstate;
 
 pub use error::{Error, ErrorFields, Result};
 pub use identifiers::{CommandId, FileNumber, Lsn, Oid, OwnerId, Tid, Xid};
+pub use liveness::Liveness;
 pub use sqlstate::SqlState;
