@@ -1,1 +1,0 @@
-//! The one typed table of all settings.

@@ -1,0 +1,271 @@
+//! A session's own values, laid over the server's, with SET, SET LOCAL and RESET under transactions.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::values::cannot_be_changed;
+use super::{Context, Definition, Id, ServerSettings, Value, is_custom_name, lookup, parse, show, unrecognized};
+use crate::error::{Error, Result};
+use crate::sqlstate;
+
+/// The name of a setting: one of the table, or of the form `class.name`.
+type Name = std::result::Result<Id, Arc<str>>;
+
+/// What one `SET` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// `SET` or `SET SESSION`.
+    Session,
+    /// `SET LOCAL`: until the transaction ends.
+    Local,
+}
+
+/// One session's settings.
+pub struct SessionSettings {
+    server: Arc<ServerSettings>,
+    /// Values given when the session started; `RESET` returns to them.
+    start: BTreeMap<Name, Value>,
+    /// Values set since.
+    session: BTreeMap<Name, Value>,
+    /// Values that end with the transaction.
+    local: BTreeMap<Name, Value>,
+    /// What `session` and `local` were when the transaction and each of its savepoints began.
+    saved: Vec<(BTreeMap<Name, Value>, BTreeMap<Name, Value>)>,
+    generation: u64,
+}
+
+impl SessionSettings {
+    /// A session that has set nothing.
+    pub fn new(server: Arc<ServerSettings>) -> SessionSettings {
+        SessionSettings {
+            server,
+            start: BTreeMap::new(),
+            session: BTreeMap::new(),
+            local: BTreeMap::new(),
+            saved: Vec::new(),
+            generation: 1,
+        }
+    }
+
+    /// The server-wide values under this session's.
+    pub fn server(&self) -> &Arc<ServerSettings> {
+        &self.server
+    }
+
+    /// The value of `id` for this session.
+    pub fn get(&self, id: Id) -> Value {
+        self.own(&Ok(id)).cloned().unwrap_or_else(|| self.server.get(id))
+    }
+
+    /// Changes whenever any value may have changed, so that callers can keep copies of what they read often.
+    pub fn generation(&self) -> (u64, u64) {
+        (self.generation, self.server.generation())
+    }
+
+    /// The value of `name` as `SHOW` prints it; `None` for a custom name nobody has set.
+    pub fn show(&self, name: &str) -> Option<String> {
+        match lookup(name) {
+            Ok(id) => Some(show(id, &self.get(id))),
+            Err(_) => self.own(&Err(custom(name))).map(|value| value.as_text().to_string()),
+        }
+    }
+
+    /// `SET name = text`. The setting that changed, unless it has a custom name.
+    ///
+    /// # Errors
+    /// 42704, 22023, 42501 and 55P02 as PostgreSQL words them.
+    pub fn set(&mut self, name: &str, text: &str, change: Change, is_superuser: bool) -> Result<Option<Id>> {
+        let (name, value, id) = self.check(name, Some(text), is_superuser)?;
+        let value = value.expect("a text was given");
+        match change {
+            Change::Session => {
+                self.local.remove(&name);
+                self.session.insert(name, value);
+            }
+            Change::Local => {
+                self.local.insert(name, value);
+            }
+        }
+        self.generation += 1;
+        Ok(id)
+    }
+
+    /// `RESET name`, and `SET name TO DEFAULT`.
+    ///
+    /// # Errors
+    /// As [`SessionSettings::set`].
+    pub fn reset(&mut self, name: &str, change: Change, is_superuser: bool) -> Result<Option<Id>> {
+        let (name, _, id) = self.check(name, None, is_superuser)?;
+        if change == Change::Local {
+            let value = self.start.get(&name).cloned().or_else(|| id.map(|id| self.server.get(id)));
+            self.local.insert(name, value.unwrap_or_else(|| Value::Text(Arc::from(""))));
+        } else {
+            self.local.remove(&name);
+            self.session.remove(&name);
+        }
+        self.generation += 1;
+        Ok(id)
+    }
+
+    /// `RESET ALL`: everything but what describes the session itself.
+    pub fn reset_all(&mut self) {
+        let stays = |name: &Name| matches!(name, Ok(id) if id.definition().survives_reset_all());
+        self.local.retain(|name, _| stays(name));
+        self.session.retain(|name, _| stays(name));
+        self.generation += 1;
+    }
+
+    /// A value given in the start-up message or in its `options`.
+    ///
+    /// # Errors
+    /// As [`SessionSettings::set`].
+    pub fn set_at_session_start(&mut self, name: &str, text: &str, is_superuser: bool) -> Result<()> {
+        let (name, value, _) = self.check(name, Some(text), is_superuser)?;
+        self.start.insert(name, value.expect("a text was given"));
+        self.generation += 1;
+        Ok(())
+    }
+
+    /// A transaction or a savepoint begins.
+    pub fn push_level(&mut self) {
+        self.saved.push((self.session.clone(), self.local.clone()));
+    }
+
+    /// The innermost savepoint is released; its values stay.
+    pub fn release_level(&mut self) {
+        self.saved.pop();
+    }
+
+    /// The innermost savepoint is rolled back and ends. Gives the settings that are reported and may have changed.
+    pub fn roll_back_level(&mut self) {
+        if let Some((session, local)) = self.saved.pop() {
+            (self.session, self.local) = (session, local);
+            self.generation += 1;
+        }
+    }
+
+    /// The transaction ends. Without a `SET` in it this costs nothing.
+    pub fn end_transaction(&mut self, committed: bool) {
+        if committed {
+            self.saved.clear();
+        } else if !self.saved.is_empty() {
+            self.saved.truncate(1);
+            self.roll_back_level();
+        }
+        if !self.local.is_empty() {
+            self.local.clear();
+            self.generation += 1;
+        }
+    }
+
+    /// Settings by name with their value here, for `SHOW ALL` and `pg_settings`.
+    pub fn all(&self) -> impl Iterator<Item = (&'static Definition, Value)> + '_ {
+        super::all().map(|definition| (definition, self.get(definition.id)))
+    }
+
+    /// Whether this session has a value of its own for `id`.
+    pub fn is_own(&self, id: Id) -> bool {
+        self.own(&Ok(id)).is_some()
+    }
+
+    fn own(&self, name: &Name) -> Option<&Value> {
+        if self.local.is_empty() && self.session.is_empty() && self.start.is_empty() {
+            return None;
+        }
+        self.local.get(name).or_else(|| self.session.get(name)).or_else(|| self.start.get(name))
+    }
+
+    fn check(&self, name: &str, text: Option<&str>, is_superuser: bool) -> Result<(Name, Option<Value>, Option<Id>)> {
+        let id = match lookup(name) {
+            Ok(id) => id,
+            Err(_) if is_custom_name(name) => {
+                return Ok((Err(custom(name)), text.map(|text| Value::Text(Arc::from(text))), None));
+            }
+            Err(_) => return Err(unrecognized(name)),
+        };
+        let definition = id.definition();
+        match definition.context {
+            Context::User => {}
+            Context::Superuser if is_superuser => {}
+            Context::Superuser => {
+                return Err(Error::new(
+                    sqlstate::INSUFFICIENT_PRIVILEGE,
+                    format!("permission denied to set parameter \"{}\"", definition.name),
+                ));
+            }
+            _ => return Err(cannot_be_changed(definition)),
+        }
+        let value = text.map(|text| parse(id, text)).transpose()?;
+        Ok((Ok(id), value, Some(id)))
+    }
+}
+
+fn custom(name: &str) -> Arc<str> {
+    Arc::from(name.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session() -> SessionSettings {
+        SessionSettings::new(Arc::new(ServerSettings::new()))
+    }
+
+    #[test]
+    fn a_rolled_back_transaction_takes_its_settings_with_it() {
+        let mut settings = session();
+        settings.push_level();
+        settings.set("work_mem", "8MB", Change::Session, false).unwrap();
+        settings.push_level();
+        settings.set("work_mem", "9MB", Change::Session, false).unwrap();
+        settings.roll_back_level();
+        assert_eq!(settings.show("work_mem").unwrap(), "8MB");
+        settings.end_transaction(false);
+        assert_eq!(settings.show("work_mem").unwrap(), "4MB");
+    }
+
+    #[test]
+    fn set_local_ends_with_its_transaction() {
+        let mut settings = session();
+        settings.push_level();
+        settings.set("work_mem", "8MB", Change::Local, false).unwrap();
+        assert_eq!(settings.show("work_mem").unwrap(), "8MB");
+        settings.end_transaction(true);
+        assert_eq!(settings.show("work_mem").unwrap(), "4MB");
+    }
+
+    #[test]
+    fn only_a_superuser_sets_commit_delay_and_anyone_commit_siblings() {
+        let mut settings = session();
+        let refused = settings.set("commit_delay", "10", Change::Session, false).unwrap_err();
+        assert_eq!(refused.sqlstate(), sqlstate::INSUFFICIENT_PRIVILEGE);
+        assert_eq!(refused.message(), "permission denied to set parameter \"commit_delay\"");
+        settings.set("commit_delay", "10", Change::Session, true).unwrap();
+        settings.set("commit_siblings", "1", Change::Session, false).unwrap();
+    }
+
+    #[test]
+    fn reset_returns_to_what_the_session_started_with() {
+        let mut settings = session();
+        settings.set_at_session_start("work_mem", "5MB", false).unwrap();
+        settings.set("work_mem", "6MB", Change::Session, false).unwrap();
+        settings.reset("work_mem", Change::Session, false).unwrap();
+        assert_eq!(settings.show("work_mem").unwrap(), "5MB");
+    }
+
+    #[test]
+    fn custom_names_need_a_dot() {
+        let mut settings = session();
+        settings.set("my.flag", "x", Change::Session, false).unwrap();
+        assert_eq!(settings.show("my.flag").unwrap(), "x");
+        assert_eq!(
+            settings.set("nonsense", "x", Change::Session, false).unwrap_err().sqlstate(),
+            sqlstate::UNDEFINED_OBJECT
+        );
+        let refused = settings.set("fsync", "off", Change::Session, true).unwrap_err();
+        assert_eq!(refused.message(), "parameter \"fsync\" cannot be changed now");
+        let refused = settings.set("max_connections", "5", Change::Session, true).unwrap_err();
+        assert_eq!(refused.message(), "parameter \"max_connections\" cannot be changed without restarting the server");
+    }
+}
