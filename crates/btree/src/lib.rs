@@ -1,1 +1,5 @@
-//! Cohort: btree.
+//! B-tree indexes on memcmp-comparable keys.
+
+mod api;
+
+pub use api::*;

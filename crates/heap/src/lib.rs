@@ -1,1 +1,5 @@
-//! Cohort: heap.
+//! The heap: rows as tuple versions in slotted pages.
+
+mod api;
+
+pub use api::*;
