@@ -1,0 +1,57 @@
+//! What write-back needs to know of the log.
+
+use std::sync::OnceLock;
+
+use base::Lsn;
+use sync::Arc;
+
+/// A log as write-back sees it: how far it is durable, and a way to get it further (R1).
+pub trait DurableLog: Send + Sync {
+    /// Every record whose end is at or below this is durable.
+    fn durable(&self) -> Lsn;
+    /// Returns when every record whose end is at or below `upto` is durable.
+    fn flush(&self, upto: Lsn);
+}
+
+impl DurableLog for wal::Wal {
+    fn durable(&self) -> Lsn {
+        wal::Wal::durable(self)
+    }
+
+    fn flush(&self, upto: Lsn) {
+        wal::Wal::flush(self, upto);
+    }
+}
+
+/// A log that is opened later than the pages it justifies.
+///
+/// Recovery applies records to pages before there is a [`wal::Wal`] to ask. All it applies was read from the log's files,
+/// which it has synced before, so that until [`LateLog::attach`] everything counts as durable.
+#[derive(Default)]
+pub struct LateLog {
+    log: OnceLock<Arc<dyn DurableLog>>,
+}
+
+impl LateLog {
+    /// No log yet.
+    pub fn new() -> LateLog {
+        LateLog::default()
+    }
+
+    /// From now on `log` is asked. A second call changes nothing.
+    pub fn attach(&self, log: Arc<dyn DurableLog>) {
+        let _ = self.log.set(log);
+    }
+}
+
+impl DurableLog for LateLog {
+    fn durable(&self) -> Lsn {
+        self.log.get().map_or(Lsn::MAX, |log| log.durable())
+    }
+
+    fn flush(&self, upto: Lsn) {
+        if let Some(log) = self.log.get() {
+            log.flush(upto);
+        }
+    }
+}

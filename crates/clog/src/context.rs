@@ -1,0 +1,92 @@
+//! What a statement knows about its transaction: the snapshot and the context that `heap` and `btree` are given.
+
+use std::time::Duration;
+
+use base::{CommandId, Lsn, OwnerId, Xid};
+use sync::Interrupt;
+use sync::atomic::{AtomicU64, Ordering};
+
+use crate::{StatusStore, TransactionStatus};
+
+/// What a statement sees: the transactions committed at or below one position of the log, and its own changes by earlier
+/// commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Sees exactly the transactions whose commit sequence number is at or below this.
+    pub csn: Lsn,
+    /// Sees its own transaction's changes by commands before this one.
+    pub command: CommandId,
+}
+
+impl Snapshot {
+    /// Whether it sees a transaction that committed at `csn`.
+    #[inline]
+    pub fn sees(&self, csn: Lsn) -> bool {
+        csn <= self.csn
+    }
+}
+
+/// A running transaction, as the crates below the transaction manager see it.
+#[derive(Clone, Copy)]
+pub struct TxnCtx<'a> {
+    /// The current subtransaction's xid (or the transaction's); invalid until one is assigned.
+    pub xid: Xid,
+    /// The top-level transaction's xid; invalid until one is assigned.
+    pub top_xid: Xid,
+    /// What the current statement sees.
+    pub snapshot: Snapshot,
+    /// The current command.
+    pub command: CommandId,
+    /// What became of other transactions.
+    pub status: &'a StatusStore,
+    /// The session's highest csn met so far (R3); raised by [`TxnCtx::observe`].
+    pub observed: &'a AtomicU64,
+    /// The session's slot.
+    pub owner: OwnerId,
+    /// How the session is told to stop.
+    pub interrupt: &'a Interrupt,
+    /// `lock_timeout`; none: wait for ever.
+    pub lock_timeout: Option<Duration>,
+    /// `deadlock_timeout`.
+    pub deadlock_timeout: Duration,
+}
+
+impl TxnCtx<'_> {
+    /// Notes that the session met `csn`: what it says from now on waits until that is durable (R3).
+    #[inline]
+    pub fn observe(&self, csn: Lsn) {
+        // Only the session's own thread raises it, so that a plain load and store do.
+        if csn.0 > self.observed.load(Ordering::Relaxed) {
+            self.observed.fetch_max(csn.0, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether `xid` is this transaction or one of its subtransactions.
+    #[inline]
+    pub fn is_own(&self, xid: Xid) -> bool {
+        self.top_xid.is_valid()
+            && (xid == self.top_xid || xid == self.xid || (xid > self.top_xid && self.status.top_of(xid) == self.top_xid))
+    }
+
+    /// What became of `xid`; a commit that is met is observed.
+    #[inline]
+    pub fn status_of(&self, xid: Xid) -> TransactionStatus {
+        let status = self.status.status(xid);
+        if let TransactionStatus::Committed(csn) = status {
+            self.observe(csn);
+        }
+        status
+    }
+
+    /// Whether the snapshot sees the commit of `xid`, which is not of this transaction. A commit that is seen is observed.
+    #[inline]
+    pub fn sees_commit_of(&self, xid: Xid) -> bool {
+        match self.status.status(xid) {
+            TransactionStatus::Committed(csn) if self.snapshot.sees(csn) => {
+                self.observe(csn);
+                true
+            }
+            _ => false,
+        }
+    }
+}
