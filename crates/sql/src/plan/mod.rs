@@ -1,0 +1,742 @@
+//! What the planner makes and the executor runs: a statement is a tree of [`Plan`] nodes over [`Expr`]s.
+//!
+//! # Rows and slots
+//! Every node produces rows that are flat slices of [`Value`]; a column of the node's input is a **slot**, an
+//! index into that slice. [`Plan::width`] is the number of slots a node produces. What each node produces:
+//!
+//! | node | slots |
+//! | --- | --- |
+//! | scans | their `columns`, in that order (a scan reads only what is needed; system columns are asked for by name) |
+//! | `Result`, `Project`, `Values` | their expressions |
+//! | `ProjectSet` | the input's slots, then one for each set-returning call |
+//! | `Filter`, `Sort`, `Limit`, `Distinct`, `LockRows`, `With` | the input's slots |
+//! | joins | the left side's slots, then the right side's; semi and anti joins only the left's |
+//! | `Aggregate` | the grouping expressions, then the aggregates |
+//! | `Window` | the input's slots, then the window functions |
+//! | `SetOperation`, `Append`, `RecursiveUnion` | the slots of either input |
+//! | `Insert`, `Update`, `Delete` | the RETURNING list (no row at all without one) |
+//!
+//! Expressions of a node see its *input's* slots (for joins both inputs' together); expressions of a scan see
+//! the scan's own slots, those of `Result` and `Values` see none.
+//!
+//! # Outer values
+//! A correlated subquery and the inner side of a parameterised or LATERAL join read values of rows outside
+//! themselves. Each such value has an index into the statement's array of *outer values*
+//! ([`Statement::outer_count`] long): whoever starts the inner plan ([`Subquery::arguments`],
+//! [`NestedLoop::arguments`]) stores them there first, and [`ExprKind::Outer`] reads them. An inner plan is
+//! restarted whenever its values have changed.
+//!
+//! # The read-committed re-check
+//! When a row to be changed or locked turns out to have a newer committed version, the statement's
+//! conditions are tried again on that version: [`Recheck`] says how.
+
+mod expr;
+
+use std::sync::Arc;
+
+use base::Oid;
+use engine::catalog::{IndexDef, TableDef};
+use engine::{LockMode, RowLockMode, WaitPolicy};
+
+pub use expr::{
+    AggregateCall, Call, CaseWhen, Cast, Expr, ExprKind, FieldAccess, FunctionTarget, Quantified, Quantifier, SessionValue,
+    SetCall, Subquery, SubqueryBody, SubqueryKind, Variable, WindowCall, WindowFrame, WindowFrameBound, WindowFrameMode,
+    WindowFunction, WindowTarget,
+};
+
+use crate::tree;
+use crate::types::SqlType;
+
+/// A planned statement: immutable, shared by all sessions that run the same text.
+#[derive(Debug)]
+pub struct Statement {
+    /// What to run.
+    pub kind: StatementKind,
+    /// The types of `$1`, `$2`, ... as given or inferred.
+    pub parameters: Vec<SqlType>,
+    /// The columns of the result; empty for statements that return no rows.
+    pub columns: Vec<OutputColumn>,
+    /// What the command tag begins with.
+    pub command: Command,
+    /// The catalog it was planned against; the executor checks it again once it holds the locks below.
+    pub catalog_version: u64,
+    /// Relation locks to take before it runs, each relation once, in ascending order of oid.
+    pub locks: Vec<(Oid, LockMode)>,
+    /// The number of outer values its plan uses.
+    pub outer_count: u32,
+    /// The number of [`Subquery`] bodies; their `id`s are below it.
+    pub subquery_count: u32,
+    /// The number of scans; their [`ScanId`]s are below it.
+    pub scan_count: u32,
+    /// The number of common table expressions; their [`CteId`]s are below it.
+    pub cte_count: u32,
+    /// It touches one row by a unique index, or inserts given rows: it may wait for a row by suspending its
+    /// session and starting again.
+    pub is_point: bool,
+    /// It changes no table (it may still call functions that do).
+    pub is_read_only: bool,
+    /// It may be kept: false when planning used something the catalog version does not cover.
+    pub is_cacheable: bool,
+}
+
+/// The two kinds of statements.
+#[derive(Debug)]
+pub enum StatementKind {
+    /// A query or a change of rows.
+    Query(Box<Plan>),
+    /// Everything else, run from its tree.
+    Utility(Box<tree::Statement>),
+}
+
+/// What a command tag begins with, for statements that have a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// `SELECT n`
+    Select,
+    /// `INSERT 0 n`
+    Insert,
+    /// `UPDATE n`
+    Update,
+    /// `DELETE n`
+    Delete,
+    /// `MERGE n`
+    Merge,
+    /// A utility statement: its own tag.
+    Utility,
+}
+
+/// A column of a result, as a client is told of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputColumn {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its type.
+    pub sql_type: SqlType,
+    /// The table it comes from unchanged, or [`Oid::INVALID`].
+    pub table: Oid,
+    /// The column's number in that table from 1, or 0.
+    pub attribute: i16,
+}
+
+/// The number of a scan within its statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ScanId(pub u32);
+
+/// The number of a common table expression within its statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CteId(pub u32);
+
+/// A node of a plan, with what the planner expects of it.
+#[derive(Debug)]
+pub struct Plan {
+    /// What it does.
+    pub node: Node,
+    /// The number of slots it produces.
+    pub width: u32,
+    /// The number of rows it is expected to produce.
+    pub rows: f64,
+    /// The expected cost of running it to the end, in PostgreSQL's units (one sequential page read).
+    pub cost: f64,
+}
+
+/// What a plan node does.
+#[derive(Debug)]
+pub enum Node {
+    /// One row of expressions, if the condition holds.
+    Result {
+        /// The row.
+        exprs: Vec<Expr>,
+        /// Without it, the row always comes.
+        condition: Option<Expr>,
+    },
+    /// Rows of expressions.
+    Values {
+        /// The rows, all of one length.
+        rows: Vec<Vec<Expr>>,
+    },
+    /// Every visible row of a table.
+    SeqScan(Box<SeqScan>),
+    /// The rows of a table within a range of an index, in the index's order.
+    IndexScan(Box<IndexScan>),
+    /// The one row of a table with a given unique key.
+    IndexPoint(Box<IndexPoint>),
+    /// The rows of set-returning functions, side by side.
+    FunctionScan(Box<FunctionScan>),
+    /// A table computed by the server: a system catalog or view.
+    VirtualScan(Box<VirtualScan>),
+    /// The rows of a common table expression.
+    CteScan {
+        /// Which.
+        cte: CteId,
+        /// Its name, for EXPLAIN.
+        name: Arc<str>,
+        /// The scan's number.
+        scan: ScanId,
+        /// Keeps only rows for which it is true.
+        filter: Option<Expr>,
+    },
+    /// The rows that the last round of the [`RecursiveUnion`] with this `cte` added.
+    WorkTableScan {
+        /// Which.
+        cte: CteId,
+    },
+    /// Rows for which the condition is true.
+    Filter {
+        /// Where rows come from.
+        input: Box<Plan>,
+        /// The condition.
+        condition: Expr,
+    },
+    /// Expressions over each row.
+    Project {
+        /// Where rows come from.
+        input: Box<Plan>,
+        /// The new row.
+        exprs: Vec<Expr>,
+    },
+    /// Each row as often as its set-returning calls give values, in step; a shorter set is padded with NULL.
+    ProjectSet {
+        /// Where rows come from.
+        input: Box<Plan>,
+        /// The calls, over the input's slots.
+        calls: Vec<SetCall>,
+    },
+    /// For each left row the matching right rows, the right side run again each time.
+    NestedLoop(Box<NestedLoop>),
+    /// The right side is put in a hash table once, then probed by each left row.
+    HashJoin(Box<HashJoin>),
+    /// All rows, ordered.
+    Sort {
+        /// Where rows come from.
+        input: Box<Plan>,
+        /// The order; ties come in any order.
+        keys: Vec<SortKey>,
+    },
+    /// The first rows after an offset.
+    Limit {
+        /// Where rows come from.
+        input: Box<Plan>,
+        /// An int8; NULL or absent means all rows.
+        limit: Option<Expr>,
+        /// An int8; NULL or absent means 0.
+        offset: Option<Expr>,
+        /// FETCH ... WITH TIES: rows that equal the last one in these expressions come as well.
+        ties: Option<Vec<Expr>>,
+    },
+    /// One row per group.
+    Aggregate(Box<Aggregate>),
+    /// Window functions over partitions; the input is sorted by partition, then by order.
+    Window(Box<Window>),
+    /// Each distinct row once.
+    Distinct {
+        /// Where rows come from.
+        input: Box<Plan>,
+    },
+    /// The first row of each run of rows that are equal in the keys; the input is sorted by them first.
+    DistinctOn {
+        /// Where rows come from.
+        input: Box<Plan>,
+        /// What makes a run.
+        keys: Vec<Expr>,
+    },
+    /// INTERSECT or EXCEPT (UNION is an `Append`, with a `Distinct` above it unless ALL).
+    SetOperation {
+        /// Which.
+        operation: SetOperator,
+        /// Keep duplicates, counted as the standard says.
+        all: bool,
+        /// The first operand.
+        left: Box<Plan>,
+        /// The second operand.
+        right: Box<Plan>,
+    },
+    /// The rows of all inputs, one input after the other.
+    Append {
+        /// All of the same width.
+        inputs: Vec<Plan>,
+    },
+    /// Makes common table expressions available to `input`.
+    With {
+        /// In the order of their text; a later one may read an earlier one.
+        ctes: Vec<Cte>,
+        /// The main query.
+        input: Box<Plan>,
+    },
+    /// WITH RECURSIVE: the anchor's rows, then again and again the recursive term over the last round's.
+    RecursiveUnion(Box<RecursiveUnion>),
+    /// SELECT ... FOR UPDATE and its weaker kin.
+    LockRows(Box<LockRows>),
+    /// INSERT.
+    Insert(Box<Insert>),
+    /// UPDATE.
+    Update(Box<Update>),
+    /// DELETE.
+    Delete(Box<Delete>),
+}
+
+/// What a scan puts in a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ScanColumn {
+    /// The column at this place in [`TableDef::columns`], from 0.
+    Column(u32),
+    /// `ctid`: the row version's place; what Update, Delete and LockRows find their row by.
+    Ctid,
+    /// `tableoid`
+    TableOid,
+    /// `xmin`
+    Xmin,
+    /// `xmax`
+    Xmax,
+    /// `cmin`
+    Cmin,
+    /// `cmax`
+    Cmax,
+}
+
+/// Every visible row of a table.
+#[derive(Debug)]
+pub struct SeqScan {
+    /// The scan's number.
+    pub scan: ScanId,
+    /// The table.
+    pub table: Arc<TableDef>,
+    /// The name it goes by in the statement.
+    pub alias: Arc<str>,
+    /// The slots.
+    pub columns: Vec<ScanColumn>,
+    /// Keeps only rows for which it is true; sees the scan's slots.
+    pub filter: Option<Expr>,
+}
+
+/// The rows of a table within a range of an index, in the index's order (or against it).
+#[derive(Debug)]
+pub struct IndexScan {
+    /// The scan's number.
+    pub scan: ScanId,
+    /// The table.
+    pub table: Arc<TableDef>,
+    /// The name it goes by in the statement.
+    pub alias: Arc<str>,
+    /// The index.
+    pub index: Arc<IndexDef>,
+    /// Its place among the table's indexes in ascending order of oid, as `engine::Table::indexes` holds them.
+    pub index_position: u32,
+    /// Which part of it.
+    pub range: IndexRange,
+    /// Against the index's order.
+    pub backward: bool,
+    /// The slots.
+    pub columns: Vec<ScanColumn>,
+    /// Keeps only rows for which it is true; sees the scan's slots. It need not repeat the range's conditions.
+    pub filter: Option<Expr>,
+    /// The range's conditions as an expression over the scan's slots, for the re-check and EXPLAIN.
+    pub condition: Option<Expr>,
+}
+
+/// A range of an index: equality on some leading columns, then bounds on the next one.
+///
+/// The expressions see no slots, only constants, parameters and outer values. Each has the type of its index
+/// column, or is an integer of another width where that column is an integer: a value that the column's type
+/// can't hold equals nothing and bounds everything or nothing. A NULL value makes the range empty.
+#[derive(Debug, Default)]
+pub struct IndexRange {
+    /// Conditions on the first index columns, in order.
+    pub equal: Vec<KeyPart>,
+    /// The lower bound on the next column, in the sense of values (not of the index's direction); true if inclusive.
+    pub lower: Option<(Expr, bool)>,
+    /// The upper bound on that column; true if inclusive.
+    pub upper: Option<(Expr, bool)>,
+    /// Rows in which that column is NULL are left out (always so when there is a bound).
+    pub skip_nulls: bool,
+}
+
+/// A condition on one column of an index.
+#[derive(Debug)]
+pub enum KeyPart {
+    /// `column = value`
+    Equal(Expr),
+    /// `column = ANY (array)`: one range per distinct element that is not NULL. At most one in a range.
+    AnyOf(Expr),
+    /// `column IS NULL`
+    IsNull,
+}
+
+/// The one row of a table with a given key in a unique index.
+#[derive(Debug)]
+pub struct IndexPoint {
+    /// The scan's number.
+    pub scan: ScanId,
+    /// The table.
+    pub table: Arc<TableDef>,
+    /// The name it goes by in the statement.
+    pub alias: Arc<str>,
+    /// The index.
+    pub index: Arc<IndexDef>,
+    /// Its place among the table's indexes in ascending order of oid.
+    pub index_position: u32,
+    /// One value for each key column; typed as in [`IndexRange`]. A NULL finds nothing.
+    pub key: Vec<Expr>,
+    /// The slots.
+    pub columns: Vec<ScanColumn>,
+    /// Keeps only rows for which it is true; sees the scan's slots.
+    pub filter: Option<Expr>,
+    /// The key's conditions as an expression over the scan's slots, for the re-check and EXPLAIN.
+    pub condition: Option<Expr>,
+}
+
+/// Set-returning functions side by side (one, unless ROWS FROM): each contributes its columns.
+#[derive(Debug)]
+pub struct FunctionScan {
+    /// The scan's number.
+    pub scan: ScanId,
+    /// The name it goes by in the statement.
+    pub alias: Arc<str>,
+    /// The calls; a call that returns no set gives one row. A composite result is spread over its columns.
+    pub calls: Vec<SetCall>,
+    /// The names of the columns, for EXPLAIN.
+    pub column_names: Vec<Arc<str>>,
+    /// WITH ORDINALITY: one more slot, an int8 counting from 1.
+    pub ordinality: bool,
+    /// Keeps only rows for which it is true.
+    pub filter: Option<Expr>,
+}
+
+/// A table computed by the server.
+#[derive(Debug)]
+pub struct VirtualScan {
+    /// The scan's number.
+    pub scan: ScanId,
+    /// The table.
+    pub table: Arc<VirtualTable>,
+    /// The name it goes by in the statement.
+    pub alias: Arc<str>,
+    /// The slots: places in [`VirtualTable::columns`], from 0.
+    pub columns: Vec<u32>,
+    /// `column = value` conditions the producer may use to make fewer rows; the filter holds them too.
+    pub equal: Vec<(u32, Expr)>,
+    /// Keeps only rows for which it is true; sees the scan's slots.
+    pub filter: Option<Expr>,
+}
+
+/// What the binder needs to know of a table computed by the server.
+#[derive(Debug, Clone)]
+pub struct VirtualTable {
+    /// Its oid, PostgreSQL's where PostgreSQL has the table.
+    pub oid: Oid,
+    /// `pg_catalog` or `information_schema`.
+    pub schema: Oid,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its columns.
+    pub columns: Vec<VirtualColumn>,
+    /// The number of rows to expect.
+    pub estimated_rows: f64,
+}
+
+/// A column of a [`VirtualTable`].
+#[derive(Debug, Clone)]
+pub struct VirtualColumn {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its type.
+    pub sql_type: SqlType,
+}
+
+/// How a join treats rows without a partner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum JoinKind {
+    /// They vanish.
+    Inner,
+    /// Left ones come with NULLs.
+    Left,
+    /// Right ones come with NULLs.
+    Right,
+    /// Both do.
+    Full,
+    /// Left rows that have a partner, once each, alone.
+    Semi,
+    /// Left rows that have none, alone.
+    Anti,
+}
+
+/// For each left row, the right side is run again.
+#[derive(Debug)]
+pub struct NestedLoop {
+    /// Inner, Left, Semi or Anti.
+    pub kind: JoinKind,
+    /// The outer side.
+    pub left: Plan,
+    /// The inner side.
+    pub right: Plan,
+    /// Outer values to store before the right side starts, computed from the left row.
+    pub arguments: Vec<(u32, Expr)>,
+    /// Sees both sides' slots (for semi and anti joins as well).
+    pub condition: Option<Expr>,
+    /// The right side does not depend on the left row: its rows can be kept and read again.
+    pub keep_right: bool,
+}
+
+/// A join by equality.
+#[derive(Debug)]
+pub struct HashJoin {
+    /// Any kind.
+    pub kind: JoinKind,
+    /// The probing side.
+    pub left: Plan,
+    /// The hashed side.
+    pub right: Plan,
+    /// Over the left slots; the same types as `right_keys`, pair by pair. A NULL matches nothing.
+    pub left_keys: Vec<Expr>,
+    /// Over the right slots.
+    pub right_keys: Vec<Expr>,
+    /// What else must hold; sees both sides' slots.
+    pub condition: Option<Expr>,
+    /// NOT IN: an anti join in which a NULL key on either side means "unknown", so the row does not come.
+    pub null_aware: bool,
+}
+
+/// One key of an order.
+#[derive(Debug, Clone)]
+pub struct SortKey {
+    /// What is compared, by its type's default order.
+    pub expr: Expr,
+    /// The greatest first.
+    pub descending: bool,
+    /// NULLs come before all others.
+    pub nulls_first: bool,
+}
+
+/// One row per group; without grouping expressions one row in all, even of no input.
+#[derive(Debug)]
+pub struct Aggregate {
+    /// Where rows come from.
+    pub input: Plan,
+    /// What makes a group; NULLs are equal.
+    pub groups: Vec<Expr>,
+    /// The input is sorted by the grouping expressions: groups come in order, one at a time.
+    pub sorted: bool,
+    /// What is computed for each group.
+    pub calls: Vec<AggregateCall>,
+}
+
+/// Window functions with one common window.
+#[derive(Debug)]
+pub struct Window {
+    /// Sorted by `partition`, then `order`.
+    pub input: Plan,
+    /// What makes a partition.
+    pub partition: Vec<Expr>,
+    /// What makes peers.
+    pub order: Vec<SortKey>,
+    /// What is computed for each row.
+    pub calls: Vec<WindowCall>,
+}
+
+/// INTERSECT or EXCEPT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetOperator {
+    /// Rows of both.
+    Intersect,
+    /// Rows of the first alone.
+    Except,
+}
+
+/// A common table expression.
+#[derive(Debug)]
+pub struct Cte {
+    /// Its number.
+    pub id: CteId,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its plan: run when first read, its rows kept.
+    pub plan: Plan,
+    /// It changes rows: run to its end even if nobody reads it.
+    pub modifies: bool,
+}
+
+/// The plan of a recursive common table expression.
+#[derive(Debug)]
+pub struct RecursiveUnion {
+    /// Whose working table the recursive term scans.
+    pub cte: CteId,
+    /// The first rows.
+    pub anchor: Plan,
+    /// Holds a `WorkTableScan` of `cte`.
+    pub recursive: Plan,
+    /// UNION ALL: otherwise each distinct row once.
+    pub all: bool,
+}
+
+/// Locks the rows of some of its input's tables.
+#[derive(Debug)]
+pub struct LockRows {
+    /// Where rows come from.
+    pub input: Plan,
+    /// Which rows, how.
+    pub locks: Vec<RowLock>,
+    /// How to try again with a newer version.
+    pub recheck: Recheck,
+}
+
+/// A lock on one row of each input row.
+#[derive(Debug)]
+pub struct RowLock {
+    /// The table.
+    pub table: Arc<TableDef>,
+    /// The scan whose rows are locked.
+    pub scan: ScanId,
+    /// The slot of the row's [`ScanColumn::Ctid`]; NULL where an outer join found no row.
+    pub ctid: u32,
+    /// How strong.
+    pub mode: RowLockMode,
+    /// What to do about a lock held by another.
+    pub wait: WaitPolicy,
+}
+
+/// How to try a statement's conditions again for a newer version of one row.
+#[derive(Debug)]
+pub enum Recheck {
+    /// Read the scan's slots anew from the newer version, then test the condition.
+    Columns {
+        /// For each scan whose rows may be replaced: where its columns lie in the input row.
+        scans: Vec<ScanSlots>,
+        /// Over the input row, with the replaced scan's slots read from the newer version: true if the row
+        /// still qualifies. Without it, every newer version does.
+        condition: Option<Expr>,
+    },
+    /// Run the input again, with each of these scans giving only one row: the newer version for the one that was
+    /// replaced, the version named by the input row's ctid slot for the others. Each resulting row qualifies.
+    Rerun {
+        /// The scans of tables below.
+        scans: Vec<ScanSlots>,
+    },
+}
+
+/// Where the columns of a scan lie in a row further up.
+#[derive(Debug, Clone)]
+pub struct ScanSlots {
+    /// The scan.
+    pub scan: ScanId,
+    /// Its table.
+    pub table: Arc<TableDef>,
+    /// The slot of its ctid.
+    pub ctid: u32,
+    /// Slot and what it holds, the ctid included.
+    pub columns: Vec<(u32, ScanColumn)>,
+}
+
+/// A table whose rows are changed, and what its constraints need.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// The table.
+    pub table: Arc<TableDef>,
+    /// Its constraints' and indexes' expressions; `None` when it has none.
+    pub expressions: Option<Arc<TableExpressions>>,
+}
+
+/// The expressions that belong to a table's definition, bound over the table's full row: slot `n` is the column
+/// at place `n` of [`TableDef::columns`], dropped ones included (NULL).
+#[derive(Debug, Default)]
+pub struct TableExpressions {
+    /// CHECK constraints: name, and condition that must not be false.
+    pub checks: Vec<(Arc<str>, Expr)>,
+    /// Stored generated columns: place, and expression.
+    pub generated: Vec<(u32, Expr)>,
+    /// For each index by its position (ascending oid): its key expressions and predicate; `None` if it has neither.
+    pub indexes: Vec<Option<IndexExpressions>>,
+}
+
+/// An index's expressions over its table's full row.
+#[derive(Debug)]
+pub struct IndexExpressions {
+    /// One for each key column that is an expression: its place among the keys, and the expression.
+    pub keys: Vec<(u32, Expr)>,
+    /// Rows for which it is not true have no entry.
+    pub predicate: Option<Expr>,
+}
+
+/// INSERT.
+#[derive(Debug)]
+pub struct Insert {
+    /// The table.
+    pub target: Target,
+    /// Produces full rows: slot `n` is the column at place `n` of the table, defaults filled in. Generated
+    /// columns are NULL here, and computed by `target.expressions`.
+    pub input: Plan,
+    /// ON CONFLICT.
+    pub on_conflict: Option<OnConflict>,
+    /// Over the full row inserted (or, after ON CONFLICT DO UPDATE, the row as it became).
+    pub returning: Option<Vec<Expr>>,
+}
+
+/// ON CONFLICT.
+#[derive(Debug)]
+pub struct OnConflict {
+    /// Positions of the arbiter indexes; empty means every unique index.
+    pub arbiters: Vec<u32>,
+    /// DO UPDATE; `None` is DO NOTHING.
+    pub update: Option<ConflictUpdate>,
+}
+
+/// ON CONFLICT DO UPDATE. Its expressions see the existing row's full columns, then the full row that was to be
+/// inserted (`excluded`).
+#[derive(Debug)]
+pub struct ConflictUpdate {
+    /// The columns assigned.
+    pub assignments: Vec<Assignment>,
+    /// Only if true.
+    pub condition: Option<Expr>,
+}
+
+/// One `column = expression` of a SET clause.
+#[derive(Debug)]
+pub struct Assignment {
+    /// The column's place in the table.
+    pub column: u32,
+    /// Its new value, coerced to the column's type.
+    pub value: Expr,
+}
+
+/// UPDATE. Columns that are not assigned keep the values of the version that is replaced; the executor takes them
+/// from that version, not from the input row.
+#[derive(Debug)]
+pub struct Update {
+    /// The table.
+    pub target: Target,
+    /// The scan that gave the row.
+    pub scan: ScanId,
+    /// The slot of the row's ctid.
+    pub ctid: u32,
+    /// Gives the rows to change; the same row may come twice from a join, then the first counts.
+    pub input: Plan,
+    /// The columns assigned, over the input row.
+    pub assignments: Vec<Assignment>,
+    /// How to try again with a newer version.
+    pub recheck: Recheck,
+    /// RETURNING, over the input row followed by the new version's full columns.
+    pub returning: Option<Vec<Expr>>,
+}
+
+/// DELETE.
+#[derive(Debug)]
+pub struct Delete {
+    /// The table.
+    pub target: Target,
+    /// The scan that gave the row.
+    pub scan: ScanId,
+    /// The slot of the row's ctid.
+    pub ctid: u32,
+    /// Gives the rows to delete.
+    pub input: Plan,
+    /// How to try again with a newer version.
+    pub recheck: Recheck,
+    /// RETURNING, over the input row followed by the deleted version's full columns.
+    pub returning: Option<Vec<Expr>>,
+}
+
+impl Plan {
+    /// A node of `width` slots.
+    pub fn new(node: Node, width: usize, rows: f64, cost: f64) -> Plan {
+        Plan { node, width: u32::try_from(width).expect("a row has fewer than 2^32 columns"), rows, cost }
+    }
+}
