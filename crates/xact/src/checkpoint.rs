@@ -1,0 +1,3 @@
+//! What a checkpoint asks of transactions.
+/// Placeholder of the barrier.
+pub struct CheckpointBarrier {}

@@ -1,0 +1,1 @@
+//! Prepared transactions: laid out here, built later.
