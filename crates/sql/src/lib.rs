@@ -1,1 +1,3 @@
 //! Cohort: sql.
+
+pub mod types;

@@ -1,0 +1,329 @@
+//! What evaluation needs from the session: settings, clocks, randomness and the catalog.
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result};
+
+use super::datetime::TimeZone;
+use super::oids;
+use super::random::RandomState;
+use super::type_table::{Category, SqlType, TypeKind, TypeShape};
+use super::value::{RecordShape, Value};
+
+/// `DateStyle`'s first part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum DateStyle {
+    /// `1997-12-17 07:37:16-08`
+    #[default]
+    Iso,
+    /// `12/17/1997 07:37:16.00 PST`
+    Sql,
+    /// `Wed Dec 17 07:37:16 1997 PST`
+    Postgres,
+    /// `17.12.1997 07:37:16.00 PST`
+    German,
+}
+
+/// `DateStyle`'s second part: how ambiguous input is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum DateOrder {
+    /// month, day, year
+    #[default]
+    Mdy,
+    /// day, month, year
+    Dmy,
+    /// year, month, day
+    Ymd,
+}
+
+/// `IntervalStyle`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum IntervalStyle {
+    /// `1 year 2 mons 3 days 04:05:06`
+    #[default]
+    Postgres,
+    /// `@ 1 year 2 mons 3 days 4 hours 5 mins 6 secs`
+    PostgresVerbose,
+    /// `1-2 3 4:05:06`
+    SqlStandard,
+    /// `P1Y2M3DT4H5M6S`
+    Iso8601,
+}
+
+/// `bytea_output`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ByteaOutput {
+    /// `\x00ff`
+    #[default]
+    Hex,
+    /// `\000\377`
+    Escape,
+}
+
+/// The session's settings that text input and output depend on.
+#[derive(Clone, Debug)]
+pub struct FormatSettings {
+    /// Output format of dates.
+    pub date_style: DateStyle,
+    /// Input order of dates.
+    pub date_order: DateOrder,
+    /// Output format of intervals.
+    pub interval_style: IntervalStyle,
+    /// The session's zone.
+    pub time_zone: TimeZone,
+    /// Above 0: floats in their shortest exact form; otherwise digits less (15 or 6 plus this).
+    pub extra_float_digits: i32,
+    /// Output format of `bytea`.
+    pub bytea_output: ByteaOutput,
+}
+
+impl Default for FormatSettings {
+    fn default() -> Self {
+        FormatSettings {
+            date_style: DateStyle::Iso,
+            date_order: DateOrder::Mdy,
+            interval_style: IntervalStyle::Postgres,
+            time_zone: TimeZone::utc(),
+            extra_float_digits: 1,
+            bytea_output: ByteaOutput::Hex,
+        }
+    }
+}
+
+/// A type that a user made.
+#[derive(Clone, Debug)]
+pub struct UserType {
+    /// Its number.
+    pub oid: Oid,
+    /// Its name.
+    pub name: String,
+    /// The name of its schema.
+    pub schema: String,
+    /// The type of arrays of it, or none.
+    pub array: Oid,
+    /// What it is.
+    pub kind: UserTypeKind,
+}
+
+/// The kinds of types that users make.
+#[derive(Clone, Debug)]
+pub enum UserTypeKind {
+    /// Labels in order.
+    Enum(Vec<EnumLabel>),
+    /// Over a base type; its constraints are checked through [`CatalogLookup::check_domain`].
+    Domain(SqlType),
+    /// Also the row type of a table.
+    Composite(Arc<RecordShape>),
+    /// An array of another user type.
+    Array(Oid),
+}
+
+/// One label of an enum.
+#[derive(Clone, Debug)]
+pub struct EnumLabel {
+    /// As [`super::EnumValue::key`].
+    pub key: i64,
+    /// Its text.
+    pub label: String,
+}
+
+impl UserType {
+    /// How resolution sees it.
+    pub fn shape(&self, catalog: &dyn CatalogLookup) -> TypeShape {
+        let (kind, category) = match &self.kind {
+            UserTypeKind::Enum(_) => (TypeKind::Enum, Category::Enum),
+            UserTypeKind::Composite(_) => (TypeKind::Composite, Category::Composite),
+            UserTypeKind::Array(element) => (TypeKind::Array(*element), Category::Array),
+            UserTypeKind::Domain(base) => (
+                TypeKind::Domain(*base),
+                super::type_table::type_shape(catalog, base.oid).map_or(Category::User, |shape| shape.category),
+            ),
+        };
+        TypeShape { kind, category, preferred: false, array: self.array }
+    }
+}
+
+/// A function that a user made, as far as resolution is concerned.
+#[derive(Clone, Debug)]
+pub struct UserFunction {
+    /// Its number.
+    pub oid: Oid,
+    /// The name of its schema.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// Types of its input arguments.
+    pub arguments: Vec<Oid>,
+    /// Names of its input arguments; empty where an argument has none.
+    pub argument_names: Vec<String>,
+    /// How many of the last arguments have a default.
+    pub defaults: usize,
+    /// Whether the last argument is VARIADIC.
+    pub variadic: bool,
+    /// The type of its result.
+    pub result: Oid,
+    /// Whether it returns a set.
+    pub returns_set: bool,
+    /// Whether it is a procedure, for CALL only.
+    pub procedure: bool,
+}
+
+/// What a `reg*` type names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RegKind {
+    /// `regclass`
+    Class,
+    /// `regnamespace`
+    Namespace,
+    /// `regrole`
+    Role,
+    /// `regcollation`
+    Collation,
+    /// `regproc` and `regprocedure`, for functions that users made
+    Proc,
+    /// `regconfig` and `regdictionary`
+    TextSearch,
+}
+
+/// Questions to the catalog that types, input, output and resolution ask.
+///
+/// Everything has a default that knows only what is built in.
+pub trait CatalogLookup {
+    /// A type that is not built in.
+    fn user_type(&self, _oid: Oid) -> Option<Arc<UserType>> {
+        None
+    }
+
+    /// The type called `name` in `schema`, or on the search path. Built-in types are asked for only
+    /// when the search path puts a schema before `pg_catalog`.
+    fn user_type_named(&self, _schema: Option<&str>, _name: &str) -> Option<Oid> {
+        None
+    }
+
+    /// Whether the type can be named without its schema.
+    fn type_is_visible(&self, _oid: Oid) -> bool {
+        true
+    }
+
+    /// The functions called `name` in `schema`, or on the search path (nearest first).
+    fn user_functions(&self, _schema: Option<&str>, _name: &str) -> Vec<UserFunction> {
+        Vec::new()
+    }
+
+    /// The name of what `oid` names, quoted and qualified as far as needed, as `regclass` prints it.
+    fn object_name(&self, _kind: RegKind, _oid: Oid) -> Option<String> {
+        None
+    }
+
+    /// What the dotted name stands for.
+    fn object_named(&self, _kind: RegKind, _name: &[String]) -> Result<Option<Oid>> {
+        Ok(None)
+    }
+
+    /// Checks the constraints of a domain on a value of its base type: 23502 or 23514 when violated.
+    fn check_domain(&self, _domain: Oid, _value: &Value) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Knows nothing but what is built in.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BuiltinCatalog;
+
+impl CatalogLookup for BuiltinCatalog {}
+
+/// What functions need from the session while a statement runs.
+pub trait EvalContext {
+    /// The settings that input and output depend on.
+    fn format(&self) -> &FormatSettings;
+
+    /// The catalog as the statement sees it.
+    fn catalog(&self) -> &dyn CatalogLookup;
+
+    /// When the transaction began: `now()`. Microseconds since 2000-01-01 UTC.
+    fn transaction_timestamp(&self) -> i64;
+
+    /// When the statement arrived: `statement_timestamp()`. Microseconds since 2000-01-01 UTC.
+    fn statement_timestamp(&self) -> i64;
+
+    /// The session's random numbers: `random()`, `setseed()`.
+    fn random(&mut self) -> &mut RandomState;
+
+    /// Raises 57014 or 57P01 if the statement has been cancelled. Long loops call it now and then.
+    fn check_interrupt(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Calls a function of the registry whose implementation is [`super::Implementation::Session`]:
+    /// one that the session, the catalogs or the engine answer (`current_setting`, `nextval`,
+    /// `pg_get_indexdef`, ...). By oid; [`super::function`] gives the name.
+    fn session_function(&mut self, function: Oid, _arguments: &[Value]) -> Result<Value> {
+        let name = super::function(function).map_or("?", |def| def.name);
+        Err(Error::unsupported(format!("function {name} is not supported")))
+    }
+
+    /// Like [`EvalContext::session_function`], for functions that return sets.
+    fn session_set_function(&mut self, function: Oid, _arguments: &[Value]) -> Result<Vec<Value>> {
+        let name = super::function(function).map_or("?", |def| def.name);
+        Err(Error::unsupported(format!("function {name} is not supported")))
+    }
+}
+
+/// A context without a session: for constants, tests and tools.
+#[derive(Debug)]
+pub struct PlainContext {
+    /// Settings; the defaults to begin with.
+    pub settings: FormatSettings,
+    /// Answer of both clocks.
+    pub timestamp: i64,
+    /// Random numbers.
+    pub random: RandomState,
+}
+
+impl Default for PlainContext {
+    fn default() -> Self {
+        PlainContext {
+            settings: FormatSettings::default(),
+            timestamp: super::datetime::clock_micros(),
+            random: RandomState::from_entropy(),
+        }
+    }
+}
+
+impl EvalContext for PlainContext {
+    fn format(&self) -> &FormatSettings {
+        &self.settings
+    }
+
+    fn catalog(&self) -> &dyn CatalogLookup {
+        &BuiltinCatalog
+    }
+
+    fn transaction_timestamp(&self) -> i64 {
+        self.timestamp
+    }
+
+    fn statement_timestamp(&self) -> i64 {
+        self.timestamp
+    }
+
+    fn random(&mut self) -> &mut RandomState {
+        &mut self.random
+    }
+}
+
+/// Whether text output of the type asks the catalog (enum labels, `regclass` names, composite fields of
+/// such): whoever sends rows without a catalog at hand must have them converted to text before.
+pub fn output_needs_catalog(catalog: &dyn CatalogLookup, oid: Oid) -> bool {
+    use oids::*;
+    match oid {
+        REGCLASS | REGTYPE | REGPROC | REGPROCEDURE | REGOPER | REGOPERATOR | REGNAMESPACE | REGROLE | REGCOLLATION
+        | REGCONFIG | REGDICTIONARY | RECORD => true,
+        _ => match super::type_table::type_shape(catalog, oid).map(|shape| shape.kind) {
+            Some(TypeKind::Enum | TypeKind::Composite) => true,
+            Some(TypeKind::Array(element)) => output_needs_catalog(catalog, element),
+            Some(TypeKind::Domain(base)) => output_needs_catalog(catalog, base.oid),
+            _ => false,
+        },
+    }
+}

@@ -1,0 +1,290 @@
+//! The shape of a built-in function, and how it is called.
+
+use base::{Oid, Result};
+use smallvec::SmallVec;
+
+use super::context::EvalContext;
+use super::type_table::SqlType;
+use super::value::Value;
+
+/// How much a function's result may change between calls with the same arguments.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Volatility {
+    /// Never: may be evaluated when the statement is planned.
+    Immutable,
+    /// Not within one statement: depends on settings, the zone or the catalog.
+    Stable,
+    /// At any time, or it has effects.
+    Volatile,
+}
+
+/// The types of one call, after resolution: what functions with `any` or polymorphic arguments look at.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CallTypes {
+    /// The types of the arguments as passed, after implicit casts.
+    pub arguments: SmallVec<[SqlType; 2]>,
+    /// The type of the result (of one row, for functions that return sets).
+    pub result: SqlType,
+}
+
+/// A function on values. NULL arguments reach it only if it is not strict.
+pub type PlainFunction = fn(&mut dyn EvalContext, &[Value]) -> Result<Value>;
+/// A function that needs to know its arguments' types.
+pub type TypedFunction = fn(&mut dyn EvalContext, &CallTypes, &[Value]) -> Result<Value>;
+/// A function that returns a set.
+pub type SetFunction = fn(&mut dyn EvalContext, &CallTypes, &[Value]) -> Result<Box<dyn ValueStream>>;
+
+/// How a function does its work.
+#[derive(Clone, Copy)]
+pub enum Implementation {
+    /// On values alone.
+    Plain(PlainFunction),
+    /// With the types of the call.
+    Typed(TypedFunction),
+    /// One value (a record, if it has several columns) at a time.
+    Set(SetFunction),
+    /// Answered by [`EvalContext::session_function`] or [`EvalContext::session_set_function`].
+    Session,
+    /// A window function; the executor computes it.
+    Window(WindowFunction),
+}
+
+/// The window functions that are not aggregates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum WindowFunction {
+    RowNumber,
+    Rank,
+    DenseRank,
+    PercentRank,
+    CumeDist,
+    Ntile,
+    Lag,
+    Lead,
+    FirstValue,
+    LastValue,
+    NthValue,
+}
+
+/// The rows of a function that returns a set.
+pub trait ValueStream {
+    /// The next row: the value itself, or a record for functions with several columns.
+    fn next(&mut self, context: &mut dyn EvalContext) -> Result<Option<Value>>;
+}
+
+/// A stream over rows that are there already.
+pub struct ReadyRows(std::vec::IntoIter<Value>);
+
+impl ReadyRows {
+    /// A stream of `rows`.
+    pub fn boxed(rows: Vec<Value>) -> Box<dyn ValueStream> {
+        Box::new(ReadyRows(rows.into_iter()))
+    }
+}
+
+impl ValueStream for ReadyRows {
+    fn next(&mut self, _context: &mut dyn EvalContext) -> Result<Option<Value>> {
+        Ok(self.0.next())
+    }
+}
+
+/// A built-in function.
+#[derive(Clone, Copy)]
+pub struct FunctionDef {
+    /// PostgreSQL's number for it; above [`COHORT_OIDS`] for our own.
+    pub oid: Oid,
+    /// Its name in `pg_catalog`.
+    pub name: &'static str,
+    /// Types of the input arguments.
+    pub arguments: &'static [Oid],
+    /// Whether the last argument is VARIADIC: an array (or `any`) that takes the rest of the call.
+    pub variadic: bool,
+    /// The type of its result; `record` if it has several columns.
+    pub result: Oid,
+    /// Whether a NULL argument makes the result NULL without a call.
+    pub strict: bool,
+    /// Its volatility.
+    pub volatility: Volatility,
+    /// Whether it returns a set.
+    pub returns_set: bool,
+    /// Names of the input arguments, where they matter for named notation; may be empty.
+    pub argument_names: &'static [&'static str],
+    /// Default values of the last arguments, as text input of their types.
+    pub defaults: &'static [&'static str],
+    /// Output columns, if there are several or if they have a name of their own.
+    pub columns: &'static [(&'static str, Oid)],
+    /// What it does.
+    pub implementation: Implementation,
+}
+
+/// Numbers of built-in functions that PostgreSQL doesn't have start here.
+pub const COHORT_OIDS: u32 = 9000;
+
+impl std::fmt::Debug for FunctionDef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}({})", self.name, self.oid)
+    }
+}
+
+impl FunctionDef {
+    /// Calls it for one value: NULL for NULL if it is strict.
+    #[inline]
+    pub fn call(&self, context: &mut dyn EvalContext, types: &CallTypes, arguments: &[Value]) -> Result<Value> {
+        if self.strict && arguments.iter().any(Value::is_null) {
+            return Ok(Value::Null);
+        }
+        match self.implementation {
+            Implementation::Plain(function) => function(context, arguments),
+            Implementation::Typed(function) => function(context, types, arguments),
+            Implementation::Session => context.session_function(self.oid, arguments),
+            Implementation::Set(function) => {
+                Ok(function(context, types, arguments)?.next(context)?.unwrap_or(Value::Null))
+            }
+            Implementation::Window(_) => Err(base::Error::new(
+                base::sqlstate::WINDOWING_ERROR,
+                format!("window function {} requires an OVER clause", self.name),
+            )),
+        }
+    }
+
+    /// Calls it for a set: no rows for NULL if it is strict; one row if it doesn't return a set.
+    pub fn call_set(
+        &self,
+        context: &mut dyn EvalContext,
+        types: &CallTypes,
+        arguments: &[Value],
+    ) -> Result<Box<dyn ValueStream>> {
+        if self.strict && self.returns_set && arguments.iter().any(Value::is_null) {
+            return Ok(ReadyRows::boxed(Vec::new()));
+        }
+        match self.implementation {
+            Implementation::Set(function) => function(context, types, arguments),
+            Implementation::Session if self.returns_set => {
+                Ok(ReadyRows::boxed(context.session_set_function(self.oid, arguments)?))
+            }
+            _ => Ok(ReadyRows::boxed(vec![self.call(context, types, arguments)?])),
+        }
+    }
+
+    const fn with(
+        oid: u32,
+        name: &'static str,
+        arguments: &'static [Oid],
+        result: Oid,
+        implementation: Implementation,
+    ) -> FunctionDef {
+        FunctionDef {
+            oid: Oid(oid),
+            name,
+            arguments,
+            variadic: false,
+            result,
+            strict: true,
+            volatility: Volatility::Immutable,
+            returns_set: false,
+            argument_names: &[],
+            defaults: &[],
+            columns: &[],
+            implementation,
+        }
+    }
+
+    /// A strict, immutable function on values.
+    pub const fn plain(
+        oid: u32,
+        name: &'static str,
+        arguments: &'static [Oid],
+        result: Oid,
+        function: PlainFunction,
+    ) -> FunctionDef {
+        FunctionDef::with(oid, name, arguments, result, Implementation::Plain(function))
+    }
+
+    /// A strict, immutable function that looks at its arguments' types.
+    pub const fn typed(
+        oid: u32,
+        name: &'static str,
+        arguments: &'static [Oid],
+        result: Oid,
+        function: TypedFunction,
+    ) -> FunctionDef {
+        FunctionDef::with(oid, name, arguments, result, Implementation::Typed(function))
+    }
+
+    /// A strict, immutable function that returns a set.
+    pub const fn set(
+        oid: u32,
+        name: &'static str,
+        arguments: &'static [Oid],
+        result: Oid,
+        function: SetFunction,
+    ) -> FunctionDef {
+        let mut def = FunctionDef::with(oid, name, arguments, result, Implementation::Set(function));
+        def.returns_set = true;
+        def
+    }
+
+    /// A strict, stable function that the session answers.
+    pub const fn session(oid: u32, name: &'static str, arguments: &'static [Oid], result: Oid) -> FunctionDef {
+        FunctionDef::with(oid, name, arguments, result, Implementation::Session).stable()
+    }
+
+    /// A window function.
+    pub const fn window(
+        oid: u32,
+        name: &'static str,
+        arguments: &'static [Oid],
+        result: Oid,
+        window: WindowFunction,
+    ) -> FunctionDef {
+        FunctionDef::with(oid, name, arguments, result, Implementation::Window(window)).not_strict()
+    }
+
+    /// The same, stable.
+    pub const fn stable(mut self) -> FunctionDef {
+        self.volatility = Volatility::Stable;
+        self
+    }
+
+    /// The same, volatile.
+    pub const fn volatile(mut self) -> FunctionDef {
+        self.volatility = Volatility::Volatile;
+        self
+    }
+
+    /// The same, called with NULLs too.
+    pub const fn not_strict(mut self) -> FunctionDef {
+        self.strict = false;
+        self
+    }
+
+    /// The same, with a VARIADIC last argument.
+    pub const fn variadic(mut self) -> FunctionDef {
+        self.variadic = true;
+        self
+    }
+
+    /// The same, returning a set.
+    pub const fn returning_set(mut self) -> FunctionDef {
+        self.returns_set = true;
+        self
+    }
+
+    /// The same, with names for its input arguments.
+    pub const fn named(mut self, names: &'static [&'static str]) -> FunctionDef {
+        self.argument_names = names;
+        self
+    }
+
+    /// The same, with defaults for its last arguments.
+    pub const fn defaults(mut self, defaults: &'static [&'static str]) -> FunctionDef {
+        self.defaults = defaults;
+        self
+    }
+
+    /// The same, with these output columns.
+    pub const fn columns(mut self, columns: &'static [(&'static str, Oid)]) -> FunctionDef {
+        self.columns = columns;
+        self
+    }
+}

@@ -1,0 +1,5 @@
+//! Integer arithmetic.
+
+use super::FunctionDef;
+
+pub(super) static FUNCTIONS: &[FunctionDef] = &[];

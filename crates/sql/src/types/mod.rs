@@ -1,0 +1,44 @@
+//! Types, values, functions and operators with PostgreSQL's semantics.
+
+pub mod aggregates;
+pub mod binary_io;
+pub mod cast;
+pub mod compare;
+pub mod context;
+pub mod datetime;
+pub mod function_def;
+pub mod functions;
+pub mod json;
+pub mod numeric;
+pub mod oids;
+pub mod operators;
+pub mod random;
+pub mod resolve;
+pub mod storage;
+pub mod text_io;
+pub mod type_name;
+pub mod type_table;
+pub mod value;
+
+pub use aggregates::{AggregateDef, AggregateState, aggregate, aggregates, aggregates_named};
+pub use binary_io::{binary_input, binary_output};
+pub use cast::{Cast, CastContext, can_cast};
+pub use compare::{Comparator, comparator, hash_value, is_hashable};
+pub use context::{BuiltinCatalog, CatalogLookup, EvalContext, FormatSettings, PlainContext, UserFunction, UserType};
+pub use function_def::{CallTypes, FunctionDef, Implementation, ReadyRows, ValueStream, Volatility, WindowFunction};
+pub use functions::{function, functions, functions_named};
+pub use numeric::Numeric;
+pub use operators::{
+    OperatorDef, OperatorRole, operator, operator_exact, operators, operators_named, ordering_operator,
+};
+pub use resolve::{
+    ArgumentSource, Call, Callee, Resolved, ResolvedOperator, common_type, resolve_function, resolve_operator,
+};
+pub use storage::{StorageKind, physical_type};
+pub use text_io::{input, output, output_string};
+pub use type_name::{encode_typmod, format_type, format_type_name, parse_type_name, resolve_type_name};
+pub use type_table::{
+    Category, SqlType, TypeDef, TypeKind, TypeShape, array_type, base_type, builtin_type, builtin_type_named,
+    builtin_types, element_type, type_shape,
+};
+pub use value::{ArrayValue, Dimension, EnumValue, Interval, RecordShape, RecordValue, SmolStr, TimeTz, Value};

@@ -1,0 +1,304 @@
+//! The runtime value: what an expression evaluates to and what a row holds.
+
+use std::sync::Arc;
+
+use base::{Oid, Tid};
+use smallvec::SmallVec;
+pub use smol_str::SmolStr;
+
+use super::json::JsonbValue;
+use super::numeric::Numeric;
+
+/// One SQL value, 24 bytes, cheap to clone.
+///
+/// A value knows how it is stored, not which SQL type it has: `text`, `varchar`, `char(n)`, `name`,
+/// `json` and `unknown` all are [`Value::Text`], and `oid`, `regclass` and their kin all are
+/// [`Value::Oid`]. Whatever depends on the type (text output, `char(n)`'s comparison) takes the type too.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Value {
+    /// SQL NULL of any type.
+    #[default]
+    Null,
+    /// The result of a function that returns nothing.
+    Void,
+    /// `bool`
+    Bool(bool),
+    /// `int2`
+    Int2(i16),
+    /// `int4`
+    Int4(i32),
+    /// `int8`
+    Int8(i64),
+    /// `float4`
+    Float4(f32),
+    /// `float8`
+    Float8(f64),
+    /// `numeric`
+    Numeric(Numeric),
+    /// `text`, `varchar`, `char(n)` (padded with blanks), `name`, `json`, `refcursor`, `unknown`
+    Text(SmolStr),
+    /// `bytea`
+    Bytea(Arc<[u8]>),
+    /// `date`: days since 2000-01-01; `i32::MIN` and `i32::MAX` are the infinities
+    Date(i32),
+    /// `time`: microseconds since midnight
+    Time(i64),
+    /// `timetz`
+    TimeTz(TimeTz),
+    /// `timestamp`: microseconds since 2000-01-01; `i64::MIN` and `i64::MAX` are the infinities
+    Timestamp(i64),
+    /// `timestamptz`: microseconds since 2000-01-01 UTC; `i64::MIN` and `i64::MAX` are the infinities
+    TimestampTz(i64),
+    /// `interval`
+    Interval(Interval),
+    /// `uuid`
+    Uuid([u8; 16]),
+    /// `oid`, `regclass`, `regtype`, `regproc`, ...
+    Oid(u32),
+    /// `"char"`: one byte
+    Char(u8),
+    /// `tid`
+    Tid(Tid),
+    /// `xid`, `xid8` and `cid`
+    Xid(u64),
+    /// `pg_lsn`
+    PgLsn(u64),
+    /// `jsonb`
+    Jsonb(Arc<JsonbValue>),
+    /// A label of an enum type
+    Enum(EnumValue),
+    /// An array of any element type; also `int2vector` and `oidvector`
+    Array(Arc<ArrayValue>),
+    /// A row of a composite type, or an anonymous record
+    Record(Arc<RecordValue>),
+}
+
+const _: () = assert!(std::mem::size_of::<Value>() == 24);
+
+impl Value {
+    /// Whether this is SQL NULL.
+    #[inline]
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+
+    /// A text value.
+    pub fn text(text: impl AsRef<str>) -> Value {
+        Value::Text(SmolStr::new(text))
+    }
+
+    /// A bytea value.
+    pub fn bytea(bytes: impl Into<Arc<[u8]>>) -> Value {
+        Value::Bytea(bytes.into())
+    }
+
+    /// An oid value.
+    pub fn oid(oid: Oid) -> Value {
+        Value::Oid(oid.0)
+    }
+
+    /// A one-dimensional array with lower bound 1.
+    pub fn array(element: Oid, values: Vec<Value>) -> Value {
+        Value::Array(Arc::new(ArrayValue::one_dimensional(element, values)))
+    }
+
+    /// The truth of a condition: NULL counts as false.
+    #[inline]
+    pub fn is_true(&self) -> bool {
+        matches!(self, Value::Bool(true))
+    }
+
+    /// The string of a [`Value::Text`].
+    #[inline]
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text.as_str()),
+            _ => None,
+        }
+    }
+
+    /// Any integer, as 64 bits.
+    #[inline]
+    pub fn as_i64(&self) -> Option<i64> {
+        match *self {
+            Value::Int2(value) => Some(i64::from(value)),
+            Value::Int4(value) => Some(i64::from(value)),
+            Value::Int8(value) => Some(value),
+            Value::Oid(value) => Some(i64::from(value)),
+            _ => None,
+        }
+    }
+
+    /// Bytes held outside the value itself, roughly: for memory accounts.
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Value::Text(text) if text.is_heap_allocated() => text.len() + 16,
+            Value::Bytea(bytes) => bytes.len() + 16,
+            Value::Numeric(numeric) => numeric.heap_bytes(),
+            Value::Jsonb(json) => json.heap_bytes() + 16,
+            Value::Array(array) => array.values.iter().map(|value| 24 + value.heap_bytes()).sum::<usize>() + 64,
+            Value::Record(record) => record.fields.iter().map(|value| 24 + value.heap_bytes()).sum::<usize>() + 64,
+            _ => 0,
+        }
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Value {
+        Value::Bool(value)
+    }
+}
+
+impl From<i16> for Value {
+    fn from(value: i16) -> Value {
+        Value::Int2(value)
+    }
+}
+
+impl From<i32> for Value {
+    fn from(value: i32) -> Value {
+        Value::Int4(value)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Value {
+        Value::Int8(value)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Value {
+        Value::Float8(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Value {
+        Value::text(value)
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Value {
+        Value::Text(SmolStr::from(value))
+    }
+}
+
+impl From<Oid> for Value {
+    fn from(value: Oid) -> Value {
+        Value::Oid(value.0)
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Value {
+        value.map_or(Value::Null, Into::into)
+    }
+}
+
+/// A span of time in three parts that don't convert into each other exactly.
+///
+/// Not `Ord`: `interval '1 month'` equals `interval '30 days'` in SQL, see [`super::compare`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interval {
+    /// Months; years count as 12.
+    pub months: i32,
+    /// Days; weeks count as 7.
+    pub days: i32,
+    /// Microseconds; may exceed a day.
+    pub micros: i64,
+}
+
+/// A time of day with its own zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeTz {
+    /// Microseconds since midnight, local.
+    pub micros: i64,
+    /// Seconds *west* of UTC, as PostgreSQL stores it.
+    pub zone: i32,
+}
+
+/// A label of an enum type. Equal and ordered by `key` alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EnumValue {
+    /// The enum type.
+    pub type_oid: Oid,
+    /// The label: sort position in the high half, the label's oid in the low half, so that labels
+    /// added between others keep the order of stored values.
+    pub key: i64,
+}
+
+impl EnumValue {
+    /// The label's own oid.
+    pub fn label_oid(self) -> Oid {
+        Oid(self.key as u32)
+    }
+}
+
+/// One dimension of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dimension {
+    /// Number of elements.
+    pub length: u32,
+    /// Subscript of the first element.
+    pub lower_bound: i32,
+}
+
+/// An array: dimensions, and the elements in row-major order. No dimension at all: the empty array.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArrayValue {
+    /// Type of the elements.
+    pub element: Oid,
+    /// Outermost first; at most six.
+    pub dimensions: SmallVec<[Dimension; 1]>,
+    /// The elements, the last dimension varying fastest.
+    pub values: Vec<Value>,
+}
+
+impl ArrayValue {
+    /// An array with one dimension that starts at 1.
+    pub fn one_dimensional(element: Oid, values: Vec<Value>) -> ArrayValue {
+        Self::with_lower_bound(element, values, 1)
+    }
+
+    /// An array with one dimension that starts at `lower_bound`.
+    pub fn with_lower_bound(element: Oid, values: Vec<Value>, lower_bound: i32) -> ArrayValue {
+        let mut dimensions = SmallVec::new();
+        if !values.is_empty() {
+            dimensions.push(Dimension { length: values.len() as u32, lower_bound });
+        }
+        ArrayValue { element, dimensions, values }
+    }
+
+    /// The array without elements.
+    pub fn empty(element: Oid) -> ArrayValue {
+        ArrayValue { element, dimensions: SmallVec::new(), values: Vec::new() }
+    }
+}
+
+/// What the fields of a record are called and which types they have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordShape {
+    /// The composite type, or `record` for an anonymous row.
+    pub type_oid: Oid,
+    /// Names and types in order.
+    pub fields: Vec<(String, super::SqlType)>,
+}
+
+impl RecordShape {
+    /// An anonymous row with fields named `f1`, `f2`, ...
+    pub fn anonymous(types: impl IntoIterator<Item = super::SqlType>) -> RecordShape {
+        let fields = types.into_iter().enumerate().map(|(index, ty)| (format!("f{}", index + 1), ty)).collect();
+        RecordShape { type_oid: super::oids::RECORD, fields }
+    }
+}
+
+/// A row as one value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordValue {
+    /// Names and types of the fields.
+    pub shape: Arc<RecordShape>,
+    /// The fields.
+    pub fields: Vec<Value>,
+}
