@@ -1,1 +1,17 @@
-//! Cohort: session.
+//! The server: sockets, worker loops, the PostgreSQL protocol and the durability gate.
+//!
+//! [`Server`] listens and deals connections out to workers ([`worker`]), one thread per core. Each runs its
+//! sessions' messages ([`conversation`]) in coroutines, so that a session waits without its thread, and holds
+//! every reply in its port ([`outgoing`]) until the commits it depends on are durable.
+
+pub mod client;
+pub mod conversation;
+pub mod decode;
+pub mod outgoing;
+pub mod port;
+pub mod server;
+pub mod startup;
+pub mod stream;
+pub mod worker;
+
+pub use server::{Server, ServerOptions};

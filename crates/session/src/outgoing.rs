@@ -1,0 +1,242 @@
+//! Bytes on their way to a client, each behind the commit it depends on (rule R3).
+//!
+//! Messages are appended in order. [`Outgoing::require`] raises the log position that everything appended
+//! from then on depends on; [`Outgoing::sendable`] is the prefix that may leave at a given durable position.
+
+use std::collections::VecDeque;
+
+use base::{Error, ErrorFields, Lsn};
+
+/// A buffer of messages, cut by gates.
+#[derive(Default)]
+pub struct Outgoing {
+    bytes: Vec<u8>,
+    /// How many of `bytes` have been sent.
+    sent: usize,
+    /// Ascending in both fields: bytes from `offset` on need the log durable up to `lsn`.
+    gates: VecDeque<Gate>,
+    /// The highest position ever required.
+    required: Lsn,
+}
+
+struct Gate {
+    offset: usize,
+    lsn: Lsn,
+}
+
+/// Once all is sent, a buffer larger than this is given back.
+const KEPT_CAPACITY_BYTES: usize = 1024;
+
+impl Outgoing {
+    /// What is appended from now on may leave only when the log is durable up to `lsn`.
+    pub fn require(&mut self, lsn: Lsn) {
+        if lsn <= self.required {
+            return;
+        }
+        self.required = lsn;
+        let offset = self.bytes.len();
+        match self.gates.back_mut() {
+            Some(last) if last.offset == offset => last.lsn = lsn,
+            _ => self.gates.push_back(Gate { offset, lsn }),
+        }
+    }
+
+    /// What may leave when the log is durable up to `durable`.
+    pub fn sendable(&mut self, durable: Lsn) -> &[u8] {
+        while self.gates.front().is_some_and(|gate| gate.lsn <= durable) {
+            self.gates.pop_front();
+        }
+        let end = self.gates.front().map_or(self.bytes.len(), |gate| gate.offset);
+        &self.bytes[self.sent..end]
+    }
+
+    /// `count` bytes of [`Outgoing::sendable`] have left.
+    pub fn consume(&mut self, count: usize) {
+        self.sent += count;
+        assert!(self.sent <= self.gates.front().map_or(self.bytes.len(), |gate| gate.offset), "sent past a gate");
+        if self.sent == self.bytes.len() {
+            self.reset();
+        } else if self.sent >= 256 * 1024 {
+            self.bytes.drain(..self.sent);
+            for gate in &mut self.gates {
+                gate.offset -= self.sent;
+            }
+            self.sent = 0;
+        }
+    }
+
+    /// The position that the first byte held back waits for.
+    pub fn next_gate(&self) -> Option<Lsn> {
+        self.gates.front().filter(|gate| gate.offset < self.bytes.len()).map(|gate| gate.lsn)
+    }
+
+    /// How much has not been sent.
+    pub fn unsent_bytes(&self) -> usize {
+        self.bytes.len() - self.sent
+    }
+
+    /// Forgets everything: the client is gone.
+    pub fn clear(&mut self) {
+        self.gates.clear();
+        self.reset();
+    }
+
+    fn reset(&mut self) {
+        self.sent = 0;
+        // A gate at the end of an empty buffer still holds for what comes next.
+        for gate in &mut self.gates {
+            gate.offset = 0;
+        }
+        if self.bytes.capacity() > KEPT_CAPACITY_BYTES {
+            self.bytes = Vec::new();
+        } else {
+            self.bytes.clear();
+        }
+    }
+
+    /// Appends one message whose body `write` appends.
+    pub fn message(&mut self, kind: u8, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.begin(kind);
+        write(&mut self.bytes);
+        self.finish(start);
+    }
+
+    /// Appends one message unless `write` fails; then nothing is appended.
+    ///
+    /// # Errors
+    /// What `write` returned.
+    pub fn try_message(
+        &mut self,
+        kind: u8,
+        write: impl FnOnce(&mut Vec<u8>) -> base::Result<()>,
+    ) -> base::Result<()> {
+        let start = self.begin(kind);
+        match write(&mut self.bytes) {
+            Ok(()) => {
+                self.finish(start);
+                Ok(())
+            }
+            Err(error) => {
+                self.bytes.truncate(start - 1);
+                Err(error)
+            }
+        }
+    }
+
+    /// Appends bytes that are messages already.
+    pub fn raw(&mut self, messages: &[u8]) {
+        self.bytes.extend_from_slice(messages);
+    }
+
+    fn begin(&mut self, kind: u8) -> usize {
+        self.bytes.push(kind);
+        self.bytes.extend_from_slice(&[0; 4]);
+        self.bytes.len() - 4
+    }
+
+    fn finish(&mut self, length_at: usize) {
+        let length = (self.bytes.len() - length_at) as u32;
+        self.bytes[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
+    }
+
+    /// Appends an ErrorResponse (`kind` E) or a NoticeResponse (`kind` N).
+    pub fn error_or_notice(&mut self, kind: u8, severity: &str, error: &Error) {
+        self.message(kind, |body| write_fields(body, severity, error.fields()));
+    }
+
+    /// Appends ReadyForQuery with the transaction's status: I, T or E.
+    pub fn ready_for_query(&mut self, status: u8) {
+        self.message(b'Z', |body| body.push(status));
+    }
+}
+
+fn write_fields(body: &mut Vec<u8>, severity: &str, fields: &ErrorFields) {
+    let mut field = |code: u8, text: &str| {
+        body.push(code);
+        push_cstr(body, text);
+    };
+    field(b'S', severity);
+    field(b'V', severity);
+    field(b'C', fields.sqlstate.as_str());
+    field(b'M', &fields.message);
+    let position = fields.position.map(|position| position.to_string());
+    let internal_position = fields.internal_position.map(|position| position.to_string());
+    for (code, text) in [
+        (b'D', &fields.detail),
+        (b'H', &fields.hint),
+        (b'P', &position),
+        (b'p', &internal_position),
+        (b'q', &fields.internal_query),
+        (b'W', &fields.context),
+        (b's', &fields.schema),
+        (b't', &fields.table),
+        (b'c', &fields.column),
+        (b'd', &fields.data_type),
+        (b'n', &fields.constraint),
+    ] {
+        if let Some(text) = text {
+            field(code, text);
+        }
+    }
+    body.push(0);
+}
+
+/// Appends `text` and a zero byte; zero bytes inside are left out, since the protocol can't carry them.
+pub fn push_cstr(body: &mut Vec<u8>, text: &str) {
+    body.extend(text.bytes().filter(|byte| *byte != 0));
+    body.push(0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tag(out: &mut Outgoing, text: &str) {
+        out.message(b'C', |body| push_cstr(body, text));
+    }
+
+    // invariants: row 11
+    #[test]
+    fn bytes_leave_in_order_when_their_commit_is_durable() {
+        let mut out = Outgoing::default();
+        tag(&mut out, "A");
+        out.require(Lsn(100));
+        tag(&mut out, "B");
+        out.require(Lsn(90));
+        out.require(Lsn(200));
+        tag(&mut out, "C");
+        assert_eq!(out.sendable(Lsn(99)), b"C\0\0\0\x06A\0");
+        out.consume(7);
+        assert_eq!(out.next_gate(), Some(Lsn(100)));
+        assert_eq!(out.sendable(Lsn(99)), b"");
+        assert_eq!(out.sendable(Lsn(100)), b"C\0\0\0\x06B\0");
+        assert_eq!(out.sendable(Lsn(250)).len(), 14);
+        out.consume(14);
+        assert_eq!(out.next_gate(), None);
+    }
+
+    #[test]
+    fn a_gate_at_the_end_holds_for_what_comes_next() {
+        let mut out = Outgoing::default();
+        tag(&mut out, "A");
+        out.require(Lsn(10));
+        let sendable = out.sendable(Lsn(5)).len();
+        out.consume(sendable);
+        tag(&mut out, "B");
+        assert_eq!(out.sendable(Lsn(9)), b"");
+        assert_eq!(out.sendable(Lsn(10)).len(), 7);
+    }
+
+    #[test]
+    fn a_message_that_fails_leaves_nothing_behind() {
+        let mut out = Outgoing::default();
+        tag(&mut out, "A");
+        let failed = out.try_message(b'D', |body| {
+            body.extend_from_slice(b"half");
+            Err(Error::internal("no"))
+        });
+        assert!(failed.is_err());
+        tag(&mut out, "B");
+        assert_eq!(out.sendable(Lsn::ZERO), b"C\0\0\0\x06A\0C\0\0\0\x06B\0");
+    }
+}

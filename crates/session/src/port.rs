@@ -1,0 +1,206 @@
+//! One connection's socket with what has arrived and what is to be sent.
+//!
+//! A port is shared, within one worker's thread, by the worker's loop and the coroutine that runs the
+//! session. Neither keeps it borrowed across a wait.
+
+use std::cell::RefCell;
+use std::io::{ErrorKind, Read, Write};
+use std::rc::Rc;
+use std::time::Instant;
+
+use base::{Error, Lsn, Result, sqlstate};
+use sync::{Arc, Interrupt, Waiter, Waker};
+use wal::Wal;
+
+use crate::decode::Incoming;
+use crate::outgoing::Outgoing;
+use crate::stream::Stream;
+
+/// A port as both of its users hold it.
+pub type SharedPort = Rc<RefCell<Port>>;
+
+/// A session waits when more than this is unsent.
+const UNSENT_LIMIT_BYTES: usize = 4 << 20;
+
+/// See the module.
+pub struct Port {
+    stream: Stream,
+    wal: Arc<Wal>,
+    /// What has arrived and not been decoded.
+    pub incoming: Incoming,
+    /// What is to be sent.
+    pub outgoing: Outgoing,
+    /// The socket may have more to read.
+    readable: bool,
+    /// The last write was cut short: the worker hears when the socket takes more.
+    write_blocked: bool,
+    /// The client is gone, or the stream can't be followed.
+    closed: bool,
+    /// Woken when something arrives, is sent or closes.
+    progress: Option<Waker>,
+}
+
+impl Port {
+    /// A port on `stream`.
+    pub fn new(stream: Stream, wal: Arc<Wal>) -> Port {
+        Port {
+            stream,
+            wal,
+            incoming: Incoming::default(),
+            outgoing: Outgoing::default(),
+            readable: false,
+            write_blocked: false,
+            closed: false,
+            progress: None,
+        }
+    }
+
+    /// The socket.
+    pub fn stream(&mut self) -> &mut Stream {
+        &mut self.stream
+    }
+
+    /// Whether the client is gone.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Nothing more is read or sent.
+    pub fn close(&mut self) {
+        self.closed = true;
+        self.outgoing.clear();
+        self.wake();
+    }
+
+    /// The worker was told that there is something to read.
+    pub fn set_readable(&mut self) {
+        self.readable = true;
+        self.wake();
+    }
+
+    /// The worker was told that the socket takes more.
+    pub fn set_writable(&mut self) {
+        self.write_blocked = false;
+        self.wake();
+    }
+
+    /// Whether a read may find something.
+    pub fn is_readable(&self) -> bool {
+        self.readable && !self.closed
+    }
+
+    /// Reads once through `scratch`. A read that doesn't fill it has emptied the socket.
+    pub fn read_once(&mut self, scratch: &mut [u8]) {
+        loop {
+            match self.stream.read(scratch) {
+                Ok(0) => self.closed = true,
+                Ok(count) => {
+                    self.incoming.extend(&scratch[..count]);
+                    self.readable = count == scratch.len();
+                    return;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => self.closed = true,
+            }
+            self.readable = false;
+            return;
+        }
+    }
+
+    /// Sends what may leave at `durable`. Gives the position the rest waits for, if it waits for the log.
+    pub fn send(&mut self, durable: Lsn) -> Option<Lsn> {
+        while !self.closed && !self.write_blocked {
+            let bytes = self.outgoing.sendable(durable);
+            if bytes.is_empty() {
+                break;
+            }
+            match self.stream.write(bytes) {
+                Ok(count) => {
+                    let is_short = count < bytes.len();
+                    self.outgoing.consume(count);
+                    self.write_blocked = is_short;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.write_blocked = true,
+                Err(_) => self.close(),
+            }
+        }
+        if self.progress.is_some() && self.outgoing.unsent_bytes() < UNSENT_LIMIT_BYTES / 2 {
+            self.wake();
+        }
+        self.outgoing.next_gate()
+    }
+
+    fn wake(&mut self) {
+        if let Some(waker) = self.progress.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// The error for a client that is gone.
+pub fn connection_lost() -> Error {
+    Error::new(sqlstate::CONNECTION_FAILURE, "connection to client lost").fatal()
+}
+
+/// Sends what may leave; waits while too much is unsent.
+///
+/// # Errors
+/// 08006 when the client is gone, and pending interrupts.
+pub fn relieve(port: &SharedPort, interrupt: &Interrupt) -> Result<()> {
+    if port.borrow().outgoing.unsent_bytes() < UNSENT_LIMIT_BYTES / 4 {
+        return Ok(());
+    }
+    loop {
+        let waiter = {
+            let mut port = port.borrow_mut();
+            let durable = port.wal.durable();
+            port.send(durable);
+            if port.closed {
+                return Err(connection_lost());
+            }
+            if port.outgoing.unsent_bytes() < UNSENT_LIMIT_BYTES {
+                return Ok(());
+            }
+            let waiter = Waiter::new();
+            port.progress = Some(waiter.waker());
+            waiter
+        };
+        waiter.wait(None, Some(interrupt));
+        interrupt.check()?;
+    }
+}
+
+/// Waits until more has arrived than `had_bytes`.
+///
+/// # Errors
+/// 08006 when the client is gone, and pending interrupts.
+pub fn await_input(port: &SharedPort, interrupt: &Interrupt, deadline: Option<Instant>) -> Result<()> {
+    let had_bytes = port.borrow().incoming.pending().len();
+    let mut scratch = vec![0; 64 * 1024];
+    loop {
+        let waiter = {
+            let mut port = port.borrow_mut();
+            if port.is_readable() {
+                port.read_once(&mut scratch);
+            }
+            if port.incoming.pending().len() > had_bytes {
+                return Ok(());
+            }
+            if port.closed {
+                return Err(connection_lost());
+            }
+            if port.is_readable() {
+                continue;
+            }
+            let durable = port.wal.durable();
+            port.send(durable);
+            let waiter = Waiter::new();
+            port.progress = Some(waiter.waker());
+            waiter
+        };
+        waiter.wait(deadline, Some(interrupt));
+        interrupt.check()?;
+    }
+}

@@ -1,0 +1,250 @@
+//! The server: listeners, and workers that run the sessions.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use base::{Error, Result, sqlstate};
+use mio::net::{TcpListener, UnixListener};
+use mio::{Events, Interest, Poll, Token};
+use sql::session::Instance;
+use sync::Arc;
+use sync::atomic::{AtomicUsize, Ordering};
+
+use crate::stream::Stream;
+use crate::worker::{self, Shared, WorkerHandle};
+
+/// Where and how a server listens.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Host names or addresses, separated by commas; `*` for all; empty for no TCP.
+    pub host: String,
+    /// TCP port, and the number in the Unix socket's name; 0 picks a free one.
+    pub port: u16,
+    /// Folder of the Unix socket; none for no Unix socket.
+    pub socket_directory: Option<PathBuf>,
+    /// Access permissions of the Unix socket.
+    pub socket_permissions: u32,
+    /// Threads that run sessions; 0 for one per core.
+    pub worker_count: usize,
+    /// The most connections at a time.
+    pub max_connections: usize,
+}
+
+/// A running server.
+pub struct Server {
+    workers: Arc<Vec<WorkerHandle>>,
+    acceptor: Option<std::thread::JoinHandle<()>>,
+    stop_accepting: Arc<mio::Waker>,
+    socket_path: Option<PathBuf>,
+    port: u16,
+}
+
+const STOP: Token = Token(usize::MAX);
+
+enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Server {
+    /// Listens, and serves `instance` until [`Server::stop`].
+    ///
+    /// # Errors
+    /// When an address can't be listened on, with what to do about it.
+    pub fn start(instance: Arc<Instance>, options: &ServerOptions) -> Result<Server> {
+        let poll = Poll::new().map_err(|error| Error::io("could not create a poll", &error))?;
+        let mut listeners = Vec::new();
+        let mut port = options.port;
+        for address in addresses(&options.host, port)? {
+            let listener = listen_tcp(SocketAddr::new(address.ip(), port))?;
+            if port == 0 {
+                port = listener.local_addr().map_err(|error| Error::io("could not read a socket's address", &error))?.port();
+            }
+            listeners.push(Listener::Tcp(listener));
+        }
+        let mut socket_path = None;
+        if let Some(directory) = &options.socket_directory {
+            let path = directory.join(format!(".s.PGSQL.{port}"));
+            listeners.push(Listener::Unix(listen_unix(&path, options.socket_permissions)?));
+            socket_path = Some(path);
+        }
+        if listeners.is_empty() {
+            return Err(Error::new(sqlstate::CONFIG_FILE_ERROR, "no address to listen on")
+                .hint("Give --host, or --socket-dir, or both."));
+        }
+        let shared = Arc::new(Shared {
+            instance,
+            gated_count: AtomicUsize::new(0),
+            connection_count: AtomicUsize::new(0),
+            max_connections: options.max_connections,
+        });
+        let worker_count = match options.worker_count {
+            0 => std::thread::available_parallelism().map_or(2, usize::from),
+            count => count,
+        };
+        let workers = (0..worker_count).map(|number| worker::start(Arc::clone(&shared), number)).collect::<Result<_>>()?;
+        let workers: Arc<Vec<WorkerHandle>> = Arc::new(workers);
+        let stop_accepting = mio::Waker::new(poll.registry(), STOP)
+            .map_err(|error| Error::io("could not create a waker", &error))?;
+        let acceptor = {
+            let workers = Arc::clone(&workers);
+            std::thread::Builder::new()
+                .name("acceptor".to_owned())
+                .spawn(move || accept_all(poll, listeners, &workers, &shared))
+                .map_err(|error| Error::io("could not start the acceptor thread", &error))?
+        };
+        Ok(Server { workers, acceptor: Some(acceptor), stop_accepting: Arc::new(stop_accepting), socket_path, port })
+    }
+
+    /// The TCP port in use.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Accepts no more, ends idle sessions, lets running statements end, and returns when all are gone.
+    pub fn stop(mut self) {
+        if let Err(error) = self.stop_accepting.wake() {
+            eprintln!("cohort: could not wake the acceptor: {error}");
+        }
+        if let Some(acceptor) = self.acceptor.take()
+            && acceptor.join().is_err()
+        {
+            eprintln!("cohort: the acceptor thread panicked");
+        }
+        if let Some(path) = &self.socket_path {
+            // The next start removes it otherwise.
+            let _ = std::fs::remove_file(path);
+        }
+        for worker in self.workers.iter() {
+            worker.stop();
+        }
+        if let Some(workers) = Arc::get_mut(&mut self.workers) {
+            for worker in workers {
+                worker.join();
+            }
+        }
+    }
+}
+
+fn addresses(host: &str, port: u16) -> Result<Vec<SocketAddr>> {
+    let mut all = Vec::new();
+    for name in host.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        let name = if name == "*" { "0.0.0.0" } else { name };
+        let resolved = (name, port).to_socket_addrs().map_err(|error| {
+            Error::io(format!("could not translate host name \"{name}\" to address"), &error)
+        })?;
+        for address in resolved {
+            if !all.contains(&address) {
+                all.push(address);
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn listen_tcp(address: SocketAddr) -> Result<TcpListener> {
+    let what = || format!("could not listen on \"{}\", port {}", address.ip(), address.port());
+    let attempt = || {
+        let domain = socket2::Domain::for_address(address);
+        let socket = socket2::Socket::new(domain, socket2::Type::STREAM, None)?;
+        socket.set_reuse_address(true)?;
+        if address.is_ipv6() {
+            socket.set_only_v6(true)?;
+        }
+        socket.bind(&address.into())?;
+        socket.listen(4096)?;
+        socket.set_nonblocking(true)?;
+        Ok(TcpListener::from_std(socket.into()))
+    };
+    attempt().map_err(|error: std::io::Error| {
+        let error_told = Error::io(what(), &error);
+        if error.kind() == std::io::ErrorKind::AddrInUse {
+            let port = address.port();
+            error_told.hint(format!(
+                "Is another server already running on port {port}? If not, wait a few seconds and retry."
+            ))
+        } else {
+            error_told
+        }
+    })
+}
+
+fn listen_unix(path: &Path, permissions: u32) -> Result<UnixListener> {
+    let what = |text: &str| format!("{text} Unix-domain socket \"{}\"", path.display());
+    // A socket that nobody answers on is left over from a server that was killed.
+    if path.exists() {
+        if std::os::unix::net::UnixStream::connect(path).is_ok() {
+            return Err(Error::new(sqlstate::LOCK_FILE_EXISTS, what("another server answers on"))
+                .hint("Stop it, or choose another port or socket folder."));
+        }
+        std::fs::remove_file(path).map_err(|error| Error::io(what("could not remove the stale"), &error))?;
+    }
+    let attempt = || {
+        let socket = socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None)?;
+        socket.bind(&socket2::SockAddr::unix(path)?)?;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(permissions))?;
+        socket.listen(4096)?;
+        socket.set_nonblocking(true)?;
+        Ok(UnixListener::from_std(socket.into()))
+    };
+    attempt().map_err(|error: std::io::Error| Error::io(what("could not listen on"), &error))
+}
+
+fn accept_all(mut poll: Poll, mut listeners: Vec<Listener>, workers: &[WorkerHandle], shared: &Shared) {
+    for (index, listener) in listeners.iter_mut().enumerate() {
+        let registered = match listener {
+            Listener::Tcp(listener) => poll.registry().register(listener, Token(index), Interest::READABLE),
+            Listener::Unix(listener) => poll.registry().register(listener, Token(index), Interest::READABLE),
+        };
+        if let Err(error) = registered {
+            eprintln!("cohort: could not watch a listening socket: {error}");
+        }
+    }
+    let mut events = Events::with_capacity(16);
+    loop {
+        if let Err(error) = poll.poll(&mut events, None)
+            && error.kind() != std::io::ErrorKind::Interrupted
+        {
+            eprintln!("cohort: poll failed: {error}");
+        }
+        for event in &events {
+            if event.token() == STOP {
+                return;
+            }
+            accept_waiting(&listeners[event.token().0], workers, shared);
+        }
+    }
+}
+
+/// Accepts all that wait on one listener.
+fn accept_waiting(listener: &Listener, workers: &[WorkerHandle], shared: &Shared) {
+    loop {
+        let accepted = match listener {
+            Listener::Tcp(listener) => listener.accept().map(|(stream, _)| {
+                // Without it a small reply may wait for the client's acknowledgement; it works without, only slower.
+                let _ = stream.set_nodelay(true);
+                Stream::Tcp(stream)
+            }),
+            Listener::Unix(listener) => listener.accept().map(|(stream, _)| Stream::Unix(stream)),
+        };
+        match accepted {
+            Ok(stream) => {
+                shared.connection_count.fetch_add(1, Ordering::Relaxed);
+                let least = workers
+                    .iter()
+                    .min_by_key(|worker| worker.session_count.load(Ordering::Relaxed))
+                    .expect("a server has a worker");
+                least.adopt(stream);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                eprintln!("cohort: could not accept a connection: {error}");
+                // Out of descriptors: let some connections end before the next try.
+                std::thread::sleep(std::time::Duration::from_millis(100));
+                return;
+            }
+        }
+    }
+}

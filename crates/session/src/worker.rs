@@ -1,0 +1,577 @@
+//! A worker: one thread that runs the sessions pinned to it.
+//!
+//! ```text
+//! poll ─> read what has arrived ─> run sessions ─> send what is durable ─> ask for a flush of the rest ─┐
+//!   ^                                                                                                    │
+//!   └────────────── woken by sockets, by the ready queue, by the log's leader once per flush ────────────┘
+//! ```
+//!
+//! A session's messages run in a coroutine; when it waits for a lock, the worker goes on with another. Replies
+//! wait in their ports until the log is durable far enough (rule R3); the leader of a flush wakes each
+//! worker once, and the worker sends every reply the flush has freed.
+
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use base::{Error, Lsn, sqlstate};
+use mio::{Events, Interest, Poll, Token};
+use slab::Slab;
+use sql::session::{ConnectRequest, Instance};
+use sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use sync::{Arc, Coroutine, Interrupt, InterruptKind, Mutex, ReadyQueue, StackPool, Step};
+use wal::{DelayPolicy, Wal};
+
+use crate::conversation::{Conversation, Next};
+use crate::port::{Port, SharedPort};
+use crate::startup::{self, Request};
+use crate::stream::Stream;
+
+/// The socket token of the worker's own waker.
+const WAKE: Token = Token(usize::MAX);
+/// Ready-queue tokens that name no connection.
+const NEWCOMERS: u64 = u64::MAX;
+const DURABLE: u64 = u64::MAX - 1;
+const STOP: u64 = u64::MAX - 2;
+
+/// A connection that has not authenticated after this long is closed.
+const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What other threads hold of a worker.
+pub struct WorkerHandle {
+    ready: Arc<ReadyQueue>,
+    newcomers: Arc<Mutex<Vec<Stream>>>,
+    /// Sessions of this worker, for balancing.
+    pub session_count: Arc<AtomicUsize>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl WorkerHandle {
+    /// Hands a new connection to the worker.
+    pub fn adopt(&self, stream: Stream) {
+        self.session_count.fetch_add(1, Ordering::Relaxed);
+        self.newcomers.lock().push(stream);
+        self.ready.push(NEWCOMERS);
+    }
+
+    /// Asks the worker to end its sessions after their running statements.
+    pub fn stop(&self) {
+        self.ready.push(STOP);
+    }
+
+    /// Waits for its end.
+    pub fn join(&mut self) {
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            eprintln!("cohort: a worker thread panicked");
+        }
+    }
+}
+
+/// What all workers of a server share.
+pub struct Shared {
+    /// The SQL side.
+    pub instance: Arc<Instance>,
+    /// Replies waiting for the log, in all workers.
+    pub gated_count: AtomicUsize,
+    /// Open connections, in all workers.
+    pub connection_count: AtomicUsize,
+    /// The most there may be.
+    pub max_connections: usize,
+}
+
+struct Connection {
+    port: SharedPort,
+    state: State,
+    /// Tells tokens of this connection from those of an earlier one in the same place.
+    generation: u32,
+    interrupt: Option<Arc<Interrupt>>,
+    /// The position its replies wait for, if it is in the worker's heap.
+    gate: Option<Lsn>,
+    opened: Instant,
+}
+
+enum State {
+    Starting,
+    Idle(Box<Conversation>),
+    Running(Coroutine<(Box<Conversation>, Next)>),
+    /// Ends when what is to be sent has been sent.
+    Closing,
+}
+
+struct Worker {
+    poll: Poll,
+    shared: Arc<Shared>,
+    wal: Arc<Wal>,
+    ready: Arc<ReadyQueue>,
+    newcomers: Arc<Mutex<Vec<Stream>>>,
+    session_count: Arc<AtomicUsize>,
+    stacks: StackPool,
+    connections: Slab<Connection>,
+    next_generation: u32,
+    /// Connections that produced something, or whose socket takes more, since the last look.
+    unsettled: Vec<usize>,
+    /// Replies waiting for the log.
+    gated: BinaryHeap<Reverse<(Lsn, u64)>>,
+    /// The lowest of them, for the listener.
+    waiting_for: Arc<AtomicU64>,
+    /// The delay that applies to the next flush request.
+    delay: DelayPolicy,
+    timers: BinaryHeap<Reverse<(Instant, u64)>>,
+    scratch: Box<[u8]>,
+    is_stopping: bool,
+}
+
+/// Starts a worker thread.
+///
+/// # Errors
+/// When the operating system refuses a poll or a thread.
+pub fn start(shared: Arc<Shared>, number: usize) -> base::Result<WorkerHandle> {
+    let poll = Poll::new().map_err(|error| Error::io("could not create a poll", &error))?;
+    let waker =
+        mio::Waker::new(poll.registry(), WAKE).map_err(|error| Error::io("could not create a waker", &error))?;
+    let ready = Arc::new(ReadyQueue::new(move || {
+        if let Err(error) = waker.wake() {
+            eprintln!("cohort: could not wake a worker: {error}");
+        }
+    }));
+    let newcomers = Arc::new(Mutex::new(Vec::new()));
+    let session_count = Arc::new(AtomicUsize::new(0));
+    let wal = Arc::clone(shared.instance.database().wal());
+    let waiting_for = Arc::new(AtomicU64::new(u64::MAX));
+    {
+        let (ready, waiting_for) = (Arc::clone(&ready), Arc::clone(&waiting_for));
+        wal.add_durable_listener(Arc::new(move |durable: Lsn| {
+            if waiting_for.load(Ordering::SeqCst) <= durable.0 {
+                ready.push(DURABLE);
+            }
+        }));
+    }
+    let handle = WorkerHandle {
+        ready: Arc::clone(&ready),
+        newcomers: Arc::clone(&newcomers),
+        session_count: Arc::clone(&session_count),
+        thread: None,
+    };
+    let run = move || {
+        Worker {
+            poll,
+            shared,
+            wal,
+            ready,
+            newcomers,
+            session_count,
+            stacks: StackPool::default(),
+            connections: Slab::new(),
+            next_generation: 0,
+            unsettled: Vec::new(),
+            gated: BinaryHeap::new(),
+            waiting_for,
+            delay: DelayPolicy::default(),
+            timers: BinaryHeap::new(),
+            scratch: vec![0; 64 * 1024].into_boxed_slice(),
+            is_stopping: false,
+        }
+        .run();
+    };
+    let thread = std::thread::Builder::new()
+        .name(format!("worker {number}"))
+        .spawn(run)
+        .map_err(|error| Error::io("could not start a worker thread", &error))?;
+    Ok(WorkerHandle { thread: Some(thread), ..handle })
+}
+
+impl Worker {
+    fn run(mut self) {
+        let mut events = Events::with_capacity(1024);
+        let mut tokens = Vec::new();
+        loop {
+            let timeout = self.time_to_sleep();
+            if let Err(error) = self.poll.poll(&mut events, timeout)
+                && error.kind() != std::io::ErrorKind::Interrupted
+            {
+                eprintln!("cohort: poll failed: {error}");
+            }
+            self.ready.set_awake();
+            for event in &events {
+                if event.token() != WAKE {
+                    self.on_event(event.token().0, event.is_readable(), event.is_writable());
+                }
+            }
+            tokens.clear();
+            self.ready.drain(&mut tokens);
+            for &token in &tokens {
+                match token {
+                    NEWCOMERS => self.admit(),
+                    DURABLE => {}
+                    STOP => self.begin_stop(),
+                    token => self.resume(token),
+                }
+            }
+            self.fire_timers();
+            self.settle();
+            if self.is_stopping && self.connections.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// How long to sleep in the poll: not at all while sessions are ready.
+    fn time_to_sleep(&mut self) -> Option<Duration> {
+        if !self.unsettled.is_empty() || !self.ready.may_sleep() {
+            return Some(Duration::ZERO);
+        }
+        let next = self.timers.peek().map(|Reverse((at, _))| *at)?;
+        Some(next.saturating_duration_since(Instant::now()))
+    }
+
+    fn token_of(&self, index: usize) -> u64 {
+        (u64::from(self.connections[index].generation) << 32) | index as u64
+    }
+
+    /// The connection a token names, if it still exists.
+    fn index_of(&self, token: u64) -> Option<usize> {
+        let index = (token & 0xFFFF_FFFF) as usize;
+        let connection = self.connections.get(index)?;
+        (u64::from(connection.generation) == token >> 32).then_some(index)
+    }
+
+    fn admit(&mut self) {
+        let streams = std::mem::take(&mut *self.newcomers.lock());
+        for mut stream in streams {
+            let entry = self.connections.vacant_entry();
+            let index = entry.key();
+            let interests = Interest::READABLE | Interest::WRITABLE;
+            if self.poll.registry().register(&mut stream, Token(index), interests).is_err() {
+                self.session_count.fetch_sub(1, Ordering::Relaxed);
+                self.shared.connection_count.fetch_sub(1, Ordering::Relaxed);
+                continue;
+            }
+            let generation = self.next_generation;
+            // Generations at the top of the range would collide with the tokens that name no connection.
+            self.next_generation = (generation + 1) & 0x7FFF_FFFF;
+            let port = Rc::new(RefCell::new(Port::new(stream, Arc::clone(&self.wal))));
+            port.borrow_mut().set_readable();
+            let opened = Instant::now();
+            entry.insert(Connection { port, state: State::Starting, generation, interrupt: None, gate: None, opened });
+            self.timers.push(Reverse((opened + AUTHENTICATION_TIMEOUT, self.token_of(index))));
+            self.read_and_run(index);
+        }
+    }
+
+    fn on_event(&mut self, index: usize, is_readable: bool, is_writable: bool) {
+        let Some(connection) = self.connections.get(index) else { return };
+        if is_writable {
+            connection.port.borrow_mut().set_writable();
+            if connection.port.borrow().outgoing.unsent_bytes() > 0 {
+                self.unsettled.push(index);
+            }
+        }
+        if is_readable {
+            connection.port.borrow_mut().set_readable();
+            self.read_and_run(index);
+        }
+    }
+
+    /// Reads until the socket is empty, or a session has started to run, and works on what has arrived.
+    fn read_and_run(&mut self, index: usize) {
+        loop {
+            let connection = &mut self.connections[index];
+            if matches!(connection.state, State::Running(_)) {
+                return;
+            }
+            if !connection.port.borrow().is_readable() {
+                if connection.port.borrow().is_closed() {
+                    self.unsettled.push(index);
+                }
+                return;
+            }
+            connection.port.borrow_mut().read_once(&mut self.scratch);
+            self.work(index);
+        }
+    }
+
+    /// Works on what has arrived.
+    fn work(&mut self, index: usize) {
+        self.unsettled.push(index);
+        let token = self.token_of(index);
+        let connection = &mut self.connections[index];
+        match std::mem::replace(&mut connection.state, State::Closing) {
+            State::Starting => self.start_session(index),
+            State::Idle(mut conversation) => {
+                let port = Rc::clone(&connection.port);
+                if port.borrow().incoming.pending().is_empty() {
+                    connection.state = State::Idle(conversation);
+                    return;
+                }
+                let run = move || {
+                    let next = conversation.run(&port);
+                    (conversation, next)
+                };
+                let coroutine = Coroutine::new(&self.stacks, Arc::clone(&self.ready), token, run);
+                connection.state = State::Running(coroutine);
+                self.step(index);
+            }
+            other => connection.state = other,
+        }
+    }
+
+    /// A coroutine that waited may go on.
+    fn resume(&mut self, token: u64) {
+        if let Some(index) = self.index_of(token)
+            && matches!(self.connections[index].state, State::Running(_))
+        {
+            self.step(index);
+            self.read_and_run(index);
+        }
+    }
+
+    /// Runs a connection's coroutine until it waits or ends.
+    fn step(&mut self, index: usize) {
+        self.unsettled.push(index);
+        let token = self.token_of(index);
+        let connection = &mut self.connections[index];
+        let State::Running(coroutine) = &mut connection.state else { return };
+        let step = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| coroutine.resume()));
+        match step {
+            Ok(Step::Suspended { deadline }) => {
+                if let Some(deadline) = deadline {
+                    self.timers.push(Reverse((deadline, token)));
+                }
+            }
+            Ok(Step::Finished((conversation, next))) => {
+                self.delay = conversation.sql.delay_policy();
+                connection.state = match next {
+                    Next::Idle => State::Idle(conversation),
+                    Next::Close => State::Closing,
+                };
+                if let (State::Idle(conversation), true) = (&mut connection.state, self.is_stopping) {
+                    conversation.end(&connection.port, &shutting_down());
+                    connection.state = State::Closing;
+                } else if let State::Idle(conversation) = &mut connection.state
+                    && let Some(deadline) = conversation.sql.idle_deadline()
+                {
+                    self.timers.push(Reverse((deadline, token)));
+                }
+            }
+            Err(_) => {
+                // The panic's own message is in the log; the session's transaction was rolled back as it unwound.
+                let error = Error::internal("the session failed on an internal error").fatal();
+                connection.port.borrow_mut().outgoing.error_or_notice(b'E', "FATAL", &error);
+                connection.state = State::Closing;
+            }
+        }
+    }
+
+    fn start_session(&mut self, index: usize) {
+        let connection = &mut self.connections[index];
+        let decoded = startup::decode(connection.port.borrow().incoming.pending());
+        let result = match decoded {
+            Ok(None) => {
+                connection.state = State::Starting;
+                return;
+            }
+            Ok(Some((request, length))) => {
+                connection.port.borrow_mut().incoming.consume(length);
+                match request {
+                    Request::Encryption => {
+                        connection.port.borrow_mut().outgoing.raw(b"N");
+                        connection.state = State::Starting;
+                        // A start-up message that came along would have been sent before our answer was known.
+                        if !connection.port.borrow().incoming.pending().is_empty() {
+                            connection.state = State::Closing;
+                        }
+                        return;
+                    }
+                    Request::Cancel { pid, secret } => {
+                        self.shared.instance.cancel(pid, secret);
+                        connection.state = State::Closing;
+                        return;
+                    }
+                    Request::Start(request) => self.connect(index, request),
+                }
+            }
+            Err(error) => Err(error),
+        };
+        let connection = &mut self.connections[index];
+        match result {
+            Ok(conversation) => {
+                connection.interrupt = Some(Arc::clone(conversation.interrupt()));
+                connection.state = State::Idle(conversation);
+                self.work(index);
+            }
+            Err(error) => {
+                connection.port.borrow_mut().outgoing.error_or_notice(b'E', "FATAL", &error);
+                connection.state = State::Closing;
+            }
+        }
+    }
+
+    fn connect(&mut self, index: usize, request: startup::StartRequest) -> base::Result<Box<Conversation>> {
+        if self.is_stopping {
+            return Err(Error::new(sqlstate::CANNOT_CONNECT_NOW, "the database system is shutting down"));
+        }
+        if self.shared.connection_count.load(Ordering::Relaxed) > self.shared.max_connections {
+            return Err(Error::new(sqlstate::TOO_MANY_CONNECTIONS, "sorry, too many clients already"));
+        }
+        let port = Rc::clone(&self.connections[index].port);
+        let peer = port.borrow_mut().stream().peer();
+        if !port.borrow_mut().stream().is_local() {
+            let message = format!(
+                "no pg_hba.conf entry for host \"{}\", user \"{}\", database \"{}\", no encryption",
+                peer.map_or_else(|| "???".to_owned(), |peer| peer.ip().to_string()),
+                request.user,
+                request.database
+            );
+            return Err(Error::new(sqlstate::INVALID_AUTHORIZATION_SPECIFICATION, message)
+                .hint("Without passwords, connections are trusted from this machine only."));
+        }
+        let sql = self.shared.instance.connect(ConnectRequest {
+            user: request.user,
+            database: request.database,
+            settings: request.settings,
+            peer,
+        })?;
+        let parameters = sql.reported_parameters();
+        let welcome = startup::welcome(request.unknown.as_ref(), &parameters, sql.pid(), sql.secret());
+        let mut port = port.borrow_mut();
+        port.outgoing.raw(&welcome);
+        port.outgoing.ready_for_query(b'I');
+        Ok(Box::new(Conversation::new(sql)))
+    }
+
+    /// Sends what may leave, asks for a flush of what may not yet, and takes leave of connections that ended.
+    fn settle(&mut self) {
+        let mut durable = self.wal.durable();
+        loop {
+            self.send_unsettled(durable);
+            self.waiting_for.store(self.gated.peek().map_or(u64::MAX, |Reverse((lsn, _))| lsn.0), Ordering::SeqCst);
+            // The listener may have run before it could see what we wait for.
+            let now_durable = self.wal.durable();
+            self.free_gated(now_durable);
+            if self.unsettled.is_empty() {
+                let Some(highest) = self.gated.iter().map(|Reverse((lsn, _))| *lsn).max() else { return };
+                if self.gated.len() == 1
+                    && self.shared.gated_count.load(Ordering::Relaxed) == 1
+                    && self.wal.try_lead_inline(highest)
+                {
+                    self.free_gated(self.wal.durable());
+                }
+                if self.unsettled.is_empty() {
+                    self.wal.request_flush(highest, self.delay);
+                    return;
+                }
+            }
+            durable = self.wal.durable();
+        }
+    }
+
+    /// Takes connections whose replies are durable out of the heap.
+    fn free_gated(&mut self, durable: Lsn) {
+        while let Some(Reverse((lsn, token))) = self.gated.peek().copied() {
+            if lsn > durable {
+                break;
+            }
+            self.gated.pop();
+            self.shared.gated_count.fetch_sub(1, Ordering::Relaxed);
+            if let Some(index) = self.index_of(token) {
+                self.connections[index].gate = None;
+                self.unsettled.push(index);
+            }
+        }
+    }
+
+    fn send_unsettled(&mut self, durable: Lsn) {
+        while let Some(index) = self.unsettled.pop() {
+            let Some(connection) = self.connections.get_mut(index) else { continue };
+            let gate = connection.port.borrow_mut().send(durable);
+            if let Some(gate) = gate
+                && connection.gate.is_none()
+            {
+                connection.gate = Some(gate);
+                let token = self.token_of(index);
+                self.gated.push(Reverse((gate, token)));
+                self.shared.gated_count.fetch_add(1, Ordering::Relaxed);
+            }
+            let connection = &self.connections[index];
+            let port = connection.port.borrow();
+            let is_over = match connection.state {
+                State::Running(_) => false,
+                State::Closing => port.is_closed() || port.outgoing.unsent_bytes() == 0,
+                State::Starting | State::Idle(_) => port.is_closed(),
+            };
+            drop(port);
+            if is_over {
+                self.remove(index);
+            }
+        }
+    }
+
+    fn remove(&mut self, index: usize) {
+        let connection = self.connections.remove(index);
+        let mut port = connection.port.borrow_mut();
+        // Nothing can be done about a socket that can't be deregistered; it is closed all the same.
+        let _ = self.poll.registry().deregister(port.stream());
+        drop(port);
+        self.session_count.fetch_sub(1, Ordering::Relaxed);
+        self.shared.connection_count.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn fire_timers(&mut self) {
+        if self.timers.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        while let Some(Reverse((at, token))) = self.timers.peek().copied() {
+            if at > now {
+                break;
+            }
+            self.timers.pop();
+            let Some(index) = self.index_of(token) else { continue };
+            let connection = &mut self.connections[index];
+            match &mut connection.state {
+                State::Running(_) => self.resume(token),
+                State::Starting if connection.opened + AUTHENTICATION_TIMEOUT <= now => {
+                    connection.port.borrow_mut().close();
+                    self.unsettled.push(index);
+                }
+                State::Idle(conversation) => {
+                    if let Some(error) = conversation.sql.idle_timeout_passed(now) {
+                        conversation.end(&connection.port, &error);
+                        connection.state = State::Closing;
+                        self.unsettled.push(index);
+                    }
+                }
+                State::Starting | State::Closing => {}
+            }
+        }
+    }
+
+    /// Ends idle sessions at once and interrupts waits; running statements end first.
+    fn begin_stop(&mut self) {
+        self.is_stopping = true;
+        for (index, connection) in &mut self.connections {
+            self.unsettled.push(index);
+            match &mut connection.state {
+                State::Idle(conversation) => {
+                    conversation.end(&connection.port, &shutting_down());
+                    connection.state = State::Closing;
+                }
+                State::Running(_) => {
+                    if let Some(interrupt) = &connection.interrupt {
+                        interrupt.raise(InterruptKind::Terminate);
+                    }
+                }
+                State::Starting => connection.state = State::Closing,
+                State::Closing => {}
+            }
+        }
+    }
+}
+
+fn shutting_down() -> Error {
+    Error::new(sqlstate::ADMIN_SHUTDOWN, "terminating connection due to administrator command").fatal()
+}

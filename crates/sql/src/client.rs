@@ -1,0 +1,204 @@
+//! What a session says to its client, and asks of it.
+//!
+//! The session decides *what* is said and which commit it depends on; the implementation of [`Client`]
+//! decides how it is framed, and holds it back until the log is durable up to the point last given to
+//! [`Client::require`].
+
+use std::sync::OnceLock;
+
+use base::{Error, Lsn, Oid, Result};
+
+use crate::types::{OutputStyle, SqlType, Value};
+
+/// How a value is written on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Format {
+    /// As text.
+    #[default]
+    Text,
+    /// In the type's binary form.
+    Binary,
+}
+
+/// One column of a result, as a row description tells of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResultColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub sql_type: SqlType,
+    /// The table it comes straight from, or `Oid::INVALID`.
+    pub table: Oid,
+    /// Its number in that table, from 1, or 0.
+    pub attribute_number: i16,
+}
+
+/// The columns of a result, with room for the bytes that describe them to a client.
+#[derive(Debug, Default)]
+pub struct RowDescription {
+    /// The columns, left to right.
+    pub columns: Vec<ResultColumn>,
+    encoded: [OnceLock<Box<[u8]>>; 2],
+}
+
+impl RowDescription {
+    /// Describes `columns`.
+    pub fn new(columns: Vec<ResultColumn>) -> RowDescription {
+        RowDescription { columns, encoded: Default::default() }
+    }
+
+    /// What `encode` makes of the columns when all are in `format`; made once.
+    pub fn encoded(&self, format: Format, encode: impl FnOnce(&[ResultColumn]) -> Vec<u8>) -> &[u8] {
+        self.encoded[format as usize].get_or_init(|| encode(&self.columns).into_boxed_slice())
+    }
+}
+
+/// The formats a client asked for: none (all text), one for all columns, or one for each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Formats(pub smallvec::SmallVec<[Format; 8]>);
+
+impl Formats {
+    /// The format of column `index`.
+    pub fn of(&self, index: usize) -> Format {
+        match self.0.as_slice() {
+            [] => Format::Text,
+            [one] => *one,
+            each => each[index],
+        }
+    }
+
+    /// The one format of every column, if there is one.
+    pub fn uniform(&self) -> Option<Format> {
+        let first = self.of(0);
+        self.0.iter().all(|format| *format == first).then_some(first)
+    }
+}
+
+/// One row on its way out.
+pub struct OutgoingRow<'a> {
+    /// The values, left to right.
+    pub values: &'a [Value],
+    /// Their columns.
+    pub columns: &'a [ResultColumn],
+    /// How each is to be written.
+    pub formats: &'a Formats,
+    /// DateStyle and the like.
+    pub style: &'a OutputStyle,
+}
+
+impl OutgoingRow<'_> {
+    /// Appends the value of column `index` to `out`; false, and nothing appended, if it is NULL.
+    ///
+    /// # Errors
+    /// 22P05 and the like, when the value has no such form.
+    pub fn write_value(&self, index: usize, out: &mut Vec<u8>) -> Result<bool> {
+        let value = &self.values[index];
+        if matches!(value, Value::Null) {
+            return Ok(false);
+        }
+        let sql_type = self.columns[index].sql_type;
+        match self.formats.of(index) {
+            Format::Text => crate::types::output_text(value, sql_type, self.style, out),
+            Format::Binary => crate::types::output_binary(value, sql_type, out)?,
+        }
+        Ok(true)
+    }
+}
+
+/// How grave a notice is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// For developers.
+    Debug,
+    /// For the log.
+    Log,
+    /// Asked for.
+    Info,
+    /// Worth knowing.
+    Notice,
+    /// Likely a mistake.
+    Warning,
+}
+
+impl Severity {
+    /// As it stands in front of a message.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Debug => "DEBUG",
+            Severity::Log => "LOG",
+            Severity::Info => "INFO",
+            Severity::Notice => "NOTICE",
+            Severity::Warning => "WARNING",
+        }
+    }
+}
+
+/// The client's side of a session.
+pub trait Client {
+    /// What is appended from now on may leave only when the log is durable up to `lsn`. Never goes back.
+    fn require(&mut self, lsn: Lsn);
+    /// The columns of the rows that follow.
+    fn row_description(&mut self, description: &RowDescription, formats: &Formats);
+    /// There will be no rows.
+    fn no_data(&mut self);
+    /// The types of a statement's parameters.
+    fn parameter_description(&mut self, types: &[Oid]);
+    /// A row.
+    ///
+    /// # Errors
+    /// When a value has no form in the format asked for; nothing of the row is sent then.
+    fn row(&mut self, row: &OutgoingRow<'_>) -> Result<()>;
+    /// The end of a statement that succeeded.
+    fn command_complete(&mut self, tag: &str);
+    /// The end of an empty query.
+    fn empty_query(&mut self);
+    /// A portal has more rows than were asked for.
+    fn portal_suspended(&mut self);
+    /// Answers to Parse, Bind and Close.
+    fn parse_complete(&mut self);
+    /// See [`Client::parse_complete`].
+    fn bind_complete(&mut self);
+    /// See [`Client::parse_complete`].
+    fn close_complete(&mut self);
+    /// Something worth knowing that is no error.
+    fn notice(&mut self, severity: Severity, notice: &Error);
+    /// A statement failed.
+    fn error(&mut self, error: &Error);
+    /// A reported setting has a new value.
+    fn parameter_status(&mut self, name: &str, value: &str);
+    /// A notification from session `pid`.
+    fn notification(&mut self, pid: i32, channel: &str, payload: &str);
+    /// The client is to send COPY data of `column_count` columns.
+    fn copy_in_response(&mut self, format: Format, column_count: usize);
+    /// COPY data of `column_count` columns follows.
+    fn copy_out_response(&mut self, format: Format, column_count: usize);
+    /// A piece of COPY data.
+    fn copy_data(&mut self, data: &[u8]);
+    /// No more COPY data.
+    fn copy_done(&mut self);
+    /// Waits for COPY data from the client; `None` at its end. The piece is valid until the next call.
+    ///
+    /// # Errors
+    /// 57014 when the client gives up, 08006 when it is gone, 57P01 on shut-down.
+    fn read_copy_data(&mut self) -> Result<Option<Vec<u8>>>;
+    /// Sends what may leave; waits while too much is unsent.
+    ///
+    /// # Errors
+    /// 08006 when the client is gone, and pending interrupts.
+    fn relieve(&mut self) -> Result<()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_format_holds_for_all_columns() {
+        let formats = |list: &[Format]| Formats(list.iter().copied().collect());
+        assert_eq!(formats(&[]).of(3), Format::Text);
+        assert_eq!(formats(&[Format::Binary]).of(3), Format::Binary);
+        assert_eq!(formats(&[Format::Text, Format::Binary]).of(1), Format::Binary);
+        assert_eq!(formats(&[Format::Text, Format::Binary]).uniform(), None);
+        assert_eq!(formats(&[Format::Binary, Format::Binary]).uniform(), Some(Format::Binary));
+    }
+}
