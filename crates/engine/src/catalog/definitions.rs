@@ -1,0 +1,700 @@
+//! Descriptors of catalog objects, as they are stored.
+//!
+//! SQL texts (defaults, checks, predicates, view queries, function bodies) are opaque here.
+
+use std::sync::Arc;
+
+use base::{FileNumber, Oid};
+use serde::{Deserialize, Serialize};
+
+use crate::row::{ColumnSet, PhysicalType};
+
+/// The schema `pg_catalog`.
+pub const PG_CATALOG_SCHEMA: Oid = Oid(11);
+/// The schema `public`.
+pub const PUBLIC_SCHEMA: Oid = Oid(2200);
+/// The schema `information_schema`.
+pub const INFORMATION_SCHEMA: Oid = Oid(13000);
+/// The role that owns what a new database holds.
+pub const BOOTSTRAP_ROLE: Oid = Oid(10);
+
+/// What a table-like object is, as in `pg_class.relkind`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum RelationKind {
+    /// An ordinary table, `r`.
+    Table,
+    /// A view, `v`: no storage.
+    View,
+    /// A materialized view, `m`.
+    MaterializedView,
+}
+
+impl RelationKind {
+    /// Whether such an object has rows of its own.
+    pub fn has_storage(self) -> bool {
+        !matches!(self, RelationKind::View)
+    }
+}
+
+/// How lasting a relation is, as in `pg_class.relpersistence`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub enum Persistence {
+    /// Until dropped, `p`.
+    #[default]
+    Permanent,
+    /// Accepted as such; stored and logged like a permanent one, `u`.
+    Unlogged,
+    /// Until its session ends, `t`.
+    Temporary,
+}
+
+/// A namespace.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SchemaDef {
+    /// Its identifier.
+    pub oid: Oid,
+    /// Its name.
+    pub name: String,
+    /// The role that owns it.
+    pub owner: Oid,
+    /// `COMMENT ON`.
+    pub comment: Option<String>,
+}
+
+/// A table, view or materialized view.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TableDef {
+    /// Its identifier.
+    pub oid: Oid,
+    /// The schema it is in.
+    pub schema: Oid,
+    /// Its name.
+    pub name: String,
+    /// The role that owns it.
+    pub owner: Oid,
+    /// What it is.
+    pub kind: RelationKind,
+    /// How lasting it is.
+    pub persistence: Persistence,
+    /// Its heap. Zero in a descriptor given to `create_object`: storage is made for it.
+    pub file: FileNumber,
+    /// The heap of values too large for a row; zero: none yet, made when a column could need it.
+    pub overflow_file: FileNumber,
+    /// The index of the overflow heap.
+    pub overflow_index_file: FileNumber,
+    /// Its columns in order; dropped ones stay in place.
+    pub columns: Vec<ColumnDef>,
+    /// Its constraints.
+    pub constraints: Vec<ConstraintDef>,
+    /// How full an insert makes a page, in percent.
+    pub fillfactor: u8,
+    /// Rows, by the last VACUUM or ANALYZE; negative: never counted.
+    pub estimated_rows: f64,
+    /// Pages, by the last VACUUM or ANALYZE.
+    pub estimated_pages: u32,
+    /// The query of a view, as SQL.
+    pub view_query: Option<String>,
+    /// What ANALYZE found; opaque here.
+    pub column_statistics: Option<Vec<u8>>,
+    /// Storage parameters other than fillfactor, `name=value`.
+    pub options: Vec<String>,
+    /// `COMMENT ON`.
+    pub comment: Option<String>,
+}
+
+impl TableDef {
+    /// A table without columns, its storage not made yet.
+    pub fn new(oid: Oid, schema: Oid, name: impl Into<String>, owner: Oid) -> TableDef {
+        TableDef {
+            oid,
+            schema,
+            name: name.into(),
+            owner,
+            kind: RelationKind::Table,
+            persistence: Persistence::Permanent,
+            file: FileNumber(0),
+            overflow_file: FileNumber(0),
+            overflow_index_file: FileNumber(0),
+            columns: Vec::new(),
+            constraints: Vec::new(),
+            fillfactor: 100,
+            estimated_rows: -1.0,
+            estimated_pages: 0,
+            view_query: None,
+            column_statistics: None,
+            options: Vec::new(),
+            comment: None,
+        }
+    }
+
+    /// The same with a column more.
+    #[must_use]
+    pub fn column(mut self, name: impl Into<String>, physical: PhysicalType) -> TableDef {
+        self.columns.push(ColumnDef::new(name, Oid::INVALID, physical));
+        self
+    }
+
+    /// The position of the column called `name`, dropped ones not counted.
+    pub fn column_by_name(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| !column.dropped && column.name == name)
+    }
+
+    /// The files it owns.
+    pub fn files(&self) -> impl Iterator<Item = FileNumber> {
+        [self.file, self.overflow_file, self.overflow_index_file].into_iter().filter(|file| file.0 != 0)
+    }
+}
+
+/// A column of a table.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ColumnDef {
+    /// Its name.
+    pub name: String,
+    /// Its SQL type.
+    pub type_oid: Oid,
+    /// The type's modifier, -1 for none.
+    pub typmod: i32,
+    /// What its values look like in a row.
+    pub physical: PhysicalType,
+    /// Whether nulls are refused (by the SQL layer).
+    pub not_null: bool,
+    /// The default, as SQL.
+    pub default: Option<String>,
+    /// The value in rows older than the column, as `encode_row` of a one-column row.
+    pub missing_default: Option<Vec<u8>>,
+    /// `ALTER TABLE DROP COLUMN` has hidden it; it takes no new values but null.
+    pub dropped: bool,
+    /// `GENERATED ... AS IDENTITY`.
+    pub identity: Option<Identity>,
+    /// `GENERATED ALWAYS AS (expression) STORED`, as SQL.
+    pub generated: Option<String>,
+    /// `COMMENT ON COLUMN`.
+    pub comment: Option<String>,
+}
+
+impl ColumnDef {
+    /// A column that may be null and has no default.
+    pub fn new(name: impl Into<String>, type_oid: Oid, physical: PhysicalType) -> ColumnDef {
+        ColumnDef {
+            name: name.into(),
+            type_oid,
+            typmod: -1,
+            physical,
+            not_null: false,
+            default: None,
+            missing_default: None,
+            dropped: false,
+            identity: None,
+            generated: None,
+            comment: None,
+        }
+    }
+}
+
+/// How an identity column takes values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Identity {
+    /// `ALWAYS` rather than `BY DEFAULT`.
+    pub always: bool,
+    /// The sequence behind it.
+    pub sequence: Oid,
+}
+
+/// A constraint of a table.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ConstraintDef {
+    /// Its identifier.
+    pub oid: Oid,
+    /// Its name.
+    pub name: String,
+    /// What it demands.
+    pub kind: ConstraintKind,
+    /// Whether it holds for rows older than itself.
+    pub validated: bool,
+    /// `DEFERRABLE`.
+    pub deferrable: bool,
+    /// `INITIALLY DEFERRED`.
+    pub initially_deferred: bool,
+    /// `COMMENT ON CONSTRAINT`.
+    pub comment: Option<String>,
+}
+
+/// What a constraint demands.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum ConstraintKind {
+    /// The key by which rows are named.
+    PrimaryKey {
+        /// Its index.
+        index: Oid,
+    },
+    /// No two rows alike.
+    Unique {
+        /// Its index.
+        index: Oid,
+    },
+    /// An expression that is not false.
+    Check {
+        /// As SQL.
+        expression: String,
+        /// `NO INHERIT`.
+        no_inherit: bool,
+    },
+    /// A row of another table that has these values.
+    ForeignKey {
+        /// The columns here, by position.
+        columns: Vec<usize>,
+        /// The other table.
+        referenced_table: Oid,
+        /// The columns there, by position.
+        referenced_columns: Vec<usize>,
+        /// The unique index there.
+        referenced_index: Oid,
+        /// What an update there does here.
+        on_update: ForeignKeyAction,
+        /// What a delete there does here.
+        on_delete: ForeignKeyAction,
+        /// Which nulls excuse a row.
+        matching: ForeignKeyMatch,
+    },
+}
+
+/// What a change of the referenced row does to the referencing ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum ForeignKeyAction {
+    /// An error, at the statement's end or later.
+    #[default]
+    NoAction,
+    /// An error at once.
+    Restrict,
+    /// The same change.
+    Cascade,
+    /// Nulls.
+    SetNull,
+    /// Defaults.
+    SetDefault,
+}
+
+/// Which nulls excuse a row from a foreign key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum ForeignKeyMatch {
+    /// Any.
+    #[default]
+    Simple,
+    /// All or none.
+    Full,
+}
+
+/// An index.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct IndexDef {
+    /// Its identifier.
+    pub oid: Oid,
+    /// The schema it is in: its table's.
+    pub schema: Oid,
+    /// Its name.
+    pub name: String,
+    /// Its table.
+    pub table: Oid,
+    /// Its tree. Zero in a descriptor given to `create_object`: storage is made for it.
+    pub file: FileNumber,
+    /// Whether two rows may have the same key.
+    pub unique: bool,
+    /// Whether it is the primary key's.
+    pub primary: bool,
+    /// Whether nulls are equal to each other in a unique index.
+    pub nulls_not_distinct: bool,
+    /// What it is sorted by.
+    pub keys: Vec<IndexKey>,
+    /// Columns of `INCLUDE`, by position; described, not stored.
+    pub included: Vec<usize>,
+    /// The condition of a partial index, as SQL.
+    pub predicate: Option<String>,
+    /// The columns that expressions and predicate read, by position.
+    pub expression_columns: Vec<usize>,
+    /// The constraint it belongs to.
+    pub constraint_name: Option<String>,
+    /// Rows entered, by the last VACUUM or ANALYZE.
+    pub estimated_rows: f64,
+    /// Pages, by the last VACUUM or ANALYZE.
+    pub estimated_pages: u32,
+    /// Storage parameters, `name=value`.
+    pub options: Vec<String>,
+    /// `COMMENT ON`.
+    pub comment: Option<String>,
+}
+
+impl IndexDef {
+    /// An index on plain columns, ascending, nulls last; its storage not made yet.
+    pub fn new(oid: Oid, table: &TableDef, name: impl Into<String>, columns: &[usize], unique: bool) -> IndexDef {
+        IndexDef {
+            oid,
+            schema: table.schema,
+            name: name.into(),
+            table: table.oid,
+            file: FileNumber(0),
+            unique,
+            primary: false,
+            nulls_not_distinct: false,
+            keys: columns.iter().map(|column| IndexKey::column(*column)).collect(),
+            included: Vec::new(),
+            predicate: None,
+            expression_columns: Vec::new(),
+            constraint_name: None,
+            estimated_rows: 0.0,
+            estimated_pages: 0,
+            options: Vec::new(),
+            comment: None,
+        }
+    }
+
+    /// Every column whose change may change an entry.
+    pub fn columns_read(&self) -> ColumnSet {
+        self.keys.iter().filter_map(|key| key.column).chain(self.expression_columns.iter().copied()).collect()
+    }
+
+    /// The name in messages about it: its constraint's if it has one.
+    pub fn constraint_or_name(&self) -> &str {
+        self.constraint_name.as_deref().unwrap_or(&self.name)
+    }
+}
+
+/// One thing an index is sorted by.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct IndexKey {
+    /// A column, by position.
+    pub column: Option<usize>,
+    /// Or an expression, as SQL.
+    pub expression: Option<String>,
+    /// Largest first.
+    pub descending: bool,
+    /// Nulls before values.
+    pub nulls_first: bool,
+}
+
+impl IndexKey {
+    /// A column, ascending, nulls last.
+    pub fn column(column: usize) -> IndexKey {
+        IndexKey { column: Some(column), expression: None, descending: false, nulls_first: false }
+    }
+}
+
+/// A sequence; its position is kept apart, since it does not obey transactions.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SequenceDef {
+    /// Its identifier.
+    pub oid: Oid,
+    /// The schema it is in.
+    pub schema: Oid,
+    /// Its name.
+    pub name: String,
+    /// The role that owns it.
+    pub owner: Oid,
+    /// Where its position is kept. Zero in a descriptor given to `create_object`: storage is made for it.
+    pub file: FileNumber,
+    /// The integer type of its values.
+    pub type_oid: Oid,
+    /// The first value.
+    pub start: i64,
+    /// From one value to the next; not zero.
+    pub increment: i64,
+    /// The least value.
+    pub minimum: i64,
+    /// The greatest value.
+    pub maximum: i64,
+    /// Values a session may take at once.
+    pub cache: i64,
+    /// Whether it starts again behind its last value.
+    pub cycle: bool,
+    /// The table and column it goes with.
+    pub owned_by: Option<(Oid, usize)>,
+    /// `COMMENT ON`.
+    pub comment: Option<String>,
+}
+
+impl SequenceDef {
+    /// A sequence that counts up from 1.
+    pub fn new(oid: Oid, schema: Oid, name: impl Into<String>, owner: Oid) -> SequenceDef {
+        SequenceDef {
+            oid,
+            schema,
+            name: name.into(),
+            owner,
+            file: FileNumber(0),
+            type_oid: Oid(20),
+            start: 1,
+            increment: 1,
+            minimum: 1,
+            maximum: i64::MAX,
+            cache: 1,
+            cycle: false,
+            owned_by: None,
+            comment: None,
+        }
+    }
+}
+
+/// A function or procedure.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FunctionDef {
+    /// Its identifier.
+    pub oid: Oid,
+    /// The schema it is in.
+    pub schema: Oid,
+    /// Its name; several functions may have it, with different arguments.
+    pub name: String,
+    /// The role that owns it.
+    pub owner: Oid,
+    /// Its arguments in order.
+    pub arguments: Vec<ArgumentDef>,
+    /// What it returns.
+    pub returns: Oid,
+    /// Whether it returns any number of them.
+    pub returns_set: bool,
+    /// The language of its body.
+    pub language: String,
+    /// Its body.
+    pub body: String,
+    /// What its result depends on.
+    pub volatility: Volatility,
+    /// Whether a null argument makes the result null.
+    pub strict: bool,
+    /// What it is.
+    pub kind: FunctionKind,
+    /// `SECURITY DEFINER`.
+    pub security_definer: bool,
+    /// `SET name = value` clauses.
+    pub settings: Vec<(String, String)>,
+    /// `COMMENT ON`.
+    pub comment: Option<String>,
+}
+
+/// An argument of a function.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ArgumentDef {
+    /// Its name.
+    pub name: Option<String>,
+    /// Its type.
+    pub type_oid: Oid,
+    /// Which way it goes.
+    pub mode: ArgumentMode,
+    /// Its default, as SQL.
+    pub default: Option<String>,
+}
+
+/// Which way an argument goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum ArgumentMode {
+    /// `IN`.
+    In,
+    /// `OUT`.
+    Out,
+    /// `INOUT`.
+    InOut,
+    /// `VARIADIC`.
+    Variadic,
+    /// A column of `RETURNS TABLE`.
+    Table,
+}
+
+/// What a function's result depends on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub enum Volatility {
+    /// Its arguments.
+    Immutable,
+    /// Its arguments and the statement's snapshot.
+    Stable,
+    /// Anything.
+    Volatile,
+}
+
+/// What can be called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum FunctionKind {
+    /// In an expression.
+    Function,
+    /// By `CALL`.
+    Procedure,
+}
+
+/// A role.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RoleDef {
+    /// Its identifier.
+    pub oid: Oid,
+    /// Its name.
+    pub name: String,
+    /// Whether it may do everything.
+    pub superuser: bool,
+    /// Whether it inherits what it is a member of.
+    pub inherit: bool,
+    /// Whether it may make roles.
+    pub create_role: bool,
+    /// Whether it may make databases.
+    pub create_database: bool,
+    /// Whether it may connect.
+    pub login: bool,
+    /// Whether it may replicate.
+    pub replication: bool,
+    /// How many sessions it may have; -1: any number.
+    pub connection_limit: i32,
+    /// The verifier of its password.
+    pub password: Option<String>,
+    /// Until when the password is good, in microseconds since 2000-01-01 UTC.
+    pub valid_until: Option<i64>,
+    /// Roles it is a member of.
+    pub member_of: Vec<Oid>,
+    /// `ALTER ROLE ... SET`.
+    pub settings: Vec<(String, String)>,
+    /// `COMMENT ON`.
+    pub comment: Option<String>,
+}
+
+/// Any other object (a type, domain, trigger, cast ...), described by the layer above.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CustomDef {
+    /// Its identifier.
+    pub oid: Oid,
+    /// What sort of object it is, by the oid of PostgreSQL's catalog for it (`pg_type` is 1247).
+    pub class: Oid,
+    /// The schema it is in, if it is in one.
+    pub schema: Oid,
+    /// Its name, unique for class and schema.
+    pub name: String,
+    /// The role that owns it.
+    pub owner: Oid,
+    /// The description.
+    pub body: Vec<u8>,
+}
+
+/// Any object.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum Object {
+    /// A namespace.
+    Schema(Arc<SchemaDef>),
+    /// A table, view or materialized view.
+    Table(Arc<TableDef>),
+    /// An index.
+    Index(Arc<IndexDef>),
+    /// A sequence.
+    Sequence(Arc<SequenceDef>),
+    /// A function or procedure.
+    Function(Arc<FunctionDef>),
+    /// A role.
+    Role(Arc<RoleDef>),
+    /// Anything else.
+    Custom(Arc<CustomDef>),
+}
+
+/// The name space an object's name is unique in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum NameSpace {
+    /// Schemas.
+    Schema,
+    /// Tables, views, indexes and sequences of a schema.
+    Relation,
+    /// Functions of a schema; a name may be shared.
+    Function,
+    /// Roles.
+    Role,
+    /// Custom objects of a class and schema.
+    Custom(Oid),
+}
+
+impl Object {
+    /// Its identifier.
+    pub fn oid(&self) -> Oid {
+        match self {
+            Object::Schema(def) => def.oid,
+            Object::Table(def) => def.oid,
+            Object::Index(def) => def.oid,
+            Object::Sequence(def) => def.oid,
+            Object::Function(def) => def.oid,
+            Object::Role(def) => def.oid,
+            Object::Custom(def) => def.oid,
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Object::Schema(def) => &def.name,
+            Object::Table(def) => &def.name,
+            Object::Index(def) => &def.name,
+            Object::Sequence(def) => &def.name,
+            Object::Function(def) => &def.name,
+            Object::Role(def) => &def.name,
+            Object::Custom(def) => &def.name,
+        }
+    }
+
+    /// The schema it is in; [`Oid::INVALID`] if in none.
+    pub fn schema(&self) -> Oid {
+        match self {
+            Object::Schema(_) | Object::Role(_) => Oid::INVALID,
+            Object::Table(def) => def.schema,
+            Object::Index(def) => def.schema,
+            Object::Sequence(def) => def.schema,
+            Object::Function(def) => def.schema,
+            Object::Custom(def) => def.schema,
+        }
+    }
+
+    /// The role that owns it, if one does.
+    pub fn owner(&self) -> Option<Oid> {
+        match self {
+            Object::Schema(def) => Some(def.owner),
+            Object::Table(def) => Some(def.owner),
+            Object::Sequence(def) => Some(def.owner),
+            Object::Function(def) => Some(def.owner),
+            Object::Custom(def) => Some(def.owner),
+            Object::Index(_) | Object::Role(_) => None,
+        }
+    }
+
+    /// Where its name must be unique.
+    pub fn name_space(&self) -> NameSpace {
+        match self {
+            Object::Schema(_) => NameSpace::Schema,
+            Object::Table(_) | Object::Index(_) | Object::Sequence(_) => NameSpace::Relation,
+            Object::Function(_) => NameSpace::Function,
+            Object::Role(_) => NameSpace::Role,
+            Object::Custom(def) => NameSpace::Custom(def.class),
+        }
+    }
+
+    /// The files it owns.
+    pub fn files(&self) -> Vec<FileNumber> {
+        match self {
+            Object::Table(def) => def.files().collect(),
+            Object::Index(def) if def.file.0 != 0 => vec![def.file],
+            Object::Sequence(def) if def.file.0 != 0 => vec![def.file],
+            _ => Vec::new(),
+        }
+    }
+}
+
+macro_rules! from_definition {
+    ($($variant:ident $def:ident)*) => {$(
+        impl From<$def> for Object {
+            fn from(def: $def) -> Object {
+                Object::$variant(Arc::new(def))
+            }
+        }
+
+        impl From<Arc<$def>> for Object {
+            fn from(def: Arc<$def>) -> Object {
+                Object::$variant(def)
+            }
+        }
+    )*};
+}
+
+from_definition! {
+    Schema SchemaDef
+    Table TableDef
+    Index IndexDef
+    Sequence SequenceDef
+    Function FunctionDef
+    Role RoleDef
+    Custom CustomDef
+}

@@ -1,0 +1,13 @@
+//! The catalog: descriptors of all objects, and immutable snapshots of them.
+//!
+//! [`definitions`] holds the descriptors. A [`Catalog`] is one version of all of them: an immutable value
+//! behind an `Arc`, replaced as a whole when a transaction that changed objects commits. `store` keeps
+//! them as rows of one heap and publishes new versions.
+
+mod definitions;
+mod snapshot;
+pub(crate) mod store;
+
+pub use definitions::*;
+pub use snapshot::{Catalog, Relation};
+pub(crate) use snapshot::{Change, Entry};
