@@ -1,5 +1,25 @@
 //! The heap: rows as tuple versions in slotted pages.
+//!
+//! Start with [`Heap`]. See the crate's README for the whole story.
 
-mod api;
+mod heap;
+mod insert;
+mod modify;
+mod page;
+mod prune;
+mod read;
+mod record;
+mod redo;
+mod scan;
+mod space;
+mod tuple;
+mod vacuum;
+mod visibility;
 
-pub use api::*;
+pub use heap::{Heap, HeapServices, Modify, RemovalFloor};
+pub use modify::UpdateOptions;
+pub use page::{PAYLOAD_MAX_BYTES, fuzz_page};
+pub use record::describe;
+pub use redo::{HeapRedo, fuzz_redo};
+pub use scan::{BuildSummary, BuildTuple, HeapScan, PageTuples};
+pub use vacuum::VacuumStep;

@@ -1,0 +1,180 @@
+//! Reading single rows: by place, by index entry, and for unique checks.
+
+use base::{Liveness, Lsn, Result, Tid, Xid};
+use buffer::{PageRead, Pinned};
+use clog::{TransactionStatus, TxnCtx};
+
+use crate::heap::Heap;
+use crate::page::{Item, Page, PageMut};
+use crate::tuple::{Tuple, flag};
+use crate::visibility::look;
+
+/// A walk over more than so many versions that could be pruned prunes them.
+const LONG_CHAIN: u32 = 8;
+
+/// The versions of one row in one page, oldest first.
+pub(crate) struct Chain<'a> {
+    page: Page<'a>,
+    next: u16,
+    /// Who made the next version; no one to compare with for the first.
+    made_by: Option<Xid>,
+    /// What the next version's heap-only flag must be.
+    heap_only: bool,
+    steps_left: u16,
+}
+
+impl<'a> Chain<'a> {
+    /// The chain that the line pointer `root` begins.
+    pub(crate) fn new(page: Page<'a>, root: u16) -> Chain<'a> {
+        let (next, heap_only) = match page.item(root) {
+            Item::Redirect(to) => (to, true),
+            _ => (root, false),
+        };
+        Chain { page, next, made_by: None, heap_only, steps_left: page.slots() }
+    }
+}
+
+impl<'a> Iterator for Chain<'a> {
+    type Item = (u16, Tuple<'a>);
+
+    #[inline]
+    fn next(&mut self) -> Option<(u16, Tuple<'a>)> {
+        if self.next == 0 || self.steps_left == 0 {
+            return None;
+        }
+        let slot = self.next;
+        let tuple = self.page.tuple(slot)?;
+        // A line pointer may have been used again for a version that is not of this row.
+        if tuple.has(flag::HEAP_ONLY) != self.heap_only || self.made_by.is_some_and(|xid| xid != tuple.xmin()) {
+            return None;
+        }
+        self.steps_left -= 1;
+        self.heap_only = true;
+        self.made_by = Some(tuple.xmax());
+        self.next = if tuple.has(flag::HOT_UPDATED) { tuple.ctid().slot } else { 0 };
+        Some((slot, tuple))
+    }
+}
+
+impl Heap {
+    /// Reads the version at `tid`, if the snapshot sees it. `f` runs under the page's shared latch: it must not wait.
+    pub fn read<R>(&self, ctx: &TxnCtx<'_>, tid: Tid, f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        let pinned = self.pin(tid.block)?;
+        let guard = pinned.read();
+        let Some(tuple) = Page::new(&guard).tuple(tid.slot) else { return Ok(None) };
+        let sight = look(ctx, tuple);
+        let result = sight.visible.then(|| f(tuple.payload()));
+        let xmin = tuple.xmin();
+        self.leave(&pinned, guard, sight.settled.map(|csn| (tid.slot, xmin, csn)), 0);
+        Ok(result)
+    }
+
+    /// Reads the version that the snapshot sees of the row whose index entries point to `root`. `f` is told where that version is,
+    /// and runs under the page's shared latch: it must not wait.
+    #[inline]
+    pub fn read_chain<R>(&self, ctx: &TxnCtx<'_>, root: Tid, f: impl FnOnce(Tid, &[u8]) -> R) -> Result<Option<R>> {
+        let pinned = self.pin(root.block)?;
+        let guard = pinned.read();
+        let mut result = None;
+        let mut settled = None;
+        let mut passed = 0;
+        for (slot, tuple) in Chain::new(Page::new(&guard), root.slot) {
+            let sight = look(ctx, tuple);
+            if sight.visible {
+                result = Some(f(Tid::new(root.block, slot), tuple.payload()));
+                settled = sight.settled.map(|csn| (slot, tuple.xmin(), csn));
+                break;
+            }
+            passed += 1;
+        }
+        self.leave(&pinned, guard, settled, passed);
+        Ok(result)
+    }
+
+    /// After a read: marks the version as frozen if it can be, and prunes the page if that pays. `passed`: how many older
+    /// versions were in the way. Never waits.
+    #[inline]
+    fn leave(&self, pinned: &Pinned<'_>, guard: PageRead<'_>, settled: Option<(u16, Xid, Lsn)>, passed: u32) {
+        let page = Page::new(&guard);
+        let freezable = settled.filter(|(_, _, csn)| *csn <= self.settled_below());
+        let prunes = page.prune_xid().is_valid()
+            && (self.prune_pays(page) || passed > LONG_CHAIN && self.has_settled(page.prune_xid()));
+        drop(guard);
+        if freezable.is_some() || prunes {
+            self.tidy(pinned, freezable, prunes);
+        }
+    }
+
+    #[cold]
+    fn tidy(&self, pinned: &Pinned<'_>, freezable: Option<(u16, Xid, Lsn)>, prunes: bool) {
+        if prunes {
+            self.services.wal.ensure_room(2 * base::limits::PAGE_SIZE_BYTES);
+        }
+        let Some(mut guard) = pinned.try_write() else { return };
+        if let Some((slot, xmin, _)) = freezable
+            && Page::new(&guard).tuple(slot).is_some_and(|tuple| tuple.xmin() == xmin)
+            && let Some(mut tuple) = PageMut::new(&mut guard).tuple(slot)
+        {
+            tuple.add_flags(flag::XMIN_FROZEN);
+            guard.mark_dirty_hint();
+        }
+        if prunes {
+            self.prune(&mut guard, false);
+        }
+    }
+
+    /// Whether the row whose index entry points to `root` is there, as things stand: for unique checks. A commit that is met is
+    /// observed.
+    pub fn dirty_status(&self, ctx: &TxnCtx<'_>, root: Tid) -> Result<Liveness> {
+        let pinned = self.pin(root.block)?;
+        let guard = pinned.read();
+        for (_, tuple) in Chain::new(Page::new(&guard), root.slot) {
+            let made_at = match self.now(ctx, tuple.xmin(), tuple.has(flag::XMIN_FROZEN)) {
+                Now::Aborted => continue,
+                Now::Other(xid) => return Ok(Liveness::InProgressInsert(xid)),
+                Now::Own => Lsn::ZERO,
+                Now::Committed(csn) => csn,
+            };
+            let xmax = tuple.xmax();
+            if !xmax.is_valid() {
+                ctx.observe(made_at);
+                return Ok(Liveness::Live(made_at));
+            }
+            match self.now(ctx, xmax, false) {
+                Now::Aborted => {
+                    ctx.observe(made_at);
+                    return Ok(Liveness::Live(made_at));
+                }
+                Now::Other(xid) => return Ok(Liveness::InProgressDelete(xid)),
+                // A heap-only successor has the same key; one elsewhere has an index entry of its own.
+                Now::Own => {}
+                Now::Committed(csn) => ctx.observe(csn),
+            }
+        }
+        Ok(Liveness::Dead)
+    }
+
+    /// What became of `xid`, which made or removed a version.
+    fn now(&self, ctx: &TxnCtx<'_>, xid: Xid, frozen: bool) -> Now {
+        if frozen || !xid.is_normal() {
+            return Now::Committed(Lsn::ZERO);
+        }
+        if xid == ctx.xid || xid == ctx.top_xid {
+            return Now::Own;
+        }
+        match ctx.status.status(xid) {
+            TransactionStatus::Aborted => Now::Aborted,
+            TransactionStatus::Committed(csn) => Now::Committed(csn),
+            TransactionStatus::InProgress if ctx.is_own(xid) => Now::Own,
+            TransactionStatus::InProgress => Now::Other(xid),
+        }
+    }
+}
+
+/// What a transaction is, seen without a snapshot.
+enum Now {
+    Own,
+    Other(Xid),
+    Committed(Lsn),
+    Aborted,
+}

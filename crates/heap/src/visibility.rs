@@ -1,0 +1,55 @@
+//! Which versions a snapshot sees.
+//!
+//! A version is seen if the snapshot sees the commit of its `xmin` and not that of its `xmax`; of the own
+//! transaction's changes, those by earlier commands count. What is found on the way raises the session's
+//! `observed` (rule R3).
+
+use base::Lsn;
+use clog::{TransactionStatus, TxnCtx};
+
+use crate::tuple::{Tuple, flag};
+
+/// What a snapshot makes of a version.
+pub(crate) struct Sight {
+    pub(crate) visible: bool,
+    /// The csn of `xmin`, when it is seen as committed and not yet marked frozen: perhaps it can be now.
+    pub(crate) settled: Option<Lsn>,
+}
+
+const HIDDEN: Sight = Sight { visible: false, settled: None };
+
+pub(crate) fn look(ctx: &TxnCtx<'_>, tuple: Tuple<'_>) -> Sight {
+    let mut settled = None;
+    if !tuple.has(flag::XMIN_FROZEN) {
+        let xmin = tuple.xmin();
+        if xmin == ctx.xid || xmin == ctx.top_xid {
+            if tuple.cmin() >= ctx.snapshot.command {
+                return HIDDEN;
+            }
+        } else if xmin.is_normal() {
+            match ctx.status.status(xmin) {
+                TransactionStatus::Committed(csn) if ctx.snapshot.sees(csn) => {
+                    ctx.observe(csn);
+                    settled = Some(csn);
+                }
+                TransactionStatus::InProgress if ctx.is_own(xmin) && tuple.cmin() < ctx.snapshot.command => {}
+                _ => return HIDDEN,
+            }
+        }
+    }
+    let xmax = tuple.xmax();
+    let gone = xmax.is_valid()
+        && if xmax == ctx.xid || xmax == ctx.top_xid {
+            tuple.cmax() < ctx.snapshot.command
+        } else {
+            match ctx.status.status(xmax) {
+                TransactionStatus::Committed(csn) if ctx.snapshot.sees(csn) => {
+                    ctx.observe(csn);
+                    true
+                }
+                TransactionStatus::InProgress => ctx.is_own(xmax) && tuple.cmax() < ctx.snapshot.command,
+                _ => false,
+            }
+        };
+    Sight { visible: !gone, settled }
+}
