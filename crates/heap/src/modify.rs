@@ -112,7 +112,7 @@ impl Heap {
                     let mut page = PageMut::new(&mut guard);
                     page.remove(tid.slot, xid, ctx.command, tid, flag::DELETED | flag::KEYS_CHANGED);
                     let head: Head<18> = Head::new(self.file, tid.block).u16(tid.slot).u32(ctx.command.0);
-                    let end = guard.set_lsn(self.log(record::DELETE, xid, &[head.bytes()]));
+                    guard.set_lsn(self.log(record::DELETE, xid, &[head.bytes()]));
                     drop(guard);
                     if let Some(turn) = turn {
                         turn.updated(tid, xid);
@@ -334,7 +334,7 @@ impl Heap {
                 .u16(about_xmax)
                 .u16(0);
             let info = record::UPDATE_MOVED | if new { record::INIT } else { 0 };
-            self.log(info, xid, &[head.bytes(), payload]);
+            let end = self.log(info, xid, &[head.bytes(), payload]);
             guard.set_lsn(end);
             new_guard.set_lsn(end);
             self.note_room(block, new_guard);
