@@ -2,11 +2,16 @@
 
 use std::path::Path;
 
-use base::{Lsn, Result};
+use base::{Error, Lsn, Result};
 use sync::Arc;
-use vfs::Vfs;
+use vfs::{File, Vfs};
 
+use crate::record::{self, Examined, HEADER_BYTES};
+use crate::segments::SegmentLayout;
 use crate::{Epoch, Record};
+
+/// Bytes read from a segment at a time.
+const READ_BYTES: usize = 256 << 10;
 
 /// Why a reader came to an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +22,104 @@ pub enum LogEnd {
     NoRecord,
 }
 
+/// A piece of log in memory that moves forward.
+pub(crate) struct Window {
+    layout: SegmentLayout,
+    open: Option<(u64, Arc<dyn File>)>,
+    bytes: Vec<u8>,
+    /// Position of `bytes[skipped]`.
+    position: u64,
+    /// Bytes at the beginning of `bytes` that the window has left behind.
+    skipped: usize,
+}
+
+impl Window {
+    pub fn new(layout: SegmentLayout, position: u64) -> Window {
+        Window { layout, open: None, bytes: Vec::new(), position, skipped: 0 }
+    }
+
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// What is in memory from the window's position on.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[self.skipped..]
+    }
+
+    /// Moves forward to `position`.
+    pub fn move_to(&mut self, position: u64) {
+        let forward = position - self.position;
+        if forward <= self.bytes().len() as u64 {
+            self.skipped += forward as usize;
+        } else {
+            self.bytes.clear();
+            self.skipped = 0;
+        }
+        self.position = position;
+    }
+
+    /// Reads until the window holds `wanted` bytes; false if the log's files end before.
+    pub fn fill(&mut self, wanted: usize) -> Result<bool> {
+        if self.bytes().len() < wanted && self.skipped > 0 {
+            self.bytes.drain(..self.skipped);
+            self.skipped = 0;
+        }
+        while self.bytes().len() < wanted {
+            let have = self.bytes.len();
+            self.bytes.resize(have + READ_BYTES, 0);
+            let from = self.position + have as u64;
+            let read = self.layout.read(&mut self.open, &mut self.bytes[have..], from);
+            let read = read.map_err(|error| {
+                Error::io(format_args!("could not read from the write-ahead log at {}", Lsn(from)), &error)
+            });
+            self.bytes.truncate(have + *read.as_ref().unwrap_or(&0));
+            if read? == 0 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The size in the log of the valid record at the window's position; `None` if there is none.
+    pub fn record_size(&mut self) -> Result<Option<usize>> {
+        let mut wanted = HEADER_BYTES;
+        loop {
+            if !self.fill(wanted)? {
+                return Ok(None);
+            }
+            match record::examine(self.bytes(), self.position) {
+                Examined::Valid(record) => return Ok(Some((record.end.0 - record.start.0) as usize)),
+                Examined::NeedsBytes(bytes) => wanted = bytes,
+                Examined::Invalid => return Ok(None),
+            }
+        }
+    }
+
+    /// Reads `len` bytes from `from` on, which lie in one segment.
+    pub fn read_at(&mut self, from: u64, len: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; len];
+        let read = self.layout.read(&mut self.open, &mut bytes, from);
+        let read = read.map_err(|error| {
+            Error::io(format_args!("could not read from the write-ahead log at {}", Lsn(from)), &error)
+        })?;
+        bytes.truncate(read);
+        Ok(bytes)
+    }
+}
+
 /// Reads records one after the other.
-pub struct WalReader {}
+///
+/// A record of another epoch than the one in force ends the log, but for the first one of a later epoch: that is how stale
+/// records behind a tail are told from the log.
+pub struct WalReader {
+    window: Window,
+    /// Size of the record last returned, which the window still shows.
+    shown_bytes: usize,
+    epoch: Option<Epoch>,
+    limit: u64,
+    end: Option<LogEnd>,
+}
 
 impl WalReader {
     /// Reads the log in `dir` from `from`, where a record of epoch `epoch` (any, if `None`) must begin, up to `limit`.
@@ -30,28 +131,63 @@ impl WalReader {
         epoch: Option<Epoch>,
         limit: Lsn,
     ) -> Result<WalReader> {
-        let _ = (vfs, dir, segment_size_bytes, from, epoch, limit);
-        todo!()
+        if segment_size_bytes == 0 || !from.0.is_multiple_of(record::ALIGNMENT as u64) {
+            return Err(Error::corrupted(format!("no record of the write-ahead log can begin at {from}")));
+        }
+        Ok(WalReader::new(SegmentLayout::new(vfs, dir, segment_size_bytes), from, epoch, limit))
+    }
+
+    pub(crate) fn new(layout: SegmentLayout, from: Lsn, epoch: Option<Epoch>, limit: Lsn) -> WalReader {
+        WalReader { window: Window::new(layout, from.0), shown_bytes: 0, epoch, limit: limit.0, end: None }
     }
 
     /// The next record, or `None` at the end, of which [`WalReader::end`] tells the kind.
+    ///
+    /// # Errors
+    /// A segment could not be read (58030 and its kin). Damage is no error here: it ends the log.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Record<'_>>> {
-        todo!()
+        if self.end.is_some() {
+            return Ok(None);
+        }
+        self.window.move_to(self.window.position() + self.shown_bytes as u64);
+        self.shown_bytes = 0;
+        if self.window.position() >= self.limit {
+            self.end = Some(LogEnd::Limit);
+            return Ok(None);
+        }
+        let size_bytes = self.window.record_size()?;
+        let record = size_bytes.and_then(|_| record::decode_verified(self.window.bytes(), self.window.position()));
+        let is_next = |record: &Record<'_>| {
+            let in_epoch =
+                self.epoch.is_none_or(|epoch| record.epoch == epoch || record.begins_epoch() && record.epoch > epoch);
+            in_epoch && record.end.0 <= self.limit
+        };
+        match (size_bytes, record.filter(is_next)) {
+            (Some(size_bytes), Some(record)) => {
+                self.shown_bytes = size_bytes;
+                self.epoch = Some(record.epoch);
+                Ok(Some(record))
+            }
+            _ => {
+                self.end = Some(LogEnd::NoRecord);
+                Ok(None)
+            }
+        }
     }
 
     /// The end of the last record read: where the next one begins, or the tail.
     pub fn position(&self) -> Lsn {
-        todo!()
+        Lsn(self.window.position() + self.shown_bytes as u64)
     }
 
     /// The epoch in force at [`WalReader::position`].
     pub fn epoch(&self) -> Option<Epoch> {
-        todo!()
+        self.epoch
     }
 
     /// Why it ended, once it has.
     pub fn end(&self) -> Option<LogEnd> {
-        todo!()
+        self.end
     }
 }

@@ -1,4 +1,16 @@
 //! How a record lies in the log.
+//!
+//! ```text
+//!  0      4      8             16   17   18     20      24
+//!  +------+------+-------------+----+----+------+-------+-----------------+---------+
+//!  |length|crc32c| xid         |rmgr|info| zero | epoch | payload         | padding |
+//!  +------+------+-------------+----+----+------+-------+-----------------+---------+
+//! ```
+//!
+//! All numbers are little-endian. `length` counts header and payload; zero bytes pad the record to a multiple of
+//! eight. The checksum covers the payload, then the position of the record in the log (8 bytes), then the header
+//! without the checksum itself. The position keeps the bytes of a recycled segment from ever being taken for
+//! records; the epoch keeps those of an earlier start, behind a torn tail, from coming back to life.
 
 use base::{Lsn, Xid};
 
@@ -53,7 +65,7 @@ pub struct Inserted {
 }
 
 /// A record as read back.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
     /// Its first byte.
     pub start: Lsn,
@@ -67,9 +79,137 @@ pub struct Record<'a> {
     pub payload: &'a [u8],
 }
 
+/// Bytes before a record's payload.
+pub(crate) const HEADER_BYTES: usize = 24;
+/// Records begin at multiples of this.
+pub(crate) const ALIGNMENT: usize = 8;
+/// The longest payload of one record.
+pub const PAYLOAD_MAX_BYTES: usize = (1 << 30) - HEADER_BYTES;
+
+/// [`RmgrId::WAL`]: says up to where the log was durable when the batch it belongs to was written (8 bytes).
+pub(crate) const INFO_BATCH_MARK: u8 = 1;
+/// [`RmgrId::WAL`]: the first record of an epoch, where the log of the epoch before (4 bytes) was found to end.
+pub(crate) const INFO_END_OF_RECOVERY: u8 = 2;
+
+/// Bytes of log taken by a record whose payload has `payload_bytes`.
+pub(crate) const fn size_in_log(payload_bytes: usize) -> usize {
+    (HEADER_BYTES + payload_bytes + ALIGNMENT - 1) & !(ALIGNMENT - 1)
+}
+
+/// The checksum of a payload's parts: the beginning of the record's checksum, which needs no position yet.
+#[inline]
+pub(crate) fn checksum_of_parts(parts: &[&[u8]]) -> u32 {
+    parts.iter().fold(0, |checksum, part| crc32c::crc32c_append(checksum, part))
+}
+
+/// The header of a record at `start` whose payload has this length and checksum.
+#[inline]
+pub(crate) fn encode_header(
+    head: RecordHead,
+    epoch: Epoch,
+    start: u64,
+    payload_bytes: usize,
+    payload_checksum: u32,
+) -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
+    header[0..4].copy_from_slice(&((HEADER_BYTES + payload_bytes) as u32).to_le_bytes());
+    header[8..16].copy_from_slice(&head.xid.0.to_le_bytes());
+    header[16] = head.rmgr.0;
+    header[17] = head.info;
+    header[20..24].copy_from_slice(&epoch.0.to_le_bytes());
+    let checksum = checksum_with_header(payload_checksum, &header, start);
+    header[4..8].copy_from_slice(&checksum.to_le_bytes());
+    header
+}
+
+#[inline]
+fn checksum_with_header(payload_checksum: u32, header: &[u8; HEADER_BYTES], start: u64) -> u32 {
+    let mut covered = [0; 32];
+    covered[0..8].copy_from_slice(&start.to_le_bytes());
+    covered[8..24].copy_from_slice(&header[8..24]);
+    covered[24..28].copy_from_slice(&header[0..4]);
+    crc32c::crc32c_append(payload_checksum, &covered)
+}
+
+/// What some bytes of the log are found to be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Examined<'a> {
+    /// A record; its bytes in the log are `end - start`.
+    Valid(Record<'a>),
+    /// Perhaps the beginning of a record that takes so many bytes of log.
+    NeedsBytes(usize),
+    /// No record.
+    Invalid,
+}
+
+/// Looks at `bytes`, which lie at `at` in the log, as the beginning of a record.
+pub(crate) fn examine(bytes: &[u8], at: u64) -> Examined<'_> {
+    let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else {
+        return Examined::NeedsBytes(HEADER_BYTES);
+    };
+    let length = u32_at(header, 0) as usize;
+    if !(HEADER_BYTES..=HEADER_BYTES + PAYLOAD_MAX_BYTES).contains(&length)
+        || header[18..20] != [0, 0]
+        || !at.is_multiple_of(ALIGNMENT as u64)
+        || at.checked_add(size_in_log(length - HEADER_BYTES) as u64).is_none()
+    {
+        return Examined::Invalid;
+    }
+    let size_bytes = size_in_log(length - HEADER_BYTES);
+    if bytes.len() < size_bytes {
+        return Examined::NeedsBytes(size_bytes);
+    }
+    let payload = &bytes[HEADER_BYTES..length];
+    if checksum_with_header(crc32c::crc32c(payload), header, at) != u32_at(header, 4) {
+        return Examined::Invalid;
+    }
+    match decode_verified(bytes, at) {
+        Some(record) => Examined::Valid(record),
+        None => Examined::Invalid,
+    }
+}
+
+/// The record at the beginning of `bytes`, of which [`examine`] has said that it is valid.
+pub(crate) fn decode_verified(bytes: &[u8], at: u64) -> Option<Record<'_>> {
+    let header = bytes.first_chunk::<HEADER_BYTES>()?;
+    let length = u32_at(header, 0) as usize;
+    Some(Record {
+        start: Lsn(at),
+        end: Lsn(at + size_in_log(length.checked_sub(HEADER_BYTES)?) as u64),
+        epoch: Epoch(u32_at(header, 20)),
+        head: RecordHead { rmgr: RmgrId(header[16]), info: header[17], xid: Xid(u64_at(header, 8)) },
+        payload: bytes.get(HEADER_BYTES..length)?,
+    })
+}
+
 /// Decodes the record at the beginning of `bytes`, which lie at `at` in the log; `None` if there is no valid one.
 /// Takes any bytes: never panics.
 pub fn decode(bytes: &[u8], at: Lsn) -> Option<Record<'_>> {
-    let _ = (bytes, at);
-    todo!()
+    match examine(bytes, at.0) {
+        Examined::Valid(record) => Some(record),
+        Examined::NeedsBytes(_) | Examined::Invalid => None,
+    }
 }
+
+impl Record<'_> {
+    /// The position up to which the log was durable when this record's batch was written, if it is a batch mark.
+    pub fn durable_when_written(&self) -> Option<Lsn> {
+        let is_mark = self.head.rmgr == RmgrId::WAL && self.head.info == INFO_BATCH_MARK;
+        is_mark.then(|| self.payload.first_chunk().map(|bytes| Lsn(u64::from_le_bytes(*bytes)))).flatten()
+    }
+
+    /// Whether this is the first record of an epoch.
+    pub fn begins_epoch(&self) -> bool {
+        self.head.rmgr == RmgrId::WAL && self.head.info == INFO_END_OF_RECOVERY
+    }
+}
+
+fn u32_at(bytes: &[u8; HEADER_BYTES], offset: usize) -> u32 {
+    u32::from_le_bytes(bytes[offset..offset + 4].try_into().expect("a range of four bytes"))
+}
+
+fn u64_at(bytes: &[u8; HEADER_BYTES], offset: usize) -> u64 {
+    u64::from_le_bytes(bytes[offset..offset + 8].try_into().expect("a range of eight bytes"))
+}
+
+const _: () = assert!(HEADER_BYTES.is_multiple_of(ALIGNMENT) && ALIGNMENT.is_power_of_two());

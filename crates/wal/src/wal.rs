@@ -1,16 +1,18 @@
 //! The log's public face.
-#![allow(unused_variables)]
 
 use std::path::Path;
 use std::time::Duration;
 
-use base::{Lsn, Result};
-use sync::Arc;
+use base::{Error, Lsn, Result, Xid};
+use sync::{Arc, Mutex};
 use vfs::Vfs;
 
+use crate::recovery::{self, Pending, Survey};
+use crate::segments::{SegmentLayout, Segments};
+use crate::shared::Shared;
 use crate::{
-    CommitTicket, DelayPolicy, Epoch, Inserted, Record, RecordHead, WalControl, WalOptions, WalReader, WalStatistics,
-    WalTuning,
+    CommitTicket, DelayPolicy, Epoch, Inserted, Record, RecordHead, RmgrId, WalControl, WalOptions, WalReader,
+    WalStatistics, WalTuning, record,
 };
 
 /// What a leader asks about other transactions before and while it waits (rule R6).
@@ -21,20 +23,71 @@ pub trait SiblingsProbe: Send + Sync {
     fn unjoined_writers(&self) -> usize;
 }
 
-/// The write-ahead log. Shared as `Arc<Wal>`.
-pub struct Wal {}
+/// The write-ahead log. Shared as `Arc<Wal>`; its threads end when it is dropped.
+pub struct Wal {
+    shared: Arc<Shared>,
+    /// Taken by [`Wal::replay`], after which records may be inserted.
+    pending: Mutex<Option<Pending>>,
+}
 
 impl Wal {
     /// Makes a new log in `dir`, which is made if needed. Its first record lies at one segment's size.
-    pub fn create(vfs: Arc<dyn Vfs>, dir: &Path, options: WalOptions) -> Result<Wal> {
-        todo!()
-    }
-
-    /// Opens an existing log: reads it from the redo point, gives every record of another resource manager than the log
-    /// itself to `apply`, decides where it ends, clears what lies behind and begins a new epoch.
     ///
     /// # Errors
-    /// XX001 if the log is damaged before its tail: nothing is changed then. Whatever `apply` fails with.
+    /// 58P02 if there is a log already; 58030, 53100 and their kin.
+    pub fn create(vfs: Arc<dyn Vfs>, dir: &Path, options: WalOptions) -> Result<Wal> {
+        let options = checked(options)?;
+        let failed = |error| Error::io("could not create the write-ahead log", &error);
+        vfs.create_dir_all(dir).map_err(failed)?;
+        if let Some(above) = dir.parent() {
+            vfs.sync_dir(above).map_err(failed)?;
+        }
+        let layout = SegmentLayout::new(vfs, dir, options.segment_size_bytes);
+        if !layout.numbers().map_err(failed)?.is_empty() {
+            let message = format!("write-ahead log in \"{}\" exists already", dir.display());
+            return Err(Error::new(base::sqlstate::DUPLICATE_FILE, message));
+        }
+        let begin = options.segment_size_bytes;
+        let survey = Survey { tail: begin, epoch: Epoch(0), highest_epoch: Epoch(0), proven: begin };
+        let wal = Wal::at_tail(layout, &options, &survey, begin, None)?;
+        wal.begin_epoch(survey.epoch);
+        Ok(wal)
+    }
+
+    /// Opens an existing log, in two steps: this one decides where the log ends and makes sure that it is on the disk up to
+    /// there, so that [`Wal::durable`] and [`Wal::flush`] can serve page write-back while redo runs; then [`Wal::replay`].
+    /// Nothing may be inserted before that has returned.
+    ///
+    /// # Errors
+    /// XX001 if the log is damaged before its tail: nothing is changed then. 58030 and its kin.
+    pub fn open(vfs: Arc<dyn Vfs>, dir: &Path, control: WalControl, options: WalOptions) -> Result<Wal> {
+        let options = checked(options)?;
+        let layout = SegmentLayout::new(vfs, dir, options.segment_size_bytes);
+        let survey = recovery::survey(&layout, &control)?;
+        recovery::secure(&layout, control.redo.0, &survey)?;
+        let redo = control.redo.0;
+        Wal::at_tail(layout, &options, &survey, redo, Some(Pending { control, survey }))
+    }
+
+    /// The second step of opening: gives every record from the redo point on, of another resource manager than the log
+    /// itself, to `apply`; then clears what lies behind the log's tail and begins a new epoch.
+    ///
+    /// # Errors
+    /// XX001 if a page proves the log damaged: nothing is cleared then. Whatever `apply` fails with.
+    pub fn replay(&self, apply: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
+        let Some(pending) = self.pending.lock().take() else {
+            return Err(Error::internal("the write-ahead log was replayed already"));
+        };
+        pending.redo(self.shared.layout(), apply)?;
+        recovery::clear_behind(self.shared.layout(), pending.survey.tail)?;
+        self.begin_epoch(pending.survey.epoch);
+        Ok(())
+    }
+
+    /// [`Wal::open`] and [`Wal::replay`] in one.
+    ///
+    /// # Errors
+    /// Those of both.
     pub fn recover(
         vfs: Arc<dyn Vfs>,
         dir: &Path,
@@ -42,141 +95,204 @@ impl Wal {
         options: WalOptions,
         apply: impl FnMut(&Record<'_>) -> Result<()>,
     ) -> Result<Wal> {
-        todo!()
+        let wal = Wal::open(vfs, dir, control, options)?;
+        wal.replay(apply)?;
+        Ok(wal)
+    }
+
+    fn at_tail(
+        layout: SegmentLayout,
+        options: &WalOptions,
+        survey: &Survey,
+        needed_from: u64,
+        pending: Option<Pending>,
+    ) -> Result<Wal> {
+        let tuning = Arc::new(WalTuning::new(options));
+        let device = Segments::open(layout.clone(), options, Arc::clone(&tuning), survey.tail, needed_from)
+            .map_err(|error| Error::io("could not open the write-ahead log", &error))?;
+        let epoch = Epoch(survey.highest_epoch.0 + 1);
+        let shared = Shared::new(Box::new(device), layout, survey.tail, epoch, options, tuning);
+        Ok(Wal { shared: Arc::new(shared), pending: Mutex::new(pending) })
+    }
+
+    /// Writes the first record of this start's epoch, and makes it durable.
+    fn begin_epoch(&self, before: Epoch) {
+        let head = RecordHead { rmgr: RmgrId::WAL, info: record::INFO_END_OF_RECOVERY, xid: Xid::INVALID };
+        let inserted = self.shared.insert(head, &[&before.0.to_le_bytes()], |_| ()).0;
+        self.shared.wait_in_cohort(inserted.end.0, DelayPolicy::NONE, None);
     }
 
     /// Inserts a record whose payload is `parts` joined. Never fails: an I/O error ends the process. May wait for room in
     /// the buffers, writing them out itself.
+    ///
+    /// # Panics
+    /// If the payload is longer than [`crate::PAYLOAD_MAX_BYTES`].
+    #[inline]
     pub fn insert(&self, head: RecordHead, parts: &[&[u8]]) -> Inserted {
-        todo!()
+        self.insert_then(head, parts, |_| ()).0
     }
 
     /// As [`Wal::insert`]; `under_latch` runs with the record's end while no other record can be placed. It must be short,
     /// take no latch of a lower rank, and not panic.
+    #[inline]
     pub fn insert_then<R>(
         &self,
         head: RecordHead,
         parts: &[&[u8]],
         under_latch: impl FnOnce(Lsn) -> R,
     ) -> (Inserted, R) {
-        todo!()
+        debug_assert!(self.pending.lock().is_none(), "nothing is inserted before redo has ended");
+        self.shared.insert(head, parts, under_latch)
     }
 
     /// Runs `f` with the end of the last record placed, while no other can be placed.
     pub fn at_insertion_point<R>(&self, f: impl FnOnce(Lsn) -> R) -> R {
-        todo!()
+        self.shared.insertion.at_insertion_point(f)
     }
 
     /// Waits until `bytes` of payload could be inserted without waiting. To be called before latches are taken.
     pub fn ensure_room(&self, bytes: usize) {
-        todo!()
+        self.shared.ensure_room(bytes);
     }
 
-    /// Everything up to here is durable; with `fsync` off: written.
+    /// Everything up to here is durable; with `fsync` off: written. At the end of a record.
+    #[inline]
     pub fn durable(&self) -> Lsn {
-        todo!()
+        Lsn(self.shared.positions.durable())
     }
 
     /// Everything up to here has been given to the operating system.
     pub fn written(&self) -> Lsn {
-        todo!()
+        Lsn(self.shared.positions.written())
     }
 
     /// The end of the contiguous completed prefix.
     pub fn inserted(&self) -> Lsn {
-        todo!()
+        Lsn(self.shared.insertion.advance().inserted)
     }
 
     /// The end of the last record placed; it may still be copied.
     pub fn reserved(&self) -> Lsn {
-        todo!()
+        Lsn(self.shared.insertion.reserved())
     }
 
     /// The epoch of this start.
     pub fn epoch(&self) -> Epoch {
-        todo!()
+        self.shared.insertion.epoch()
     }
 
     /// A ticket for `upto`: a future, or something to wait on.
     pub fn ticket(&self, upto: Lsn, policy: DelayPolicy) -> CommitTicket {
-        todo!()
+        CommitTicket::new(Arc::clone(&self.shared), upto.0, policy)
     }
 
     /// Waits until the log is durable up to `upto`; may lead the flush on this thread. What [`CommitTicket::wait`] does,
     /// without a ticket.
     pub fn wait_durable(&self, upto: Lsn, policy: DelayPolicy) {
-        todo!()
+        self.shared.wait_durable(upto.0, policy);
     }
 
     /// [`Wal::wait_durable`] with the default policy: for pages that must not reach the disk before the log (rule R1).
     pub fn flush(&self, upto: Lsn) {
-        todo!()
+        self.shared.wait_durable(upto.0, self.shared.tuning.default_delay());
     }
 
-    /// Asks for a flush and does not wait: listeners tell when it is done. Needs the flusher thread.
+    /// Asks for a flush and does not wait: listeners tell when it is done. The flusher thread leads; without one, the
+    /// calling thread does. Counts as one member of the cohort.
     pub fn request_flush(&self, upto: Lsn, policy: DelayPolicy) {
-        todo!()
+        self.shared.request_flush(upto.0, policy);
     }
 
-    /// Flushes on this thread if nobody else flushes or waits, and it was quiet lately; true if `upto` is durable.
-    pub fn try_lead_inline(&self, upto: Lsn) -> bool {
-        todo!()
+    /// Flushes on this thread if nobody else flushes or waits, it was quiet lately, and no delay applies; true if `upto` is
+    /// durable.
+    pub fn try_lead_inline(&self, upto: Lsn, policy: DelayPolicy) -> bool {
+        self.shared.try_lead_inline(upto.0, policy)
     }
 
     /// How long a committer must sleep before it joins a cohort, with `commit_delay_scope = each` (siblings permitting).
     /// [`CommitTicket::wait`] does so itself; sessions that call [`Wal::request_flush`] do it before.
     pub fn delay_before_joining(&self, policy: DelayPolicy) -> Option<Duration> {
-        todo!()
+        self.shared.delay_before_joining(policy)
     }
 
-    /// Adds a function that the leader calls with the new `durable` after each flush, once it has woken the members.
+    /// Adds a function that the leader calls with the new `durable` after each flush, once it has woken the members. It must
+    /// be short, and must not wait for a flush.
     pub fn add_durable_listener(&self, listener: Arc<dyn Fn(Lsn) + Send + Sync>) {
-        todo!()
+        self.shared.hooks.add_listener(listener);
     }
 
     /// Adds a function that the leader calls with the new `durable` after all listeners: work off the reply path. Calls
     /// never overlap, and see `durable` ascending.
     pub fn add_retire_hook(&self, hook: Arc<dyn Fn(Lsn) + Send + Sync>) {
-        todo!()
+        self.shared.hooks.add_retire_hook(hook);
     }
 
-    /// Sets whom leaders ask about other transactions.
-    pub fn set_siblings_probe(&self, probe: Arc<dyn SiblingsProbe>) {
-        todo!()
+    /// Sets whom leaders ask about other transactions. Without one, no delay is taken.
+    pub fn set_siblings_probe(&self, probe: Arc<dyn crate::SiblingsProbe>) {
+        self.shared.set_siblings_probe(probe);
     }
 
     /// Starts the thread that leads flushes under load, and the one that prepares segments.
     pub fn start_flusher_thread(&self) {
-        todo!()
+        self.shared.start_flusher_thread();
     }
 
     /// Starts the thread that flushes what asynchronous commits left behind, every `delay`.
     pub fn start_walwriter(&self, delay: Duration) {
-        todo!()
+        self.shared.start_walwriter(delay);
     }
 
     /// Ends all threads of the log. What they were asked for before is done first.
     pub fn stop(&self) {
-        todo!()
+        self.shared.stop_threads();
     }
 
     /// Reads the log from `from`, where a record must begin, up to what is inserted now.
+    ///
+    /// # Errors
+    /// XX001 if no record can begin there.
     pub fn reader(&self, from: Lsn) -> Result<WalReader> {
-        todo!()
+        let limit = self.shared.write_out(None);
+        let layout = self.shared.layout();
+        WalReader::open(Arc::clone(&layout.vfs), &layout.dir, layout.size_bytes, from, None, Lsn(limit))
     }
 
     /// Declares that nothing before `before` is needed any more: whole segments before it are used again or removed.
-    pub fn recycle_before(&self, before: Lsn) {
-        todo!()
+    ///
+    /// # Errors
+    /// A segment could not be removed (58030 and its kin). It will be tried again next time.
+    pub fn recycle_before(&self, before: Lsn) -> Result<()> {
+        let released = self.shared.device.release_before(before.0.min(self.shared.positions.durable()));
+        self.shared.call_preparer();
+        released.map_err(|error| Error::io("could not remove old segments of the write-ahead log", &error))
     }
 
     /// What can be changed while the log is in use.
     pub fn tuning(&self) -> &WalTuning {
-        todo!()
+        &self.shared.tuning
     }
 
     /// What the log has done.
     pub fn statistics(&self) -> WalStatistics {
-        todo!()
+        self.shared.statistics()
     }
+}
+
+impl Drop for Wal {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Refuses options that the log can't work with.
+fn checked(options: WalOptions) -> Result<WalOptions> {
+    const SMALLEST_BYTES: u64 = 4096;
+    let invalid = |message: String| Err(Error::new(base::sqlstate::INVALID_PARAMETER_VALUE, message));
+    if !options.segment_size_bytes.is_power_of_two() || options.segment_size_bytes < SMALLEST_BYTES {
+        return invalid(format!("invalid size of a write-ahead log segment: {} bytes", options.segment_size_bytes));
+    }
+    if !(SMALLEST_BYTES..=8 << 30).contains(&(options.buffers_bytes as u64)) {
+        return invalid(format!("invalid size of the write-ahead log's buffers: {} bytes", options.buffers_bytes));
+    }
+    Ok(options)
 }

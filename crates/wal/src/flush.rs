@@ -1,0 +1,167 @@
+//! One flush, as its leader does it: gather, write, sync, publish.
+
+use std::time::Duration;
+
+use base::Xid;
+use sync::Arc;
+use sync::atomic::Ordering;
+
+use crate::device::Batch;
+use crate::insertion::MakeRoom;
+use crate::muster::Leading;
+use crate::record::INFO_BATCH_MARK;
+use crate::shared::Shared;
+use crate::statistics::Counters;
+use crate::{DelayPolicy, DelayScope, DelaySetting, RecordHead, RmgrId, SiblingsProbe};
+
+/// Looks at the prefix, each with a pause of a few nanoseconds, before the leader lets others have its processor.
+const SPINS_BEFORE_YIELD: u32 = 200;
+/// Yields in wait of records that the leader does not need itself, before it goes without them.
+const YIELDS_FOR_OTHERS: u32 = 4;
+/// A delay's rest up to which the leader yields instead of sleeping: sleeping takes at least about as long.
+const YIELD_INSTEAD_OF_SLEEP_US: u64 = 150;
+/// A leader in a longer delay looks this often whether all have joined.
+const DELAY_LOOK_US: u64 = 100;
+
+impl Shared {
+    /// Makes the log durable up to `needed` or further. Only the leader calls this. It writes no more than `limit`.
+    pub fn flush_once(&self, leader: Leading, needed: u64, policy: DelayPolicy, limit: Option<u64>) {
+        self.gather(policy);
+        let members = self.take_joined();
+        self.last_members.store(members, Ordering::Relaxed);
+        let target = if self.insertion.reserved() > self.positions.written() { self.insert_batch_mark() } else { 0 };
+        self.await_inserted(needed, target);
+        let whole = self.write_out(limit);
+        self.make_durable(whole);
+        self.positions.advance_durable(whole);
+
+        let led =
+            if leader == Leading::Flusher { &self.counters.led_by_flusher } else { &self.counters.led_by_committer };
+        Counters::add(led, 1);
+        self.counters.cohort_members.add(members);
+    }
+
+    /// Who could still join a flush that waits a moment, if that is what `policy` and rule R6 ask for.
+    fn siblings_to_wait_for(&self, policy: DelayPolicy) -> Option<Arc<dyn SiblingsProbe>> {
+        if policy.delay == DelaySetting::Off || !self.tuning.fsync() || self.tuning.delay_scope() == DelayScope::Each {
+            return None;
+        }
+        let probe = self.siblings_probe()?;
+        (self.has_siblings(&*probe, policy) && probe.unjoined_writers() > 0).then_some(probe)
+    }
+
+    /// Whether a leader with this policy would wait now.
+    pub fn delay_applies(&self, policy: DelayPolicy) -> bool {
+        self.siblings_to_wait_for(policy).is_some()
+    }
+
+    /// Waits for others to join.
+    fn gather(&self, policy: DelayPolicy) {
+        let Some(probe) = self.siblings_to_wait_for(policy) else { return };
+        let delay_us = self.delay_us(policy);
+        let begin = self.vfs.now_micros();
+        let mut waited_us = 0;
+        let mut cut_short = false;
+        while waited_us < delay_us && !cut_short {
+            let rest_us = delay_us - waited_us;
+            if rest_us <= YIELD_INSTEAD_OF_SLEEP_US {
+                sync::thread::yield_now();
+            } else {
+                self.vfs.sleep(Duration::from_micros(DELAY_LOOK_US));
+            }
+            waited_us = self.vfs.now_micros() - begin;
+            cut_short = probe.unjoined_writers() == 0;
+        }
+        Counters::add(&self.counters.delays_taken, 1);
+        Counters::add(&self.counters.delays_cut_short, u64::from(cut_short));
+        Counters::add(&self.counters.delay_time_us, waited_us);
+    }
+
+    /// Ends the batch with a record that says how far the log was synced when it was written. Returns its end.
+    fn insert_batch_mark(&self) -> u64 {
+        let head = RecordHead { rmgr: RmgrId::WAL, info: INFO_BATCH_MARK, xid: Xid::INVALID };
+        let synced = self.positions.synced().to_le_bytes();
+        self.insertion.insert(head, &[&synced], self, |_| ()).0.end.0
+    }
+
+    /// Waits until the log is inserted up to `needed`, and a moment for it to be up to `target`: an inserter at work needs
+    /// a few dozen nanoseconds, unless it has lost its processor.
+    fn await_inserted(&self, needed: u64, target: u64) {
+        let (mut spins, mut yields) = (0, 0);
+        loop {
+            let prefix = self.insertion.advance();
+            if prefix.whole >= needed && (prefix.whole >= target || yields >= YIELDS_FOR_OTHERS) {
+                return;
+            }
+            if spins < SPINS_BEFORE_YIELD && !cfg!(shuttle) {
+                spins += 1;
+                sync::spin_hint();
+            } else {
+                yields += 1;
+                sync::thread::yield_now();
+            }
+        }
+    }
+
+    /// Writes all that is inserted, up to `limit`. Returns the end of the last whole record written.
+    pub fn write_out(&self, limit: Option<u64>) -> u64 {
+        let mut written_whole = self.writer.lock();
+        let prefix = self.insertion.advance();
+        let from = self.positions.written();
+        let to = limit.map_or(prefix.inserted, |limit| limit.min(prefix.inserted));
+        if to > from {
+            let begin = self.vfs.now_micros();
+            // SAFETY: all before `inserted` is completed, and its place is not used again before `written` has passed it,
+            // which only this thread can do while it holds the writer's lock.
+            #[allow(unsafe_code)]
+            let bytes = unsafe { self.insertion.ring().pieces(from, to) };
+            let batch = Batch { epoch: self.insertion.epoch(), start: from, bytes };
+            if let Err(error) = self.device.append(&batch) {
+                self.fail("could not write to the write-ahead log", &error);
+            }
+            self.positions.advance_written(to, prefix.inserted);
+            *written_whole = prefix.whole.min(to);
+            Counters::add(&self.counters.writes, 1);
+            Counters::add(&self.counters.write_time_us, self.vfs.now_micros() - begin);
+        }
+        *written_whole
+    }
+
+    /// Syncs what is written, up to `upto`, unless `fsync` is off.
+    fn make_durable(&self, upto: u64) {
+        if !self.tuning.fsync() || self.positions.synced() >= upto {
+            return;
+        }
+        let begin = self.vfs.now_micros();
+        match self.device.make_durable(upto) {
+            Ok(durable) => assert!(durable >= upto, "the device returns when all that was asked for is durable"),
+            Err(error) => self.fail("could not sync the write-ahead log", &error),
+        }
+        self.positions.advance_synced(upto);
+        let sync_us = self.vfs.now_micros() - begin;
+        self.counters.sync_time_us.add(sync_us);
+        let typical_us = self.typical_sync_us.load(Ordering::Relaxed);
+        self.typical_sync_us.store(typical_us - typical_us / 8 + sync_us / 8, Ordering::Relaxed);
+    }
+}
+
+impl MakeRoom for Shared {
+    #[inline]
+    fn written(&self) -> u64 {
+        self.positions.written()
+    }
+
+    #[cold]
+    fn write_at_least(&self, position: u64) {
+        Counters::add(&self.counters.buffers_full, 1);
+        loop {
+            self.write_out(None);
+            if self.positions.written() >= position {
+                return;
+            }
+            // Somebody before us is still copying.
+            self.check_failed();
+            sync::thread::yield_now();
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Who is told when the log has become durable further: listeners first, since replies wait for them, then retire hooks.
+
+use base::Lsn;
+use sync::atomic::{Ordering, fence};
+use sync::{Arc, Mutex};
+
+/// A function that is given the new `durable`.
+pub(crate) type Hook = Arc<dyn Fn(Lsn) + Send + Sync>;
+
+pub(crate) struct Hooks {
+    listeners: Mutex<Arc<[Hook]>>,
+    retire: Mutex<Arc<[Hook]>>,
+    /// Up to where the retire hooks were told. Held while they run, so that their calls never overlap.
+    retired: Mutex<u64>,
+}
+
+impl Hooks {
+    pub fn new() -> Hooks {
+        Hooks { listeners: Mutex::new(Arc::new([])), retire: Mutex::new(Arc::new([])), retired: Mutex::new(0) }
+    }
+
+    pub fn add_listener(&self, hook: Hook) {
+        add(&self.listeners, hook);
+    }
+
+    pub fn add_retire_hook(&self, hook: Hook) {
+        add(&self.retire, hook);
+    }
+
+    /// Tells everybody. Leaders may come here at the same time, one that has handed over and its successor.
+    pub fn tell(&self, durable: impl Fn() -> u64) {
+        let listeners = Arc::clone(&self.listeners.lock());
+        if !listeners.is_empty() {
+            let now = Lsn(durable());
+            listeners.iter().for_each(|listener| listener(now));
+        }
+        let hooks = Arc::clone(&self.retire.lock());
+        if !hooks.is_empty() {
+            self.retire(&hooks, durable);
+        }
+    }
+
+    /// Runs the retire hooks, unless somebody is at it: then that one sees the new `durable` when it has finished.
+    fn retire(&self, hooks: &[Hook], durable: impl Fn() -> u64) {
+        loop {
+            let Some(mut retired) = self.retired.try_lock() else { return };
+            let now = durable();
+            if now > *retired {
+                hooks.iter().for_each(|hook| hook(Lsn(now)));
+                *retired = now;
+            }
+            drop(retired);
+            // Either the one who fails to get the lock above has advanced `durable` before this look, or it comes
+            // after the unlock and gets it.
+            fence(Ordering::SeqCst);
+            if durable() <= now {
+                return;
+            }
+        }
+    }
+}
+
+fn add(hooks: &Mutex<Arc<[Hook]>>, hook: Hook) {
+    let mut hooks = hooks.lock();
+    *hooks = hooks.iter().cloned().chain([hook]).collect();
+}

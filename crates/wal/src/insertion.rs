@@ -1,0 +1,255 @@
+//! Insertion: place a record under a short latch, copy it outside, publish that it is complete.
+//!
+//! ```text
+//!        written              inserted                      reserved
+//!  ---------+--------------------+-----+~~~~~~+------+~~~~~~~~~+------> position
+//!   in files|      complete      |  being copied | done | copied |
+//! ```
+//!
+//! A reservation takes a *ticket*, numbered in log order. When its bytes are complete, the inserter stores its end in the
+//! slot of its ticket, and is done: no latch, no read-modify-write. Whoever wants to know how far the log is complete
+//! walks the slots from the last known ticket on ([`Insertion::advance`]): in practice the leader of a flush, once for
+//! all its members. A slot is told from what its user a round before left in it by being ahead of the prefix.
+//!
+//! A reservation never waits for room in the ring; the copy does, outside the latch, and in pieces if need be. So what
+//! runs under the latch is short, and a record may be larger than the ring: its completed pieces are published (and
+//! written out to make room) while the rest is still to come. The earliest incomplete inserter never waits for anyone
+//! but the writer, and the writer waits for nobody: that is why a tiny ring can't deadlock.
+
+use base::Lsn;
+use sync::atomic::{AtomicU64, Ordering};
+use sync::{CachePadded, ExclusiveLatch, LatchClass, Mutex};
+
+use crate::record::{self, HEADER_BYTES};
+use crate::ring::Ring;
+use crate::{Epoch, Inserted, RecordHead};
+
+/// Guards [`Place`]: where the next record goes. Last in every order of latches but for what `under_latch` closures take.
+static WAL_INSERT: LatchClass = LatchClass::new("WALInsert", 200);
+
+/// Records that may be placed beyond the known complete prefix.
+#[cfg(not(shuttle))]
+const SLOTS: u64 = 8192;
+#[cfg(shuttle)]
+const SLOTS: u64 = 4;
+
+/// In a slot: the record is complete, not only the piece before the position.
+const WHOLE: u64 = 1;
+
+/// Where the next record goes.
+struct Place {
+    reserved: u64,
+    ticket: u64,
+}
+
+/// How far the log is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Prefix {
+    /// The end of the contiguous completed bytes.
+    pub inserted: u64,
+    /// The end of the last whole record in them.
+    pub whole: u64,
+}
+
+/// What the inserter lacks before it can go on.
+pub(crate) trait MakeRoom {
+    /// Up to here the log is in the files, so its place in the ring is free.
+    fn written(&self) -> u64;
+    /// Returns once `written` is at least `position`; writes out itself.
+    fn write_at_least(&self, position: u64);
+}
+
+pub(crate) struct Insertion {
+    place: CachePadded<ExclusiveLatch<Place>>,
+    /// A copy of [`Place::reserved`] for those who don't hold the latch.
+    reserved: CachePadded<AtomicU64>,
+    /// See the module's comment.
+    slots: Box<[AtomicU64]>,
+    /// The next ticket to be seen complete, and the prefix so far. Guards the walk. Short; nothing is taken under it.
+    walk: Mutex<(u64, Prefix)>,
+    /// A copy of `walk`'s ticket, for those who don't walk.
+    walked: CachePadded<AtomicU64>,
+    first_position: u64,
+    epoch: Epoch,
+    ring: Ring,
+}
+
+impl Insertion {
+    /// A log that goes on at `position`, a multiple of eight.
+    pub fn new(position: u64, epoch: Epoch, buffers_bytes: usize) -> Insertion {
+        Insertion {
+            place: CachePadded::new(ExclusiveLatch::new(&WAL_INSERT, Place { reserved: position, ticket: 0 })),
+            reserved: CachePadded::new(AtomicU64::new(position)),
+            slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(),
+            walk: Mutex::new((0, Prefix { inserted: position, whole: position })),
+            walked: CachePadded::new(AtomicU64::new(0)),
+            first_position: position,
+            epoch,
+            ring: Ring::new(buffers_bytes),
+        }
+    }
+
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    pub fn ring(&self) -> &Ring {
+        &self.ring
+    }
+
+    pub fn reserved(&self) -> u64 {
+        self.reserved.load(Ordering::Acquire)
+    }
+
+    /// Records and bytes placed so far.
+    pub fn counts(&self) -> (u64, u64) {
+        let place = self.place.lock();
+        (place.ticket, place.reserved - self.first_position)
+    }
+
+    /// Whether the latch is free at this moment.
+    pub fn nobody_is_placing(&self) -> bool {
+        self.place.try_lock().is_some()
+    }
+
+    /// Runs `f` with the end of the last record placed, while no other can be placed.
+    pub fn at_insertion_point<R>(&self, f: impl FnOnce(Lsn) -> R) -> R {
+        let place = self.place.lock();
+        f(Lsn(place.reserved))
+    }
+
+    /// See [`crate::Wal::insert_then`].
+    #[inline]
+    pub fn insert<R>(
+        &self,
+        head: RecordHead,
+        parts: &[&[u8]],
+        room: &impl MakeRoom,
+        under_latch: impl FnOnce(Lsn) -> R,
+    ) -> (Inserted, R) {
+        let payload_bytes = parts.iter().map(|part| part.len()).sum::<usize>();
+        assert!(payload_bytes <= record::PAYLOAD_MAX_BYTES, "a record is at most 1 GiB long");
+        let size_bytes = record::size_in_log(payload_bytes) as u64;
+        let payload_checksum = record::checksum_of_parts(parts);
+
+        let (start, ticket, result) = {
+            let mut place = self.place.lock();
+            while place.ticket - self.walked.load(Ordering::Acquire) >= SLOTS {
+                drop(place);
+                self.wait_for_slot();
+                place = self.place.lock();
+            }
+            let (start, ticket) = (place.reserved, place.ticket);
+            place.reserved = start + size_bytes;
+            place.ticket = ticket + 1;
+            self.reserved.store(start + size_bytes, Ordering::Release);
+            (start, ticket, under_latch(Lsn(start + size_bytes)))
+        };
+
+        let header = record::encode_header(head, self.epoch, start, payload_bytes, payload_checksum);
+        let end = start + size_bytes;
+        if end <= room.written() + self.ring.capacity() {
+            self.copy_at_once(start, end, &header, parts);
+        } else {
+            self.copy_in_pieces(start, end, ticket, &header, parts, room);
+        }
+        self.slots[(ticket % SLOTS) as usize].store(end | WHOLE, Ordering::Release);
+        (Inserted { start: Lsn(start), end: Lsn(end) }, result)
+    }
+
+    #[inline]
+    fn copy_at_once(&self, start: u64, end: u64, header: &[u8; HEADER_BYTES], parts: &[&[u8]]) {
+        let padding = [0; record::ALIGNMENT];
+        let mut position = start;
+        for piece in [header.as_slice()].into_iter().chain(parts.iter().copied()) {
+            self.copy_in(position, piece);
+            position += piece.len() as u64;
+        }
+        self.copy_in(position, &padding[..(end - position) as usize]);
+    }
+
+    #[inline]
+    #[allow(unsafe_code)]
+    fn copy_in(&self, position: u64, piece: &[u8]) {
+        // SAFETY: both callers copy between the `start` and the `end` they have reserved and not yet published, and not
+        // beyond `written + capacity`, which they have read with acquire: the former content has been written out.
+        unsafe { self.ring.copy_in(position, piece) };
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn copy_in_pieces(
+        &self,
+        start: u64,
+        end: u64,
+        ticket: u64,
+        header: &[u8; HEADER_BYTES],
+        parts: &[&[u8]],
+        room: &impl MakeRoom,
+    ) {
+        let padding = [0; record::ALIGNMENT];
+        let mut position = start;
+        let mut copy = |mut piece: &[u8]| {
+            while !piece.is_empty() {
+                let free = (room.written() + self.ring.capacity()).saturating_sub(position);
+                if free == 0 {
+                    // What is complete so far may be written, if all before it is.
+                    debug_assert!(
+                        position.is_multiple_of(record::ALIGNMENT as u64),
+                        "positions in files are whole words"
+                    );
+                    self.slots[(ticket % SLOTS) as usize].store(position, Ordering::Release);
+                    room.write_at_least(position + record::ALIGNMENT as u64 - self.ring.capacity());
+                    continue;
+                }
+                let (now, later) = piece.split_at(piece.len().min(free as usize));
+                self.copy_in(position, now);
+                position += now.len() as u64;
+                piece = later;
+            }
+        };
+        copy(header);
+        parts.iter().copied().for_each(&mut copy);
+        copy(&padding[..size_of_padding(header)]);
+        debug_assert_eq!(position, end);
+    }
+
+    /// How far the log is complete now.
+    pub fn advance(&self) -> Prefix {
+        let mut walk = self.walk.lock();
+        let (mut ticket, mut prefix) = *walk;
+        loop {
+            let published = self.slots[(ticket % SLOTS) as usize].load(Ordering::Acquire);
+            let position = published & !WHOLE;
+            if published & WHOLE == 0 {
+                // Never used, or a piece of a record whose rest is still to come.
+                prefix.inserted = prefix.inserted.max(position);
+                break;
+            }
+            if position <= prefix.whole {
+                // What the slot's user a round before left.
+                break;
+            }
+            prefix = Prefix { inserted: position, whole: position };
+            ticket += 1;
+        }
+        *walk = (ticket, prefix);
+        self.walked.store(ticket, Ordering::Release);
+        prefix
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait_for_slot(&self) {
+        let before = self.walked.load(Ordering::Acquire);
+        self.advance();
+        if self.walked.load(Ordering::Acquire) == before {
+            sync::thread::yield_now();
+        }
+    }
+}
+
+fn size_of_padding(header: &[u8; HEADER_BYTES]) -> usize {
+    let length = u32::from_le_bytes([header[0], header[1], header[2], header[3]]) as usize;
+    record::size_in_log(length - HEADER_BYTES) - length
+}
