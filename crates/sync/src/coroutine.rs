@@ -1,29 +1,80 @@
 //! Coroutines: sessions that wait without a thread.
-#![allow(unused_variables)]
+//!
+//! A coroutine is a function with a stack of its own. Where a thread would park, it suspends: its
+//! thread goes on after [`Coroutine::resume`] and runs others. It stays on the thread that made it,
+//! so thread-locals and what isn't `Send` may be used between two waits, but nothing that others of
+//! the thread need may be held across one.
+//!
+//! Its owner may resume it at any time: waits look around and suspend again if there was no reason.
+#![allow(unsafe_code)]
 
+use std::cell::Cell;
+use std::io;
 use std::marker::PhantomData;
+use std::ptr;
 use std::time::Instant;
 
-use crate::{Arc, ReadyQueue};
+use corosensei::stack::{DefaultStack, Stack};
+use corosensei::{CoroutineResult, Yielder};
 
-/// Stacks for coroutines, used again.
-pub struct StackPool {}
+use crate::facade::{Arc, Mutex};
+use crate::held;
+use crate::ready_queue::ReadyQueue;
+
+/// Stacks for coroutines, used again. Clones share the stacks.
+///
+/// A stack is address space; the system gives it memory page by page as it is used. An unused stack keeps its memory, so
+/// only `idle_limit` of them are kept and the others given back. Below each lies a page that can't be touched.
+#[derive(Clone)]
+pub struct StackPool(Arc<Stacks>);
+
+struct Stacks {
+    stack_size_bytes: usize,
+    idle_limit: usize,
+    /// Last in, first out: the warmest is used next.
+    idle: Mutex<Vec<DefaultStack>>,
+}
 
 impl StackPool {
     /// Stacks of `stack_size_bytes` of address space, of which at most `idle_limit` are kept while unused.
     pub fn new(stack_size_bytes: usize, idle_limit: usize) -> StackPool {
-        todo!()
+        StackPool(Arc::new(Stacks { stack_size_bytes, idle_limit, idle: Mutex::new(Vec::new()) }))
+    }
+
+    /// How many stacks are kept unused.
+    pub fn idle_count(&self) -> usize {
+        self.0.idle.lock().len()
+    }
+
+    fn take(&self) -> io::Result<DefaultStack> {
+        let idle = self.0.idle.lock().pop();
+        match idle {
+            Some(stack) => Ok(stack),
+            None => DefaultStack::new(self.0.stack_size_bytes),
+        }
+    }
+
+    fn give_back(&self, stack: DefaultStack) {
+        let mut idle = self.0.idle.lock();
+        if idle.len() < self.0.idle_limit {
+            idle.push(stack);
+        } else {
+            // Unmapping is a system call: not under the lock.
+            drop(idle);
+            drop(stack);
+        }
     }
 }
 
 impl Default for StackPool {
+    /// Stacks of 1 MiB, of which 64 are kept while unused.
     fn default() -> StackPool {
-        StackPool::new(1 << 20, 256)
+        StackPool::new(1 << 20, 64)
     }
 }
 
 /// What [`Coroutine::resume`] came back with.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Step<T> {
     /// It ran to its end.
     Finished(T),
@@ -34,37 +85,192 @@ pub enum Step<T> {
     },
 }
 
+type Switch<T> = corosensei::Coroutine<(), Option<Instant>, T, DefaultStack>;
+
 /// A function with a stack of its own that can wait without its thread.
-pub struct Coroutine<T> {
+///
+/// Dropping one that is suspended unwinds it: what its stack holds is dropped, and waits in those drops block the thread.
+/// Better to interrupt its session and resume it to its end.
+pub struct Coroutine<T: 'static> {
+    /// None only while it is dropped.
+    switch: Option<Switch<T>>,
+    context: Box<Context>,
+    stack_pool: StackPool,
     not_send: PhantomData<*const T>,
 }
 
+/// What code inside a coroutine needs to know of it.
+struct Context {
+    queue: Arc<ReadyQueue>,
+    token: u64,
+    /// Null before it first runs.
+    yielder: Cell<*const Yielder<(), Option<Instant>>>,
+    /// The lowest address of the stack that may be used.
+    stack_limit: usize,
+    /// It is being dropped and can't suspend any more.
+    is_unwinding: Cell<bool>,
+}
+
+thread_local! {
+    /// The coroutine that runs on this thread, or null.
+    static CURRENT: Cell<*const Context> = const { Cell::new(ptr::null()) };
+}
+
+/// Makes a coroutine the current one until dropped.
+struct Entered {
+    before: *const Context,
+}
+
+impl Entered {
+    fn new(context: &Context) -> Entered {
+        Entered { before: CURRENT.replace(context) }
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        CURRENT.set(self.before);
+    }
+}
+
 impl<T: 'static> Coroutine<T> {
-    /// A coroutine that will run `f`; nothing runs before the first [`Coroutine::resume`].
+    /// A coroutine that will run `f`; nothing runs before the first [`Coroutine::resume`]. When one of its waits ends,
+    /// `token` is pushed on `queue`.
+    ///
+    /// # Panics
+    /// If the system has no memory for a stack; see [`Coroutine::try_new`].
     pub fn new(stack_pool: &StackPool, queue: Arc<ReadyQueue>, token: u64, f: impl FnOnce() -> T + 'static) -> Self {
-        todo!()
+        Coroutine::try_new(stack_pool, queue, token, f).expect("the system has memory for a coroutine's stack")
     }
-    /// Runs it until it waits or ends. A panic inside comes out here.
+
+    /// As [`Coroutine::new`], failing if the system has no memory for a stack.
+    pub fn try_new(
+        stack_pool: &StackPool,
+        queue: Arc<ReadyQueue>,
+        token: u64,
+        f: impl FnOnce() -> T + 'static,
+    ) -> io::Result<Self> {
+        let stack = stack_pool.take()?;
+        let context = Box::new(Context {
+            queue,
+            token,
+            yielder: Cell::new(ptr::null()),
+            stack_limit: stack.limit().get(),
+            is_unwinding: Cell::new(false),
+        });
+        let switch = corosensei::Coroutine::with_stack(stack, move |yielder: &Yielder<(), Option<Instant>>, ()| {
+            let context = CURRENT.get();
+            // SAFETY: `resume` has made this coroutine's context the current one; its box outlives the coroutine's stack.
+            unsafe { (*context).yielder.set(yielder) };
+            f()
+        });
+        Ok(Coroutine { switch: Some(switch), context, stack_pool: stack_pool.clone(), not_send: PhantomData })
+    }
+
+    /// Runs it until it waits or ends. A panic inside comes out here, and ends it.
+    ///
+    /// # Panics
+    /// If it has ended before.
     pub fn resume(&mut self) -> Step<T> {
-        todo!()
+        let switch = self.switch.as_mut().expect("it is taken only by drop");
+        assert!(!switch.done(), "a coroutine is resumed that has ended");
+        let _entered = Entered::new(&self.context);
+        match switch.resume(()) {
+            CoroutineResult::Yield(deadline) => Step::Suspended { deadline },
+            CoroutineResult::Return(value) => Step::Finished(value),
+        }
     }
+
     /// Whether it ran to its end.
     pub fn is_finished(&self) -> bool {
-        todo!()
+        self.switch.as_ref().is_none_or(|switch| switch.done())
     }
+
+    /// The token it was made with.
+    pub fn token(&self) -> u64 {
+        self.context.token
+    }
+}
+
+impl<T: 'static> Drop for Coroutine<T> {
+    fn drop(&mut self) {
+        let Some(mut switch) = self.switch.take() else { return };
+        if !switch.done() {
+            self.context.is_unwinding.set(true);
+            let _entered = Entered::new(&self.context);
+            switch.force_unwind();
+        }
+        self.stack_pool.give_back(switch.into_stack());
+    }
+}
+
+impl<T: 'static> std::fmt::Debug for Coroutine<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Coroutine")
+            .field("token", &self.token())
+            .field("is_finished", &self.is_finished())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The running coroutine's context, if one runs that can suspend.
+fn with_current<R>(f: impl FnOnce(&Context) -> R) -> Option<R> {
+    let context = CURRENT.get();
+    if context.is_null() {
+        return None;
+    }
+    // SAFETY: it is set by `resume` and `drop` only, while the box it points into is borrowed by them.
+    let context = unsafe { &*context };
+    (!context.is_unwinding.get()).then(|| f(context))
+}
+
+/// Where a wait of the running coroutine is announced as over; None in a plain thread.
+pub(crate) fn current() -> Option<(Arc<ReadyQueue>, u64)> {
+    with_current(|context| (context.queue.clone(), context.token))
+}
+
+/// Suspends the running coroutine until its owner resumes it.
+pub(crate) fn suspend(deadline: Option<Instant>) {
+    held::check_none();
+    let yielder = with_current(|context| context.yielder.get()).expect("a coroutine's wait is waited by the coroutine");
+    // SAFETY: the yielder lives on the stack of the running coroutine, below this frame, until the coroutine ends.
+    unsafe { (*yielder).suspend(deadline) };
 }
 
 /// Lets others run: in a coroutine, suspends it and has it resumed soon; in a thread, nothing.
+#[track_caller]
 pub fn yield_now() {
-    todo!()
+    if with_current(|context| context.queue.push(context.token)).is_some() {
+        suspend(None);
+    }
 }
 
-/// Whether the caller runs in a coroutine.
+/// Whether the caller runs in a coroutine that can suspend.
 pub fn in_coroutine() -> bool {
-    todo!()
+    with_current(|_| ()).is_some()
 }
+
+/// A page that can't be touched lies at a coroutine's stack's end; a system may have pages this large.
+const GUARD_BYTES: usize = 64 << 10;
+/// What a plain thread is assumed to have left when it first asks: Rust's threads have 2 MiB, main threads mostly 8.
+const THREAD_BUDGET_BYTES: usize = 1 << 20;
 
 /// How much stack the caller may still use, about: recursion checks it to fail with 54001 instead of a crash.
 pub fn remaining_stack_bytes() -> usize {
-    todo!()
+    thread_local! {
+        static ASSUMED_LIMIT: Cell<usize> = const { Cell::new(0) };
+    }
+    let marker = 0u8;
+    let here = ptr::from_ref(&marker).addr();
+    let context = CURRENT.get();
+    let limit = if context.is_null() {
+        if ASSUMED_LIMIT.get() == 0 {
+            ASSUMED_LIMIT.set(here.saturating_sub(THREAD_BUDGET_BYTES));
+        }
+        ASSUMED_LIMIT.get()
+    } else {
+        // SAFETY: as in `with_current`.
+        unsafe { (*context).stack_limit + GUARD_BYTES }
+    };
+    here.saturating_sub(limit)
 }

@@ -1,34 +1,12 @@
 //! The primitives everything else is built on: `parking_lot` and `std` normally, `shuttle` under
 //! `cfg(shuttle)`, with the same signatures and without poisoning.
 
-#[cfg(not(shuttle))]
-mod real {
-    pub use parking_lot::{
-        Condvar, Mutex, MutexGuard, Once, RwLock, RwLockReadGuard, RwLockWriteGuard, WaitTimeoutResult,
-    };
-    pub use std::sync::{Arc, Weak};
-
-    /// Atomics.
-    pub mod atomic {
-        pub use std::sync::atomic::*;
-    }
-
-    /// Threads.
-    pub mod thread {
-        pub use std::thread::*;
-    }
-
-    /// Tells the processor that this is a spin loop.
-    #[inline]
-    pub fn spin_hint() {
-        std::hint::spin_loop();
-    }
-}
-
-#[cfg(not(shuttle))]
-pub use real::*;
-
 #[cfg(shuttle)]
 mod modelled;
+#[cfg(not(shuttle))]
+mod real;
+
 #[cfg(shuttle)]
 pub use modelled::*;
+#[cfg(not(shuttle))]
+pub use real::*;

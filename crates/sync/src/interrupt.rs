@@ -1,14 +1,21 @@
 //! Interrupts: how a session is told from outside to stop what it does.
-#![allow(unused_variables)]
 
-/// Why a session is interrupted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use base::{Error, SqlState, sqlstate};
+
+use crate::facade::Mutex;
+use crate::facade::atomic::{AtomicU8, Ordering};
+use crate::wait::Waker;
+
+/// Why a session is interrupted. The later, the graver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum InterruptKind {
     /// The user asked for it (57014).
     Cancel,
     /// `statement_timeout` (57014).
     StatementTimeout,
+    /// `idle_session_timeout` (57P05, the session ends).
+    IdleSessionTimeout,
     /// `idle_in_transaction_session_timeout` (25P03, the session ends).
     IdleTimeout,
     /// `transaction_timeout` (25P04, the session ends).
@@ -17,34 +24,175 @@ pub enum InterruptKind {
     Terminate,
 }
 
+const GRAVEST_FIRST: [InterruptKind; 6] = [
+    InterruptKind::Terminate,
+    InterruptKind::TransactionTimeout,
+    InterruptKind::IdleTimeout,
+    InterruptKind::IdleSessionTimeout,
+    InterruptKind::StatementTimeout,
+    InterruptKind::Cancel,
+];
+
+// PostgreSQL 14 and 17 added these codes.
+const IDLE_SESSION_TIMEOUT: SqlState = SqlState::new("57P05");
+const TRANSACTION_TIMEOUT: SqlState = SqlState::new("25P04");
+
+impl InterruptKind {
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
+    /// What the client is told.
+    #[cold]
+    pub fn error(self) -> Error {
+        match self {
+            InterruptKind::Cancel => Error::new(sqlstate::QUERY_CANCELED, "canceling statement due to user request"),
+            InterruptKind::StatementTimeout => {
+                Error::new(sqlstate::QUERY_CANCELED, "canceling statement due to statement timeout")
+            }
+            InterruptKind::IdleSessionTimeout => {
+                Error::new(IDLE_SESSION_TIMEOUT, "terminating connection due to idle-session timeout").fatal()
+            }
+            InterruptKind::IdleTimeout => Error::new(
+                sqlstate::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+                "terminating connection due to idle-in-transaction timeout",
+            )
+            .fatal(),
+            InterruptKind::TransactionTimeout => {
+                Error::new(TRANSACTION_TIMEOUT, "terminating connection due to transaction timeout").fatal()
+            }
+            InterruptKind::Terminate => {
+                Error::new(sqlstate::ADMIN_SHUTDOWN, "terminating connection due to administrator command").fatal()
+            }
+        }
+    }
+}
+
 /// The interrupts of one session. Shared as `Arc<Interrupt>`.
-#[derive(Default)]
-pub struct Interrupt {}
+///
+/// Raising one and beginning a wait may race: each first leaves its mark (`pending`, the waiter's state) and then looks
+/// for the other's, all in sequentially consistent order, so at least one of the two sees the other.
+pub struct Interrupt {
+    /// One bit per kind.
+    pending: AtomicU8,
+    /// Pokes the wait that the session is in.
+    waiting: Mutex<Option<Waker>>,
+}
+
+impl Default for Interrupt {
+    fn default() -> Interrupt {
+        Interrupt::new()
+    }
+}
 
 impl Interrupt {
     /// Nothing pending.
     pub fn new() -> Interrupt {
-        Interrupt::default()
+        Interrupt { pending: AtomicU8::new(0), waiting: Mutex::new(None) }
     }
+
     /// Makes `kind` pending and wakes the session if it waits. From any thread.
     pub fn raise(&self, kind: InterruptKind) {
-        todo!()
+        self.pending.fetch_or(kind.bit(), Ordering::SeqCst);
+        // Cloned out: no lock is held across a wake.
+        let waker = self.waiting.lock().clone();
+        if let Some(waker) = waker {
+            waker.poke();
+        }
     }
+
     /// Whether anything is pending: one relaxed load.
     #[inline]
     pub fn pending(&self) -> bool {
-        todo!()
+        self.pending.load(Ordering::Relaxed) != 0
     }
+
+    /// Whether anything is pending, in the order that beginning a wait needs.
+    pub(crate) fn pending_in_order(&self) -> bool {
+        self.pending.load(Ordering::SeqCst) != 0
+    }
+
     /// Takes the gravest pending interrupt; the others stay.
     pub fn take(&self) -> Option<InterruptKind> {
-        todo!()
+        if !self.pending() {
+            return None;
+        }
+        GRAVEST_FIRST.into_iter().find(|kind| self.clear(*kind))
     }
+
     /// Takes what is pending, as the error the client is told.
+    #[inline]
     pub fn check(&self) -> base::Result<()> {
-        todo!()
+        if !self.pending() {
+            return Ok(());
+        }
+        match self.take() {
+            Some(kind) => Err(kind.error()),
+            None => Ok(()),
+        }
     }
-    /// Forgets a pending `kind`, if there is one: a cancel that came after its statement's end.
-    pub fn clear(&self, kind: InterruptKind) {
-        todo!()
+
+    /// Forgets a pending `kind`: a cancel that came after its statement's end. Whether it was pending.
+    pub fn clear(&self, kind: InterruptKind) -> bool {
+        self.pending.fetch_and(!kind.bit(), Ordering::SeqCst) & kind.bit() != 0
+    }
+
+    /// The session begins to wait.
+    pub(crate) fn set_waiting(&self, waker: Option<Waker>) {
+        *self.waiting.lock() = waker;
+    }
+}
+
+impl std::fmt::Debug for Interrupt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Interrupt").field("pending", &self.pending()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gravest_is_taken_first_and_each_once() {
+        let interrupt = Interrupt::new();
+        assert!(!interrupt.pending() && interrupt.check().is_ok());
+        interrupt.raise(InterruptKind::Cancel);
+        interrupt.raise(InterruptKind::Terminate);
+        interrupt.raise(InterruptKind::StatementTimeout);
+        interrupt.raise(InterruptKind::Cancel);
+        assert!(interrupt.pending());
+        assert_eq!(interrupt.take(), Some(InterruptKind::Terminate));
+        assert_eq!(interrupt.take(), Some(InterruptKind::StatementTimeout));
+        assert_eq!(interrupt.take(), Some(InterruptKind::Cancel));
+        assert_eq!(interrupt.take(), None);
+    }
+
+    #[test]
+    fn every_kind_is_listed_and_has_its_words() {
+        let mut sorted = GRAVEST_FIRST;
+        sorted.sort();
+        sorted.reverse();
+        assert_eq!(sorted, GRAVEST_FIRST);
+        let told: Vec<_> = GRAVEST_FIRST
+            .iter()
+            .map(|kind| {
+                let interrupt = Interrupt::new();
+                interrupt.raise(*kind);
+                let error = interrupt.check().unwrap_err();
+                (error.sqlstate().as_str().to_owned(), error.message().to_owned(), error.fields().fatal)
+            })
+            .collect();
+        let expected = [
+            ("57P01", "terminating connection due to administrator command", true),
+            ("25P04", "terminating connection due to transaction timeout", true),
+            ("25P03", "terminating connection due to idle-in-transaction timeout", true),
+            ("57P05", "terminating connection due to idle-session timeout", true),
+            ("57014", "canceling statement due to statement timeout", false),
+            ("57014", "canceling statement due to user request", false),
+        ];
+        for (told, expected) in told.iter().zip(expected) {
+            assert_eq!((told.0.as_str(), told.1.as_str(), told.2), expected);
+        }
     }
 }

@@ -2,9 +2,11 @@
 
 mod coroutine;
 mod facade;
+mod held;
 mod interrupt;
 mod latch;
 mod latch_class;
+mod parking;
 mod ready_queue;
 mod wait;
 

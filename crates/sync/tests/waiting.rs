@@ -1,0 +1,296 @@
+//! Waits of threads and coroutines.
+#![cfg(not(shuttle))]
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cohort_sync::{
+    Coroutine, Interrupt, InterruptKind, ReadyQueue, StackPool, Step, Waiter, Waker, Woken, in_coroutine,
+    remaining_stack_bytes, yield_now,
+};
+
+fn quiet_queue() -> Arc<ReadyQueue> {
+    Arc::new(ReadyQueue::new(|| {}))
+}
+
+fn drained(queue: &ReadyQueue) -> Vec<u64> {
+    let mut tokens = Vec::new();
+    queue.drain(&mut tokens);
+    tokens
+}
+
+#[test]
+fn a_wake_before_the_wait_is_not_lost() {
+    let waiter = Waiter::new();
+    assert!(!waiter.is_woken());
+    waiter.waker().wake();
+    waiter.waker().wake();
+    assert_eq!(waiter.wait(None, None), Woken::Woken);
+    assert_eq!(waiter.wait(None, None), Woken::Woken);
+}
+
+#[test]
+fn a_thread_is_woken_from_another_one() {
+    for _ in 0..2000 {
+        let waiter = Waiter::new();
+        let waker = waiter.waker();
+        let thread = thread::spawn(move || waker.wake());
+        assert_eq!(waiter.wait(None, None), Woken::Woken);
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn a_deadline_ends_a_wait_which_can_be_taken_up_again() {
+    let waiter = Waiter::new();
+    let start = Instant::now();
+    assert_eq!(waiter.wait(Some(start + Duration::from_millis(5)), None), Woken::TimedOut);
+    assert!(start.elapsed() >= Duration::from_millis(5));
+    assert_eq!(waiter.wait(Some(start), None), Woken::TimedOut);
+    waiter.waker().wake();
+    assert_eq!(waiter.wait(Some(start), None), Woken::Woken);
+}
+
+#[test]
+fn an_interrupt_ends_a_wait_and_stays_pending() {
+    let interrupt = Arc::new(Interrupt::new());
+    let raiser = interrupt.clone();
+    let waiter = Waiter::new();
+    let thread = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(5));
+        raiser.raise(InterruptKind::Cancel);
+    });
+    assert_eq!(waiter.wait(None, Some(&interrupt)), Woken::Interrupted);
+    thread.join().unwrap();
+    assert_eq!(waiter.wait(None, Some(&interrupt)), Woken::Interrupted);
+    assert_eq!(interrupt.take(), Some(InterruptKind::Cancel));
+    waiter.waker().wake();
+    assert_eq!(waiter.wait(None, Some(&interrupt)), Woken::Woken);
+}
+
+#[test]
+fn a_future_can_wake_a_waiter() {
+    let waiter = Waiter::new();
+    let waker: std::task::Waker = waiter.waker().into();
+    waker.wake_by_ref();
+    assert_eq!(waiter.wait(None, None), Woken::Woken);
+}
+
+#[test]
+fn a_coroutine_suspends_and_its_token_comes_once() {
+    let queue = quiet_queue();
+    let (wakers, woken) = mpsc::channel::<Waker>();
+    let mut coroutine = Coroutine::new(&StackPool::default(), queue.clone(), 7, move || {
+        assert!(in_coroutine());
+        let waiter = Waiter::new();
+        wakers.send(waiter.waker()).unwrap();
+        waiter.wait(None, None)
+    });
+    assert_eq!(coroutine.resume(), Step::Suspended { deadline: None });
+    assert!(!in_coroutine());
+    let waker = woken.recv().unwrap();
+    assert_eq!(coroutine.resume(), Step::Suspended { deadline: None }, "a stray resumption changes nothing");
+    thread::spawn(move || {
+        waker.wake();
+        waker.wake();
+    })
+    .join()
+    .unwrap();
+    assert_eq!(drained(&queue), [7]);
+    assert_eq!(coroutine.resume(), Step::Finished(Woken::Woken));
+    assert!(coroutine.is_finished());
+}
+
+#[test]
+fn a_coroutine_times_out_when_resumed_at_its_deadline() {
+    let deadline = Instant::now() + Duration::from_millis(5);
+    let mut coroutine =
+        Coroutine::new(&StackPool::default(), quiet_queue(), 1, move || Waiter::new().wait(Some(deadline), None));
+    assert_eq!(coroutine.resume(), Step::Suspended { deadline: Some(deadline) });
+    assert_eq!(coroutine.resume(), Step::Suspended { deadline: Some(deadline) }, "resumed too early");
+    thread::sleep(deadline.saturating_duration_since(Instant::now()));
+    assert_eq!(coroutine.resume(), Step::Finished(Woken::TimedOut));
+}
+
+#[test]
+fn an_interrupt_wakes_a_coroutine() {
+    let queue = quiet_queue();
+    let interrupt = Arc::new(Interrupt::new());
+    let inside = interrupt.clone();
+    let mut coroutine =
+        Coroutine::new(&StackPool::default(), queue.clone(), 3, move || Waiter::new().wait(None, Some(&inside)));
+    assert_eq!(coroutine.resume(), Step::Suspended { deadline: None });
+    interrupt.raise(InterruptKind::Terminate);
+    interrupt.raise(InterruptKind::Cancel);
+    assert_eq!(drained(&queue), [3]);
+    assert_eq!(coroutine.resume(), Step::Finished(Woken::Interrupted));
+}
+
+#[test]
+fn yielding_queues_a_coroutine_and_does_nothing_to_a_thread() {
+    yield_now();
+    let queue = quiet_queue();
+    let mut coroutine = Coroutine::new(&StackPool::default(), queue.clone(), 9, yield_now);
+    assert_eq!(coroutine.resume(), Step::Suspended { deadline: None });
+    assert_eq!(drained(&queue), [9]);
+    assert_eq!(coroutine.resume(), Step::Finished(()));
+}
+
+#[test]
+fn a_panic_inside_comes_out_of_resume_and_the_stack_is_used_again() {
+    let pool = StackPool::new(256 << 10, 4);
+    let mut coroutine = Coroutine::new(&pool, quiet_queue(), 1, || panic!("inside"));
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| coroutine.resume())).unwrap_err();
+    assert_eq!(caught.downcast_ref::<&str>(), Some(&"inside"));
+    assert!(coroutine.is_finished() && !in_coroutine());
+    drop(coroutine);
+    assert_eq!(pool.idle_count(), 1);
+}
+
+#[test]
+fn dropping_a_suspended_coroutine_drops_what_it_holds() {
+    struct Sets(Rc<Cell<bool>>);
+    impl Drop for Sets {
+        fn drop(&mut self) {
+            // A wait in here can't suspend; it must not bring the process down either.
+            assert!(!in_coroutine());
+            assert_eq!(Waiter::new().wait(Some(Instant::now()), None), Woken::TimedOut);
+            self.0.set(true);
+        }
+    }
+    let pool = StackPool::default();
+    let dropped = Rc::new(Cell::new(false));
+    let sets = Sets(dropped.clone());
+    let interrupt = Arc::new(Interrupt::new());
+    let inside = interrupt.clone();
+    let mut coroutine = Coroutine::new(&pool, quiet_queue(), 1, move || {
+        let _sets = sets;
+        Waiter::new().wait(None, Some(&inside));
+    });
+    assert_eq!(coroutine.resume(), Step::Suspended { deadline: None });
+    drop(coroutine);
+    assert!(dropped.get());
+    assert_eq!(pool.idle_count(), 1);
+    interrupt.raise(InterruptKind::Cancel);
+
+    let never_run = Coroutine::new(&pool, quiet_queue(), 2, || ());
+    drop(never_run);
+    assert_eq!(pool.idle_count(), 1);
+}
+
+#[test]
+fn the_pool_gives_back_what_it_need_not_keep() {
+    let pool = StackPool::new(128 << 10, 2);
+    let queue = quiet_queue();
+    let coroutines: Vec<_> = (0..10)
+        .map(|token| {
+            let mut coroutine = Coroutine::new(&pool, queue.clone(), token, || ());
+            coroutine.resume();
+            coroutine
+        })
+        .collect();
+    drop(coroutines);
+    assert_eq!(pool.idle_count(), 2);
+}
+
+#[test]
+fn remaining_stack_shrinks_with_depth() {
+    #[inline(never)]
+    fn deeper(levels: u32) -> usize {
+        let padding = std::hint::black_box([0u8; 1024]);
+        let below = if levels == 0 { remaining_stack_bytes() } else { deeper(levels - 1) };
+        std::hint::black_box(padding);
+        below
+    }
+    let check = |size: usize| {
+        let here = remaining_stack_bytes();
+        assert!(here <= size && here > size / 2, "{here} of {size}");
+        let there = deeper(50);
+        assert!(there + 50 * 1024 <= here && there > here / 2, "{there} of {here}");
+    };
+    check(1 << 20);
+    Coroutine::new(&StackPool::new(512 << 10, 1), quiet_queue(), 1, move || check(512 << 10)).resume();
+}
+
+/// A worker as the server has it: it owns coroutines and sleeps until one of them may go on.
+struct Worker {
+    pool: StackPool,
+    queue: Arc<ReadyQueue>,
+    notified: mpsc::Receiver<()>,
+    coroutines: HashMap<u64, Coroutine<()>>,
+}
+
+impl Worker {
+    fn new() -> Worker {
+        let (notify, notified) = mpsc::channel();
+        let queue = Arc::new(ReadyQueue::new(move || notify.send(()).unwrap_or(())));
+        Worker { pool: StackPool::new(64 << 10, 64), queue, notified, coroutines: HashMap::new() }
+    }
+
+    fn spawn(&mut self, token: u64, f: impl FnOnce() + 'static) {
+        let mut coroutine = Coroutine::new(&self.pool, self.queue.clone(), token, f);
+        if let Step::Suspended { .. } = coroutine.resume() {
+            self.coroutines.insert(token, coroutine);
+        }
+    }
+
+    fn run_to_the_end(&mut self) {
+        let mut tokens = Vec::new();
+        while !self.coroutines.is_empty() {
+            self.queue.set_awake();
+            self.queue.drain(&mut tokens);
+            for token in tokens.drain(..) {
+                let ended = self.coroutines.get_mut(&token).is_some_and(|one| one.resume() == Step::Finished(()));
+                if ended {
+                    self.coroutines.remove(&token);
+                }
+            }
+            if self.queue.may_sleep() && !self.coroutines.is_empty() {
+                self.notified.recv_timeout(Duration::from_secs(20)).expect("a wake-up is lost");
+            }
+        }
+    }
+}
+
+// invariants: row 28, the part of it that lies here
+#[test]
+fn two_workers_hold_five_thousand_waiting_coroutines_that_all_end() {
+    const EACH: u64 = 2500;
+    let wakers = Arc::new(cohort_sync::Mutex::new(Vec::<Waker>::new()));
+    let workers: Vec<_> = (0..2)
+        .map(|_| {
+            let wakers = wakers.clone();
+            thread::spawn(move || {
+                let mut worker = Worker::new();
+                let ended = Rc::new(RefCell::new(0));
+                for token in 0..EACH {
+                    let (wakers, ended) = (wakers.clone(), ended.clone());
+                    worker.spawn(token, move || {
+                        for _ in 0..3 {
+                            let waiter = Waiter::new();
+                            wakers.lock().push(waiter.waker());
+                            assert_eq!(waiter.wait(None, None), Woken::Woken);
+                        }
+                        *ended.borrow_mut() += 1;
+                    });
+                }
+                worker.run_to_the_end();
+                let ended = *ended.borrow();
+                ended
+            })
+        })
+        .collect();
+    let mut woken = 0;
+    while woken < 2 * 3 * EACH {
+        let batch = std::mem::take(&mut *wakers.lock());
+        woken += batch.len() as u64;
+        batch.iter().for_each(Waker::wake);
+        thread::yield_now();
+    }
+    assert_eq!(workers.into_iter().map(|worker| worker.join().unwrap()).sum::<u64>(), 2 * EACH);
+}
