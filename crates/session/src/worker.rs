@@ -456,7 +456,7 @@ impl Worker {
                 let Some(highest) = self.gated.iter().map(|Reverse((lsn, _))| *lsn).max() else { return };
                 if self.gated.len() == 1
                     && self.shared.gated_count.load(Ordering::Relaxed) == 1
-                    && self.wal.try_lead_inline(highest)
+                    && self.wal.try_lead_inline(highest, self.delay)
                 {
                     self.free_gated(self.wal.durable());
                 }
