@@ -1,12 +1,36 @@
 //! Locks on relations, rows, transactions and whatever applications number.
-#![allow(unused_variables, dead_code)]
+//!
+//! Three tables, because they are used so differently:
+//!
+//! | table | what for | when nobody is in the way |
+//! | --- | --- | --- |
+//! | [lock table](LockManager::lock) | relations, pages, catalog objects, advisory keys, in eight modes | weak relation locks never get there: a word in the owner's slot |
+//! | [row table](LockManager::wait_for_row) | queues of those who wait for a row, and row locks in memory | who updates a free row never gets there: the tuple says who has it |
+//! | [running transactions](LockManager::transaction_started) | whose a transaction is, and who waits for its end | one word written at its start and its end |
+//!
+//! All waits have the same shape: the waiter registers under a latch, lets the latch go, spins a moment, and sleeps by
+//! [`sync::Waiter`], which parks a thread and suspends a coroutine. Whoever grants the wait takes it out of the queue
+//! under the same latch, and wakes it when no latch is held. After `deadlock_timeout` a waiter looks for a deadlock.
+//!
+//! The README says what the queues guarantee and why.
 
+mod deadlock;
+mod error;
+mod fast_path;
+mod latches;
 mod manager;
 mod mode;
 mod options;
+mod owner;
+mod queue;
 mod row;
+mod row_table;
+mod running;
+mod table;
 mod tag;
 mod view;
+mod wait;
+mod xid_wait;
 
 pub use manager::LockManager;
 pub use mode::{LockMode, ModeSet, RowLockMode};

@@ -1,8 +1,19 @@
 //! Row waits and row locks.
 
-use base::{OwnerId, Result, Tid, Xid};
+use std::time::{Duration, Instant};
 
-use crate::{LockManager, LockOptions, RowLockMode};
+use base::{Oid, OwnerId, Result, Tid, Xid};
+use sync::atomic::Ordering::Relaxed;
+use sync::{Arc, ExclusiveLatchGuard};
+
+use crate::owner::{HeldRow, WaitTarget, WakeList};
+use crate::queue::{Member, RowQueue, RowQueueState};
+use crate::row_table::{LatchedPair, LatchedPartition, Locker, RowEntry, RowKey};
+use crate::{LockManager, LockOptions, LockTag, RowLockMode, WaitPolicy, error};
+
+/// How long the head of a queue may be overtaken by newcomers who find the row free. Letting them through saves the row
+/// from lying idle until the heir runs; a limit keeps the heir from starving.
+const OVERTAKING_LIMIT: Duration = Duration::from_millis(2);
 
 /// What an attempt to lock a row found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,29 +39,68 @@ pub struct RowLocker {
 
 /// The right of a row's heir to try next: while it lives, everybody else in the row's queue sleeps.
 ///
-/// Drop it when the row turned out not to be wanted: the next in the queue is woken.
+/// Drop it when the row turned out not to be wanted: the next in the queue is woken. An owner has one turn at a time.
 #[must_use = "dropping it wakes the next in the queue"]
 pub struct RowTurn<'a> {
     manager: &'a LockManager,
     owner: OwnerId,
+    relation: Oid,
+    mode: RowLockMode,
+    /// None if nobody was queued when the holder ended.
+    queue: Option<Arc<RowQueue>>,
 }
 
 impl RowTurn<'_> {
     /// The heir has changed or locked the row: the rest of the queue now waits for the end of `by` (the heir's
     /// current xid), under the row's newest version `tid`. To be called after the page latch is released.
-    pub fn updated(self, tid: Tid, by: Xid) {
-        todo!()
+    pub fn updated(mut self, tid: Tid, by: Xid) {
+        if let Some(queue) = self.queue.take() {
+            let mut wake = WakeList::new();
+            if self.manager.leave_queue(self.owner, &queue, by, &mut wake) {
+                self.manager.move_queue(&queue, RowKey { relation: self.relation, tid }, by, &mut wake);
+            }
+            wake_all(wake);
+        }
     }
 
     /// Somebody else (`holder`) was faster: waits for it, still at the head of the queue. `tid` as in
-    /// [`LockManager::wait_for_row`].
-    pub fn wait_again(&mut self, tid: Tid, holder: Xid, options: &LockOptions<'_>) -> Result<()> {
-        todo!()
+    /// [`LockManager::wait_for_row`]. False: skipped.
+    pub fn wait_again(&mut self, tid: Tid, holder: Xid, options: &LockOptions<'_>) -> Result<bool> {
+        let Some(queue) = self.queue.take() else {
+            let turn = self.manager.wait_for_row(self.owner, self.relation, tid, holder, self.mode, options)?;
+            return Ok(match turn {
+                Some(mut turn) => {
+                    self.queue = turn.queue.take();
+                    true
+                }
+                None => false,
+            });
+        };
+        let key = RowKey { relation: self.relation, tid };
+        match self.manager.queue_again(self.owner, queue, key, holder, self.mode, options)? {
+            Some(queue) => {
+                self.queue = Some(queue);
+                Ok(true)
+            }
+            None => Ok(false),
+        }
     }
 }
 
 impl Drop for RowTurn<'_> {
-    fn drop(&mut self) {}
+    fn drop(&mut self) {
+        if let Some(queue) = self.queue.take() {
+            let mut wake = WakeList::new();
+            self.manager.leave_queue(self.owner, &queue, Xid::INVALID, &mut wake);
+            wake_all(wake);
+        }
+    }
+}
+
+pub(crate) fn wake_all(wake: WakeList) {
+    for waker in wake {
+        waker.wake();
+    }
 }
 
 impl LockManager {
@@ -65,45 +115,397 @@ impl LockManager {
     pub fn wait_for_row(
         &self,
         owner: OwnerId,
-        relation: base::Oid,
+        relation: Oid,
         tid: Tid,
         holder: Xid,
         mode: RowLockMode,
         options: &LockOptions<'_>,
     ) -> Result<Option<RowTurn<'_>>> {
-        todo!()
+        let turn = |queue| Ok(Some(RowTurn { manager: self, owner, relation, mode, queue }));
+        if options.wait != WaitPolicy::Block {
+            return match options.wait {
+                _ if self.running.owner_of(holder).is_none() => turn(None),
+                WaitPolicy::NoWait => Err(error::not_available(&LockTag::Row { relation, tid })),
+                _ => Ok(None),
+            };
+        }
+        if !self.must_queue(owner, relation, tid) && self.spin_for_end(holder) {
+            return turn(None);
+        }
+        let key = RowKey { relation, tid };
+        let mut wake = WakeList::new();
+        let (queue, waiter) = {
+            let mut partition = self.rows.partition(&key);
+            let entry = partition.entry(key);
+            let queue = entry.queue.get_or_insert_with(|| Arc::new(RowQueue::new(key))).clone();
+            let mut state = queue.state.lock();
+            let target = WaitTarget::Row { queue: queue.clone(), mode, holder: Xid::INVALID };
+            let waiter = self.owners.get(owner).begin_wait(target);
+            state.members.push_back(Member { owner, since: Instant::now() });
+            if state.members.len() == 1 {
+                self.wait_as_head(owner, holder, &mut wake);
+            }
+            drop(state);
+            (queue, waiter)
+        };
+        // Only the owner itself can be in it: the holder has ended meanwhile.
+        drop(wake);
+        self.pass_wait(owner, &waiter, options, || self.give_up_queue(owner, &queue))?;
+        turn(Some(queue))
+    }
+
+    /// The second and later waits of one who has a turn. `Ok(None)`: skipped.
+    fn queue_again(
+        &self,
+        owner: OwnerId,
+        queue: Arc<RowQueue>,
+        key: RowKey,
+        holder: Xid,
+        mode: RowLockMode,
+        options: &LockOptions<'_>,
+    ) -> Result<Option<Arc<RowQueue>>> {
+        if options.wait != WaitPolicy::Block || self.spin_for_end(holder) {
+            if self.running.owner_of(holder).is_none() {
+                return Ok(Some(queue));
+            }
+            self.give_up_queue(owner, &queue);
+            return match options.wait {
+                WaitPolicy::NoWait => Err(error::not_available(&LockTag::Row { relation: key.relation, tid: key.tid })),
+                _ => Ok(None),
+            };
+        }
+        let mut wake = WakeList::new();
+        let queue = self.move_queue(&queue, key, holder, &mut wake);
+        let (queue, waiter) = self.with_queue(&queue, |queue, _, state| {
+            let target = WaitTarget::Row { queue: queue.clone(), mode, holder: Xid::INVALID };
+            let waiter = self.owners.get(owner).begin_wait(target);
+            if state.is_head(owner) {
+                self.wait_as_head(owner, holder, &mut wake);
+            }
+            (queue.clone(), waiter)
+        });
+        wake_all(wake);
+        self.pass_wait(owner, &waiter, options, || self.give_up_queue(owner, &queue))?;
+        Ok(Some(queue))
+    }
+
+    /// The head of a queue begins to wait for `holder`, or has its turn at once if that has ended. The owner's wait has
+    /// begun; the queue is latched.
+    fn wait_as_head(&self, owner: OwnerId, holder: Xid, wake: &mut WakeList) {
+        let slot = self.owners.get(owner);
+        if slot.with_wait(|wait| set_holder(&mut wait.target, holder)).is_none() {
+            // It had its turn in a queue that was joined with this one, and runs: it looks for itself when it waits again.
+            return;
+        }
+        if !self.xid_waits.register(&self.running, holder, owner) {
+            slot.grant(wake);
+        }
+    }
+
+    /// Makes a head that waits for its holder's end an ordinary member. False: it has its turn already.
+    fn depose_head(&self, owner: OwnerId) -> bool {
+        let slot = self.owners.get(owner);
+        let Some(holder) = slot.with_wait(|wait| holder_of(&wait.target)) else { return false };
+        if !self.xid_waits.unregister(holder, owner) {
+            return false;
+        }
+        slot.with_wait(|wait| set_holder(&mut wait.target, Xid::INVALID));
+        true
+    }
+
+    /// Leaves a queue whose wait failed.
+    fn give_up_queue(&self, owner: OwnerId, queue: &Arc<RowQueue>) {
+        let mut wake = WakeList::new();
+        self.leave_queue(owner, queue, Xid::INVALID, &mut wake);
+        wake_all(wake);
+    }
+
+    /// Leaves a queue. If the owner was its head, the next one is: it waits for what the head waited for or, if that had its
+    /// turn, for `holder`, or has its turn at once. Tells whether anybody is left.
+    fn leave_queue(&self, owner: OwnerId, queue: &Arc<RowQueue>, holder: Xid, wake: &mut WakeList) -> bool {
+        self.with_queue(queue, |queue, entry, state| {
+            let slot = self.owners.get(owner);
+            let waited_for = slot.with_wait(|wait| holder_of(&wait.target)).filter(|waited_for| waited_for.is_valid());
+            if let Some(waited_for) = waited_for {
+                self.xid_waits.unregister(waited_for, owner);
+            }
+            slot.cancel_wait();
+            if state.remove(owner) == Some(true)
+                && let Some(next) = state.head()
+            {
+                self.wait_as_head(next.owner, waited_for.unwrap_or(holder), wake);
+            }
+            if state.members.is_empty() && entry.queue.as_ref().is_some_and(|is| Arc::ptr_eq(is, queue)) {
+                entry.queue = None;
+            }
+            !state.members.is_empty()
+        })
+    }
+
+    /// Runs `f` with the queue that `queue` is part of now, and its row, latched.
+    fn with_queue<R>(
+        &self,
+        queue: &Arc<RowQueue>,
+        f: impl FnOnce(&Arc<RowQueue>, &mut RowEntry, &mut RowQueueState) -> R,
+    ) -> R {
+        let mut queue = queue.clone();
+        loop {
+            let (key, joined) = {
+                let state = queue.state.lock();
+                (state.key, state.joined.clone())
+            };
+            if let Some(joined) = joined {
+                queue = joined;
+                continue;
+            }
+            let mut partition = self.rows.partition(&key);
+            let mut state = queue.state.lock();
+            if state.key != key || state.joined.is_some() {
+                continue;
+            }
+            let result = f(&queue, partition.entry(key), &mut state);
+            drop(state);
+            partition.tidy(&key);
+            return result;
+        }
+    }
+
+    /// Moves a queue to another version of its row, and joins it with one that is there. If that leaves a head that waits
+    /// for nothing, it waits for `holder`. Returns the queue that the members are in now.
+    fn move_queue(&self, queue: &Arc<RowQueue>, to: RowKey, holder: Xid, wake: &mut WakeList) -> Arc<RowQueue> {
+        let mut queue = queue.clone();
+        loop {
+            let (from, joined) = {
+                let state = queue.state.lock();
+                (state.key, state.joined.clone())
+            };
+            if let Some(joined) = joined {
+                queue = joined;
+                continue;
+            }
+            if from == to {
+                return queue;
+            }
+            let mut pair = self.rows.pair(&from, &to);
+            {
+                let state = queue.state.lock();
+                if state.key != from || state.joined.is_some() {
+                    continue;
+                }
+            }
+            // Everybody has left meanwhile: the row table has forgotten it.
+            if !pair
+                .of(&from)
+                .get(&from)
+                .and_then(|entry| entry.queue.as_ref())
+                .is_some_and(|is| Arc::ptr_eq(is, &queue))
+            {
+                return queue;
+            }
+            return self.move_latched_queue(&mut pair, from, to, holder, wake).unwrap_or(queue);
+        }
+    }
+
+    /// The part of [`LockManager::move_queue`] under the latches of both rows. `None`: there was no queue.
+    fn move_latched_queue(
+        &self,
+        pair: &mut LatchedPair<'_>,
+        from: RowKey,
+        to: RowKey,
+        holder: Xid,
+        wake: &mut WakeList,
+    ) -> Option<Arc<RowQueue>> {
+        let queue = pair.of(&from).get_mut(&from)?.queue.take()?;
+        pair.of(&from).tidy(&from);
+        let entry = pair.of(&to).entry(to);
+        let mut state = queue.state.lock();
+        let Some(target) = entry.queue.clone() else {
+            state.key = to;
+            drop(state);
+            entry.queue = Some(queue.clone());
+            return Some(queue);
+        };
+        let mut target_state = target.state.lock();
+        // Heads that only wait become members like others; one that has its turn keeps the first place.
+        let target_head_active = target_state.head().is_some_and(|head| !self.depose_head(head.owner));
+        let own_head_active = state.head().is_some_and(|head| !self.depose_head(head.owner));
+        let mut members = std::mem::take(&mut state.members);
+        if own_head_active && !target_head_active {
+            target_state.members.extend(members.pop_front());
+            target_state.members.rotate_right(1);
+        }
+        let fixed = usize::from(target_head_active || own_head_active);
+        for member in members {
+            target_state.insert_by_age(member, fixed);
+        }
+        if fixed == 0
+            && let Some(head) = target_state.head()
+        {
+            self.wait_as_head(head.owner, holder, wake);
+        }
+        state.joined = Some(target.clone());
+        drop(target_state);
+        Some(target)
     }
 
     /// Whether a newcomer who finds the row free must queue behind those who have waited too long
     /// already (call [`LockManager::wait_for_row`] with [`Xid::INVALID`]). Costs one load when nobody waits.
-    pub fn must_queue(&self, owner: OwnerId, relation: base::Oid, tid: Tid) -> bool {
-        todo!()
+    pub fn must_queue(&self, owner: OwnerId, relation: Oid, tid: Tid) -> bool {
+        let key = RowKey { relation, tid };
+        if !self.rows.may_know(&key) {
+            return false;
+        }
+        let partition = self.rows.partition(&key);
+        let Some(queue) = partition.get(&key).and_then(|entry| entry.queue.as_ref()) else { return false };
+        let state = queue.state.lock();
+        state.head().is_some_and(|head| head.owner != owner && head.since.elapsed() > OVERTAKING_LIMIT)
     }
 
     /// Tries to lock a row in memory for transaction `xid` (the current subtransaction's). Never waits: to be called
     /// under the page latch, so that no update slips between the look at the tuple and the lock.
-    pub fn try_lock_row(&self, owner: OwnerId, xid: Xid, relation: base::Oid, tid: Tid, mode: RowLockMode) -> RowLockAttempt {
-        todo!()
+    pub fn try_lock_row(&self, owner: OwnerId, xid: Xid, relation: Oid, tid: Tid, mode: RowLockMode) -> RowLockAttempt {
+        let key = RowKey { relation, tid };
+        let mut partition = self.rows.partition(&key);
+        if let Some(entry) = partition.get(&key) {
+            if let Some(locker) = entry.conflict(owner, mode) {
+                return RowLockAttempt::Conflict(locker.xid);
+            }
+            if entry.lockers.iter().any(|locker| locker.owner == owner && locker.mode() >= mode) {
+                return RowLockAttempt::AlreadyHeld;
+            }
+        }
+        let slot = self.owners.get(owner);
+        let mut rows = slot.rows.lock();
+        let place = rows.len();
+        rows.push(HeldRow { relation, tid, serial: slot.serial_now() });
+        slot.rows_len.store(rows.len() as u32, Relaxed);
+        partition.entry(key).lockers.push(Locker::new(xid, owner, place, mode));
+        RowLockAttempt::Acquired
     }
 
     /// Somebody else's lock in memory that excludes `mode` on this row, if any. To be called under the page latch.
-    pub fn row_conflict(&self, owner: OwnerId, relation: base::Oid, tid: Tid, mode: RowLockMode) -> Option<RowLocker> {
-        todo!()
+    pub fn row_conflict(&self, owner: OwnerId, relation: Oid, tid: Tid, mode: RowLockMode) -> Option<RowLocker> {
+        let key = RowKey { relation, tid };
+        if !self.rows.may_know(&key) {
+            return None;
+        }
+        self.rows.partition(&key).get(&key)?.conflict(owner, mode).map(view_of)
     }
 
     /// All who hold a lock in memory on this row.
-    pub fn row_lockers(&self, relation: base::Oid, tid: Tid) -> Vec<RowLocker> {
-        todo!()
+    pub fn row_lockers(&self, relation: Oid, tid: Tid) -> Vec<RowLocker> {
+        let key = RowKey { relation, tid };
+        if !self.rows.may_know(&key) {
+            return Vec::new();
+        }
+        let partition = self.rows.partition(&key);
+        partition.get(&key).map_or_else(Vec::new, |entry| entry.lockers.iter().map(view_of).collect())
     }
 
     /// An update made `new` out of `old`: locks and queue go with the row. To be called under the page latch before
     /// the new version can be reached.
-    pub fn move_row(&self, relation: base::Oid, old: Tid, new: Tid) {
-        todo!()
+    pub fn move_row(&self, relation: Oid, old: Tid, new: Tid) {
+        let (from, to) = (RowKey { relation, tid: old }, RowKey { relation, tid: new });
+        if from == to || !self.rows.may_know(&from) {
+            return;
+        }
+        let mut wake = WakeList::new();
+        {
+            let mut pair = self.rows.pair(&from, &to);
+            let Some(entry) = pair.of(&from).get_mut(&from) else { return };
+            let lockers = std::mem::take(&mut entry.lockers);
+            for locker in &lockers {
+                if let Some(row) = self.owners.get(locker.owner).rows.lock().get_mut(locker.place()) {
+                    row.tid = new;
+                }
+            }
+            if !lockers.is_empty() {
+                pair.of(&to).entry(to).lockers.extend(lockers);
+            }
+            // The head, if it waits, waits on; if it must be found a holder, its turn comes at once and it looks itself.
+            self.move_latched_queue(&mut pair, from, to, Xid::INVALID, &mut wake);
+            pair.of(&from).tidy(&from);
+        }
+        wake_all(wake);
     }
 
     /// Whether anybody holds a lock on this row or queues for it: its line pointer must not be reused.
-    pub fn has_row_entry(&self, relation: base::Oid, tid: Tid) -> bool {
-        todo!()
+    pub fn has_row_entry(&self, relation: Oid, tid: Tid) -> bool {
+        let key = RowKey { relation, tid };
+        self.rows.may_know(&key) && self.rows.partition(&key).get(&key).is_some()
+    }
+
+    /// Releases the owner's row locks taken after mark `after` (all, if absent), the latest first.
+    pub(crate) fn unlock_rows(&self, owner: OwnerId, after: Option<u32>) {
+        let slot = self.owners.get(owner);
+        let mut wake = WakeList::new();
+        loop {
+            let last = slot.rows.lock().last().copied();
+            let Some(HeldRow { relation, tid, .. }) = last.filter(|row| after.is_none_or(|mark| row.serial > mark))
+            else {
+                break;
+            };
+            let key = RowKey { relation, tid };
+            let mut partition = self.rows.partition(&key);
+            let mut rows = slot.rows.lock();
+            // An update may have moved it meanwhile, to another page even.
+            if rows.last().is_none_or(|row| row.tid != tid) {
+                continue;
+            }
+            rows.pop();
+            let place = rows.len();
+            slot.rows_len.store(place as u32, Relaxed);
+            if place == 0 && rows.capacity() > 1 << 16 {
+                rows.shrink_to_fit();
+            }
+            drop(rows);
+            self.unlock_row(&mut partition, key, owner, place, &mut wake);
+            drop(partition);
+            wake_all(std::mem::take(&mut wake));
+        }
+    }
+
+    fn unlock_row(
+        &self,
+        partition: &mut LatchedPartition<'_>,
+        key: RowKey,
+        owner: OwnerId,
+        place: usize,
+        wake: &mut WakeList,
+    ) {
+        let Some(entry) = partition.get_mut(&key) else { return };
+        let Some(position) = entry.lockers.iter().position(|locker| locker.owner == owner && locker.place() == place)
+        else {
+            return;
+        };
+        let locker = entry.lockers.swap_remove(position);
+        if let Some(queue) = &entry.queue {
+            let state: ExclusiveLatchGuard<'_, RowQueueState> = queue.state.lock();
+            // The head looks again if it is this transaction that it waits for: a savepoint may be rolled back, and the
+            // transaction go on.
+            if let Some(head) = state.head()
+                && self.xid_waits.unregister(locker.xid, head.owner)
+            {
+                self.owners.get(head.owner).grant(wake);
+            }
+        }
+        partition.tidy(&key);
+    }
+}
+
+fn view_of(locker: &Locker) -> RowLocker {
+    RowLocker { owner: locker.owner, xid: locker.xid, mode: locker.mode() }
+}
+
+fn holder_of(target: &WaitTarget) -> Xid {
+    match target {
+        WaitTarget::Row { holder, .. } => *holder,
+        _ => Xid::INVALID,
+    }
+}
+
+fn set_holder(target: &mut WaitTarget, to: Xid) {
+    if let WaitTarget::Row { holder, .. } = target {
+        *holder = to;
     }
 }

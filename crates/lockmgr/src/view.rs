@@ -1,10 +1,14 @@
-//! What `pg_locks` shows.
+//! What `pg_locks` and `pg_blocking_pids` show.
 
 use std::time::Instant;
 
 use base::OwnerId;
+use rustc_hash::FxHashMap;
 
-use crate::{LockMode, LockTag};
+use crate::deadlock::describe;
+use crate::fast_path::StrongCounts;
+use crate::owner::WaitTarget;
+use crate::{LockManager, LockMode, LockTag};
 
 /// One row of `pg_locks`.
 #[derive(Clone, Debug)]
@@ -21,4 +25,65 @@ pub struct LockView {
     pub fast_path: bool,
     /// Since when it has been waited for.
     pub waiting_since: Option<Instant>,
+}
+
+impl LockManager {
+    /// All locks held and waited for, by owner. Row locks in memory are not among them, as they aren't in PostgreSQL; the
+    /// place at the head of a row's queue is, as a tuple lock.
+    pub fn snapshot(&self) -> Vec<LockView> {
+        let held =
+            |tag, owner, mode| LockView { tag, owner, mode, granted: true, fast_path: false, waiting_since: None };
+        let mut views = Vec::new();
+        {
+            let frozen = self.freeze();
+            for (tag, entry) in frozen.table().iter() {
+                for holder in &entry.holders {
+                    views.extend(holder.all().iter().map(|mode| held(*tag, holder.owner, mode)));
+                }
+            }
+            for (owner, slot) in self.owners.iter() {
+                for lock in StrongCounts::held(slot).filter(|lock| !lock.is_transferred()) {
+                    let tag = LockTag::Relation(lock.relation());
+                    views.push(LockView { fast_path: true, ..held(tag, owner, lock.mode()) });
+                }
+                let Some((target, since)) = slot.with_wait(|wait| (wait.target.clone(), wait.since)) else { continue };
+                let (tag, mode) = describe(&target);
+                if let (LockTag::Xid(_), WaitTarget::Row { queue, mode, .. }) = (tag, &target) {
+                    let key = queue.with_current(|state| state.key);
+                    let row = LockTag::Row { relation: key.relation, tid: key.tid };
+                    views.push(held(row, owner, mode.tuple_lock_mode()));
+                }
+                views.push(LockView { granted: false, waiting_since: Some(since), ..held(tag, owner, mode) });
+            }
+        }
+        views.extend(
+            self.running.all().into_iter().map(|(xid, owner)| held(LockTag::Xid(xid), owner, LockMode::Exclusive)),
+        );
+        views.sort_by_key(|view| view.owner);
+        views
+    }
+
+    /// Who keeps this owner waiting: holders, and those ahead of it in its queue.
+    pub fn blocking_owners(&self, owner: OwnerId) -> Vec<OwnerId> {
+        if !self.is_waiting(owner) {
+            return Vec::new();
+        }
+        self.freeze().blockers(owner)
+    }
+
+    /// What the owner waits for.
+    pub fn waiting_for(&self, owner: OwnerId) -> Option<(LockTag, LockMode)> {
+        let target = self.owners.get(owner).with_wait(|wait| wait.target.clone())?;
+        Some(describe(&target))
+    }
+
+    /// Who waits, for what and since when, by owner.
+    pub fn waits(&self) -> FxHashMap<OwnerId, (LockTag, LockMode, Instant)> {
+        let waiting = self.owners.iter().filter_map(|(owner, slot)| {
+            let (target, since) = slot.with_wait(|wait| (wait.target.clone(), wait.since))?;
+            let (tag, mode) = describe(&target);
+            Some((owner, (tag, mode, since)))
+        });
+        waiting.collect()
+    }
 }

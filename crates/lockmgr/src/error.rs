@@ -1,0 +1,28 @@
+//! What a client is told when it doesn't get a lock.
+
+use base::{Error, sqlstate};
+
+use crate::LockTag;
+
+/// NOWAIT found the target locked.
+#[cold]
+pub(crate) fn not_available(tag: &LockTag) -> Error {
+    let message = match tag {
+        LockTag::Relation(relation) => format!("could not obtain lock on relation with OID {relation}"),
+        LockTag::Row { relation, .. } => format!("could not obtain lock on row in relation with OID {relation}"),
+        other => format!("could not obtain lock on {}", other.kind()),
+    };
+    Error::new(sqlstate::LOCK_NOT_AVAILABLE, message)
+}
+
+/// `lock_timeout` passed.
+#[cold]
+pub(crate) fn timed_out() -> Error {
+    Error::new(sqlstate::LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout")
+}
+
+/// The waiter is the victim of a deadlock; `lines` describes the circle.
+#[cold]
+pub(crate) fn deadlock(lines: String) -> Error {
+    Error::new(sqlstate::DEADLOCK_DETECTED, "deadlock detected").detail(lines).hint("See server log for query details.")
+}

@@ -1,0 +1,137 @@
+//! What the lock manager keeps for each owner.
+
+use std::time::Instant;
+
+use base::{Oid, OwnerId, Tid, Xid};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64};
+use sync::{Arc, Mutex, Waiter, Waker};
+
+use crate::queue::RowQueue;
+use crate::{LockMode, LockTag, RowLockMode};
+
+/// Weak relation locks that an owner can hold without the lock table.
+pub(crate) const FAST_SLOTS: usize = 16;
+
+/// To be woken once no latch is held.
+pub(crate) type WakeList = SmallVec<[Waker; 4]>;
+
+#[derive(Default)]
+pub(crate) struct OwnerSlot {
+    /// Weak relation locks, in the words of [`crate::fast_path`]. Written by the owner, and marked by strong lockers.
+    pub(crate) fast: [AtomicU64; FAST_SLOTS],
+    /// How many of them may be in use. Owner only.
+    pub(crate) fast_used: AtomicU32,
+    /// The current mark: locks taken now belong to it. Owner only.
+    pub(crate) serial: AtomicU32,
+    /// Whether strong lockers know to look here. Owner only.
+    pub(crate) announced: AtomicBool,
+    /// Transactions and subtransactions of the owner that run.
+    pub(crate) transactions: AtomicU32,
+    /// The lengths of `held` and `rows`, so that an owner with none needn't take the mutexes. Owner only.
+    pub(crate) held_len: AtomicU32,
+    pub(crate) rows_len: AtomicU32,
+    /// Locks in the lock table.
+    pub(crate) held: Mutex<FxHashMap<(LockTag, LockMode), HeldLock>>,
+    /// Row locks in memory, in the order they were taken.
+    pub(crate) rows: Mutex<Vec<HeldRow>>,
+    /// What it waits for. Set by the owner under the latch of the queue it joins; taken by who grants the wait, under the
+    /// same latch.
+    wait: Mutex<Option<Wait>>,
+    granted: AtomicBool,
+    pub(crate) process_id: AtomicI32,
+}
+
+/// A lock in the lock table, as its owner sees it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct HeldLock {
+    /// The mark it was first taken under, if it lasts until the transaction's end.
+    pub(crate) transaction: Option<u32>,
+    /// How often it was taken for the session.
+    pub(crate) session: u32,
+}
+
+/// A row lock, as its owner sees it; where it is changes when the row is updated.
+#[derive(Clone, Copy)]
+pub(crate) struct HeldRow {
+    pub(crate) relation: Oid,
+    pub(crate) tid: Tid,
+    pub(crate) serial: u32,
+}
+
+/// A wait in progress.
+pub(crate) struct Wait {
+    pub(crate) target: WaitTarget,
+    pub(crate) since: Instant,
+    waker: Waker,
+    /// It was chosen as a deadlock's victim and is about to leave: it keeps nobody waiting any more.
+    pub(crate) doomed: bool,
+}
+
+/// What an owner waits for.
+#[derive(Clone)]
+pub(crate) enum WaitTarget {
+    /// An entry of the lock table.
+    Lock { tag: LockTag, mode: LockMode },
+    /// A row: for the end of `holder` if at the head of the queue, else (invalid) for its turn to be the head.
+    Row { queue: Arc<RowQueue>, mode: RowLockMode, holder: Xid },
+    /// The end of a transaction.
+    Xid(Xid),
+}
+
+impl OwnerSlot {
+    /// Registers a wait. To be called under the latch of the queue that the owner joins.
+    pub(crate) fn begin_wait(&self, target: WaitTarget) -> Waiter {
+        let waiter = Waiter::new();
+        self.granted.store(false, Relaxed);
+        *self.wait.lock() = Some(Wait { target, since: Instant::now(), waker: waiter.waker(), doomed: false });
+        waiter
+    }
+
+    /// Ends the wait successfully. To be called under the latch of the queue that the owner has just been taken from.
+    pub(crate) fn grant(&self, wake: &mut WakeList) {
+        if let Some(wait) = self.wait.lock().take() {
+            wake.push(wait.waker);
+        }
+        self.granted.store(true, Release);
+    }
+
+    /// Ends the wait without success. To be called under the latch of the queue that the owner has left.
+    pub(crate) fn cancel_wait(&self) {
+        *self.wait.lock() = None;
+    }
+
+    /// Whether the latest wait was granted.
+    pub(crate) fn is_granted(&self) -> bool {
+        self.granted.load(Acquire)
+    }
+
+    /// Looks at the wait in progress.
+    pub(crate) fn with_wait<R>(&self, look: impl FnOnce(&mut Wait) -> R) -> Option<R> {
+        self.wait.lock().as_mut().map(look)
+    }
+
+    /// The mark that a lock taken now belongs to.
+    pub(crate) fn serial_now(&self) -> u32 {
+        self.serial.load(Relaxed)
+    }
+}
+
+/// The owners, by number.
+pub(crate) struct Owners(Box<[OwnerSlot]>);
+
+impl Owners {
+    pub(crate) fn new(owners_max: u32) -> Owners {
+        Owners((0..owners_max).map(|_| OwnerSlot::default()).collect())
+    }
+
+    pub(crate) fn get(&self, owner: OwnerId) -> &OwnerSlot {
+        &self.0[owner.0 as usize]
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (OwnerId, &OwnerSlot)> {
+        self.0.iter().enumerate().map(|(number, slot)| (OwnerId(number as u32), slot))
+    }
+}
