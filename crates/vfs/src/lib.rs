@@ -3,6 +3,7 @@
 mod real;
 mod simulated;
 mod slowed;
+mod whole;
 
 use std::any::Any;
 use std::io;
@@ -74,7 +75,7 @@ pub trait Vfs: Send + Sync + 'static {
 /// An open file. Reads and writes carry their position; nothing is buffered here.
 #[allow(clippy::len_without_is_empty)]
 pub trait File: Send + Sync {
-    /// Reads up to `buffer.len()` bytes; 0 at the end of the file.
+    /// Reads `buffer.len()` bytes, or fewer only if the file ends there; how many.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Reads exactly `buffer.len()` bytes, or fails with `UnexpectedEof`.
