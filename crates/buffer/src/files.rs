@@ -1,1 +1,249 @@
-//! Under construction.
+//! The files under `base/`: one per relation, named by its number.
+//!
+//! A relation is one file, however large: offsets have 64 bits, and every file system the engine runs on has files of
+//! 2^32 pages of 8 KiB. So a block's place needs no arithmetic over segments, and dropping or cutting a file is one call.
+//!
+//! Files are extended by writing zeros, before any page of the new part is in the cache: a full disk is an error of the
+//! statement that needed the room, not of the write-back that comes later. Growth is an eighth of the file at a time, up
+//! to a megabyte; the block count that the engine sees grows page by page. After a restart it is the file's length, so that
+//! empty pages may be found at the end.
+
+use std::collections::VecDeque;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use base::{Error, FileNumber, Result, sqlstate};
+use rustc_hash::FxHashMap;
+use sync::atomic::{AtomicU32, Ordering};
+use sync::{Arc, Mutex, RwLock};
+use vfs::{File, OpenMode, Vfs};
+
+use crate::PAGE_BYTES;
+
+/// Files held open at a time; more are closed and opened again as needed.
+const OPEN_HANDLES_MAX: usize = 512;
+/// The most blocks by which a file grows at a time beyond what is asked for.
+const GROWTH_BLOCKS_MAX: u32 = 128;
+
+pub(crate) fn file_name(file: FileNumber) -> String {
+    file.0.to_string()
+}
+
+/// The files under `base/`.
+pub(crate) struct Files {
+    vfs: Arc<dyn Vfs>,
+    directory: PathBuf,
+    known: RwLock<FxHashMap<u64, Arc<RelationFile>>>,
+    /// Files with an open handle, the one opened longest ago first.
+    opened: Mutex<VecDeque<Arc<RelationFile>>>,
+}
+
+/// One file. Kept from first use until it is dropped; its handle may be closed in between.
+pub(crate) struct RelationFile {
+    pub(crate) number: FileNumber,
+    handle: Mutex<Option<Arc<dyn File>>>,
+    /// Blocks the engine knows of.
+    blocks: AtomicU32,
+    /// Blocks the file has on disk; held while the file is extended or cut.
+    allocated: Mutex<u32>,
+}
+
+impl RelationFile {
+    pub(crate) fn blocks(&self) -> u32 {
+        self.blocks.load(Ordering::Acquire)
+    }
+}
+
+impl Files {
+    pub(crate) fn new(vfs: Arc<dyn Vfs>, directory: &Path) -> Result<Files> {
+        vfs.create_dir_all(directory)
+            .map_err(|error| Error::io(format!("could not create directory \"{}\"", directory.display()), &error))?;
+        let (known, opened) = (RwLock::new(FxHashMap::default()), Mutex::new(VecDeque::new()));
+        Ok(Files { vfs, directory: directory.to_owned(), known, opened })
+    }
+
+    pub(crate) fn vfs(&self) -> &Arc<dyn Vfs> {
+        &self.vfs
+    }
+
+    fn path(&self, file: FileNumber) -> PathBuf {
+        self.directory.join(file_name(file))
+    }
+
+    /// The file, which must exist.
+    pub(crate) fn get(&self, file: FileNumber) -> Result<Arc<RelationFile>> {
+        if let Some(known) = self.known.read().get(&file.0) {
+            return Ok(Arc::clone(known));
+        }
+        let path = self.path(file);
+        let handle = self
+            .vfs
+            .open(&path, OpenMode::ReadWrite)
+            .map_err(|error| Error::io(format!("could not open file \"base/{file}\""), &error))?;
+        self.remember(file, handle)
+    }
+
+    fn remember(&self, file: FileNumber, handle: Arc<dyn File>) -> Result<Arc<RelationFile>> {
+        let failed = |error| Error::io(format!("could not find the size of file \"base/{file}\""), &error);
+        let bytes = handle.len().map_err(failed)?;
+        // A crash while the file was extended may have left a part of a page.
+        let blocks = bytes.div_ceil(PAGE_BYTES as u64);
+        if bytes != blocks * PAGE_BYTES as u64 {
+            handle
+                .set_len(blocks * PAGE_BYTES as u64)
+                .map_err(|error| Error::io(format!("could not extend file \"base/{file}\""), &error))?;
+        }
+        let blocks = u32::try_from(blocks)
+            .map_err(|_| Error::corrupted(format!("file \"base/{file}\" is larger than a relation can be")))?;
+        let mut known = self.known.write();
+        if let Some(known) = known.get(&file.0) {
+            return Ok(Arc::clone(known));
+        }
+        let relation = Arc::new(RelationFile {
+            number: file,
+            handle: Mutex::new(Some(handle)),
+            blocks: AtomicU32::new(blocks),
+            allocated: Mutex::new(blocks),
+        });
+        known.insert(file.0, Arc::clone(&relation));
+        drop(known);
+        self.note_opened(&relation);
+        Ok(relation)
+    }
+
+    /// Closes handles when too many are open. One that is in use stays open until its user is done with it.
+    fn note_opened(&self, relation: &Arc<RelationFile>) {
+        let oldest = {
+            let mut opened = self.opened.lock();
+            opened.push_back(Arc::clone(relation));
+            if opened.len() > OPEN_HANDLES_MAX { opened.pop_front() } else { None }
+        };
+        if let Some(oldest) = oldest {
+            *oldest.handle.lock() = None;
+        }
+    }
+
+    /// The open handle of a file.
+    pub(crate) fn handle(&self, relation: &Arc<RelationFile>) -> Result<Arc<dyn File>> {
+        let mut handle = relation.handle.lock();
+        if let Some(handle) = &*handle {
+            return Ok(Arc::clone(handle));
+        }
+        let file = relation.number;
+        let opened = self
+            .vfs
+            .open(&self.path(file), OpenMode::ReadWrite)
+            .map_err(|error| Error::io(format!("could not open file \"base/{file}\""), &error))?;
+        *handle = Some(Arc::clone(&opened));
+        drop(handle);
+        self.note_opened(relation);
+        Ok(opened)
+    }
+
+    /// Adds a block at the end; `publish` is told its number before anybody else can ask for it.
+    pub(crate) fn extend<R>(&self, relation: &Arc<RelationFile>, publish: impl FnOnce(u32) -> Result<R>) -> Result<R> {
+        let mut allocated = relation.allocated.lock();
+        let block = relation.blocks.load(Ordering::Relaxed);
+        if block == u32::MAX {
+            let message = format!("cannot extend file \"base/{}\" beyond {} blocks", relation.number, u32::MAX);
+            return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
+        }
+        if block >= *allocated {
+            let growth = (block / 8).clamp(1, GROWTH_BLOCKS_MAX).min(u32::MAX - block);
+            *allocated = self.allocate(relation, block + growth).or_else(|error| {
+                // The disk may have room for one more, though not for many.
+                if growth > 1 { self.allocate(relation, block + 1) } else { Err(error) }
+            })?;
+        }
+        let published = publish(block)?;
+        relation.blocks.store(block + 1, Ordering::Release);
+        Ok(published)
+    }
+
+    fn allocate(&self, relation: &Arc<RelationFile>, blocks: u32) -> Result<u32> {
+        let bytes = u64::from(blocks) * PAGE_BYTES as u64;
+        self.handle(relation)?.allocate_zeroed(bytes).map_err(|error| {
+            let hint =
+                if matches!(error.kind(), ErrorKind::StorageFull) { Some("Check free disk space.") } else { None };
+            let error = Error::io(format!("could not extend file \"base/{}\"", relation.number), &error);
+            if let Some(hint) = hint { error.hint(hint) } else { error }
+        })?;
+        Ok(blocks)
+    }
+
+    /// Makes the file at least `blocks` long, with zeros, for redo.
+    pub(crate) fn extend_for_redo(&self, relation: &Arc<RelationFile>, blocks: u32) -> Result<()> {
+        let mut allocated = relation.allocated.lock();
+        if blocks > *allocated {
+            *allocated = self.allocate(relation, blocks)?;
+        }
+        relation.blocks.fetch_max(blocks, Ordering::Release);
+        Ok(())
+    }
+
+    /// Makes an empty file whose name is durable.
+    pub(crate) fn create(&self, file: FileNumber, mode: OpenMode) -> Result<Arc<RelationFile>> {
+        let failed = |error| Error::io(format!("could not create file \"base/{file}\""), &error);
+        let handle = self.vfs.open(&self.path(file), mode).map_err(failed)?;
+        self.sync_directory();
+        self.remember(file, handle)
+    }
+
+    /// The file, made if it does not exist.
+    pub(crate) fn create_if_missing(&self, file: FileNumber) -> Result<Arc<RelationFile>> {
+        if self.exists(file) { self.get(file) } else { self.create(file, OpenMode::Create) }
+    }
+
+    /// Cuts the file, and makes that durable. `discard` forgets the cached pages of what is cut off; by then nobody can
+    /// bring in more of them.
+    pub(crate) fn truncate(&self, relation: &Arc<RelationFile>, blocks: u32, discard: impl FnOnce()) -> Result<()> {
+        let mut allocated = relation.allocated.lock();
+        let handle = self.handle(relation)?;
+        relation.blocks.store(blocks, Ordering::Release);
+        discard();
+        handle
+            .set_len(u64::from(blocks) * PAGE_BYTES as u64)
+            .map_err(|error| Error::io(format!("could not truncate file \"base/{}\"", relation.number), &error))?;
+        *allocated = blocks;
+        if let Err(error) = handle.sync_all() {
+            self.vfs.fail_stop(&format!("could not sync file \"base/{}\": {error}", relation.number));
+        }
+        Ok(())
+    }
+
+    /// Removes the file, and makes that durable. No error if there is none.
+    pub(crate) fn remove(&self, file: FileNumber) -> Result<()> {
+        let known = self.known.write().remove(&file.0);
+        if let Some(known) = known {
+            known.handle.lock().take();
+            self.opened.lock().retain(|opened| !Arc::ptr_eq(opened, &known));
+        }
+        match self.vfs.remove_file(&self.path(file)) {
+            Ok(()) => {
+                self.sync_directory();
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(Error::io(format!("could not remove file \"base/{file}\""), &error)),
+        }
+    }
+
+    pub(crate) fn exists(&self, file: FileNumber) -> bool {
+        self.known.read().contains_key(&file.0) || self.vfs.exists(&self.path(file))
+    }
+
+    /// The numbers of all files. Names that are no numbers are not ours to judge.
+    pub(crate) fn list(&self) -> Result<Vec<FileNumber>> {
+        let failed = |error| Error::io(format!("could not read directory \"{}\"", self.directory.display()), &error);
+        let names = self.vfs.list_dir(&self.directory).map_err(failed)?;
+        let mut files: Vec<_> = names.iter().filter_map(|name| name.parse().ok().map(FileNumber)).collect();
+        files.sort_unstable();
+        Ok(files)
+    }
+
+    fn sync_directory(&self) {
+        if let Err(error) = self.vfs.sync_dir(&self.directory) {
+            self.vfs.fail_stop(&format!("could not sync directory \"{}\": {error}", self.directory.display()));
+        }
+    }
+}

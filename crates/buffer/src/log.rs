@@ -55,3 +55,21 @@ impl DurableLog for LateLog {
         }
     }
 }
+
+/// Returns when `log` is durable up to `upto`, without ever suspending the caller's coroutine: it may hold page latches,
+/// for which others on its thread would wait in vain.
+pub(crate) fn make_durable(log: &dyn DurableLog, upto: Lsn) {
+    if log.durable() >= upto {
+        return;
+    }
+    if sync::in_coroutine() {
+        // A thread of its own waits in the coroutine's place. Rare: a batch of evictions at most.
+        let flushed = std::thread::scope(|scope| scope.spawn(|| log.flush(upto)).join());
+        if let Err(panic) = flushed {
+            std::panic::resume_unwind(panic);
+        }
+    } else {
+        log.flush(upto);
+    }
+    assert!(log.durable() >= upto, "a flush returns when the log is durable");
+}

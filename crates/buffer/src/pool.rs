@@ -1,13 +1,25 @@
-//! The page cache.
-#![allow(unused_variables, dead_code)]
+//! The page cache: finding, pinning, reading in and extending.
+//!
+//! A hit takes no lock: it looks for the page in the table, pins the frame with one atomic addition, and looks again at the
+//! frame's page id, which a pin holds still. Everything else goes through the latch of the page's partition.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
-use base::{FileNumber, Lsn, Result};
+use base::{Error, FileNumber, Lsn, Result};
 use sync::Arc;
-use vfs::Vfs;
+use sync::atomic::{AtomicUsize, Ordering};
+use vfs::{OpenMode, Vfs};
 
-use crate::{BufferStatistics, DoubleWrite, DurableLog, FlushProgress, PageId, Pinned};
+use crate::files::{Files, RelationFile};
+use crate::frame::{CLAIMED, Frame, Frames, PIN, PIN_MASK, USAGE, USAGE_MASK, USAGE_MAX, VALID};
+use crate::statistics::Counters;
+use crate::sweep::Claim;
+use crate::table::Table;
+use crate::{BufferStatistics, DoubleWrite, DurableLog, PAGE_BYTES, PageId, PageWrite, Pinned, page};
+
+/// The fewest frames a pool works with: a session may hold a few pins at once.
+const FRAMES_MIN: usize = 16;
 
 /// How a [`BufferPool`] is set up.
 #[derive(Clone, Debug)]
@@ -22,8 +34,26 @@ impl Default for BufferPoolOptions {
     }
 }
 
+/// How a page is going to be used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// Again, perhaps: its usage is raised.
+    Normal,
+    /// Once, by a scan that must not drive out what others use.
+    Scan,
+}
+
 /// The page cache over the files in `base/`.
-pub struct BufferPool {}
+pub struct BufferPool {
+    pub(crate) frames: Frames,
+    pub(crate) table: Table,
+    pub(crate) files: Files,
+    pub(crate) log: Arc<dyn DurableLog>,
+    pub(crate) doublewrite: Arc<DoubleWrite>,
+    /// Where the clock stands; counts on for ever.
+    pub(crate) hand: AtomicUsize,
+    pub(crate) counters: Counters,
+}
 
 impl BufferPool {
     /// An empty cache over the files in `base_dir`, which is made if needed.
@@ -34,69 +64,268 @@ impl BufferPool {
         doublewrite: Arc<DoubleWrite>,
         options: BufferPoolOptions,
     ) -> Result<BufferPool> {
-        todo!()
+        let frames = options.frames.max(FRAMES_MIN);
+        Ok(BufferPool {
+            frames: Frames::new(frames),
+            table: Table::new(frames),
+            files: Files::new(vfs, base_dir)?,
+            log,
+            doublewrite,
+            hand: AtomicUsize::new(0),
+            counters: Counters::default(),
+        })
     }
 
     /// Pins a page, reading it in if needed. XX001 if it is damaged or lies beyond the file's end, 58030 if it can't be
     /// read, 53000 if every frame is pinned.
     #[inline]
     pub fn pin(&self, page: PageId) -> Result<Pinned<'_>> {
-        todo!()
+        self.pin_with(page, Access::Normal)
     }
 
     /// As [`BufferPool::pin`], for a page that is read once by a large scan: it is the first to go again.
+    #[inline]
     pub fn pin_for_scan(&self, page: PageId) -> Result<Pinned<'_>> {
-        todo!()
+        self.pin_with(page, Access::Scan)
     }
 
     /// Pins a page if it is in memory.
     pub fn pin_if_cached(&self, page: PageId) -> Option<Pinned<'_>> {
-        todo!()
+        let index = self.table.find(&self.frames, page)?;
+        self.try_pin(index, page, Access::Normal)
     }
 
-    /// Extends a file by a page of zeros and pins it. 53100 if the disk is full.
+    #[inline]
+    fn pin_with(&self, page: PageId, access: Access) -> Result<Pinned<'_>> {
+        if let Some(index) = self.table.find(&self.frames, page)
+            && let Some(pinned) = self.try_pin(index, page, access)
+        {
+            return Ok(pinned);
+        }
+        self.pin_slow(page, access)
+    }
+
+    /// Pins a frame if it holds `page`, waiting for its bytes to be read in.
+    #[inline]
+    fn try_pin(&self, index: u32, page: PageId, access: Access) -> Option<Pinned<'_>> {
+        let frame = &self.frames[index];
+        let raise = access == Access::Normal && frame.state.load(Ordering::Relaxed) & USAGE_MASK < USAGE_MAX;
+        let before = frame.state.fetch_add(if raise { PIN + USAGE } else { PIN }, Ordering::Acquire);
+        let pinned = Pinned::new(frame);
+        if before & (VALID | CLAIMED) == VALID && frame.holds(page) {
+            self.counters.count_hit();
+            return Some(pinned);
+        }
+        if before & CLAIMED != 0 || !frame.holds(page) {
+            return None;
+        }
+        // Somebody is reading it in, under the exclusive latch.
+        drop(pinned.read());
+        if frame.state.load(Ordering::Acquire) & VALID == 0 {
+            return None;
+        }
+        self.counters.count_hit();
+        Some(pinned)
+    }
+
+    #[cold]
+    fn pin_slow(&self, page: PageId, access: Access) -> Result<Pinned<'_>> {
+        loop {
+            let found = self.table.latch(page).find(&self.frames, page);
+            if let Some(index) = found {
+                if let Some(pinned) = self.try_pin(index, page, access) {
+                    return Ok(pinned);
+                }
+                // It is just being given to another page, or could not be read: look again when that is over.
+                sync::thread::yield_now();
+                continue;
+            }
+            let relation = self.files.get(page.file)?;
+            if page.block >= relation.blocks() {
+                let message = format!("could not read block {} in file \"base/{}\"", page.block, page.file);
+                return Err(Error::corrupted(message).detail(format!("The file has {} blocks.", relation.blocks())));
+            }
+            let victim = self.take_victim()?;
+            let frame = &self.frames[victim];
+            frame.latch.lock_exclusive();
+            if !self.publish(victim, page, access) {
+                frame.latch.unlock_exclusive();
+                self.release_victim(victim);
+                continue;
+            }
+            let view = Pinned::new(frame).into_latched_write();
+            return self.read_in(&relation, victim, view);
+        }
+    }
+
+    /// Gives a claimed and latched frame to `page`, with a pin for the caller, unless another frame holds it already.
+    fn publish(&self, victim: u32, page: PageId, access: Access) -> bool {
+        let frame = &self.frames[victim];
+        let partition = self.table.latch(page);
+        if partition.find(&self.frames, page).is_some() {
+            return false;
+        }
+        frame.set_page_id(Some(page));
+        let usage = if access == Access::Normal { USAGE } else { 0 };
+        set_state(frame, PIN + usage);
+        partition.insert(&self.frames, page, victim);
+        true
+    }
+
+    /// Gives back a frame that was claimed and is not needed: the clock will find it.
+    fn release_victim(&self, victim: u32) {
+        set_state(&self.frames[victim], 0);
+    }
+
+    /// Reads a page into a frame that is published without being valid.
+    fn read_in<'a>(&'a self, relation: &Arc<RelationFile>, index: u32, mut view: PageWrite<'a>) -> Result<Pinned<'a>> {
+        let page = view.page_id();
+        match self.read_block(relation, page.block, &mut view) {
+            Ok(()) => {
+                self.frames[index].state.fetch_or(VALID, Ordering::Release);
+                self.counters.count_read();
+                Ok(view.into_pinned())
+            }
+            Err(error) => {
+                // Those who wait for the latch find the page invalid, and try for themselves. The frame is free when
+                // the last of them has let go.
+                let partition = self.table.latch(page);
+                partition.remove(&self.frames, page, index);
+                self.frames[index].set_page_id(None);
+                drop(partition);
+                drop(view);
+                Err(error)
+            }
+        }
+    }
+
+    fn read_block(&self, relation: &Arc<RelationFile>, block: u32, bytes: &mut [u8]) -> Result<()> {
+        let file = relation.number;
+        let handle = self.files.handle(relation)?;
+        handle.read_exact_at(bytes, u64::from(block) * PAGE_BYTES as u64).map_err(|error| {
+            let message = format!("could not read block {block} in file \"base/{file}\"");
+            if error.kind() == ErrorKind::UnexpectedEof {
+                Error::corrupted(message).detail("The file is shorter than it was.")
+            } else {
+                Error::io(message, &error)
+            }
+        })?;
+        if !page::is_valid(bytes, file.0, block) {
+            let detail = format!(
+                "The page's checksum is {:08X}, but its content has {:08X}.",
+                page::page_checksum(bytes),
+                page::compute_checksum(bytes, file.0, block)
+            );
+            let message = format!("invalid page in block {block} of relation file base/{file}");
+            return Err(Error::corrupted(message).detail(detail));
+        }
+        Ok(())
+    }
+
+    /// Extends a file by a page of zeros and pins it. Somebody who scans the file may latch the page before the caller
+    /// does; see [`BufferPool::pin_new_exclusive`]. 53100 if the disk is full.
     pub fn pin_new(&self, file: FileNumber) -> Result<(u32, Pinned<'_>)> {
-        todo!()
+        let view = self.pin_new_exclusive(file)?;
+        Ok((view.page_id().block, view.into_pinned()))
+    }
+
+    /// Extends a file by a page of zeros, latched from the moment it exists. 53100 if the disk is full.
+    pub fn pin_new_exclusive(&self, file: FileNumber) -> Result<PageWrite<'_>> {
+        let relation = self.files.get(file)?;
+        let victim = self.take_victim()?;
+        let frame = &self.frames[victim];
+        frame.latch.lock_exclusive();
+        let published = self.files.extend(&relation, |block| {
+            // Nobody asks for a block that the file does not have yet.
+            if self.publish(victim, PageId::new(file, block), Access::Normal) {
+                return Ok(());
+            }
+            Err(Error::internal(format!("block {block} beyond the end of file \"base/{file}\" is in the cache")))
+        });
+        if let Err(error) = published {
+            frame.latch.unlock_exclusive();
+            self.release_victim(victim);
+            return Err(error);
+        }
+        let mut view = Pinned::new(frame).into_latched_write();
+        view.fill(0);
+        frame.state.fetch_or(VALID, Ordering::Release);
+        self.counters.count_extension();
+        Ok(view)
     }
 
     /// Pins a page for redo: a file or page that does not exist is made, of zeros.
     pub fn pin_for_redo(&self, page: PageId) -> Result<Pinned<'_>> {
-        todo!()
+        if let Some(pinned) = self.pin_if_cached(page) {
+            return Ok(pinned);
+        }
+        let relation = self.files.create_if_missing(page.file)?;
+        let blocks = page.block.checked_add(1).ok_or_else(|| Error::corrupted("a block number is out of range"))?;
+        self.files.extend_for_redo(&relation, blocks)?;
+        self.pin(page)
     }
 
     /// How many blocks a file has.
     pub fn block_count(&self, file: FileNumber) -> Result<u32> {
-        todo!()
+        Ok(self.files.get(file)?.blocks())
     }
 
     /// Makes an empty file; its name is durable on return. 58P02 if it exists.
     pub fn create_file(&self, file: FileNumber) -> Result<()> {
-        todo!()
+        self.files.create(file, OpenMode::CreateNew).map(drop)
     }
 
     /// As [`BufferPool::create_file`], for redo: no error if it exists.
     pub fn create_file_for_redo(&self, file: FileNumber) -> Result<()> {
-        todo!()
+        self.files.create_if_missing(file).map(drop)
     }
 
     /// Forgets a file's pages, written or not, and removes it. No error if there is no such file. Nobody else may be using it.
     pub fn drop_file(&self, file: FileNumber) -> Result<()> {
-        todo!()
+        self.discard(file, 0);
+        self.files.remove(file)
     }
 
     /// Cuts a file to `blocks` blocks. The record that says so must be durable. Nobody else may be using what is cut off.
     pub fn truncate_file(&self, file: FileNumber, blocks: u32) -> Result<()> {
-        todo!()
+        let relation = self.files.get(file)?;
+        if blocks >= relation.blocks() {
+            return Ok(());
+        }
+        self.files.truncate(&relation, blocks, || self.discard(file, blocks))
+    }
+
+    /// Forgets the cached pages of a file from block `from` on.
+    fn discard(&self, file: FileNumber, from: u32) {
+        let wanted = |frame: &Frame| {
+            let page = frame.page_id();
+            page.file == file && page.block >= from
+        };
+        for index in 0..self.frames.len() as u32 {
+            let frame = &self.frames[index];
+            while wanted(frame) {
+                if !self.try_claim(index, Claim::EvenDirty) {
+                    // A write that is under way ends by itself, and so does the pin of somebody who looks the page over.
+                    sync::thread::yield_now();
+                } else if wanted(frame) {
+                    self.detach(index);
+                    frame.forget_changes();
+                    self.release_victim(index);
+                } else {
+                    self.unclaim(index);
+                }
+            }
+        }
     }
 
     /// Whether the file exists.
     pub fn file_exists(&self, file: FileNumber) -> bool {
-        todo!()
+        self.files.exists(file)
     }
 
     /// The files that exist, sorted.
     pub fn list_files(&self) -> Result<Vec<FileNumber>> {
-        todo!()
+        self.files.list()
     }
 
     /// The files that exist and that `is_known` does not know: left behind by a crash.
@@ -104,39 +333,28 @@ impl BufferPool {
         Ok(self.list_files()?.into_iter().filter(|&file| !is_known(file)).collect())
     }
 
-    /// Writes all pages dirtied by records that end at or below `upto`. On return their changes are durable in place.
-    /// `pace` is called between batches and may sleep.
-    pub fn flush_dirty(&self, upto: Lsn, pace: &mut dyn FnMut(FlushProgress)) {
-        todo!()
-    }
-
-    /// Writes all dirty pages, those with hints only too.
-    pub fn flush_all(&self) {
-        todo!()
-    }
-
-    /// Writes all dirty pages of a file, those with hints only too.
-    pub fn flush_file(&self, file: FileNumber) {
-        todo!()
-    }
-
-    /// Writes up to `pages_max` dirty pages that the clock's hand will come to soon. Returns how many.
-    pub fn clean_ahead(&self, pages_max: usize) -> usize {
-        todo!()
-    }
-
     /// The end of the oldest record whose change is on a dirty page.
     pub fn oldest_dirty_lsn(&self) -> Option<Lsn> {
-        todo!()
+        self.frames.iter().filter_map(Frame::oldest_change).min()
     }
 
     /// How many frames there are.
     pub fn frames(&self) -> usize {
-        todo!()
+        self.frames.len()
     }
 
     /// What was counted so far.
     pub fn statistics(&self) -> BufferStatistics {
-        todo!()
+        self.counters.read(self.doublewrite.batches(), self.doublewrite.syncs())
+    }
+}
+
+/// Sets everything in a claimed frame's state but the pins that come and go by mistake; `state` may add a pin.
+pub(crate) fn set_state(frame: &Frame, state: u64) {
+    let mut old = frame.state.load(Ordering::Relaxed);
+    while let Err(now) =
+        frame.state.compare_exchange_weak(old, (old & PIN_MASK) + state, Ordering::AcqRel, Ordering::Relaxed)
+    {
+        old = now;
     }
 }

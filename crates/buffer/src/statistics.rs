@@ -1,5 +1,12 @@
 //! What the page cache counts.
 
+use std::cell::Cell;
+
+use sync::CachePadded;
+use sync::atomic::{AtomicU64, Ordering};
+
+use crate::write_back::Cause;
+
 /// Counts since the pool was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferStatistics {
@@ -17,8 +24,76 @@ pub struct BufferStatistics {
     pub written_by_cleaner: u64,
     /// Pages written by checkpoints and file flushes.
     pub written_by_checkpoint: u64,
-    /// Batches written through the double-write area.
+    /// Batches written through the double-write area, those of the commit log included.
     pub batches: u64,
     /// Syncs of data files and of the double-write area.
     pub syncs: u64,
+}
+
+const STRIPES: usize = 16;
+
+/// The counters. The one that every hit raises is striped over threads.
+#[derive(Default)]
+pub(crate) struct Counters {
+    hits: [CachePadded<AtomicU64>; STRIPES],
+    reads: AtomicU64,
+    evictions: AtomicU64,
+    extensions: AtomicU64,
+    written: [AtomicU64; 3],
+}
+
+static NEXT_STRIPE: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+
+thread_local! {
+    static STRIPE: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+#[inline]
+fn stripe() -> usize {
+    STRIPE.with(|stripe| {
+        if stripe.get() == usize::MAX {
+            stripe.set(NEXT_STRIPE.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % STRIPES);
+        }
+        stripe.get()
+    })
+}
+
+impl Counters {
+    #[inline]
+    pub(crate) fn count_hit(&self) {
+        // Threads that share a stripe may lose a count to each other; an exact one would cost every hit dear.
+        let hits = &self.hits[stripe()];
+        hits.store(hits.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_read(&self) {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_eviction(&self) {
+        self.evictions.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_extension(&self) {
+        self.extensions.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_written(&self, cause: Cause, pages: usize) {
+        self.written[cause as usize].fetch_add(pages as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn read(&self, batches: u64, syncs: u64) -> BufferStatistics {
+        let written = |cause: Cause| self.written[cause as usize].load(Ordering::Relaxed);
+        BufferStatistics {
+            hits: self.hits.iter().map(|hits| hits.load(Ordering::Relaxed)).sum(),
+            reads: self.reads.load(Ordering::Relaxed),
+            evictions: self.evictions.load(Ordering::Relaxed),
+            extensions: self.extensions.load(Ordering::Relaxed),
+            written_by_eviction: written(Cause::Eviction),
+            written_by_cleaner: written(Cause::Cleaner),
+            written_by_checkpoint: written(Cause::Checkpoint),
+            batches,
+            syncs,
+        }
+    }
 }

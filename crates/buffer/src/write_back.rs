@@ -1,4 +1,22 @@
-//! Dirty pages to disk.
+//! Dirty pages to disk, in batches, never before the log (R1).
+//!
+//! A page's way: somebody sets `WRITING` and pins the frame, latches the page in shared mode, takes a private copy, lowers
+//! `DIRTY`, and lets go of the latch. From there on only the copy is used: the page may change again meanwhile and is
+//! dirty again then. When the log is durable up to the copies' LSNs, the batch goes through the double-write area; then
+//! `WRITING` ends. A page is never on its way twice at a time, so that writes can't overtake each other.
+//!
+//! Who looks for victims may hold page latches: it skips pages whose latch is not free. Who waits for a latch, or for
+//! somebody else's write, has no write of its own under way.
+
+use std::mem::ManuallyDrop;
+
+use base::{FileNumber, Lsn};
+use sync::atomic::Ordering;
+
+use crate::doublewrite::{BATCH_PAGES_MAX, Batch};
+use crate::frame::{CLAIMED, DIRTY, Frame, PIN, VALID, WRITING};
+use crate::log::make_durable;
+use crate::{BufferPool, PageId, PageRead, Pinned, page};
 
 /// How far a checkpoint's write-out has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -7,4 +25,206 @@ pub struct FlushProgress {
     pub written: usize,
     /// Pages to write in all.
     pub total: usize,
+}
+
+/// Why pages are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    Eviction,
+    Cleaner,
+    Checkpoint,
+}
+
+/// Frames whose pages are on their way to disk. Whatever ends it, success or a failure that unwinds, ends their writes.
+struct UnderWay<'a> {
+    frames: Vec<&'a Frame>,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.frames.iter().for_each(|frame| frame.end_write());
+    }
+}
+
+/// What became of an attempt to take a copy of a page.
+#[derive(PartialEq, Eq)]
+enum Taken {
+    /// It is in the batch.
+    Copied,
+    /// Nothing to write: clean, or gone.
+    NotDirty,
+    /// Somebody has the latch exclusively, or is writing the page already.
+    InTheWay,
+}
+
+impl BufferPool {
+    /// Writes those of these frames' pages that are dirty and in nobody's way. Returns how many. Never waits for a page
+    /// latch; may wait for the log.
+    pub(crate) fn write_frames(&self, frames: &mut [u32], cause: Cause) -> usize {
+        frames.sort_unstable_by_key(|&index| self.frames[index].page_id());
+        let mut batch = self.doublewrite.begin();
+        let mut under_way = UnderWay { frames: Vec::with_capacity(frames.len()) };
+        for &index in &*frames {
+            self.take_copy(index, None, &mut batch, &mut under_way);
+        }
+        self.write_batch(batch, under_way, cause)
+    }
+
+    /// Takes a copy of the page in frame `index` without waiting for anything.
+    fn take_copy<'a>(
+        &'a self,
+        index: u32,
+        page: Option<PageId>,
+        batch: &mut Batch<'_>,
+        under_way: &mut UnderWay<'a>,
+    ) -> Taken {
+        let (begun, frame) = self.begin_write(index, page);
+        if begun != Taken::Copied {
+            return begun;
+        }
+        // The pin that the write has; it ends with the write.
+        let pinned = ManuallyDrop::new(Pinned::new(frame));
+        let Some(view) = pinned.try_read() else {
+            frame.end_write();
+            return Taken::InTheWay;
+        };
+        self.copy(frame, &view, batch);
+        drop(view);
+        under_way.frames.push(frame);
+        Taken::Copied
+    }
+
+    /// Sets `WRITING` and pins the frame, if its page is dirty and, should `page` be given, still that page.
+    fn begin_write(&self, index: u32, page: Option<PageId>) -> (Taken, &Frame) {
+        let frame = &self.frames[index];
+        let mut seen = frame.state.load(Ordering::Relaxed);
+        loop {
+            if seen & WRITING != 0 {
+                return (Taken::InTheWay, frame);
+            }
+            if seen & (VALID | DIRTY | CLAIMED) != VALID | DIRTY {
+                return (Taken::NotDirty, frame);
+            }
+            match frame.state.compare_exchange_weak(seen, (seen | WRITING) + PIN, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(now) => seen = now,
+            }
+        }
+        // From here on the frame keeps its page.
+        if page.is_some_and(|page| !frame.holds(page)) {
+            frame.end_write();
+            return (Taken::NotDirty, frame);
+        }
+        (Taken::Copied, frame)
+    }
+
+    /// Takes a copy of a page that the caller has latched, and whose write has begun.
+    fn copy(&self, frame: &Frame, view: &PageRead<'_>, batch: &mut Batch<'_>) {
+        let page = frame.page_id();
+        match self.files.get(page.file).and_then(|relation| self.files.handle(&relation)) {
+            Ok(handle) => batch.push(handle, page.file.0, page.block).copy_from_slice(view),
+            Err(error) => self.files.vfs().fail_stop(&format!("could not write block {}: {error}", page.block)),
+        }
+        frame.copy_taken();
+    }
+
+    /// Writes a batch of copies and ends their writes.
+    fn write_batch(&self, batch: Batch<'_>, under_way: UnderWay<'_>, cause: Cause) -> usize {
+        let pages = under_way.frames.len();
+        if pages > 0 {
+            make_durable(&*self.log, batch.pages().map(page::page_lsn).max().unwrap_or(Lsn::ZERO));
+            batch.write();
+            self.counters.count_written(cause, pages);
+        }
+        pages
+    }
+
+    /// Writes all pages dirtied by records that end at or below `upto`. On return their changes are durable in place,
+    /// whoever wrote them. `pace` is called between batches and may sleep. The caller holds no page latch.
+    pub fn flush_dirty(&self, upto: Lsn, pace: &mut dyn FnMut(FlushProgress)) {
+        self.flush_where(|frame| frame.is_dirty_since(upto), pace);
+    }
+
+    /// Writes all dirty pages, those with hints only too. The caller holds no page latch.
+    pub fn flush_all(&self) {
+        self.flush_where(is_dirty_or_written, &mut |_| {});
+    }
+
+    /// Writes all dirty pages of a file, those with hints only too. The caller holds no page latch.
+    pub fn flush_file(&self, file: FileNumber) {
+        self.flush_where(|frame| frame.page_id().file == file && is_dirty_or_written(frame), &mut |_| {});
+    }
+
+    fn flush_where(&self, wanted: impl Fn(&Frame) -> bool, pace: &mut dyn FnMut(FlushProgress)) {
+        // A record was inserted by somebody who had its page's latch, and has it until the page is marked dirty: a latch
+        // that is free now hides nothing, and one that is not is waited for.
+        let mut to_write: Vec<(PageId, u32)> = (0..self.frames.len() as u32)
+            .filter(|&index| {
+                let frame = &self.frames[index];
+                frame.holds_a_page() && (frame.latch.is_locked_exclusive() || wanted(frame))
+            })
+            .map(|index| (self.frames[index].page_id(), index))
+            .collect();
+        to_write.sort_unstable();
+        let mut progress = FlushProgress { written: 0, total: to_write.len() };
+        for chunk in to_write.chunks(BATCH_PAGES_MAX) {
+            let mut waited_for = Vec::new();
+            let mut batch = self.doublewrite.begin();
+            let mut under_way = UnderWay { frames: Vec::with_capacity(chunk.len()) };
+            for &(page, index) in chunk {
+                // A page that went out of its frame was written before it did.
+                if self.frames[index].holds(page)
+                    && self.take_copy(index, Some(page), &mut batch, &mut under_way) != Taken::Copied
+                {
+                    waited_for.push((page, index));
+                }
+            }
+            self.write_batch(batch, under_way, Cause::Checkpoint);
+            for (page, index) in waited_for {
+                self.flush_one_waiting(page, index, &wanted);
+            }
+            progress.written += chunk.len();
+            pace(progress);
+        }
+    }
+
+    /// Waits until a page's latch has been free and nobody writes it, and writes it if it is wanted then.
+    fn flush_one_waiting(&self, page: PageId, index: u32, wanted: &impl Fn(&Frame) -> bool) {
+        let Some(pinned) = self.pin_if_cached(page) else { return };
+        drop(pinned.read());
+        let mut rounds = 0;
+        // The pin holds the page in its frame, which may be another one than before: then it was written in between.
+        while wanted(&self.frames[index]) && self.frames[index].holds(page) {
+            let (begun, frame) = self.begin_write(index, Some(page));
+            match begun {
+                Taken::NotDirty => return,
+                Taken::InTheWay => backoff(&mut rounds),
+                Taken::Copied => {
+                    // The latch before the place in the area: whoever has the latch may need one.
+                    let view = pinned.read();
+                    let mut batch = self.doublewrite.begin();
+                    let under_way = UnderWay { frames: vec![frame] };
+                    self.copy(frame, &view, &mut batch);
+                    drop(view);
+                    self.write_batch(batch, under_way, Cause::Checkpoint);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Whether the page differs from what is on disk for certain.
+fn is_dirty_or_written(frame: &Frame) -> bool {
+    frame.state.load(Ordering::Acquire) & (DIRTY | WRITING) != 0
+}
+
+/// Waits a little for somebody else's write.
+fn backoff(rounds: &mut u32) {
+    *rounds += 1;
+    if *rounds < 16 || cfg!(shuttle) {
+        sync::thread::yield_now();
+    } else {
+        std::thread::sleep(std::time::Duration::from_micros(50));
+    }
 }

@@ -65,7 +65,9 @@ impl TxnCtx<'_> {
     #[inline]
     pub fn is_own(&self, xid: Xid) -> bool {
         self.top_xid.is_valid()
-            && (xid == self.top_xid || xid == self.xid || (xid > self.top_xid && self.status.top_of(xid) == self.top_xid))
+            && (xid == self.top_xid
+                || xid == self.xid
+                || (xid > self.top_xid && self.status.top_of(xid) == self.top_xid))
     }
 
     /// What became of `xid`; a commit that is met is observed.
