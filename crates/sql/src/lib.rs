@@ -1,3 +1,5 @@
 //! Cohort: sql.
 
 pub mod types;
+pub mod parser;
+pub mod tree;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use base::Oid;
 use engine::catalog::FunctionDef as StoredFunction;
 
 use super::{Plan, SortKey};
-use crate::binder::query::Query;
-use crate::types::{AggregateDef, CastMethod, FunctionDef, SqlType, Value};
+use crate::binder::Query;
+use crate::tree::Name;
+use crate::types::{self, AggregateDef, CallTypes, FunctionDef, OperatorDef, RecordShape, SqlType, Value};
 
 /// An expression and the type of its value.
 #[derive(Debug, Clone)]
@@ -96,16 +96,19 @@ pub enum ExprKind {
     Quantified(Box<Quantified>),
     /// A subquery.
     Subquery(Box<Subquery>),
-    /// A row value; its type is `record` or a table's row type.
-    Row(Vec<Expr>),
+    /// A row value; its type is `record` or a table's row type (which has the table's oid).
+    Row {
+        /// The fields.
+        fields: Vec<Expr>,
+        /// What the fields are called.
+        shape: Arc<RecordShape>,
+    },
     /// A field of a row value.
     Field(Box<FieldAccess>),
     /// A cast, or the coercion to a length.
-    Cast(Box<Cast>),
+    Cast(Box<CastExpr>),
     /// CURRENT_TIMESTAMP and its kin.
     Session(SessionValue),
-    /// A value to be assigned a column's own default: never survives binding.
-    Default,
     /// A column of a range table entry, by number: never survives planning.
     Variable(Variable),
     /// An aggregate call: never survives planning, where it becomes a slot of an `Aggregate` node.
@@ -123,10 +126,10 @@ pub struct Call {
     pub function: FunctionTarget,
     /// Its arguments, coerced to what it takes. Of a strict function, a NULL one makes the result NULL.
     pub arguments: Vec<Expr>,
-    /// VARIADIC was written, or is implied by the definition: the last argument is the array.
-    pub variadic: bool,
-    /// The operator's name when it was written as one, for EXPLAIN and pg_get_expr.
-    pub operator: Option<&'static str>,
+    /// The types of the arguments and the result.
+    pub types: CallTypes,
+    /// The operator, when it was written as one.
+    pub operator: Option<&'static OperatorDef>,
     /// Where it stands in the statement's text, in bytes from 0; for errors.
     pub location: i32,
 }
@@ -164,9 +167,11 @@ pub struct Quantified {
     /// Which.
     pub quantifier: Quantifier,
     /// The operator's function: two arguments, boolean.
-    pub function: FunctionTarget,
-    /// The operator's name.
-    pub operator: &'static str,
+    pub function: &'static FunctionDef,
+    /// The types it is called with: the left operand's and the elements'.
+    pub types: CallTypes,
+    /// The operator.
+    pub operator: &'static OperatorDef,
     /// The left operand, coerced to what the operator takes.
     pub left: Expr,
     /// An array whose elements are what the operator takes on its right.
@@ -243,18 +248,16 @@ pub struct FieldAccess {
     /// The field's place, from 0.
     pub field: u32,
     /// Its name.
-    pub name: Arc<str>,
+    pub name: Name,
 }
 
 /// A cast, or the coercion of a value to its type's length or precision.
 #[derive(Debug, Clone)]
-pub struct Cast {
+pub struct CastExpr {
     /// What is cast.
     pub input: Expr,
     /// How.
-    pub method: CastMethod,
-    /// Written by the user (a too long string is then cut, not refused).
-    pub explicit: bool,
+    pub cast: types::Cast,
     /// Where it stands in the statement's text, in bytes from 0.
     pub location: i32,
 }
@@ -287,10 +290,11 @@ pub enum SessionValue {
 pub struct AggregateCall {
     /// The aggregate.
     pub function: &'static AggregateDef,
-    /// Its arguments over the input row, coerced; none for `count(*)`.
+    /// Its arguments over the input row, coerced; none for `count(*)`. An ordered-set aggregate's direct ones
+    /// come first.
     pub arguments: Vec<Expr>,
-    /// The type of its result.
-    pub sql_type: SqlType,
+    /// The types of the arguments and the result.
+    pub types: CallTypes,
     /// DISTINCT: each combination of arguments once.
     pub distinct: bool,
     /// ORDER BY within the call.
@@ -308,8 +312,8 @@ pub struct WindowCall {
     pub function: WindowTarget,
     /// Its arguments over the input row.
     pub arguments: Vec<Expr>,
-    /// The type of its result.
-    pub sql_type: SqlType,
+    /// The types of the arguments and the result.
+    pub types: CallTypes,
     /// The rows of the partition it sees.
     pub frame: WindowFrame,
     /// FILTER, for aggregates.
@@ -322,26 +326,9 @@ pub struct WindowCall {
 #[derive(Debug, Clone)]
 pub enum WindowTarget {
     /// A true window function.
-    Window(WindowFunction),
+    Window(&'static FunctionDef),
     /// An aggregate over the frame.
     Aggregate(&'static AggregateDef),
-}
-
-/// The window functions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "they are named as in SQL")]
-pub enum WindowFunction {
-    RowNumber,
-    Rank,
-    DenseRank,
-    PercentRank,
-    CumeDist,
-    Ntile,
-    Lag,
-    Lead,
-    FirstValue,
-    LastValue,
-    NthValue,
 }
 
 /// The rows of a partition that a window function sees.
@@ -388,10 +375,8 @@ pub struct SetCall {
     pub function: FunctionTarget,
     /// Its arguments, coerced.
     pub arguments: Vec<Expr>,
-    /// VARIADIC was written.
-    pub variadic: bool,
-    /// The type of one row: a composite type or `record` if `columns` has several.
-    pub sql_type: SqlType,
+    /// The types of the arguments and of one row of the result: a composite type or `record` if it has several columns.
+    pub types: CallTypes,
     /// It gives a set; otherwise it gives one row.
     pub returns_set: bool,
     /// The columns of a composite result, by type; in FROM they become slots. One for a scalar result.

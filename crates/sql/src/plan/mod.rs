@@ -39,12 +39,12 @@ use engine::catalog::{IndexDef, TableDef};
 use engine::{LockMode, RowLockMode, WaitPolicy};
 
 pub use expr::{
-    AggregateCall, Call, CaseWhen, Cast, Expr, ExprKind, FieldAccess, FunctionTarget, Quantified, Quantifier, SessionValue,
+    AggregateCall, Call, CaseWhen, CastExpr, Expr, ExprKind, FieldAccess, FunctionTarget, Quantified, Quantifier, SessionValue,
     SetCall, Subquery, SubqueryBody, SubqueryKind, Variable, WindowCall, WindowFrame, WindowFrameBound, WindowFrameMode,
-    WindowFunction, WindowTarget,
+    WindowTarget,
 };
 
-use crate::tree;
+use crate::tree::{self, Name};
 use crate::types::SqlType;
 
 /// A planned statement: immutable, shared by all sessions that run the same text.
@@ -109,7 +109,7 @@ pub enum Command {
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputColumn {
     /// Its name.
-    pub name: Arc<str>,
+    pub name: Name,
     /// Its type.
     pub sql_type: SqlType,
     /// The table it comes from unchanged, or [`Oid::INVALID`].
@@ -169,7 +169,7 @@ pub enum Node {
         /// Which.
         cte: CteId,
         /// Its name, for EXPLAIN.
-        name: Arc<str>,
+        name: Name,
         /// The scan's number.
         scan: ScanId,
         /// Keeps only rows for which it is true.
@@ -301,7 +301,7 @@ pub struct SeqScan {
     /// The table.
     pub table: Arc<TableDef>,
     /// The name it goes by in the statement.
-    pub alias: Arc<str>,
+    pub alias: Name,
     /// The slots.
     pub columns: Vec<ScanColumn>,
     /// Keeps only rows for which it is true; sees the scan's slots.
@@ -316,7 +316,7 @@ pub struct IndexScan {
     /// The table.
     pub table: Arc<TableDef>,
     /// The name it goes by in the statement.
-    pub alias: Arc<str>,
+    pub alias: Name,
     /// The index.
     pub index: Arc<IndexDef>,
     /// Its place among the table's indexes in ascending order of oid, as `engine::Table::indexes` holds them.
@@ -369,7 +369,7 @@ pub struct IndexPoint {
     /// The table.
     pub table: Arc<TableDef>,
     /// The name it goes by in the statement.
-    pub alias: Arc<str>,
+    pub alias: Name,
     /// The index.
     pub index: Arc<IndexDef>,
     /// Its place among the table's indexes in ascending order of oid.
@@ -390,11 +390,11 @@ pub struct FunctionScan {
     /// The scan's number.
     pub scan: ScanId,
     /// The name it goes by in the statement.
-    pub alias: Arc<str>,
+    pub alias: Name,
     /// The calls; a call that returns no set gives one row. A composite result is spread over its columns.
     pub calls: Vec<SetCall>,
     /// The names of the columns, for EXPLAIN.
-    pub column_names: Vec<Arc<str>>,
+    pub column_names: Vec<Name>,
     /// WITH ORDINALITY: one more slot, an int8 counting from 1.
     pub ordinality: bool,
     /// Keeps only rows for which it is true.
@@ -409,7 +409,7 @@ pub struct VirtualScan {
     /// The table.
     pub table: Arc<VirtualTable>,
     /// The name it goes by in the statement.
-    pub alias: Arc<str>,
+    pub alias: Name,
     /// The slots: places in [`VirtualTable::columns`], from 0.
     pub columns: Vec<u32>,
     /// `column = value` conditions the producer may use to make fewer rows; the filter holds them too.
@@ -426,7 +426,7 @@ pub struct VirtualTable {
     /// `pg_catalog` or `information_schema`.
     pub schema: Oid,
     /// Its name.
-    pub name: Arc<str>,
+    pub name: Name,
     /// Its columns.
     pub columns: Vec<VirtualColumn>,
     /// The number of rows to expect.
@@ -437,7 +437,7 @@ pub struct VirtualTable {
 #[derive(Debug, Clone)]
 pub struct VirtualColumn {
     /// Its name.
-    pub name: Arc<str>,
+    pub name: Name,
     /// Its type.
     pub sql_type: SqlType,
 }
@@ -547,7 +547,7 @@ pub struct Cte {
     /// Its number.
     pub id: CteId,
     /// Its name.
-    pub name: Arc<str>,
+    pub name: Name,
     /// Its plan: run when first read, its rows kept.
     pub plan: Plan,
     /// It changes rows: run to its end even if nobody reads it.
@@ -639,7 +639,7 @@ pub struct Target {
 #[derive(Debug, Default)]
 pub struct TableExpressions {
     /// CHECK constraints: name, and condition that must not be false.
-    pub checks: Vec<(Arc<str>, Expr)>,
+    pub checks: Vec<(Name, Expr)>,
     /// Stored generated columns: place, and expression.
     pub generated: Vec<(u32, Expr)>,
     /// For each index by its position (ascending oid): its key expressions and predicate; `None` if it has neither.
