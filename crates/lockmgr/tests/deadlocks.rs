@@ -1,0 +1,230 @@
+//! Circles of waits.
+#![cfg(not(shuttle))]
+
+mod common;
+
+use std::time::Duration;
+
+use base::{Oid, Result, sqlstate};
+use cohort_lockmgr::{AdvisoryKey, Granted, LockManager, LockMode, LockTag, RowLockMode, Scope};
+use common::{RELATION, ROW, Session, TABLE, owner, until_waiting, xid};
+use sync::{Arc, thread};
+
+fn manager() -> Arc<LockManager> {
+    let locks = LockManager::new(64);
+    locks.set_database(Oid(5));
+    Arc::new(locks)
+}
+
+fn session(locks: &Arc<LockManager>, number: u32, deadlock_timeout_ms: u64) -> Session {
+    let mut session = Session::new(locks, number);
+    session.deadlock_timeout = Duration::from_millis(deadlock_timeout_ms);
+    locks.set_process_id(session.owner, 100 + number as i32);
+    session
+}
+
+/// What a victim does: lets go of everything.
+fn roll_back(session: &Session, id: u64) {
+    session.locks.unlock_all(session.owner, Scope::Transaction);
+    session.locks.transaction_ended(xid(id));
+}
+
+// invariants: row 22
+#[test]
+fn a_ring_of_transactions_has_exactly_one_victim() {
+    for size in [2, 3, 10] {
+        let locks = manager();
+        for number in 0..size {
+            locks.transaction_started(xid(100 + u64::from(number)), owner(number));
+        }
+        let victims: usize = thread::scope(|scope| {
+            let ring: Vec<_> = (0..size)
+                .map(|number| {
+                    let session = session(&locks, number, 30);
+                    scope.spawn(move || {
+                        let next = xid(100 + u64::from((number + 1) % size));
+                        let result = session.locks.wait_for_xid(session.owner, next, &session.options());
+                        roll_back(&session, 100 + u64::from(number));
+                        result
+                    })
+                })
+                .collect();
+            let errors = ring.into_iter().filter_map(|member| member.join().unwrap().err());
+            errors
+                .map(|error| {
+                    assert_eq!(error.sqlstate(), sqlstate::DEADLOCK_DETECTED);
+                    assert_eq!(error.message(), "deadlock detected");
+                    let detail = error.fields().detail.clone().unwrap();
+                    assert_eq!(detail.lines().count(), size as usize, "{detail}");
+                })
+                .count()
+        });
+        assert_eq!(victims, 1, "ring of {size}");
+        assert!(locks.snapshot().is_empty());
+    }
+}
+
+// invariants: row 22
+#[test]
+fn a_circle_through_rows_relations_and_advisory_locks_is_described_as_postgresql_does() {
+    let locks = manager();
+    let advisory = LockTag::Advisory(AdvisoryKey::One((7 << 32) + 9));
+    // 0 holds a row and waits for the relation; 1 holds it and waits for an advisory lock; 2 holds that, and queues for
+    // the row behind 3, which is the row's head.
+    let victim = session(&locks, 0, 60_000);
+    locks.transaction_started(xid(100), victim.owner);
+    let (one, two, three) = (session(&locks, 1, 60_000), session(&locks, 2, 200), session(&locks, 3, 60_000));
+    locks.lock(one.owner, TABLE, LockMode::RowExclusive, &one.options()).unwrap();
+    locks.lock(two.owner, advisory, LockMode::Exclusive, &two.options()).unwrap();
+    thread::scope(|scope| {
+        let head = scope.spawn(|| {
+            let turn = locks.wait_for_row(three.owner, RELATION, ROW, xid(100), RowLockMode::Update, &three.options());
+            drop(turn.unwrap());
+        });
+        until_waiting(&locks, 1);
+        scope.spawn(|| locks.lock(victim.owner, TABLE, LockMode::AccessExclusive, &victim.options()).unwrap());
+        until_waiting(&locks, 2);
+        let released = scope.spawn(|| {
+            locks.lock(one.owner, advisory, LockMode::Share, &one.options()).unwrap();
+            locks.unlock_all(one.owner, Scope::Transaction);
+        });
+        until_waiting(&locks, 3);
+        let options = two.options();
+        let error =
+            locks.wait_for_row(two.owner, RELATION, ROW, xid(100), RowLockMode::NoKeyUpdate, &options).err().unwrap();
+        assert_eq!(error.sqlstate(), sqlstate::DEADLOCK_DETECTED);
+        assert_eq!(
+            error.fields().detail.as_deref().unwrap(),
+            "Process 102 waits for ExclusiveLock on tuple (0,1) of relation 16384 of database 5; blocked by process 103.\n\
+             Process 103 waits for ShareLock on transaction 100; blocked by process 100.\n\
+             Process 100 waits for AccessExclusiveLock on relation 16384 of database 5; blocked by process 101.\n\
+             Process 101 waits for ShareLock on advisory lock [5,7,9,1]; blocked by process 102."
+        );
+        assert_eq!(error.fields().hint.as_deref(), Some("See server log for query details."));
+        locks.unlock_all(two.owner, Scope::Transaction);
+        released.join().unwrap();
+        locks.transaction_ended(xid(100));
+        head.join().unwrap();
+    });
+}
+
+#[test]
+fn a_wait_without_a_circle_is_left_alone() {
+    let locks = manager();
+    locks.transaction_started(xid(100), owner(0));
+    thread::scope(|scope| {
+        let members: Vec<_> = (1..8)
+            .map(|number| {
+                let session = session(&locks, number, 5);
+                scope.spawn(move || {
+                    let mode = RowLockMode::Update;
+                    session
+                        .locks
+                        .wait_for_row(session.owner, RELATION, ROW, xid(100), mode, &session.options())
+                        .map(drop)
+                })
+            })
+            .collect();
+        until_waiting(&locks, 7);
+        thread::sleep(Duration::from_millis(60));
+        assert_eq!(locks.waiting_count(), 7);
+        locks.transaction_ended(xid(100));
+        assert!(members.into_iter().all(|member| member.join().unwrap().is_ok()));
+    });
+}
+
+/// The textbook case for soft edges: A holds a share lock and waits elsewhere for B, which queues for a share lock behind
+/// C's exclusive request. B could go before C.
+#[test]
+fn a_circle_through_a_place_in_a_queue_is_broken_by_reordering() {
+    let locks = manager();
+    let (a, b, c) = (session(&locks, 0, 100), session(&locks, 1, 60_000), session(&locks, 2, 60_000));
+    locks.transaction_started(xid(101), b.owner);
+    let object = LockTag::Object { class: Oid(1259), object: 4 };
+    locks.lock(a.owner, object, LockMode::Share, &a.options()).unwrap();
+    thread::scope(|scope| {
+        let exclusive = scope.spawn(|| locks.lock(c.owner, object, LockMode::Exclusive, &c.options()));
+        until_waiting(&locks, 1);
+        let share = scope.spawn(|| {
+            let granted: Result<Granted> = locks.lock(b.owner, object, LockMode::Share, &b.options());
+            locks.unlock_all(b.owner, Scope::Transaction);
+            locks.transaction_ended(xid(101));
+            granted
+        });
+        until_waiting(&locks, 2);
+        // Waits for B, which waits for C, which waits for A: after its deadlock timeout B goes before C.
+        assert!(locks.wait_for_xid(a.owner, xid(101), &a.options()).unwrap());
+        assert_eq!(share.join().unwrap().unwrap(), Granted::Acquired);
+        locks.unlock_all(a.owner, Scope::Transaction);
+        assert_eq!(exclusive.join().unwrap().unwrap(), Granted::Acquired);
+    });
+}
+
+#[test]
+fn two_who_upgrade_the_same_lock_have_one_victim() {
+    let locks = manager();
+    let results: Vec<Result<Granted>> = thread::scope(|scope| {
+        let both: Vec<_> = (0..2)
+            .map(|number| {
+                let session = session(&locks, number, 40);
+                let locks = &locks;
+                scope.spawn(move || {
+                    locks.lock(session.owner, TABLE, LockMode::Share, &session.options()).unwrap();
+                    while locks.snapshot().iter().filter(|view| view.granted).count() < 2 {
+                        thread::yield_now();
+                    }
+                    until_started(locks, number);
+                    let result = locks.lock(session.owner, TABLE, LockMode::ShareRowExclusive, &session.options());
+                    locks.unlock_all(session.owner, Scope::Transaction);
+                    result
+                })
+            })
+            .collect();
+        both.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
+}
+
+/// The second goes on when the first waits.
+fn until_started(locks: &LockManager, number: u32) {
+    while number == 1 && locks.waiting_count() == 0 {
+        thread::yield_now();
+    }
+}
+
+/// Transfers between accounts in random order: every circle is broken, and everybody gets through by trying again.
+#[test]
+fn random_circles_all_end() {
+    let locks = manager();
+    let rounds: u64 = std::env::var("COHORT_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(30);
+    thread::scope(|scope| {
+        for number in 0..6u32 {
+            let session = session(&locks, number, 3);
+            scope.spawn(move || {
+                let mut random = u64::from(number) * 77 + 1;
+                let mut next = || {
+                    random ^= random << 13;
+                    random ^= random >> 7;
+                    random ^= random << 17;
+                    random
+                };
+                for _ in 0..rounds {
+                    loop {
+                        let result: Result<()> = (0..4).try_for_each(|_| {
+                            let tag = LockTag::Object { class: Oid(1), object: next() % 5 };
+                            let mode = if next() % 3 == 0 { LockMode::Share } else { LockMode::Exclusive };
+                            session.locks.lock(session.owner, tag, mode, &session.options()).map(drop)
+                        });
+                        session.locks.unlock_all(session.owner, Scope::Transaction);
+                        match result {
+                            Ok(()) => break,
+                            Err(error) => assert_eq!(error.sqlstate(), sqlstate::DEADLOCK_DETECTED),
+                        }
+                    }
+                }
+            });
+        }
+    });
+    assert!(locks.snapshot().is_empty());
+    assert_eq!(locks.waiting_count(), 0);
+}
