@@ -23,8 +23,8 @@ use std::task::{Context, Poll, Wake};
 use std::time::{Duration, Instant};
 
 use base::{Lsn, Xid};
-use vfs::{OpenMode, RealVfs, Vfs};
 use cohort_wal::{CommitTicket, DelayPolicy, RecordHead, RmgrId, Wal, WalOptions};
+use vfs::{OpenMode, RealVfs, Vfs};
 
 const PAYLOAD_BYTES: usize = 96;
 const IN_FLIGHT: [usize; 4] = [1, 8, 32, 128];

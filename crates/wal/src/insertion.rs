@@ -59,16 +59,21 @@ pub(crate) trait MakeRoom {
     fn write_at_least(&self, position: u64);
 }
 
-pub(crate) struct Insertion {
-    place: CachePadded<ExclusiveLatch<Place>>,
+/// What an inserter touches while it places its record: one line of the processor's cache.
+struct Front {
+    place: ExclusiveLatch<Place>,
     /// A copy of [`Place::reserved`] for those who don't hold the latch.
-    reserved: CachePadded<AtomicU64>,
+    reserved: AtomicU64,
+    /// A copy of [`Insertion::walk`]'s ticket, for those who don't walk.
+    walked: AtomicU64,
+}
+
+pub(crate) struct Insertion {
+    front: CachePadded<Front>,
     /// See the module's comment.
     slots: Box<[AtomicU64]>,
     /// The next ticket to be seen complete, and the prefix so far. Guards the walk. Short; nothing is taken under it.
     walk: Mutex<(u64, Prefix)>,
-    /// A copy of `walk`'s ticket, for those who don't walk.
-    walked: CachePadded<AtomicU64>,
     first_position: u64,
     epoch: Epoch,
     ring: Ring,
@@ -78,11 +83,13 @@ impl Insertion {
     /// A log that goes on at `position`, a multiple of eight.
     pub fn new(position: u64, epoch: Epoch, buffers_bytes: usize) -> Insertion {
         Insertion {
-            place: CachePadded::new(ExclusiveLatch::new(&WAL_INSERT, Place { reserved: position, ticket: 0 })),
-            reserved: CachePadded::new(AtomicU64::new(position)),
+            front: CachePadded::new(Front {
+                place: ExclusiveLatch::new(&WAL_INSERT, Place { reserved: position, ticket: 0 }),
+                reserved: AtomicU64::new(position),
+                walked: AtomicU64::new(0),
+            }),
             slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(),
             walk: Mutex::new((0, Prefix { inserted: position, whole: position })),
-            walked: CachePadded::new(AtomicU64::new(0)),
             first_position: position,
             epoch,
             ring: Ring::new(buffers_bytes),
@@ -98,23 +105,23 @@ impl Insertion {
     }
 
     pub fn reserved(&self) -> u64 {
-        self.reserved.load(Ordering::Acquire)
+        self.front.reserved.load(Ordering::Acquire)
     }
 
     /// Records and bytes placed so far.
     pub fn counts(&self) -> (u64, u64) {
-        let place = self.place.lock();
+        let place = self.front.place.lock();
         (place.ticket, place.reserved - self.first_position)
     }
 
     /// Whether the latch is free at this moment.
     pub fn nobody_is_placing(&self) -> bool {
-        self.place.try_lock().is_some()
+        self.front.place.try_lock().is_some()
     }
 
     /// Runs `f` with the end of the last record placed, while no other can be placed.
     pub fn at_insertion_point<R>(&self, f: impl FnOnce(Lsn) -> R) -> R {
-        let place = self.place.lock();
+        let place = self.front.place.lock();
         f(Lsn(place.reserved))
     }
 
@@ -133,16 +140,16 @@ impl Insertion {
         let payload_checksum = record::checksum_of_parts(parts);
 
         let (start, ticket, result) = {
-            let mut place = self.place.lock();
-            while place.ticket - self.walked.load(Ordering::Acquire) >= SLOTS {
+            let mut place = self.front.place.lock();
+            while place.ticket - self.front.walked.load(Ordering::Acquire) >= SLOTS {
                 drop(place);
                 self.wait_for_slot();
-                place = self.place.lock();
+                place = self.front.place.lock();
             }
             let (start, ticket) = (place.reserved, place.ticket);
             place.reserved = start + size_bytes;
             place.ticket = ticket + 1;
-            self.reserved.store(start + size_bytes, Ordering::Release);
+            self.front.reserved.store(start + size_bytes, Ordering::Release);
             (start, ticket, under_latch(Lsn(start + size_bytes)))
         };
 
@@ -234,16 +241,16 @@ impl Insertion {
             ticket += 1;
         }
         *walk = (ticket, prefix);
-        self.walked.store(ticket, Ordering::Release);
+        self.front.walked.store(ticket, Ordering::Release);
         prefix
     }
 
     #[cold]
     #[inline(never)]
     fn wait_for_slot(&self) {
-        let before = self.walked.load(Ordering::Acquire);
+        let before = self.front.walked.load(Ordering::Acquire);
         self.advance();
-        if self.walked.load(Ordering::Acquire) == before {
+        if self.front.walked.load(Ordering::Acquire) == before {
             sync::thread::yield_now();
         }
     }
@@ -252,4 +259,120 @@ impl Insertion {
 fn size_of_padding(header: &[u8; HEADER_BYTES]) -> usize {
     let length = u32::from_le_bytes([header[0], header[1], header[2], header[3]]) as usize;
     record::size_in_log(length - HEADER_BYTES) - length
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use base::Xid;
+
+    use super::*;
+    use crate::RmgrId;
+
+    const BEGIN: u64 = 4096;
+
+    /// Writes to memory.
+    struct Log<'a> {
+        insertion: &'a Insertion,
+        written: AtomicU64,
+        bytes: Mutex<Vec<u8>>,
+    }
+
+    impl<'a> Log<'a> {
+        fn new(insertion: &'a Insertion) -> Log<'a> {
+            Log { insertion, written: AtomicU64::new(BEGIN), bytes: Mutex::new(Vec::new()) }
+        }
+
+        #[allow(unsafe_code)]
+        fn write_out(&self) {
+            let mut bytes = self.bytes.lock();
+            let from = self.written();
+            let to = self.insertion.advance().inserted;
+            // SAFETY: completed, and not used again before `written` passes it.
+            let [first, second] = unsafe { self.insertion.ring().pieces(from, to) };
+            bytes.extend(first);
+            bytes.extend(second);
+            self.written.store(to, Ordering::Release);
+        }
+    }
+
+    impl MakeRoom for Log<'_> {
+        fn written(&self) -> u64 {
+            self.written.load(Ordering::Acquire)
+        }
+
+        fn write_at_least(&self, position: u64) {
+            while self.written() < position {
+                self.write_out();
+                sync::thread::yield_now();
+            }
+        }
+    }
+
+    // invariants: row 10
+    #[test]
+    fn records_of_many_threads_lie_whole_and_in_order_though_the_ring_is_smaller_than_some() {
+        let insertion = Insertion::new(BEGIN, Epoch(7), 256);
+        let log = Log::new(&insertion);
+        let done = AtomicBool::new(false);
+        let ends: Vec<Vec<(u64, u64, Vec<u8>)>> = std::thread::scope(|scope| {
+            let inserters: Vec<_> = (0..4_u64)
+                .map(|thread| {
+                    let (insertion, log) = (&insertion, &log);
+                    scope.spawn(move || {
+                        let insert = |round: u64| {
+                            let payload = vec![(thread * 50 + round) as u8; (round * 37 % 900) as usize];
+                            let head = RecordHead { rmgr: RmgrId::HEAP, info: 0, xid: Xid(thread) };
+                            let (first, second) = payload.split_at(payload.len() / 3);
+                            let (inserted, end) = insertion.insert(head, &[first, second], log, |end| end);
+                            assert_eq!(inserted.end, end);
+                            (inserted.start.0, inserted.end.0, payload)
+                        };
+                        (0..200).map(insert).collect()
+                    })
+                })
+                .collect();
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    log.write_out();
+                }
+            });
+            let ends = inserters.into_iter().map(|inserter| inserter.join().unwrap()).collect();
+            done.store(true, Ordering::Relaxed);
+            ends
+        });
+        log.write_out();
+        assert_eq!(insertion.advance(), Prefix { inserted: insertion.reserved(), whole: insertion.reserved() });
+        let bytes = log.bytes.lock();
+        let mut all: Vec<_> = ends.into_iter().flatten().collect();
+        all.sort();
+        let mut position = BEGIN;
+        for (start, end, payload) in all {
+            assert_eq!(start, position);
+            let record = record::decode(&bytes[(start - BEGIN) as usize..], Lsn(start)).expect("a whole record");
+            assert_eq!((record.end.0, record.payload, record.epoch), (end, &payload[..], Epoch(7)));
+            position = end;
+        }
+        assert_eq!(position, insertion.reserved());
+    }
+
+    #[test]
+    fn nothing_beyond_an_incomplete_record_counts_as_inserted() {
+        let insertion = Insertion::new(BEGIN, Epoch(1), 4096);
+        let log = Log::new(&insertion);
+        let head = RecordHead { rmgr: RmgrId::HEAP, info: 0, xid: Xid(3) };
+        let mut inner_end = 0;
+        // The closure of the first record runs when its place is taken and its bytes are not there.
+        insertion.insert(head, &[b"outer"], &log, |_| {
+            assert_eq!(insertion.advance().inserted, BEGIN);
+            inner_end = insertion.reserved();
+        });
+        assert_eq!(insertion.advance(), Prefix { inserted: inner_end, whole: inner_end });
+        for _ in 0..3 * SLOTS {
+            log.write_at_least(insertion.reserved().saturating_sub(2048));
+            insertion.insert(head, &[], &log, |_| ());
+        }
+        assert_eq!(insertion.advance().whole, BEGIN + 32 + 3 * SLOTS * 24);
+    }
 }

@@ -213,3 +213,87 @@ fn u64_at(bytes: &[u8; HEADER_BYTES], offset: usize) -> u64 {
 }
 
 const _: () = assert!(HEADER_BYTES.is_multiple_of(ALIGNMENT) && ALIGNMENT.is_power_of_two());
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn encode(head: RecordHead, epoch: Epoch, at: u64, parts: &[&[u8]]) -> Vec<u8> {
+        let payload: Vec<u8> = parts.concat();
+        let mut bytes = encode_header(head, epoch, at, payload.len(), checksum_of_parts(parts)).to_vec();
+        bytes.extend(payload);
+        bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
+        bytes
+    }
+
+    prop_compose! {
+        fn records()(
+            rmgr in any::<u8>(), info in any::<u8>(), xid in any::<u64>(), epoch in any::<u32>(), at in 0..u64::MAX >> 8,
+            payload in prop::collection::vec(any::<u8>(), 0..300), cut in any::<prop::sample::Index>(),
+        ) -> (RecordHead, Epoch, u64, Vec<u8>, usize) {
+            let cut = cut.index(payload.len() + 1);
+            (RecordHead { rmgr: RmgrId(rmgr), info, xid: Xid(xid) }, Epoch(epoch), at * 8, payload, cut)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_record_reads_back_as_inserted_however_its_payload_was_cut((head, epoch, at, payload, cut) in records()) {
+            let (first, second) = payload.split_at(cut);
+            let bytes = encode(head, epoch, at, &[first, second]);
+            prop_assert_eq!(bytes.len(), size_in_log(payload.len()));
+            let end = Lsn(at + bytes.len() as u64);
+            let expected = Record { start: Lsn(at), end, epoch, head, payload: &payload };
+            prop_assert_eq!(decode(&bytes, Lsn(at)), Some(expected));
+        }
+
+        #[test]
+        fn a_record_with_any_bit_flipped_or_elsewhere_is_none(
+            (head, epoch, at, payload, _) in records(), bit in any::<prop::sample::Index>(), other in any::<u64>(),
+        ) {
+            let mut bytes = encode(head, epoch, at, &[&payload]);
+            prop_assume!(other & !7 != at);
+            prop_assert_eq!(decode(&bytes, Lsn(other & !7)), None);
+            let bit = bit.index((HEADER_BYTES + payload.len()) * 8);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            prop_assert_eq!(decode(&bytes, Lsn(at)), None);
+        }
+
+        #[test]
+        fn a_part_of_a_record_asks_for_the_rest((head, epoch, at, payload, _) in records(), keep in any::<prop::sample::Index>()) {
+            let bytes = encode(head, epoch, at, &[&payload]);
+            let part = &bytes[..keep.index(bytes.len())];
+            let expected = if part.len() < HEADER_BYTES { HEADER_BYTES } else { bytes.len() };
+            prop_assert_eq!(examine(part, at), Examined::NeedsBytes(expected));
+        }
+
+        // invariants: row 26
+        #[test]
+        fn any_bytes_anywhere_are_decoded_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), at in any::<u64>()) {
+            let _ = decode(&bytes, Lsn(at));
+            let _ = decode_verified(&bytes, at);
+        }
+    }
+
+    #[test]
+    fn the_header_is_as_the_readme_documents_it() {
+        let head = RecordHead { rmgr: RmgrId(0x11), info: 0x22, xid: Xid(0x0807_0605_0403_0201) };
+        let bytes = encode(head, Epoch(0x0D0C_0B0A), 0x100, &[b"abc"]);
+        assert_eq!(bytes[0..4], [27, 0, 0, 0]);
+        assert_eq!(bytes[8..24], [1, 2, 3, 4, 5, 6, 7, 8, 0x11, 0x22, 0, 0, 0x0A, 0x0B, 0x0C, 0x0D]);
+        assert_eq!(bytes[24..], [b'a', b'b', b'c', 0, 0, 0, 0, 0]);
+        let mut covered = b"abc".to_vec();
+        covered.extend(0x100_u64.to_le_bytes());
+        covered.extend(&bytes[8..24]);
+        covered.extend(&bytes[0..4]);
+        covered.extend([0; 4]);
+        assert_eq!(bytes[4..8], crc32c::crc32c(&covered).to_le_bytes());
+    }
+
+    #[test]
+    fn zeros_are_no_record() {
+        assert_eq!(examine(&[0; 64], 4096), Examined::Invalid);
+    }
+}
