@@ -35,6 +35,6 @@ mod xid_wait;
 pub use manager::LockManager;
 pub use mode::{LockMode, ModeSet, RowLockMode};
 pub use options::{Granted, LockDuration, LockMark, LockOptions, Scope, WaitPolicy};
-pub use row::{RowLockAttempt, RowLocker, RowTurn};
+pub use row::{KeptTurn, RowLockAttempt, RowLocker, RowTurn};
 pub use tag::{AdvisoryKey, LockTag};
 pub use view::LockView;

@@ -87,6 +87,32 @@ impl RowTurn<'_> {
     }
 }
 
+/// A turn set aside between an attempt and its retry. The row's queue sleeps until it is resumed: whoever keeps one resumes
+/// it at the statement's end at the latest, if only to drop it.
+#[must_use = "the row's queue sleeps until it is resumed"]
+pub struct KeptTurn {
+    owner: OwnerId,
+    relation: Oid,
+    mode: RowLockMode,
+    queue: Arc<RowQueue>,
+}
+
+impl RowTurn<'_> {
+    /// Sets the turn aside, to be taken up again by [`LockManager::resume`]. `None` if nobody is queued behind it.
+    pub fn keep(mut self) -> Option<KeptTurn> {
+        let queue = self.queue.take()?;
+        Some(KeptTurn { owner: self.owner, relation: self.relation, mode: self.mode, queue })
+    }
+}
+
+impl LockManager {
+    /// Takes a turn up again that was set aside.
+    pub fn resume(&self, kept: KeptTurn) -> RowTurn<'_> {
+        let KeptTurn { owner, relation, mode, queue } = kept;
+        RowTurn { manager: self, owner, relation, mode, queue: Some(queue) }
+    }
+}
+
 impl Drop for RowTurn<'_> {
     fn drop(&mut self) {
         if let Some(queue) = self.queue.take() {
