@@ -1,5 +1,20 @@
-//! B-tree indexes on memcmp-comparable keys.
+//! B-tree indexes on keys that memcmp orders.
+//!
+//! Start with [`BTree`]. See the crate's README for the whole story.
 
-mod api;
+mod build;
+mod change;
+mod check;
+mod insert;
+mod page;
+mod redo;
+mod scan;
+mod tree;
+mod vacuum;
 
-pub use api::*;
+pub use change::describe;
+pub use insert::{InsertOutcome, UniqueCheck};
+pub use page::{KEY_MAX_BYTES, fuzz_page};
+pub use redo::{BTreeRedo, fuzz_redo};
+pub use scan::{BTreeScan, Direction, KeyRange};
+pub use tree::{BTree, BTreeServices};

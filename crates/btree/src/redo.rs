@@ -1,0 +1,95 @@
+//! Redo: doing again what the log says, page by page, where a page doesn't have it yet.
+//!
+//! A record on a page that was never written and that it does not make means that the file was dropped
+//! later in the log: it is passed over and the page remembered, and at the end of recovery each such page
+//! must be explained, or the data is damaged.
+
+use std::collections::HashMap;
+
+use base::{FileNumber, Lsn, Result, Xid};
+use buffer::{BufferPool, PageId};
+
+use crate::change::{Action, Change, each_change, numbers};
+use crate::page::{Page, PageMut, corrupted};
+
+/// Redo of index records: one for a recovery.
+#[derive(Default)]
+pub struct BTreeRedo {
+    /// Pages that a record presupposed and that were not there, with the first such record's end.
+    missing: HashMap<PageId, Lsn>,
+}
+
+impl BTreeRedo {
+    /// At the beginning of a recovery.
+    pub fn new() -> BTreeRedo {
+        BTreeRedo::default()
+    }
+
+    /// Does what the record ending at `end` says, unless the pages have it. `payload` is what its inserter gave.
+    ///
+    /// # Errors
+    /// XX002 for a record or page that makes no sense.
+    pub fn apply(&mut self, pool: &BufferPool, end: Lsn, _xid: Xid, info: u8, payload: &[u8]) -> Result<()> {
+        each_change(info, payload, &mut |id, action| {
+            let pinned = pool.pin_for_redo(id)?;
+            let mut guard = pinned.write();
+            if guard.lsn() >= end {
+                return Ok(());
+            }
+            if matches!(&action, Action::Change(change) if change.makes_page()) {
+                self.missing.remove(&id);
+            } else if Page::new(&guard).is_new() {
+                self.missing.entry(id).or_insert(end);
+                return Ok(());
+            }
+            redo_on(&mut PageMut::new(&mut guard), &action).ok_or_else(|| {
+                corrupted(format!(
+                    "the log record ending at {end} does not fit block {} of the index in file {}",
+                    id.block, id.file
+                ))
+            })?;
+            guard.set_lsn(end);
+            Ok(())
+        })
+    }
+
+    /// Whether every page that was missing is explained by now. XX001 if not.
+    pub fn finish(&self, pool: &BufferPool) -> Result<()> {
+        for (page, lsn) in &self.missing {
+            if pool.file_exists(page.file) {
+                return Err(base::Error::corrupted(format!(
+                    "block {} of relation file {} is empty, but the log changed it at {lsn}",
+                    page.block, page.file
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The file was dropped: nothing of it needs to be explained.
+    pub fn file_dropped(&mut self, file: FileNumber) {
+        self.missing.retain(|page, _| page.file != file);
+    }
+}
+
+fn redo_on(page: &mut PageMut<'_>, action: &Action<'_>) -> Option<()> {
+    match action {
+        Action::Delete(list) => page.remove(numbers(list)).then_some(()),
+        Action::Change(change @ (Change::Insert { .. } | Change::Keep { .. } | Change::Left(_))) => {
+            if page.read().is_node() { change.apply(page) } else { None }
+        }
+        Action::Change(change) => change.apply(page),
+    }
+}
+
+/// Applies any bytes as a record to any bytes as a page: what a fuzzer calls.
+pub fn fuzz_redo(info: u8, record: &[u8], page: &[u8]) {
+    let mut bytes = [0u8; base::limits::PAGE_SIZE_BYTES];
+    let length = page.len().min(bytes.len());
+    bytes[..length].copy_from_slice(&page[..length]);
+    let _ = each_change(info, record, &mut |id, action| {
+        let _ = redo_on(&mut PageMut(&mut bytes), &action);
+        let _ = Page(&bytes).check(id.block);
+        Ok(())
+    });
+}
