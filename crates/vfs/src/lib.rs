@@ -68,7 +68,7 @@ pub trait Vfs: Send + Sync + 'static {
     fn sleep(&self, duration: Duration);
 
     /// The end of this process: no acknowledgement may follow. Real: a message on stderr and `abort`. Simulated: the disk
-    /// counts as crashed and the thread panics with [`FailStop`].
+    /// counts as crashed and the thread panics with [`FailStop`]; not to be called while a thread unwinds already.
     fn fail_stop(&self, message: &str) -> !;
 }
 
