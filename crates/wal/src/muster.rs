@@ -49,11 +49,11 @@ use crate::options;
 use crate::shared::Shared;
 
 /// Flushes of at most one member after which it counts as quiet.
-const QUIET_AFTER_FLUSHES: u32 = 4;
+const QUIET_AFTER_FLUSHES: u32 = if cfg!(shuttle) { 1 } else { 4 };
 /// With more members left over than this a committer hands over to the flusher thread; with fewer, to one of them.
-const HAND_OVER_ABOVE_MEMBERS: usize = 4;
+const HAND_OVER_ABOVE_MEMBERS: usize = if cfg!(shuttle) { 1 } else { 4 };
 /// Threads that a leader, or a thread just woken, wakes itself.
-const WAKES_AT_ONCE: usize = 2;
+const WAKES_AT_ONCE: usize = if cfg!(shuttle) { 1 } else { 2 };
 
 /// Who leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

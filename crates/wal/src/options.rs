@@ -73,7 +73,7 @@ pub struct WalOptions {
     pub delay_scope: DelayScope,
     /// The delay of flush requests that come from no session.
     pub default_delay: DelayPolicy,
-    /// Segments kept ready beyond the one being written.
+    /// Segments that a thread keeps ready beyond the one being written; 0: none, they are made when needed.
     pub segments_ahead: usize,
 }
 

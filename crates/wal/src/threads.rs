@@ -96,7 +96,7 @@ impl Shared {
             self.set_has_flusher(true);
             handles.flusher = Some(spawn("cohort-flusher", self, flusher));
         }
-        if handles.preparer.is_none() {
+        if handles.preparer.is_none() && self.tuning.segments_ahead() > 0 {
             handles.preparer = Some(spawn("cohort-segments", self, preparer));
         }
     }
