@@ -54,10 +54,16 @@ impl RelationFile {
     }
 }
 
+/// Makes a directory, if needed, whose name is durable.
+pub(crate) fn make_directory(vfs: &dyn Vfs, directory: &Path) -> Result<()> {
+    let failed = |error| Error::io(format!("could not create directory \"{}\"", directory.display()), &error);
+    vfs.create_dir_all(directory).map_err(failed)?;
+    directory.parent().map_or(Ok(()), |parent| vfs.sync_dir(parent)).map_err(failed)
+}
+
 impl Files {
     pub(crate) fn new(vfs: Arc<dyn Vfs>, directory: &Path) -> Result<Files> {
-        vfs.create_dir_all(directory)
-            .map_err(|error| Error::io(format!("could not create directory \"{}\"", directory.display()), &error))?;
+        make_directory(&*vfs, directory)?;
         let (known, opened) = (RwLock::new(FxHashMap::default()), Mutex::new(VecDeque::new()));
         Ok(Files { vfs, directory: directory.to_owned(), known, opened })
     }

@@ -20,6 +20,7 @@ use sync::{Arc, ExclusiveGuard, Latch, Mutex};
 use vfs::{File, OpenMode, Vfs};
 
 use crate::doublewrite::{BATCH_PAGES_MAX, STORE_SEGMENT};
+use crate::files::make_directory;
 use crate::log::make_durable;
 use crate::{DoubleWrite, DurableLog, HEADER_BYTES, PAGE_BYTES, page};
 
@@ -150,8 +151,7 @@ impl PagedStore {
         doublewrite: Arc<DoubleWrite>,
         options: PagedStoreOptions,
     ) -> Result<PagedStore> {
-        let failed = |error| Error::io(format!("could not create directory \"{}\"", directory.display()), &error);
-        vfs.create_dir_all(directory).map_err(failed)?;
+        make_directory(&*vfs, directory)?;
         let bank = || Bank { slots: Vec::with_capacity(BANK_PAGES), changes: 0, clock: AtomicU32::new(0) };
         Ok(PagedStore {
             vfs,

@@ -1,6 +1,7 @@
 //! Where pages of csns go that leave the window in memory while somebody may still ask for them: files without a log and
 //! without syncs, worthless after a restart. Written once, read an entry at a time.
 
+use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 
 use base::{Error, Result};
@@ -55,11 +56,12 @@ impl Spill {
     fn write_to_file(&self, page: u64, bytes: &[u8]) -> std::io::Result<()> {
         let mut segments = self.segments.lock();
         let number = page / SEGMENT_PAGES;
-        if !segments.contains_key(&number) {
-            let file = self.vfs.open(&self.path(number), OpenMode::Create)?;
-            segments.insert(number, Segment { file, pages: 0 });
-        }
-        let segment = segments.get_mut(&number).expect("it was just inserted");
+        let segment = match segments.entry(number) {
+            Entry::Occupied(segment) => segment.into_mut(),
+            Entry::Vacant(place) => {
+                place.insert(Segment { file: self.vfs.open(&self.path(number), OpenMode::Create)?, pages: 0 })
+            }
+        };
         segment.file.write_all_at(bytes, page % SEGMENT_PAGES * PAGE_BYTES)?;
         segment.pages += 1;
         Ok(())
