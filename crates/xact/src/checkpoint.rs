@@ -1,3 +1,47 @@
 //! What a checkpoint asks of transactions.
-/// Placeholder of the barrier.
-pub struct CheckpointBarrier {}
+//!
+//! A checkpoint promises that nothing below its redo point need be read again. A commit below it whose status bits are set
+//! only afterwards would be lost. So the checkpointer takes the redo point first, then waits for all that was placed below
+//! it, and only then writes the commit log, the pages and the control file.
+
+use std::time::{Duration, Instant};
+
+use base::Lsn;
+use sync::Waiter;
+
+use crate::TransactionManager;
+
+const LOOK_AGAIN_AFTER: Duration = Duration::from_micros(200);
+
+impl TransactionManager {
+    /// Takes a checkpoint's redo point: runs `f` at the log's insertion point, where no transaction is between the pieces
+    /// of its commit. (Redo that began between them would miss subtransactions.)
+    pub fn take_redo_point<R>(&self, f: impl FnOnce(Lsn) -> R) -> R {
+        let _no_commit_in_pieces = self.pieces.write();
+        self.wal().at_insertion_point(f)
+    }
+
+    /// Waits until every commit, abort and prepare with a record below `redo` has set its status bits and done its
+    /// unlinks. Flushes the log up to `redo`.
+    pub fn checkpoint_barrier(&self, redo: Lsn) {
+        self.wal().flush(redo);
+        self.retire(self.wal().durable());
+        while !self.is_retired_up_to(redo) {
+            pause();
+            self.retire(self.wal().durable());
+        }
+        // An abort that is at it now may have its record on either side of the redo point.
+        let aborts: Vec<_> =
+            self.slots.used().filter_map(|(owner, slot)| slot.finishing().map(|finish| (owner, finish))).collect();
+        for (owner, finish) in aborts {
+            while !self.slots.get(owner).has_finished(finish) {
+                pause();
+            }
+        }
+    }
+}
+
+/// Lets others run, in a thread or in a coroutine.
+fn pause() {
+    Waiter::new().wait(Some(Instant::now() + LOOK_AGAIN_AFTER), None);
+}

@@ -1,14 +1,23 @@
-//! The transaction manager.
+//! The transaction manager: what all sessions share.
 
-use base::{FileNumber, Lsn, OwnerId, Result, Xid};
+use base::{Error, FileNumber, Lsn, OwnerId, Result, Xid, sqlstate};
 use clog::StatusStore;
 use lockmgr::LockManager;
-use sync::{Arc, Interrupt};
+use sync::atomic::Ordering::{Acquire, Relaxed};
+use sync::atomic::{AtomicBool, AtomicU64};
+use sync::{Arc, Interrupt, Mutex, RwLock};
 use wal::{SiblingsProbe, Wal};
 
 pub use clog::ClogUpdate;
 
-use crate::{CommitOutcome, SessionSlot};
+use crate::SessionSlot;
+use crate::committed::Committed;
+use crate::retire::Retiring;
+use crate::slots::Slots;
+use crate::snapshots::Snapshots;
+
+/// Commits that may be waiting to be retired: more than a walwriter's pause of asynchronous ones at full speed.
+const RING_CAPACITY: usize = if cfg!(shuttle) { 64 } else { 1 << 17 };
 
 /// Removes the files that committed transactions dropped and aborted ones made.
 pub trait FileRemover: Send + Sync {
@@ -31,24 +40,30 @@ pub struct ManagerOptions {
 }
 
 /// What can be changed while transactions run.
-pub struct XactTuning {}
+pub struct XactTuning {
+    early_lock_release: AtomicBool,
+    status: Arc<StatusStore>,
+}
 
 impl XactTuning {
     /// `early_lock_release`: locks go at the log rather than at the disk.
     pub fn early_lock_release(&self) -> bool {
-        todo!()
+        self.early_lock_release.load(Relaxed)
     }
+
     /// Changes `early_lock_release`.
     pub fn set_early_lock_release(&self, on: bool) {
-        todo!()
+        self.early_lock_release.store(on, Relaxed);
     }
+
     /// `clog_update`: who sets the status bits.
     pub fn clog_update(&self) -> ClogUpdate {
-        todo!()
+        self.status.clog_update()
     }
+
     /// Changes `clog_update`.
     pub fn set_clog_update(&self, mode: ClogUpdate) {
-        todo!()
+        self.status.set_clog_update(mode);
     }
 }
 
@@ -62,7 +77,25 @@ pub struct RunningTransaction {
 }
 
 /// All transactions of a database.
-pub struct TransactionManager {}
+pub struct TransactionManager {
+    wal: Arc<Wal>,
+    status: Arc<StatusStore>,
+    locks: Arc<LockManager>,
+    tuning: XactTuning,
+    pub(crate) files: Arc<dyn FileRemover>,
+    pub(crate) slots: Slots,
+    pub(crate) snapshots: Snapshots,
+    pub(crate) committed: Committed,
+    pub(crate) catalog_version: AtomicU64,
+    /// Held by the one who makes deferred commits visible.
+    pub(crate) making_visible: Mutex<()>,
+    /// Held by the one who retires. May be held across reading a page of the commit log, and unlinks.
+    pub(crate) retiring: Mutex<Retiring>,
+    /// `next_xid` when the csn store was last trimmed.
+    pub(crate) trimmed_at: AtomicU64,
+    /// Shared by commits in pieces, exclusive for who takes a redo point.
+    pub(crate) pieces: RwLock<()>,
+}
 
 impl TransactionManager {
     /// A manager whose hooks are registered with the log: retiring after each flush, and the count of siblings.
@@ -72,93 +105,134 @@ impl TransactionManager {
         locks: Arc<LockManager>,
         options: ManagerOptions,
     ) -> Arc<TransactionManager> {
-        todo!()
+        let manager = Arc::new(TransactionManager {
+            tuning: XactTuning { early_lock_release: AtomicBool::new(true), status: status.clone() },
+            wal,
+            status,
+            locks,
+            files: options.files,
+            slots: Slots::new(options.slots, options.next_xid),
+            snapshots: Snapshots::new(options.horizon),
+            committed: Committed::new(RING_CAPACITY.max(4 * options.slots as usize)),
+            catalog_version: AtomicU64::new(options.catalog_version),
+            making_visible: Mutex::new(()),
+            retiring: Mutex::new(Retiring::default()),
+            trimmed_at: AtomicU64::new(options.next_xid.0),
+            pieces: RwLock::new(()),
+        });
+        // Weak, because the manager owns the log.
+        let retirer = Arc::downgrade(&manager);
+        manager.wal.add_retire_hook(Arc::new(move |durable| {
+            if let Some(manager) = retirer.upgrade() {
+                manager.retire(durable);
+            }
+        }));
+        manager.wal.set_siblings_probe(Arc::new(Siblings(Arc::downgrade(&manager))));
+        manager
     }
 
     /// A place for one more session. 53300 "sorry, too many clients already" when all are taken.
     pub fn register_session(self: &Arc<Self>, interrupt: Arc<Interrupt>) -> Result<SessionSlot> {
-        todo!()
+        let owner = self.slots.take().ok_or_else(|| {
+            Error::new(sqlstate::TOO_MANY_CONNECTIONS, "sorry, too many clients already").fatal()
+        })?;
+        Ok(SessionSlot::new(self.clone(), owner, interrupt))
     }
 
     /// The log.
     pub fn wal(&self) -> &Arc<Wal> {
-        todo!()
+        &self.wal
     }
+
     /// Outcomes of transactions.
     pub fn status(&self) -> &Arc<StatusStore> {
-        todo!()
+        &self.status
     }
+
     /// The lock manager.
     pub fn locks(&self) -> &Arc<LockManager> {
-        todo!()
+        &self.locks
     }
+
     /// What can be changed while transactions run.
     pub fn tuning(&self) -> &XactTuning {
-        todo!()
+        &self.tuning
     }
+
     /// Every transaction with a CSN at or below this is visible to new snapshots.
     pub fn horizon(&self) -> Lsn {
-        todo!()
+        self.snapshots.horizon()
     }
+
     /// Raised in the commit of every transaction that changed the catalog.
+    #[inline]
     pub fn catalog_version(&self) -> u64 {
-        todo!()
+        self.catalog_version.load(Acquire)
     }
+
     /// The identifier that the next writing transaction gets.
     pub fn next_xid(&self) -> Xid {
-        todo!()
+        self.slots.next_xid()
     }
+
     /// At or below every running transaction's xid: nothing older is in progress. Reads all slots.
     pub fn oldest_running_xid(&self) -> Xid {
-        todo!()
+        self.slots.oldest_running()
     }
+
     /// The transactions in progress. Reads all slots.
     pub fn running(&self) -> Vec<RunningTransaction> {
-        todo!()
+        self.slots.running().into_iter().map(|(owner, xid)| RunningTransaction { owner, xid }).collect()
     }
+
+    /// The snapshot that this session publishes: the oldest it uses.
+    pub fn snapshot_of(&self, owner: OwnerId) -> Option<Lsn> {
+        let published = self.slots.get(owner).snapshot.load(Acquire);
+        (published != crate::slots::NO_SNAPSHOT).then_some(Lsn(published))
+    }
+
     /// No snapshot in use, or taken later, is older. Raises the floor and reads all slots.
     pub fn oldest_snapshot(&self) -> Lsn {
-        todo!()
+        self.snapshots.raise_floor(&self.slots)
     }
+
     /// Versions whose remover's CSN is at or below this are dead to everyone. As of the last cohort; one load.
+    #[inline]
     pub fn removal_floor(&self) -> Lsn {
-        todo!()
+        self.snapshots.floor()
     }
+
     /// Brings [`TransactionManager::removal_floor`] up to date; what vacuum does first. Returns the new floor.
     pub fn refresh_removal_floor(&self) -> Lsn {
-        todo!()
+        self.snapshots.raise_floor(&self.slots)
     }
-    /// Sets the status bits of, and forgets, all transactions committed up to `durable`. What the log's leader does after
-    /// each flush.
-    pub fn retire(&self, durable: Lsn) {
-        todo!()
+
+    /// How many commits wait to be retired.
+    pub fn unretired(&self) -> u64 {
+        self.committed.len()
     }
-    /// Everything committed up to here has its status bits and has done its unlinks.
-    pub fn retired(&self) -> Lsn {
-        todo!()
+}
+
+/// What the log's leader asks (rule R6). Two sums over a few counters; no slot is read.
+struct Siblings(sync::Weak<TransactionManager>);
+
+impl SiblingsProbe for Siblings {
+    fn writers(&self) -> usize {
+        self.0.upgrade().map_or(0, |manager| manager.writers())
     }
-    /// With `clog_update` = `group` or `each`: the committer's own update of the commit log, once its commit is durable and
-    /// before it replies. Nothing to do otherwise.
-    pub fn complete(&self, outcome: &CommitOutcome) {
-        todo!()
-    }
-    /// Takes a checkpoint's redo point: runs `f` at the log's insertion point, where no transaction is between the pieces
-    /// of its commit.
-    pub fn take_redo_point<R>(&self, f: impl FnOnce(Lsn) -> R) -> R {
-        todo!()
-    }
-    /// Waits until every commit, abort and prepare with a record below `redo` has set its status bits and done its
-    /// unlinks. Flushes the log up to `redo`.
-    pub fn checkpoint_barrier(&self, redo: Lsn) {
-        todo!()
+
+    fn unjoined_writers(&self) -> usize {
+        self.0.upgrade().map_or(0, |manager| manager.unjoined_writers())
     }
 }
 
 impl SiblingsProbe for TransactionManager {
     fn writers(&self) -> usize {
-        todo!()
+        // Those that have committed still hold their place in the running set, in PostgreSQL's terms, until durable.
+        self.unjoined_writers() + self.committed.len() as usize
     }
+
     fn unjoined_writers(&self) -> usize {
-        todo!()
+        self.slots.unjoined().saturating_sub(self.locks.waiting_writers())
     }
 }

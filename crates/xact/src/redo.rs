@@ -1,21 +1,36 @@
 //! Redo of transactions' ends.
+//!
+//! A commit redone sets its status bits, those of its subtransactions too, and removes the files it dropped; both can be
+//! done again. Nothing is done for a transaction without an end: after a restart an xid that is not prepared and has no
+//! commit bit counts as aborted.
 
-use base::{FileNumber, Lsn, Result, Xid};
-use clog::StatusStore;
+use base::{FileNumber, Result, Xid};
+use clog::{ClogBits, StatusStore};
+use rustc_hash::{FxHashMap, FxHashSet};
 use sync::Arc;
 use wal::Record;
 
-use crate::FileRemover;
+use crate::{FileRemover, XactRecord};
 
 /// Collects what recovery learns about transactions.
-pub struct XactRedo {}
+pub struct XactRedo {
+    status: Arc<StatusStore>,
+    files: Arc<dyn FileRemover>,
+    next_xid: Xid,
+    in_progress: FxHashSet<Xid>,
+    /// Pieces of commits whose record is still to come.
+    pieces: FxHashMap<Xid, Vec<Xid>>,
+    bits: Vec<(Xid, ClogBits)>,
+    commits: u64,
+    catalog_changes: u64,
+}
 
 /// What recovery learnt.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecoveredTransactions {
     /// Above every xid met.
     pub next_xid: Xid,
-    /// Xids met that have no outcome: they were running when the log ended, and are aborted now.
+    /// Xids met that have no outcome, in order: they were running when the log ended, and are aborted now.
     pub in_progress: Vec<Xid>,
     /// Commits redone.
     pub commits: u64,
@@ -26,18 +41,73 @@ pub struct RecoveredTransactions {
 impl XactRedo {
     /// `next_xid`: from the checkpoint.
     pub fn new(status: Arc<StatusStore>, files: Arc<dyn FileRemover>, next_xid: Xid) -> XactRedo {
-        todo!()
+        XactRedo {
+            status,
+            files,
+            next_xid,
+            in_progress: FxHashSet::default(),
+            pieces: FxHashMap::default(),
+            bits: Vec::new(),
+            commits: 0,
+            catalog_changes: 0,
+        }
     }
+
     /// To be called for every record of every resource manager: notes its xid.
     pub fn note(&mut self, xid: Xid) {
-        todo!()
+        if xid.is_normal() {
+            self.in_progress.insert(xid);
+            self.next_xid = self.next_xid.max(Xid(xid.0 + 1));
+        }
     }
+
     /// Applies a record of [`wal::RmgrId::XACT`]. Idempotent.
+    ///
+    /// # Errors
+    /// XX001 if it is no record of a transaction's end.
     pub fn apply(&mut self, record: &Record<'_>) -> Result<()> {
-        todo!()
+        let xid = record.head.xid;
+        self.note(xid);
+        let (bits, children, files) = match XactRecord::decode(record)? {
+            XactRecord::Commit(commit) => {
+                self.commits += 1;
+                self.catalog_changes += u64::from(commit.changes_catalog);
+                let mut children = self.pieces.remove(&xid).unwrap_or_default();
+                children.extend(commit.children);
+                (ClogBits::Committed, children, commit.dropped_files)
+            }
+            XactRecord::Abort { children, created_files } => (ClogBits::Aborted, children, created_files),
+            XactRecord::Children(children) => {
+                self.pieces.entry(xid).or_default().extend(children);
+                return Ok(());
+            }
+        };
+        for child in &children {
+            self.note(*child);
+        }
+        self.bits.clear();
+        self.bits.extend(children.iter().chain([&xid]).map(|xid| (*xid, bits)));
+        for (xid, _) in &self.bits {
+            self.in_progress.remove(xid);
+        }
+        self.status.set_bits(&self.bits, record.end);
+        files.iter().for_each(|file| self.remove(*file));
+        Ok(())
     }
+
+    fn remove(&self, file: FileNumber) {
+        self.files.remove_file(file);
+    }
+
     /// At the end of the log.
     pub fn finish(self) -> RecoveredTransactions {
-        todo!()
+        let mut in_progress: Vec<Xid> = self.in_progress.into_iter().collect();
+        in_progress.sort();
+        RecoveredTransactions {
+            next_xid: self.next_xid,
+            in_progress,
+            commits: self.commits,
+            catalog_changes: self.catalog_changes,
+        }
     }
 }

@@ -1,12 +1,16 @@
-//! A session's transaction.
+//! A session's place in the running set, its snapshots, and what it tells heap and indexes.
 
 use std::time::Duration;
 
-use base::{CommandId, FileNumber, Lsn, OwnerId, Result, Xid};
-use clog::TxnCtx;
-use sync::{Arc, Interrupt, atomic::AtomicU64};
+use base::{CommandId, Error, FileNumber, Lsn, OwnerId, Result, Xid, sqlstate};
+use clog::{Snapshot, TxnCtx};
+use smallvec::SmallVec;
+use sync::atomic::{AtomicU64, Ordering::Relaxed};
+use sync::{Arc, Interrupt};
+use wal::DelayPolicy;
 
 use crate::TransactionManager;
+use crate::savepoint::Savepoint;
 
 /// How isolated a transaction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -53,11 +57,16 @@ pub struct CommitOutcome {
     pub must_wait: bool,
     /// What the session must see durable before it says anything (R3): the highest CSN it has met, its own included.
     pub gate: Lsn,
+    /// The committer is to call [`TransactionManager::complete`].
+    pub(crate) completion: Option<Completion>,
 }
 
-/// Names a savepoint of the transaction in progress.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SavepointId(pub u32);
+/// Which status bits the committer sets itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Completion {
+    pub(crate) index: u64,
+    pub(crate) xid: Xid,
+}
 
 /// A snapshot kept beyond its statement, by a portal or an export.
 #[derive(Debug)]
@@ -69,141 +78,296 @@ pub struct SnapshotHold {
 
 /// A session's place in the running set, and its transaction.
 ///
+/// ```text
+///            begin                   error
+///    Idle ----------> Active ------------------> Failed
+///     ^                | ^  \                     |  |
+///     |  commit, abort | |   `-- savepoint,       |  | rollback_to
+///     +----------------+ |       release,         |  |
+///     |                  |       rollback_to      |  |
+///     |                  +------------------------|--+
+///     +-------------------------------------------+
+///                 commit (which aborts), abort
+/// ```
+///
 /// Dropping it aborts what is in progress and releases everything.
-pub struct SessionSlot {}
+pub struct SessionSlot {
+    pub(crate) manager: Arc<TransactionManager>,
+    pub(crate) owner: OwnerId,
+    interrupt: Arc<Interrupt>,
+    observed: Arc<AtomicU64>,
+    lock_timeout: Option<Duration>,
+    deadlock_timeout: Duration,
+    pub(crate) synchronous_commit: bool,
+    pub(crate) delay: DelayPolicy,
+    pub(crate) state: TransactionState,
+    pub(crate) options: BeginOptions,
+    /// The statement's snapshot or, but for read committed, the transaction's.
+    pub(crate) snapshot: Option<Lsn>,
+    holds: SmallVec<[Lsn; 2]>,
+    pub(crate) command: CommandId,
+    pub(crate) top_xid: Xid,
+    pub(crate) savepoints: Vec<Savepoint>,
+    /// Xids of subtransactions that were released into what is around them, in the order of their release.
+    pub(crate) released: Vec<Xid>,
+    pub(crate) dropped_files: Vec<FileNumber>,
+    pub(crate) created_files: Vec<FileNumber>,
+    pub(crate) changes_catalog: bool,
+    pub(crate) must_wait: bool,
+    /// A commit whose bits this session has promised to set.
+    pub(crate) promised: CommitOutcome,
+    pub(crate) record: Vec<u8>,
+}
 
 impl SessionSlot {
+    pub(crate) fn new(manager: Arc<TransactionManager>, owner: OwnerId, interrupt: Arc<Interrupt>) -> SessionSlot {
+        SessionSlot {
+            manager,
+            owner,
+            interrupt,
+            observed: Arc::new(AtomicU64::new(0)),
+            lock_timeout: None,
+            deadlock_timeout: Duration::from_secs(1),
+            synchronous_commit: true,
+            delay: DelayPolicy::NONE,
+            state: TransactionState::Idle,
+            options: BeginOptions::default(),
+            snapshot: None,
+            holds: SmallVec::new(),
+            command: CommandId::FIRST,
+            top_xid: Xid::INVALID,
+            savepoints: Vec::new(),
+            released: Vec::new(),
+            dropped_files: Vec::new(),
+            created_files: Vec::new(),
+            changes_catalog: false,
+            must_wait: false,
+            promised: CommitOutcome::default(),
+            record: Vec::with_capacity(64),
+        }
+    }
+
     /// The slot's number, by which locks know the session.
     pub fn owner(&self) -> OwnerId {
-        todo!()
+        self.owner
     }
+
     /// The manager.
     pub fn manager(&self) -> &Arc<TransactionManager> {
-        todo!()
+        &self.manager
     }
+
     /// The session's interrupts.
     pub fn interrupt(&self) -> &Arc<Interrupt> {
-        todo!()
+        &self.interrupt
     }
+
     /// The highest CSN the session has met (R3).
     pub fn observed(&self) -> Lsn {
-        todo!()
+        Lsn(self.observed.load(Relaxed))
     }
+
     /// Raises [`SessionSlot::observed`].
     pub fn observe(&self, csn: Lsn) {
-        todo!()
+        if csn > self.observed() {
+            self.observed.fetch_max(csn.0, Relaxed);
+        }
     }
+
     /// The cell behind [`SessionSlot::observed`].
     pub fn observed_cell(&self) -> &Arc<AtomicU64> {
-        todo!()
+        &self.observed
     }
+
     /// `lock_timeout` and `deadlock_timeout` for the contexts made from now on.
     pub fn set_timeouts(&mut self, lock_timeout: Option<Duration>, deadlock_timeout: Duration) {
-        todo!()
+        self.lock_timeout = lock_timeout;
+        self.deadlock_timeout = deadlock_timeout;
     }
+
+    /// How commits wait when [`SessionSlot::commit`] itself must (`early_lock_release` is off): `synchronous_commit`, and
+    /// `commit_delay` with `commit_siblings`.
+    pub fn set_commit_options(&mut self, synchronous_commit: bool, delay: DelayPolicy) {
+        self.synchronous_commit = synchronous_commit;
+        self.delay = delay;
+    }
+
     /// Where the transaction stands.
     pub fn state(&self) -> TransactionState {
-        todo!()
+        self.state
     }
+
     /// How the transaction in progress began.
     pub fn options(&self) -> BeginOptions {
-        todo!()
+        self.options
     }
-    /// Changes isolation or access mode before the first snapshot; 25001 afterwards.
+
+    /// Changes isolation or access mode.
+    ///
+    /// # Errors
+    /// 25001 once a snapshot was taken: for another isolation level, or to write again after all.
     pub fn set_options(&mut self, options: BeginOptions) -> Result<()> {
-        todo!()
+        let begun = self.snapshot.is_some() || self.command != CommandId::FIRST || self.top_xid.is_valid();
+        let refused = |what: &str| Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, what));
+        if begun && options.isolation != self.options.isolation {
+            return refused("SET TRANSACTION ISOLATION LEVEL must be called before any query");
+        }
+        if begun && self.options.read_only && !options.read_only {
+            return refused("transaction read-write mode must be set before any query");
+        }
+        if begun && options.deferrable != self.options.deferrable {
+            return refused("SET TRANSACTION [NOT] DEFERRABLE must be called before any query");
+        }
+        self.options = options;
+        Ok(())
     }
-    /// Begins a transaction. Costs nothing but a few stores: no xid, no snapshot.
-    pub fn begin(&mut self, options: BeginOptions) {
-        todo!()
-    }
+
     /// Takes the statement's snapshot (read committed: a new one; otherwise the transaction's), and returns what it sees.
+    #[inline]
     pub fn take_snapshot(&mut self) -> Lsn {
-        todo!()
+        if self.options.isolation != Isolation::ReadCommitted
+            && let Some(snapshot) = self.snapshot
+        {
+            return snapshot;
+        }
+        let manager = &*self.manager;
+        let snapshot = if self.holds.is_empty() {
+            manager.snapshots.take(&manager.slots, self.owner)
+        } else {
+            // The older ones that are held protect it.
+            manager.horizon()
+        };
+        self.snapshot = Some(snapshot);
+        snapshot
     }
-    /// Uses an exported snapshot; its exporter must hold it while this runs. 55000 if it is gone.
+
+    /// Uses an exported snapshot; its exporter must hold it while this runs.
+    ///
+    /// # Errors
+    /// 55000 if it is gone.
     pub fn import_snapshot(&mut self, csn: Lsn) -> Result<()> {
-        todo!()
+        let manager = &*self.manager;
+        if !manager.snapshots.import(&manager.slots, self.owner, csn) {
+            let message = "could not import the requested snapshot";
+            return Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                .detail("The source transaction is not running anymore."));
+        }
+        self.snapshot = Some(csn);
+        Ok(())
     }
+
     /// Ends the statement: a read committed transaction gives its snapshot up.
+    #[inline]
     pub fn release_statement_snapshot(&mut self) {
-        todo!()
+        if self.options.isolation == Isolation::ReadCommitted {
+            self.snapshot = None;
+            self.publish_oldest();
+        }
     }
+
     /// Keeps the current snapshot until [`SessionSlot::release_hold`] or the transaction's end.
     pub fn hold_snapshot(&mut self) -> SnapshotHold {
-        todo!()
+        let csn = self.take_current();
+        self.holds.push(csn);
+        SnapshotHold { csn }
     }
+
+    fn take_current(&mut self) -> Lsn {
+        match self.snapshot {
+            Some(snapshot) => snapshot,
+            None => self.take_snapshot(),
+        }
+    }
+
     /// Gives a kept snapshot up.
     pub fn release_hold(&mut self, hold: SnapshotHold) {
-        todo!()
+        if let Some(position) = self.holds.iter().position(|held| *held == hold.csn) {
+            self.holds.swap_remove(position);
+            self.publish_oldest();
+        }
     }
+
+    fn publish_oldest(&self) {
+        let oldest = self.holds.iter().copied().chain(self.snapshot).min();
+        self.manager.snapshots.keep(&self.manager.slots, self.owner, oldest);
+    }
+
+    /// Gives all snapshots up.
+    pub(crate) fn forget_snapshots(&mut self) {
+        if self.snapshot.is_some() || !self.holds.is_empty() {
+            self.snapshot = None;
+            self.holds.clear();
+            self.manager.snapshots.keep(&self.manager.slots, self.owner, None);
+        }
+    }
+
     /// What heap and index need to know, as of now. Before the first snapshot: sees everything visible now.
+    #[inline]
     pub fn ctx(&self) -> TxnCtx<'_> {
-        todo!()
+        self.ctx_at(self.snapshot.unwrap_or_else(|| self.manager.horizon()))
     }
+
     /// The same with a fresh snapshot, for catalogs: protected as long as the statement's snapshot is.
     pub fn latest_ctx(&self) -> TxnCtx<'_> {
-        todo!()
+        self.ctx_at(self.manager.horizon())
     }
-    /// The current (sub)transaction's xid, given out now if it had none. 25006 in a read-only transaction.
-    pub fn assign_xid(&mut self) -> Result<Xid> {
-        todo!()
+
+    fn ctx_at(&self, csn: Lsn) -> TxnCtx<'_> {
+        TxnCtx {
+            xid: self.current_xid(),
+            top_xid: self.top_xid,
+            snapshot: Snapshot { csn, command: self.command },
+            command: self.command,
+            status: self.manager.status(),
+            observed: &self.observed,
+            owner: self.owner,
+            interrupt: &self.interrupt,
+            lock_timeout: self.lock_timeout,
+            deadlock_timeout: self.deadlock_timeout,
+        }
     }
+
     /// The top-level xid, if one was given out.
     pub fn top_xid(&self) -> Option<Xid> {
-        todo!()
+        self.top_xid.is_valid().then_some(self.top_xid)
     }
+
     /// The current command's number.
     pub fn command(&self) -> CommandId {
-        todo!()
+        self.command
     }
-    /// Later commands see what this one wrote. 54000 when there are too many.
+
+    /// Later commands see what this one wrote.
+    ///
+    /// # Errors
+    /// 54000 when there are too many.
     pub fn advance_command(&mut self) -> Result<()> {
-        todo!()
+        if self.command.0 >= CommandId::MAX.0 - 1 {
+            let message = "cannot have more than 2^32-2 commands in a transaction";
+            return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
+        }
+        self.command.0 += 1;
+        Ok(())
     }
-    /// An error: nothing but a rollback is accepted from here (unless a savepoint is rolled back to).
-    pub fn fail(&mut self) {
-        todo!()
+
+    /// Runs `wait`, which waits for the log at the gate (R3). A transaction that holds an xid counts as joined meanwhile
+    /// (R6): it will not ask for another flush before this one is done.
+    pub fn while_joined<R>(&self, wait: impl FnOnce() -> R) -> R {
+        if !self.top_xid.is_valid() {
+            return wait();
+        }
+        self.manager.slots.count_unjoined(self.owner, -1);
+        let result = wait();
+        self.manager.slots.count_unjoined(self.owner, 1);
+        result
     }
-    /// Commits: steps 2 and 3 of a commit's life. Doesn't wait for the disk (unless `early_lock_release` is off);
-    /// the caller takes a ticket for the outcome's CSN. A failed transaction is rolled back instead (`csn` is absent).
-    pub fn commit(&mut self) -> CommitOutcome {
-        todo!()
-    }
-    /// Rolls back. Nothing to do if there is no transaction.
-    pub fn abort(&mut self) {
-        todo!()
-    }
-    /// Opens a savepoint.
-    pub fn savepoint(&mut self) -> SavepointId {
-        todo!()
-    }
-    /// Closes a savepoint and those in it, keeping what was done. 3B001 if there is no such savepoint.
-    pub fn release(&mut self, savepoint: SavepointId) -> Result<()> {
-        todo!()
-    }
-    /// Undoes what was done since the savepoint, which stays open. 3B001 if there is no such savepoint.
-    pub fn rollback_to(&mut self, savepoint: SavepointId) -> Result<()> {
-        todo!()
-    }
-    /// How deep savepoints are nested now.
-    pub fn depth(&self) -> usize {
-        todo!()
-    }
-    /// The file goes if this commits (after it is durable).
-    pub fn drop_file_at_commit(&mut self, file: FileNumber) {
-        todo!()
-    }
-    /// The file goes if this, or the savepoint it was made in, is rolled back.
-    pub fn drop_file_at_abort(&mut self, file: FileNumber) {
-        todo!()
-    }
-    /// The commit will raise the catalog version.
-    pub fn raise_catalog_version(&mut self) {
-        todo!()
-    }
-    /// The commit must be durable before its reply, whatever `synchronous_commit` says.
-    pub fn require_durable_commit(&mut self) {
-        todo!()
+}
+
+impl Drop for SessionSlot {
+    fn drop(&mut self) {
+        self.abort();
+        self.manager.give_completion_up(&self.promised);
+        self.manager.locks().unlock_all(self.owner, lockmgr::Scope::Session);
+        self.manager.slots.give_back(self.owner);
     }
 }

@@ -1,0 +1,157 @@
+//! Step 6 of a commit: the status bits of a whole cohort, off the reply path.
+//!
+//! The log's leader comes here after each flush. Whoever else flushes (the checkpointer, a walwriter, a full ring) comes
+//! here too, so that asynchronous commits are retired as well.
+
+use base::{Lsn, Xid};
+use clog::{ClogBits, ClogUpdate};
+use smallvec::SmallVec;
+use sync::atomic::Ordering::Relaxed;
+
+use crate::committed::{BITS_ARE_SET, Extras, HAS_EXTRAS, OWNER_SETS_BITS};
+use crate::session::Completion;
+use crate::{CommitOutcome, TransactionManager};
+
+/// The csn store is trimmed when so many xids have been given out since the last time: a page of it.
+const TRIM_EVERY_XIDS: u64 = 1024;
+/// Commits whose bits are set in one go, at most.
+const BATCH: usize = 4096;
+
+/// What one needs who retires; there is one at a time.
+#[derive(Default)]
+pub(crate) struct Retiring {
+    bits: Vec<(Xid, ClogBits)>,
+}
+
+impl TransactionManager {
+    /// Sets the status bits of, and forgets, all transactions committed up to `durable`. What the log's leader does after
+    /// each flush.
+    pub fn retire(&self, durable: Lsn) {
+        self.make_visible(durable);
+        if self.committed.len() > 0 {
+            let mut retiring = self.retiring.lock();
+            while self.retire_batch(durable, &mut retiring) {}
+        }
+        self.snapshots.try_raise_floor(&self.slots);
+        self.trim();
+    }
+
+    /// As [`TransactionManager::retire`], but leaves it to somebody who is at it.
+    fn try_retire(&self, durable: Lsn) {
+        if let Some(mut retiring) = self.retiring.try_lock() {
+            while self.retire_batch(durable, &mut retiring) {}
+        }
+    }
+
+    /// Retires the next few commits; false if there are no more.
+    fn retire_batch(&self, durable: Lsn, retiring: &mut Retiring) -> bool {
+        let first = self.committed.retired();
+        let end = self.committed.visible().min(self.committed.tail()).min(first + BATCH as u64);
+        retiring.bits.clear();
+        let mut with_extras: SmallVec<[(u64, Extras); 4]> = SmallVec::new();
+        let mut last = Lsn::ZERO;
+        let mut index = first;
+        while index < end {
+            let commit = self.committed.get(index);
+            let owner_at_it = commit.flags & OWNER_SETS_BITS != 0 && commit.flags & BITS_ARE_SET == 0;
+            if commit.csn > durable || owner_at_it {
+                break;
+            }
+            let bits_needed = commit.flags & BITS_ARE_SET == 0;
+            if bits_needed {
+                retiring.bits.push((commit.xid, ClogBits::Committed));
+            }
+            if commit.flags & HAS_EXTRAS != 0 {
+                let extras = self.committed.extras(commit.xid);
+                if bits_needed {
+                    retiring.bits.extend(extras.children.iter().map(|child| (*child, ClogBits::Committed)));
+                }
+                with_extras.push((index, extras));
+            }
+            last = commit.csn;
+            index += 1;
+        }
+        if index == first {
+            return false;
+        }
+        if !retiring.bits.is_empty() {
+            self.status().set_bits(&retiring.bits, last);
+        }
+        for (index, extras) in with_extras {
+            extras.dropped_files.iter().for_each(|file| self.files.remove_file(*file));
+            self.committed.take_extras(self.committed.get(index).xid);
+        }
+        self.committed.set_retired(index);
+        true
+    }
+
+    /// Whether every commit at or below `lsn` has its bits and has done its unlinks.
+    pub(crate) fn is_retired_up_to(&self, lsn: Lsn) -> bool {
+        let retired = self.committed.retired();
+        retired >= self.committed.tail() || self.committed.get(retired).csn > lsn
+    }
+
+    /// With `clog_update` = `group` or `each`: the committer's own update of the commit log, once its commit is durable and
+    /// before it replies. Nothing to do otherwise.
+    pub fn complete(&self, outcome: &CommitOutcome) {
+        let (Some(Completion { index, xid }), Some(csn)) = (outcome.completion, outcome.csn) else { return };
+        // A commit already retired may have left its place to another one, which has another csn.
+        let commit = self.committed.get(index);
+        if commit.csn != csn || commit.flags & (OWNER_SETS_BITS | BITS_ARE_SET) != OWNER_SETS_BITS {
+            return;
+        }
+        let children = if commit.flags & HAS_EXTRAS != 0 { self.committed.extras(xid).children } else { Vec::new() };
+        self.status().set_transaction_bits(xid, &children, ClogBits::Committed, csn);
+        self.committed.change_flags(index, BITS_ARE_SET, 0);
+        if self.committed.retired() == index {
+            self.try_retire(self.wal().durable());
+        }
+    }
+
+    /// The committer vanishes before it could complete: the leader does it.
+    pub(crate) fn give_completion_up(&self, outcome: &CommitOutcome) {
+        if let (Some(Completion { index, .. }), Some(csn)) = (outcome.completion, outcome.csn)
+            && self.committed.get(index).csn == csn
+            && self.committed.retired() <= index
+        {
+            self.committed.change_flags(index, 0, OWNER_SETS_BITS);
+            self.try_retire(self.wal().durable());
+        }
+    }
+
+    /// Whether commits set their bits themselves now.
+    pub(crate) fn owners_set_bits(&self) -> bool {
+        self.status().clog_update() != ClogUpdate::Cohort
+    }
+
+    /// Lets go of csns that nobody needs, now and then.
+    fn trim(&self) {
+        let next = self.next_xid().0;
+        if next - self.trimmed_at.load(Relaxed) < TRIM_EVERY_XIDS {
+            return;
+        }
+        self.trimmed_at.store(next, Relaxed);
+        let settled = self.snapshots.floor().min(self.wal().durable());
+        // What can't be trimmed now stays; an unreadable commit log shows itself to whoever asks for a status.
+        let _ = self.status().trim(self.snapshots.floor(), settled);
+    }
+
+    /// Sees to it that one more commit finds room in the ring.
+    #[cold]
+    pub(crate) fn make_ring_room(&self) {
+        while self.ring_is_full() {
+            let all = self.wal().inserted();
+            self.wal().flush(all);
+            self.retire(self.wal().durable());
+            if self.ring_is_full() {
+                // Committers that set their own bits are at it.
+                sync::thread::yield_now();
+            }
+        }
+    }
+
+    /// Every session may be past this check with a commit of its own.
+    pub(crate) fn ring_is_full(&self) -> bool {
+        self.committed.len() + self.slots.len() as u64 >= self.committed.capacity()
+    }
+}

@@ -1,0 +1,172 @@
+//! The running set: a slot for every session and prepared transaction.
+//!
+//! A slot is written by its owner alone, in plain stores on a cache line of its own. It is read by the checkpointer, by
+//! vacuum, by views and, once per cohort, by whoever refreshes the removal floor; never to take a snapshot.
+
+use base::{OwnerId, Xid};
+use sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+use sync::{CachePadded, Mutex};
+
+/// No snapshot is published.
+pub(crate) const NO_SNAPSHOT: u64 = 0;
+const NO_XID: u64 = 0;
+/// The owner is about to be given an xid.
+const ASSIGNING: u64 = u64::MAX;
+const COUNTERS: usize = 8;
+
+/// One owner's part of the running set.
+#[repr(align(64))]
+pub(crate) struct Slot {
+    xid: AtomicU64,
+    /// The oldest snapshot the owner uses.
+    pub(crate) snapshot: AtomicU64,
+    /// Odd while the owner is between the record of an abort and the abort's status bits.
+    finishing: AtomicU64,
+}
+
+pub(crate) struct Slots {
+    slots: Box<[Slot]>,
+    free: Mutex<Vec<u32>>,
+    /// Slots from here on were never used.
+    end: AtomicU32,
+    next_xid: CachePadded<AtomicU64>,
+    /// Transactions with an xid that haven't asked for their commit's flush, in parts that hardly ever share an owner.
+    unjoined: Box<[CachePadded<AtomicI64>]>,
+}
+
+impl Slots {
+    pub(crate) fn new(count: u32, next_xid: Xid) -> Slots {
+        let slot = || Slot {
+            xid: AtomicU64::new(NO_XID),
+            snapshot: AtomicU64::new(NO_SNAPSHOT),
+            finishing: AtomicU64::new(0),
+        };
+        Slots {
+            slots: (0..count).map(|_| slot()).collect(),
+            free: Mutex::new((0..count).rev().collect()),
+            end: AtomicU32::new(0),
+            next_xid: CachePadded::new(AtomicU64::new(next_xid.0)),
+            unjoined: (0..COUNTERS).map(|_| CachePadded::new(AtomicI64::new(0))).collect(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Takes a free slot, the lowest numbered if none was given back yet.
+    pub(crate) fn take(&self) -> Option<OwnerId> {
+        let number = self.free.lock().pop()?;
+        self.end.fetch_max(number + 1, SeqCst);
+        Some(OwnerId(number))
+    }
+
+    pub(crate) fn give_back(&self, owner: OwnerId) {
+        debug_assert_eq!(self.get(owner).xid.load(Relaxed), NO_XID);
+        debug_assert_eq!(self.get(owner).snapshot.load(Relaxed), NO_SNAPSHOT);
+        self.free.lock().push(owner.0);
+    }
+
+    pub(crate) fn get(&self, owner: OwnerId) -> &Slot {
+        &self.slots[owner.0 as usize]
+    }
+
+    /// Every slot ever used.
+    pub(crate) fn used(&self) -> impl Iterator<Item = (OwnerId, &Slot)> {
+        let end = self.end.load(SeqCst) as usize;
+        self.slots[..end].iter().enumerate().map(|(number, slot)| (OwnerId(number as u32), slot))
+    }
+
+    /// Gives out the next xid, to a top-level transaction of `owner`; `None`: there are no more.
+    ///
+    /// Who reads `next_xid` and then the slots sees a lower xid in its slot, or [`ASSIGNING`].
+    pub(crate) fn assign_top(&self, owner: OwnerId, made_known: impl FnOnce(Xid)) -> Option<Xid> {
+        let slot = self.get(owner);
+        slot.xid.store(ASSIGNING, SeqCst);
+        let Some(xid) = self.assign() else {
+            slot.xid.store(NO_XID, Release);
+            return None;
+        };
+        made_known(xid);
+        slot.xid.store(xid.0, Release);
+        self.count_unjoined(owner, 1);
+        Some(xid)
+    }
+
+    /// Gives out the next xid, to a subtransaction: its top-level transaction has one.
+    pub(crate) fn assign(&self) -> Option<Xid> {
+        let xid = Xid(self.next_xid.fetch_add(1, SeqCst));
+        if xid >= Xid::LIMIT {
+            self.next_xid.fetch_sub(1, SeqCst);
+            return None;
+        }
+        Some(xid)
+    }
+
+    /// The owner's transaction has its outcome.
+    pub(crate) fn clear(&self, owner: OwnerId) {
+        self.get(owner).xid.store(NO_XID, Release);
+    }
+
+    /// One more or one less that may still join a cohort.
+    pub(crate) fn count_unjoined(&self, owner: OwnerId, change: i64) {
+        self.unjoined[owner.0 as usize % COUNTERS].fetch_add(change, Relaxed);
+    }
+
+    pub(crate) fn unjoined(&self) -> usize {
+        let sum: i64 = self.unjoined.iter().map(|part| part.load(Relaxed)).sum();
+        usize::try_from(sum).unwrap_or(0)
+    }
+
+    pub(crate) fn next_xid(&self) -> Xid {
+        Xid(self.next_xid.load(SeqCst))
+    }
+
+    /// The transactions that have an xid and no outcome.
+    pub(crate) fn running(&self) -> Vec<(OwnerId, Xid)> {
+        self.used().filter_map(|(owner, slot)| slot.xid().map(|xid| (owner, xid))).collect()
+    }
+
+    /// At or below every xid without an outcome, those given out later included.
+    pub(crate) fn oldest_running(&self) -> Xid {
+        let next = self.next_xid();
+        self.used().filter_map(|(_, slot)| slot.xid()).min().map_or(next, |oldest| oldest.min(next))
+    }
+}
+
+impl Slot {
+    /// The owner's top-level xid.
+    fn xid(&self) -> Option<Xid> {
+        loop {
+            match self.xid.load(SeqCst) {
+                NO_XID => return None,
+                // Its owner is a few instructions away from knowing it, or was put aside by the scheduler there.
+                ASSIGNING => {
+                    sync::spin_hint();
+                    sync::thread::yield_now();
+                }
+                xid => return Some(Xid(xid)),
+            }
+        }
+    }
+
+    /// Runs `finish`, which inserts a record and sets the bits that it justifies.
+    pub(crate) fn while_finishing<R>(&self, finish: impl FnOnce() -> R) -> R {
+        let before = self.finishing.load(Relaxed);
+        self.finishing.store(before + 1, SeqCst);
+        let result = finish();
+        self.finishing.store(before + 2, Release);
+        result
+    }
+
+    /// What [`Slot::has_finished`] is to be asked about: a finish in progress, if there is one.
+    pub(crate) fn finishing(&self) -> Option<u64> {
+        let now = self.finishing.load(SeqCst);
+        (now % 2 == 1).then_some(now)
+    }
+
+    pub(crate) fn has_finished(&self, finishing: u64) -> bool {
+        self.finishing.load(Acquire) != finishing
+    }
+}

@@ -1,0 +1,123 @@
+//! Snapshots, and what nobody needs any more.
+//!
+//! A snapshot is one position of the log: the *horizon* when it was taken. It sees exactly the transactions whose commit
+//! sequence number is at or below it. While it is used, no version that it sees may be removed; but who takes one must not
+//! take a lock, and who removes versions can't look at ten thousand slots each time. So:
+//!
+//! ```text
+//!   who takes one                          who raises the floor (once per cohort, and vacuum)
+//!   -------------                          ---------------------
+//!   s = horizon                            candidate = horizon
+//!   slot = s                               raised = candidate
+//!   ---- fence ----                        ---- fence ----
+//!   raised > s ?  again from the top       floor = min(candidate, every slot)
+//! ```
+//!
+//! The fences order each side's store before its loads: either the taker sees that `raised` has passed its `s`, or the
+//! raiser sees the slot. So no snapshot in use is below `floor`, and a version whose remover's commit is at or below it is
+//! dead to everyone, now and later.
+//!
+//! An import publishes a snapshot that is older than `raised`. It does so between two raisings, never during one: a
+//! raiser might have passed the importer's slot already and find the exporter's empty.
+
+use base::{Lsn, OwnerId};
+use sync::atomic::AtomicU64;
+use sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use sync::atomic::fence;
+use sync::{CachePadded, Mutex, MutexGuard};
+
+use crate::slots::{NO_SNAPSHOT, Slots};
+
+pub(crate) struct Snapshots {
+    /// Every transaction whose commit is at or below is visible to whoever looks now. Raised in commit order.
+    horizon: CachePadded<AtomicU64>,
+    /// No snapshot below will be taken any more.
+    raised: AtomicU64,
+    /// No snapshot below is used, or will be.
+    floor: AtomicU64,
+    raising: Mutex<()>,
+}
+
+impl Snapshots {
+    pub(crate) fn new(horizon: Lsn) -> Snapshots {
+        // Position 0 stands for an empty slot.
+        let horizon = horizon.0.max(1);
+        Snapshots {
+            horizon: CachePadded::new(AtomicU64::new(horizon)),
+            raised: AtomicU64::new(0),
+            floor: AtomicU64::new(0),
+            raising: Mutex::new(()),
+        }
+    }
+
+    pub(crate) fn horizon(&self) -> Lsn {
+        Lsn(self.horizon.load(Acquire))
+    }
+
+    /// Makes everything up to `csn` visible. Its callers see to it that one comes after the other.
+    pub(crate) fn raise_horizon(&self, csn: Lsn) {
+        debug_assert!(self.horizon.load(Relaxed) < csn.0, "the horizon is monotone");
+        self.horizon.store(csn.0, Release);
+    }
+
+    /// Takes a snapshot for an owner that uses no other.
+    #[inline]
+    pub(crate) fn take(&self, slots: &Slots, owner: OwnerId) -> Lsn {
+        let slot = &slots.get(owner).snapshot;
+        loop {
+            let snapshot = self.horizon.load(Acquire);
+            slot.store(snapshot, Release);
+            fence(SeqCst);
+            if self.raised.load(Acquire) <= snapshot {
+                return Lsn(snapshot);
+            }
+        }
+    }
+
+    /// Publishes the oldest snapshot that an owner still uses; it is not older than the one published before.
+    pub(crate) fn keep(&self, slots: &Slots, owner: OwnerId, oldest: Option<Lsn>) {
+        slots.get(owner).snapshot.store(oldest.map_or(NO_SNAPSHOT, |oldest| oldest.0), Release);
+    }
+
+    /// Publishes a snapshot that somebody else has taken. False: versions it needs may be gone.
+    pub(crate) fn import(&self, slots: &Slots, owner: OwnerId, csn: Lsn) -> bool {
+        let _between_raisings = self.raising.lock();
+        if csn < self.floor() || csn > self.horizon() {
+            return false;
+        }
+        let slot = &slots.get(owner).snapshot;
+        let before = slot.load(Relaxed);
+        if before == NO_SNAPSHOT || before > csn.0 {
+            slot.store(csn.0, SeqCst);
+        }
+        true
+    }
+
+    /// Raises the floor as far as the snapshots in use allow, and returns it. Reads all slots.
+    pub(crate) fn raise_floor(&self, slots: &Slots) -> Lsn {
+        let one_at_a_time = self.raising.lock();
+        self.raise_floor_alone(slots, &one_at_a_time)
+    }
+
+    fn raise_floor_alone(&self, slots: &Slots, _one_at_a_time: &MutexGuard<'_, ()>) -> Lsn {
+        let candidate = self.horizon.load(Acquire);
+        self.raised.store(candidate, SeqCst);
+        fence(SeqCst);
+        let in_use = slots.used().map(|(_, slot)| slot.snapshot.load(Acquire)).filter(|snapshot| *snapshot != NO_SNAPSHOT);
+        let floor = in_use.min().map_or(candidate, |oldest| oldest.min(candidate));
+        debug_assert!(self.floor.load(Relaxed) <= floor, "a snapshot below the floor was published");
+        self.floor.store(floor, Release);
+        Lsn(floor)
+    }
+
+    /// Raises the floor unless somebody is at it.
+    pub(crate) fn try_raise_floor(&self, slots: &Slots) {
+        if let Some(one_at_a_time) = self.raising.try_lock() {
+            self.raise_floor_alone(slots, &one_at_a_time);
+        }
+    }
+
+    pub(crate) fn floor(&self) -> Lsn {
+        Lsn(self.floor.load(Acquire))
+    }
+}

@@ -1,0 +1,257 @@
+//! Begin, commit and abort.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base::{CommandId, Error, FileNumber, Result, Xid, sqlstate};
+use clog::ClogBits;
+use lockmgr::Scope;
+
+use crate::committed::{CHANGES_CATALOG, Extras, HAS_EXTRAS, OWNER_SETS_BITS};
+use crate::record::{self, CHILDREN_PER_RECORD};
+use crate::session::{BeginOptions, CommitOutcome, Completion, SessionSlot, TransactionState};
+
+/// From 1970-01-01 to 2000-01-01.
+const POSTGRES_EPOCH_MICROS: i64 = 946_684_800_000_000;
+
+fn now_micros() -> i64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since_1970.as_micros() as i64 - POSTGRES_EPOCH_MICROS
+}
+
+impl SessionSlot {
+    /// Begins a transaction. Costs nothing but a few stores: no xid, no snapshot.
+    #[inline]
+    pub fn begin(&mut self, options: BeginOptions) {
+        debug_assert_eq!(self.state, TransactionState::Idle);
+        self.state = TransactionState::Active;
+        self.options = options;
+        self.command = CommandId::FIRST;
+    }
+
+    /// The current (sub)transaction's xid, given out now if it had none.
+    ///
+    /// # Errors
+    /// 25006 in a read-only transaction, 54000 when there are no more identifiers.
+    #[inline]
+    pub fn assign_xid(&mut self) -> Result<Xid> {
+        let current = self.current_xid();
+        if current.is_valid() {
+            return Ok(current);
+        }
+        self.assign_missing_xids()
+    }
+
+    /// The current (sub)transaction's xid, if it has one.
+    pub(crate) fn current_xid(&self) -> Xid {
+        self.savepoints.last().map_or(self.top_xid, |savepoint| savepoint.xid)
+    }
+
+    /// Gives xids to the current subtransaction and all around it that have none: outer ones first, so that a child's is
+    /// always higher than its parent's.
+    fn assign_missing_xids(&mut self) -> Result<Xid> {
+        if self.options.read_only {
+            let message = "cannot assign a transaction ID in a read-only transaction";
+            return Err(Error::new(sqlstate::READ_ONLY_SQL_TRANSACTION, message));
+        }
+        let manager = &*self.manager;
+        let (status, locks, owner) = (manager.status(), manager.locks(), self.owner);
+        if !self.top_xid.is_valid() {
+            let assigned = manager.slots.assign_top(owner, |xid| {
+                status.assigned(xid);
+                locks.transaction_started(xid, owner);
+            });
+            self.top_xid = assigned.ok_or_else(out_of_xids)?;
+        }
+        // Those with an xid are the outermost.
+        let first = self.savepoints.partition_point(|savepoint| savepoint.xid.is_valid());
+        for savepoint in &mut self.savepoints[first..] {
+            let xid = manager.slots.assign().ok_or_else(out_of_xids)?;
+            status.assigned(xid);
+            status.set_parent(xid, self.top_xid);
+            locks.transaction_started(xid, owner);
+            savepoint.xid = xid;
+        }
+        Ok(self.current_xid())
+    }
+
+    /// An error: nothing but a rollback is accepted from here (unless a savepoint is rolled back to).
+    pub fn fail(&mut self) {
+        if self.state == TransactionState::Active {
+            self.state = TransactionState::Failed;
+        }
+    }
+
+    /// The file goes if this commits (after it is durable).
+    pub fn drop_file_at_commit(&mut self, file: FileNumber) {
+        self.dropped_files.push(file);
+        self.must_wait = true;
+    }
+
+    /// The file goes if this, or the savepoint it was made in, is rolled back.
+    pub fn drop_file_at_abort(&mut self, file: FileNumber) {
+        self.created_files.push(file);
+    }
+
+    /// The commit will raise the catalog version.
+    pub fn raise_catalog_version(&mut self) {
+        self.changes_catalog = true;
+    }
+
+    /// The commit must be durable before its reply, whatever `synchronous_commit` says.
+    pub fn require_durable_commit(&mut self) {
+        self.must_wait = true;
+    }
+
+    /// Commits: steps 2 and 3 of a commit's life. Doesn't wait for the disk (unless `early_lock_release` is off);
+    /// the caller takes a ticket for the outcome's CSN. A failed transaction is rolled back instead (`csn` is absent).
+    pub fn commit(&mut self) -> CommitOutcome {
+        if self.state == TransactionState::Failed {
+            self.abort();
+        }
+        if self.top_xid.is_valid() {
+            return self.commit_writes();
+        }
+        let outcome = CommitOutcome { gate: self.observed(), ..CommitOutcome::default() };
+        if self.state != TransactionState::Idle {
+            self.end();
+        }
+        outcome
+    }
+
+    fn commit_writes(&mut self) -> CommitOutcome {
+        let manager = &*self.manager;
+        if manager.ring_is_full() {
+            manager.make_ring_room();
+        }
+        let xid = self.top_xid;
+        let children = self.all_children();
+        let mut flags = 0;
+        if self.changes_catalog {
+            flags |= CHANGES_CATALOG;
+        }
+        if manager.owners_set_bits() {
+            flags |= OWNER_SETS_BITS;
+        }
+        if !children.is_empty() || !self.dropped_files.is_empty() {
+            flags |= HAS_EXTRAS;
+            let dropped_files = self.dropped_files.clone();
+            manager.committed.put_extras(xid, Extras { children: children.clone(), dropped_files });
+        }
+        let in_pieces = children.len() > CHILDREN_PER_RECORD;
+        let no_redo_point_between = in_pieces.then(|| manager.pieces.read());
+        let mut named = &children[..];
+        while named.len() > CHILDREN_PER_RECORD {
+            let (piece, rest) = named.split_at(CHILDREN_PER_RECORD);
+            record::encode_children(&mut self.record, piece);
+            manager.wal().insert(record::head(record::CHILDREN, xid), &[&self.record]);
+            named = rest;
+        }
+        let (at_micros, catalog) = (now_micros(), self.changes_catalog);
+        record::encode_commit(&mut self.record, at_micros, named, &self.dropped_files, catalog, in_pieces);
+        let early = manager.tuning().early_lock_release();
+        let placed = manager.place_commit(xid, &self.record, flags, early || !self.waits_for_durable());
+        drop(no_redo_point_between);
+        manager.slots.count_unjoined(self.owner, -1);
+        if placed.deferred {
+            manager.wal().wait_durable(placed.csn, self.delay);
+            manager.make_visible(manager.wal().durable());
+        }
+        self.observe(placed.csn);
+        let completion = (flags & OWNER_SETS_BITS != 0).then_some(Completion { index: placed.index, xid });
+        let outcome =
+            CommitOutcome { csn: Some(placed.csn), must_wait: self.must_wait, gate: self.observed(), completion };
+        if completion.is_some() {
+            manager.give_completion_up(&self.promised);
+            self.promised = outcome;
+        }
+        self.hand_on(&children);
+        outcome
+    }
+
+    /// Whether the reply to a commit waits for the disk.
+    fn waits_for_durable(&self) -> bool {
+        self.synchronous_commit || self.must_wait
+    }
+
+    /// Rolls back. Nothing to do if there is no transaction.
+    pub fn abort(&mut self) {
+        if self.state == TransactionState::Idle {
+            return;
+        }
+        let created_files = std::mem::take(&mut self.created_files);
+        let children = self.all_children();
+        if self.top_xid.is_valid() {
+            self.write_abort(self.top_xid, &children, &created_files);
+            self.manager.slots.count_unjoined(self.owner, -1);
+        }
+        created_files.iter().for_each(|file| self.manager.files.remove_file(*file));
+        self.hand_on(&children);
+    }
+
+    /// The record and the status of an abort. Needs no flush: without the record the transaction is aborted as well.
+    pub(crate) fn write_abort(&mut self, xid: Xid, children: &[Xid], created_files: &[FileNumber]) {
+        let manager = &*self.manager;
+        manager.slots.get(self.owner).while_finishing(|| {
+            let mut end = base::Lsn::ZERO;
+            let mut pieces = children.chunks(CHILDREN_PER_RECORD);
+            let mut files = created_files;
+            loop {
+                let piece = pieces.next().unwrap_or_default();
+                record::encode_abort(&mut self.record, piece, files);
+                end = end.max(manager.wal().insert(record::head(record::ABORT, xid), &[&self.record]).end);
+                files = &[];
+                if pieces.len() == 0 {
+                    break;
+                }
+            }
+            // Before any lock is released, and the children first: who finds one still pointing to its parent goes on to
+            // the parent, which is in progress.
+            for xid in children.iter().chain([&xid]) {
+                manager.status().set_aborted(*xid);
+            }
+            manager.status().set_transaction_bits(xid, children, ClogBits::Aborted, end);
+        });
+    }
+
+    /// Step 3 of a commit, and the end of an abort: locks go to their heirs, the running set forgets the transaction.
+    fn hand_on(&mut self, children: &[Xid]) {
+        let xid = self.top_xid;
+        let locks = self.manager.locks();
+        locks.unlock_all(self.owner, Scope::Transaction);
+        if xid.is_valid() {
+            self.manager.slots.clear(self.owner);
+            for child in children {
+                locks.transaction_ended(*child);
+            }
+            locks.transaction_ended(xid);
+        }
+        self.forget();
+    }
+
+    /// The end of a transaction that wrote nothing.
+    fn end(&mut self) {
+        self.manager.locks().unlock_all(self.owner, Scope::Transaction);
+        for file in std::mem::take(&mut self.dropped_files) {
+            // Only what a transaction wrote names a file.
+            debug_assert!(false, "{file:?} dropped by a transaction without an xid");
+        }
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        self.forget_snapshots();
+        self.state = TransactionState::Idle;
+        self.top_xid = Xid::INVALID;
+        self.command = CommandId::FIRST;
+        self.changes_catalog = false;
+        self.must_wait = false;
+        self.savepoints.clear();
+        self.released.clear();
+        self.dropped_files.clear();
+        self.created_files.clear();
+    }
+}
+
+fn out_of_xids() -> Error {
+    Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "database has no more transaction IDs to give out")
+}
