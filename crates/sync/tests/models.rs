@@ -1,0 +1,289 @@
+//! Latches and waits under every order of steps that a random scheduler finds:
+//! `RUSTFLAGS="--cfg shuttle" cargo test -p cohort-sync --test models`.
+//!
+//! `COHORT_MODEL_ITERATIONS` says how many executions each model gets. A failure prints a schedule
+//! that `shuttle::replay` runs again. A lost wake-up shows as a deadlock.
+#![cfg(shuttle)]
+
+use cohort_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use cohort_sync::{
+    Arc, Condvar, ExclusiveGuard, ExclusiveLatch, Interrupt, InterruptKind, Latch, LatchClass, Mutex, Waiter, Woken,
+    thread,
+};
+use std::time::Instant;
+
+static CLASS: LatchClass = LatchClass::new("model", 1);
+static SEVERAL: LatchClass = LatchClass::new("model several", 2).several_at_once();
+
+fn check(model: impl Fn() + Send + Sync + 'static) {
+    let iterations =
+        std::env::var("COHORT_MODEL_ITERATIONS").map_or(3000, |text| text.parse().expect("a number of executions"));
+    let model = Arc::new(model);
+    let again = model.clone();
+    shuttle::check_random(move || model(), iterations);
+    shuttle::check_pct(move || again(), iterations, 3);
+}
+
+fn join_all(threads: Vec<thread::JoinHandle<()>>) {
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+#[test]
+fn an_exclusive_latch_excludes_and_wakes_every_sleeper() {
+    check(|| {
+        let latch = Arc::new(ExclusiveLatch::new(&CLASS, 0u32));
+        let inside = Arc::new(AtomicU32::new(0));
+        let threads = (0..3)
+            .map(|_| {
+                let (latch, inside) = (latch.clone(), inside.clone());
+                thread::spawn(move || {
+                    for _ in 0..2 {
+                        let mut guard = latch.lock();
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                        *guard += 1;
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                    }
+                })
+            })
+            .collect();
+        join_all(threads);
+        assert_eq!(*latch.lock(), 6);
+    });
+}
+
+/// Readers and writers, with the marks of who is inside checked by everyone.
+fn readers_and_writers(readers: u32, writers: u32, downgrade: bool) {
+    let latch = Arc::new(Latch::new(&CLASS, 0u32));
+    let inside = Arc::new(AtomicU32::new(0));
+    const WRITER: u32 = 1000;
+    let mut threads: Vec<_> = (0..writers)
+        .map(|_| {
+            let (latch, inside) = (latch.clone(), inside.clone());
+            thread::spawn(move || {
+                let mut guard = latch.exclusive();
+                assert_eq!(inside.fetch_add(WRITER, Ordering::SeqCst), 0);
+                *guard += 1;
+                inside.fetch_sub(WRITER, Ordering::SeqCst);
+                if downgrade {
+                    inside.fetch_add(1, Ordering::SeqCst);
+                    let shared = ExclusiveGuard::downgrade(guard);
+                    assert!(*shared > 0 && inside.load(Ordering::SeqCst) < WRITER);
+                    inside.fetch_sub(1, Ordering::SeqCst);
+                }
+            })
+        })
+        .collect();
+    threads.extend((0..readers).map(|_| {
+        let (latch, inside) = (latch.clone(), inside.clone());
+        thread::spawn(move || {
+            let guard = latch.shared();
+            assert!(inside.fetch_add(1, Ordering::SeqCst) < WRITER);
+            let seen = *guard;
+            assert_eq!(*guard, seen);
+            inside.fetch_sub(1, Ordering::SeqCst);
+        })
+    }));
+    join_all(threads);
+    assert_eq!(*latch.exclusive(), writers);
+}
+
+#[test]
+fn a_latch_shares_or_excludes_and_wakes_every_sleeper() {
+    check(|| readers_and_writers(2, 2, false));
+    check(|| readers_and_writers(3, 1, false));
+}
+
+#[test]
+fn a_downgraded_latch_lets_readers_in_and_no_writer() {
+    check(|| readers_and_writers(2, 2, true));
+}
+
+#[test]
+fn a_failed_try_leaves_a_latch_as_it_was() {
+    check(|| {
+        let latch = Arc::new(Latch::new(&CLASS, 0u32));
+        let threads = (0..3)
+            .map(|me| {
+                let latch = latch.clone();
+                thread::spawn(move || match me {
+                    0 => *latch.exclusive() += 1,
+                    1 => drop(latch.try_shared()),
+                    _ => {
+                        if let Some(mut guard) = latch.try_exclusive() {
+                            *guard += 1;
+                        }
+                        *latch.exclusive() += 1;
+                    }
+                })
+            })
+            .collect();
+        join_all(threads);
+        assert!(matches!(*latch.shared(), 2 | 3));
+    });
+}
+
+#[test]
+fn latches_taken_hand_over_hand_do_not_deadlock() {
+    check(|| {
+        let chain: Arc<Vec<_>> = Arc::new((0..3).map(|_| Latch::new(&SEVERAL, 0u32)).collect());
+        let threads = (0..2)
+            .map(|_| {
+                let chain = chain.clone();
+                thread::spawn(move || {
+                    let mut held = chain[0].exclusive();
+                    *held += 1;
+                    for latch in &chain[1..] {
+                        let mut next = latch.exclusive();
+                        *next += 1;
+                        held = next;
+                    }
+                    drop(held);
+                })
+            })
+            .collect();
+        join_all(threads);
+        assert!(chain.iter().all(|latch| *latch.shared() == 2));
+    });
+}
+
+#[test]
+fn no_wake_is_lost_whenever_it_comes() {
+    check(|| {
+        let waiter = Waiter::new();
+        let done = Arc::new(AtomicBool::new(false));
+        let threads = (0..2)
+            .map(|_| {
+                let (waker, done) = (waiter.waker(), done.clone());
+                thread::spawn(move || {
+                    done.store(true, Ordering::SeqCst);
+                    waker.wake();
+                })
+            })
+            .collect();
+        assert_eq!(waiter.wait(None, None), Woken::Woken);
+        assert!(done.load(Ordering::SeqCst));
+        join_all(threads);
+        assert_eq!(waiter.wait(None, None), Woken::Woken);
+    });
+}
+
+#[test]
+fn no_interrupt_is_lost_whenever_it_comes() {
+    check(|| {
+        let interrupt = Arc::new(Interrupt::new());
+        let raiser = interrupt.clone();
+        let thread = thread::spawn(move || raiser.raise(InterruptKind::Cancel));
+        assert_eq!(Waiter::new().wait(None, Some(&interrupt)), Woken::Interrupted);
+        assert_eq!(interrupt.take(), Some(InterruptKind::Cancel));
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn a_wake_and_an_interrupt_at_once_both_arrive() {
+    check(|| {
+        let interrupt = Arc::new(Interrupt::new());
+        let raiser = interrupt.clone();
+        let waiter = Waiter::new();
+        let waker = waiter.waker();
+        let raising = thread::spawn(move || raiser.raise(InterruptKind::Terminate));
+        let waking = thread::spawn(move || waker.wake());
+        let mut interrupted = 0;
+        while waiter.wait(None, Some(&interrupt)) == Woken::Interrupted {
+            assert_eq!(interrupt.take(), Some(InterruptKind::Terminate));
+            interrupted += 1;
+        }
+        join_all(vec![raising, waking]);
+        assert_eq!(interrupted + usize::from(interrupt.pending()), 1);
+    });
+}
+
+#[test]
+fn a_wait_with_a_deadline_ends_with_or_without_a_wake() {
+    check(|| {
+        let waiter = Waiter::new();
+        assert_eq!(waiter.wait(Some(Instant::now()), None), Woken::TimedOut);
+        let waker = waiter.waker();
+        let thread = thread::spawn(move || waker.wake());
+        waiter.wait(Some(Instant::now()), None);
+        assert_eq!(waiter.wait(None, None), Woken::Woken);
+        thread.join().unwrap();
+    });
+}
+
+/// How other crates use a wait: a queue of wakers under a lock, and a hand-over from each to the next.
+#[test]
+fn a_queue_of_waiters_is_served_to_its_end() {
+    check(|| {
+        let queue = Arc::new(Mutex::new(Vec::new()));
+        let served = Arc::new(AtomicU64::new(0));
+        let threads = (0..3)
+            .map(|_| {
+                let (queue, served) = (queue.clone(), served.clone());
+                thread::spawn(move || {
+                    let waiter = Waiter::new();
+                    let mut waiting = queue.lock();
+                    waiting.push(waiter.waker());
+                    let is_first = waiting.len() == 1;
+                    drop(waiting);
+                    if !is_first {
+                        assert_eq!(waiter.wait(None, None), Woken::Woken);
+                    }
+                    served.fetch_add(1, Ordering::SeqCst);
+                    let mut waiting = queue.lock();
+                    waiting.remove(0);
+                    let next = waiting.first().cloned();
+                    drop(waiting);
+                    if let Some(next) = next {
+                        next.wake();
+                    }
+                })
+            })
+            .collect();
+        join_all(threads);
+        assert_eq!(served.load(Ordering::SeqCst), 3);
+    });
+}
+
+#[test]
+fn the_facades_condition_variable_keeps_its_promises() {
+    check(|| {
+        let pair = Arc::new((Mutex::new(0u32), Condvar::new()));
+        let other = pair.clone();
+        let thread = thread::spawn(move || {
+            *other.0.lock() = 1;
+            other.1.notify_all();
+        });
+        let mut guard = pair.0.lock();
+        if *guard == 0 {
+            pair.1.wait_for(&mut guard, std::time::Duration::from_secs(1));
+        }
+        pair.1.wait_while(&mut guard, |value| *value == 0);
+        assert_eq!(*guard, 1);
+        drop(guard);
+        thread.join().unwrap();
+    });
+}
+
+/// The models can fail: a wake that looks before it marks is found out.
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_planted_lost_wake_up_is_found() {
+    check(|| {
+        let slot = Arc::new(Mutex::new(None));
+        let done = Arc::new(AtomicBool::new(false));
+        let (others_slot, others_done) = (slot.clone(), done.clone());
+        thread::spawn(move || {
+            others_done.store(true, Ordering::SeqCst);
+            let waker: Option<cohort_sync::Waker> = others_slot.lock().clone();
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        });
+        if !done.load(Ordering::SeqCst) {
+            let waiter = Waiter::new();
+            *slot.lock() = Some(waiter.waker());
+            waiter.wait(None, None);
+        }
+    });
+}
