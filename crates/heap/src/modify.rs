@@ -279,13 +279,12 @@ impl Heap {
             ..LockOptions::new(ctx.interrupt)
         };
         match turn {
-            Some(turn) => turn.wait_again(queue, holder, &options)?,
+            Some(turn) => turn.wait_again(queue, holder, &options),
             None => {
                 *turn = self.services.locks.wait_for_row(ctx.owner, self.relation, queue, holder, mode, &options)?;
-                return Ok(turn.is_some());
+                Ok(turn.is_some())
             }
         }
-        Ok(true)
     }
 
     /// Puts the new version where there is room, in the same page if possible, and links the old one to it.
@@ -386,7 +385,7 @@ impl Heap {
         }
         let locks = &self.services.locks;
         if locks.has_row_entry(self.relation, old) {
-            locks.move_row(self.relation, old, new);
+            locks.carry_row(self.relation, old, new);
             return flag::LOCKED_IN_MEMORY;
         }
         // A hint left over from before.

@@ -13,7 +13,8 @@
 //! What may go (design, "Snapshots and removal"): a version with a newer one behind it in the chain once its
 //! remover's csn is at or below the removal floor; the last version of a row, or one that was updated
 //! elsewhere, only when that csn is durable too, since a reader who finds nothing can't know what it should
-//! wait for (R3). A version with locks or a queue in memory stays: its line pointer must keep its name.
+//! wait for (R3). A version with a queue stays, and one with locks unless they are on its successor as well:
+//! its line pointer must keep its name.
 //!
 //! The record goes into the log after the commits that justify it, so R1 holds by the page's LSN.
 
@@ -198,8 +199,9 @@ impl Heap {
             && let TransactionStatus::Committed(csn) = status.status(xmax)
         {
             // A committed remover saw a committed version, so `xmin` needs no look.
-            let free = csn <= floor && !(tuple.has(flag::LOCKED_IN_MEMORY) && has_locks());
-            return if free { Fate::Gone(csn) } else { Fate::Needed };
+            // Locks on it were carried on to its successor and protect nothing here any more.
+            let named = || tuple.has(flag::LOCKED_IN_MEMORY) && !self.services.locks.forget_row(self.relation, tid);
+            return if csn <= floor && !named() { Fate::Gone(csn) } else { Fate::Needed };
         }
         let xmin = tuple.xmin();
         let aborted = !tuple.has(flag::XMIN_FROZEN)

@@ -35,8 +35,8 @@ pub(crate) struct OwnerSlot {
     pub(crate) rows_len: AtomicU32,
     /// Locks in the lock table.
     pub(crate) held: Mutex<FxHashMap<(LockTag, LockMode), HeldLock>>,
-    /// Row locks in memory, in the order they were taken.
-    pub(crate) rows: Mutex<Vec<HeldRow>>,
+    /// Row locks in memory.
+    pub(crate) rows: Mutex<HeldRows>,
     /// What it waits for. Set by the owner under the latch of the queue it joins; taken by who grants the wait, under the
     /// same latch.
     wait: Mutex<Option<Wait>>,
@@ -53,12 +53,83 @@ pub(crate) struct HeldLock {
     pub(crate) session: u32,
 }
 
-/// A row lock, as its owner sees it; where it is changes when the row is updated.
-#[derive(Clone, Copy)]
+/// A row lock, as its owner sees it.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HeldRow {
     pub(crate) relation: Oid,
     pub(crate) tid: Tid,
     pub(crate) serial: u32,
+}
+
+/// An owner's row locks, in the order they were taken, as long as no row it locked is updated by somebody else.
+#[derive(Default)]
+pub(crate) struct HeldRows {
+    list: Vec<Option<HeldRow>>,
+    /// Places in the list that became empty; they may have been cut off or filled since.
+    free: Vec<u32>,
+    /// Some lock stands behind one with a later mark, or a place is empty.
+    pub(crate) unordered: bool,
+}
+
+impl HeldRows {
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(crate) fn get(&self, place: usize) -> Option<HeldRow> {
+        *self.list.get(place)?
+    }
+
+    /// Adds a lock taken by the owner itself; tells its place.
+    pub(crate) fn push(&mut self, row: HeldRow) -> usize {
+        self.list.push(Some(row));
+        self.list.len() - 1
+    }
+
+    /// Adds a lock that came with an update by somebody else; tells its place.
+    pub(crate) fn add_carried(&mut self, row: HeldRow) -> usize {
+        self.unordered = true;
+        while let Some(place) = self.free.pop() {
+            if let Some(empty @ None) = self.list.get_mut(place as usize) {
+                *empty = Some(row);
+                return place as usize;
+            }
+        }
+        self.push(row)
+    }
+
+    /// Takes a lock out.
+    pub(crate) fn remove(&mut self, place: usize) {
+        if place + 1 < self.list.len() {
+            self.list[place] = None;
+            self.free.push(place as u32);
+            self.unordered = true;
+        } else {
+            self.list.pop();
+            while let Some(None) = self.list.last() {
+                self.list.pop();
+            }
+        }
+        if self.list.is_empty() {
+            self.free.clear();
+            self.unordered = false;
+            if self.list.capacity() > 1 << 16 {
+                self.list.shrink_to_fit();
+            }
+        }
+    }
+
+    /// The place and lock nearest to the end, before `end`, that was taken after mark `after`.
+    pub(crate) fn last_after(&self, end: usize, after: Option<u32>) -> Option<(usize, HeldRow)> {
+        for (place, row) in self.list[..end.min(self.list.len())].iter().enumerate().rev() {
+            match row {
+                Some(row) if after.is_none_or(|mark| row.serial > mark) => return Some((place, *row)),
+                Some(_) if !self.unordered => return None,
+                _ => {}
+            }
+        }
+        None
+    }
 }
 
 /// A wait in progress.

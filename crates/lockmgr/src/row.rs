@@ -402,8 +402,7 @@ impl LockManager {
         }
         let slot = self.owners.get(owner);
         let mut rows = slot.rows.lock();
-        let place = rows.len();
-        rows.push(HeldRow { relation, tid, serial: slot.serial_now() });
+        let place = rows.push(HeldRow { relation, tid, serial: slot.serial_now() });
         slot.rows_len.store(rows.len() as u32, Relaxed);
         partition.entry(key).lockers.push(Locker::new(xid, owner, place, mode));
         RowLockAttempt::Acquired
@@ -428,9 +427,9 @@ impl LockManager {
         partition.get(&key).map_or_else(Vec::new, |entry| entry.lockers.iter().map(view_of).collect())
     }
 
-    /// An update made `new` out of `old`: locks and queue go with the row. To be called under the page latch before
-    /// the new version can be reached.
-    pub fn move_row(&self, relation: Oid, old: Tid, new: Tid) {
+    /// An update made `new` out of `old`: the locks protect both from now on, since the update may abort, and the queue goes
+    /// with the row. To be called under the page latch before the new version can be reached.
+    pub fn carry_row(&self, relation: Oid, old: Tid, new: Tid) {
         let (from, to) = (RowKey { relation, tid: old }, RowKey { relation, tid: new });
         if from == to || !self.rows.may_know(&from) {
             return;
@@ -439,20 +438,38 @@ impl LockManager {
         {
             let mut pair = self.rows.pair(&from, &to);
             let Some(entry) = pair.of(&from).get_mut(&from) else { return };
-            let lockers = std::mem::take(&mut entry.lockers);
+            let lockers = entry.lockers.clone();
             for locker in &lockers {
-                if let Some(row) = self.owners.get(locker.owner).rows.lock().get_mut(locker.place()) {
-                    row.tid = new;
-                }
-            }
-            if !lockers.is_empty() {
-                pair.of(&to).entry(to).lockers.extend(lockers);
+                let slot = self.owners.get(locker.owner);
+                let mut rows = slot.rows.lock();
+                let Some(row) = rows.get(locker.place()) else { continue };
+                let place = rows.add_carried(HeldRow { tid: new, ..row });
+                slot.rows_len.store(rows.len() as u32, Relaxed);
+                let locker = Locker::new(locker.xid, locker.owner, place, locker.mode());
+                pair.of(&to).entry(to).lockers.push(locker);
             }
             // The head, if it waits, waits on; if it must be found a holder, its turn comes at once and it looks itself.
             self.move_latched_queue(&mut pair, from, to, Xid::INVALID, &mut wake);
             pair.of(&from).tidy(&from);
         }
         wake_all(wake);
+    }
+
+    /// A version will never be its row's newest again, as the update that replaced it is committed: locks on it protect
+    /// nothing any more (they were carried on) and go. True if nothing is known of it now, so that its line pointer can be
+    /// used again.
+    pub fn forget_row(&self, relation: Oid, tid: Tid) -> bool {
+        let key = RowKey { relation, tid };
+        if !self.rows.may_know(&key) {
+            return true;
+        }
+        let mut partition = self.rows.partition(&key);
+        let Some(entry) = partition.get_mut(&key) else { return true };
+        for locker in std::mem::take(&mut entry.lockers) {
+            self.owners.get(locker.owner).rows.lock().remove(locker.place());
+        }
+        partition.tidy(&key);
+        partition.get(&key).is_none()
     }
 
     /// Whether anybody holds a lock on this row or queues for it: its line pointer must not be reused.
@@ -465,25 +482,25 @@ impl LockManager {
     pub(crate) fn unlock_rows(&self, owner: OwnerId, after: Option<u32>) {
         let slot = self.owners.get(owner);
         let mut wake = WakeList::new();
+        let mut end = usize::MAX;
         loop {
-            let last = slot.rows.lock().last().copied();
-            let Some(HeldRow { relation, tid, .. }) = last.filter(|row| after.is_none_or(|mark| row.serial > mark))
-            else {
-                break;
+            let Some((place, row)) = slot.rows.lock().last_after(end, after) else {
+                // Somebody may have carried a lock behind our back while it was still held: look once more from the end.
+                if end == usize::MAX {
+                    break;
+                }
+                end = usize::MAX;
+                continue;
             };
-            let key = RowKey { relation, tid };
+            end = place;
+            let key = RowKey { relation: row.relation, tid: row.tid };
             let mut partition = self.rows.partition(&key);
             let mut rows = slot.rows.lock();
-            // An update may have moved it meanwhile, to another page even.
-            if rows.last().is_none_or(|row| row.tid != tid) {
-                continue;
+            if rows.get(place) != Some(row) {
+                continue; // forgotten meanwhile
             }
-            rows.pop();
-            let place = rows.len();
-            slot.rows_len.store(place as u32, Relaxed);
-            if place == 0 && rows.capacity() > 1 << 16 {
-                rows.shrink_to_fit();
-            }
+            rows.remove(place);
+            slot.rows_len.store(rows.len() as u32, Relaxed);
             drop(rows);
             self.unlock_row(&mut partition, key, owner, place, &mut wake);
             drop(partition);

@@ -335,7 +335,9 @@ fn row_locks_and_their_queue_follow_the_row() {
         });
         until_waiting(&locks, 1);
         for pair in versions.windows(2) {
-            locks.move_row(RELATION, pair[0], pair[1]);
+            locks.carry_row(RELATION, pair[0], pair[1]);
+            assert_eq!(locks.row_lockers(RELATION, pair[0]).len(), 1, "the update may abort yet");
+            assert!(locks.forget_row(RELATION, pair[0]), "it has committed");
             assert!(!locks.has_row_entry(RELATION, pair[0]));
             assert_eq!(locks.row_lockers(RELATION, pair[1]).len(), 1);
             let attempt = locks.try_lock_row(owner(2), xid(12), RELATION, pair[1], RowLockMode::Update);
@@ -376,6 +378,42 @@ fn rolling_back_to_a_savepoint_hands_row_locks_on() {
 }
 
 #[test]
+fn a_savepoint_rolled_back_releases_carried_locks_as_it_does_the_first_ones() {
+    let locks = manager(8);
+    let (before, after) = (Tid::new(0, 1), Tid::new(0, 2));
+    let carried = |tid: Tid| Tid::new(7, tid.slot);
+    locks.try_lock_row(owner(0), xid(10), RELATION, before, RowLockMode::KeyShare);
+    let mark = locks.mark(owner(0));
+    locks.try_lock_row(owner(0), xid(11), RELATION, after, RowLockMode::KeyShare);
+    // Carried in the order that puts the older lock on top.
+    for tid in [after, before] {
+        locks.carry_row(RELATION, tid, carried(tid));
+    }
+    locks.unlock_all(owner(0), Scope::Subtransaction(mark));
+    let held = |tid| locks.row_lockers(RELATION, tid).len();
+    assert_eq!([before, carried(before), after, carried(after)].map(held), [1, 1, 0, 0]);
+    assert!(locks.forget_row(RELATION, before));
+    locks.unlock_all(owner(0), Scope::Transaction);
+    assert!(!locks.has_row_entry(RELATION, carried(before)));
+}
+
+#[test]
+fn a_row_updated_again_and_again_keeps_one_lock_for_each_holder() {
+    let locks = manager(8);
+    locks.try_lock_row(owner(0), xid(10), RELATION, ROW, RowLockMode::KeyShare);
+    let mut at = ROW;
+    for round in 0..100_000u32 {
+        let next = Tid::new(round % 3, (round % 100 + 2) as u16);
+        locks.carry_row(RELATION, at, next);
+        assert!(locks.forget_row(RELATION, at));
+        at = next;
+    }
+    assert_eq!(locks.row_lockers(RELATION, at).len(), 1);
+    locks.unlock_all(owner(0), Scope::Transaction);
+    assert!(!locks.has_row_entry(RELATION, at));
+}
+
+#[test]
 fn moves_race_with_releases() {
     let locks = manager(8);
     let rounds = 2000;
@@ -397,7 +435,10 @@ fn moves_race_with_releases() {
         for round in 0..rounds {
             let mut latched = place.lock();
             let next = Tid::new(round % 3, (round % 100 + 2) as u16);
-            locks.move_row(RELATION, *latched, next);
+            locks.carry_row(RELATION, *latched, next);
+            if round % 2 == 0 {
+                locks.forget_row(RELATION, *latched);
+            }
             *latched = next;
         }
     });
