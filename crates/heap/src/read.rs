@@ -69,6 +69,14 @@ impl Heap {
         Ok(result)
     }
 
+    /// Reads whatever version lies at `tid`, visible or not: for those who know that they may, by another row that they see. `f` runs
+    /// under the page's shared latch: it must not wait.
+    pub fn read_any<R>(&self, tid: Tid, f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        let pinned = self.pin(tid.block)?;
+        let guard = pinned.read();
+        Ok(Page::new(&guard).tuple(tid.slot).map(|tuple| f(tuple.payload())))
+    }
+
     /// Reads the version that the snapshot sees of the row whose index entries point to `root`. `f` is told where that version is,
     /// and runs under the page's shared latch: it must not wait.
     #[inline]
