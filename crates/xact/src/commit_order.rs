@@ -12,9 +12,9 @@
 use base::{Lsn, Xid};
 use sync::atomic::Ordering::Release;
 
+use crate::TransactionManager;
 use crate::committed::{CHANGES_CATALOG, CommittedTransaction};
 use crate::record;
-use crate::TransactionManager;
 
 /// Where a commit was placed.
 #[derive(Clone, Copy)]

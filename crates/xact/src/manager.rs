@@ -133,9 +133,10 @@ impl TransactionManager {
 
     /// A place for one more session. 53300 "sorry, too many clients already" when all are taken.
     pub fn register_session(self: &Arc<Self>, interrupt: Arc<Interrupt>) -> Result<SessionSlot> {
-        let owner = self.slots.take().ok_or_else(|| {
-            Error::new(sqlstate::TOO_MANY_CONNECTIONS, "sorry, too many clients already").fatal()
-        })?;
+        let owner = self
+            .slots
+            .take()
+            .ok_or_else(|| Error::new(sqlstate::TOO_MANY_CONNECTIONS, "sorry, too many clients already").fatal())?;
         Ok(SessionSlot::new(self.clone(), owner, interrupt))
     }
 

@@ -146,7 +146,10 @@ impl XactRecord {
     pub fn decode(record: &Record<'_>) -> Result<XactRecord> {
         let mut reader = Reader(record.payload);
         Self::read(record.head.info, &mut reader).filter(|_| reader.0.is_empty()).ok_or_else(|| {
-            Error::corrupted(format!("invalid transaction record of kind {:#04x} at {}", record.head.info, record.start))
+            Error::corrupted(format!(
+                "invalid transaction record of kind {:#04x} at {}",
+                record.head.info, record.start
+            ))
         })
     }
 
@@ -192,7 +195,11 @@ impl XactRecord {
                 if commit.changes_catalog { "; catalog" } else { "" },
             ),
             XactRecord::Abort { children, created_files } => {
-                format!("ABORT{}{}", count(children.len(), "subtransaction"), count(created_files.len(), "created file"))
+                format!(
+                    "ABORT{}{}",
+                    count(children.len(), "subtransaction"),
+                    count(created_files.len(), "created file")
+                )
             }
             XactRecord::Children(children) => format!("CHILDREN{}", count(children.len(), "subtransaction")),
         }

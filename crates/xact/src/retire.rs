@@ -6,7 +6,8 @@
 use base::{Lsn, Xid};
 use clog::{ClogBits, ClogUpdate};
 use smallvec::SmallVec;
-use sync::atomic::Ordering::Relaxed;
+use sync::atomic::Ordering::{Relaxed, SeqCst};
+use sync::atomic::fence;
 
 use crate::committed::{BITS_ARE_SET, Extras, HAS_EXTRAS, OWNER_SETS_BITS};
 use crate::session::Completion;
@@ -25,21 +26,29 @@ pub(crate) struct Retiring {
 
 impl TransactionManager {
     /// Sets the status bits of, and forgets, all transactions committed up to `durable`. What the log's leader does after
-    /// each flush.
+    /// each flush. If somebody is at it, that one goes on to what is durable by then.
     pub fn retire(&self, durable: Lsn) {
         self.make_visible(durable);
-        if self.committed.len() > 0 {
-            let mut retiring = self.retiring.lock();
-            while self.retire_batch(durable, &mut retiring) {}
-        }
+        self.retire_all(durable);
         self.snapshots.try_raise_floor(&self.slots);
         self.trim();
     }
 
-    /// As [`TransactionManager::retire`], but leaves it to somebody who is at it.
-    fn try_retire(&self, durable: Lsn) {
-        if let Some(mut retiring) = self.retiring.try_lock() {
+    /// Setting bits may evict a page of the commit log, which may flush the log, whose leader comes here again: so the one
+    /// who finds somebody at it never waits.
+    fn retire_all(&self, durable: Lsn) {
+        let mut durable = durable;
+        while self.committed.len() > 0 {
+            let Some(mut retiring) = self.retiring.try_lock() else { return };
             while self.retire_batch(durable, &mut retiring) {}
+            drop(retiring);
+            // Either the one who didn't get the lock advanced `durable` before this look, or it comes after the unlock.
+            fence(SeqCst);
+            let now = self.wal().durable();
+            if now <= durable {
+                return;
+            }
+            durable = now;
         }
     }
 
@@ -104,7 +113,7 @@ impl TransactionManager {
         self.status().set_transaction_bits(xid, &children, ClogBits::Committed, csn);
         self.committed.change_flags(index, BITS_ARE_SET, 0);
         if self.committed.retired() == index {
-            self.try_retire(self.wal().durable());
+            self.retire_all(self.wal().durable());
         }
     }
 
@@ -115,7 +124,7 @@ impl TransactionManager {
             && self.committed.retired() <= index
         {
             self.committed.change_flags(index, 0, OWNER_SETS_BITS);
-            self.try_retire(self.wal().durable());
+            self.retire_all(self.wal().durable());
         }
     }
 

@@ -56,9 +56,9 @@ impl SessionSlot {
     }
 
     fn level_of(&self, savepoint: SavepointId) -> Result<usize> {
-        self.savepoints.binary_search_by_key(&savepoint, |level| level.id).map_err(|_| {
-            Error::new(sqlstate::INVALID_SAVEPOINT_SPECIFICATION, "savepoint does not exist")
-        })
+        self.savepoints
+            .binary_search_by_key(&savepoint, |level| level.id)
+            .map_err(|_| Error::new(sqlstate::INVALID_SAVEPOINT_SPECIFICATION, "savepoint does not exist"))
     }
 
     /// Closes a savepoint and those in it, keeping what was done.

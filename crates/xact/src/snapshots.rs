@@ -103,7 +103,8 @@ impl Snapshots {
         let candidate = self.horizon.load(Acquire);
         self.raised.store(candidate, SeqCst);
         fence(SeqCst);
-        let in_use = slots.used().map(|(_, slot)| slot.snapshot.load(Acquire)).filter(|snapshot| *snapshot != NO_SNAPSHOT);
+        let in_use =
+            slots.used().map(|(_, slot)| slot.snapshot.load(Acquire)).filter(|snapshot| *snapshot != NO_SNAPSHOT);
         let floor = in_use.min().map_or(candidate, |oldest| oldest.min(candidate));
         debug_assert!(self.floor.load(Relaxed) <= floor, "a snapshot below the floor was published");
         self.floor.store(floor, Release);

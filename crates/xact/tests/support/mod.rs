@@ -1,0 +1,191 @@
+//! A database without tables: log, commit log, locks and transactions over a vfs.
+#![allow(dead_code)]
+
+use std::path::Path;
+use std::time::Duration;
+
+use base::{FileNumber, Lsn, Xid};
+use buffer::{DoubleWrite, DoubleWriteOptions, LateLog};
+use clog::{StatusStore, StatusStoreOptions, TransactionStatus};
+use cohort_xact::{
+    BeginOptions, CommitOutcome, FileRemover, Isolation, ManagerOptions, RecoveredTransactions, SessionSlot,
+    TransactionManager, XactRedo,
+};
+use lockmgr::LockManager;
+use sync::{Arc, Interrupt, Mutex};
+use vfs::{RealVfs, Vfs};
+use wal::{DelayPolicy, Epoch, Record, RecordHead, RmgrId, Wal, WalControl, WalOptions};
+
+pub const DIR: &str = "/data";
+
+/// Remembers what was removed.
+#[derive(Default)]
+pub struct RemovedFiles(pub Mutex<Vec<FileNumber>>);
+
+impl FileRemover for RemovedFiles {
+    fn remove_file(&self, file: FileNumber) {
+        self.0.lock().push(file);
+    }
+}
+
+pub struct Database {
+    pub manager: Arc<TransactionManager>,
+    pub removed: Arc<RemovedFiles>,
+    /// What recovery found.
+    pub recovered: RecoveredTransactions,
+    /// The data records found by recovery: xid and payload.
+    pub found: Vec<(Lsn, Xid, Vec<u8>)>,
+    directory: Option<tempfile::TempDir>,
+}
+
+/// Where recovery starts: what a control file would say.
+#[derive(Clone, Copy, Debug)]
+pub struct Control {
+    pub redo: Lsn,
+    pub epoch: Epoch,
+    pub next_xid: Xid,
+}
+
+pub fn small_log() -> WalOptions {
+    WalOptions { segment_size_bytes: 1 << 16, buffers_bytes: 1 << 16, segments_ahead: 1, ..WalOptions::default() }
+}
+
+impl Database {
+    /// A new one on a real file system.
+    pub fn new() -> Database {
+        Database::with_options(WalOptions { fsync: false, ..small_log() }, 64)
+    }
+
+    pub fn with_options(options: WalOptions, slots: u32) -> Database {
+        let directory = tempfile::tempdir().expect("a temporary directory can be made");
+        let vfs: Arc<dyn Vfs> = Arc::new(RealVfs::new());
+        let mut database = Database::create(&vfs, directory.path(), options, slots);
+        database.directory = Some(directory);
+        database
+    }
+
+    pub fn create(vfs: &Arc<dyn Vfs>, directory: &Path, options: WalOptions, slots: u32) -> Database {
+        vfs.create_dir_all(directory).expect("the directory can be made");
+        let late_log = Arc::new(LateLog::new());
+        let status = status_store(vfs, directory, &late_log, Xid::FIRST_NORMAL);
+        let wal = Arc::new(Wal::create(vfs.clone(), &directory.join("wal"), options).expect("a log can be made"));
+        late_log.attach(wal.clone());
+        Database::assemble(wal, status, RecoveredTransactions::default(), Vec::new(), Xid::FIRST_NORMAL, slots)
+    }
+
+    /// Recovers what a crash left.
+    pub fn recover(
+        vfs: &Arc<dyn Vfs>,
+        directory: &Path,
+        control: Control,
+        options: WalOptions,
+        slots: u32,
+    ) -> base::Result<Database> {
+        buffer::doublewrite::recover(&**vfs, directory)?;
+        let late_log = Arc::new(LateLog::new());
+        let status = status_store(vfs, directory, &late_log, control.next_xid);
+        let removed: Arc<RemovedFiles> = Arc::default();
+        let mut redo = XactRedo::new(status.clone(), removed.clone(), control.next_xid);
+        let mut found = Vec::new();
+        let wal_control = WalControl {
+            redo: control.redo,
+            epoch: control.epoch,
+            durable_floor: control.redo,
+            page_lsn_met: Arc::default(),
+        };
+        let wal = Wal::recover(vfs.clone(), &directory.join("wal"), wal_control, options, |record: &Record<'_>| {
+            redo.note(record.head.xid);
+            if record.head.rmgr == RmgrId::XACT {
+                redo.apply(record)
+            } else {
+                found.push((record.end, record.head.xid, record.payload.to_vec()));
+                Ok(())
+            }
+        })?;
+        let wal = Arc::new(wal);
+        late_log.attach(wal.clone());
+        let recovered = redo.finish();
+        let next_xid = recovered.next_xid.max(control.next_xid);
+        Ok(Database::assemble(wal, status, recovered, found, next_xid, slots))
+    }
+
+    fn assemble(
+        wal: Arc<Wal>,
+        status: Arc<StatusStore>,
+        recovered: RecoveredTransactions,
+        found: Vec<(Lsn, Xid, Vec<u8>)>,
+        next_xid: Xid,
+        slots: u32,
+    ) -> Database {
+        status.start(next_xid);
+        let removed: Arc<RemovedFiles> = Arc::default();
+        let locks = Arc::new(LockManager::new(slots));
+        let horizon = wal.reserved();
+        let options = ManagerOptions { slots, next_xid, horizon, catalog_version: 1, files: removed.clone() };
+        let manager = TransactionManager::new(wal, status, locks, options);
+        Database { manager, removed, recovered, found, directory: None }
+    }
+
+    pub fn session(&self) -> SessionSlot {
+        self.manager.register_session(Arc::new(Interrupt::new())).expect("a slot is free")
+    }
+
+    pub fn status(&self, xid: Xid) -> TransactionStatus {
+        self.manager.status().status(xid)
+    }
+
+    pub fn wal(&self) -> &Arc<Wal> {
+        self.manager.wal()
+    }
+
+    /// Waits as a session does before it replies.
+    pub fn reply(&self, outcome: &CommitOutcome) {
+        self.wal().wait_durable(outcome.gate, DelayPolicy::NONE);
+        self.manager.complete(outcome);
+    }
+
+    /// Everything is durable and retired.
+    pub fn settle(&self) {
+        self.wal().flush(self.wal().reserved());
+        self.manager.retire(self.wal().durable());
+    }
+}
+
+fn status_store(vfs: &Arc<dyn Vfs>, directory: &Path, log: &Arc<LateLog>, next_xid: Xid) -> Arc<StatusStore> {
+    let area = DoubleWrite::open(vfs.clone(), directory, DoubleWriteOptions::default()).expect("the area can be made");
+    let options = StatusStoreOptions {
+        csn_window: 4096,
+        transaction_buffers: 16,
+        next_xid_at_checkpoint: next_xid,
+        ..StatusStoreOptions::default()
+    };
+    let status = StatusStore::open(vfs.clone(), directory, log.clone(), area, options);
+    Arc::new(status.expect("the commit log can be opened"))
+}
+
+pub const REPEATABLE_READ: BeginOptions =
+    BeginOptions { isolation: Isolation::RepeatableRead, read_only: false, deferrable: false };
+
+/// Begins, and writes one data record.
+pub fn begin_writing(session: &mut SessionSlot, payload: &[u8]) -> Xid {
+    session.begin(BeginOptions::default());
+    let xid = session.assign_xid().expect("xids are left");
+    write(session, xid, payload);
+    xid
+}
+
+pub fn write(session: &SessionSlot, xid: Xid, payload: &[u8]) {
+    session.manager().wal().insert(RecordHead { rmgr: RmgrId::HEAP, info: 0, xid }, &[payload]);
+}
+
+/// One whole transaction.
+pub fn commit_one(session: &mut SessionSlot, payload: &[u8]) -> (Xid, CommitOutcome) {
+    let xid = begin_writing(session, payload);
+    (xid, session.commit())
+}
+
+/// How long a test may run, by `COHORT_TEST_SECONDS`.
+pub fn test_duration(default: Duration) -> Duration {
+    let seconds = std::env::var("COHORT_TEST_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    seconds.map_or(default, Duration::from_secs_f64)
+}
