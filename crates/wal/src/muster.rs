@@ -172,11 +172,6 @@ impl Shared {
         self.muster.quiet_flushes.load(Ordering::Relaxed) >= QUIET_AFTER_FLUSHES
     }
 
-    /// Whether one who must not be kept from other work for long leads on its own thread all the same.
-    fn leads_inline(&self, policy: DelayPolicy) -> bool {
-        !self.has_flusher() || self.is_quiet() && !self.delay_applies(policy)
-    }
-
     /// Counts a join or request; the first since the last flush began leaves its delay for the leader.
     fn count_joined(&self, policy: DelayPolicy) {
         if self.muster.joined.fetch_add(1, Ordering::Relaxed) == 0 {
@@ -200,7 +195,6 @@ impl Shared {
         let in_coroutine = sync::in_coroutine();
         let mut has_joined = false;
         while self.positions.durable() < upto {
-            let leads_inline = !in_coroutine || self.leads_inline(policy);
             let mut queue = self.muster.queue.lock();
             if self.positions.durable() >= upto {
                 return;
@@ -211,7 +205,8 @@ impl Shared {
             }
             let mut call_flusher = false;
             if queue.leading == Leading::Nobody {
-                if leads_inline {
+                // A coroutine that leads keeps its thread from others that would join.
+                if !in_coroutine || !self.has_flusher() {
                     self.set_leading(&mut queue, Leading::Committer);
                     drop(queue);
                     self.lead_as_committer(upto, policy, limit);
@@ -311,7 +306,6 @@ impl Shared {
         if self.positions.durable() >= upto {
             return true;
         }
-        let leads_inline = self.leads_inline(policy);
         let mut queue = self.muster.queue.lock();
         if self.positions.durable() >= upto {
             return true;
@@ -324,7 +318,7 @@ impl Shared {
             self.count_joined(policy);
         }
         let leads = queue.leading == Leading::Nobody;
-        if leads && leads_inline {
+        if leads && !self.has_flusher() {
             self.set_leading(&mut queue, Leading::Committer);
             drop(queue);
             self.lead_as_committer(upto, policy, None);

@@ -44,9 +44,9 @@ impl CommitTicket {
     }
 }
 
-/// The flusher thread leads for futures, but for one that is alone: its first poll leads on the polling thread, as it does
-/// where there is no flusher thread. `commit_delay_scope = each` and `group_commit = off` apply to [`CommitTicket::wait`]
-/// only.
+/// The flusher thread leads for futures, since a poll must not block; without one, a poll that finds nobody leading leads.
+/// Whoever knows that nothing else is to be done on its thread calls [`crate::Wal::try_lead_inline`] before it awaits.
+/// `commit_delay_scope = each` and `group_commit = off` apply to [`CommitTicket::wait`] only.
 impl Future for CommitTicket {
     type Output = ();
 
