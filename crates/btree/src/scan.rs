@@ -7,6 +7,7 @@
 //! whose right sibling is the one it came from: a split since has put pages in between that it does not have.
 
 use std::ops::Bound as KeyBound;
+use std::sync::Arc;
 
 use base::{Result, Tid};
 use buffer::Pinned;
@@ -78,9 +79,9 @@ pub enum Direction {
     Backward,
 }
 
-/// A scan. Holds no latch and no pin between calls.
-pub struct BTreeScan<'a> {
-    tree: &'a BTree,
+/// A scan. Holds the tree open, but no latch and no pin between calls.
+pub struct BTreeScan {
+    tree: Arc<BTree>,
     range: KeyRange,
     direction: Direction,
     state: State,
@@ -103,12 +104,12 @@ enum State {
 
 impl BTree {
     /// A scan over `range`.
-    pub fn scan(&self, range: KeyRange, direction: Direction) -> BTreeScan<'_> {
-        BTreeScan { tree: self, range, direction, state: State::Begin, keys: Vec::new(), entries: Vec::new(), next: 0 }
+    pub fn scan(self: &Arc<BTree>, range: KeyRange, direction: Direction) -> BTreeScan {
+        BTreeScan { tree: self.clone(), range, direction, state: State::Begin, keys: Vec::new(), entries: Vec::new(), next: 0 }
     }
 }
 
-impl BTreeScan<'_> {
+impl BTreeScan {
     /// The next entry; none at the end.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(&[u8], Tid)>> {
@@ -127,7 +128,7 @@ impl BTreeScan<'_> {
 
     /// Copies a page, perhaps one without anything in the range. False at the end.
     fn next_page(&mut self) -> Result<bool> {
-        let tree = self.tree;
+        let tree = self.tree.clone();
         match self.direction {
             Direction::Forward => {
                 let pinned = match self.state {
@@ -184,7 +185,7 @@ impl BTreeScan<'_> {
         let block = pinned.page_id().block;
         let guard = pinned.read();
         let page = Page::new(&guard);
-        let tree = self.tree;
+        let tree = self.tree.clone();
         let damaged = || tree.not_the_page(block, 0);
         if !page.is_node() || page.level() != 0 {
             return Err(damaged());
@@ -209,7 +210,7 @@ impl BTreeScan<'_> {
     }
 
     fn copy_backward(&mut self, page: Page<'_>, block: u32) -> Result<()> {
-        let tree = self.tree;
+        let tree = self.tree.clone();
         let damaged = || tree.not_the_page(block, 0);
         if !page.is_node() || page.level() != 0 {
             return Err(damaged());
