@@ -229,12 +229,13 @@ pub(crate) fn current() -> Option<(Arc<ReadyQueue>, u64)> {
     with_current(|context| (context.queue.clone(), context.token))
 }
 
-/// Suspends the running coroutine until its owner resumes it.
-pub(crate) fn suspend(deadline: Option<Instant>) {
+/// Suspends the running coroutine until its owner resumes it. False if none runs that can suspend.
+pub(crate) fn suspend(deadline: Option<Instant>) -> bool {
     held::check_none();
-    let yielder = with_current(|context| context.yielder.get()).expect("a coroutine's wait is waited by the coroutine");
+    let Some(yielder) = with_current(|context| context.yielder.get()) else { return false };
     // SAFETY: the yielder lives on the stack of the running coroutine, below this frame, until the coroutine ends.
     unsafe { (*yielder).suspend(deadline) };
+    true
 }
 
 /// Lets others run: in a coroutine, suspends it and has it resumed soon; in a thread, nothing.

@@ -1,4 +1,14 @@
 //! Latches that count, waits that suspend, and the facade through which both can be model-tested.
+//!
+//! | to | use |
+//! | --- | --- |
+//! | guard memory for a moment | [`Latch`], [`ExclusiveLatch`], [`RawLatch`], each of a [`LatchClass`] |
+//! | wait for what others do, for as long as it takes | [`Waiter`] and its [`Waker`] |
+//! | tell a session to stop | [`Interrupt`] |
+//! | run sessions that wait without a thread | [`Coroutine`], [`ReadyQueue`], [`StackPool`] |
+//! | write a state machine that `shuttle` can try | [`Mutex`], [`Condvar`], [`atomic`], [`thread`], ... of this crate instead of `std`'s |
+//!
+//! No latch, and nothing else that others need, is held across a [`Waiter::wait`]. The README tells the whole story.
 
 mod coroutine;
 mod facade;

@@ -22,10 +22,11 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::task::Wake;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::coroutine;
 use crate::facade::atomic::{AtomicU32, Ordering};
+use crate::facade::thread;
 use crate::held;
 use crate::interrupt::Interrupt;
 use crate::parking::{Parked, ParkingSpot, Sleeper, Whom};
@@ -177,7 +178,10 @@ impl WaitCell {
                 parked == Parked::TimedOut
             }
             Who::Coroutine { .. } => {
-                coroutine::suspend(deadline);
+                if !coroutine::suspend(deadline) {
+                    // The coroutine is being dropped, and a drop in it waits: nobody unparks this thread.
+                    thread::sleep(Duration::from_millis(1));
+                }
                 true
             }
         }

@@ -154,21 +154,27 @@ fn a_panic_inside_comes_out_of_resume_and_the_stack_is_used_again() {
 
 #[test]
 fn dropping_a_suspended_coroutine_drops_what_it_holds() {
-    struct Sets(Rc<Cell<bool>>);
+    struct Sets(Rc<Cell<bool>>, Option<Waiter>);
     impl Drop for Sets {
         fn drop(&mut self) {
             // A wait in here can't suspend; it must not bring the process down either.
             assert!(!in_coroutine());
+            let waiter = self.1.take().unwrap();
+            let waker = waiter.waker();
+            let waking = thread::spawn(move || waker.wake());
+            assert_eq!(waiter.wait(None, None), Woken::Woken);
+            waking.join().unwrap();
             assert_eq!(Waiter::new().wait(Some(Instant::now()), None), Woken::TimedOut);
             self.0.set(true);
         }
     }
     let pool = StackPool::default();
     let dropped = Rc::new(Cell::new(false));
-    let sets = Sets(dropped.clone());
+    let mut sets = Sets(dropped.clone(), None);
     let interrupt = Arc::new(Interrupt::new());
     let inside = interrupt.clone();
     let mut coroutine = Coroutine::new(&pool, quiet_queue(), 1, move || {
+        sets.1 = Some(Waiter::new());
         let _sets = sets;
         Waiter::new().wait(None, Some(&inside));
     });
@@ -280,8 +286,7 @@ fn two_workers_hold_five_thousand_waiting_coroutines_that_all_end() {
                     });
                 }
                 worker.run_to_the_end();
-                let ended = *ended.borrow();
-                ended
+                ended.take()
             })
         })
         .collect();

@@ -1,4 +1,9 @@
 //! Files, directories, sync and clock behind one trait: real, slowed and simulated.
+//!
+//! Everything the engine puts on a disk goes through [`Vfs`] and [`File`]. [`RealVfs`] is the
+//! operating system; [`SlowedVfs`] makes a fast disk measure as a slow one; [`SimulatedVfs`] crashes
+//! at any call and fails on order, so that durability can be proved rather than hoped for. The README
+//! says what callers rely on and what each kind of disk does.
 
 mod real;
 mod simulated;
