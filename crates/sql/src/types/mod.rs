@@ -1,6 +1,7 @@
 //! Types, values, functions and operators with PostgreSQL's semantics.
 
 pub mod aggregates;
+pub mod array_text;
 pub mod binary_io;
 pub mod cast;
 pub mod compare;
@@ -9,12 +10,18 @@ pub mod datetime;
 pub mod function_def;
 pub mod functions;
 pub mod json;
+pub mod keywords;
+pub mod number_text;
 pub mod numeric;
 pub mod oids;
 pub mod operators;
+mod packed;
 pub mod random;
+pub mod record_text;
+pub mod reg_types;
 pub mod resolve;
 pub mod storage;
+pub mod string_types;
 pub mod text_io;
 pub mod type_name;
 pub mod type_table;

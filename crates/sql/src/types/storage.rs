@@ -1,12 +1,16 @@
 //! How values lie in rows and in index keys.
 
-use base::{Oid, Result};
+use base::{Error, Oid, Result, Tid};
 use bumpalo::Bump;
 use engine::key::KeyBuffer;
 use engine::row::{Datum, PhysicalType};
+use smallvec::SmallVec;
 
+use super::compare::without_padding;
 use super::context::CatalogLookup;
+use super::numeric::Numeric;
 use super::oids;
+use super::packed;
 use super::type_table::{TypeKind, type_shape};
 use super::value::{EnumValue, SmolStr, Value};
 
@@ -117,41 +121,145 @@ impl StorageKind {
         }
     }
 
-    /// The value that a row's datum stands for. No allocation for fixed widths and strings up to 23 bytes.
+    /// The value that a row's datum stands for. No allocation for fixed widths and strings up to 23 bytes. XX001 if
+    /// the row was damaged.
     #[inline]
-    pub fn read(self, _datum: Datum<'_>) -> Result<Value> {
-        todo!()
+    pub fn read(self, datum: Datum<'_>) -> Result<Value> {
+        Ok(match (self, datum) {
+            (_, Datum::Null) => Value::Null,
+            (StorageKind::Int4, Datum::I32(value)) => Value::Int4(value),
+            (StorageKind::Int8, Datum::I64(value)) => Value::Int8(value),
+            (StorageKind::Text | StorageKind::PaddedText, Datum::Bytes(bytes)) => {
+                Value::Text(SmolStr::new(std::str::from_utf8(bytes).map_err(|_| damaged())?))
+            }
+            (StorageKind::Timestamp, Datum::I64(value)) => Value::Timestamp(value),
+            (StorageKind::TimestampTz, Datum::I64(value)) => Value::TimestampTz(value),
+            (StorageKind::Bool, Datum::Bool(value)) => Value::Bool(value),
+            (StorageKind::Int2, Datum::I16(value)) => Value::Int2(value),
+            (StorageKind::Float4, Datum::F32(value)) => Value::Float4(value),
+            (StorageKind::Float8, Datum::F64(value)) => Value::Float8(value),
+            (StorageKind::Date, Datum::I32(value)) => Value::Date(value),
+            (StorageKind::Time, Datum::I64(value)) => Value::Time(value),
+            (StorageKind::Oid, Datum::I64(value)) => Value::Oid(value as u32),
+            (StorageKind::Xid, Datum::I64(value)) => Value::Xid(value as u64),
+            (StorageKind::PgLsn, Datum::I64(value)) => Value::PgLsn(value as u64),
+            (StorageKind::Tid, Datum::I64(value)) => Value::Tid(Tid::new((value >> 16) as u32, value as u16)),
+            (StorageKind::Char, Datum::I16(value)) => Value::Char(value as u8),
+            (StorageKind::Enum(type_oid), Datum::I64(key)) => Value::Enum(EnumValue { type_oid, key }),
+            (StorageKind::Numeric, Datum::Bytes(bytes)) => Value::Numeric(Numeric::decode(bytes)?),
+            (kind, Datum::Bytes(bytes)) => packed::read(kind, bytes)?,
+            _ => return Err(damaged()),
+        })
     }
 
     /// The datum to store for `value`; what needs encoding is encoded into `arena`.
     #[inline]
-    pub fn write<'a>(self, _value: &'a Value, _arena: &'a Bump) -> Datum<'a> {
-        todo!()
+    pub fn write<'a>(self, value: &'a Value, arena: &'a Bump) -> Datum<'a> {
+        match value {
+            Value::Null | Value::Void => Datum::Null,
+            Value::Int4(value) | Value::Date(value) => Datum::I32(*value),
+            Value::Int8(value) | Value::Time(value) | Value::Timestamp(value) | Value::TimestampTz(value) => {
+                Datum::I64(*value)
+            }
+            Value::Text(text) => Datum::Bytes(text.as_bytes()),
+            Value::Bool(value) => Datum::Bool(*value),
+            Value::Int2(value) => Datum::I16(*value),
+            Value::Float4(value) => Datum::F32(*value),
+            Value::Float8(value) => Datum::F64(*value),
+            Value::Oid(value) => Datum::I64(i64::from(*value)),
+            Value::Xid(value) | Value::PgLsn(value) => Datum::I64(*value as i64),
+            Value::Tid(tid) => Datum::I64(i64::from(tid.block) << 16 | i64::from(tid.slot)),
+            Value::Char(value) => Datum::I16(i16::from(*value)),
+            Value::Enum(value) => Datum::I64(value.key),
+            Value::Bytea(bytes) => Datum::Bytes(bytes),
+            Value::Uuid(uuid) => Datum::Bytes(uuid),
+            Value::Numeric(_)
+            | Value::Interval(_)
+            | Value::TimeTz(_)
+            | Value::Jsonb(_)
+            | Value::Array(_)
+            | Value::Record(_) => {
+                let mut bytes = SmallVec::new();
+                packed::write(value, &mut bytes);
+                Datum::Bytes(arena.alloc_slice_copy(&bytes))
+            }
+        }
+    }
+
+    /// Whether the key of a stored datum is that of its physical kind, as [`KeyBuffer::push_datum`] writes it.
+    pub fn has_plain_key(self) -> bool {
+        !matches!(
+            self,
+            StorageKind::PaddedText
+                | StorageKind::Numeric
+                | StorageKind::Interval
+                | StorageKind::TimeTz
+                | StorageKind::Jsonb
+                | StorageKind::Array(_)
+                | StorageKind::Record(_)
+        )
     }
 
     /// Appends the key of a stored datum: its `memcmp` order is the type's order.
     #[inline]
     pub fn push_datum_key(
         self,
-        _datum: Datum<'_>,
-        _descending: bool,
-        _nulls_first: bool,
-        _key: &mut KeyBuffer,
+        datum: Datum<'_>,
+        descending: bool,
+        nulls_first: bool,
+        key: &mut KeyBuffer,
     ) -> Result<()> {
-        todo!()
+        match datum {
+            Datum::Bytes(bytes) if self == StorageKind::PaddedText => {
+                let length = bytes.len() - bytes.iter().rev().take_while(|byte| **byte == b' ').count();
+                key.push_datum(Datum::Bytes(&bytes[..length]), descending, nulls_first);
+            }
+            Datum::Bytes(_) if !self.has_plain_key() => {
+                return self.push_value_key(&self.read(datum)?, descending, nulls_first, key);
+            }
+            plain => key.push_datum(plain, descending, nulls_first),
+        }
+        Ok(())
     }
 
     /// Appends the key of a value: the same bytes as for its stored datum.
     #[inline]
-    pub fn push_value_key(
-        self,
-        _value: &Value,
-        _descending: bool,
-        _nulls_first: bool,
-        _key: &mut KeyBuffer,
-    ) -> Result<()> {
-        todo!()
+    pub fn push_value_key(self, value: &Value, descending: bool, nulls_first: bool, key: &mut KeyBuffer) -> Result<()> {
+        let datum = match value {
+            Value::Int4(value) => Datum::I32(*value),
+            Value::Int8(value) => Datum::I64(*value),
+            Value::Text(text) if self == StorageKind::PaddedText => Datum::Bytes(without_padding(text).as_bytes()),
+            Value::Numeric(_)
+            | Value::Interval(_)
+            | Value::TimeTz(_)
+            | Value::Jsonb(_)
+            | Value::Array(_)
+            | Value::Record(_) => {
+                let mut ordered = Vec::new();
+                packed::write_ordered(value, &mut ordered);
+                if descending {
+                    key.push_descending(|key| key.push_ordered(&ordered));
+                } else {
+                    key.push_ordered(&ordered);
+                }
+                return Ok(());
+            }
+            // everything else needs no arena
+            other => return self.push_plain_key(other, descending, nulls_first, key),
+        };
+        key.push_datum(datum, descending, nulls_first);
+        Ok(())
+    }
+
+    fn push_plain_key(self, value: &Value, descending: bool, nulls_first: bool, key: &mut KeyBuffer) -> Result<()> {
+        // an empty arena allocates nothing until it is used
+        let arena = Bump::new();
+        key.push_datum(self.write(value, &arena), descending, nulls_first);
+        Ok(())
     }
 }
 
-const _: fn(SmolStr, EnumValue) = |_, _| ();
+#[cold]
+fn damaged() -> Error {
+    Error::corrupted("stored value doesn't have its column's type")
+}

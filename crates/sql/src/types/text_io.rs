@@ -1,20 +1,180 @@
 //! Text input and output of every type.
 
-use base::{Oid, Result};
+use std::sync::Arc;
 
-use super::context::{CatalogLookup, EvalContext, FormatSettings};
-use super::type_table::SqlType;
-use super::value::Value;
+use base::{Error, Oid, Result, sqlstate};
+
+use super::array_text;
+use super::context::{CatalogLookup, EvalContext, FormatSettings, UserTypeKind};
+use super::datetime;
+use super::datetime::format as date_format;
+use super::json::{self, Json, JsonbValue};
+use super::number_text::{self, invalid_syntax, write_integer};
+use super::numeric::Numeric;
+use super::oids;
+use super::record_text;
+use super::reg_types;
+use super::string_types;
+use super::type_table::{SqlType, TypeKind, type_shape};
+use super::value::{EnumValue, SmolStr, Value};
 
 /// Reads `text` as a value of type `ty`, its modifier applied as in an assignment
 /// (`varchar(3)` raises 22001, `numeric(5,2)` rounds).
-pub fn input(_context: &mut dyn EvalContext, _text: &str, _ty: SqlType) -> Result<Value> {
-    todo!()
+pub fn input(context: &mut dyn EvalContext, text: &str, ty: SqlType) -> Result<Value> {
+    let typmod = ty.typmod;
+    Ok(match ty.oid {
+        oids::INT4 => Value::Int4(number_text::parse_int4(text)?),
+        oids::INT8 => Value::Int8(number_text::parse_int8(text)?),
+        oids::TEXT | oids::UNKNOWN | oids::CSTRING | oids::REFCURSOR | oids::PG_NODE_TREE => Value::text(text),
+        oids::VARCHAR => Value::Text(string_types::assign_varchar(SmolStr::new(text), typmod)?),
+        oids::BPCHAR => Value::Text(string_types::assign_char(SmolStr::new(text), typmod)?),
+        oids::NAME => Value::text(reg_types::truncate_name(text)),
+        oids::BOOL => Value::Bool(number_text::parse_bool(text)?),
+        oids::INT2 => Value::Int2(number_text::parse_int2(text)?),
+        oids::FLOAT4 => Value::Float4(number_text::parse_float4(text)?),
+        oids::FLOAT8 => Value::Float8(number_text::parse_float8(text)?),
+        oids::NUMERIC => Value::Numeric(Numeric::parse(text)?.apply_typmod(typmod)?),
+        oids::BYTEA => Value::Bytea(string_types::parse_bytea(text)?.into()),
+        oids::CHAR => Value::Char(string_types::parse_char(text)),
+        oids::DATE => Value::Date(datetime::parse_date(context, text)?),
+        oids::TIME => Value::Time(datetime::parse_time(context, text, typmod)?),
+        oids::TIMETZ => Value::TimeTz(datetime::parse_timetz(context, text, typmod)?),
+        oids::TIMESTAMP => Value::Timestamp(datetime::parse_timestamp(context, text, typmod)?),
+        oids::TIMESTAMPTZ => Value::TimestampTz(datetime::parse_timestamptz(context, text, typmod)?),
+        oids::INTERVAL => {
+            let style = context.format().interval_style;
+            Value::Interval(datetime::interval::parse_interval(text, typmod, style)?)
+        }
+        oids::UUID => number_text::parse_uuid(text)?,
+        oids::OID => Value::Oid(number_text::parse_oid(text)?),
+        oids::XID | oids::CID => Value::Xid(number_text::parse_xid(text, ty.oid)? & 0xFFFF_FFFF),
+        oids::XID8 => Value::Xid(number_text::parse_xid(text, ty.oid)?),
+        oids::TID => number_text::parse_tid(text)?,
+        oids::PG_LSN => Value::PgLsn(number_text::parse_pg_lsn(text)?),
+        oids::JSON => {
+            json::check(text)?;
+            Value::text(text)
+        }
+        oids::JSONB => Value::Jsonb(Arc::new(JsonbValue(Json::parse(text)?))),
+        oids::INT2VECTOR | oids::OIDVECTOR => Value::Array(Arc::new(array_text::parse_vector(context, text, ty.oid)?)),
+        oids::VOID => Value::Void,
+        oids::RECORD => return Err(Error::unsupported("input of anonymous composite types is not implemented")),
+        oids::ACLITEM | oids::INET | oids::CIDR => Value::text(text),
+        oid if is_reg_type(oid) => Value::Oid(reg_types::parse_reg(context.catalog(), text, oid)?),
+        _ => return input_constructed(context, text, ty),
+    })
 }
 
-/// Appends the text form of `value`, which has type `oid` and is not NULL.
-pub fn output(_value: &Value, _oid: Oid, _format: &FormatSettings, _catalog: &dyn CatalogLookup, _out: &mut Vec<u8>) {
-    todo!()
+/// Arrays, and the types that users make.
+fn input_constructed(context: &mut dyn EvalContext, text: &str, ty: SqlType) -> Result<Value> {
+    let catalog = context.catalog();
+    match type_shape(catalog, ty.oid).map(|shape| shape.kind) {
+        Some(TypeKind::Array(element)) => {
+            let element = SqlType::with_typmod(element, ty.typmod);
+            Ok(Value::Array(Arc::new(array_text::parse_array(context, text, element)?)))
+        }
+        Some(TypeKind::Domain(base)) => {
+            let value = input(context, text, base)?;
+            context.catalog().check_domain(ty.oid, &value)?;
+            Ok(value)
+        }
+        Some(TypeKind::Pseudo) => {
+            let name = super::type_name::format_type_name(catalog, ty.oid);
+            Err(Error::unsupported(format!("cannot accept a value of type {name}")))
+        }
+        Some(_) => match catalog.user_type(ty.oid) {
+            Some(user) => match &user.kind {
+                UserTypeKind::Enum(labels) => labels
+                    .iter()
+                    .find(|label| label.label == text)
+                    .map(|label| Value::Enum(EnumValue { type_oid: ty.oid, key: label.key }))
+                    .ok_or_else(|| {
+                        Error::new(
+                            sqlstate::INVALID_TEXT_REPRESENTATION,
+                            format!("invalid input value for enum {}: \"{text}\"", user.name),
+                        )
+                    }),
+                UserTypeKind::Composite(shape) => {
+                    let shape = shape.clone();
+                    Ok(Value::Record(Arc::new(record_text::parse_record(context, text, &shape)?)))
+                }
+                _ => Err(invalid_syntax(&user.name, text)),
+            },
+            None => Err(no_such_type(ty.oid)),
+        },
+        None => Err(no_such_type(ty.oid)),
+    }
+}
+
+#[cold]
+fn no_such_type(oid: Oid) -> Error {
+    Error::new(sqlstate::UNDEFINED_OBJECT, format!("type with OID {oid} does not exist"))
+}
+
+/// Whether the type is `regclass` or one of its kin.
+pub fn is_reg_type(oid: Oid) -> bool {
+    use oids::*;
+    matches!(
+        oid,
+        REGCLASS
+            | REGTYPE
+            | REGPROC
+            | REGPROCEDURE
+            | REGOPER
+            | REGOPERATOR
+            | REGNAMESPACE
+            | REGROLE
+            | REGCOLLATION
+            | REGCONFIG
+            | REGDICTIONARY
+    )
+}
+
+/// Appends the text form of `value`, which has type `oid` and is not NULL (nothing is appended for NULL and void).
+pub fn output(value: &Value, oid: Oid, format: &FormatSettings, catalog: &dyn CatalogLookup, out: &mut Vec<u8>) {
+    match value {
+        Value::Null | Value::Void => {}
+        Value::Int4(value) => write_integer(*value, out),
+        Value::Int8(value) => write_integer(*value, out),
+        Value::Text(text) => out.extend_from_slice(text.as_bytes()),
+        Value::Bool(value) => out.push(if *value { b't' } else { b'f' }),
+        Value::Int2(value) => write_integer(*value, out),
+        Value::Float4(value) => number_text::write_float4(*value, format.extra_float_digits, out),
+        Value::Float8(value) => number_text::write_float8(*value, format.extra_float_digits, out),
+        Value::Numeric(value) => value.write(out),
+        Value::Bytea(bytes) => string_types::write_bytea(bytes, format.bytea_output, out),
+        Value::Char(byte) => string_types::write_char(*byte, out),
+        Value::Date(days) => date_format::write_date(*days, format, out),
+        Value::Time(micros) => date_format::write_time(*micros, out),
+        Value::TimeTz(time) => date_format::write_timetz(*time, out),
+        Value::Timestamp(timestamp) => date_format::write_timestamp(*timestamp, format, out),
+        Value::TimestampTz(timestamp) => date_format::write_timestamptz(*timestamp, format, out),
+        Value::Interval(interval) => date_format::write_interval(interval, format.interval_style, out),
+        Value::Uuid(uuid) => number_text::write_uuid(uuid, out),
+        Value::Oid(value) if oid == oids::OID => write_integer(*value, out),
+        Value::Oid(value) if is_reg_type(oid) => reg_types::write_reg(*value, oid, catalog, out),
+        Value::Oid(value) => write_integer(*value, out),
+        Value::Xid(value) => write_integer(*value, out),
+        Value::Tid(tid) => out.extend_from_slice(tid.to_string().as_bytes()),
+        Value::PgLsn(lsn) => out.extend_from_slice(format!("{:X}/{:X}", lsn >> 32, lsn & 0xFFFF_FFFF).as_bytes()),
+        Value::Jsonb(json) => json.0.write(out),
+        Value::Enum(value) => write_enum(*value, catalog, out),
+        Value::Array(array) if matches!(oid, oids::INT2VECTOR | oids::OIDVECTOR) => {
+            array_text::write_vector(array, format, catalog, out);
+        }
+        Value::Array(array) => array_text::write_array(array, format, catalog, out),
+        Value::Record(record) => record_text::write_record(record, format, catalog, out),
+    }
+}
+
+fn write_enum(value: EnumValue, catalog: &dyn CatalogLookup, out: &mut Vec<u8>) {
+    let user = catalog.user_type(value.type_oid);
+    if let Some(UserTypeKind::Enum(labels)) = user.as_ref().map(|user| &user.kind)
+        && let Some(label) = labels.iter().find(|label| label.key == value.key)
+    {
+        return out.extend_from_slice(label.label.as_bytes());
+    }
+    write_integer(value.label_oid().0, out);
 }
 
 /// The text form of `value` as a string.

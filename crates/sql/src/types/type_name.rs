@@ -1,33 +1,484 @@
 //! Names of types as SQL writes them, and their modifiers.
 
-use base::{Oid, Result};
+use base::{Error, Oid, Result, sqlstate};
 
-use super::context::CatalogLookup;
-use super::type_table::SqlType;
+use super::context::{CatalogLookup, UserTypeKind};
+use super::datetime::interval::{FULL_PRECISION, range, typmod_precision, typmod_range};
+use super::numeric;
+use super::oids;
+use super::reg_types::quote_identifier;
+use super::string_types::typmod_length;
+use super::type_table::{SqlType, array_type, builtin_type, builtin_type_named, element_type};
 
-/// The type's name as `format_type` prints it: `character varying(3)`, `integer[]`.
-pub fn format_type(_catalog: &dyn CatalogLookup, _ty: SqlType) -> String {
-    todo!()
+/// The type's name as `format_type` prints it with its modifier: `character varying(3)`, `integer[]`.
+pub fn format_type(catalog: &dyn CatalogLookup, ty: SqlType) -> String {
+    format_with(catalog, ty, true)
 }
 
 /// The type's name without its modifier, as error messages print it.
 pub fn format_type_name(catalog: &dyn CatalogLookup, oid: Oid) -> String {
-    format_type(catalog, SqlType::new(oid))
+    format_with(catalog, SqlType::new(oid), false)
 }
 
+fn format_with(catalog: &dyn CatalogLookup, ty: SqlType, typmod_given: bool) -> String {
+    if ty.oid == Oid::INVALID {
+        return "-".to_owned();
+    }
+    let is_array = builtin_type(ty.oid).is_none_or(|def| def.is_array() || ty.oid == oids::RECORD_ARRAY);
+    if is_array && let Some(element) = element_type(catalog, ty.oid) {
+        let mut name = format_with(catalog, SqlType::with_typmod(element, ty.typmod), typmod_given);
+        name.push_str("[]");
+        return name;
+    }
+    let length = |name: &str| match typmod_length(ty.typmod) {
+        Some(length) => format!("{name}({length})"),
+        None => name.to_owned(),
+    };
+    let precision = |name: &str, suffix: &str| {
+        if ty.typmod >= 0 { format!("{name}({}){suffix}", ty.typmod) } else { format!("{name}{suffix}") }
+    };
+    match ty.oid {
+        oids::BOOL => "boolean".to_owned(),
+        oids::INT2 => "smallint".to_owned(),
+        oids::INT4 => "integer".to_owned(),
+        oids::INT8 => "bigint".to_owned(),
+        oids::FLOAT4 => "real".to_owned(),
+        oids::FLOAT8 => "double precision".to_owned(),
+        oids::CHAR => "\"char\"".to_owned(),
+        oids::ANY => "\"any\"".to_owned(),
+        // without a length it is not the same as CHARACTER, which means character(1)
+        oids::BPCHAR if typmod_given && ty.typmod < 0 => "bpchar".to_owned(),
+        oids::BPCHAR => length("character"),
+        oids::VARCHAR => length("character varying"),
+        oids::NUMERIC => match numeric::decode_typmod(ty.typmod) {
+            Some((precision, scale)) => format!("numeric({precision},{scale})"),
+            None => "numeric".to_owned(),
+        },
+        oids::TIME => precision("time", " without time zone"),
+        oids::TIMETZ => precision("time", " with time zone"),
+        oids::TIMESTAMP => precision("timestamp", " without time zone"),
+        oids::TIMESTAMPTZ => precision("timestamp", " with time zone"),
+        oids::INTERVAL => format_interval(ty.typmod),
+        oid => match builtin_type(oid) {
+            Some(def) => quote_identifier(&def.name),
+            None => match catalog.user_type(oid) {
+                Some(user) => {
+                    let name = quote_identifier(&user.name);
+                    if catalog.type_is_visible(oid) {
+                        name
+                    } else {
+                        format!("{}.{name}", quote_identifier(&user.schema))
+                    }
+                }
+                None => "???".to_owned(),
+            },
+        },
+    }
+}
+
+/// The field ranges that may follow `interval`.
+const INTERVAL_RANGES: &[(i32, &str)] = &[
+    (range::YEAR, "year"),
+    (range::MONTH, "month"),
+    (range::DAY, "day"),
+    (range::HOUR, "hour"),
+    (range::MINUTE, "minute"),
+    (range::SECOND, "second"),
+    (range::YEAR | range::MONTH, "year to month"),
+    (range::DAY | range::HOUR, "day to hour"),
+    (range::DAY | range::HOUR | range::MINUTE, "day to minute"),
+    (range::DAY | range::HOUR | range::MINUTE | range::SECOND, "day to second"),
+    (range::HOUR | range::MINUTE, "hour to minute"),
+    (range::HOUR | range::MINUTE | range::SECOND, "hour to second"),
+    (range::MINUTE | range::SECOND, "minute to second"),
+];
+
+fn format_interval(typmod: i32) -> String {
+    let mut name = "interval".to_owned();
+    let fields = typmod_range(typmod);
+    if let Some((_, words)) = INTERVAL_RANGES.iter().find(|(range, _)| *range == fields) {
+        name.push(' ');
+        name.push_str(words);
+    }
+    if let Some(precision) = typmod_precision(typmod) {
+        name.push_str(&format!("({precision})"));
+    }
+    name
+}
+
+/// Types that PostgreSQL has and this engine doesn't.
+const UNSUPPORTED: &[&str] = &[
+    "bit",
+    "varbit",
+    "money",
+    "xml",
+    "point",
+    "lseg",
+    "path",
+    "box",
+    "polygon",
+    "line",
+    "circle",
+    "macaddr",
+    "macaddr8",
+    "tsvector",
+    "tsquery",
+    "int4range",
+    "int8range",
+    "numrange",
+    "tsrange",
+    "tstzrange",
+    "daterange",
+    "jsonpath",
+    "int4multirange",
+    "int8multirange",
+    "nummultirange",
+    "tsmultirange",
+    "tstzmultirange",
+    "datemultirange",
+    "pg_snapshot",
+    "txid_snapshot",
+];
+
 /// The type called `name` (as the parser gives it: `int4`, `bpchar`, `varchar`, ...), in `schema` if written.
-/// 42704 `type "x" does not exist`.
-pub fn resolve_type_name(_catalog: &dyn CatalogLookup, _schema: Option<&str>, _name: &str) -> Result<Oid> {
-    todo!()
+/// 42704 `type "x" does not exist`; 0A000 for types that are left out.
+pub fn resolve_type_name(catalog: &dyn CatalogLookup, schema: Option<&str>, name: &str) -> Result<Oid> {
+    if schema.is_none_or(|schema| schema == "pg_catalog")
+        && let Some(def) = builtin_type_named(name)
+    {
+        return Ok(def.oid);
+    }
+    if let Some(oid) = catalog.user_type_named(schema, name) {
+        return Ok(oid);
+    }
+    if schema.is_none_or(|schema| schema == "pg_catalog") && UNSUPPORTED.contains(&name) {
+        return Err(Error::unsupported(format!("type {name} is not supported")));
+    }
+    Err(no_such_type(schema, name))
+}
+
+#[cold]
+fn no_such_type(schema: Option<&str>, name: &str) -> Error {
+    let shown = match schema {
+        Some(schema) => format!("{schema}.{name}"),
+        None => name.to_owned(),
+    };
+    Error::new(sqlstate::UNDEFINED_OBJECT, format!("type \"{shown}\" does not exist"))
 }
 
 /// Encodes the modifiers written after a type's name: `varchar(3)` is `[3]`, `numeric(5,2)` is `[5, 2]`;
 /// for `interval` the parser's range mask comes first. 42601 or 22023 with PostgreSQL's texts.
-pub fn encode_typmod(_oid: Oid, _modifiers: &[i32]) -> Result<i32> {
-    todo!()
+pub fn encode_typmod(oid: Oid, modifiers: &[i32]) -> Result<i32> {
+    if modifiers.is_empty() {
+        return Ok(-1);
+    }
+    let invalid = |message: String| Error::new(sqlstate::INVALID_PARAMETER_VALUE, message);
+    let precision = |name: &str, suffix: &str| match modifiers {
+        [precision] if *precision < 0 => {
+            Err(invalid(format!("{name}({precision}){suffix} precision must not be negative")))
+        }
+        [precision] => Ok((*precision).min(6)),
+        _ => Err(invalid("invalid type modifier".to_owned())),
+    };
+    match oid {
+        oids::VARCHAR | oids::BPCHAR => {
+            const LENGTH_MAX: i32 = 10 * 1024 * 1024;
+            let name = if oid == oids::VARCHAR { "varchar" } else { "char" };
+            match modifiers {
+                [length] if *length < 1 => Err(invalid(format!("length for type {name} must be at least 1"))),
+                [length] if *length > LENGTH_MAX => {
+                    Err(invalid(format!("length for type {name} cannot exceed {LENGTH_MAX}")))
+                }
+                [length] => Ok(length + 4),
+                _ => Err(invalid("invalid type modifier".to_owned())),
+            }
+        }
+        oids::NUMERIC => {
+            let (precision, scale) = match modifiers {
+                [precision] => (*precision, 0),
+                [precision, scale] => (*precision, *scale),
+                _ => return Err(invalid("invalid NUMERIC type modifier".to_owned())),
+            };
+            if !(1..=1000).contains(&precision) {
+                return Err(invalid(format!("NUMERIC precision {precision} must be between 1 and 1000")));
+            }
+            if !(-1000..=1000).contains(&scale) {
+                return Err(invalid(format!("NUMERIC scale {scale} must be between -1000 and 1000")));
+            }
+            Ok(numeric::encode_typmod(precision, scale))
+        }
+        oids::TIME => precision("TIME", ""),
+        oids::TIMETZ => precision("TIME", " WITH TIME ZONE"),
+        oids::TIMESTAMP => precision("TIMESTAMP", ""),
+        oids::TIMESTAMPTZ => precision("TIMESTAMP", " WITH TIME ZONE"),
+        oids::INTERVAL => {
+            let (fields, precision) = match modifiers {
+                [fields] => (*fields, FULL_PRECISION),
+                [fields, precision] => (*fields, *precision),
+                _ => return Err(invalid("invalid INTERVAL type modifier".to_owned())),
+            };
+            if fields != range::FULL && !INTERVAL_RANGES.iter().any(|(range, _)| *range == fields) {
+                return Err(invalid("invalid INTERVAL type modifier".to_owned()));
+            }
+            if precision < 0 {
+                return Err(invalid(format!("INTERVAL({precision}) precision must not be negative")));
+            }
+            let precision = if precision == FULL_PRECISION { precision } else { precision.min(6) };
+            Ok(if fields == range::FULL && precision == FULL_PRECISION { -1 } else { fields << 16 | precision })
+        }
+        _ => match builtin_type(oid) {
+            Some(def) if def.is_array() => encode_typmod(def.element, modifiers),
+            def => {
+                let name = def.map_or("???", |def| def.name.as_str());
+                Err(Error::new(sqlstate::SYNTAX_ERROR, format!("type modifier is not allowed for type \"{name}\"")))
+            }
+        },
+    }
+}
+
+/// The text of a modifier, as the type's `typmodout` function gives it: `(10,2)`.
+pub fn format_typmod(catalog: &dyn CatalogLookup, ty: SqlType) -> String {
+    let bare = format_type_name(catalog, ty.oid);
+    let full = format_type(catalog, ty);
+    full.strip_prefix(&bare).unwrap_or("").to_owned()
+}
+
+#[derive(Debug, PartialEq)]
+enum Token {
+    Word(String),
+    Quoted(String),
+    Number(i32),
+    Symbol(char),
+}
+
+fn tokens(text: &str) -> Option<Vec<Token>> {
+    let mut tokens = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let length;
+        if first == '"' {
+            let end = rest[1..].find('"')? + 1;
+            tokens.push(Token::Quoted(rest[1..end].to_owned()));
+            length = end + 1;
+        } else if first.is_alphabetic() || first == '_' {
+            length = rest.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '$').unwrap_or(rest.len());
+            tokens.push(Token::Word(rest[..length].to_lowercase()));
+        } else if first.is_ascii_digit() || first == '-' {
+            length = 1 + rest[1..].bytes().take_while(u8::is_ascii_digit).count();
+            tokens.push(Token::Number(rest[..length].parse().ok()?));
+        } else {
+            tokens.push(Token::Symbol(first));
+            length = first.len_utf8();
+        }
+        rest = rest[length..].trim_start();
+    }
+    Some(tokens)
 }
 
 /// Parses a whole type name, as `regtype` input and `to_regtype` do: `character varying(3)[]`.
-pub fn parse_type_name(_catalog: &dyn CatalogLookup, _text: &str) -> Result<SqlType> {
-    todo!()
+/// 42601 for bad syntax, 42704 for an unknown type.
+pub fn parse_type_name(catalog: &dyn CatalogLookup, text: &str) -> Result<SqlType> {
+    let syntax = || Error::new(sqlstate::SYNTAX_ERROR, format!("invalid type name \"{text}\""));
+    let tokens = tokens(text).ok_or_else(syntax)?;
+    let mut parser = NameParser { tokens: &tokens, position: 0 };
+    parser
+        .type_name(catalog)
+        .and_then(|ty| match parser.tokens.get(parser.position) {
+            None => Some(ty),
+            Some(_) => None,
+        })
+        .ok_or_else(syntax)?
+}
+
+struct NameParser<'a> {
+    tokens: &'a [Token],
+    position: usize,
+}
+
+impl NameParser<'_> {
+    fn word_is(&mut self, word: &str) -> bool {
+        let matches = matches!(self.tokens.get(self.position), Some(Token::Word(own)) if own == word);
+        self.position += usize::from(matches);
+        matches
+    }
+
+    fn symbol_is(&mut self, symbol: char) -> bool {
+        let matches = self.tokens.get(self.position) == Some(&Token::Symbol(symbol));
+        self.position += usize::from(matches);
+        matches
+    }
+
+    fn name(&mut self) -> Option<String> {
+        match self.tokens.get(self.position)? {
+            Token::Word(name) | Token::Quoted(name) => {
+                self.position += 1;
+                Some(name.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// `(a, b)`; `None` for bad syntax.
+    fn modifiers(&mut self) -> Option<Vec<i32>> {
+        let mut modifiers = Vec::new();
+        if !self.symbol_is('(') {
+            return Some(modifiers);
+        }
+        loop {
+            match self.tokens.get(self.position)? {
+                Token::Number(number) => modifiers.push(*number),
+                _ => return None,
+            }
+            self.position += 1;
+            if self.symbol_is(')') {
+                return Some(modifiers);
+            }
+            if !self.symbol_is(',') {
+                return None;
+            }
+        }
+    }
+
+    /// Outer `None`: bad syntax.
+    fn type_name(&mut self, catalog: &dyn CatalogLookup) -> Option<Result<SqlType>> {
+        self.word_is("setof");
+        let quoted = matches!(self.tokens.get(self.position), Some(Token::Quoted(_)));
+        let first = self.name()?;
+        let mut schema = None;
+        let mut name = first;
+        if self.symbol_is('.') {
+            schema = Some(name);
+            name = self.name()?;
+            if self.symbol_is('.') {
+                schema = Some(name);
+                name = self.name()?;
+            }
+        }
+        let mut modifiers = None;
+        if schema.is_none() && !quoted {
+            name = self.standard_name(name, &mut modifiers)?;
+        }
+        let mut modifiers = match modifiers {
+            Some(modifiers) => modifiers,
+            None => self.modifiers()?,
+        };
+        if name == "float" {
+            name = match modifiers.first() {
+                Some(1..=24) => "float4".to_owned(),
+                _ => "float8".to_owned(),
+            };
+            modifiers.clear();
+        }
+        let mut is_array = false;
+        while self.symbol_is('[') {
+            if matches!(self.tokens.get(self.position), Some(Token::Number(_))) {
+                self.position += 1;
+            }
+            if !self.symbol_is(']') {
+                return None;
+            }
+            is_array = true;
+        }
+        is_array |= self.word_is("array");
+        Some(resolve_parsed(catalog, schema.as_deref(), &name, &modifiers, is_array))
+    }
+
+    /// The names that the grammar knows, some of several words.
+    fn standard_name(&mut self, name: String, modifiers: &mut Option<Vec<i32>>) -> Option<String> {
+        let plain = match name.as_str() {
+            "int" | "integer" => "int4",
+            "smallint" => "int2",
+            "bigint" => "int8",
+            "real" => "float4",
+            "decimal" | "dec" => "numeric",
+            "boolean" => "bool",
+            "double" => {
+                if !self.word_is("precision") {
+                    return None;
+                }
+                "float8"
+            }
+            "national" => {
+                if !self.word_is("character") && !self.word_is("char") {
+                    return None;
+                }
+                return self.character(modifiers);
+            }
+            "character" | "char" | "nchar" => return self.character(modifiers),
+            "time" | "timestamp" => {
+                let before = self.modifiers()?;
+                let with_zone = self.word_is("with");
+                if (with_zone || self.word_is("without")) && !(self.word_is("time") && self.word_is("zone")) {
+                    return None;
+                }
+                *modifiers = Some(before);
+                return Some(if with_zone { format!("{name}tz") } else { name });
+            }
+            "interval" => {
+                *modifiers = Some(self.interval_modifiers()?);
+                return Some(name);
+            }
+            _ => return Some(name),
+        };
+        Some(plain.to_owned())
+    }
+
+    fn character(&mut self, modifiers: &mut Option<Vec<i32>>) -> Option<String> {
+        let varying = self.word_is("varying");
+        let mut given = self.modifiers()?;
+        if given.is_empty() && !varying {
+            given.push(1);
+        }
+        *modifiers = Some(given);
+        Some(if varying { "varchar" } else { "bpchar" }.to_owned())
+    }
+
+    fn interval_modifiers(&mut self) -> Option<Vec<i32>> {
+        const WORDS: [(&str, i32); 6] = [
+            ("year", range::YEAR),
+            ("month", range::MONTH),
+            ("day", range::DAY),
+            ("hour", range::HOUR),
+            ("minute", range::MINUTE),
+            ("second", range::SECOND),
+        ];
+        let mut fields = None;
+        if let Some(first) = WORDS.iter().position(|(word, _)| self.word_is(word)) {
+            let last = if self.word_is("to") { WORDS.iter().position(|(word, _)| self.word_is(word))? } else { first };
+            fields = Some(WORDS.get(first..=last)?.iter().fold(0, |mask, (_, bit)| mask | bit));
+        }
+        let precision = self.modifiers()?;
+        Some(match (fields, precision.as_slice()) {
+            (None, []) => Vec::new(),
+            (fields, []) => vec![fields.unwrap_or(range::FULL)],
+            (fields, [precision]) => vec![fields.unwrap_or(range::FULL), *precision],
+            _ => return None,
+        })
+    }
+}
+
+fn resolve_parsed(
+    catalog: &dyn CatalogLookup,
+    schema: Option<&str>,
+    name: &str,
+    modifiers: &[i32],
+    is_array: bool,
+) -> Result<SqlType> {
+    let oid = resolve_type_name(catalog, schema, name)?;
+    let typmod = encode_typmod(oid, modifiers)?;
+    if !is_array {
+        return Ok(SqlType::with_typmod(oid, typmod));
+    }
+    match array_type(catalog, oid) {
+        Some(array) => Ok(SqlType::with_typmod(array, typmod)),
+        None => Err(no_such_type(schema, &format!("{name}[]"))),
+    }
+}
+
+/// The labels of an enum type, if it is one.
+pub fn enum_labels(catalog: &dyn CatalogLookup, oid: Oid) -> Option<Vec<super::context::EnumLabel>> {
+    match &catalog.user_type(oid)?.kind {
+        UserTypeKind::Enum(labels) => Some(labels.clone()),
+        _ => None,
+    }
 }

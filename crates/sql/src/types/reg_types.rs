@@ -1,0 +1,313 @@
+//! `regclass` and its kin: names of catalog objects as values.
+
+use base::{Error, Oid, Result, sqlstate};
+
+use super::aggregates;
+use super::context::{CatalogLookup, RegKind};
+use super::functions;
+use super::oids;
+use super::operators;
+use super::type_name::{format_type_name, parse_type_name};
+
+/// Splits a possibly qualified, possibly quoted name; unquoted parts are folded to lower case. 42602.
+pub fn split_name(text: &str) -> Result<Vec<String>> {
+    let invalid = || Error::new(sqlstate::INVALID_NAME, "invalid name syntax");
+    let mut parts = Vec::new();
+    let mut rest = text.trim();
+    loop {
+        let part;
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let mut name = String::new();
+            let mut characters = quoted.char_indices().peekable();
+            let mut end = None;
+            while let Some((index, character)) = characters.next() {
+                if character != '"' {
+                    name.push(character);
+                } else if characters.peek().is_some_and(|(_, next)| *next == '"') {
+                    characters.next();
+                    name.push('"');
+                } else {
+                    end = Some(index + 1);
+                    break;
+                }
+            }
+            rest = &quoted[end.ok_or_else(invalid)?..];
+            part = name;
+        } else {
+            let end = rest.find(|c: char| c == '.' || c.is_whitespace()).unwrap_or(rest.len());
+            if end == 0 {
+                return Err(invalid());
+            }
+            part = rest[..end].to_lowercase();
+            rest = &rest[end..];
+        }
+        if part.is_empty() {
+            return Err(invalid());
+        }
+        parts.push(truncate_name(&part).to_owned());
+        rest = rest.trim_start();
+        if rest.is_empty() {
+            return Ok(parts);
+        }
+        rest = rest.strip_prefix('.').ok_or_else(invalid)?.trim_start();
+    }
+}
+
+/// A name cut to the bytes a name may have.
+pub fn truncate_name(name: &str) -> &str {
+    let mut end = name.len().min(base::limits::NAME_MAX_BYTES);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    &name[..end]
+}
+
+/// A name in quotes if it needs them: unless it is a plain lower-case word that is no key word.
+pub fn quote_identifier(name: &str) -> String {
+    let mut bytes = name.bytes();
+    let plain = bytes.next().is_some_and(|first| first.is_ascii_lowercase() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    if plain && !super::keywords::is_keyword(name) {
+        return name.to_owned();
+    }
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// The number text stands for, if it is one; `-` is 0.
+fn numeric_oid(text: &str) -> Option<Result<u32>> {
+    if text == "-" {
+        return Some(Ok(0));
+    }
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| super::number_text::parse_oid(text))
+}
+
+fn too_many_dots(what: &str, parts: &[String]) -> Error {
+    Error::new(sqlstate::SYNTAX_ERROR, format!("improper {what} name (too many dotted names): {}", parts.join(".")))
+}
+
+/// Reads a value of one of the `reg*` types. 42P01, 42704, 42883, 3F000 when there is no such thing.
+pub fn parse_reg(catalog: &dyn CatalogLookup, text: &str, oid: Oid) -> Result<u32> {
+    if let Some(number) = numeric_oid(text) {
+        return number;
+    }
+    let find = |kind: RegKind, parts: &[String]| catalog.object_named(kind, parts);
+    let undefined = |sqlstate, message: String| Error::new(sqlstate, message);
+    let name_list = || split_name(text);
+    match oid {
+        oids::REGCLASS => {
+            let parts = name_list()?;
+            if parts.len() > 3 {
+                return Err(too_many_dots("relation", &parts));
+            }
+            find(RegKind::Class, &parts)?.map(|oid| oid.0).ok_or_else(|| {
+                undefined(sqlstate::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", parts.join(".")))
+            })
+        }
+        oids::REGTYPE => Ok(parse_type_name(catalog, text)?.oid.0),
+        oids::REGNAMESPACE | oids::REGROLE => {
+            let parts = name_list()?;
+            if parts.len() != 1 {
+                return Err(Error::new(sqlstate::INVALID_NAME, "invalid name syntax"));
+            }
+            let (kind, sqlstate, what) = if oid == oids::REGROLE {
+                (RegKind::Role, sqlstate::UNDEFINED_OBJECT, "role")
+            } else {
+                (RegKind::Namespace, sqlstate::INVALID_SCHEMA_NAME, "schema")
+            };
+            find(kind, &parts)?
+                .map(|oid| oid.0)
+                .ok_or_else(|| undefined(sqlstate, format!("{what} \"{}\" does not exist", parts[0])))
+        }
+        oids::REGCOLLATION => {
+            let parts = name_list()?;
+            let built_in = match parts.last().map(String::as_str) {
+                Some("default") => Some(Oid(100)),
+                Some("C") => Some(Oid(950)),
+                Some("POSIX") => Some(Oid(951)),
+                _ => None,
+            };
+            built_in.or(find(RegKind::Collation, &parts)?).map(|oid| oid.0).ok_or_else(|| {
+                undefined(
+                    sqlstate::UNDEFINED_OBJECT,
+                    format!("collation \"{}\" for encoding \"UTF8\" does not exist", parts.join(".")),
+                )
+            })
+        }
+        oids::REGPROC => parse_regproc(catalog, text),
+        oids::REGPROCEDURE => parse_regprocedure(catalog, text),
+        oids::REGOPER => parse_regoper(text),
+        oids::REGOPERATOR => parse_regoperator(catalog, text),
+        _ => {
+            let parts = name_list()?;
+            find(RegKind::TextSearch, &parts)?.map(|oid| oid.0).ok_or_else(|| {
+                undefined(
+                    sqlstate::UNDEFINED_OBJECT,
+                    format!("text search configuration \"{}\" does not exist", parts.join(".")),
+                )
+            })
+        }
+    }
+}
+
+/// The oids of all functions and aggregates that a qualified name means.
+fn functions_called(catalog: &dyn CatalogLookup, parts: &[String]) -> Vec<(u32, Vec<Oid>)> {
+    let (schema, name) = match parts {
+        [name] => (None, name),
+        [schema, name] => (Some(schema.as_str()), name),
+        _ => return Vec::new(),
+    };
+    let mut found = Vec::new();
+    if schema.is_none_or(|schema| schema == "pg_catalog") {
+        found.extend(functions::functions_named(name).iter().map(|def| (def.oid.0, def.arguments.to_vec())));
+        found.extend(aggregates::aggregates_named(name).iter().map(|def| (def.oid.0, def.arguments.to_vec())));
+    }
+    found.extend(catalog.user_functions(schema, name).into_iter().map(|def| (def.oid.0, def.arguments)));
+    found
+}
+
+fn no_function(text: &str) -> Error {
+    Error::new(sqlstate::UNDEFINED_FUNCTION, format!("function \"{text}\" does not exist"))
+}
+
+fn parse_regproc(catalog: &dyn CatalogLookup, text: &str) -> Result<u32> {
+    match functions_called(catalog, &split_name(text)?).as_slice() {
+        [] => Err(no_function(text)),
+        [(oid, _)] => Ok(*oid),
+        _ => Err(Error::new(sqlstate::AMBIGUOUS_FUNCTION, format!("more than one function named \"{text}\""))),
+    }
+}
+
+/// Splits `name(type, type)`; `none` stands for no type.
+fn name_and_types(catalog: &dyn CatalogLookup, text: &str) -> Result<(String, Vec<Oid>)> {
+    let syntax = |message: &str| Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, message);
+    let open = text.find('(').ok_or_else(|| syntax("expected a left parenthesis"))?;
+    let inner = text[open + 1..].trim_end().strip_suffix(')');
+    let inner = inner.ok_or_else(|| syntax("expected a right parenthesis"))?;
+    let mut types = Vec::new();
+    if !inner.trim().is_empty() {
+        let mut depth = 0;
+        let mut start = 0;
+        let mut items = Vec::new();
+        for (index, byte) in inner.bytes().enumerate() {
+            match byte {
+                b'(' => depth += 1,
+                b')' => depth -= 1,
+                b',' if depth == 0 => {
+                    items.push(&inner[start..index]);
+                    start = index + 1;
+                }
+                _ => {}
+            }
+        }
+        items.push(&inner[start..]);
+        for item in items {
+            types.push(if item.trim().eq_ignore_ascii_case("none") {
+                Oid::INVALID
+            } else {
+                parse_type_name(catalog, item)?.oid
+            });
+        }
+    }
+    Ok((text[..open].to_owned(), types))
+}
+
+fn parse_regprocedure(catalog: &dyn CatalogLookup, text: &str) -> Result<u32> {
+    let (name, types) = name_and_types(catalog, text)?;
+    functions_called(catalog, &split_name(&name)?)
+        .into_iter()
+        .find(|(_, arguments)| *arguments == types)
+        .map(|(oid, _)| oid)
+        .ok_or_else(|| no_function(text))
+}
+
+fn no_operator(text: &str) -> Error {
+    Error::new(sqlstate::UNDEFINED_FUNCTION, format!("operator does not exist: {text}"))
+}
+
+fn parse_regoper(text: &str) -> Result<u32> {
+    let name = text.strip_prefix("pg_catalog.").unwrap_or(text);
+    match operators::operators_named(name) {
+        [] => Err(no_operator(text)),
+        [operator] => Ok(operator.oid.0),
+        _ => Err(Error::new(sqlstate::AMBIGUOUS_FUNCTION, format!("more than one operator named {text}"))),
+    }
+}
+
+fn parse_regoperator(catalog: &dyn CatalogLookup, text: &str) -> Result<u32> {
+    let (name, types) = name_and_types(catalog, text)?;
+    match types.as_slice() {
+        [left, right] => operators::operator_exact(name.strip_prefix("pg_catalog.").unwrap_or(&name), *left, *right)
+            .map(|operator| operator.oid.0)
+            .ok_or_else(|| no_operator(text)),
+        [_] => Err(Error::new(sqlstate::UNDEFINED_PARAMETER, "missing argument")
+            .hint("Use NONE to denote the missing argument of a unary operator.")),
+        _ => Err(Error::new(sqlstate::TOO_MANY_ARGUMENTS, "too many arguments")
+            .hint("Provide two argument types for operator.")),
+    }
+}
+
+/// Appends a value of one of the `reg*` types: a name if it names something, else the number.
+pub fn write_reg(value: u32, oid: Oid, catalog: &dyn CatalogLookup, out: &mut Vec<u8>) {
+    if value == 0 {
+        return out.push(if matches!(oid, oids::REGOPER | oids::REGOPERATOR) { b'0' } else { b'-' });
+    }
+    let object = Oid(value);
+    let name = match oid {
+        oids::REGCLASS => catalog.object_name(RegKind::Class, object),
+        oids::REGTYPE => {
+            let known = super::type_table::type_shape(catalog, object).is_some();
+            known.then(|| format_type_name(catalog, object))
+        }
+        oids::REGNAMESPACE => {
+            catalog.object_name(RegKind::Namespace, object).or_else(|| (value == 11).then(|| "pg_catalog".to_owned()))
+        }
+        oids::REGROLE => catalog.object_name(RegKind::Role, object),
+        oids::REGCOLLATION => match value {
+            100 => Some("\"default\"".to_owned()),
+            950 => Some("\"C\"".to_owned()),
+            951 => Some("\"POSIX\"".to_owned()),
+            _ => catalog.object_name(RegKind::Collation, object),
+        },
+        oids::REGPROC => function_name(catalog, object, true),
+        oids::REGPROCEDURE => function_signature(catalog, object),
+        oids::REGOPER => operators::operator(object).map(|operator| {
+            if operators::operators_named(operator.name).len() > 1 {
+                format!("pg_catalog.{}", operator.name)
+            } else {
+                operator.name.to_owned()
+            }
+        }),
+        oids::REGOPERATOR => operators::operator(object).map(|operator| {
+            let side = |oid: Oid| {
+                if oid == Oid::INVALID { "NONE".to_owned() } else { format_type_name(catalog, oid) }
+            };
+            format!("{}({},{})", operator.name, side(operator.left), side(operator.right))
+        }),
+        _ => catalog.object_name(RegKind::TextSearch, object),
+    };
+    match name {
+        Some(name) => out.extend_from_slice(name.as_bytes()),
+        None => super::number_text::write_integer(value, out),
+    }
+}
+
+fn builtin_function(oid: Oid) -> Option<(&'static str, &'static [Oid])> {
+    functions::function(oid)
+        .map(|def| (def.name, def.arguments))
+        .or_else(|| aggregates::aggregate(oid).map(|def| (def.name, def.arguments)))
+}
+
+fn function_name(catalog: &dyn CatalogLookup, oid: Oid, qualify_ambiguous: bool) -> Option<String> {
+    let Some((name, _)) = builtin_function(oid) else { return catalog.object_name(RegKind::Proc, oid) };
+    let parts = [name.to_owned()];
+    let quoted = quote_identifier(name);
+    let ambiguous = qualify_ambiguous && functions_called(catalog, &parts).len() > 1;
+    Some(if ambiguous { format!("pg_catalog.{quoted}") } else { quoted })
+}
+
+fn function_signature(catalog: &dyn CatalogLookup, oid: Oid) -> Option<String> {
+    let Some((name, arguments)) = builtin_function(oid) else { return catalog.object_name(RegKind::Proc, oid) };
+    let types: Vec<String> = arguments.iter().map(|oid| format_type_name(catalog, *oid)).collect();
+    Some(format!("{}({})", quote_identifier(name), types.join(",")))
+}
