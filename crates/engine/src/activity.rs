@@ -1,44 +1,51 @@
 //! What has happened to a table since its last vacuum, counted without locks.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 /// Counts of one table since the database was opened; lost at a crash, which only makes the next vacuum later.
+///
+/// One counter is raised per row operation; what follows from them is worked out when somebody asks.
 #[derive(Debug, Default)]
 pub struct TableActivity {
     inserted: AtomicU64,
-    updated: AtomicU64,
+    updated_elsewhere: AtomicU64,
     updated_in_page: AtomicU64,
     deleted: AtomicU64,
-    dead: AtomicU64,
-    /// Live rows, as far as known.
-    live: AtomicU64,
+    /// What to add to the counts to get live and dead rows: set by vacuum.
+    live_base: AtomicI64,
+    dead_base: AtomicI64,
 }
 
 impl TableActivity {
+    #[inline]
     pub(crate) fn count_inserts(&self, rows: u64) {
         self.inserted.fetch_add(rows, Ordering::Relaxed);
-        self.live.fetch_add(rows, Ordering::Relaxed);
     }
 
+    /// `in_page`: without new index entries; such versions are pruned by whoever reads the page.
+    #[inline]
     pub(crate) fn count_update(&self, in_page: bool) {
-        self.updated.fetch_add(1, Ordering::Relaxed);
-        if in_page {
-            // Pruning on access clears these up.
-            self.updated_in_page.fetch_add(1, Ordering::Relaxed);
-        } else {
-            self.dead.fetch_add(1, Ordering::Relaxed);
-        }
+        let counter = if in_page { &self.updated_in_page } else { &self.updated_elsewhere };
+        counter.fetch_add(1, Ordering::Relaxed);
     }
 
+    #[inline]
     pub(crate) fn count_delete(&self) {
         self.deleted.fetch_add(1, Ordering::Relaxed);
-        self.dead.fetch_add(1, Ordering::Relaxed);
-        let _ = self.live.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |rows| rows.checked_sub(1));
     }
 
+    /// A vacuum found so many rows.
     pub(crate) fn vacuumed(&self, live: u64, dead: u64) {
-        self.live.store(live, Ordering::Relaxed);
-        self.dead.store(dead, Ordering::Relaxed);
+        self.live_base.store(live as i64 - self.grown(), Ordering::Relaxed);
+        self.dead_base.store(dead as i64 - self.died(), Ordering::Relaxed);
+    }
+
+    fn grown(&self) -> i64 {
+        self.inserted() as i64 - self.deleted() as i64
+    }
+
+    fn died(&self) -> i64 {
+        self.updated_elsewhere.load(Ordering::Relaxed) as i64 + self.deleted() as i64
     }
 
     /// Rows inserted.
@@ -48,7 +55,7 @@ impl TableActivity {
 
     /// Rows updated.
     pub fn updated(&self) -> u64 {
-        self.updated.load(Ordering::Relaxed)
+        self.updated_elsewhere.load(Ordering::Relaxed) + self.updated_in_page()
     }
 
     /// Rows updated within their page, without new index entries.
@@ -63,11 +70,30 @@ impl TableActivity {
 
     /// Row versions that a vacuum could remove, about.
     pub fn dead(&self) -> u64 {
-        self.dead.load(Ordering::Relaxed)
+        (self.dead_base.load(Ordering::Relaxed) + self.died()).max(0) as u64
     }
 
     /// Rows, about.
     pub fn live(&self) -> u64 {
-        self.live.load(Ordering::Relaxed)
+        (self.live_base.load(Ordering::Relaxed) + self.grown()).max(0) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vacuum_sets_what_is_live_and_dead_and_counting_goes_on_from_there() {
+        let activity = TableActivity::default();
+        activity.count_inserts(100);
+        activity.count_update(true);
+        activity.count_update(false);
+        activity.count_delete();
+        assert_eq!((activity.live(), activity.dead(), activity.updated()), (99, 2, 2));
+        activity.vacuumed(99, 0);
+        assert_eq!((activity.live(), activity.dead()), (99, 0));
+        activity.count_delete();
+        assert_eq!((activity.live(), activity.dead(), activity.deleted()), (98, 1, 2));
     }
 }

@@ -28,7 +28,10 @@ const NULL_LAST: u8 = 2;
 /// assert!(small.as_slice() < large.as_slice());
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct KeyBuffer(Vec<u8>);
+pub struct KeyBuffer {
+    bytes: Vec<u8>,
+    has_null: bool,
+}
 
 impl KeyBuffer {
     /// An empty key.
@@ -39,29 +42,36 @@ impl KeyBuffer {
     /// Forgets the values, keeps the memory.
     #[inline]
     pub fn clear(&mut self) {
-        self.0.clear();
+        self.bytes.clear();
+        self.has_null = false;
+    }
+
+    /// Whether one of the values is null: such keys are equal to no other, unless the index says so.
+    pub fn has_null(&self) -> bool {
+        self.has_null
     }
 
     /// The key's bytes.
     #[inline]
     pub fn as_slice(&self) -> &[u8] {
-        &self.0
+        &self.bytes
     }
 
     /// A null, before or after every value.
     pub fn push_null(&mut self, nulls_first: bool) {
-        self.0.push(if nulls_first { NULL_FIRST } else { NULL_LAST });
+        self.has_null = true;
+        self.bytes.push(if nulls_first { NULL_FIRST } else { NULL_LAST });
     }
 
     /// A boolean: false before true.
     pub fn push_bool(&mut self, value: bool) {
-        self.0.extend_from_slice(&[VALUE, u8::from(value)]);
+        self.bytes.extend_from_slice(&[VALUE, u8::from(value)]);
     }
 
     /// A 16-bit integer.
     pub fn push_i16(&mut self, value: i16) {
-        self.0.push(VALUE);
-        self.0.extend_from_slice(&(value as u16 ^ 1 << 15).to_be_bytes());
+        self.bytes.push(VALUE);
+        self.bytes.extend_from_slice(&(value as u16 ^ 1 << 15).to_be_bytes());
     }
 
     /// A 32-bit integer.
@@ -69,7 +79,7 @@ impl KeyBuffer {
     pub fn push_i32(&mut self, value: i32) {
         let mut bytes = [VALUE; 5];
         bytes[1..].copy_from_slice(&(value as u32 ^ 1 << 31).to_be_bytes());
-        self.0.extend_from_slice(&bytes);
+        self.bytes.extend_from_slice(&bytes);
     }
 
     /// A 64-bit integer.
@@ -77,7 +87,7 @@ impl KeyBuffer {
     pub fn push_i64(&mut self, value: i64) {
         let mut bytes = [VALUE; 9];
         bytes[1..].copy_from_slice(&(value as u64 ^ 1 << 63).to_be_bytes());
-        self.0.extend_from_slice(&bytes);
+        self.bytes.extend_from_slice(&bytes);
     }
 
     /// A 32-bit float, -0 equal to 0 and NaN above everything.
@@ -85,8 +95,8 @@ impl KeyBuffer {
         let value = if value.is_nan() { f32::NAN.abs() } else { value + 0.0 };
         let bits = value.to_bits();
         let ordered = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
-        self.0.push(VALUE);
-        self.0.extend_from_slice(&ordered.to_be_bytes());
+        self.bytes.push(VALUE);
+        self.bytes.extend_from_slice(&ordered.to_be_bytes());
     }
 
     /// A 64-bit float, -0 equal to 0 and NaN above everything.
@@ -94,21 +104,21 @@ impl KeyBuffer {
         let value = if value.is_nan() { f64::NAN.abs() } else { value + 0.0 };
         let bits = value.to_bits();
         let ordered = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
-        self.0.push(VALUE);
-        self.0.extend_from_slice(&ordered.to_be_bytes());
+        self.bytes.push(VALUE);
+        self.bytes.extend_from_slice(&ordered.to_be_bytes());
     }
 
     /// A byte string in the order of its bytes.
     pub fn push_bytes(&mut self, value: &[u8]) {
-        self.0.push(VALUE);
+        self.bytes.push(VALUE);
         let mut rest = value;
         while let Some(zero) = rest.iter().position(|byte| *byte == 0) {
-            self.0.extend_from_slice(&rest[..zero]);
-            self.0.extend_from_slice(&[0, 0xFF]);
+            self.bytes.extend_from_slice(&rest[..zero]);
+            self.bytes.extend_from_slice(&[0, 0xFF]);
             rest = &rest[zero + 1..];
         }
-        self.0.extend_from_slice(rest);
-        self.0.extend_from_slice(&[0, 0]);
+        self.bytes.extend_from_slice(rest);
+        self.bytes.extend_from_slice(&[0, 0]);
     }
 
     /// A value that the caller has encoded so that `memcmp` orders it (numeric, collated text ...).
@@ -119,7 +129,7 @@ impl KeyBuffer {
     /// Any value by its physical kind.
     #[inline]
     pub fn push_datum(&mut self, value: Datum, descending: bool, nulls_first: bool) {
-        let start = self.0.len();
+        let start = self.bytes.len();
         match value {
             Datum::Null => return self.push_null(nulls_first),
             Datum::Bool(v) => self.push_bool(v),
@@ -137,22 +147,22 @@ impl KeyBuffer {
 
     /// Pushes one value with `push` and turns its order round.
     pub fn push_descending(&mut self, push: impl FnOnce(&mut KeyBuffer)) {
-        let start = self.0.len();
+        let start = self.bytes.len();
         push(self);
-        if self.0.get(start) == Some(&VALUE) {
+        if self.bytes.get(start) == Some(&VALUE) {
             self.descend_from(start);
         }
     }
 
     fn descend_from(&mut self, start: usize) {
-        for byte in &mut self.0[start + 1..] {
+        for byte in &mut self.bytes[start + 1..] {
             *byte = !*byte;
         }
     }
 
     /// The least byte string above every key that starts with this one; `None` if there is none.
     pub fn after_prefix(&self) -> Option<Vec<u8>> {
-        let mut bytes = self.0.clone();
+        let mut bytes = self.bytes.clone();
         while let Some(last) = bytes.pop() {
             if last < u8::MAX {
                 bytes.push(last + 1);
@@ -165,13 +175,13 @@ impl KeyBuffer {
     /// Every key that starts with this one.
     pub fn prefix_range(&self) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
         let upper = self.after_prefix().map_or(Bound::Unbounded, Bound::Excluded);
-        (Bound::Included(self.0.clone()), upper)
+        (Bound::Included(self.bytes.clone()), upper)
     }
 }
 
 impl From<KeyBuffer> for Vec<u8> {
     fn from(key: KeyBuffer) -> Vec<u8> {
-        key.0
+        key.bytes
     }
 }
 
@@ -285,6 +295,6 @@ mod tests {
         });
         assert!(lower <= inside && inside < upper);
         assert!(key(|k| k.push_i32(0)) >= upper);
-        assert_eq!(KeyBuffer(vec![0xFF, 0xFF]).after_prefix(), None);
+        assert_eq!(KeyBuffer { bytes: vec![0xFF, 0xFF], has_null: false }.after_prefix(), None);
     }
 }

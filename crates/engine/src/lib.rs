@@ -1,19 +1,26 @@
 //! The engine: opening and recovering a database, checkpoints, vacuum, the catalog, and the row API that programs embed.
 
 mod activity;
+mod build;
 pub mod catalog;
+mod control;
 mod database;
 pub mod key;
 mod large;
 mod modify;
+mod numbers;
+pub mod redo;
+mod relations;
 pub mod row;
 mod scan;
+mod sequence;
 mod session;
 mod table;
 
 pub use activity::TableActivity;
 pub use btree::{Direction, KeyRange};
 pub use clog::Snapshot;
+pub use control::{CONTROL_FILE, ControlData, FORMAT_VERSION, read_control};
 pub use database::{CheckpointStatistics, Database, OpenOptions, Statistics};
 pub use lockmgr::{AdvisoryKey, Granted, LockMode, LockTag, LockView, RowLockMode, WaitPolicy};
 pub use modify::{ConflictOutcome, Modify};

@@ -242,12 +242,6 @@ impl<'a> RowView<'a> {
         }
     }
 
-    /// Whether values of the row were compressed or moved out of line.
-    #[inline]
-    pub(crate) fn has_detached(&self) -> bool {
-        has_detached(self.bytes)
-    }
-
     /// The stored values, detached ones as they are.
     pub(crate) fn stored_values(&self) -> impl Iterator<Item = StoredValue<'a>> + use<'a> {
         let mut values = self.iter();
@@ -440,6 +434,10 @@ impl RowBytes {
     pub(crate) fn vec(&mut self) -> &mut Vec<u8> {
         &mut self.0
     }
+
+    pub(crate) fn into_vec(self) -> Vec<u8> {
+        self.0
+    }
 }
 
 impl std::ops::Deref for RowBytes {
@@ -471,6 +469,16 @@ impl ColumnSet {
             self.0.resize(column / 64 + 1, 0);
         }
         self.0[column / 64] |= 1 << (column % 64);
+    }
+
+    /// Adds all of `other`.
+    pub fn insert_all(&mut self, other: &ColumnSet) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (word, added) in self.0.iter_mut().zip(&other.0) {
+            *word |= added;
+        }
     }
 
     /// Whether `column` is in the set.

@@ -6,15 +6,17 @@ use base::{Result, Tid};
 use btree::BTreeScan;
 use heap::PageTuples;
 
-use crate::row::RowBytes;
+use crate::row::{RowBytes, has_detached};
 use crate::session::Session;
 use crate::table::Table;
 
 /// All rows of a table that the session's snapshot sees, in physical order. Holds nothing between calls.
 pub struct TableScan {
     pub(crate) table: Arc<Table>,
+    /// Blocks still to come.
     pub(crate) blocks: std::ops::Range<u32>,
     pub(crate) page: PageTuples,
+    /// The next tuple of the page.
     pub(crate) index: usize,
     pub(crate) row: RowBytes,
 }
@@ -24,9 +26,30 @@ impl TableScan {
     ///
     /// # Errors
     /// XX001 and 58030 for a page that can't be read; 57014 when the session is interrupted.
+    #[inline]
     pub fn next(&mut self, session: &Session) -> Result<Option<(Tid, &[u8])>> {
-        let _ = session;
-        todo!()
+        if self.index >= self.page.len() && !self.next_page(session)? {
+            return Ok(None);
+        }
+        let (tid, bytes) = self.page.get(self.index);
+        self.index += 1;
+        if !has_detached(bytes) {
+            return Ok(Some((tid, bytes)));
+        }
+        self.row.set(bytes);
+        session.resolve(&self.table, &mut self.row)?;
+        Ok(Some((tid, &self.row)))
+    }
+
+    fn next_page(&mut self, session: &Session) -> Result<bool> {
+        if session.interrupt().pending() {
+            session.interrupt().check()?;
+        }
+        self.index = 0;
+        let mut scan = self.table.heap.scan_blocks(self.blocks.clone());
+        let found = session.with_ctx(|ctx| scan.next_page(ctx, &mut self.page))?;
+        self.blocks = scan.remaining();
+        Ok(found)
     }
 }
 
@@ -43,7 +66,24 @@ impl IndexScan {
     /// # Errors
     /// As [`TableScan::next`].
     pub fn next(&mut self, session: &Session) -> Result<Option<(Tid, &[u8])>> {
-        let _ = session;
-        todo!()
+        if session.interrupt().pending() {
+            session.interrupt().check()?;
+        }
+        let IndexScan { table, scan, row } = self;
+        let found = session.with_ctx(|ctx| {
+            while let Some((_, root)) = scan.next()? {
+                let found = table.heap.read_chain(ctx, root, |tid, bytes| {
+                    row.set(bytes);
+                    tid
+                })?;
+                if found.is_some() {
+                    return Ok(found);
+                }
+            }
+            Ok::<_, base::Error>(None)
+        })?;
+        let Some(tid) = found else { return Ok(None) };
+        session.resolve(&self.table, &mut self.row)?;
+        Ok(Some((tid, &self.row)))
     }
 }

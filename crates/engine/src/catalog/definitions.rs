@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use base::{FileNumber, Oid};
+use base::{FileNumber, Lsn, Oid};
 use serde::{Deserialize, Serialize};
 
 use crate::row::{ColumnSet, PhysicalType};
@@ -317,6 +317,8 @@ pub struct IndexDef {
     pub estimated_rows: f64,
     /// Pages, by the last VACUUM or ANALYZE.
     pub estimated_pages: u32,
+    /// Only for snapshots at or above this: rows had older versions, when it was built, that it does not lead to.
+    pub usable_from: Lsn,
     /// Storage parameters, `name=value`.
     pub options: Vec<String>,
     /// `COMMENT ON`.
@@ -342,6 +344,7 @@ impl IndexDef {
             constraint_name: None,
             estimated_rows: 0.0,
             estimated_pages: 0,
+            usable_from: Lsn::ZERO,
             options: Vec::new(),
             comment: None,
         }

@@ -1,1 +1,230 @@
-//! The catalog's rows and versions.
+//! The catalog's rows, and how versions of it are published.
+//!
+//! Objects are rows of one heap, `base/1`, in pieces where a page can't hold them. They are read once, when the database
+//! is opened; from then on a [`Catalog`] in memory follows the rows.
+//!
+//! A transaction keeps its changes in a journal of its own and sees a catalog with them laid over the committed one. Just
+//! before it commits it takes the publishing lock and leaves the next version as *pending*; step 2 of its commit raises the
+//! version number, in the same critical section that makes the commit visible. Whoever finds the number raised installs
+//! what is pending, the committer among them: nobody waits, and no session can see the rows of a commit without its
+//! objects, or the other way round.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use base::settings::Id;
+use base::{CommandId, Error, FileNumber, Lsn, Oid, OwnerId, Result, Tid, Xid, sqlstate};
+use clog::{Snapshot, TxnCtx};
+use heap::{Heap, HeapServices, Modify, PageTuples};
+use lockmgr::{LockMode, LockTag, WaitPolicy};
+use rustc_hash::FxHashMap;
+use sync::Mutex;
+use sync::atomic::AtomicU64;
+
+use super::{
+    BOOTSTRAP_ROLE, Catalog, Change, Entry, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, RoleDef,
+    SchemaDef,
+};
+use crate::database::{Database, Shared, integer};
+use crate::relations::Relations;
+
+/// The heap of the catalog.
+pub(crate) const CATALOG_FILE: FileNumber = FileNumber(1);
+/// The identifier by which locks and messages know it.
+pub(crate) const CATALOG_RELATION: Oid = Oid(1);
+/// Serialises the publishing of versions.
+pub(crate) const PUBLISH_LOCK: LockTag = LockTag::Object { class: CATALOG_RELATION, object: 0 };
+pub(crate) const PUBLISH_MODE: LockMode = LockMode::Exclusive;
+
+/// `u32` object, `u16` piece, `u16` pieces.
+const PIECE_HEAD_BYTES: usize = 8;
+const PIECE_BYTES: usize = 6000;
+
+const _: () = assert!(PIECE_HEAD_BYTES + PIECE_BYTES <= heap::PAYLOAD_MAX_BYTES);
+
+/// The committed catalog and its heap.
+pub(crate) struct CatalogStore {
+    pub(crate) heap: Arc<Heap>,
+    committed: ArcSwap<Catalog>,
+    /// The version that the commit in progress will make current. A leaf.
+    pending: Mutex<Option<Arc<Catalog>>>,
+}
+
+impl CatalogStore {
+    pub(crate) fn new(relations: &Relations, heaps: &Arc<HeapServices>) -> CatalogStore {
+        CatalogStore {
+            heap: relations.heap(heaps, CATALOG_RELATION, CATALOG_FILE, 100),
+            committed: ArcSwap::from_pointee(Catalog::default()),
+            pending: Mutex::new(None),
+        }
+    }
+
+    /// The version installed last. Use [`CatalogStore::latest`] unless nobody else is there.
+    pub(crate) fn committed(&self) -> Arc<Catalog> {
+        self.committed.load_full()
+    }
+
+    /// The latest committed version.
+    #[inline]
+    pub(crate) fn latest(&self, shared: &Shared) -> Arc<Catalog> {
+        let committed = self.committed.load();
+        if committed.version() == shared.transactions.catalog_version() {
+            return committed.clone();
+        }
+        drop(committed);
+        self.install(shared)
+    }
+
+    /// Installs what is pending, now that its version has been reached.
+    #[cold]
+    pub(crate) fn install(&self, shared: &Shared) -> Arc<Catalog> {
+        // The version may be seen from within the commit's critical section: let it end, so that the horizon covers it.
+        shared.wal.at_insertion_point(|_| ());
+        let mut pending = self.pending.lock();
+        let version = shared.transactions.catalog_version();
+        if let Some(next) = pending.take_if(|next| next.version() <= version) {
+            let mut next = Arc::unwrap_or_clone(next);
+            next.set_csn(shared.transactions.horizon());
+            self.committed.store(Arc::new(next));
+        }
+        drop(pending);
+        self.committed.load_full()
+    }
+
+    /// Leaves the committed catalog with `changes` as the next version. The caller holds [`PUBLISH_LOCK`] and commits next.
+    pub(crate) fn prepare(&self, shared: &Shared, changes: &[Change]) {
+        let latest = self.latest(shared);
+        let next = latest.with_changes(changes, latest.version() + 1);
+        *self.pending.lock() = Some(Arc::new(next));
+    }
+
+    /// Reads all rows. Nobody else is there yet.
+    pub(crate) fn load(&self, shared: &Shared, version: u64) -> Result<()> {
+        let observed = AtomicU64::new(0);
+        let interrupt = sync::Interrupt::new();
+        let ctx = TxnCtx {
+            xid: Xid::INVALID,
+            top_xid: Xid::INVALID,
+            snapshot: Snapshot { csn: Lsn::MAX, command: CommandId::FIRST },
+            command: CommandId::FIRST,
+            status: &shared.status,
+            observed: &observed,
+            owner: OwnerId(0),
+            interrupt: &interrupt,
+            lock_timeout: None,
+            deadlock_timeout: std::time::Duration::from_secs(1),
+        };
+        let mut pieces: FxHashMap<u32, Vec<(u16, Tid, Vec<u8>)>> = FxHashMap::default();
+        let mut page = PageTuples::new();
+        let mut scan = self.heap.scan()?;
+        while scan.next_page(&ctx, &mut page)? {
+            for (tid, bytes) in page.iter() {
+                let (oid, piece) = decode_head(bytes)?;
+                pieces.entry(oid).or_default().push((piece, tid, bytes[PIECE_HEAD_BYTES..].to_vec()));
+            }
+        }
+        let mut changes = Vec::with_capacity(pieces.len());
+        for (oid, mut parts) in pieces {
+            parts.sort_by_key(|(piece, ..)| *piece);
+            let bytes: Vec<u8> = parts.iter().flat_map(|(_, _, bytes)| bytes.iter().copied()).collect();
+            let object: Object = postcard::from_bytes(&bytes)
+                .map_err(|error| Error::corrupted(format!("catalog object {oid} is damaged: {error}")))?;
+            changes.push(Change::Put(Entry { object, rows: parts.iter().map(|(_, tid, _)| *tid).collect() }));
+        }
+        let mut catalog = Catalog::default().with_changes(&changes, version);
+        catalog.set_csn(shared.transactions.horizon());
+        self.committed.store(Arc::new(catalog));
+        Ok(())
+    }
+
+    /// Writes an object's rows.
+    pub(crate) fn write(&self, ctx: &TxnCtx<'_>, object: Object) -> Result<Entry> {
+        let bytes = postcard::to_stdvec(&object)
+            .map_err(|error| Error::internal(format!("could not serialise catalog object: {error}")))?;
+        let pieces = bytes.len().div_ceil(PIECE_BYTES).max(1);
+        let count = u16::try_from(pieces).map_err(|_| {
+            Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, format!("description of \"{}\" is too long", object.name()))
+        })?;
+        let mut rows = Vec::with_capacity(pieces);
+        let mut row = Vec::with_capacity(PIECE_HEAD_BYTES + bytes.len().min(PIECE_BYTES));
+        for (piece, part) in bytes.chunks(PIECE_BYTES).enumerate() {
+            row.clear();
+            row.extend_from_slice(&object.oid().0.to_le_bytes());
+            row.extend_from_slice(&(piece as u16).to_le_bytes());
+            row.extend_from_slice(&count.to_le_bytes());
+            row.extend_from_slice(part);
+            rows.push(self.heap.insert(ctx, &row)?);
+        }
+        Ok(Entry { object, rows: rows.into() })
+    }
+
+    /// Deletes an object's rows.
+    pub(crate) fn erase(&self, ctx: &TxnCtx<'_>, entry: &Entry) -> Result<()> {
+        for tid in entry.rows.iter() {
+            match self.heap.delete(ctx, *tid, WaitPolicy::Block, None)? {
+                Modify::Done { .. } => {}
+                Modify::Updated { csn, .. } => {
+                    ctx.observe(csn);
+                    return Err(Error::internal("tuple concurrently updated"));
+                }
+                Modify::Deleted { csn } => {
+                    ctx.observe(csn);
+                    return Err(Error::internal("tuple concurrently deleted"));
+                }
+                Modify::SelfModified { .. } | Modify::Skipped => {
+                    return Err(Error::internal("tuple already updated by self"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills the catalog of a new database: its first schemas and the role that owns them.
+    pub(crate) fn fill_new(database: &Database) -> Result<()> {
+        let mut session = database.session()?;
+        session.begin(crate::TransactionOptions::default())?;
+        let schema = |oid, name: &str, comment: &str| SchemaDef {
+            oid,
+            name: name.into(),
+            owner: BOOTSTRAP_ROLE,
+            comment: Some(comment.into()),
+        };
+        session.create_object(RoleDef {
+            oid: BOOTSTRAP_ROLE,
+            name: database.shared.options.superuser.clone(),
+            superuser: true,
+            inherit: true,
+            create_role: true,
+            create_database: true,
+            login: true,
+            replication: true,
+            connection_limit: -1,
+            password: None,
+            valid_until: None,
+            member_of: Vec::new(),
+            settings: Vec::new(),
+            comment: None,
+        })?;
+        session.create_object(schema(PG_CATALOG_SCHEMA, "pg_catalog", "system catalog schema"))?;
+        session.create_object(schema(PUBLIC_SCHEMA, "public", "standard public schema"))?;
+        session.create_object(SchemaDef {
+            oid: INFORMATION_SCHEMA,
+            name: "information_schema".into(),
+            owner: BOOTSTRAP_ROLE,
+            comment: None,
+        })?;
+        session.commit_and_wait()
+    }
+}
+
+fn decode_head(bytes: &[u8]) -> Result<(u32, u16)> {
+    match bytes {
+        [a, b, c, d, e, f, _, _, ..] => Ok((u32::from_le_bytes([*a, *b, *c, *d]), u16::from_le_bytes([*e, *f]))),
+        _ => Err(Error::corrupted("catalog row is cut short")),
+    }
+}
+
+/// `maintenance_work_mem` in bytes.
+pub(crate) fn maintenance_bytes(shared: &Shared) -> usize {
+    integer(&shared.options.settings, Id::MaintenanceWorkMem) as usize * 1024
+}

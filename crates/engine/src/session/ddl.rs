@@ -1,28 +1,135 @@
 //! Objects, their storage, and locks on them.
 
-use base::{FileNumber, Oid, Result};
-use lockmgr::{AdvisoryKey, Granted, LockMode, WaitPolicy};
-use sync::Arc;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use base::{Error, FileNumber, Oid, Result, sqlstate};
+use btree::BTree;
+use lockmgr::{AdvisoryKey, Granted, LockMode, LockTag, Scope, WaitPolicy};
+use rustc_hash::FxHasher;
+use sync::atomic::Ordering;
+use wal::{RecordHead, RmgrId};
+use xact::SavepointId;
 
 use super::Session;
-use crate::catalog::{Catalog, Object};
-use crate::table::Table;
+use crate::catalog::store::CATALOG_RELATION;
+use crate::catalog::{Catalog, Change, Entry, NameSpace, Object, TableDef};
+use crate::large::Overflow;
+use crate::redo::EngineRecord;
+use crate::relations::is_current;
+use crate::row::{ColumnSet, PhysicalType};
+use crate::table::{Index, Table};
+
+/// Catalog versions with this bit are a transaction's own.
+const OWN_VERSION: u64 = 1 << 63;
+
+/// A transaction's own changes of the catalog.
+#[derive(Default)]
+pub(super) struct Ddl {
+    changes: Vec<Change>,
+    /// How many changes there were when each open savepoint began.
+    marks: Vec<(SavepointId, usize)>,
+    /// The committed catalog with the changes laid over it, and how many of each it was made of.
+    own: Option<(u64, usize, Arc<Catalog>)>,
+}
+
+impl Ddl {
+    #[inline]
+    pub(super) fn has_changes(&self) -> bool {
+        !self.changes.is_empty()
+    }
+
+    pub(super) fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    pub(super) fn mark(&mut self, savepoint: SavepointId) {
+        self.marks.push((savepoint, self.changes.len()));
+    }
+
+    pub(super) fn release(&mut self, savepoint: SavepointId) {
+        if let Some(at) = self.marks.iter().position(|(id, _)| *id == savepoint) {
+            self.marks.truncate(at);
+        }
+    }
+
+    /// Whether anything was undone.
+    pub(super) fn rollback_to(&mut self, savepoint: SavepointId) -> bool {
+        let Some(at) = self.marks.iter().position(|(id, _)| *id == savepoint) else { return false };
+        self.marks.truncate(at + 1);
+        let kept = self.marks[at].1;
+        let undone = kept < self.changes.len();
+        self.changes.truncate(kept);
+        if undone {
+            self.own = None;
+        }
+        undone
+    }
+
+    /// Forgets everything; whether there was anything.
+    pub(super) fn clear(&mut self) -> bool {
+        self.marks.clear();
+        self.own = None;
+        let any = !self.changes.is_empty();
+        self.changes.clear();
+        any
+    }
+}
 
 impl Session {
     /// The catalog as this transaction sees it: the latest committed one with its own changes. One atomic load if
     /// nothing has changed since the last call.
+    #[inline]
     pub fn catalog(&self) -> Arc<Catalog> {
-        todo!()
+        if self.ddl.borrow().has_changes() {
+            return self.own_catalog();
+        }
+        self.committed_catalog()
     }
 
-    /// The version that [`Session::catalog`] would have. Compare for equality: own changes have versions of their own.
+    /// The version that [`Session::catalog`] has. Compare for equality: own changes have versions of their own.
+    #[inline]
     pub fn catalog_version(&self) -> u64 {
-        todo!()
+        if self.ddl.borrow().has_changes() {
+            return self.own_catalog().version();
+        }
+        self.shared().transactions.catalog_version()
     }
 
-    /// An identifier for a new object; never given out again.
+    #[inline]
+    fn committed_catalog(&self) -> Arc<Catalog> {
+        let mut catalog = self.catalog.borrow_mut();
+        if catalog.version() != self.shared().transactions.catalog_version() {
+            *catalog = self.shared().catalog.latest(self.shared());
+            self.observe(catalog.csn());
+        }
+        catalog.clone()
+    }
+
+    fn own_catalog(&self) -> Arc<Catalog> {
+        let committed = self.committed_catalog();
+        let mut ddl = self.ddl.borrow_mut();
+        if let Some((version, count, own)) = &ddl.own
+            && (*version, *count) == (committed.version(), ddl.changes.len())
+        {
+            return own.clone();
+        }
+        let version = OWN_VERSION | self.shared().own_versions.fetch_add(1, Ordering::Relaxed);
+        let own = Arc::new(committed.with_changes(&ddl.changes, version));
+        ddl.own = Some((committed.version(), ddl.changes.len(), own.clone()));
+        own
+    }
+
+    /// An identifier for a new object; not in use, and not given out again before 2^32 others were.
     pub fn allocate_oid(&self) -> Oid {
-        todo!()
+        let catalog = self.catalog();
+        loop {
+            self.shared().wal.ensure_room(64);
+            let oid = self.shared().numbers.allocate_oid(&self.shared().wal);
+            if catalog.object(oid).is_none() {
+                return oid;
+            }
+        }
     }
 
     /// Makes an object. Storage is made for it where its descriptor has file zero. Its name is locked first, so that of
@@ -45,11 +152,31 @@ impl Session {
     }
 
     fn create(&self, object: Object) -> Result<()> {
-        todo!()
+        self.assign_xid()?;
+        self.claim_name(&object)?;
+        let object = self.with_storage(object)?;
+        let entry = self.with_latest_ctx(|ctx| self.shared().catalog.write(ctx, object))?;
+        self.shared().relations.activity(CATALOG_RELATION).count_inserts(entry.rows.len() as u64);
+        self.changed(Change::Put(entry))
     }
 
     fn replace(&self, object: Object) -> Result<()> {
-        todo!()
+        self.assign_xid()?;
+        let catalog = self.catalog();
+        let old = catalog.entry(object.oid()).ok_or_else(|| self.no_object(object.oid()))?;
+        if (old.object.name(), old.object.schema()) != (object.name(), object.schema()) {
+            self.claim_name(&object)?;
+        }
+        let object = self.with_storage(object)?;
+        self.erase(old)?;
+        let kept = object.files();
+        for file in old.object.files() {
+            if !kept.contains(&file) {
+                self.drop_storage(file)?;
+            }
+        }
+        let entry = self.with_latest_ctx(|ctx| self.shared().catalog.write(ctx, object))?;
+        self.changed(Change::Put(entry))
     }
 
     /// Drops an object and, once committed and durable, its storage. Objects that depend on it are the caller's.
@@ -57,7 +184,99 @@ impl Session {
     /// # Errors
     /// 42704 if there is no such object; XX000 "tuple concurrently deleted".
     pub fn drop_object(&self, oid: Oid) -> Result<()> {
-        todo!()
+        self.assign_xid()?;
+        let catalog = self.catalog();
+        let old = catalog.entry(oid).ok_or_else(|| self.no_object(oid))?;
+        self.erase(old)?;
+        for file in old.object.files() {
+            self.drop_storage(file)?;
+        }
+        self.changed(Change::Drop(oid))
+    }
+
+    fn erase(&self, old: &Entry) -> Result<()> {
+        self.with_latest_ctx(|ctx| self.shared().catalog.erase(ctx, old))?;
+        let activity = self.shared().relations.activity(CATALOG_RELATION);
+        old.rows.iter().for_each(|_| activity.count_delete());
+        Ok(())
+    }
+
+    fn changed(&self, change: Change) -> Result<()> {
+        self.ddl.borrow_mut().changes.push(change);
+        // The next change may be of the same object: it must see this one's rows.
+        self.slot.borrow_mut().advance_command()
+    }
+
+    #[cold]
+    fn no_object(&self, oid: Oid) -> Error {
+        self.observe_horizon();
+        Error::new(sqlstate::UNDEFINED_OBJECT, format!("object with OID {oid} does not exist"))
+    }
+
+    /// Locks the name that `object` is to have and looks whether it is free.
+    fn claim_name(&self, object: &Object) -> Result<()> {
+        self.lock_name(object.schema(), object.name())?;
+        let catalog = self.catalog();
+        if catalog.conflicting(object).is_none()
+            && catalog.object(object.oid()).is_none_or(|other| other.name_space() == object.name_space())
+        {
+            return Ok(());
+        }
+        self.observe_horizon();
+        let name = object.name();
+        let (code, what) = match (object.name_space(), object) {
+            (NameSpace::Schema, _) => (sqlstate::DUPLICATE_SCHEMA, "schema"),
+            (NameSpace::Relation, _) => (sqlstate::DUPLICATE_TABLE, "relation"),
+            (NameSpace::Function, _) => {
+                let message = format!("function \"{name}\" already exists with same argument types");
+                return Err(Error::new(sqlstate::DUPLICATE_FUNCTION, message));
+            }
+            (NameSpace::Role, _) => (sqlstate::DUPLICATE_OBJECT, "role"),
+            (NameSpace::Custom(_), _) => (sqlstate::DUPLICATE_OBJECT, "object"),
+        };
+        Err(Error::new(code, format!("{what} \"{name}\" already exists")))
+    }
+
+    /// The descriptor with storage made where it has none.
+    fn with_storage(&self, object: Object) -> Result<Object> {
+        const NONE: FileNumber = FileNumber(0);
+        Ok(match object {
+            Object::Table(def) if def.kind.has_storage() => {
+                let needs_overflow = def.overflow_file == NONE
+                    && def.columns.iter().any(|column| column.physical == PhysicalType::Bytes);
+                if def.file != NONE && !needs_overflow {
+                    return Ok(Object::Table(def));
+                }
+                let mut def: TableDef = Arc::unwrap_or_clone(def);
+                if def.file == NONE {
+                    def.file = self.create_storage()?;
+                }
+                if needs_overflow {
+                    def.overflow_file = self.create_storage()?;
+                    def.overflow_index_file = self.create_tree()?;
+                }
+                Object::Table(Arc::new(def))
+            }
+            Object::Index(def) if def.file == NONE => {
+                let mut def = Arc::unwrap_or_clone(def);
+                def.file = self.create_tree()?;
+                Object::Index(Arc::new(def))
+            }
+            Object::Sequence(def) if def.file == NONE => {
+                let mut def = Arc::unwrap_or_clone(def);
+                def.file = self.create_storage()?;
+                let (shared, xid) = (self.shared(), self.assign_xid()?);
+                shared.sequences.create(&shared.pool, &shared.wal, def.file, def.start, xid)?;
+                Object::Sequence(Arc::new(def))
+            }
+            other => other,
+        })
+    }
+
+    fn create_tree(&self) -> Result<FileNumber> {
+        let file = self.create_storage()?;
+        BTree::create(self.shared().trees.clone(), file)?;
+        Ok(file)
     }
 
     /// Makes an empty file, which goes again if the transaction (or savepoint) is rolled back.
@@ -65,7 +284,16 @@ impl Session {
     /// # Errors
     /// 25006 in a read-only transaction; 53100, 58030.
     pub fn create_storage(&self) -> Result<FileNumber> {
-        todo!()
+        let xid = self.assign_xid()?;
+        let shared = self.shared();
+        let file = shared.numbers.allocate_file();
+        shared.frozen.set(file, shared.transactions.oldest_running_xid());
+        // Known to the rollback before it is there: a file that could not be made is no file to remove.
+        self.slot.borrow_mut().drop_file_at_abort(file);
+        let head = RecordHead { rmgr: RmgrId::ENGINE, info: EngineRecord::FILE_CREATED, xid };
+        shared.wal.insert(head, &[&file.0.to_le_bytes()]);
+        shared.pool.create_file(file)?;
+        Ok(file)
     }
 
     /// Removes a file once the transaction has committed and that is durable.
@@ -73,15 +301,18 @@ impl Session {
     /// # Errors
     /// 25006 in a read-only transaction.
     pub fn drop_storage(&self, file: FileNumber) -> Result<()> {
-        todo!()
+        self.assign_xid()?;
+        self.slot.borrow_mut().drop_file_at_commit(file);
+        Ok(())
     }
 
     /// Locks a relation until the transaction ends. Look into the catalog again afterwards: it may have changed.
     ///
     /// # Errors
     /// 55P03, 40P01, 57014.
+    #[inline]
     pub fn lock_relation(&self, oid: Oid, mode: LockMode, wait: WaitPolicy) -> Result<Granted> {
-        todo!()
+        self.lock(LockTag::Relation(oid), mode, wait)
     }
 
     /// Locks any object that is not a relation until the transaction ends; `class` is the oid of PostgreSQL's catalog
@@ -90,7 +321,12 @@ impl Session {
     /// # Errors
     /// As [`Session::lock_relation`].
     pub fn lock_object(&self, class: Oid, oid: Oid, mode: LockMode, wait: WaitPolicy) -> Result<Granted> {
-        todo!()
+        self.lock(LockTag::Object { class, object: u64::from(oid.0) }, mode, wait)
+    }
+
+    #[inline]
+    fn lock(&self, tag: LockTag, mode: LockMode, wait: WaitPolicy) -> Result<Granted> {
+        self.shared().locks.lock(self.owner(), tag, mode, &self.lock_options(wait))
     }
 
     /// Locks a name until the transaction ends, so that who makes an object of it can look first.
@@ -98,7 +334,12 @@ impl Session {
     /// # Errors
     /// As [`Session::lock_relation`].
     pub fn lock_name(&self, schema: Oid, name: &str) -> Result<()> {
-        todo!()
+        let mut hasher = FxHasher::default();
+        (schema, name).hash(&mut hasher);
+        // Two names with one hash only wait for each other. Zero is the publishing lock.
+        let object = hasher.finish().max(1);
+        self.lock(LockTag::Object { class: CATALOG_RELATION, object }, LockMode::Exclusive, WaitPolicy::Block)?;
+        Ok(())
     }
 
     /// Takes an advisory lock; `for_session`: until unlocked or the session ends, otherwise until the transaction ends.
@@ -112,17 +353,19 @@ impl Session {
         wait: WaitPolicy,
         for_session: bool,
     ) -> Result<Granted> {
-        todo!()
+        let options = self.lock_options(wait);
+        let options = if for_session { options.for_session() } else { options };
+        self.shared().locks.lock(self.owner(), LockTag::Advisory(key), mode, &options)
     }
 
     /// Gives back one acquisition of a session-level advisory lock; false: it was not held.
     pub fn advisory_unlock(&self, key: AdvisoryKey, mode: LockMode) -> bool {
-        todo!()
+        self.shared().locks.unlock(self.owner(), LockTag::Advisory(key), mode)
     }
 
     /// Gives back all session-level advisory locks.
     pub fn advisory_unlock_all(&self) {
-        todo!()
+        self.shared().locks.unlock_all(self.owner(), Scope::SessionAdvisory);
     }
 
     /// Opens a table as the catalog describes it now.
@@ -130,6 +373,69 @@ impl Session {
     /// # Errors
     /// 42P01 if there is no such table; 42809 if it has no rows of its own.
     pub fn open_table(&self, oid: Oid) -> Result<Arc<Table>> {
-        todo!()
+        let catalog = self.catalog();
+        let Some(def) = catalog.table(oid) else {
+            self.observe_horizon();
+            let message = format!("could not open relation with OID {oid}");
+            return Err(Error::new(sqlstate::UNDEFINED_TABLE, message));
+        };
+        let indexes = catalog.indexes_of(oid);
+        if let Some(table) = self.tables.borrow().get(&oid).filter(|table| is_current(table, def, indexes)) {
+            return Ok(table.clone());
+        }
+        let is_committed = !self.ddl.borrow().has_changes();
+        let shared = if is_committed { self.shared().relations.table(def, indexes) } else { None };
+        let table = match shared {
+            Some(table) => table,
+            None => {
+                let table = self.build_table(def, &catalog)?;
+                if is_committed {
+                    self.shared().relations.share_table(&table);
+                }
+                table
+            }
+        };
+        self.tables.borrow_mut().insert(oid, table.clone());
+        Ok(table)
+    }
+
+    fn build_table(&self, def: &Arc<TableDef>, catalog: &Catalog) -> Result<Arc<Table>> {
+        if !def.kind.has_storage() {
+            return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", def.name)));
+        }
+        let shared = self.shared();
+        let (mut indexed_columns, mut key_columns) = (ColumnSet::new(), ColumnSet::new());
+        let mut indexes = Vec::new();
+        for index in catalog.indexes_of(def.oid) {
+            let columns = index.columns_read();
+            indexed_columns.insert_all(&columns);
+            if index.unique {
+                key_columns.insert_all(&columns);
+            }
+            let btree = shared.relations.tree(&shared.trees, index.file)?;
+            indexes.push(Arc::new(Index { def: index.clone(), btree, columns }));
+        }
+        let overflow = if def.overflow_file == FileNumber(0) {
+            None
+        } else {
+            let heap = shared.relations.heap(&shared.heaps, def.oid, def.overflow_file, 100);
+            let index = shared.relations.tree(&shared.trees, def.overflow_index_file)?;
+            Some(Overflow::new(heap, index)?)
+        };
+        Ok(Arc::new(Table {
+            physical: def.columns.iter().map(|column| column.physical).collect(),
+            missing: if def.columns.iter().any(|column| column.missing_default.is_some()) {
+                def.columns.iter().map(|column| column.missing_default.clone().map(Vec::into_boxed_slice)).collect()
+            } else {
+                Vec::new()
+            },
+            heap: shared.relations.heap(&shared.heaps, def.oid, def.file, def.fillfactor),
+            indexes,
+            overflow,
+            indexed_columns,
+            key_columns,
+            activity: shared.relations.activity(def.oid),
+            def: def.clone(),
+        }))
     }
 }

@@ -1,14 +1,21 @@
 //! Rows: insert, update, delete, lock, look up, scan.
 
-use base::{Result, Tid};
-use btree::{Direction, KeyRange};
-use lockmgr::{RowLockMode, WaitPolicy};
-use sync::Arc;
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use super::Session;
-use crate::key::IndexKeySource;
+use base::{CommandId, Error, Liveness, Lsn, Result, Tid, Xid, sqlstate};
+use btree::{Direction, InsertOutcome, KeyRange};
+use clog::{Snapshot, TxnCtx};
+use heap::{PAYLOAD_MAX_BYTES, PageTuples, UpdateOptions};
+use lockmgr::{RowLockMode, RowTurn, WaitPolicy};
+use smallvec::SmallVec;
+use xact::Isolation;
+
+use super::{Scratch, Session};
+use crate::key::{IndexKeySource, KeyBuffer};
+use crate::large::{self, Moved, ROW_TARGET_BYTES};
 use crate::modify::{ConflictOutcome, Modify};
-use crate::row::{ColumnSet, Datum, RowBytes};
+use crate::row::{ColumnSet, Datum, RowBytes, encode_row, has_detached};
 use crate::scan::{IndexScan, TableScan};
 use crate::table::Table;
 
@@ -18,14 +25,35 @@ impl Session {
     /// # Errors
     /// 23505 for a duplicate; 25006 in a read-only transaction; 54000 for a row or key that is too large; 40P01, 55P03,
     /// 57014 from waiting.
+    #[inline]
     pub fn insert(&self, table: &Table, row: &[Datum], keys: &dyn IndexKeySource) -> Result<Tid> {
-        todo!()
+        self.assign_xid()?;
+        let mut scratch = self.take_scratch();
+        let inserted = self.insert_with(&mut scratch, table, row, keys);
+        self.put_scratch(scratch);
+        inserted
     }
 
-    /// Inserts many rows: `next` gives one after the other.
+    fn insert_with(
+        &self,
+        scratch: &mut Scratch,
+        table: &Table,
+        row: &[Datum],
+        keys: &dyn IndexKeySource,
+    ) -> Result<Tid> {
+        let tid = self.with_ctx(|ctx| {
+            self.encode(ctx, table, row, &[], &mut scratch.payload)?;
+            table.heap.insert(ctx, &scratch.payload)
+        })?;
+        self.enter_all(table, row, tid, keys, &mut scratch.key)?;
+        table.activity.count_inserts(1);
+        Ok(tid)
+    }
+
+    /// Inserts many rows, with one log record for each page they fill. `inserted` is told the number and place of each.
     ///
     /// # Errors
-    /// As [`Session::insert`], and what `next` fails with.
+    /// As [`Session::insert`].
     pub fn insert_many(
         &self,
         table: &Table,
@@ -33,13 +61,107 @@ impl Session {
         keys: &dyn IndexKeySource,
         inserted: &mut dyn FnMut(usize, Tid),
     ) -> Result<()> {
-        todo!()
+        self.assign_xid()?;
+        let mut scratch = self.take_scratch();
+        let done = self.insert_many_with(&mut scratch, table, rows, keys, inserted);
+        self.put_scratch(scratch);
+        done
+    }
+
+    fn insert_many_with(
+        &self,
+        scratch: &mut Scratch,
+        table: &Table,
+        rows: &[&[Datum]],
+        keys: &dyn IndexKeySource,
+        inserted: &mut dyn FnMut(usize, Tid),
+    ) -> Result<()> {
+        let mut placed = Vec::with_capacity(rows.len());
+        self.with_ctx(|ctx| {
+            // All rows one after the other in one buffer, and where each ends.
+            let mut all = std::mem::take(&mut scratch.old).into_vec();
+            all.clear();
+            let mut ends = Vec::with_capacity(rows.len());
+            for row in rows {
+                self.encode(ctx, table, row, &[], &mut scratch.payload)?;
+                all.extend_from_slice(&scratch.payload);
+                ends.push(all.len());
+            }
+            let mut start = 0;
+            let payloads: Vec<&[u8]> = ends.iter().map(|end| &all[std::mem::replace(&mut start, *end)..*end]).collect();
+            table.heap.insert_many(ctx, &payloads, &mut |number, tid| placed.push((number, tid)))
+        })?;
+        for (number, tid) in &placed {
+            self.enter_all(table, rows[*number], *tid, keys, &mut scratch.key)?;
+            inserted(*number, *tid);
+        }
+        table.activity.count_inserts(placed.len() as u64);
+        Ok(())
+    }
+
+    /// Enters a new row in every index.
+    fn enter_all(
+        &self,
+        table: &Table,
+        row: &[Datum],
+        tid: Tid,
+        keys: &dyn IndexKeySource,
+        key: &mut KeyBuffer,
+    ) -> Result<()> {
+        for position in 0..table.indexes.len() {
+            key.clear();
+            if keys.key(table, position, row, key)? && self.enter(table, position, key, tid, true)?.is_some() {
+                return Err(self.duplicate(table, position, row, keys));
+            }
+        }
+        Ok(())
+    }
+
+    /// Enters a row in one index; `Some` if another row stands in the way.
+    fn enter(&self, table: &Table, position: usize, key: &KeyBuffer, tid: Tid, check: bool) -> Result<Option<Tid>> {
+        let index = &table.indexes[position];
+        let unique = check && is_unique(table, position, key);
+        self.with_ctx(|ctx| {
+            let liveness = |other: Tid| table.heap.dirty_status(ctx, other);
+            loop {
+                let check: Option<&dyn Fn(Tid) -> Result<Liveness>> = if unique { Some(&liveness) } else { None };
+                match index.btree.insert(ctx, key.as_slice(), tid, check)? {
+                    InsertOutcome::Inserted => return Ok(None),
+                    InsertOutcome::Duplicate(other, csn) => {
+                        ctx.observe(csn);
+                        return Ok(Some(other));
+                    }
+                    InsertOutcome::WaitFor(xid) => self.wait_for(ctx, xid)?,
+                }
+            }
+        })
+    }
+
+    fn wait_for(&self, ctx: &TxnCtx<'_>, xid: Xid) -> Result<()> {
+        self.shared().locks.wait_for_xid(ctx.owner, xid, &self.lock_options(WaitPolicy::Block))?;
+        Ok(())
+    }
+
+    #[cold]
+    fn duplicate(&self, table: &Table, position: usize, row: &[Datum], keys: &dyn IndexKeySource) -> Error {
+        let index = &table.indexes[position].def;
+        let constraint = index.constraint_or_name();
+        let message = format!("duplicate key value violates unique constraint \"{constraint}\"");
+        let error = Error::new(sqlstate::UNIQUE_VIOLATION, message);
+        let error = match keys.describe(table, position, row) {
+            Some(key) => error.detail(format!("{key} already exists.")),
+            None => error,
+        };
+        let catalog = self.catalog();
+        let schema = catalog.schema(table.def.schema).map_or("", |schema| &schema.name);
+        error.constraint(schema, &table.def.name, constraint)
     }
 
     /// Inserts a row unless one of `arbiters` (positions of unique indexes; `None`: all of them) has its key already.
     ///
     /// # Errors
-    /// As [`Session::insert`]; 23505 for a duplicate in an index that is no arbiter.
+    /// As [`Session::insert`]; 23505 for a duplicate in an index that is no arbiter; 40001 at repeatable read when the
+    /// row in the way is not visible.
     pub fn insert_on_conflict(
         &self,
         table: &Table,
@@ -47,11 +169,97 @@ impl Session {
         keys: &dyn IndexKeySource,
         arbiters: Option<&[usize]>,
     ) -> Result<ConflictOutcome> {
-        todo!()
+        self.assign_xid()?;
+        let is_arbiter = |position: usize| {
+            table.indexes[position].def.unique && arbiters.is_none_or(|arbiters| arbiters.contains(&position))
+        };
+        let mut scratch = self.take_scratch();
+        let outcome = self.insert_or_find(&mut scratch, table, row, keys, &is_arbiter);
+        self.put_scratch(scratch);
+        outcome
+    }
+
+    fn insert_or_find(
+        &self,
+        scratch: &mut Scratch,
+        table: &Table,
+        row: &[Datum],
+        keys: &dyn IndexKeySource,
+        is_arbiter: &dyn Fn(usize) -> bool,
+    ) -> Result<ConflictOutcome> {
+        'again: loop {
+            for position in (0..table.indexes.len()).filter(|position| is_arbiter(*position)) {
+                scratch.key.clear();
+                if keys.key(table, position, row, &mut scratch.key)?
+                    && is_unique(table, position, &scratch.key)
+                    && let Some(tid) = self.find_conflict(table, position, scratch.key.as_slice())?
+                {
+                    return Ok(ConflictOutcome::Conflict { index_position: position, tid });
+                }
+            }
+            let (tid, moved): (Tid, Moved) = self.with_ctx(|ctx| -> Result<_> {
+                let moved = self.encode(ctx, table, row, &[], &mut scratch.payload)?;
+                Ok((table.heap.insert(ctx, &scratch.payload)?, moved))
+            })?;
+            // Every session enters indexes in this order, so that two who insert the same row don't wait for each other.
+            for position in 0..table.indexes.len() {
+                scratch.key.clear();
+                if !keys.key(table, position, row, &mut scratch.key)? {
+                    continue;
+                }
+                if self.enter(table, position, &scratch.key, tid, true)?.is_some() {
+                    if !is_arbiter(position) {
+                        return Err(self.duplicate(table, position, row, keys));
+                    }
+                    // Somebody came in between. The row was never there; entries made so far lead nowhere.
+                    self.with_ctx(|ctx| {
+                        let ctx = &current(ctx);
+                        table.heap.delete(ctx, tid, WaitPolicy::Block, None)?;
+                        self.take_back(ctx, table, &moved)
+                    })?;
+                    continue 'again;
+                }
+            }
+            table.activity.count_inserts(1);
+            return Ok(ConflictOutcome::Inserted(tid));
+        }
+    }
+
+    /// The row that has this key, as things stand, its newest version. Waits for those who may be about to make or remove
+    /// one.
+    fn find_conflict(&self, table: &Table, position: usize, key: &[u8]) -> Result<Option<Tid>> {
+        self.with_ctx(|ctx| {
+            loop {
+                let mut found = Ok(None);
+                table.indexes[position].btree.lookup(key, &mut |root| {
+                    found = table.heap.dirty_status(ctx, root).map(|liveness| match liveness {
+                        Liveness::Dead => None,
+                        other => Some((root, other)),
+                    });
+                    if matches!(found, Ok(None)) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                })?;
+                match found? {
+                    None | Some((_, Liveness::Dead)) => return Ok(None),
+                    Some((root, Liveness::Live(csn))) => {
+                        ctx.observe(csn);
+                        if csn > ctx.snapshot.csn && self.isolation() != Isolation::ReadCommitted {
+                            return Err(concurrent("update"));
+                        }
+                        if let Some(tid) = table.heap.read_chain(&current(ctx), root, |tid, _| tid)? {
+                            return Ok(Some(tid));
+                        }
+                        // Gone in between: look again.
+                    }
+                    Some((_, Liveness::InProgressInsert(xid) | Liveness::InProgressDelete(xid))) => {
+                        self.wait_for(ctx, xid)?;
+                    }
+                }
+            }
+        })
     }
 
     /// Updates the version `tid` to `row`, of which the columns in `changed` were assigned. Waits for others that hold
-    /// the row, as `wait` says.
+    /// the row.
     ///
     /// # Errors
     /// As [`Session::insert`]; 40001 at repeatable read when somebody else has changed the row.
@@ -63,7 +271,97 @@ impl Session {
         changed: &ColumnSet,
         keys: &dyn IndexKeySource,
     ) -> Result<Modify> {
-        todo!()
+        self.assign_xid()?;
+        let mut scratch = self.take_scratch();
+        let outcome = self.update_with(&mut scratch, table, tid, row, changed, keys);
+        self.put_scratch(scratch);
+        outcome
+    }
+
+    fn update_with(
+        &self,
+        scratch: &mut Scratch,
+        table: &Table,
+        tid: Tid,
+        row: &[Datum],
+        changed: &ColumnSet,
+        keys: &dyn IndexKeySource,
+    ) -> Result<Modify> {
+        let old_values = self.old_large_values(table, tid, scratch)?;
+        let mut new_keys: SmallVec<[bool; 8]> = SmallVec::new();
+        let mut mode = RowLockMode::NoKeyUpdate;
+        if changed.intersects(&table.indexed_columns) {
+            new_keys = self.changed_keys(scratch, table, tid, row, changed, keys)?;
+            let unique_changed = |(index, changed): (&Arc<crate::table::Index>, &bool)| *changed && index.def.unique;
+            if changed.intersects(&table.key_columns) && table.indexes.iter().zip(&new_keys).any(unique_changed) {
+                mode = RowLockMode::Update;
+            }
+        }
+        let kept: Vec<_> = old_values.iter().filter(|(column, _)| !changed.contains(*column)).cloned().collect();
+        let turn = self.take_turn();
+        let (outcome, hot) = self.with_ctx(|ctx| {
+            let moved = self.encode(ctx, table, row, &kept, &mut scratch.payload)?;
+            let options = UpdateOptions {
+                indexed_columns_changed: new_keys.contains(&true),
+                mode,
+                wait: WaitPolicy::Block,
+                turn,
+            };
+            let (outcome, hot) = self.outcome(ctx, table.heap.update(ctx, tid, &scratch.payload, options)?)?;
+            if !matches!(outcome, Modify::Done { .. }) {
+                self.take_back(ctx, table, &moved)?;
+            } else if old_values.len() > kept.len() {
+                let gone = old_values.iter().filter(|(column, _)| changed.contains(*column)).map(|(_, value)| value);
+                large::erase(self.overflow(table)?, ctx, gone)?;
+            }
+            Ok::<_, Error>((outcome, hot))
+        })?;
+        let Modify::Done { tid } = outcome else { return Ok(outcome) };
+        table.activity.count_update(hot);
+        if !hot {
+            for position in 0..table.indexes.len() {
+                scratch.key.clear();
+                // An entry whose key is the old version's can't be a duplicate of another row's.
+                let check = new_keys.get(position).is_some_and(|changed| *changed);
+                if keys.key(table, position, row, &mut scratch.key)?
+                    && self.enter(table, position, &scratch.key, tid, check)?.is_some()
+                {
+                    return Err(self.duplicate(table, position, row, keys));
+                }
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// For each index, whether the row's key in it changes.
+    fn changed_keys(
+        &self,
+        scratch: &mut Scratch,
+        table: &Table,
+        tid: Tid,
+        row: &[Datum],
+        changed: &ColumnSet,
+        keys: &dyn IndexKeySource,
+    ) -> Result<SmallVec<[bool; 8]>> {
+        let Scratch { old, key, old_key, .. } = scratch;
+        if table.heap.read_any(tid, |bytes| old.set(bytes))?.is_none() {
+            return Err(Error::internal(format!("row version {tid} is gone")));
+        }
+        self.resolve(table, old)?;
+        let old_row = table.decode(old);
+        let mut differ = SmallVec::new();
+        for (position, index) in table.indexes.iter().enumerate() {
+            if !index.columns.intersects(changed) {
+                differ.push(false);
+                continue;
+            }
+            key.clear();
+            old_key.clear();
+            let is_in = keys.key(table, position, row, key)?;
+            let was_in = keys.key(table, position, &old_row, old_key)?;
+            differ.push(is_in != was_in || (is_in && key.as_slice() != old_key.as_slice()));
+        }
+        Ok(differ)
     }
 
     /// Deletes the version `tid`.
@@ -71,7 +369,23 @@ impl Session {
     /// # Errors
     /// As [`Session::update`].
     pub fn delete(&self, table: &Table, tid: Tid) -> Result<Modify> {
-        todo!()
+        self.assign_xid()?;
+        let mut scratch = self.take_scratch();
+        let old_values = self.old_large_values(table, tid, &mut scratch);
+        self.put_scratch(scratch);
+        let old_values = old_values?;
+        let turn = self.take_turn();
+        let outcome = self.with_ctx(|ctx| {
+            let (outcome, _) = self.outcome(ctx, table.heap.delete(ctx, tid, WaitPolicy::Block, turn)?)?;
+            if matches!(outcome, Modify::Done { .. }) && !old_values.is_empty() {
+                large::erase(self.overflow(table)?, ctx, old_values.iter().map(|(_, value)| value))?;
+            }
+            Ok::<_, Error>(outcome)
+        })?;
+        if matches!(outcome, Modify::Done { .. }) {
+            table.activity.count_delete();
+        }
+        Ok(outcome)
     }
 
     /// Locks the version `tid` until the transaction ends.
@@ -79,7 +393,40 @@ impl Session {
     /// # Errors
     /// 55P03 with NOWAIT or `lock_timeout`; 40P01, 57014; 40001 at repeatable read.
     pub fn lock_row(&self, table: &Table, tid: Tid, mode: RowLockMode, wait: WaitPolicy) -> Result<Modify> {
-        todo!()
+        self.assign_xid()?;
+        let turn = self.take_turn();
+        self.with_ctx(|ctx| Ok(self.outcome(ctx, table.heap.lock(ctx, tid, mode, wait, turn)?)?.0))
+    }
+
+    /// What became of an attempt, with the row's turn set aside for the retry; and whether an update needs no entries.
+    fn outcome(&self, ctx: &TxnCtx<'_>, outcome: heap::Modify<'_>) -> Result<(Modify, bool)> {
+        let serializes = self.isolation() != Isolation::ReadCommitted;
+        Ok(match outcome {
+            heap::Modify::Done { tid, hot } => (Modify::Done { tid }, hot),
+            heap::Modify::SelfModified { command } => (Modify::SelfModified { command }, false),
+            heap::Modify::Updated { newest, csn, turn } => {
+                ctx.observe(csn);
+                if serializes {
+                    return Err(concurrent("update"));
+                }
+                self.turn.set(turn.and_then(RowTurn::keep));
+                (Modify::Updated { newest, csn }, false)
+            }
+            heap::Modify::Deleted { csn } => {
+                ctx.observe(csn);
+                if serializes {
+                    return Err(concurrent("delete"));
+                }
+                (Modify::Deleted { csn }, false)
+            }
+            heap::Modify::Skipped => (Modify::Skipped, false),
+        })
+    }
+
+    /// The turn that came with the last attempt, for this one.
+    #[inline]
+    pub(super) fn take_turn(&self) -> Option<RowTurn<'_>> {
+        self.turn.take().map(|kept| self.shared().locks.resume(kept))
     }
 
     /// Copies the newest committed (or own) version that `tid` was updated to, whatever the snapshot sees; `None` if the
@@ -88,7 +435,16 @@ impl Session {
     /// # Errors
     /// XX001, 58030 for pages that can't be read.
     pub fn newest_version(&self, table: &Table, tid: Tid, out: &mut RowBytes) -> Result<Option<Tid>> {
-        todo!()
+        let found = self.with_ctx(|ctx| {
+            table.heap.newest_version(ctx, tid, |tid, bytes| {
+                out.set(bytes);
+                tid
+            })
+        })?;
+        if found.is_some() {
+            self.resolve(table, out)?;
+        }
+        Ok(found)
     }
 
     /// Copies the version `tid` if the snapshot sees it.
@@ -96,13 +452,18 @@ impl Session {
     /// # Errors
     /// XX001, 58030 for pages that can't be read.
     pub fn fetch(&self, table: &Table, tid: Tid, out: &mut RowBytes) -> Result<bool> {
-        todo!()
+        let found = self.with_ctx(|ctx| table.heap.read(ctx, tid, |bytes| out.set(bytes)))?.is_some();
+        if found {
+            self.resolve(table, out)?;
+        }
+        Ok(found)
     }
 
     /// The row with this key in an index, if the snapshot sees one; the first if there are several. Allocates nothing.
     ///
     /// # Errors
     /// XX001, 58030 for pages that can't be read.
+    #[inline]
     pub fn index_point(
         &self,
         table: &Table,
@@ -110,7 +471,21 @@ impl Session {
         key: &[u8],
         out: &mut RowBytes,
     ) -> Result<Option<Tid>> {
-        todo!()
+        let found = self.with_ctx(|ctx| {
+            let mut found = Ok(None);
+            table.indexes[index_position].btree.lookup(key, &mut |root| {
+                found = table.heap.read_chain(ctx, root, |tid, bytes| {
+                    out.set(bytes);
+                    tid
+                });
+                if matches!(found, Ok(None)) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            })?;
+            found
+        })?;
+        if found.is_some() {
+            self.resolve(table, out)?;
+        }
+        Ok(found)
     }
 
     /// All rows.
@@ -118,7 +493,13 @@ impl Session {
     /// # Errors
     /// 58030 if the file can't be read.
     pub fn scan(&self, table: &Arc<Table>) -> Result<TableScan> {
-        todo!()
+        Ok(TableScan {
+            blocks: 0..table.heap.block_count()?,
+            table: table.clone(),
+            page: PageTuples::new(),
+            index: 0,
+            row: RowBytes::new(),
+        })
     }
 
     /// The rows whose keys lie in a range of an index, in order.
@@ -132,6 +513,115 @@ impl Session {
         range: KeyRange,
         direction: Direction,
     ) -> Result<IndexScan> {
-        todo!()
+        let scan = table.indexes[index_position].btree.scan(range, direction);
+        Ok(IndexScan { table: table.clone(), scan, row: RowBytes::new() })
     }
+
+    /// Puts large values back into a row that was copied out.
+    #[inline]
+    pub(crate) fn resolve(&self, table: &Table, row: &mut RowBytes) -> Result<()> {
+        if has_detached(row) {
+            large::resolve(table.overflow.as_ref(), &table.physical, row.vec())?;
+        }
+        Ok(())
+    }
+
+    /// Encodes a row, large values compressed or moved out of it. Returns the values moved out.
+    #[inline]
+    fn encode(
+        &self,
+        ctx: &TxnCtx<'_>,
+        table: &Table,
+        row: &[Datum],
+        kept: &[(usize, Vec<u8>)],
+        out: &mut Vec<u8>,
+    ) -> Result<Moved> {
+        out.clear();
+        if row.len() != table.physical.len() {
+            return Err(Error::internal(format!(
+                "row has {} values, table \"{}\" {} columns",
+                row.len(),
+                table.def.name,
+                table.physical.len()
+            )));
+        }
+        encode_row(&table.physical, row, out)?;
+        if out.len() <= ROW_TARGET_BYTES && kept.is_empty() {
+            return Ok(Moved::new());
+        }
+        self.encode_large(ctx, table, row, kept, out)
+    }
+
+    #[cold]
+    fn encode_large(
+        &self,
+        ctx: &TxnCtx<'_>,
+        table: &Table,
+        row: &[Datum],
+        kept: &[(usize, Vec<u8>)],
+        out: &mut Vec<u8>,
+    ) -> Result<Moved> {
+        let mut moved = Moved::new();
+        if let Some(overflow) = &table.overflow {
+            let mut number = || {
+                let number = self.large_values.get();
+                self.large_values.set(number.wrapping_add(1));
+                number
+            };
+            moved = large::shrink(overflow, ctx, &table.physical, row, kept, &mut number, out)?;
+        }
+        if out.len() > PAYLOAD_MAX_BYTES {
+            return Err(Error::new(
+                sqlstate::PROGRAM_LIMIT_EXCEEDED,
+                format!("row is too big: size {}, maximum size {PAYLOAD_MAX_BYTES}", out.len()),
+            ));
+        }
+        Ok(moved)
+    }
+
+    /// The large values that the version `tid` has out of line, if its table has any at all.
+    #[inline]
+    fn old_large_values(&self, table: &Table, tid: Tid, scratch: &mut Scratch) -> Result<Vec<(usize, Vec<u8>)>> {
+        let Some(overflow) = &table.overflow else { return Ok(Vec::new()) };
+        if !overflow.is_used()? {
+            return Ok(Vec::new());
+        }
+        scratch.old.vec().clear();
+        let old = &mut scratch.old;
+        let found = table.heap.read_any(tid, |bytes| {
+            if has_detached(bytes) {
+                old.set(bytes);
+            }
+        })?;
+        if found.is_none() || !has_detached(old) {
+            return Ok(Vec::new());
+        }
+        Ok(large::detached_values(&table.physical, old))
+    }
+
+    fn overflow<'t>(&self, table: &'t Table) -> Result<&'t large::Overflow> {
+        table.overflow.as_ref().ok_or_else(|| Error::internal("table has no overflow heap"))
+    }
+
+    /// Deletes values that were moved out for a row that was not written after all.
+    fn take_back(&self, ctx: &TxnCtx<'_>, table: &Table, moved: &Moved) -> Result<()> {
+        if moved.is_empty() { Ok(()) } else { large::erase(self.overflow(table)?, ctx, moved) }
+    }
+}
+
+/// Whether the index refuses another row of this key.
+#[inline]
+fn is_unique(table: &Table, position: usize, key: &KeyBuffer) -> bool {
+    let index = &table.indexes[position].def;
+    index.unique && (index.nulls_not_distinct || !key.has_null())
+}
+
+/// The same context seeing every commit and everything of its own.
+fn current<'a>(ctx: &TxnCtx<'a>) -> TxnCtx<'a> {
+    TxnCtx { snapshot: Snapshot { csn: Lsn::MAX, command: CommandId::MAX }, ..*ctx }
+}
+
+#[cold]
+fn concurrent(what: &str) -> Error {
+    Error::new(sqlstate::SERIALIZATION_FAILURE, format!("could not serialize access due to concurrent {what}"))
 }

@@ -1,8 +1,28 @@
 //! Sequences.
 
-use base::{Oid, Result};
+use base::{Error, Oid, Result, sqlstate};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 use super::Session;
+use crate::catalog::SequenceDef;
+use crate::sequence::{self, Position};
+
+/// What a session has of sequences.
+#[derive(Default)]
+pub(super) struct SessionSequences {
+    used: FxHashMap<Oid, Used>,
+    /// The sequence used last.
+    last: Option<Oid>,
+}
+
+/// The value a session got last from a sequence, and those it has taken beyond.
+struct Used {
+    file: base::FileNumber,
+    current: i64,
+    taken_to: i64,
+    increment: i64,
+}
 
 impl Session {
     /// The sequence's next value.
@@ -10,7 +30,28 @@ impl Session {
     /// # Errors
     /// 42P01 if there is none; 2200H beyond its last value; 25006 in a read-only transaction.
     pub fn nextval(&self, sequence: Oid) -> Result<i64> {
-        todo!()
+        let def = self.sequence_def(sequence)?;
+        self.refuse_read_only("nextval()")?;
+        let mut sequences = self.sequences.borrow_mut();
+        if let Some(used) = sequences.used.get_mut(&sequence)
+            && used.file == def.file
+            && used.increment == def.increment
+            && used.current != used.taken_to
+        {
+            used.current += used.increment;
+            let value = used.current;
+            sequences.last = Some(sequence);
+            return Ok(value);
+        }
+        let shared = self.shared();
+        let taken = shared.sequences.take(&shared.pool, &shared.wal, &def, def.cache.max(1))?;
+        if let Some(logged) = taken.logged {
+            self.observe(logged);
+        }
+        let used = Used { file: def.file, current: taken.first, taken_to: taken.last, increment: def.increment };
+        sequences.used.insert(sequence, used);
+        sequences.last = Some(sequence);
+        Ok(taken.first)
     }
 
     /// The value that this session got last from the sequence.
@@ -18,7 +59,14 @@ impl Session {
     /// # Errors
     /// 55000 if it got none.
     pub fn currval(&self, sequence: Oid) -> Result<i64> {
-        todo!()
+        let def = self.sequence_def(sequence)?;
+        match self.sequences.borrow().used.get(&sequence) {
+            Some(used) => Ok(used.current),
+            None => Err(Error::new(
+                sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("currval of sequence \"{}\" is not yet defined in this session", def.name),
+            )),
+        }
     }
 
     /// The value that this session got last from any sequence.
@@ -26,15 +74,34 @@ impl Session {
     /// # Errors
     /// 55000 if it got none.
     pub fn lastval(&self) -> Result<i64> {
-        todo!()
+        let sequences = self.sequences.borrow();
+        let used = sequences.last.and_then(|oid| sequences.used.get(&oid));
+        used.map(|used| used.current).ok_or_else(|| {
+            Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, "lastval is not yet defined in this session")
+        })
     }
 
     /// Sets the sequence: the next value is `value` itself, or with `is_called` the one after it.
     ///
     /// # Errors
-    /// 22003 if it is out of the sequence's bounds; 25006 in a read-only transaction.
+    /// 42P01 if there is none; 22003 if it is out of the sequence's bounds; 25006 in a read-only transaction.
     pub fn setval(&self, sequence: Oid, value: i64, is_called: bool) -> Result<()> {
-        todo!()
+        let def = self.sequence_def(sequence)?;
+        self.refuse_read_only("setval()")?;
+        sequence::check_bounds(&def, value)?;
+        let shared = self.shared();
+        let logged = shared.sequences.set(&shared.pool, &shared.wal, def.file, Position { last: value, is_called })?;
+        self.observe(logged);
+        let mut sequences = self.sequences.borrow_mut();
+        if is_called {
+            let used = Used { file: def.file, current: value, taken_to: value, increment: def.increment };
+            sequences.used.insert(sequence, used);
+            sequences.last = Some(sequence);
+        } else if let Some(used) = sequences.used.get_mut(&sequence) {
+            // What was taken beyond the current value is void; the current value itself stays.
+            used.taken_to = used.current;
+        }
+        Ok(())
     }
 
     /// Last value and whether it was given out: what `SELECT * FROM sequence` shows.
@@ -42,6 +109,29 @@ impl Session {
     /// # Errors
     /// 42P01 if there is none.
     pub fn sequence_state(&self, sequence: Oid) -> Result<(i64, bool)> {
-        todo!()
+        let def = self.sequence_def(sequence)?;
+        self.observe_horizon();
+        let position = self.shared().sequences.position(&self.shared().pool, def.file)?;
+        Ok((position.last, position.is_called))
+    }
+
+    /// Forgets what the session has of sequences: `DISCARD SEQUENCES`.
+    pub fn forget_sequences(&self) {
+        *self.sequences.borrow_mut() = SessionSequences::default();
+    }
+
+    fn sequence_def(&self, sequence: Oid) -> Result<Arc<SequenceDef>> {
+        self.catalog().sequence(sequence).cloned().ok_or_else(|| {
+            self.observe_horizon();
+            Error::new(sqlstate::UNDEFINED_TABLE, format!("could not open relation with OID {sequence}"))
+        })
+    }
+
+    fn refuse_read_only(&self, what: &str) -> Result<()> {
+        if self.in_transaction() && self.transaction_options().read_only {
+            let message = format!("cannot execute {what} in a read-only transaction");
+            return Err(Error::new(sqlstate::READ_ONLY_SQL_TRANSACTION, message));
+        }
+        Ok(())
     }
 }

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use base::{CommandId, Lsn, OwnerId, Result, Xid};
-use clog::Snapshot;
-use sync::{Arc, Interrupt};
+use base::{CommandId, Error, Lsn, OwnerId, Result, Xid, sqlstate};
+use clog::{ClogUpdate, Snapshot};
+use std::sync::Arc;
+use sync::Interrupt;
 use wal::{CommitTicket, DelayPolicy};
-use xact::{Isolation, SavepointId};
+use xact::{Isolation, SavepointId, SnapshotHold, TransactionState};
 
-use super::Session;
+use super::{Level, Session};
+use crate::catalog::store::{PUBLISH_LOCK, PUBLISH_MODE};
 use crate::database::Database;
 
 /// How a transaction begins.
@@ -17,14 +19,14 @@ pub type TransactionOptions = xact::BeginOptions;
 /// A snapshot kept for a portal beyond the statement that opened it.
 #[derive(Debug)]
 pub struct PortalSnapshot {
-    pub(crate) snapshot: Snapshot,
-    pub(crate) hold: xact::SnapshotHold,
+    snapshot: Snapshot,
+    hold: SnapshotHold,
 }
 
 impl Session {
     /// The database.
     pub fn database(&self) -> &Database {
-        todo!()
+        &self.database
     }
 
     /// Begins a transaction. Costs next to nothing until it reads or writes.
@@ -32,27 +34,34 @@ impl Session {
     /// # Errors
     /// 25001 if there is one; 57P01 if the database is closing.
     pub fn begin(&mut self, options: TransactionOptions) -> Result<()> {
-        todo!()
+        self.shared().check_open()?;
+        let slot = self.slot.get_mut();
+        if slot.state() != TransactionState::Idle {
+            return Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress"));
+        }
+        slot.begin(options);
+        Ok(())
     }
 
     /// Whether a transaction is in progress, failed or not.
     pub fn in_transaction(&self) -> bool {
-        todo!()
+        self.slot.borrow().state() != TransactionState::Idle
     }
 
     /// Whether the transaction in progress accepts nothing but its end.
     pub fn transaction_failed(&self) -> bool {
-        todo!()
+        self.slot.borrow().state() == TransactionState::Failed
     }
 
     /// An error has happened: nothing but ROLLBACK (or ROLLBACK TO) is accepted from here.
     pub fn mark_failed(&mut self) {
-        todo!()
+        self.end_statement();
+        self.slot.get_mut().fail();
     }
 
     /// How the transaction in progress began.
     pub fn transaction_options(&self) -> TransactionOptions {
-        todo!()
+        self.slot.borrow().options()
     }
 
     /// `SET TRANSACTION`: changes isolation or access mode.
@@ -60,16 +69,46 @@ impl Session {
     /// # Errors
     /// 25001 after the first snapshot.
     pub fn set_transaction_options(&mut self, options: TransactionOptions) -> Result<()> {
-        todo!()
+        self.slot.get_mut().set_options(options)
     }
 
     /// Commits; a failed transaction is rolled back instead. Returns the gate: nothing may leave the engine on account
-    /// of this transaction before the log is durable up to there ([`Session::ticket`]).
+    /// of this transaction before the log is durable up to there ([`Session::ticket`]). With `synchronous_commit` off
+    /// that is [`Lsn::ZERO`], unless the transaction removes files.
     ///
     /// # Errors
-    /// 40001 where the commit would break serializability. The transaction is rolled back then.
+    /// 40P01, 57014 from waiting for another transaction that changes the catalog; 40001 where the commit would break
+    /// serializability. The transaction is rolled back then.
     pub fn commit(&mut self) -> Result<Lsn> {
-        todo!()
+        self.end_statement();
+        let changes_catalog = self.ddl.get_mut().has_changes() && !self.transaction_failed();
+        if changes_catalog && let Err(error) = self.publish_catalog() {
+            self.rollback()?;
+            return Err(error);
+        }
+        let outcome = self.slot.get_mut().commit();
+        if changes_catalog {
+            self.shared().catalog.install(self.shared());
+        }
+        self.forget_own_changes();
+        if outcome.csn.is_some() && self.shared().status.clog_update() != ClogUpdate::Cohort {
+            // As PostgreSQL did it: durable first, then the committer's own bits, then the reply.
+            if self.synchronous_commit.get() || outcome.must_wait {
+                self.shared().wal.wait_durable(outcome.gate, self.delay.get());
+            }
+            self.shared().transactions.complete(&outcome);
+        }
+        Ok(if self.synchronous_commit.get() || outcome.must_wait { outcome.gate } else { Lsn::ZERO })
+    }
+
+    /// Leaves the catalog with this transaction's changes to be installed by its commit.
+    fn publish_catalog(&mut self) -> Result<()> {
+        // The last lock the transaction takes, so that no deadlock can come of it.
+        let options = self.lock_options(lockmgr::WaitPolicy::Block);
+        self.shared().locks.lock(self.owner(), PUBLISH_LOCK, PUBLISH_MODE, &options)?;
+        self.shared().catalog.prepare(self.shared(), self.ddl.borrow().changes());
+        self.slot.get_mut().raise_catalog_version();
+        Ok(())
     }
 
     /// Commits and waits until that is durable.
@@ -77,7 +116,9 @@ impl Session {
     /// # Errors
     /// As [`Session::commit`].
     pub fn commit_and_wait(&mut self) -> Result<()> {
-        todo!()
+        let gate = self.commit()?;
+        self.wait_durable(gate);
+        Ok(())
     }
 
     /// Rolls back. Nothing to do without a transaction.
@@ -85,7 +126,17 @@ impl Session {
     /// # Errors
     /// None today.
     pub fn rollback(&mut self) -> Result<()> {
-        todo!()
+        self.end_statement();
+        self.slot.get_mut().abort();
+        self.forget_own_changes();
+        Ok(())
+    }
+
+    fn forget_own_changes(&mut self) {
+        if self.ddl.get_mut().clear() {
+            // Tables opened under the own catalog may be of objects that never came to be.
+            self.tables.get_mut().clear();
+        }
     }
 
     /// Opens a savepoint.
@@ -93,7 +144,15 @@ impl Session {
     /// # Errors
     /// 25P01 without a transaction.
     pub fn savepoint(&mut self) -> Result<SavepointId> {
-        todo!()
+        if !self.in_transaction() {
+            return Err(Error::new(
+                sqlstate::NO_ACTIVE_SQL_TRANSACTION,
+                "SAVEPOINT can only be used in transaction blocks",
+            ));
+        }
+        let savepoint = self.slot.get_mut().savepoint();
+        self.ddl.get_mut().mark(savepoint);
+        Ok(savepoint)
     }
 
     /// Closes a savepoint and those in it, keeping what was done.
@@ -101,7 +160,9 @@ impl Session {
     /// # Errors
     /// 3B001 if there is no such savepoint.
     pub fn release(&mut self, savepoint: SavepointId) -> Result<()> {
-        todo!()
+        self.slot.get_mut().release(savepoint)?;
+        self.ddl.get_mut().release(savepoint);
+        Ok(())
     }
 
     /// Undoes what was done since the savepoint, which stays open.
@@ -109,7 +170,12 @@ impl Session {
     /// # Errors
     /// 3B001 if there is no such savepoint.
     pub fn rollback_to(&mut self, savepoint: SavepointId) -> Result<()> {
-        todo!()
+        self.end_statement();
+        self.slot.get_mut().rollback_to(savepoint)?;
+        if self.ddl.get_mut().rollback_to(savepoint) {
+            self.tables.get_mut().clear();
+        }
+        Ok(())
     }
 
     /// Begins a statement: takes its snapshot (read committed: a new one) and the next command number, so that it sees
@@ -118,12 +184,40 @@ impl Session {
     /// # Errors
     /// 25P01 without a transaction, 25P02 in a failed one, 57014 when interrupted, 54000 after 2^32 commands.
     pub fn begin_statement(&self) -> Result<()> {
-        todo!()
+        if self.interrupt.pending() {
+            self.interrupt.check()?;
+        }
+        let mut slot = self.slot.borrow_mut();
+        match slot.state() {
+            TransactionState::Active => {}
+            TransactionState::Failed => return Err(failed()),
+            TransactionState::Idle => return Err(no_transaction()),
+        }
+        let mut levels = self.levels.borrow_mut();
+        while let Some(level) = levels.pop() {
+            level.hold.into_iter().for_each(|hold| slot.release_hold(hold));
+        }
+        if slot.top_xid().is_some() {
+            // Without an xid nothing was written that an earlier command could have hidden.
+            slot.advance_command()?;
+        }
+        let csn = slot.take_snapshot();
+        levels.push(Level { snapshot: Snapshot { csn, command: slot.command() }, hold: None });
+        Ok(())
     }
 
     /// Ends the statement: a read committed transaction gives its snapshot up.
     pub fn end_statement(&self) {
-        todo!()
+        drop(self.take_turn());
+        let mut slot = self.slot.borrow_mut();
+        let mut levels = self.levels.borrow_mut();
+        if levels.is_empty() {
+            return;
+        }
+        while let Some(level) = levels.pop() {
+            level.hold.into_iter().for_each(|hold| slot.release_hold(hold));
+        }
+        slot.release_statement_snapshot();
     }
 
     /// Begins a statement inside a statement (in a function): a fresh snapshot at read committed, and a command number
@@ -132,12 +226,38 @@ impl Session {
     /// # Errors
     /// As [`Session::begin_statement`].
     pub fn push_snapshot(&self) -> Result<()> {
-        todo!()
+        if self.levels.borrow().is_empty() {
+            return self.begin_statement();
+        }
+        self.interrupt.check()?;
+        let mut slot = self.slot.borrow_mut();
+        if slot.state() == TransactionState::Failed {
+            return Err(failed());
+        }
+        let mut levels = self.levels.borrow_mut();
+        if let Some(level) = levels.last_mut()
+            && level.hold.is_none()
+        {
+            level.hold = Some(slot.hold_snapshot());
+        }
+        slot.advance_command()?;
+        let csn = slot.take_snapshot();
+        levels.push(Level { snapshot: Snapshot { csn, command: slot.command() }, hold: None });
+        Ok(())
     }
 
     /// Back to the snapshot before the last [`Session::push_snapshot`] or [`Session::enter_snapshot`].
     pub fn pop_snapshot(&self) {
-        todo!()
+        let mut levels = self.levels.borrow_mut();
+        if levels.len() <= 1 {
+            drop(levels);
+            return self.end_statement();
+        }
+        if let Some(level) = levels.pop()
+            && let Some(hold) = level.hold
+        {
+            self.slot.borrow_mut().release_hold(hold);
+        }
     }
 
     /// Makes what this statement wrote so far visible to what it reads from now on, under the same snapshot.
@@ -145,57 +265,79 @@ impl Session {
     /// # Errors
     /// 54000 after 2^32 commands.
     pub fn advance_command(&self) -> Result<()> {
-        todo!()
+        let mut slot = self.slot.borrow_mut();
+        slot.advance_command()?;
+        if let Some(level) = self.levels.borrow_mut().last_mut() {
+            level.snapshot.command = slot.command();
+        }
+        Ok(())
     }
 
     /// Keeps the current snapshot for a portal.
     pub fn keep_snapshot(&self) -> PortalSnapshot {
-        todo!()
+        let hold = self.slot.borrow_mut().hold_snapshot();
+        PortalSnapshot { snapshot: self.snapshot(), hold }
     }
 
     /// Reads with a portal's snapshot until [`Session::pop_snapshot`].
     pub fn enter_snapshot(&self, portal: &PortalSnapshot) {
-        todo!()
+        let mut slot = self.slot.borrow_mut();
+        let mut levels = self.levels.borrow_mut();
+        if let Some(level) = levels.last_mut()
+            && level.hold.is_none()
+        {
+            level.hold = Some(slot.hold_snapshot());
+        }
+        levels.push(Level { snapshot: portal.snapshot, hold: None });
     }
 
     /// Gives a portal's snapshot up. Transaction ends do so by themselves.
     pub fn release_snapshot(&self, portal: PortalSnapshot) {
-        todo!()
+        self.slot.borrow_mut().release_hold(portal.hold);
     }
 
     /// What statements see now.
     pub fn snapshot(&self) -> Snapshot {
-        todo!()
+        self.with_ctx(|ctx| ctx.snapshot)
     }
 
     /// The highest commit that the session has met; its output waits for this (rule R3).
     pub fn observed(&self) -> Lsn {
-        todo!()
+        self.slot.borrow().observed()
     }
 
     /// Raises [`Session::observed`].
     pub fn observe(&self, lsn: Lsn) {
-        todo!()
+        self.slot.borrow().observe(lsn);
     }
 
     /// Raises [`Session::observed`] to the newest commit there is: for answers that don't come from reading rows.
     pub fn observe_horizon(&self) {
-        todo!()
+        self.observe(self.shared().transactions.horizon());
     }
 
     /// What the session's output must wait for: [`Session::observed`], or [`Lsn::ZERO`] with `synchronous_commit` off.
     pub fn gate(&self) -> Lsn {
-        todo!()
+        if self.synchronous_commit.get() { self.observed() } else { Lsn::ZERO }
     }
 
     /// A ticket for the log up to `lsn`: a future, or something to wait on.
     pub fn ticket(&self, lsn: Lsn) -> CommitTicket {
-        todo!()
+        self.shared().wal.ticket(lsn, self.delay.get())
+    }
+
+    /// Waits until the log is durable up to `lsn`; may lead the flush. A transaction in progress counts as joined
+    /// meanwhile (rule R6).
+    pub fn wait_durable(&self, lsn: Lsn) {
+        let wal = &self.shared().wal;
+        if lsn > wal.durable() {
+            self.slot.borrow().while_joined(|| wal.wait_durable(lsn, self.delay.get()));
+        }
     }
 
     /// The transaction's xid if it has one.
     pub fn xid_if_assigned(&self) -> Option<Xid> {
-        todo!()
+        self.slot.borrow().top_xid()
     }
 
     /// The transaction's top-level xid, given out now if it had none.
@@ -203,51 +345,78 @@ impl Session {
     /// # Errors
     /// 25006 in a read-only transaction; 25P01 without one.
     pub fn xid(&self) -> Result<Xid> {
-        todo!()
+        if !self.in_transaction() {
+            return Err(no_transaction());
+        }
+        self.assign_xid()?;
+        self.slot.borrow().top_xid().ok_or_else(|| Error::internal("transaction has no identifier"))
+    }
+
+    /// Gives the current (sub)transaction an xid if it has none: before anything is written.
+    #[inline]
+    pub(super) fn assign_xid(&self) -> Result<Xid> {
+        self.slot.borrow_mut().assign_xid()
     }
 
     /// The current command's number.
     pub fn command(&self) -> CommandId {
-        todo!()
+        self.slot.borrow().command()
     }
 
     /// How the session is told from outside to stop.
     pub fn interrupt(&self) -> &Arc<Interrupt> {
-        todo!()
+        &self.interrupt
     }
 
     /// By what number locks and views know the session.
     pub fn owner(&self) -> OwnerId {
-        todo!()
+        self.slot.borrow().owner()
     }
 
     /// The isolation level of the transaction in progress.
     pub fn isolation(&self) -> Isolation {
-        todo!()
+        self.slot.borrow().options().isolation
     }
 
     /// `synchronous_commit`
     pub fn set_synchronous_commit(&mut self, on: bool) {
-        todo!()
+        self.synchronous_commit.set(on);
+        self.apply_settings();
     }
 
     /// `commit_delay` and `commit_siblings`
     pub fn set_commit_delay(&mut self, policy: DelayPolicy) {
-        todo!()
+        self.delay.set(policy);
+        self.apply_settings();
     }
 
     /// The delay its commits bring to their cohort.
     pub fn commit_delay(&self) -> DelayPolicy {
-        todo!()
+        self.delay.get()
     }
 
     /// `lock_timeout`; `None`: no limit.
     pub fn set_lock_timeout(&mut self, timeout: Option<Duration>) {
-        todo!()
+        self.lock_timeout.set(timeout);
+        self.apply_settings();
     }
 
     /// `deadlock_timeout`
     pub fn set_deadlock_timeout(&mut self, timeout: Duration) {
-        todo!()
+        self.deadlock_timeout.set(timeout);
+        self.apply_settings();
     }
+}
+
+#[cold]
+fn failed() -> Error {
+    Error::new(
+        sqlstate::IN_FAILED_SQL_TRANSACTION,
+        "current transaction is aborted, commands ignored until end of transaction block",
+    )
+}
+
+#[cold]
+pub(super) fn no_transaction() -> Error {
+    Error::new(sqlstate::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress")
 }

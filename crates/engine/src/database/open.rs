@@ -1,0 +1,312 @@
+//! Opening: a new directory, a closed one, and one whose process ended without closing it.
+//!
+//! | what is found | what happens |
+//! | --- | --- |
+//! | nothing, or an empty directory | a new database (if `create`) |
+//! | `bootstrap` marker, no whole `control` | making it was interrupted: begun again from nothing |
+//! | `bootstrap` marker and `control` | made to the end but for removing the marker: opened |
+//! | other files, but no `control` | refused: not a data directory, or part of one is missing |
+//! | `control` of a newer format | refused by name |
+//! | `control` damaged in both copies | refused |
+//! | lock held | refused: in use |
+//! | `control` | recovery from its redo point; nothing to redo if it was closed |
+//!
+//! Recovery: torn pages are mended from the double-write area, then the log is read from the redo point and every record
+//! applied, then files that no object owns are removed, and a checkpoint makes all that lasting. Killed anywhere, it begins
+//! again from the same redo point.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use base::settings::Id;
+use base::{Error, FileNumber, Lsn, Result, Xid, sqlstate};
+use btree::BTreeServices;
+use buffer::{BufferPool, BufferPoolOptions, DoubleWrite, DoubleWriteOptions, DurableLog, LateLog, doublewrite};
+use clog::{StatusStore, StatusStoreOptions};
+use heap::{HeapServices, RemovalFloor};
+use lockmgr::LockManager;
+use sync::atomic::AtomicU64;
+use vfs::OpenMode;
+use wal::{Epoch, Wal, WalControl};
+use xact::{FileRemover, ManagerOptions, TransactionManager, XactRedo};
+
+use super::options::{OpenOptions, clog_update};
+use super::{Database, Shared};
+use crate::catalog::store::{CATALOG_FILE, CatalogStore};
+use crate::control::{CONTROL_FILE, ControlData, ControlFile, wall_clock_us};
+use crate::numbers::Numbers;
+use crate::redo::{Recovered, Redo};
+use crate::relations::Relations;
+use crate::sequence::Sequences;
+use crate::session::TEMPORARY_DIRECTORY;
+
+const LOCK_FILE: &str = "postmaster.pid";
+const BOOTSTRAP_MARKER: &str = "bootstrap";
+/// Files that may lie in a directory before it becomes a database.
+const NOT_OURS: [&str; 3] = [LOCK_FILE, "cohort.conf", "lost+found"];
+
+pub(crate) fn open(options: OpenOptions) -> Result<Database> {
+    let (vfs, directory) = (options.vfs.clone(), options.directory.clone());
+    let existed = vfs.exists(&directory);
+    if !existed {
+        if !options.create {
+            return Err(missing(&directory, "does not exist"));
+        }
+        vfs.create_dir_all(&directory)
+            .map_err(|error| Error::io(format!("could not create directory \"{}\"", directory.display()), &error))?;
+    }
+    let lock = vfs.lock_exclusive(&directory.join(LOCK_FILE)).map_err(|error| lock_error(&directory, &error))?;
+    let names = vfs
+        .list_dir(&directory)
+        .map_err(|error| Error::io(format!("could not open directory \"{}\"", directory.display()), &error))?;
+    let has = |name: &str| names.iter().any(|other| other == name);
+    let control = if has(CONTROL_FILE) { Some(ControlFile::open(&vfs, &directory)) } else { None };
+    let control = match control {
+        Some(Ok(control)) => control,
+        // The marker says that nobody has ever used what is there.
+        _ if has(BOOTSTRAP_MARKER) => bootstrap(&options)?,
+        Some(Err(error)) => return Err(error),
+        None if names.iter().all(|name| NOT_OURS.contains(&name.as_str())) => {
+            if !options.create {
+                return Err(missing(&directory, "is empty"));
+            }
+            bootstrap(&options)?
+        }
+        None => return Err(not_whole(&directory)),
+    };
+    for part in ["wal", "base", "clog"] {
+        if !vfs.exists(&directory.join(part)) {
+            return Err(not_whole(&directory).detail(format!("Its directory \"{part}\" is missing.")));
+        }
+    }
+    let database = start(options, control, lock)?;
+    if vfs.exists(&directory.join(BOOTSTRAP_MARKER)) {
+        let removed = vfs.remove_file(&directory.join(BOOTSTRAP_MARKER)).and_then(|()| vfs.sync_dir(&directory));
+        removed.map_err(|error| Error::io("could not finish the new database", &error))?;
+    }
+    Ok(database)
+}
+
+#[cold]
+fn missing(directory: &Path, what: &str) -> Error {
+    Error::new(sqlstate::UNDEFINED_FILE, format!("data directory \"{}\" {what}", directory.display())).fatal()
+}
+
+#[cold]
+fn not_whole(directory: &Path) -> Error {
+    Error::new(
+        sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("directory \"{}\" is not empty and is no whole data directory", directory.display()),
+    )
+    .hint("If part of a data directory was lost, restore it; for a new database name a directory that is empty.")
+    .fatal()
+}
+
+#[cold]
+fn lock_error(directory: &Path, error: &std::io::Error) -> Error {
+    if error.kind() == std::io::ErrorKind::WouldBlock {
+        return Error::new(sqlstate::LOCK_FILE_EXISTS, format!("lock file \"{LOCK_FILE}\" is held by another process"))
+            .hint(format!("Is the data directory \"{}\" in use by another process?", directory.display()))
+            .fatal();
+    }
+    Error::io(format!("could not lock data directory \"{}\"", directory.display()), error).fatal()
+}
+
+/// Makes the files of a new database; `control` is the last, so that it is there only when the rest is.
+fn bootstrap(options: &OpenOptions) -> Result<ControlFile> {
+    let (vfs, directory) = (&options.vfs, &options.directory);
+    let io = |error| Error::io(format!("could not create data directory \"{}\"", directory.display()), &error);
+    let marker = directory.join(BOOTSTRAP_MARKER);
+    vfs.open(&marker, OpenMode::Create).and_then(|file| file.sync_all()).map_err(io)?;
+    vfs.sync_dir(directory).map_err(io)?;
+    if let Some(above) = directory.parent() {
+        // The directory's own name; above may be a place that can't be synced.
+        let _ = vfs.sync_dir(above);
+    }
+    for name in vfs.list_dir(directory).map_err(io)? {
+        match name.as_str() {
+            "wal" | "base" | "clog" | "twophase" => vfs.remove_dir_all(&directory.join(name)).map_err(io)?,
+            CONTROL_FILE | "doublewrite" => vfs.remove_file(&directory.join(name)).map_err(io)?,
+            _ => {}
+        }
+    }
+    for name in ["wal", "base", "clog", "twophase"] {
+        vfs.create_dir_all(&directory.join(name)).map_err(io)?;
+    }
+    let wal = Wal::create(vfs.clone(), &directory.join("wal"), options.wal_options(options.segment_size_bytes))?;
+    let redo = wal.reserved();
+    drop(wal);
+    vfs.sync_dir(&directory.join("base")).map_err(io)?;
+    vfs.sync_dir(directory).map_err(io)?;
+    let first_xid = options.first_xid.max(Xid::FIRST_NORMAL);
+    let data = ControlData {
+        sequence: 1,
+        system_identifier: (wall_clock_us() as u64) << 8 ^ vfs.now_micros(),
+        closed: false,
+        epoch: Epoch::FIRST.0,
+        redo,
+        durable_floor: redo,
+        next_xid: first_xid,
+        oldest_xid: first_xid,
+        next_oid: base::Oid::FIRST_NORMAL.0,
+        next_file: CATALOG_FILE.0 + 1,
+        catalog_version: 1,
+        segment_size_bytes: options.segment_size_bytes,
+        written_at_us: wall_clock_us(),
+    };
+    ControlFile::create(vfs, directory, data)
+}
+
+/// Removes files for the transaction manager.
+pub(crate) struct Remover {
+    pub(crate) pool: Arc<BufferPool>,
+    pub(crate) relations: Arc<Relations>,
+    pub(crate) sequences: Arc<Sequences>,
+}
+
+impl FileRemover for Remover {
+    fn remove_file(&self, file: FileNumber) {
+        self.relations.forget(file);
+        self.sequences.forget(file);
+        if let Err(error) = self.pool.drop_file(file) {
+            // Nothing refers to it any more: the next start sweeps it up.
+            eprintln!("WARNING:  could not remove file {file} of a dropped relation: {error}");
+        }
+    }
+}
+
+/// What heaps prune up to.
+struct ManagerFloor(Arc<TransactionManager>);
+
+impl RemovalFloor for ManagerFloor {
+    fn floor(&self) -> Lsn {
+        self.0.removal_floor()
+    }
+}
+
+fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any + Send + Sync>) -> Result<Database> {
+    let (vfs, directory) = (options.vfs.clone(), options.directory.clone());
+    let from = control.data();
+    vfs.remove_dir_all(&directory.join(TEMPORARY_DIRECTORY))
+        .map_err(|error| Error::io("could not remove temporary files", &error))?;
+    doublewrite::recover(vfs.as_ref(), &directory)?;
+    let fsync = options.settings.get(Id::Fsync).as_bool();
+    let area =
+        DoubleWrite::open(vfs.clone(), &directory, DoubleWriteOptions { fsync, ..DoubleWriteOptions::default() })?;
+    let late_log = Arc::new(LateLog::new());
+    let log: Arc<dyn DurableLog> = late_log.clone();
+    let frames = (options.integer(Id::SharedBuffers) as usize).max(16);
+    let pool = Arc::new(BufferPool::new(
+        vfs.clone(),
+        &directory.join("base"),
+        log.clone(),
+        area.clone(),
+        BufferPoolOptions { frames },
+    )?);
+    let status = Arc::new(StatusStore::open(
+        vfs.clone(),
+        &directory,
+        log,
+        area,
+        StatusStoreOptions {
+            transaction_buffers: options.integer(Id::TransactionBuffers) as usize,
+            csn_window: options.csn_window,
+            clog_update: clog_update(&options.settings),
+            oldest_xid: from.oldest_xid,
+            next_xid_at_checkpoint: from.next_xid,
+        },
+    )?);
+    let relations = Arc::new(Relations::default());
+    let sequences = Arc::new(Sequences::default());
+    let files: Arc<dyn FileRemover> =
+        Arc::new(Remover { pool: pool.clone(), relations: relations.clone(), sequences: sequences.clone() });
+    let (wal, recovered) = recover(&options, &from, &pool, &status, &files)?;
+    late_log.attach(wal.clone());
+    let next_xid = recovered.transactions.next_xid.max(from.next_xid);
+    status.start(next_xid);
+    let catalog_version = from.catalog_version + recovered.transactions.catalog_changes;
+    let slots = options.slots();
+    let locks = Arc::new(LockManager::new(slots));
+    let transactions = TransactionManager::new(
+        wal.clone(),
+        status.clone(),
+        locks.clone(),
+        ManagerOptions { slots, next_xid, horizon: wal.reserved(), catalog_version, files },
+    );
+    let heaps = Arc::new(HeapServices {
+        pool: pool.clone(),
+        wal: wal.clone(),
+        status: status.clone(),
+        locks: locks.clone(),
+        removal_floor: Arc::new(ManagerFloor(transactions.clone())),
+    });
+    let trees = Arc::new(BTreeServices { pool: pool.clone(), wal: wal.clone() });
+    pool.create_file_for_redo(CATALOG_FILE)?;
+    let numbers = Numbers::new(recovered.next_oid, recovered.next_file);
+    let catalog = CatalogStore::new(&relations, &heaps);
+    let shared = Arc::new(Shared::new(
+        options,
+        control,
+        lock,
+        wal,
+        pool,
+        status,
+        locks,
+        transactions,
+        heaps,
+        trees,
+        relations,
+        sequences,
+        numbers,
+        catalog,
+    ));
+    let database = Database::assemble(shared.clone());
+    shared.catalog.load(&shared, catalog_version)?;
+    if recovered.records > 0 {
+        sweep_orphans(&shared)?;
+    }
+    if shared.catalog.committed().roles().next().is_none() {
+        CatalogStore::fill_new(&database)?;
+        shared.checkpoint_now();
+    } else if recovered.records > 0 || !from.closed {
+        shared.checkpoint_now();
+    }
+    shared.control.update(|data| data.closed = false);
+    shared.reload();
+    database.start_background();
+    Ok(database)
+}
+
+fn recover(
+    options: &OpenOptions,
+    from: &ControlData,
+    pool: &Arc<BufferPool>,
+    status: &Arc<StatusStore>,
+    files: &Arc<dyn FileRemover>,
+) -> Result<(Arc<Wal>, Recovered)> {
+    let page_lsn_met = Arc::new(AtomicU64::new(0));
+    let xact = XactRedo::new(status.clone(), files.clone(), from.next_xid);
+    let mut redo = Redo::new(pool.clone(), xact, from.next_oid, from.next_file, page_lsn_met.clone());
+    let control =
+        WalControl { redo: from.redo, epoch: Epoch(from.epoch), durable_floor: from.durable_floor, page_lsn_met };
+    let wal = Wal::recover(
+        options.vfs.clone(),
+        &options.directory.join("wal"),
+        control,
+        options.wal_options(from.segment_size_bytes),
+        |record| redo.apply(record),
+    )?;
+    Ok((Arc::new(wal), redo.finish()?))
+}
+
+/// Removes files that no object owns: those of transactions that were in progress when the process ended, and those whose
+/// removal it did not live to see.
+fn sweep_orphans(shared: &Shared) -> Result<()> {
+    let catalog = shared.catalog.committed();
+    let mut known: rustc_hash::FxHashSet<FileNumber> = catalog.objects().flat_map(|object| object.files()).collect();
+    known.insert(CATALOG_FILE);
+    for file in shared.pool.orphans(|file| known.contains(&file))? {
+        shared.pool.drop_file(file)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! How a database is opened.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use base::Xid;
+use base::settings::{Id, ServerSettings};
+use vfs::{RealVfs, Vfs};
+use wal::{DelayPolicy, DelayScope, DelaySetting, SyncMethod, WalOptions};
+
+/// How a database is opened.
+#[derive(Clone)]
+pub struct OpenOptions {
+    /// The data directory.
+    pub directory: PathBuf,
+    /// Where it lies: real files, slowed or simulated ones.
+    pub vfs: Arc<dyn Vfs>,
+    /// The settings that hold for everybody; read when opened, and again by [`crate::Database::reload`].
+    pub settings: Arc<ServerSettings>,
+    /// Whether a missing or empty directory becomes a new database.
+    pub create: bool,
+    /// Whether checkpoints, vacuum, and flushes on behalf of sessions that don't wait run in threads of the database.
+    /// Without them the caller does all that by calls.
+    pub background: bool,
+    /// The name of the role that owns a new database.
+    pub superuser: String,
+    /// The size of log segments of a new database, in bytes; a power of two.
+    pub segment_size_bytes: u64,
+    /// The first transaction identifier of a new database.
+    pub first_xid: Xid,
+    /// Transactions whose commit positions are kept in memory.
+    pub csn_window: usize,
+}
+
+impl OpenOptions {
+    /// The directory on real files, made if needed, with default settings and background threads.
+    pub fn new(directory: impl Into<PathBuf>) -> OpenOptions {
+        OpenOptions {
+            directory: directory.into(),
+            vfs: Arc::new(RealVfs::new()),
+            settings: Arc::new(ServerSettings::new()),
+            create: true,
+            background: true,
+            superuser: "postgres".into(),
+            segment_size_bytes: 16 << 20,
+            first_xid: Xid::FIRST_NORMAL,
+            csn_window: 1 << 20,
+        }
+    }
+
+    pub(crate) fn integer(&self, id: Id) -> i64 {
+        integer(&self.settings, id)
+    }
+
+    /// Sessions and prepared transactions there may be at once, with a few for the database's own work.
+    pub(crate) fn slots(&self) -> u32 {
+        let slots = self.integer(Id::MaxConnections) + self.integer(Id::MaxPreparedTransactions) + 8;
+        u32::try_from(slots).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn wal_options(&self, segment_size_bytes: u64) -> WalOptions {
+        let sync_method = match self.settings.get(Id::WalSyncMethod).as_word() {
+            Some(1) => SyncMethod::OpenDatasync,
+            Some(2) => SyncMethod::Fsync,
+            _ => SyncMethod::Fdatasync,
+        };
+        WalOptions {
+            segment_size_bytes,
+            buffers_bytes: self.integer(Id::WalBuffers) as usize * base::limits::PAGE_SIZE_BYTES,
+            sync_method,
+            fsync: self.settings.get(Id::Fsync).as_bool(),
+            group_commit: self.settings.get(Id::GroupCommit).as_bool(),
+            delay_scope: delay_scope(&self.settings),
+            default_delay: delay_policy(&self.settings),
+            ..WalOptions::default()
+        }
+    }
+}
+
+/// The value of a number setting; 0 where a word stands in its place.
+pub(crate) fn integer(settings: &ServerSettings, id: Id) -> i64 {
+    settings.get(id).as_integer().unwrap_or(0)
+}
+
+pub(crate) fn delay_scope(settings: &ServerSettings) -> DelayScope {
+    match settings.get(Id::CommitDelayScope).as_word() {
+        Some(1) => DelayScope::Each,
+        _ => DelayScope::Leader,
+    }
+}
+
+/// `commit_delay` and `commit_siblings` of everybody who has not set their own.
+pub(crate) fn delay_policy(settings: &ServerSettings) -> DelayPolicy {
+    let delay = match settings.get(Id::CommitDelay).as_integer() {
+        None => DelaySetting::Auto,
+        Some(0) => DelaySetting::Off,
+        Some(delay_us) => DelaySetting::Micros(delay_us as u32),
+    };
+    DelayPolicy { delay, siblings: integer(settings, Id::CommitSiblings) as u32 }
+}
+
+pub(crate) fn clog_update(settings: &ServerSettings) -> clog::ClogUpdate {
+    match settings.get(Id::ClogUpdate).as_word() {
+        Some(1) => clog::ClogUpdate::Group,
+        Some(2) => clog::ClogUpdate::Each,
+        _ => clog::ClogUpdate::Cohort,
+    }
+}

@@ -1,0 +1,157 @@
+//! Vacuum: removing what is dead to everyone, freezing what everyone sees, and letting the commit log go.
+
+use base::settings::{Id, Value};
+use base::{FileNumber, Oid, Result, Tid, Xid};
+use btree::BTree;
+use heap::Heap;
+use rustc_hash::FxHashMap;
+use sync::atomic::{AtomicU64, Ordering};
+use sync::{Arc, Mutex};
+
+use super::{Database, Shared, integer};
+use crate::catalog::store::{CATALOG_FILE, CATALOG_RELATION, maintenance_bytes};
+use crate::session::VacuumOptions;
+
+/// Blocks per step: between steps the vacuum looks whether it should stop.
+const STEP_BLOCKS: u32 = 64;
+/// Tables are vacuumed when they hold transactions this many times older than `vacuum_freeze_min_age`.
+const FREEZE_AGE_FACTOR: i64 = 4;
+
+/// From which transaction on the commit log is needed.
+pub(crate) struct Frozen {
+    /// What was known when the database was opened.
+    at_open: Xid,
+    oldest: AtomicU64,
+    /// The oldest transaction left in each heap vacuumed or made since the database was opened. A leaf.
+    heaps: Mutex<FxHashMap<FileNumber, Xid>>,
+}
+
+impl Frozen {
+    pub(crate) fn new(at_open: Xid) -> Frozen {
+        Frozen { at_open, oldest: AtomicU64::new(at_open.0), heaps: Mutex::new(FxHashMap::default()) }
+    }
+
+    /// No row holds an older transaction that is not frozen.
+    pub(crate) fn oldest(&self) -> Xid {
+        Xid(self.oldest.load(Ordering::SeqCst))
+    }
+
+    /// The heap `file` holds nothing older than `xid`.
+    pub(crate) fn set(&self, file: FileNumber, xid: Xid) {
+        self.heaps.lock().insert(file, xid);
+    }
+
+    fn of(&self, file: FileNumber) -> Xid {
+        self.heaps.lock().get(&file).copied().unwrap_or(self.at_open)
+    }
+
+    /// Raises [`Frozen::oldest`] to what the heaps in use allow.
+    fn raise(&self, heaps_in_use: impl Iterator<Item = FileNumber>, oldest_running: Xid) {
+        let known = self.heaps.lock();
+        let oldest = heaps_in_use
+            .fold(oldest_running, |oldest, file| oldest.min(known.get(&file).copied().unwrap_or(self.at_open)));
+        self.oldest.fetch_max(oldest.0, Ordering::SeqCst);
+    }
+}
+
+/// What the vacuum of one heap did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Vacuumed {
+    pub(crate) live: u64,
+    pub(crate) recently_dead: u64,
+    pub(crate) removed: u64,
+    pub(crate) index_entries: u64,
+}
+
+/// Vacuums a heap and its trees. `go_on` fails when the vacuum should stop.
+pub(crate) fn vacuum_relation(
+    shared: &Shared,
+    heap: &Heap,
+    trees: &[Arc<BTree>],
+    go_on: &dyn Fn() -> Result<()>,
+) -> Result<Vacuumed> {
+    // Before anything is read: whoever writes an older xid later is running now.
+    let oldest_running = shared.transactions.oldest_running_xid();
+    shared.transactions.refresh_removal_floor();
+    let dead_max = maintenance_bytes(shared) / size_of::<Tid>();
+    let mut done = Vacuumed::default();
+    let mut oldest = oldest_running;
+    let mut dead: Vec<Tid> = Vec::new();
+    let mut from = Some(0);
+    while let Some(block) = from {
+        go_on()?;
+        let step = heap.vacuum_step(block, STEP_BLOCKS, trees.is_empty())?;
+        done.live += step.live_tuples;
+        done.recently_dead += step.recently_dead_tuples;
+        done.removed += step.removed_tuples;
+        oldest = step.oldest_xid.map_or(oldest, |xid| oldest.min(xid));
+        dead.extend(step.dead);
+        from = step.next;
+        if dead.len() >= dead_max || (from.is_none() && !dead.is_empty()) {
+            for tree in trees {
+                go_on()?;
+                done.index_entries += tree.vacuum(&|tid| dead.binary_search(&tid).is_ok())?;
+            }
+            heap.vacuum_free(&dead)?;
+            dead.clear();
+        }
+    }
+    shared.frozen.set(heap.file, oldest);
+    Ok(done)
+}
+
+/// Vacuums the tables that have many dead rows or hold very old transactions. Returns how many.
+pub(super) fn vacuum_where_needed(database: &Database) -> Result<usize> {
+    let shared = &database.shared;
+    let settings = &shared.options.settings;
+    let threshold = integer(settings, Id::AutovacuumVacuumThreshold) as f64;
+    let scale = match settings.get(Id::AutovacuumVacuumScaleFactor) {
+        Value::Float(scale) => scale,
+        _ => 0.2,
+    };
+    let age_limit = integer(settings, Id::VacuumFreezeMinAge).saturating_mul(FREEZE_AGE_FACTOR) as u64;
+    let next_xid = shared.transactions.next_xid().0;
+    let is_old = |file: FileNumber| next_xid.saturating_sub(shared.frozen.of(file).0) > age_limit;
+    let has_many_dead = |oid: Oid, rows: f64| {
+        database.table_activity(oid).is_some_and(|activity| {
+            let rows = rows.max(activity.live() as f64);
+            activity.dead() as f64 > threshold + scale * rows
+        })
+    };
+    let mut vacuumed = 0;
+    if has_many_dead(CATALOG_RELATION, 0.0) || is_old(CATALOG_FILE) {
+        let done = vacuum_relation(shared, &shared.catalog.heap, &[], &|| shared.check_open())?;
+        shared.relations.activity(CATALOG_RELATION).vacuumed(done.live, done.recently_dead);
+        vacuumed += 1;
+    }
+    let mut session = database.session()?;
+    let options = VacuumOptions { skip_locked: true, ..VacuumOptions::default() };
+    for def in database.catalog().tables() {
+        if !def.kind.has_storage() || !(has_many_dead(def.oid, def.estimated_rows) || is_old(def.file)) {
+            continue;
+        }
+        match session.open_table(def.oid).and_then(|table| session.vacuum(&table, options)) {
+            Ok(_) => vacuumed += 1,
+            // Dropped meanwhile, or locked: the next round will see.
+            Err(error) if error.sqlstate() == base::sqlstate::UNDEFINED_TABLE => {}
+            Err(error) if error.sqlstate() == base::sqlstate::LOCK_NOT_AVAILABLE => {}
+            Err(error) => return Err(error.context(format!("while vacuuming table \"{}\"", def.name))),
+        }
+    }
+    raise_oldest(database);
+    Ok(vacuumed)
+}
+
+/// After vacuums: how much of the commit log is needed now.
+pub(crate) fn raise_oldest(database: &Database) {
+    let shared = &database.shared;
+    let oldest_running = shared.transactions.oldest_running_xid();
+    let catalog = database.catalog();
+    let heaps = catalog
+        .tables()
+        .filter(|def| def.kind.has_storage())
+        .flat_map(|def| [def.file, def.overflow_file])
+        .filter(|file| file.0 != 0)
+        .chain([CATALOG_FILE]);
+    shared.frozen.raise(heaps, oldest_running);
+}
