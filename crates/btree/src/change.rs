@@ -194,7 +194,6 @@ impl Changes {
     /// If the change doesn't fit, which whoever planned it has ruled out.
     pub(crate) fn apply(&mut self, guard: &mut PageWrite<'_>, change: &Change<'_>) {
         let block = guard.page_id().block;
-        guard.mark_dirty_hint();
         change.apply(&mut PageMut::new(guard)).expect("a change is planned for the page as it is");
         change.write(block, &mut self.record);
     }

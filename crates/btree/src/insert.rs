@@ -179,7 +179,6 @@ impl BTree {
                 entry.tid()
             )));
         }
-        guard.mark_dirty_hint();
         if !PageMut::new(guard).insert(index, &entry) {
             return Err(self.not_the_page(block, 0));
         }

@@ -8,21 +8,24 @@ use std::collections::HashMap;
 
 use base::{FileNumber, Lsn, Result, Xid};
 use buffer::{BufferPool, PageId};
+use sync::Arc;
+use sync::atomic::{AtomicU64, Ordering};
 
 use crate::change::{Action, Change, each_change, numbers};
 use crate::page::{Page, PageMut, corrupted};
 
 /// Redo of index records: one for a recovery.
-#[derive(Default)]
 pub struct BTreeRedo {
+    /// Told the highest page LSN that is met: it proves the log to have been durable so far.
+    page_lsn_met: Arc<AtomicU64>,
     /// Pages that a record presupposed and that were not there, with the first such record's end.
     missing: HashMap<PageId, Lsn>,
 }
 
 impl BTreeRedo {
-    /// At the beginning of a recovery.
-    pub fn new() -> BTreeRedo {
-        BTreeRedo::default()
+    /// At the beginning of a recovery. `page_lsn_met` is raised to the highest LSN of a page that redo looks at.
+    pub fn new(page_lsn_met: Arc<AtomicU64>) -> BTreeRedo {
+        BTreeRedo { page_lsn_met, missing: HashMap::new() }
     }
 
     /// Does what the record ending at `end` says, unless the pages have it. `payload` is what its inserter gave.
@@ -33,6 +36,7 @@ impl BTreeRedo {
         each_change(info, payload, &mut |id, action| {
             let pinned = pool.pin_for_redo(id)?;
             let mut guard = pinned.write();
+            self.page_lsn_met.fetch_max(guard.lsn().0, Ordering::Relaxed);
             if guard.lsn() >= end {
                 return Ok(());
             }

@@ -105,7 +105,15 @@ enum State {
 impl BTree {
     /// A scan over `range`.
     pub fn scan(self: &Arc<BTree>, range: KeyRange, direction: Direction) -> BTreeScan {
-        BTreeScan { tree: self.clone(), range, direction, state: State::Begin, keys: Vec::new(), entries: Vec::new(), next: 0 }
+        BTreeScan {
+            tree: self.clone(),
+            range,
+            direction,
+            state: State::Begin,
+            keys: Vec::new(),
+            entries: Vec::new(),
+            next: 0,
+        }
     }
 }
 

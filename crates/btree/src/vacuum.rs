@@ -81,7 +81,6 @@ impl BTree {
         if list.is_empty() {
             return Ok(());
         }
-        guard.mark_dirty_hint();
         if !PageMut::new(guard).remove(change::numbers(list)) {
             return Err(self.not_the_page(block, 0));
         }

@@ -110,8 +110,8 @@ impl Heap {
         self.services.removal_floor.floor().min(self.services.wal.durable())
     }
 
-    /// Logs a change; returns the end of its record, which the changed pages get as their LSN. They are latched, and have been
-    /// marked dirty before: a checkpoint that takes its redo point behind the record must find them.
+    /// Logs a change; returns the end of its record, which the changed pages get as their LSN. They stay latched in between:
+    /// a checkpoint that takes its redo point behind the record looks into every page that is.
     pub(crate) fn log(&self, info: u8, xid: Xid, parts: &[&[u8]]) -> Lsn {
         self.services.wal.insert(RecordHead { rmgr: RmgrId::HEAP, info, xid }, parts).end
     }

@@ -37,7 +37,6 @@ impl Heap {
             let tid = Tid::new(block, slot);
             let placed = page.place(slot, &new_header(xid, ctx.command, tid, 0), &[payload]);
             assert!(placed, "the page was chosen for its room");
-            guard.mark_dirty_hint();
             let head: Head<18> = Head::new(self.file, block).u16(slot).u32(ctx.command.0);
             let info = record::INSERT | if new { record::INIT } else { 0 };
             guard.set_lsn(self.log(info, xid, &[head.bytes(), payload]));
@@ -96,7 +95,6 @@ impl Heap {
             entries.extend_from_slice(&(payload.len() as u16).to_le_bytes());
         }
         assert!(!slots.is_empty(), "the page was chosen for its room");
-        guard.mark_dirty_hint();
         let head: Head<18> = Head::new(self.file, block).u32(ctx.command.0).u16(slots.len() as u16);
         let mut parts: SmallVec<[&[u8]; MANY_MAX + 2]> = SmallVec::new();
         parts.push(head.bytes());

@@ -108,7 +108,6 @@ impl Heap {
             let mut guard = pinned.write();
             match self.obstacle(ctx, Page::new(&guard), tid, mode, &mut turn)? {
                 Obstacle::None => {
-                    guard.mark_dirty_hint();
                     let mut page = PageMut::new(&mut guard);
                     page.remove(tid.slot, xid, ctx.command, tid, flag::DELETED | flag::KEYS_CHANGED);
                     let head: Head<18> = Head::new(self.file, tid.block).u16(tid.slot).u32(ctx.command.0);
@@ -322,8 +321,6 @@ impl Heap {
             let carried = self.carry_locks(guard, tid, new_tid);
             let placed = page.place(new_tid.slot, &new_header(xid, ctx.command, new_tid, carried), &[payload]);
             assert!(placed, "the page was chosen for its room");
-            new_guard.mark_dirty_hint();
-            guard.mark_dirty_hint();
             PageMut::new(guard).remove(tid.slot, xid, ctx.command, new_tid, about_xmax);
             let head: Head<28> = Head::new(self.file, block)
                 .u32(tid.block)
@@ -358,7 +355,6 @@ impl Heap {
         let carried = self.carry_locks(guard, tid, new_tid);
         let new_flags = if heap_only { flag::HEAP_ONLY } else { 0 };
         let about_xmax = about_xmax | if heap_only { flag::HOT_UPDATED } else { 0 };
-        guard.mark_dirty_hint();
         let mut page = PageMut::new(guard);
         let header = new_header(xid, ctx.command, new_tid, new_flags | carried);
         let placed = page.place(new_tid.slot, &header, &[payload]);

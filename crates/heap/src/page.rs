@@ -369,6 +369,26 @@ fn unpack(pointer: u32) -> (usize, u32, usize) {
     ((pointer & 0x7FFF) as usize, pointer >> 15 & 3, (pointer >> 17) as usize)
 }
 
+/// Clears what a page may differ in from what redo makes of it: its checksum, bits that are set without a record, and what
+/// lies in holes.
+pub fn mask_unlogged(page: &mut [u8]) {
+    page[8..12].fill(0);
+    let mut page = PageMut::new(page);
+    let old = *page.0;
+    page.0[Page(&old).lower().min(PAGE_SIZE_BYTES)..].fill(0);
+    for slot in 1..=Page(&old).slots() {
+        if let (Some(before), Some(mut tuple)) = (Page(&old).tuple(slot), page.tuple(slot)) {
+            tuple.0.copy_from_slice(before.0);
+            tuple.clear_flags(flag::UNLOGGED);
+        }
+    }
+}
+
+/// Holds a page's bytes against the rules of a heap page; XX001 names the first that is broken.
+pub fn check_page(page: &[u8]) -> Result<()> {
+    Page::new(page).check()
+}
+
 /// Reads any bytes as a heap page and looks at all of it: what a fuzzer calls.
 pub fn fuzz_page(bytes: &[u8]) -> Result<usize> {
     let mut page = [0u8; PAGE_SIZE_BYTES];

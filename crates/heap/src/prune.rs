@@ -90,7 +90,6 @@ impl Heap {
             .u16(plan.redirected.len() as u16)
             .u16(plan.dead.len() as u16)
             .u16(plan.unused.len() as u16);
-        guard.mark_dirty_hint();
         let mut page = PageMut::new(guard);
         apply(
             &mut page,

@@ -9,22 +9,25 @@ use std::collections::HashMap;
 
 use base::{Error, FileNumber, Lsn, Result, Tid, Xid};
 use buffer::{BufferPool, PageId};
+use sync::Arc;
+use sync::atomic::{AtomicU64, Ordering};
 
 use crate::page::{Page, PageMut};
 use crate::record::{self, HeapRecord, INIT};
 use crate::tuple::new_header;
 
 /// Redo of heap records: one for a recovery.
-#[derive(Default)]
 pub struct HeapRedo {
+    /// Told the highest page LSN that is met: it proves the log to have been durable so far.
+    page_lsn_met: Arc<AtomicU64>,
     /// Pages that a record presupposed and that were not there, with the first such record's end.
     missing: HashMap<PageId, Lsn>,
 }
 
 impl HeapRedo {
-    /// At the beginning of a recovery.
-    pub fn new() -> HeapRedo {
-        HeapRedo::default()
+    /// At the beginning of a recovery. `page_lsn_met` is raised to the highest LSN of a page that redo looks at.
+    pub fn new(page_lsn_met: Arc<AtomicU64>) -> HeapRedo {
+        HeapRedo { page_lsn_met, missing: HashMap::new() }
     }
 
     /// Does what the record ending at `end` says, unless the pages have it. `payload` is what its inserter gave.
@@ -78,6 +81,7 @@ impl HeapRedo {
     ) -> Result<()> {
         let pinned = pool.pin_for_redo(id)?;
         let mut guard = pinned.write();
+        self.page_lsn_met.fetch_max(guard.lsn().0, Ordering::Relaxed);
         if guard.lsn() >= end {
             return Ok(());
         }

@@ -108,7 +108,6 @@ impl Heap {
         if !frozen.is_empty() || !cleared.is_empty() {
             let slots = |list: &[u8]| (list.len() / 2) as u16;
             let head: Head<16> = Head::new(self.file, block).u16(slots(&frozen)).u16(slots(&cleared));
-            guard.mark_dirty_hint();
             apply_freeze(&mut PageMut::new(&mut guard), block, record::slots(&frozen), record::slots(&cleared));
             guard.set_lsn(self.log(record::FREEZE, Xid::INVALID, &[head.bytes(), &frozen, &cleared]));
         }
@@ -138,7 +137,6 @@ impl Heap {
             let prune_xid = page.prune_xid();
             let head: Head<26> =
                 Head::new(self.file, block).u64(prune_xid.0).u16(0).u16(0).u16((unused.len() / 2) as u16);
-            guard.mark_dirty_hint();
             let none = [].into_iter();
             crate::prune::apply(&mut PageMut::new(&mut guard), prune_xid, [].into_iter(), none, record::slots(&unused));
             guard.set_lsn(self.log(record::PRUNE, Xid::INVALID, &[head.bytes(), &unused]));
