@@ -188,7 +188,7 @@ fn encode_columns(columns: &[ResultColumn], format_of: &dyn Fn(usize) -> Format)
         out.extend_from_slice(&column.table.0.to_be_bytes());
         out.extend_from_slice(&column.attribute_number.to_be_bytes());
         out.extend_from_slice(&column.sql_type.oid.0.to_be_bytes());
-        out.extend_from_slice(&column.sql_type.size_bytes().to_be_bytes());
+        out.extend_from_slice(&column.size_bytes().to_be_bytes());
         out.extend_from_slice(&column.sql_type.typmod.to_be_bytes());
         out.extend_from_slice(&(format_of(index) as u16).to_be_bytes());
     }

@@ -17,6 +17,8 @@ pub struct Outgoing {
     gates: VecDeque<Gate>,
     /// The highest position ever required.
     required: Lsn,
+    /// Where the replies since the last ReadyForQuery begin.
+    cycle_start: usize,
 }
 
 struct Gate {
@@ -28,13 +30,17 @@ struct Gate {
 const KEPT_CAPACITY_BYTES: usize = 1024;
 
 impl Outgoing {
-    /// What is appended from now on may leave only when the log is durable up to `lsn`.
+    /// What is appended from now on may leave only when the log is durable up to `lsn`. What was appended since the
+    /// last ReadyForQuery and has not been sent waits with it, so that one cycle of replies leaves in one write.
     pub fn require(&mut self, lsn: Lsn) {
         if lsn <= self.required {
             return;
         }
         self.required = lsn;
-        let offset = self.bytes.len();
+        let offset = self.cycle_start.max(self.sent);
+        while self.gates.back().is_some_and(|gate| gate.offset > offset) {
+            self.gates.pop_back();
+        }
         match self.gates.back_mut() {
             Some(last) if last.offset == offset => last.lsn = lsn,
             _ => self.gates.push_back(Gate { offset, lsn }),
@@ -61,6 +67,7 @@ impl Outgoing {
             for gate in &mut self.gates {
                 gate.offset -= self.sent;
             }
+            self.cycle_start = self.cycle_start.saturating_sub(self.sent);
             self.sent = 0;
         }
     }
@@ -83,6 +90,7 @@ impl Outgoing {
 
     fn reset(&mut self) {
         self.sent = 0;
+        self.cycle_start = 0;
         // A gate at the end of an empty buffer still holds for what comes next.
         for gate in &mut self.gates {
             gate.offset = 0;
@@ -147,6 +155,7 @@ impl Outgoing {
     /// Appends ReadyForQuery with the transaction's status: I, T or E.
     pub fn ready_for_query(&mut self, status: u8) {
         self.message(b'Z', |body| body.push(status));
+        self.cycle_start = self.bytes.len();
     }
 }
 
@@ -199,20 +208,33 @@ mod tests {
     #[test]
     fn bytes_leave_in_order_when_their_commit_is_durable() {
         let mut out = Outgoing::default();
+        out.ready_for_query(b'I');
         tag(&mut out, "A");
         out.require(Lsn(100));
-        tag(&mut out, "B");
+        out.ready_for_query(b'I');
         out.require(Lsn(90));
+        tag(&mut out, "B");
         out.require(Lsn(200));
-        tag(&mut out, "C");
-        assert_eq!(out.sendable(Lsn(99)), b"C\0\0\0\x06A\0");
-        out.consume(7);
+        assert_eq!(out.sendable(Lsn(99)), b"Z\0\0\0\x05I");
+        out.consume(6);
         assert_eq!(out.next_gate(), Some(Lsn(100)));
         assert_eq!(out.sendable(Lsn(99)), b"");
-        assert_eq!(out.sendable(Lsn(100)), b"C\0\0\0\x06B\0");
-        assert_eq!(out.sendable(Lsn(250)).len(), 14);
-        out.consume(14);
+        assert_eq!(out.sendable(Lsn(100)), b"C\0\0\0\x06A\0Z\0\0\0\x05I");
+        assert_eq!(out.sendable(Lsn(250)).len(), 20);
+        out.consume(20);
         assert_eq!(out.next_gate(), None);
+    }
+
+    #[test]
+    fn what_has_left_is_not_called_back() {
+        let mut out = Outgoing::default();
+        tag(&mut out, "A");
+        let sendable = out.sendable(Lsn::ZERO).len();
+        out.consume(sendable - 1);
+        out.require(Lsn(10));
+        tag(&mut out, "B");
+        assert_eq!(out.sendable(Lsn(9)), b"");
+        assert_eq!(out.sendable(Lsn(10)).len(), 8);
     }
 
     #[test]

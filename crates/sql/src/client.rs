@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use base::{Error, Lsn, Oid, Result};
 
-use crate::types::{OutputStyle, SqlType, Value};
+use crate::types::{self, CatalogLookup, FormatSettings, SqlType, Value};
 
 /// How a value is written on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -31,6 +31,13 @@ pub struct ResultColumn {
     pub table: Oid,
     /// Its number in that table, from 1, or 0.
     pub attribute_number: i16,
+}
+
+impl ResultColumn {
+    /// The width of its type's values in bytes; -1 if it varies.
+    pub fn size_bytes(&self) -> i16 {
+        types::builtin_type(self.sql_type.oid).map_or(-1, |definition| definition.length)
+    }
 }
 
 /// The columns of a result, with room for the bytes that describe them to a client.
@@ -83,7 +90,9 @@ pub struct OutgoingRow<'a> {
     /// How each is to be written.
     pub formats: &'a Formats,
     /// DateStyle and the like.
-    pub style: &'a OutputStyle,
+    pub format: &'a FormatSettings,
+    /// For the names of what values name.
+    pub catalog: &'a dyn CatalogLookup,
 }
 
 impl OutgoingRow<'_> {
@@ -96,10 +105,10 @@ impl OutgoingRow<'_> {
         if matches!(value, Value::Null) {
             return Ok(false);
         }
-        let sql_type = self.columns[index].sql_type;
+        let oid = self.columns[index].sql_type.oid;
         match self.formats.of(index) {
-            Format::Text => crate::types::output_text(value, sql_type, self.style, out),
-            Format::Binary => crate::types::output_binary(value, sql_type, out)?,
+            Format::Text => types::output(value, oid, self.format, self.catalog, out),
+            Format::Binary => types::binary_output(value, oid, self.catalog, out)?,
         }
         Ok(true)
     }

@@ -1,0 +1,340 @@
+//! The lines and fields of COPY's text and CSV formats, and the frame of its binary one.
+
+use base::{Error, Result, sqlstate};
+
+use super::options::{CopyFormat, CopyOptions};
+
+/// What begins binary data.
+pub const BINARY_SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
+
+/// One field of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its text, escapes undone.
+    pub text: String,
+    /// It is NULL.
+    pub is_null: bool,
+}
+
+/// Appends one row in text or CSV.
+pub fn write_row(fields: &[Option<&str>], quoted: &[bool], options: &CopyOptions, out: &mut Vec<u8>) {
+    for (number, field) in fields.iter().enumerate() {
+        if number > 0 {
+            out.push(options.delimiter);
+        }
+        match field {
+            None => out.extend_from_slice(options.null.as_bytes()),
+            Some(text) if options.format == CopyFormat::Csv => {
+                let force = quoted.get(number).copied().unwrap_or(false);
+                write_csv(text, force, fields.len() == 1, options, out);
+            }
+            Some(text) => write_text(text, options.delimiter, out),
+        }
+    }
+    out.push(b'\n');
+}
+
+fn write_text(text: &str, delimiter: u8, out: &mut Vec<u8>) {
+    for byte in text.bytes() {
+        let escaped = match byte {
+            8 => b'b',
+            12 => b'f',
+            b'\n' => b'n',
+            b'\r' => b'r',
+            b'\t' => b't',
+            11 => b'v',
+            b'\\' => b'\\',
+            other if other == delimiter => other,
+            other => {
+                out.push(other);
+                continue;
+            }
+        };
+        out.extend_from_slice(&[b'\\', escaped]);
+    }
+}
+
+fn write_csv(text: &str, force: bool, is_only: bool, options: &CopyOptions, out: &mut Vec<u8>) {
+    let needs_quotes = force
+        || text == options.null
+        || (is_only && text == "\\.")
+        || text.bytes().any(|byte| {
+            byte == options.delimiter || byte == options.quote || matches!(byte, b'\n' | b'\r')
+        });
+    if !needs_quotes {
+        out.extend_from_slice(text.as_bytes());
+        return;
+    }
+    out.push(options.quote);
+    for byte in text.bytes() {
+        if byte == options.quote || byte == options.escape {
+            out.push(options.escape);
+        }
+        out.push(byte);
+    }
+    out.push(options.quote);
+}
+
+/// Gathers data as it comes and finds whole lines in it.
+#[derive(Default)]
+pub struct LineReader {
+    bytes: Vec<u8>,
+    consumed: usize,
+    /// How far a CSV line was looked at, and whether that was within quotes.
+    looked: usize,
+    in_quotes: bool,
+    is_at_end: bool,
+    /// Lines found so far.
+    pub line_number: u64,
+}
+
+impl LineReader {
+    /// Adds data.
+    pub fn extend(&mut self, data: &[u8]) {
+        if self.consumed > 0 && self.consumed >= self.bytes.len() / 2 {
+            self.bytes.drain(..self.consumed);
+            self.looked -= self.consumed;
+            self.consumed = 0;
+        }
+        self.bytes.extend_from_slice(data);
+    }
+
+    /// The next whole line without its end; with `is_last_data`, what is left is a line too. `None`: more is needed,
+    /// or there is no more.
+    ///
+    /// # Errors
+    /// 22P04 for data that ends within quotes.
+    pub fn next_line(&mut self, is_last_data: bool, options: &CopyOptions) -> Result<Option<&[u8]>> {
+        if self.is_at_end {
+            return Ok(None);
+        }
+        let is_csv = options.format == CopyFormat::Csv;
+        while self.looked < self.bytes.len() {
+            let byte = self.bytes[self.looked];
+            if is_csv && byte == options.quote {
+                self.in_quotes = !self.in_quotes;
+            } else if is_csv && self.in_quotes && byte == options.escape && options.escape != options.quote {
+                self.looked += 1;
+            } else if !is_csv && byte == b'\\' {
+                // Whatever follows is part of the field, a line's end too.
+                if self.bytes.get(self.looked + 1) == Some(&b'.') && self.looked == self.consumed {
+                    // The end of data, where it stands alone.
+                    let rest = &self.bytes[self.looked + 2..];
+                    if rest.is_empty() && !is_last_data {
+                        return Ok(None);
+                    }
+                    if rest.is_empty() || rest[0] == b'\n' || rest[0] == b'\r' {
+                        self.is_at_end = true;
+                        return Ok(None);
+                    }
+                }
+                self.looked += 1;
+            } else if byte == b'\n' && !self.in_quotes {
+                let (start, mut end) = (self.consumed, self.looked);
+                self.looked += 1;
+                self.consumed = self.looked;
+                self.line_number += 1;
+                if end > start && self.bytes[end - 1] == b'\r' {
+                    end -= 1;
+                }
+                if is_csv && &self.bytes[start..end] == b"\\." {
+                    self.is_at_end = true;
+                    return Ok(None);
+                }
+                return Ok(Some(&self.bytes[start..end]));
+            }
+            self.looked += 1;
+        }
+        self.looked = self.looked.min(self.bytes.len());
+        if !is_last_data || self.consumed >= self.bytes.len() {
+            return Ok(None);
+        }
+        if self.in_quotes {
+            return Err(Error::new(sqlstate::BAD_COPY_FILE_FORMAT, "unterminated CSV quoted field"));
+        }
+        let start = self.consumed;
+        self.consumed = self.bytes.len();
+        self.looked = self.consumed;
+        self.line_number += 1;
+        Ok(Some(&self.bytes[start..]))
+    }
+}
+
+/// Takes a line apart.
+///
+/// # Errors
+/// 22021 when it is not UTF-8.
+pub fn read_fields(line: &[u8], options: &CopyOptions, fields: &mut Vec<Field>) -> Result<()> {
+    fields.clear();
+    match options.format {
+        CopyFormat::Csv => read_csv(line, options, fields),
+        _ => read_text(line, options, fields),
+    }
+}
+
+fn utf8(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let byte = error.as_bytes()[at];
+        Error::new(
+            sqlstate::CHARACTER_NOT_IN_REPERTOIRE,
+            format!("invalid byte sequence for encoding \"UTF8\": 0x{byte:02x}"),
+        )
+    })
+}
+
+fn read_text(line: &[u8], options: &CopyOptions, fields: &mut Vec<Field>) -> Result<()> {
+    let mut at = 0;
+    loop {
+        let start = at;
+        let mut text = Vec::new();
+        let mut is_over = true;
+        while at < line.len() {
+            let byte = line[at];
+            at += 1;
+            if byte == options.delimiter {
+                is_over = false;
+                break;
+            }
+            if byte != b'\\' || at >= line.len() {
+                text.push(byte);
+                continue;
+            }
+            let escaped = line[at];
+            at += 1;
+            match escaped {
+                b'b' => text.push(8),
+                b'f' => text.push(12),
+                b'n' => text.push(b'\n'),
+                b'r' => text.push(b'\r'),
+                b't' => text.push(b'\t'),
+                b'v' => text.push(11),
+                b'0'..=b'7' => text.push(read_number(line, &mut at, escaped - b'0', 8, 2)),
+                b'x' if line.get(at).is_some_and(u8::is_ascii_hexdigit) => {
+                    text.push(read_number(line, &mut at, 0, 16, 2));
+                }
+                other => text.push(other),
+            }
+        }
+        let raw = &line[start..if is_over { at } else { at - 1 }];
+        let is_null = raw == options.null.as_bytes();
+        fields.push(Field { text: utf8(text)?, is_null });
+        if is_over {
+            return Ok(());
+        }
+    }
+}
+
+/// Up to `more` further digits of a byte given by its number.
+fn read_number(line: &[u8], at: &mut usize, first: u8, base: u32, more: usize) -> u8 {
+    let mut number = u32::from(first);
+    for _ in 0..more {
+        let Some(digit) = line.get(*at).and_then(|byte| char::from(*byte).to_digit(base)) else { break };
+        number = number * base + digit;
+        *at += 1;
+    }
+    number as u8
+}
+
+fn read_csv(line: &[u8], options: &CopyOptions, fields: &mut Vec<Field>) -> Result<()> {
+    let mut at = 0;
+    loop {
+        let (mut text, mut was_quoted, mut is_over) = (Vec::new(), false, true);
+        while at < line.len() {
+            let byte = line[at];
+            at += 1;
+            if byte == options.delimiter {
+                is_over = false;
+                break;
+            }
+            if byte != options.quote {
+                text.push(byte);
+                continue;
+            }
+            was_quoted = true;
+            while at < line.len() {
+                let byte = line[at];
+                at += 1;
+                let next = line.get(at).copied();
+                if byte == options.escape && next.is_some_and(|next| next == options.quote || next == options.escape) {
+                    text.extend(next);
+                    at += 1;
+                } else if byte == options.quote {
+                    break;
+                } else {
+                    text.push(byte);
+                }
+            }
+        }
+        let is_null = !was_quoted && text == options.null.as_bytes();
+        fields.push(Field { text: utf8(text)?, is_null });
+        if is_over {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::{DefinitionElement, DefinitionValue};
+
+    fn options(format: &str) -> CopyOptions {
+        let element = DefinitionElement {
+            namespace: None,
+            name: "format".into(),
+            value: Some(DefinitionValue::String(format.to_owned())),
+            location: -1,
+        };
+        CopyOptions::read(&[element], true).unwrap()
+    }
+
+    fn lines(data: &[&[u8]], options: &CopyOptions) -> Vec<Vec<Option<String>>> {
+        let mut reader = LineReader::default();
+        let mut all = Vec::new();
+        let mut fields = Vec::new();
+        for (number, piece) in data.iter().enumerate() {
+            reader.extend(piece);
+            let is_last = number + 1 == data.len();
+            while let Some(line) = reader.next_line(is_last, options).unwrap() {
+                read_fields(line, options, &mut fields).unwrap();
+                all.push(fields.iter().map(|field| (!field.is_null).then(|| field.text.clone())).collect());
+            }
+        }
+        all
+    }
+
+    fn row(fields: &[Option<&str>]) -> Vec<Option<String>> {
+        fields.iter().map(|field| field.map(str::to_owned)).collect()
+    }
+
+    #[test]
+    fn text_lines_may_come_in_any_pieces_and_end_with_a_backslash_dot() {
+        let data = b"1\ta\\tb\\\\\n2\t\\N\r\n\\.\nignored\n";
+        let expected = [row(&[Some("1"), Some("a\tb\\")]), row(&[Some("2"), None])];
+        for cut in 0..data.len() {
+            assert_eq!(lines(&[&data[..cut], &data[cut..]], &options("text")), expected, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn csv_fields_may_hold_delimiters_quotes_and_line_ends() {
+        let data = b"1,\"a,\"\"b\"\"\nc\",\n2,,\"\"\n";
+        let expected =
+            [row(&[Some("1"), Some("a,\"b\"\nc"), None]), row(&[Some("2"), None, Some("")])];
+        for cut in 0..data.len() {
+            assert_eq!(lines(&[&data[..cut], &data[cut..]], &options("csv")), expected, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let values = [Some("plain"), None, Some(""), Some("tab\tnewline\nback\\slash,\"quoted\""), Some("\\N"), Some("\\.")];
+        for format in ["text", "csv"] {
+            let options = options(format);
+            let mut out = Vec::new();
+            write_row(&values, &[], &options, &mut out);
+            assert_eq!(lines(&[&out], &options), [row(&values)], "{format}");
+        }
+    }
+}

@@ -1,0 +1,462 @@
+//! COPY.
+
+mod format;
+mod options;
+
+use std::sync::Arc;
+
+use base::{Error, Result, sqlstate};
+use engine::catalog::TableDef;
+
+use crate::client::{Client, Format};
+use crate::executor::Run;
+use crate::session::{Nested, Running, SqlSession, UtilityOutput, new_run, quote_identifier};
+use crate::tree::{Copy, CopyEndpoint, CopySource};
+use crate::types::{self, SqlType, Value};
+use format::{BINARY_SIGNATURE, LineReader, read_fields, write_row};
+use options::{CopyFormat, CopyOptions, Header};
+
+/// Runs COPY.
+///
+/// # Errors
+/// 22P04 and kin for malformed data, with the line in the context; 0A000 for files and programs.
+pub fn run(session: &mut SqlSession, copy: &Copy, text: &Arc<str>, client: &mut dyn Client) -> Result<UtilityOutput> {
+    let options = CopyOptions::read(&copy.options, copy.is_from)?;
+    match &copy.endpoint {
+        CopyEndpoint::Client => {}
+        CopyEndpoint::File(_) => {
+            return Err(Error::unsupported("COPY to or from a file is not supported")
+                .hint("Use psql's \\copy, or COPY ... STDIN and STDOUT."));
+        }
+        CopyEndpoint::Program(_) => return Err(Error::unsupported("COPY to or from a program is not supported")),
+    }
+    let count = if copy.is_from {
+        let CopySource::Table(name) = &copy.source else {
+            return Err(Error::new(sqlstate::SYNTAX_ERROR, "COPY query cannot be used with COPY FROM"));
+        };
+        if copy.filter.is_some() {
+            return Err(Error::unsupported("COPY FROM ... WHERE is not supported yet"));
+        }
+        let table = super::find_table(session, name)?;
+        let columns = columns_of(&table, &copy.columns)?;
+        copy_from(session, &table, &columns, &options, client)?
+    } else {
+        let planned = match &copy.source {
+            CopySource::Table(name) => {
+                let table = super::find_table(session, name)?;
+                let columns = columns_of(&table, &copy.columns)?;
+                let names: Vec<String> =
+                    columns.iter().map(|column| quote_identifier(&table.columns[*column].name)).collect();
+                let schema = session.state().catalog().schema_name(table.schema);
+                let query = format!(
+                    "SELECT {} FROM {}.{}",
+                    names.join(", "),
+                    quote_identifier(&schema),
+                    quote_identifier(&table.name)
+                );
+                Nested::plan_text(session.state(), &Arc::from(query), &Arc::from([]))?
+            }
+            CopySource::Query(statement) => super::plan_inner(session.state(), text, statement)?,
+        };
+        copy_to(session, &planned, &options, client)?
+    };
+    Ok(UtilityOutput::tag(format!("COPY {count}")))
+}
+
+/// The places of the named columns; of all that are not generated, if none is named.
+fn columns_of(table: &TableDef, names: &[crate::tree::Name]) -> Result<Vec<usize>> {
+    if names.is_empty() {
+        let all = table.columns.iter().enumerate();
+        return Ok(all
+            .filter(|(_, column)| !column.dropped && column.generated.is_none())
+            .map(|(place, _)| place)
+            .collect());
+    }
+    let mut places = Vec::with_capacity(names.len());
+    for name in names {
+        let place = table.column_by_name(name).ok_or_else(|| {
+            Error::new(
+                sqlstate::UNDEFINED_COLUMN,
+                format!("column \"{name}\" of relation \"{}\" does not exist", table.name),
+            )
+        })?;
+        if places.contains(&place) {
+            return Err(Error::new(
+                sqlstate::DUPLICATE_COLUMN,
+                format!("column \"{name}\" specified more than once"),
+            ));
+        }
+        places.push(place);
+    }
+    Ok(places)
+}
+
+fn wire_format(options: &CopyOptions) -> Format {
+    if options.format == CopyFormat::Binary { Format::Binary } else { Format::Text }
+}
+
+fn copy_to(
+    session: &mut SqlSession,
+    planned: &Arc<crate::session::Planned>,
+    options: &CopyOptions,
+    client: &mut dyn Client,
+) -> Result<u64> {
+    let state = session.state();
+    let columns = &planned.description.columns;
+    state.engine().begin_statement()?;
+    client.copy_out_response(wire_format(options), columns.len());
+    let quoted: Vec<bool> = columns
+        .iter()
+        .map(|column| {
+            options.force_quote_all
+                || options.force_quote.as_ref().is_some_and(|names| names.contains(&column.name))
+        })
+        .collect();
+    let mut out = Vec::new();
+    if options.format == CopyFormat::Binary {
+        out.extend_from_slice(BINARY_SIGNATURE);
+        out.extend_from_slice(&[0; 8]);
+    } else if options.header != Header::None {
+        let names: Vec<Option<&str>> = columns.iter().map(|column| Some(column.name.as_str())).collect();
+        write_row(&names, &[], options, &mut out);
+    }
+    let mut running = Running::start(planned)?;
+    let result = running.with_dependent_mut(|planned, execution| -> Result<u64> {
+        for (oid, mode) in &planned.statement.locks {
+            state.engine().lock_relation(*oid, *mode, engine::WaitPolicy::Block)?;
+        }
+        let mut run = new_run(state, client, &[], &mut execution.locals);
+        let mut count = 0u64;
+        let mut texts: Vec<String> = Vec::new();
+        while execution.root.next(&mut run)? {
+            count += 1;
+            write_values(execution.root.row(), planned, &quoted, options, &run, &mut texts, &mut out)?;
+            run.client.require(state.gate());
+            run.client.copy_data(&out);
+            out.clear();
+            if count.is_multiple_of(64) {
+                run.client.relieve()?;
+            }
+        }
+        Ok(count)
+    });
+    state.engine().end_statement();
+    let count = result?;
+    if options.format == CopyFormat::Binary {
+        out.extend_from_slice(&(-1i16).to_be_bytes());
+    }
+    client.require(state.gate());
+    if !out.is_empty() {
+        client.copy_data(&out);
+    }
+    client.copy_done();
+    Ok(count)
+}
+
+#[allow(clippy::too_many_arguments)]
+fn write_values(
+    row: &[Value],
+    planned: &crate::session::Planned,
+    quoted: &[bool],
+    options: &CopyOptions,
+    run: &Run<'_, '_>,
+    texts: &mut Vec<String>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let columns = &planned.description.columns;
+    if options.format == CopyFormat::Binary {
+        out.extend_from_slice(&(row.len() as i16).to_be_bytes());
+        for (value, column) in row.iter().zip(columns) {
+            let length_at = out.len();
+            out.extend_from_slice(&(-1i32).to_be_bytes());
+            if !value.is_null() {
+                types::binary_output(value, column.sql_type.oid, &run.catalog, out)?;
+                let length = (out.len() - length_at - 4) as u32;
+                out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
+            }
+        }
+        return Ok(());
+    }
+    texts.clear();
+    for (value, column) in row.iter().zip(columns) {
+        texts.push(if value.is_null() {
+            String::new()
+        } else {
+            types::output_string(value, column.sql_type.oid, &run.format, &run.catalog)
+        });
+    }
+    let fields: Vec<Option<&str>> =
+        row.iter().zip(&*texts).map(|(value, text)| (!value.is_null()).then_some(text.as_str())).collect();
+    write_row(&fields, quoted, options, out);
+    Ok(())
+}
+
+/// Reads rows from the client and inserts each as `INSERT ... VALUES ($1, ...)` would.
+fn copy_from(
+    session: &mut SqlSession,
+    table: &Arc<TableDef>,
+    columns: &[usize],
+    options: &CopyOptions,
+    client: &mut dyn Client,
+) -> Result<u64> {
+    let state = session.state();
+    let view = state.catalog();
+    let names: Vec<String> = columns.iter().map(|column| quote_identifier(&table.columns[*column].name)).collect();
+    let parameters: Vec<String> = (1..=columns.len()).map(|number| format!("${number}")).collect();
+    let insert = format!(
+        "INSERT INTO {}.{} ({}) OVERRIDING SYSTEM VALUE VALUES ({})",
+        quote_identifier(&view.schema_name(table.schema)),
+        quote_identifier(&table.name),
+        names.join(", "),
+        parameters.join(", ")
+    );
+    let types: Vec<SqlType> = columns
+        .iter()
+        .map(|column| {
+            let def = &table.columns[*column];
+            SqlType::with_typmod(def.type_oid, def.typmod)
+        })
+        .collect();
+    let bare_types: Arc<[SqlType]> = types.iter().map(|sql_type| SqlType::new(sql_type.oid)).collect();
+    let planned = Nested::plan_text(state, &Arc::from(insert), &bare_types)?;
+    for (oid, mode) in &planned.statement.locks {
+        state.engine().lock_relation(*oid, *mode, engine::WaitPolicy::Block)?;
+    }
+    state.engine().begin_statement()?;
+    client.require(state.gate());
+    client.copy_in_response(wire_format(options), columns.len());
+    client.relieve()?;
+    let mut running = Running::start(&planned)?;
+    let mut source = Source { table, columns, types: &types, options, reader: LineReader::default(), fields: Vec::new() };
+    let result = running.with_dependent_mut(|_, execution| -> Result<u64> {
+        let mut insert = |values: &[Value], client: &mut dyn Client| -> Result<()> {
+            let mut run = new_run(state, client, values, &mut execution.locals);
+            execution.root.rescan();
+            while execution.root.next(&mut run)? {}
+            Ok(())
+        };
+        match options.format {
+            CopyFormat::Binary => source.read_binary(state, client, &mut insert),
+            _ => source.read_lines(state, client, &mut insert),
+        }
+    });
+    let result = result.and_then(|count| {
+        crate::executor::run_pending_checks(state, false, client)?;
+        Ok(count)
+    });
+    state.engine().end_statement();
+    result
+}
+
+/// What takes in one row's values.
+type InsertRow<'f> = dyn FnMut(&[Value], &mut dyn Client) -> Result<()> + 'f;
+
+struct Source<'s> {
+    table: &'s TableDef,
+    columns: &'s [usize],
+    types: &'s [SqlType],
+    options: &'s CopyOptions,
+    reader: LineReader,
+    fields: Vec<format::Field>,
+}
+
+impl Source<'_> {
+    fn bad(&self, message: impl Into<String>) -> Error {
+        Error::new(sqlstate::BAD_COPY_FILE_FORMAT, message)
+    }
+
+    fn column_name(&self, number: usize) -> &str {
+        &self.table.columns[self.columns[number]].name
+    }
+
+    fn read_lines(
+        &mut self,
+        state: &crate::session::SessionState,
+        client: &mut dyn Client,
+        insert: &mut InsertRow<'_>,
+    ) -> Result<u64> {
+        let (mut count, mut is_last_data) = (0u64, false);
+        let mut values = Vec::with_capacity(self.columns.len());
+        loop {
+            match self.reader.next_line(is_last_data, self.options)? {
+                Some(line) => {
+                    let line = line.to_vec();
+                    let number = self.reader.line_number;
+                    if number == 1 && self.options.header != Header::None {
+                        self.check_header(&line)?;
+                        continue;
+                    }
+                    let context = |error: Error, column: Option<(&str, &str)>| match column {
+                        Some((name, text)) => error.context(format!(
+                            "COPY {}, line {number}, column {name}: \"{text}\"",
+                            self.table.name
+                        )),
+                        None => error.context(format!(
+                            "COPY {}, line {number}: \"{}\"",
+                            self.table.name,
+                            String::from_utf8_lossy(&line)
+                        )),
+                    };
+                    let mut fields = std::mem::take(&mut self.fields);
+                    let result = read_fields(&line, self.options, &mut fields);
+                    result.map_err(|error| context(error, None))?;
+                    if fields.len() < self.columns.len() {
+                        let name = self.column_name(fields.len());
+                        return Err(context(self.bad(format!("missing data for column \"{name}\"")), None));
+                    }
+                    if fields.len() > self.columns.len() {
+                        return Err(context(self.bad("extra data after last expected column"), None));
+                    }
+                    values.clear();
+                    for (position, field) in fields.iter().enumerate() {
+                        let name = self.column_name(position);
+                        let is_null = field.is_null && !self.options.force_not_null.iter().any(|forced| forced == name)
+                            || self.options.force_null.iter().any(|forced| forced == name)
+                                && field.text == self.options.null;
+                        values.push(if is_null {
+                            Value::Null
+                        } else {
+                            read_text(state, &field.text, self.types[position])
+                                .map_err(|error| context(error, Some((name, &field.text))))?
+                        });
+                    }
+                    self.fields = fields;
+                    insert(&values, client).map_err(|error| {
+                        error.context(format!(
+                            "COPY {}, line {number}: \"{}\"",
+                            self.table.name,
+                            String::from_utf8_lossy(&line)
+                        ))
+                    })?;
+                    count += 1;
+                    if count.is_multiple_of(256) {
+                        state.interrupt().check()?;
+                        state.yield_if_long();
+                    }
+                }
+                None if is_last_data => return Ok(count),
+                None => match client.read_copy_data()? {
+                    Some(data) => self.reader.extend(&data),
+                    None => is_last_data = true,
+                },
+            }
+        }
+    }
+
+    fn check_header(&mut self, line: &[u8]) -> Result<()> {
+        if self.options.header != Header::Match {
+            return Ok(());
+        }
+        read_fields(line, self.options, &mut self.fields)?;
+        if self.fields.len() != self.columns.len() {
+            return Err(self.bad(format!(
+                "wrong number of fields in header line: got {}, expected {}",
+                self.fields.len(),
+                self.columns.len()
+            )));
+        }
+        for (position, field) in self.fields.iter().enumerate() {
+            let expected = self.column_name(position);
+            if field.text != expected {
+                return Err(self.bad(format!(
+                    "column name mismatch in header line field {}: got \"{}\", expected \"{expected}\"",
+                    position + 1,
+                    field.text
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn read_binary(
+        &mut self,
+        state: &crate::session::SessionState,
+        client: &mut dyn Client,
+        insert: &mut InsertRow<'_>,
+    ) -> Result<u64> {
+        let mut data = BinaryReader::default();
+        let signature = data.take(BINARY_SIGNATURE.len(), client)?;
+        if signature.as_deref() != Some(BINARY_SIGNATURE) {
+            return Err(self.bad("COPY file signature not recognized"));
+        }
+        let missing = || Error::new(sqlstate::BAD_COPY_FILE_FORMAT, "invalid COPY file header (missing flags)");
+        data.take(4, client)?.ok_or_else(missing)?;
+        let length = data.number(4, client)?.ok_or_else(missing)?;
+        data.take(length.max(0) as usize, client)?.ok_or_else(missing)?;
+        let mut values = Vec::with_capacity(self.columns.len());
+        let mut count = 0u64;
+        loop {
+            let Some(fields) = data.number(2, client)? else { return Ok(count) };
+            if fields as i16 == -1 {
+                // Read to the client's own end of data.
+                while client.read_copy_data()?.is_some() {}
+                return Ok(count);
+            }
+            if fields as usize != self.columns.len() {
+                let expected = self.columns.len();
+                return Err(self.bad(format!("row field count is {}, expected {expected}", fields as i16)));
+            }
+            values.clear();
+            for position in 0..self.columns.len() {
+                let unexpected = || Error::new(sqlstate::BAD_COPY_FILE_FORMAT, "unexpected EOF in COPY data");
+                let length = data.number(4, client)?.ok_or_else(unexpected)? as i32;
+                values.push(match length {
+                    -1 => Value::Null,
+                    length if length < 0 => return Err(self.bad("invalid field size")),
+                    length => {
+                        let bytes = data.take(length as usize, client)?.ok_or_else(unexpected)?;
+                        let environment = crate::session::planning::Environment::new(state, &state.catalog());
+                        types::binary_input(&mut environment.eval_context(), &bytes, self.types[position])?
+                    }
+                });
+            }
+            insert(&values, client)?;
+            count += 1;
+            if count.is_multiple_of(256) {
+                state.interrupt().check()?;
+                state.yield_if_long();
+            }
+        }
+    }
+}
+
+/// Reads one value, without a context where the type needs none.
+fn read_text(state: &crate::session::SessionState, text: &str, sql_type: SqlType) -> Result<Value> {
+    if let Some(value) = crate::session::input_plain(text, sql_type) {
+        return Ok(value);
+    }
+    let environment = crate::session::planning::Environment::new(state, &state.catalog());
+    types::input(&mut environment.eval_context(), text, sql_type)
+}
+
+#[derive(Default)]
+struct BinaryReader {
+    bytes: Vec<u8>,
+    consumed: usize,
+}
+
+impl BinaryReader {
+    /// The next `count` bytes; `None` at the end of the data.
+    fn take(&mut self, count: usize, client: &mut dyn Client) -> Result<Option<Vec<u8>>> {
+        while self.bytes.len() - self.consumed < count {
+            match client.read_copy_data()? {
+                Some(data) => {
+                    self.bytes.drain(..self.consumed);
+                    self.consumed = 0;
+                    self.bytes.extend_from_slice(&data);
+                }
+                None => return Ok(None),
+            }
+        }
+        let taken = self.bytes[self.consumed..self.consumed + count].to_vec();
+        self.consumed += count;
+        Ok(Some(taken))
+    }
+
+    /// A big-endian number of `width_bytes` bytes.
+    fn number(&mut self, width_bytes: usize, client: &mut dyn Client) -> Result<Option<i64>> {
+        let bytes = self.take(width_bytes, client)?;
+        Ok(bytes.map(|bytes| bytes.iter().fold(0i64, |number, byte| (number << 8) | i64::from(*byte))))
+    }
+}
+

@@ -1,0 +1,170 @@
+//! VACUUM, ANALYZE, CHECKPOINT, TRUNCATE and LOCK.
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::{RelationKind, TableDef};
+use engine::{LockMode, Table, VacuumOptions, VacuumSummary, WaitPolicy};
+
+use crate::client::{Client, Severity};
+use crate::session::{SqlSession, UtilityOutput};
+use crate::tree::{LockTable, Truncate, Vacuum};
+
+/// VACUUM and ANALYZE.
+pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client) -> Result<UtilityOutput> {
+    let mut options = VacuumOptions::default();
+    let (mut analyze, mut verbose) = (!vacuum.is_vacuum, false);
+    for element in &vacuum.options {
+        let is_on = element.boolean().unwrap_or(true);
+        match element.name.as_str() {
+            "freeze" => options.freeze = is_on,
+            "analyze" => analyze = is_on,
+            "verbose" => verbose = is_on,
+            "skip_locked" => options.skip_locked = is_on,
+            "truncate" => options.keep_tail = !is_on,
+            "full" | "disable_page_skipping" | "index_cleanup" | "process_toast" | "parallel" => {}
+            other => {
+                let what = if vacuum.is_vacuum { "VACUUM" } else { "ANALYZE" };
+                return Err(Error::new(sqlstate::SYNTAX_ERROR, format!("unrecognized {what} option \"{other}\"")));
+            }
+        }
+    }
+    let tables: Vec<Arc<TableDef>> = if vacuum.tables.is_empty() {
+        let catalog = session.state().engine_catalog();
+        catalog.tables().filter(|table| table.kind == RelationKind::Table).cloned().collect()
+    } else {
+        vacuum.tables.iter().map(|(name, _)| super::find_table(session, name)).collect::<Result<_>>()?
+    };
+    for table in tables {
+        if vacuum.is_vacuum {
+            let open = session.state().engine().open_table(table.oid)?;
+            let summary = session.state().engine_mut().vacuum(&open, options)?;
+            if verbose {
+                tell(session, &table, summary, client);
+            }
+        }
+        if analyze {
+            crate::statistics::analyze(session, table.oid)?;
+        }
+    }
+    Ok(UtilityOutput::tag(if vacuum.is_vacuum { "VACUUM" } else { "ANALYZE" }))
+}
+
+fn tell(session: &SqlSession, table: &TableDef, summary: VacuumSummary, client: &mut dyn Client) {
+    let message = format!("finished vacuuming \"{}\"", table.name);
+    let detail = format!(
+        "pages: {} remain, {} truncated; tuples: {} removed, {} remain, {} are dead but not yet removable",
+        summary.pages, summary.truncated_pages, summary.removed, summary.live, summary.recently_dead
+    );
+    let info = Error::new(sqlstate::SUCCESSFUL_COMPLETION, message).detail(detail);
+    super::notice(session, Severity::Info, &info, client);
+}
+
+/// CHECKPOINT.
+pub fn checkpoint(session: &mut SqlSession) -> Result<UtilityOutput> {
+    if !session.state().is_superuser() {
+        return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, "must be superuser to do CHECKPOINT"));
+    }
+    session.state().instance.database().checkpoint()?;
+    Ok(UtilityOutput::tag("CHECKPOINT"))
+}
+
+/// TRUNCATE.
+pub fn truncate(session: &mut SqlSession, truncate: &Truncate, client: &mut dyn Client) -> Result<UtilityOutput> {
+    let mut tables: Vec<Arc<TableDef>> =
+        truncate.tables.iter().map(|name| super::find_table(session, name)).collect::<Result<_>>()?;
+    tables.dedup_by_key(|table| table.oid);
+    let mut at = 0;
+    while at < tables.len() {
+        let table = Arc::clone(&tables[at]);
+        at += 1;
+        let catalog = session.state().engine_catalog();
+        for referring in catalog.tables_referencing(table.oid) {
+            if tables.iter().any(|known| known.oid == referring.oid) {
+                continue;
+            }
+            if truncate.cascade {
+                let notice = Error::new(
+                    sqlstate::SUCCESSFUL_COMPLETION,
+                    format!("truncate cascades to table \"{}\"", referring.name),
+                );
+                super::notice(session, Severity::Notice, &notice, client);
+                tables.push(Arc::clone(referring));
+                continue;
+            }
+            let detail = format!(
+                "Table \"{}\" references \"{}\".",
+                referring.name, table.name
+            );
+            return Err(Error::unsupported("cannot truncate a table referenced in a foreign key constraint")
+                .detail(detail)
+                .hint(format!(
+                    "Truncate table \"{}\" at the same time, or use TRUNCATE ... CASCADE.",
+                    referring.name
+                )));
+        }
+    }
+    let mut oids: Vec<Oid> = tables.iter().map(|table| table.oid).collect();
+    oids.sort();
+    oids.dedup();
+    for oid in &oids {
+        session.state().engine().lock_relation(*oid, LockMode::AccessExclusive, WaitPolicy::Block)?;
+    }
+    for oid in oids {
+        let open: Arc<Table> = session.state().engine().open_table(oid)?;
+        session.state().engine().truncate(&open)?;
+        session.state().changed_catalog.set(true);
+        if truncate.restart_identity {
+            restart_sequences(session, &open.def)?;
+        }
+    }
+    Ok(UtilityOutput::tag("TRUNCATE TABLE"))
+}
+
+fn restart_sequences(session: &SqlSession, table: &TableDef) -> Result<()> {
+    let catalog = session.state().engine_catalog();
+    for sequence in catalog.sequences() {
+        if sequence.owned_by.is_some_and(|(owner, _)| owner == table.oid) {
+            session.state().engine().setval(sequence.oid, sequence.start, false)?;
+        }
+    }
+    Ok(())
+}
+
+/// LOCK TABLE.
+pub fn lock(session: &mut SqlSession, lock: &LockTable) -> Result<UtilityOutput> {
+    if !session.is_in_block() {
+        return Err(Error::new(
+            sqlstate::NO_ACTIVE_SQL_TRANSACTION,
+            "LOCK TABLE can only be used in transaction blocks",
+        ));
+    }
+    let modes = [
+        LockMode::AccessShare,
+        LockMode::RowShare,
+        LockMode::RowExclusive,
+        LockMode::ShareUpdateExclusive,
+        LockMode::Share,
+        LockMode::ShareRowExclusive,
+        LockMode::Exclusive,
+        LockMode::AccessExclusive,
+    ];
+    let place = usize::try_from(lock.mode - 1).ok();
+    let mode = place
+        .and_then(|place| modes.get(place))
+        .copied()
+        .ok_or_else(|| Error::internal(format!("lock mode {} does not exist", lock.mode)))?;
+    for name in &lock.tables {
+        let table = super::find_table(session, name)?;
+        let wait = if lock.nowait { WaitPolicy::NoWait } else { WaitPolicy::Block };
+        session.state().engine().lock_relation(table.oid, mode, wait).map_err(|error| {
+            if lock.nowait && error.sqlstate() == sqlstate::LOCK_NOT_AVAILABLE {
+                let message = format!("could not obtain lock on relation \"{}\"", table.name);
+                Error::new(sqlstate::LOCK_NOT_AVAILABLE, message)
+            } else {
+                error
+            }
+        })?;
+    }
+    Ok(UtilityOutput::tag("LOCK TABLE"))
+}

@@ -1,0 +1,140 @@
+//! Utility statements: everything that is not a query.
+
+mod copy;
+mod cursor;
+mod explain;
+mod maintenance;
+mod variables;
+
+use std::sync::Arc;
+
+use base::{Error, Result, sqlstate};
+use engine::catalog::{Relation, TableDef};
+
+use crate::client::{Client, Severity};
+use crate::session::{Nested, Planned, SessionState, SqlSession, UtilityOutput};
+use crate::tree::{self, QualifiedName, Statement};
+use crate::types::Value;
+
+/// Runs a utility statement.
+///
+/// # Errors
+/// Whatever the statement raises; 0A000 for those that are not supported.
+pub fn run(
+    session: &mut SqlSession,
+    statement: &Statement,
+    planned: &Arc<Planned>,
+    text: &Arc<str>,
+    parameters: &[Value],
+    client: &mut dyn Client,
+) -> Result<UtilityOutput> {
+    match statement {
+        Statement::Set(set) => variables::set(session, set, client),
+        Statement::Show(name) => variables::show(session, name),
+        Statement::Discard(what) => variables::discard(session, *what, client),
+        Statement::Copy(copy) => copy::run(session, copy, text, client),
+        Statement::Vacuum(vacuum) => maintenance::vacuum(session, vacuum, client),
+        Statement::Checkpoint => maintenance::checkpoint(session),
+        Statement::Lock(lock) => maintenance::lock(session, lock),
+        Statement::Truncate(truncate) => maintenance::truncate(session, truncate, client),
+        Statement::Prepare(prepare) => cursor::prepare(session, prepare, text),
+        Statement::Execute(execute) => cursor::execute(session, execute, planned, client),
+        Statement::Deallocate(name) => cursor::deallocate(session, name.as_deref()),
+        Statement::DeclareCursor(declare) => cursor::declare(session, declare, text, client),
+        Statement::Fetch(fetch) => cursor::fetch(session, fetch, client),
+        Statement::ClosePortal(name) => cursor::close(session, name.as_deref()),
+        Statement::Explain(explain) => explain::run(session, explain, text, parameters, client),
+        Statement::Listen(channel) => {
+            session.state().instance.channels.listen(session.pid(), channel);
+            Ok(UtilityOutput::tag("LISTEN"))
+        }
+        Statement::Unlisten(channel) => {
+            session.state().instance.channels.unlisten(session.pid(), channel.as_deref());
+            Ok(UtilityOutput::tag("UNLISTEN"))
+        }
+        Statement::Notify { channel, payload } => {
+            if payload.len() >= 8000 {
+                return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, "payload string too long"));
+            }
+            session.state().notifications.borrow_mut().push((channel.to_string(), payload.clone()));
+            Ok(UtilityOutput::tag("NOTIFY"))
+        }
+        Statement::SetConstraints { constraints, deferred } => {
+            variables::set_constraints(session, constraints, *deferred, client)
+        }
+        Statement::Load(_) => Ok(UtilityOutput::tag("LOAD")),
+        _ => Err(Error::unsupported(format!("{} is not supported", name(statement)))),
+    }
+}
+
+/// Whether the statement refuses to run in a transaction block.
+pub fn needs_no_block(statement: &Statement) -> bool {
+    match statement {
+        Statement::Vacuum(vacuum) => vacuum.is_vacuum,
+        Statement::CreateDatabase { .. }
+        | Statement::DropDatabase { .. }
+        | Statement::AlterSystem(_)
+        | Statement::Discard(tree::Discard::All) => true,
+        Statement::CreateIndex(index) => index.concurrently,
+        Statement::Drop(drop) => drop.concurrently,
+        _ => false,
+    }
+}
+
+/// What a statement is called in messages.
+pub fn name(statement: &Statement) -> &'static str {
+    match statement {
+        Statement::Vacuum(vacuum) if vacuum.is_vacuum => "VACUUM",
+        Statement::Vacuum(_) => "ANALYZE",
+        Statement::CreateDatabase { .. } => "CREATE DATABASE",
+        Statement::DropDatabase { .. } => "DROP DATABASE",
+        Statement::AlterSystem(_) => "ALTER SYSTEM",
+        Statement::Discard(_) => "DISCARD ALL",
+        Statement::CreateIndex(_) => "CREATE INDEX CONCURRENTLY",
+        Statement::Drop(_) => "DROP INDEX CONCURRENTLY",
+        Statement::Call(_) => "CALL",
+        Statement::Do { .. } => "DO",
+        Statement::CreateRole(_) => "CREATE ROLE",
+        Statement::Grant(_) | Statement::GrantRole(_) => "GRANT",
+        Statement::Cluster { .. } => "CLUSTER",
+        Statement::Reindex(_) => "REINDEX",
+        Statement::RefreshMaterializedView { .. } => "REFRESH MATERIALIZED VIEW",
+        Statement::CreateExtension { .. } => "CREATE EXTENSION",
+        Statement::Unsupported(what) => what,
+        _ => "this statement",
+    }
+}
+
+/// The table called `name`.
+///
+/// # Errors
+/// 42P01 if there is none, 42809 if it is something else.
+fn find_table(session: &SqlSession, name: &QualifiedName) -> Result<Arc<TableDef>> {
+    let view = session.state().catalog();
+    if let Some(schema) = &name.schema {
+        view.schema_named(schema)?;
+    }
+    match view.relation(name.schema.as_deref(), &name.name) {
+        Some(Relation::Table(table)) => Ok(Arc::clone(table)),
+        Some(_) => Err(Error::new(
+            sqlstate::WRONG_OBJECT_TYPE,
+            format!("\"{}\" is not a table", name.name),
+        )),
+        None => {
+            // That it is not there is something others may have committed a moment ago.
+            session.state().engine().observe_horizon();
+            Err(Error::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")))
+        }
+    }
+}
+
+/// Plans a statement that stands within another.
+fn plan_inner(state: &SessionState, text: &Arc<str>, statement: &Statement) -> Result<Arc<Planned>> {
+    let tree = tree::ParsedStatement { statement: statement.clone(), start: 0, end: text.len(), depth: 0 };
+    Nested::plan_uncached(state, text, &tree)
+}
+
+/// Tells the client a notice of this code.
+fn notice(session: &SqlSession, severity: Severity, error: &Error, client: &mut dyn Client) {
+    session.state().notice(severity, error, client);
+}

@@ -1,0 +1,180 @@
+//! SET, SHOW, RESET, DISCARD, SET TRANSACTION and SET CONSTRAINTS.
+
+use base::settings::{self, Change, Id};
+use base::{Error, Result, sqlstate};
+
+use crate::client::{Client, Severity};
+use crate::session::{SqlSession, UtilityOutput, set_modes, settings as session_settings};
+use crate::tree::{Discard, QualifiedName, SetAction, SettingValue, VariableSet};
+use crate::types::Value;
+
+/// SET and RESET.
+pub fn set(session: &mut SqlSession, set: &VariableSet, client: &mut dyn Client) -> Result<UtilityOutput> {
+    let change = if set.is_local { Change::Local } else { Change::Session };
+    if set.is_local && !session.is_in_block() {
+        let warning = Error::new(
+            sqlstate::NO_ACTIVE_SQL_TRANSACTION,
+            "SET LOCAL can only be used in transaction blocks",
+        );
+        super::notice(session, Severity::Warning, &warning, client);
+    }
+    let state = session.state();
+    match &set.action {
+        SetAction::Value(values) => {
+            let text = value_text(&set.name, values)?;
+            session_settings::set(state, &set.name, &text, change, client)?;
+        }
+        SetAction::Default => session_settings::reset(state, &set.name, change, client)?,
+        SetAction::Reset => {
+            session_settings::reset(state, &set.name, change, client)?;
+            return Ok(UtilityOutput::tag("RESET"));
+        }
+        SetAction::ResetAll => {
+            reset_all(session, client);
+            return Ok(UtilityOutput::tag("RESET"));
+        }
+        SetAction::Current => {
+            let text = session_settings::show(state, &set.name)?;
+            session_settings::set(state, &set.name, &text, change, client)?;
+        }
+        SetAction::Modes(modes) => {
+            if set.name.eq_ignore_ascii_case("SESSION CHARACTERISTICS") {
+                if let Some(level) = modes.isolation {
+                    let text = match level {
+                        crate::tree::IsolationLevel::ReadUncommitted => "read uncommitted",
+                        crate::tree::IsolationLevel::ReadCommitted => "read committed",
+                        crate::tree::IsolationLevel::RepeatableRead => "repeatable read",
+                        crate::tree::IsolationLevel::Serializable => "serializable",
+                    };
+                    session_settings::set(state, "default_transaction_isolation", text, Change::Session, client)?;
+                }
+                let on_off = |on: bool| if on { "on" } else { "off" };
+                if let Some(read_only) = modes.read_only {
+                    let text = on_off(read_only);
+                    session_settings::set(state, "default_transaction_read_only", text, Change::Session, client)?;
+                }
+                if let Some(deferrable) = modes.deferrable {
+                    let text = on_off(deferrable);
+                    session_settings::set(state, "default_transaction_deferrable", text, Change::Session, client)?;
+                }
+            } else {
+                if !session.is_in_block() {
+                    let warning = Error::new(
+                        sqlstate::NO_ACTIVE_SQL_TRANSACTION,
+                        "SET TRANSACTION can only be used in transaction blocks",
+                    );
+                    super::notice(session, Severity::Warning, &warning, client);
+                }
+                set_modes(session.state(), *modes, client)?;
+            }
+        }
+        SetAction::Snapshot(_) => return Err(Error::unsupported("SET TRANSACTION SNAPSHOT is not supported yet")),
+    }
+    Ok(UtilityOutput::tag("SET"))
+}
+
+/// The text of a SET's values: several are joined by commas, quoted if they are names of schemas.
+fn value_text(name: &str, values: &[SettingValue]) -> Result<String> {
+    let is_list = settings::lookup(name) == Ok(Id::SearchPath)
+        || matches!(settings::lookup(name), Ok(Id::Datestyle | Id::UnixSocketDirectories | Id::ListenAddresses));
+    if values.len() > 1 && !is_list {
+        return Err(Error::new(
+            sqlstate::INVALID_PARAMETER_VALUE,
+            format!("SET {name} takes only one argument"),
+        ));
+    }
+    let text = |value: &SettingValue| match value {
+        SettingValue::String(text) if settings::lookup(name) == Ok(Id::SearchPath) && values.len() > 1 => {
+            crate::session::quote_identifier(text)
+        }
+        SettingValue::String(text) | SettingValue::Number(text) => text.clone(),
+        SettingValue::Integer(number) => number.to_string(),
+        SettingValue::Interval(text, _) => text.clone(),
+    };
+    Ok(values.iter().map(text).collect::<Vec<_>>().join(", "))
+}
+
+fn reset_all(session: &mut SqlSession, client: &mut dyn Client) {
+    let before = session_settings::reported(session.state());
+    session.state().settings.borrow_mut().reset_all();
+    drop(session.state().cached());
+    session_settings::report_changes(session.state(), &before, client);
+}
+
+/// SHOW.
+pub fn show(session: &mut SqlSession, name: &str) -> Result<UtilityOutput> {
+    let state = session.state();
+    let rows = if name.eq_ignore_ascii_case("all") {
+        settings::all()
+            .map(|definition| {
+                let value = session_settings::show(state, definition.name)?;
+                Ok(vec![Value::text(definition.name), Value::text(value), Value::text(definition.description)])
+            })
+            .collect::<Result<_>>()?
+    } else {
+        vec![vec![Value::text(session_settings::show(state, name)?)]]
+    };
+    Ok(UtilityOutput { tag: "SHOW".to_owned(), rows: Some(rows) })
+}
+
+/// DISCARD.
+pub fn discard(session: &mut SqlSession, what: Discard, client: &mut dyn Client) -> Result<UtilityOutput> {
+    let tag = match what {
+        Discard::All => "DISCARD ALL",
+        Discard::Plans => "DISCARD PLANS",
+        Discard::Sequences => "DISCARD SEQUENCES",
+        Discard::Temporary => "DISCARD TEMP",
+    };
+    match what {
+        Discard::All => {
+            session.close_all_portals();
+            reset_all(session, client);
+            let state = session.state();
+            state.prepared.borrow_mut().clear();
+            state.instance.channels.unlisten(session.pid(), None);
+            state.engine().advisory_unlock_all();
+            state.plans.borrow_mut().clear();
+        }
+        Discard::Plans => session.state().plans.borrow_mut().clear(),
+        Discard::Sequences | Discard::Temporary => {}
+    }
+    Ok(UtilityOutput::tag(tag))
+}
+
+/// SET CONSTRAINTS.
+pub fn set_constraints(
+    session: &mut SqlSession,
+    constraints: &[QualifiedName],
+    deferred: bool,
+    client: &mut dyn Client,
+) -> Result<UtilityOutput> {
+    let state = session.state();
+    if constraints.is_empty() {
+        let mut deferral = state.deferred.borrow_mut();
+        deferral.all = Some(deferred);
+        deferral.by_constraint.clear();
+    } else {
+        let catalog = state.engine_catalog();
+        for name in constraints {
+            let mut found = false;
+            for table in catalog.tables() {
+                for constraint in table.constraints.iter().filter(|constraint| constraint.name == name.name.as_str()) {
+                    if deferred && !constraint.deferrable {
+                        let message = format!("constraint \"{}\" is not deferrable", name.name);
+                        return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
+                    }
+                    found = true;
+                    state.deferred.borrow_mut().by_constraint.insert(constraint.oid, deferred);
+                }
+            }
+            if !found {
+                let message = format!("constraint \"{}\" does not exist", name.name);
+                return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
+            }
+        }
+    }
+    if !deferred {
+        crate::executor::apply_deferral(state, client)?;
+    }
+    Ok(UtilityOutput::tag("SET CONSTRAINTS"))
+}

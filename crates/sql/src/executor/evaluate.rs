@@ -1,0 +1,413 @@
+//! Expressions: what they are worth for a row.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use base::{Error, Result, sqlstate};
+use smallvec::SmallVec;
+
+use super::{Run, subquery};
+use crate::plan::{Call, CaseWhen, Expr, ExprKind, FieldAccess, FunctionTarget, Quantified, Quantifier, SessionValue};
+use crate::types::{
+    self, ArrayValue, CallTypes, Comparator, Dimension, EvalContext, Implementation, RecordValue, SqlType, Value,
+};
+
+/// Values of a call's arguments; most calls have one or two.
+pub(super) type Arguments = SmallVec<[Value; 4]>;
+
+/// The value of `expr` for `row`.
+///
+/// # Errors
+/// Whatever its functions raise, with the place in the statement where it is known.
+pub fn evaluate<'p>(expr: &'p Expr, row: &[Value], run: &mut Run<'_, 'p>) -> Result<Value> {
+    match &expr.kind {
+        ExprKind::Constant(value) => Ok(value.clone()),
+        ExprKind::Column(slot) => Ok(row[*slot as usize].clone()),
+        ExprKind::Parameter(index) => match run.parameters.get(*index as usize) {
+            Some(value) => Ok(value.clone()),
+            None => Err(Error::new(
+                sqlstate::UNDEFINED_PARAMETER,
+                format!("no value found for parameter {}", index + 1),
+            )),
+        },
+        ExprKind::Outer(index) => Ok(run.locals.outer[*index as usize].clone()),
+        ExprKind::Call(call) => evaluate_call(call, row, run),
+        ExprKind::And(operands) => evaluate_junction(operands, false, row, run),
+        ExprKind::Or(operands) => evaluate_junction(operands, true, row, run),
+        ExprKind::Not(input) => Ok(match evaluate(input, row, run)? {
+            Value::Bool(value) => Value::Bool(!value),
+            other => other,
+        }),
+        ExprKind::IsNull(input) => Ok(Value::Bool(match evaluate(input, row, run)? {
+            Value::Record(record) => record.fields.iter().all(Value::is_null),
+            value => value.is_null(),
+        })),
+        ExprKind::IsNotNull(input) => Ok(Value::Bool(match evaluate(input, row, run)? {
+            Value::Record(record) => !record.fields.iter().any(Value::is_null),
+            value => !value.is_null(),
+        })),
+        ExprKind::IsTruth { input, value, negated } => {
+            let truth = match evaluate(input, row, run)? {
+                Value::Bool(truth) => Some(truth),
+                _ => None,
+            };
+            Ok(Value::Bool((truth == *value) != *negated))
+        }
+        ExprKind::IsDistinct { equal, negated } => {
+            let arguments = evaluate_arguments(&equal.arguments, row, run)?;
+            let distinct = match (arguments[0].is_null(), arguments[1].is_null()) {
+                (true, true) => false,
+                (false, false) => !call_function(equal, &arguments, run)?.is_true(),
+                _ => true,
+            };
+            Ok(Value::Bool(distinct != *negated))
+        }
+        ExprKind::Case { operand, whens, otherwise } => {
+            evaluate_case(operand.as_deref(), whens, otherwise.as_deref(), row, run)
+        }
+        ExprKind::CaseOperand => {
+            run.locals.case_operands.last().cloned().ok_or_else(|| Error::internal("a CASE operand outside of a CASE"))
+        }
+        ExprKind::Coalesce(operands) => {
+            for operand in operands {
+                let value = evaluate(operand, row, run)?;
+                if !value.is_null() {
+                    return Ok(value);
+                }
+            }
+            Ok(Value::Null)
+        }
+        ExprKind::NullIf(equal) => {
+            let mut arguments = evaluate_arguments(&equal.arguments, row, run)?;
+            if !arguments[0].is_null() && !arguments[1].is_null() && call_function(equal, &arguments, run)?.is_true() {
+                return Ok(Value::Null);
+            }
+            Ok(arguments.swap_remove(0))
+        }
+        ExprKind::Greatest(operands) => evaluate_extreme(operands, Ordering::Greater, expr.sql_type, row, run),
+        ExprKind::Least(operands) => evaluate_extreme(operands, Ordering::Less, expr.sql_type, row, run),
+        ExprKind::Array { elements, nested } => evaluate_array(elements, *nested, expr.sql_type, row, run),
+        ExprKind::Subscript { input, subscripts, slice } => {
+            let array = evaluate(input, row, run)?;
+            let mut bounds: SmallVec<[(Option<i32>, Option<i32>); 2]> = SmallVec::new();
+            for (lower, upper) in subscripts {
+                let mut bound = |bound: &'p Option<Expr>| -> Result<Option<Option<i32>>> {
+                    let Some(bound) = bound else { return Ok(Some(None)) };
+                    Ok(match evaluate(bound, row, run)? {
+                        Value::Null => None,
+                        value => Some(value.as_i64().and_then(|value| i32::try_from(value).ok())),
+                    })
+                };
+                let (Some(lower), Some(upper)) = (bound(lower)?, bound(upper)?) else { return Ok(Value::Null) };
+                bounds.push((lower, upper));
+            }
+            Ok(match array {
+                Value::Array(array) => subscript(&array, &bounds, *slice),
+                _ => Value::Null,
+            })
+        }
+        ExprKind::Quantified(quantified) => evaluate_quantified(quantified, row, run),
+        ExprKind::Subquery(query) => subquery::evaluate(query, expr.sql_type, row, run),
+        ExprKind::Row { fields, shape } => {
+            let fields = fields.iter().map(|field| evaluate(field, row, run)).collect::<Result<_>>()?;
+            Ok(Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields })))
+        }
+        ExprKind::Field(access) => evaluate_field(access, row, run),
+        ExprKind::Cast(cast) => {
+            let value = evaluate(&cast.input, row, run)?;
+            cast.cast.apply(run, value)
+        }
+        ExprKind::Session(value) => session_value(*value, expr.sql_type, run),
+        ExprKind::Variable(_) | ExprKind::Aggregate(_) | ExprKind::Window(_) | ExprKind::Set(_) => {
+            Err(Error::internal(format!("an expression of kind {:?} reached the executor", expr.kind)))
+        }
+    }
+}
+
+/// Whether `condition` is true for `row`.
+///
+/// # Errors
+/// As [`evaluate`].
+#[inline]
+pub(super) fn is_true<'p>(condition: &'p Expr, row: &[Value], run: &mut Run<'_, 'p>) -> Result<bool> {
+    Ok(evaluate(condition, row, run)?.is_true())
+}
+
+pub(super) fn evaluate_arguments<'p>(
+    arguments: &'p [Expr],
+    row: &[Value],
+    run: &mut Run<'_, 'p>,
+) -> Result<Arguments> {
+    let mut values = Arguments::new();
+    for argument in arguments {
+        values.push(evaluate(argument, row, run)?);
+    }
+    Ok(values)
+}
+
+/// The comparison of values of a type; domains compare as their base types.
+pub(super) fn comparator_of(sql_type: SqlType, run: &Run<'_, '_>) -> Result<Comparator> {
+    let base = types::base_type(&run.catalog, sql_type);
+    types::comparator(base.oid).ok_or_else(|| {
+        let name = types::format_type(&run.catalog, base.oid, -1);
+        Error::new(
+            sqlstate::UNDEFINED_FUNCTION,
+            format!("could not identify an ordering operator for type {name}"),
+        )
+    })
+}
+
+fn evaluate_call<'p>(call: &'p Call, row: &[Value], run: &mut Run<'_, 'p>) -> Result<Value> {
+    let arguments = evaluate_arguments(&call.arguments, row, run)?;
+    call_function(call, &arguments, run)
+}
+
+/// Calls `call`'s function with these arguments.
+fn call_function(call: &Call, arguments: &[Value], run: &mut Run<'_, '_>) -> Result<Value> {
+    match &call.function {
+        FunctionTarget::Builtin(function) => {
+            if function.strict && arguments.iter().any(Value::is_null) {
+                return Ok(Value::Null);
+            }
+            match function.implementation {
+                Implementation::Plain(function) => function(run, arguments),
+                _ => {
+                    run.check_depth()?;
+                    function.call(run, &call.types, arguments)
+                }
+            }
+        }
+        FunctionTarget::Stored(function) => {
+            run.check_depth()?;
+            crate::plpgsql::call(run, function, &call.types, arguments)
+        }
+    }
+}
+
+/// AND (`decisive` false) and OR (`decisive` true).
+fn evaluate_junction<'p>(
+    operands: &'p [Expr],
+    decisive: bool,
+    row: &[Value],
+    run: &mut Run<'_, 'p>,
+) -> Result<Value> {
+    let mut is_unknown = false;
+    for operand in operands {
+        match evaluate(operand, row, run)? {
+            Value::Bool(value) if value == decisive => return Ok(Value::Bool(decisive)),
+            Value::Bool(_) => {}
+            _ => is_unknown = true,
+        }
+    }
+    Ok(if is_unknown { Value::Null } else { Value::Bool(!decisive) })
+}
+
+fn evaluate_case<'p>(
+    operand: Option<&'p Expr>,
+    whens: &'p [CaseWhen],
+    otherwise: Option<&'p Expr>,
+    row: &[Value],
+    run: &mut Run<'_, 'p>,
+) -> Result<Value> {
+    let depth = run.locals.case_operands.len();
+    if let Some(operand) = operand {
+        let value = evaluate(operand, row, run)?;
+        run.locals.case_operands.push(value);
+    }
+    let mut chosen = Ok(otherwise);
+    for when in whens {
+        match is_true(&when.condition, row, run) {
+            Ok(true) => chosen = Ok(Some(&when.result)),
+            Ok(false) => continue,
+            Err(error) => chosen = Err(error),
+        }
+        break;
+    }
+    run.locals.case_operands.truncate(depth);
+    match chosen? {
+        Some(result) => evaluate(result, row, run),
+        None => Ok(Value::Null),
+    }
+}
+
+fn evaluate_extreme<'p>(
+    operands: &'p [Expr],
+    wanted: Ordering,
+    sql_type: SqlType,
+    row: &[Value],
+    run: &mut Run<'_, 'p>,
+) -> Result<Value> {
+    let compare = comparator_of(sql_type, run)?;
+    let mut best = Value::Null;
+    for operand in operands {
+        let value = evaluate(operand, row, run)?;
+        if !value.is_null() && (best.is_null() || compare(&value, &best) == wanted) {
+            best = value;
+        }
+    }
+    Ok(best)
+}
+
+fn evaluate_array<'p>(
+    elements: &'p [Expr],
+    nested: bool,
+    sql_type: SqlType,
+    row: &[Value],
+    run: &mut Run<'_, 'p>,
+) -> Result<Value> {
+    let values: Vec<Value> = elements.iter().map(|element| evaluate(element, row, run)).collect::<Result<_>>()?;
+    let element = types::element_type(&run.catalog, types::base_type(&run.catalog, sql_type).oid)
+        .ok_or_else(|| Error::internal("an array constructor of a type that is no array"))?;
+    if !nested {
+        return Ok(Value::array(element, values));
+    }
+    let mismatch = || {
+        Error::new(
+            sqlstate::ARRAY_SUBSCRIPT_ERROR,
+            "multidimensional arrays must have array expressions with matching dimensions",
+        )
+    };
+    let mut inner: Option<SmallVec<[Dimension; 1]>> = None;
+    let mut all = Vec::new();
+    let mut count = 0u32;
+    for value in &values {
+        // PostgreSQL leaves NULL sub-arrays out.
+        let Value::Array(array) = value else { continue };
+        match &inner {
+            None => inner = Some(array.dimensions.clone()),
+            Some(dimensions) if *dimensions == array.dimensions => {}
+            Some(_) => return Err(mismatch()),
+        }
+        count += 1;
+        all.extend(array.values.iter().cloned());
+    }
+    let Some(inner) = inner.filter(|inner| !inner.is_empty()) else {
+        return Ok(Value::Array(Arc::new(ArrayValue::empty(element))));
+    };
+    let mut dimensions: SmallVec<[Dimension; 1]> = SmallVec::new();
+    dimensions.push(Dimension { length: count, lower_bound: 1 });
+    dimensions.extend(inner);
+    if dimensions.len() > 6 {
+        return Err(Error::new(
+            sqlstate::PROGRAM_LIMIT_EXCEEDED,
+            format!("number of array dimensions ({}) exceeds the maximum allowed (6)", dimensions.len()),
+        ));
+    }
+    Ok(Value::Array(Arc::new(ArrayValue { element, dimensions, values: all })))
+}
+
+/// An element of `array`, or a slice of it.
+fn subscript(array: &ArrayValue, bounds: &[(Option<i32>, Option<i32>)], slice: bool) -> Value {
+    let empty = || if slice { Value::Array(Arc::new(ArrayValue::empty(array.element))) } else { Value::Null };
+    if bounds.len() != array.dimensions.len() && !(slice && bounds.len() < array.dimensions.len()) {
+        return empty();
+    }
+    let mut ranges: SmallVec<[(i64, i64); 2]> = SmallVec::new();
+    for (number, dimension) in array.dimensions.iter().enumerate() {
+        let first = i64::from(dimension.lower_bound);
+        let last = first + i64::from(dimension.length) - 1;
+        let (lower, upper) = bounds.get(number).copied().unwrap_or((None, None));
+        let (from, to) = if slice {
+            // A plain index among slices means 1 to that index.
+            (lower.map_or(first, i64::from).max(first), upper.map_or(last, i64::from).min(last))
+        } else {
+            let Some(index) = upper.map(i64::from) else { return Value::Null };
+            if index < first || index > last {
+                return Value::Null;
+            }
+            (index, index)
+        };
+        if from > to {
+            return empty();
+        }
+        ranges.push((from - first, to - first));
+    }
+    let mut strides: SmallVec<[i64; 2]> = SmallVec::from_elem(1, array.dimensions.len());
+    for number in (0..array.dimensions.len().saturating_sub(1)).rev() {
+        strides[number] = strides[number + 1] * i64::from(array.dimensions[number + 1].length);
+    }
+    if !slice {
+        let at: i64 = ranges.iter().zip(&strides).map(|((at, _), stride)| at * stride).sum();
+        return array.values[at as usize].clone();
+    }
+    let mut values = Vec::new();
+    let mut at: SmallVec<[i64; 2]> = ranges.iter().map(|(from, _)| *from).collect();
+    loop {
+        let place: i64 = at.iter().zip(&strides).map(|(at, stride)| at * stride).sum();
+        values.push(array.values[place as usize].clone());
+        let Some(number) = (0..at.len()).rev().find(|number| at[*number] < ranges[*number].1) else { break };
+        at[number] += 1;
+        for later in number + 1..at.len() {
+            at[later] = ranges[later].0;
+        }
+    }
+    let dimensions =
+        ranges.iter().map(|(from, to)| Dimension { length: (to - from + 1) as u32, lower_bound: 1 }).collect();
+    Value::Array(Arc::new(ArrayValue { element: array.element, dimensions, values }))
+}
+
+fn evaluate_quantified<'p>(quantified: &'p Quantified, row: &[Value], run: &mut Run<'_, 'p>) -> Result<Value> {
+    let array = evaluate(&quantified.array, row, run)?;
+    let Value::Array(array) = array else { return Ok(Value::Null) };
+    let left = evaluate(&quantified.left, row, run)?;
+    let decisive = quantified.quantifier == Quantifier::Any;
+    let mut is_unknown = false;
+    for element in &array.values {
+        let arguments = [left.clone(), element.clone()];
+        match quantified.function.call(run, &quantified.types, &arguments)? {
+            Value::Bool(value) if value == decisive => return Ok(Value::Bool(decisive)),
+            Value::Bool(_) => {}
+            _ => is_unknown = true,
+        }
+    }
+    Ok(if is_unknown { Value::Null } else { Value::Bool(!decisive) })
+}
+
+fn evaluate_field<'p>(access: &'p FieldAccess, row: &[Value], run: &mut Run<'_, 'p>) -> Result<Value> {
+    match evaluate(&access.input, row, run)? {
+        Value::Record(record) => match record.fields.get(access.field as usize) {
+            Some(value) => Ok(value.clone()),
+            // The row is older than the column.
+            None => Ok(Value::Null),
+        },
+        _ => Ok(Value::Null),
+    }
+}
+
+/// CURRENT_TIMESTAMP and its kin, by the functions that give the same.
+fn session_value(value: SessionValue, sql_type: SqlType, run: &mut Run<'_, '_>) -> Result<Value> {
+    let now = Value::TimestampTz(run.transaction_timestamp);
+    let precise = |precision: Option<u8>| match precision {
+        Some(precision) => SqlType::with_typmod(sql_type.oid, i32::from(precision)),
+        None => SqlType::new(sql_type.oid),
+    };
+    let target = match value {
+        SessionValue::CurrentDate => SqlType::new(types::oids::DATE),
+        SessionValue::CurrentTime(precision)
+        | SessionValue::CurrentTimestamp(precision)
+        | SessionValue::LocalTime(precision)
+        | SessionValue::LocalTimestamp(precision) => precise(precision),
+        SessionValue::CurrentUser => return Ok(Value::text(run.state.current_user())),
+        SessionValue::SessionUser => return Ok(Value::text(run.state.session_user())),
+        SessionValue::CurrentCatalog => return Ok(Value::text(run.state.database_name())),
+        SessionValue::CurrentSchema => return Ok(run.state.current_schema().map_or(Value::Null, Value::text)),
+    };
+    let cast = types::Cast::explicit(&run.catalog, SqlType::new(types::oids::TIMESTAMPTZ), target)?;
+    cast.apply(run, now)
+}
+
+/// Calls a function for its one value, outside of an expression.
+///
+/// # Errors
+/// Whatever the function raises.
+pub(super) fn call_for_value(
+    function: &FunctionTarget,
+    types: &CallTypes,
+    arguments: &[Value],
+    run: &mut Run<'_, '_>,
+) -> Result<Value> {
+    match function {
+        FunctionTarget::Builtin(function) => function.call(run, types, arguments),
+        FunctionTarget::Stored(function) => crate::plpgsql::call(run, function, types, arguments),
+    }
+}

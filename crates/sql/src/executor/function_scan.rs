@@ -1,0 +1,223 @@
+//! Functions in FROM, set-returning functions in the select list, and tables computed by the server.
+
+use base::{Error, Result};
+
+use super::evaluate::{Arguments, call_for_value, evaluate, evaluate_arguments, is_true};
+use super::{BoxOperator, Operator, Run};
+use crate::plan::{self, FunctionTarget, SetCall};
+use crate::types::{CallTypes, ReadyRows, Value, ValueStream};
+
+/// The rows of one call of a function; `None` for a call that gives none.
+fn open_call<'p>(call: &'p SetCall, row: &[Value], run: &mut Run<'_, 'p>) -> Result<Box<dyn ValueStream>> {
+    let arguments = evaluate_arguments(&call.arguments, row, run)?;
+    call_set(&call.function, call.returns_set, &call.types, arguments, run)
+}
+
+fn call_set(
+    function: &FunctionTarget,
+    returns_set: bool,
+    types: &CallTypes,
+    arguments: Arguments,
+    run: &mut Run<'_, '_>,
+) -> Result<Box<dyn ValueStream>> {
+    run.check_depth()?;
+    if !returns_set {
+        return Ok(ReadyRows::boxed(vec![call_for_value(function, types, &arguments, run)?]));
+    }
+    match function {
+        FunctionTarget::Builtin(function) => function.call_set(run, types, &arguments),
+        FunctionTarget::Stored(function) => {
+            Ok(ReadyRows::boxed(crate::plpgsql::call_set(run, function, types, &arguments)?))
+        }
+    }
+}
+
+/// Functions in FROM, side by side.
+pub struct FunctionRows<'p> {
+    node: &'p plan::FunctionScan,
+    streams: Option<Vec<Option<Box<dyn ValueStream>>>>,
+    number: i64,
+    row: Vec<Value>,
+}
+
+impl<'p> FunctionRows<'p> {
+    pub fn new(node: &'p plan::FunctionScan) -> Self {
+        FunctionRows { node, streams: None, number: 0, row: Vec::new() }
+    }
+}
+
+impl<'p> Operator<'p> for FunctionRows<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        if self.streams.is_none() {
+            let open = |call: &'p SetCall| open_call(call, &[], run).map(Some);
+            self.streams = Some(self.node.calls.iter().map(open).collect::<Result<_>>()?);
+        }
+        let streams = self.streams.as_mut().expect("opened above");
+        loop {
+            run.step()?;
+            self.row.clear();
+            let mut is_row = false;
+            for (stream, call) in streams.iter_mut().zip(&self.node.calls) {
+                let value = match stream {
+                    Some(open) => open.next(run)?,
+                    None => None,
+                };
+                match value {
+                    Some(value) => {
+                        is_row = true;
+                        push_columns(value, call, &mut self.row);
+                    }
+                    None => {
+                        *stream = None;
+                        self.row.resize(self.row.len() + call.columns.len(), Value::Null);
+                    }
+                }
+            }
+            if !is_row {
+                return Ok(false);
+            }
+            self.number += 1;
+            if self.node.ordinality {
+                self.row.push(Value::Int8(self.number));
+            }
+            match &self.node.filter {
+                Some(filter) if !is_true(filter, &self.row, run)? => {}
+                _ => return Ok(true),
+            }
+        }
+    }
+
+    fn row(&self) -> &[Value] {
+        &self.row
+    }
+
+    fn rescan(&mut self) {
+        self.streams = None;
+        self.number = 0;
+    }
+}
+
+/// Spreads a composite value over its columns.
+fn push_columns(value: Value, call: &SetCall, row: &mut Vec<Value>) {
+    if !call.composite {
+        row.push(value);
+        return;
+    }
+    let end = row.len() + call.columns.len();
+    if let Value::Record(record) = value {
+        row.extend(record.fields.iter().take(call.columns.len()).cloned());
+    }
+    row.resize(end, Value::Null);
+}
+
+/// Set-returning functions in the select list.
+pub struct ProjectSet<'p> {
+    input: BoxOperator<'p>,
+    calls: &'p [SetCall],
+    streams: Vec<Option<Box<dyn ValueStream>>>,
+    input_width: usize,
+    row: Vec<Value>,
+}
+
+impl<'p> ProjectSet<'p> {
+    pub fn new(input: BoxOperator<'p>, calls: &'p [SetCall]) -> Self {
+        ProjectSet { input, calls, streams: Vec::new(), input_width: 0, row: Vec::new() }
+    }
+}
+
+impl<'p> Operator<'p> for ProjectSet<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        loop {
+            run.step()?;
+            if !self.streams.is_empty() {
+                self.row.truncate(self.input_width);
+                let mut is_row = false;
+                for stream in &mut self.streams {
+                    let value = match stream {
+                        Some(open) => open.next(run)?,
+                        None => None,
+                    };
+                    is_row |= value.is_some();
+                    if value.is_none() {
+                        *stream = None;
+                    }
+                    self.row.push(value.unwrap_or_default());
+                }
+                if is_row {
+                    return Ok(true);
+                }
+                self.streams.clear();
+            }
+            if !self.input.next(run)? {
+                return Ok(false);
+            }
+            self.row.clear();
+            self.row.extend_from_slice(self.input.row());
+            self.input_width = self.row.len();
+            for call in self.calls {
+                let stream = open_call(call, self.input.row(), run)?;
+                self.streams.push(Some(stream));
+            }
+        }
+    }
+
+    fn row(&self) -> &[Value] {
+        &self.row
+    }
+
+    fn rescan(&mut self) {
+        self.streams.clear();
+        self.input.rescan();
+    }
+}
+
+/// A table computed by the server.
+pub struct VirtualRows<'p> {
+    node: &'p plan::VirtualScan,
+    rows: Option<std::vec::IntoIter<Vec<Value>>>,
+    row: Vec<Value>,
+}
+
+impl<'p> VirtualRows<'p> {
+    pub fn new(node: &'p plan::VirtualScan) -> Self {
+        VirtualRows { node, rows: None, row: Vec::new() }
+    }
+}
+
+impl<'p> Operator<'p> for VirtualRows<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        if self.rows.is_none() {
+            let mut equal = Vec::new();
+            for (column, expr) in &self.node.equal {
+                equal.push((*column as usize, evaluate(expr, &[], run)?));
+            }
+            // What these tables say does not come from a visibility check on rows: it counts as seen now (rule R3).
+            run.engine().observe_horizon();
+            let rows = crate::catalogs::rows(run, &self.node.table, &equal)?;
+            self.rows = Some(rows.into_iter());
+        }
+        while let Some(full) = self.rows.as_mut().and_then(Iterator::next) {
+            run.step()?;
+            self.row.clear();
+            for column in &self.node.columns {
+                let value = full.get(*column as usize).cloned();
+                self.row.push(value.ok_or_else(|| {
+                    Error::internal(format!("table {} gave a row without column {column}", self.node.table.name))
+                })?);
+            }
+            match &self.node.filter {
+                Some(filter) if !is_true(filter, &self.row, run)? => {}
+                _ => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
+    fn row(&self) -> &[Value] {
+        &self.row
+    }
+
+    fn rescan(&mut self) {
+        self.rows = None;
+    }
+}

@@ -1,0 +1,85 @@
+//! SELECT ... FOR UPDATE and its weaker kin.
+
+use std::sync::Arc;
+
+use base::Result;
+use engine::row::RowBytes;
+use engine::{Isolation, Modify, Table};
+
+use super::modify::concurrent_change;
+use super::recheck::{Recheck, Rechecked};
+use super::{BoxOperator, Operator, Run};
+use crate::plan::{self, RowLock};
+use crate::types::Value;
+
+/// Locks rows on their way up.
+pub struct LockRowsRows<'p> {
+    node: &'p plan::LockRows,
+    input: BoxOperator<'p>,
+    tables: Vec<Arc<Table>>,
+    recheck: Recheck<'p>,
+    row: Vec<Value>,
+}
+
+impl<'p> LockRowsRows<'p> {
+    pub fn new(node: &'p plan::LockRows, input: BoxOperator<'p>) -> Self {
+        let recheck = Recheck::new(&node.recheck, &node.input);
+        LockRowsRows { node, input, tables: Vec::new(), recheck, row: Vec::new() }
+    }
+
+    /// Locks one row; whether the input row still qualifies.
+    fn lock(&mut self, number: usize, lock: &'p RowLock, run: &mut Run<'_, 'p>) -> Result<bool> {
+        // An outer join may have found no row to lock.
+        let Value::Tid(mut tid) = self.row[lock.ctid as usize] else { return Ok(true) };
+        let table = Arc::clone(&self.tables[number]);
+        loop {
+            let outcome = run.engine().lock_row(&table, tid, lock.mode, lock.wait)?;
+            let isolation = run.engine().isolation();
+            match outcome {
+                // What the transaction itself changed later in the same command stays as the input row has it.
+                Modify::Done { .. } | Modify::SelfModified { .. } => return Ok(true),
+                Modify::Skipped => return Ok(false),
+                Modify::Deleted { .. } if isolation == Isolation::ReadCommitted => return Ok(false),
+                Modify::Deleted { .. } => return Err(concurrent_change("delete")),
+                Modify::Updated { .. } if isolation != Isolation::ReadCommitted => {
+                    return Err(concurrent_change("update"));
+                }
+                Modify::Updated { newest, .. } => {
+                    let mut bytes = RowBytes::new();
+                    match self.recheck.try_again(lock.scan, &table, newest, &mut self.row, &mut bytes, run)? {
+                        Rechecked::Qualifies(version) => tid = version,
+                        Rechecked::Fails => return Ok(false),
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<'p> Operator<'p> for LockRowsRows<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        if self.tables.is_empty() {
+            let open = |lock: &RowLock| run.engine().open_table(lock.table.oid);
+            self.tables = self.node.locks.iter().map(open).collect::<Result<_>>()?;
+        }
+        'rows: while self.input.next(run)? {
+            self.row.clear();
+            self.row.extend_from_slice(self.input.row());
+            for (number, lock) in self.node.locks.iter().enumerate() {
+                if !self.lock(number, lock, run)? {
+                    continue 'rows;
+                }
+            }
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn row(&self) -> &[Value] {
+        &self.row
+    }
+
+    fn rescan(&mut self) {
+        self.input.rescan();
+    }
+}

@@ -1,0 +1,336 @@
+//! The executor: runs plans, one row at a time, with PostgreSQL's semantics.
+//!
+//! Each [`Plan`] node becomes an [`Operator`]; [`build`] makes the tree, [`Operator::next`] pulls rows through
+//! it. Operators borrow their plan, so a prepared statement's plan is shared and never copied. What belongs to
+//! one execution and is reached from several operators (outer values, subqueries, common table expressions)
+//! lives in [`Locals`]; what belongs to the session is reached through [`Run`].
+
+mod aggregate;
+mod cte;
+mod evaluate;
+mod foreign_key;
+mod function_scan;
+mod join;
+mod keys;
+mod lock_rows;
+mod modify;
+mod recheck;
+mod row_set;
+mod scan;
+mod set_operation;
+mod sort;
+mod subquery;
+mod window;
+
+use std::cell::Ref;
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, Tid, sqlstate};
+use engine::row::RowBytes;
+
+pub use evaluate::evaluate;
+pub use foreign_key::{Deferral, PendingCheck, apply_deferral, check_existing_rows, run_pending_checks};
+pub use keys::TableKeys;
+pub use modify::{failing_row, not_null_violation};
+pub use scan::RowDecoder;
+
+use crate::client::{Client, Severity};
+use crate::plan::{Node, Plan, ScanId, Statement};
+use crate::session::{CatalogView, SessionState};
+use crate::types::random::RandomState;
+use crate::types::{CatalogLookup, EvalContext, FormatSettings, Value};
+use cte::CteState;
+use subquery::SubqueryState;
+
+/// One node of a running plan.
+pub trait Operator<'p> {
+    /// Moves to the next row; false at the end.
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool>;
+    /// The row [`Operator::next`] moved to.
+    fn row(&self) -> &[Value];
+    /// Starts again; outer values may have changed.
+    fn rescan(&mut self);
+}
+
+/// A node of any kind.
+pub type BoxOperator<'p> = Box<dyn Operator<'p> + 'p>;
+
+/// What one execution of a statement keeps besides its operators.
+pub struct Locals<'p> {
+    /// Values of rows outside of the subquery or inner side that reads them.
+    pub(crate) outer: Vec<Value>,
+    subqueries: Vec<Option<Box<SubqueryState<'p>>>>,
+    ctes: Vec<CteState<'p>>,
+    /// Operands of the simple CASEs being evaluated, innermost last.
+    case_operands: Vec<Value>,
+    /// During a re-check: the only row each of these scans gives. By [`ScanId`]; empty otherwise.
+    replacements: Vec<Replacement>,
+    /// The stored bytes of the row each target scan gave last, for what changes it. By [`ScanId`].
+    kept_rows: Vec<Option<KeptRow>>,
+    /// Rows inserted, updated or deleted by the statement's topmost node.
+    pub affected_rows: u64,
+}
+
+/// What a scan gives while a re-check runs.
+#[derive(Clone, Default)]
+enum Replacement {
+    /// Its own rows.
+    #[default]
+    None,
+    /// This version alone; no row for `None`.
+    Only(Option<(Tid, RowBytes)>),
+}
+
+/// The stored row a scan gave last.
+#[derive(Default)]
+struct KeptRow {
+    tid: Tid,
+    bytes: RowBytes,
+}
+
+impl<'p> Locals<'p> {
+    /// For one execution of `statement`.
+    pub fn new(statement: &'p Statement) -> Locals<'p> {
+        Locals {
+            outer: vec![Value::Null; statement.outer_count as usize],
+            subqueries: (0..statement.subquery_count).map(|_| None).collect(),
+            ctes: (0..statement.cte_count).map(|_| CteState::default()).collect(),
+            case_operands: Vec::new(),
+            replacements: Vec::new(),
+            kept_rows: Vec::new(),
+            affected_rows: 0,
+        }
+    }
+
+    /// For an expression that stands outside a statement: no outer values, no subqueries.
+    pub fn for_expression() -> Locals<'p> {
+        Locals {
+            outer: Vec::new(),
+            subqueries: Vec::new(),
+            ctes: Vec::new(),
+            case_operands: Vec::new(),
+            replacements: Vec::new(),
+            kept_rows: Vec::new(),
+            affected_rows: 0,
+        }
+    }
+
+    fn replacement(&self, scan: ScanId) -> &Replacement {
+        self.replacements.get(scan.0 as usize).unwrap_or(&Replacement::None)
+    }
+
+    /// Has the scan keep the stored bytes of its last row.
+    fn keep_rows_of(&mut self, scan: ScanId) {
+        let index = scan.0 as usize;
+        if self.kept_rows.len() <= index {
+            self.kept_rows.resize_with(index + 1, || None);
+        }
+        self.kept_rows[index].get_or_insert_default();
+    }
+
+    fn kept_row(&mut self, scan: ScanId) -> Option<&mut KeptRow> {
+        self.kept_rows.get_mut(scan.0 as usize)?.as_mut()
+    }
+}
+
+/// One execution's access to its session, its client and its parameters.
+pub struct Run<'a, 'p> {
+    /// The session.
+    pub state: &'a SessionState,
+    /// Where notices go.
+    pub client: &'a mut dyn Client,
+    /// `$1`, `$2`, ...
+    pub parameters: &'a [Value],
+    /// What the execution keeps.
+    pub locals: &'a mut Locals<'p>,
+    /// The catalog as the statement sees it.
+    pub catalog: CatalogView,
+    /// Settings that text input and output depend on.
+    pub format: Arc<FormatSettings>,
+    /// Microseconds since 2000-01-01 UTC.
+    pub transaction_timestamp: i64,
+    /// Microseconds since 2000-01-01 UTC.
+    pub statement_timestamp: i64,
+    /// How many functions and subqueries deep this runs.
+    pub depth: u32,
+    /// Steps until the next look at the session's interrupts.
+    pub steps_to_check: u32,
+    /// The session's random numbers, while this execution has them.
+    pub random: Option<RandomState>,
+}
+
+impl Drop for Run<'_, '_> {
+    fn drop(&mut self) {
+        if let Some(random) = self.random.take() {
+            self.state.put_random(random);
+        }
+    }
+}
+
+/// Rows between two looks at the session's interrupts and at the other sessions of its thread.
+const STEPS_BETWEEN_CHECKS: u32 = 256;
+/// How deep functions may call each other, and expressions nest.
+const STACK_RESERVE_BYTES: usize = 128 * 1024;
+
+impl<'a, 'p> Run<'a, 'p> {
+    /// The engine's session.
+    #[inline]
+    pub fn engine(&self) -> Ref<'a, engine::Session> {
+        self.state.engine()
+    }
+
+    /// Counts a step of a loop that may be long. Now and then it lets the thread's other sessions run.
+    ///
+    /// # Errors
+    /// A pending interrupt: 57014, 57P01 and their kin.
+    #[inline]
+    pub fn step(&mut self) -> Result<()> {
+        self.steps_to_check = self.steps_to_check.wrapping_sub(1);
+        if self.steps_to_check == 0 { self.look_up() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn look_up(&mut self) -> Result<()> {
+        self.steps_to_check = STEPS_BETWEEN_CHECKS;
+        self.state.interrupt().check()?;
+        self.state.yield_if_long();
+        Ok(())
+    }
+
+    /// Fails before the stack ends.
+    ///
+    /// # Errors
+    /// 54001.
+    #[inline]
+    pub fn check_depth(&self) -> Result<()> {
+        if sync::remaining_stack_bytes() < STACK_RESERVE_BYTES {
+            return Err(Error::new(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
+                .hint("Nest expressions, subqueries and function calls less deeply."));
+        }
+        Ok(())
+    }
+
+    /// Tells the client something that is no error.
+    pub fn notice(&mut self, severity: Severity, notice: &Error) {
+        self.state.notice(severity, notice, &mut *self.client);
+    }
+
+    /// The same execution with other locals: for a re-check or a function's expression.
+    pub fn with_locals<'b, 'q>(
+        &'b mut self,
+        parameters: &'b [Value],
+        locals: &'b mut Locals<'q>,
+    ) -> Run<'b, 'q> {
+        Run {
+            state: self.state,
+            client: &mut *self.client,
+            parameters,
+            locals,
+            catalog: self.catalog.clone(),
+            format: Arc::clone(&self.format),
+            transaction_timestamp: self.transaction_timestamp,
+            statement_timestamp: self.statement_timestamp,
+            depth: self.depth + 1,
+            steps_to_check: STEPS_BETWEEN_CHECKS,
+            random: None,
+        }
+    }
+}
+
+impl EvalContext for Run<'_, '_> {
+    fn format(&self) -> &FormatSettings {
+        &self.format
+    }
+
+    fn catalog(&self) -> &dyn CatalogLookup {
+        &self.catalog
+    }
+
+    fn transaction_timestamp(&self) -> i64 {
+        self.transaction_timestamp
+    }
+
+    fn statement_timestamp(&self) -> i64 {
+        self.statement_timestamp
+    }
+
+    fn random(&mut self) -> &mut RandomState {
+        self.random.get_or_insert_with(|| self.state.take_random())
+    }
+
+    fn check_interrupt(&self) -> Result<()> {
+        self.state.interrupt().check()
+    }
+
+    fn session_function(&mut self, function: Oid, arguments: &[Value]) -> Result<Value> {
+        crate::session::functions::call(self, function, arguments)
+    }
+
+    fn session_set_function(&mut self, function: Oid, arguments: &[Value]) -> Result<Vec<Value>> {
+        crate::session::functions::call_set(self, function, arguments)
+    }
+}
+
+/// Makes the operators of `plan`. `locals` learns which scans must keep their rows.
+pub fn build<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> BoxOperator<'p> {
+    match &plan.node {
+        Node::Result { exprs, condition } => Box::new(scan::ResultRow::new(exprs, condition.as_ref())),
+        Node::Values { rows } => Box::new(scan::ValuesRows::new(rows)),
+        Node::SeqScan(node) => Box::new(scan::SeqScanRows::new(node)),
+        Node::IndexScan(node) => Box::new(scan::IndexScanRows::new(node)),
+        Node::IndexPoint(node) => Box::new(scan::IndexPointRow::new(node)),
+        Node::FunctionScan(node) => Box::new(function_scan::FunctionRows::new(node)),
+        Node::VirtualScan(node) => Box::new(function_scan::VirtualRows::new(node)),
+        Node::CteScan { cte, filter, .. } => Box::new(cte::CteRows::new(*cte, filter.as_ref())),
+        Node::WorkTableScan { cte } => Box::new(cte::WorkTableRows::new(*cte)),
+        Node::Filter { input, condition } => Box::new(scan::Filter::new(build(input, locals), condition)),
+        Node::Project { input, exprs } => Box::new(scan::Project::new(build(input, locals), exprs)),
+        Node::ProjectSet { input, calls } => Box::new(function_scan::ProjectSet::new(build(input, locals), calls)),
+        Node::NestedLoop(node) => {
+            let (left, right) = (build(&node.left, locals), build(&node.right, locals));
+            Box::new(join::NestedLoopRows::new(node, left, right))
+        }
+        Node::HashJoin(node) => {
+            let (left, right) = (build(&node.left, locals), build(&node.right, locals));
+            Box::new(join::HashJoinRows::new(node, left, right))
+        }
+        Node::Sort { input, keys } => Box::new(sort::Sort::new(build(input, locals), keys)),
+        Node::Limit { input, limit, offset, ties } => {
+            Box::new(sort::Limit::new(build(input, locals), limit.as_ref(), offset.as_ref(), ties.as_deref()))
+        }
+        Node::Aggregate(node) => Box::new(aggregate::AggregateRows::new(node, build(&node.input, locals))),
+        Node::Window(node) => Box::new(window::WindowRows::new(node, build(&node.input, locals))),
+        Node::Distinct { input } => Box::new(set_operation::Distinct::new(build(input, locals))),
+        Node::DistinctOn { input, keys } => Box::new(set_operation::DistinctOn::new(build(input, locals), keys)),
+        Node::SetOperation { operation, all, left, right } => Box::new(set_operation::SetOperationRows::new(
+            *operation,
+            *all,
+            build(left, locals),
+            build(right, locals),
+        )),
+        Node::Append { inputs } => {
+            Box::new(set_operation::Append::new(inputs.iter().map(|input| build(input, locals)).collect()))
+        }
+        Node::With { ctes, input } => {
+            for cte in ctes {
+                let operator = build(&cte.plan, locals);
+                locals.ctes[cte.id.0 as usize].define(operator);
+            }
+            Box::new(cte::With::new(ctes, build(input, locals)))
+        }
+        Node::RecursiveUnion(node) => {
+            let (anchor, recursive) = (build(&node.anchor, locals), build(&node.recursive, locals));
+            Box::new(cte::RecursiveUnionRows::new(node, anchor, recursive))
+        }
+        Node::LockRows(node) => Box::new(lock_rows::LockRowsRows::new(node, build(&node.input, locals))),
+        Node::Insert(node) => Box::new(modify::InsertRows::new(node, build(&node.input, locals))),
+        Node::Update(node) => {
+            locals.keep_rows_of(node.scan);
+            Box::new(modify::UpdateRows::new(node, build(&node.input, locals)))
+        }
+        Node::Delete(node) => {
+            locals.keep_rows_of(node.scan);
+            Box::new(modify::DeleteRows::new(node, build(&node.input, locals)))
+        }
+    }
+}

@@ -1,0 +1,554 @@
+//! INSERT, UPDATE and DELETE.
+
+use std::sync::Arc;
+
+use base::{Error, Result, Tid, sqlstate};
+use bumpalo::Bump;
+use engine::catalog::TableDef;
+use engine::row::{ColumnSet, Datum, RowBytes};
+use engine::{ConflictOutcome, Isolation, Modify, Table};
+use smallvec::SmallVec;
+
+use super::evaluate::{evaluate, is_true};
+use super::foreign_key;
+use super::keys::TableKeys;
+use super::recheck::{Recheck, Rechecked};
+use super::scan::{RowDecoder, evaluate_into};
+use super::{BoxOperator, Operator, Run};
+use crate::plan::{self, Assignment, Expr, OnConflict, Target};
+use crate::types::{self, StorageKind, Value};
+
+/// Datums of one row on their way to the engine.
+type Datums<'d> = SmallVec<[Datum<'d>; 16]>;
+
+/// The table a statement changes, open.
+struct OpenTarget<'p> {
+    target: &'p Target,
+    table: Arc<Table>,
+    kinds: Vec<StorageKind>,
+    full_row: RowDecoder,
+    foreign_keys: foreign_key::ForeignKeys,
+}
+
+impl<'p> OpenTarget<'p> {
+    fn open(target: &'p Target, run: &Run<'_, 'p>) -> Result<OpenTarget<'p>> {
+        let table = run.engine().open_table(target.table.oid)?;
+        let kinds =
+            table.def.columns.iter().map(|column| StorageKind::of(&run.catalog, column.type_oid)).collect();
+        let full_row = RowDecoder::of_full_row(&table.def, &run.catalog);
+        let foreign_keys = foreign_key::ForeignKeys::of(&table.def, &run.state.engine_catalog());
+        Ok(OpenTarget { target, table, kinds, full_row, foreign_keys })
+    }
+
+    /// Computes generated columns, then checks NOT NULL and CHECK constraints on the full row `values`.
+    fn complete(&self, values: &mut [Value], run: &mut Run<'_, 'p>) -> Result<()> {
+        if let Some(expressions) = &self.target.expressions {
+            for (column, expr) in &expressions.generated {
+                values[*column as usize] = evaluate(expr, values, run)?;
+            }
+        }
+        for (column, value) in self.table.def.columns.iter().zip(values.iter()) {
+            if column.not_null && value.is_null() && !column.dropped {
+                return Err(not_null_violation(&self.table.def, &column.name, values, run));
+            }
+        }
+        if let Some(expressions) = &self.target.expressions {
+            for (name, check) in &expressions.checks {
+                if matches!(evaluate(check, values, run)?, Value::Bool(false)) {
+                    let def = &self.table.def;
+                    let message =
+                        format!("new row for relation \"{}\" violates check constraint \"{name}\"", def.name);
+                    return Err(Error::new(sqlstate::CHECK_VIOLATION, message)
+                        .detail(failing_row(def, values, run))
+                        .constraint(&run.catalog.schema_name(def.schema), &def.name, name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether rows must be had as values before they are stored.
+    fn needs_values(&self) -> bool {
+        self.target.expressions.is_some() || !self.foreign_keys.is_empty()
+    }
+
+    fn datums<'d>(&self, values: &'d [Value], arena: &'d Bump) -> Datums<'d> {
+        values.iter().zip(&self.kinds).map(|(value, kind)| kind.write(value, arena)).collect()
+    }
+
+    fn expressions(&self) -> Option<&'p plan::TableExpressions> {
+        self.target.expressions.as_deref()
+    }
+}
+
+/// The error for a NULL in a NOT NULL column: 23502.
+pub fn not_null_violation(def: &TableDef, column: &str, values: &[Value], run: &Run<'_, '_>) -> Error {
+    let message =
+        format!("null value in column \"{column}\" of relation \"{}\" violates not-null constraint", def.name);
+    let mut error = Error::new(sqlstate::NOT_NULL_VIOLATION, message).detail(failing_row(def, values, run));
+    let fields = error.fields_mut();
+    fields.schema = Some(run.catalog.schema_name(def.schema));
+    fields.table = Some(def.name.clone());
+    fields.column = Some(column.to_owned());
+    error
+}
+
+/// `Failing row contains (1, null).`: each value cut to 64 characters.
+pub fn failing_row(def: &TableDef, values: &[Value], run: &Run<'_, '_>) -> String {
+    let texts: Vec<String> = def
+        .columns
+        .iter()
+        .zip(values)
+        .filter(|(column, _)| !column.dropped)
+        .map(|(column, value)| {
+            if value.is_null() {
+                return "null".to_owned();
+            }
+            let text = types::output_string(value, column.type_oid, &run.format, &run.catalog);
+            match text.char_indices().nth(64) {
+                Some((end, _)) => format!("{}...", &text[..end]),
+                None => text,
+            }
+        })
+        .collect();
+    format!("Failing row contains ({}).", texts.join(", "))
+}
+
+/// The error for a row that another transaction changed or deleted, where the snapshot must not move: 40001.
+pub(super) fn concurrent_change(what: &str) -> Error {
+    Error::new(
+        sqlstate::SERIALIZATION_FAILURE,
+        format!("could not serialize access due to concurrent {what}"),
+    )
+}
+
+/// INSERT.
+pub struct InsertRows<'p> {
+    node: &'p plan::Insert,
+    input: BoxOperator<'p>,
+    open: Option<OpenTarget<'p>>,
+    values: Vec<Value>,
+    row: Vec<Value>,
+    arena: Bump,
+}
+
+impl<'p> InsertRows<'p> {
+    pub fn new(node: &'p plan::Insert, input: BoxOperator<'p>) -> Self {
+        InsertRows { node, input, open: None, values: Vec::new(), row: Vec::new(), arena: Bump::new() }
+    }
+
+    /// Stores `self.values`; whether a row was inserted or updated.
+    fn store(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        let open = self.open.as_ref().expect("opened before the first row");
+        open.complete(&mut self.values, run)?;
+        self.arena.reset();
+        match &self.node.on_conflict {
+            None => {
+                let datums = open.datums(&self.values, &self.arena);
+                let engine = run.engine();
+                engine.insert(&open.table, &datums, &TableKeys::new(&open.kinds, open.expressions(), run))?;
+            }
+            Some(on_conflict) => {
+                if !insert_or_resolve(open, on_conflict, &mut self.values, run)? {
+                    return Ok(false);
+                }
+            }
+        }
+        open.foreign_keys.check_new_row(&open.table.def, &self.values, None, run)?;
+        Ok(true)
+    }
+}
+
+impl<'p> Operator<'p> for InsertRows<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        if self.open.is_none() {
+            self.open = Some(OpenTarget::open(&self.node.target, run)?);
+        }
+        while self.input.next(run)? {
+            run.step()?;
+            self.values.clear();
+            self.values.extend_from_slice(self.input.row());
+            if !self.store(run)? {
+                continue;
+            }
+            run.locals.affected_rows += 1;
+            if let Some(returning) = &self.node.returning {
+                evaluate_into(returning, &self.values, &mut self.row, run)?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn row(&self) -> &[Value] {
+        &self.row
+    }
+
+    fn rescan(&mut self) {
+        self.input.rescan();
+    }
+}
+
+/// INSERT ... ON CONFLICT of one row. Whether it was inserted or updated; `values` become the row as stored.
+fn insert_or_resolve<'p>(
+    open: &OpenTarget<'p>,
+    on_conflict: &'p OnConflict,
+    values: &mut Vec<Value>,
+    run: &mut Run<'_, 'p>,
+) -> Result<bool> {
+    let arbiters: SmallVec<[usize; 4]> = on_conflict.arbiters.iter().map(|position| *position as usize).collect();
+    let arbiters = (!arbiters.is_empty()).then_some(arbiters.as_slice());
+    loop {
+        let arena = Bump::new();
+        let datums = open.datums(values, &arena);
+        let engine = run.engine();
+        let keys = TableKeys::new(&open.kinds, open.expressions(), run);
+        let outcome = engine.insert_on_conflict(&open.table, &datums, &keys, arbiters)?;
+        drop(engine);
+        let ConflictOutcome::Conflict { tid, .. } = outcome else { return Ok(true) };
+        let Some(update) = &on_conflict.update else { return Ok(false) };
+        // Lock the row first: its newest version is what gets updated.
+        let engine = run.engine();
+        let mode = engine::RowLockMode::NoKeyUpdate;
+        let tid = match engine.lock_row(&open.table, tid, mode, engine::WaitPolicy::Block)? {
+            Modify::Done { tid } => tid,
+            Modify::SelfModified { .. } => {
+                return Err(Error::new(
+                    sqlstate::CARDINALITY_VIOLATION,
+                    "ON CONFLICT DO UPDATE command cannot affect row a second time",
+                )
+                .hint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values."));
+            }
+            Modify::Updated { newest, .. } => {
+                if engine.isolation() != Isolation::ReadCommitted {
+                    return Err(concurrent_change("update"));
+                }
+                match engine.lock_row(&open.table, newest, mode, engine::WaitPolicy::Block)? {
+                    Modify::Done { tid } => tid,
+                    _ => continue,
+                }
+            }
+            Modify::Deleted { .. } if engine.isolation() != Isolation::ReadCommitted => {
+                return Err(concurrent_change("delete"));
+            }
+            Modify::Deleted { .. } | Modify::Skipped => continue,
+        };
+        let mut bytes = RowBytes::new();
+        let Some(tid) = engine.newest_version(&open.table, tid, &mut bytes)? else { continue };
+        drop(engine);
+        let mut existing = vec![Value::Null; open.kinds.len()];
+        open.full_row.decode(open.table.row(&bytes), tid, &mut existing)?;
+        let mut both = existing.clone();
+        both.extend(values.iter().cloned());
+        if let Some(condition) = &update.condition
+            && !is_true(condition, &both, run)?
+        {
+            return Ok(false);
+        }
+        let mut updated = existing.clone();
+        assign(&update.assignments, &both, &mut updated, run)?;
+        open.complete(&mut updated, run)?;
+        let changed: ColumnSet = changed_columns(&update.assignments, open);
+        let arena = Bump::new();
+        let datums = open.datums(&updated, &arena);
+        let engine = run.engine();
+        let keys = TableKeys::new(&open.kinds, open.expressions(), run);
+        match engine.update(&open.table, tid, &datums, &changed, &keys)? {
+            Modify::Done { .. } => {
+                drop(engine);
+                open.foreign_keys.after_update(&open.table.def, &existing, &updated, run)?;
+                *values = updated;
+                return Ok(true);
+            }
+            _ => continue,
+        }
+    }
+}
+
+fn assign<'p>(
+    assignments: &'p [Assignment],
+    input: &[Value],
+    values: &mut [Value],
+    run: &mut Run<'_, 'p>,
+) -> Result<()> {
+    for assignment in assignments {
+        values[assignment.column as usize] = evaluate(&assignment.value, input, run)?;
+    }
+    Ok(())
+}
+
+/// The columns an update may change: those assigned, and generated ones.
+fn changed_columns(assignments: &[Assignment], open: &OpenTarget<'_>) -> ColumnSet {
+    let mut changed: ColumnSet = assignments.iter().map(|assignment| assignment.column as usize).collect();
+    if let Some(expressions) = open.expressions() {
+        for (column, _) in &expressions.generated {
+            changed.insert(*column as usize);
+        }
+    }
+    changed
+}
+
+/// The ctid in a slot of an input row.
+fn ctid(row: &[Value], slot: u32) -> Result<Tid> {
+    match row[slot as usize] {
+        Value::Tid(tid) => Ok(tid),
+        ref other => Err(Error::internal(format!("a row to change has {other:?} for its place"))),
+    }
+}
+
+/// UPDATE.
+pub struct UpdateRows<'p> {
+    node: &'p plan::Update,
+    input: BoxOperator<'p>,
+    open: Option<(OpenTarget<'p>, ColumnSet)>,
+    /// The input row; the re-check puts a newer version's values into it.
+    current: Vec<Value>,
+    row: Vec<Value>,
+    old: RowBytes,
+    assigned: Vec<Value>,
+    arena: Bump,
+    recheck: Recheck<'p>,
+}
+
+impl<'p> UpdateRows<'p> {
+    pub fn new(node: &'p plan::Update, input: BoxOperator<'p>) -> Self {
+        UpdateRows {
+            node,
+            input,
+            open: None,
+            current: Vec::new(),
+            row: Vec::new(),
+            old: RowBytes::new(),
+            assigned: Vec::new(),
+            arena: Bump::new(),
+            recheck: Recheck::new(&node.recheck, &node.input),
+        }
+    }
+
+    /// Updates the row that `self.current` names; whether it was updated.
+    fn change(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        let node = self.node;
+        let mut tid = ctid(&self.current, node.ctid)?;
+        match run.locals.kept_row(node.scan) {
+            Some(kept) if kept.tid == tid => std::mem::swap(&mut self.old, &mut kept.bytes),
+            _ => {
+                let (open, _) = self.open.as_ref().expect("opened before the first row");
+                if !run.engine().fetch(&open.table, tid, &mut self.old)? {
+                    return Ok(false);
+                }
+            }
+        }
+        loop {
+            let (open, changed) = self.open.as_ref().expect("opened before the first row");
+            self.assigned.clear();
+            for assignment in &node.assignments {
+                let value = evaluate(&assignment.value, &self.current, run)?;
+                let column = &open.table.def.columns[assignment.column as usize];
+                if column.not_null && value.is_null() {
+                    let mut values = self.new_values(open)?;
+                    values[assignment.column as usize] = Value::Null;
+                    return Err(not_null_violation(&open.table.def, &column.name, &values, run));
+                }
+                self.assigned.push(value);
+            }
+            let outcome = if open.needs_values() || node.returning.is_some() {
+                let mut existing = vec![Value::Null; open.kinds.len()];
+                open.full_row.decode(open.table.row(&self.old), tid, &mut existing)?;
+                let mut updated = existing.clone();
+                for (assignment, value) in node.assignments.iter().zip(&self.assigned) {
+                    updated[assignment.column as usize] = value.clone();
+                }
+                open.complete(&mut updated, run)?;
+                self.arena.reset();
+                let datums = open.datums(&updated, &self.arena);
+                let engine = run.engine();
+                let keys = TableKeys::new(&open.kinds, open.expressions(), run);
+                let outcome = engine.update(&open.table, tid, &datums, changed, &keys)?;
+                drop(engine);
+                if let Modify::Done { .. } = outcome {
+                    open.foreign_keys.after_update(&open.table.def, &existing, &updated, run)?;
+                    if let Some(returning) = &node.returning {
+                        let mut input = std::mem::take(&mut self.current);
+                        input.extend(updated);
+                        let result = evaluate_into(returning, &input, &mut self.row, run);
+                        self.current = input;
+                        result?;
+                    }
+                }
+                outcome
+            } else {
+                self.arena.reset();
+                let mut datums: Datums<'_> = open.table.row(&self.old).iter().collect();
+                datums.resize(open.kinds.len(), Datum::Null);
+                for (assignment, value) in node.assignments.iter().zip(&self.assigned) {
+                    let column = assignment.column as usize;
+                    datums[column] = open.kinds[column].write(value, &self.arena);
+                }
+                let engine = run.engine();
+                let keys = TableKeys::new(&open.kinds, None, run);
+                engine.update(&open.table, tid, &datums, changed, &keys)?
+            };
+            let newest = match outcome {
+                Modify::Done { .. } => return Ok(true),
+                // An earlier row of this very statement's input: the first change counts.
+                Modify::SelfModified { .. } | Modify::Skipped => return Ok(false),
+                Modify::Deleted { .. } => return self.deleted(run),
+                Modify::Updated { newest, .. } => newest,
+            };
+            if run.engine().isolation() != Isolation::ReadCommitted {
+                return Err(concurrent_change("update"));
+            }
+            let table = Arc::clone(&self.open.as_ref().expect("opened before the first row").0.table);
+            match self.recheck.try_again(node.scan, &table, newest, &mut self.current, &mut self.old, run)? {
+                Rechecked::Qualifies(version) => tid = version,
+                Rechecked::Fails => return Ok(false),
+            }
+        }
+    }
+
+    fn new_values(&self, open: &OpenTarget<'p>) -> Result<Vec<Value>> {
+        let mut values = vec![Value::Null; open.kinds.len()];
+        open.full_row.decode(open.table.row(&self.old), Tid::INVALID, &mut values)?;
+        for (assignment, value) in self.node.assignments.iter().zip(&self.assigned) {
+            values[assignment.column as usize] = value.clone();
+        }
+        Ok(values)
+    }
+
+    fn deleted(&self, run: &Run<'_, 'p>) -> Result<bool> {
+        if run.engine().isolation() == Isolation::ReadCommitted { Ok(false) } else { Err(concurrent_change("delete")) }
+    }
+}
+
+impl<'p> Operator<'p> for UpdateRows<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        if self.open.is_none() {
+            let open = OpenTarget::open(&self.node.target, run)?;
+            let changed = changed_columns(&self.node.assignments, &open);
+            self.open = Some((open, changed));
+        }
+        while self.input.next(run)? {
+            run.step()?;
+            self.current.clear();
+            self.current.extend_from_slice(self.input.row());
+            if self.change(run)? {
+                run.locals.affected_rows += 1;
+                if self.node.returning.is_some() {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn row(&self) -> &[Value] {
+        &self.row
+    }
+
+    fn rescan(&mut self) {
+        self.input.rescan();
+    }
+}
+
+/// DELETE.
+pub struct DeleteRows<'p> {
+    node: &'p plan::Delete,
+    input: BoxOperator<'p>,
+    open: Option<OpenTarget<'p>>,
+    current: Vec<Value>,
+    row: Vec<Value>,
+    old: RowBytes,
+    recheck: Recheck<'p>,
+}
+
+impl<'p> DeleteRows<'p> {
+    pub fn new(node: &'p plan::Delete, input: BoxOperator<'p>) -> Self {
+        DeleteRows {
+            node,
+            input,
+            open: None,
+            current: Vec::new(),
+            row: Vec::new(),
+            old: RowBytes::new(),
+            recheck: Recheck::new(&node.recheck, &node.input),
+        }
+    }
+
+    /// Deletes the row that `self.current` names; whether it was deleted.
+    fn change(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        let open = self.open.as_ref().expect("opened before the first row");
+        let mut tid = ctid(&self.current, self.node.ctid)?;
+        let needs_old = self.node.returning.is_some() || !open.foreign_keys.is_empty();
+        if needs_old {
+            match run.locals.kept_row(self.node.scan) {
+                Some(kept) if kept.tid == tid => std::mem::swap(&mut self.old, &mut kept.bytes),
+                _ => {
+                    if !run.engine().fetch(&open.table, tid, &mut self.old)? {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        loop {
+            let outcome = run.engine().delete(&open.table, tid)?;
+            let isolation = run.engine().isolation();
+            match outcome {
+                Modify::Done { .. } => break,
+                Modify::SelfModified { .. } | Modify::Skipped => return Ok(false),
+                Modify::Deleted { .. } if isolation == Isolation::ReadCommitted => return Ok(false),
+                Modify::Deleted { .. } => return Err(concurrent_change("delete")),
+                Modify::Updated { .. } if isolation != Isolation::ReadCommitted => {
+                    return Err(concurrent_change("update"));
+                }
+                Modify::Updated { newest, .. } => {
+                    let (current, old) = (&mut self.current, &mut self.old);
+                    match self.recheck.try_again(self.node.scan, &open.table, newest, current, old, run)? {
+                        Rechecked::Qualifies(version) => tid = version,
+                        Rechecked::Fails => return Ok(false),
+                    }
+                }
+            }
+        }
+        if needs_old {
+            let mut values = vec![Value::Null; open.kinds.len()];
+            open.full_row.decode(open.table.row(&self.old), tid, &mut values)?;
+            open.foreign_keys.after_delete(&open.table.def, &values, run)?;
+            if let Some(returning) = &self.node.returning {
+                let mut input = std::mem::take(&mut self.current);
+                input.extend(values);
+                let result = evaluate_into(returning, &input, &mut self.row, run);
+                self.current = input;
+                result?;
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl<'p> Operator<'p> for DeleteRows<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        if self.open.is_none() {
+            self.open = Some(OpenTarget::open(&self.node.target, run)?);
+        }
+        while self.input.next(run)? {
+            run.step()?;
+            self.current.clear();
+            self.current.extend_from_slice(self.input.row());
+            if self.change(run)? {
+                run.locals.affected_rows += 1;
+                if self.node.returning.is_some() {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn row(&self) -> &[Value] {
+        &self.row
+    }
+
+    fn rescan(&mut self) {
+        self.input.rescan();
+    }
+}

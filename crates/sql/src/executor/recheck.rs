@@ -1,0 +1,134 @@
+//! Read committed's second look: does a row's newer version still satisfy the statement?
+
+use std::sync::Arc;
+
+use base::{Result, Tid};
+use engine::Table;
+use engine::row::RowBytes;
+
+use super::evaluate::is_true;
+use super::scan::RowDecoder;
+use super::{Locals, Operator, Replacement, Run, build};
+use crate::plan::{self, Plan, ScanId, ScanSlots};
+use crate::types::Value;
+
+/// How one statement tries again.
+pub struct Recheck<'p> {
+    how: &'p plan::Recheck,
+    input: &'p Plan,
+    decoders: Vec<Option<RowDecoder>>,
+}
+
+/// What the second look found.
+pub enum Rechecked {
+    /// The version at this place qualifies; the input row holds its values.
+    Qualifies(Tid),
+    /// None does any more.
+    Fails,
+}
+
+impl<'p> Recheck<'p> {
+    /// For a statement whose rows come from `input`.
+    pub fn new(how: &'p plan::Recheck, input: &'p Plan) -> Recheck<'p> {
+        Recheck { how, input, decoders: Vec::new() }
+    }
+
+    /// Looks at the newest version of the row of `scan` after `newest`. If it qualifies, `row` holds its values
+    /// and `bytes` the stored version.
+    ///
+    /// # Errors
+    /// What the conditions raise.
+    pub fn try_again(
+        &mut self,
+        scan: ScanId,
+        table: &Arc<Table>,
+        newest: Tid,
+        row: &mut Vec<Value>,
+        bytes: &mut RowBytes,
+        run: &mut Run<'_, 'p>,
+    ) -> Result<Rechecked> {
+        let Some(tid) = run.engine().newest_version(table, newest, bytes)? else { return Ok(Rechecked::Fails) };
+        let qualifies = match self.how {
+            plan::Recheck::Columns { scans, condition } => {
+                self.read_columns(scan, scans, table, tid, row, bytes, run)?;
+                match condition {
+                    Some(condition) => is_true(condition, row, run)?,
+                    None => true,
+                }
+            }
+            plan::Recheck::Rerun { scans } => self.rerun(scan, scans, tid, row, bytes, run)?,
+        };
+        Ok(if qualifies { Rechecked::Qualifies(tid) } else { Rechecked::Fails })
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn read_columns(
+        &mut self,
+        scan: ScanId,
+        scans: &'p [ScanSlots],
+        table: &Table,
+        tid: Tid,
+        row: &mut [Value],
+        bytes: &RowBytes,
+        run: &Run<'_, 'p>,
+    ) -> Result<()> {
+        let Some(number) = scans.iter().position(|slots| slots.scan == scan) else { return Ok(()) };
+        if self.decoders.is_empty() {
+            self.decoders.resize_with(scans.len(), || None);
+        }
+        let decoder = self.decoders[number].get_or_insert_with(|| {
+            let columns: Vec<_> =
+                scans[number].columns.iter().map(|(slot, column)| (*slot as usize, *column)).collect();
+            RowDecoder::new(&table.def, &columns, &run.catalog)
+        });
+        decoder.decode(table.row(bytes), tid, row)
+    }
+
+    /// Runs the input again with each scan reduced to one row.
+    fn rerun(
+        &self,
+        scan: ScanId,
+        scans: &'p [ScanSlots],
+        tid: Tid,
+        row: &mut Vec<Value>,
+        bytes: &RowBytes,
+        run: &mut Run<'_, 'p>,
+    ) -> Result<bool> {
+        let count = scans.iter().map(|slots| slots.scan.0 as usize + 1).max().unwrap_or(0);
+        let mut replacements = vec![Replacement::None; count];
+        for slots in scans {
+            let only = if slots.scan == scan {
+                Some((tid, bytes.clone()))
+            } else {
+                match row[slots.ctid as usize] {
+                    Value::Tid(tid) => {
+                        let table = run.engine().open_table(slots.table.oid)?;
+                        let mut bytes = RowBytes::new();
+                        let is_there = run.engine().fetch(&table, tid, &mut bytes)?;
+                        is_there.then_some((tid, bytes))
+                    }
+                    _ => None,
+                }
+            };
+            replacements[slots.scan.0 as usize] = Replacement::Only(only);
+        }
+        let mut locals = Locals {
+            outer: run.locals.outer.clone(),
+            subqueries: run.locals.subqueries.iter().map(|_| None).collect(),
+            ctes: run.locals.ctes.iter().map(|cte| cte.kept_rows()).collect(),
+            case_operands: Vec::new(),
+            replacements,
+            kept_rows: Vec::new(),
+            affected_rows: 0,
+        };
+        let mut operator = build(self.input, &mut locals);
+        let parameters = run.parameters;
+        let mut again = run.with_locals(parameters, &mut locals);
+        if !operator.next(&mut again)? {
+            return Ok(false);
+        }
+        row.clear();
+        row.extend_from_slice(operator.row());
+        Ok(true)
+    }
+}

@@ -1,0 +1,658 @@
+//! Scans of tables, rows of expressions, and the nodes that pass rows on.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use base::{Oid, Result, Tid};
+use engine::catalog::{IndexDef, TableDef};
+use engine::key::KeyBuffer;
+use engine::row::{RowBytes, RowView};
+use engine::{Direction, IndexScan, KeyRange, Table, TableScan};
+
+use super::evaluate::{evaluate, is_true};
+use super::{BoxOperator, Operator, Replacement, Run};
+use crate::plan::{self, Expr, KeyPart, ScanColumn, ScanId};
+use crate::types::{CatalogLookup, StorageKind, Value};
+
+/// Reads the wanted columns of stored rows into slots.
+pub struct RowDecoder {
+    /// Ascending by column, so that a row is walked once.
+    steps: Vec<DecodeStep>,
+    /// Slots of system columns.
+    system: Vec<(usize, ScanColumn)>,
+    table: Oid,
+}
+
+struct DecodeStep {
+    column: usize,
+    slot: usize,
+    kind: StorageKind,
+}
+
+impl RowDecoder {
+    /// A decoder that puts each of `columns` into the slot beside it.
+    pub fn new(table: &TableDef, columns: &[(usize, ScanColumn)], catalog: &dyn CatalogLookup) -> RowDecoder {
+        let mut steps = Vec::new();
+        let mut system = Vec::new();
+        for &(slot, column) in columns {
+            match column {
+                ScanColumn::Column(column) => {
+                    let column = column as usize;
+                    let kind = StorageKind::of(catalog, table.columns[column].type_oid);
+                    steps.push(DecodeStep { column, slot, kind });
+                }
+                other => system.push((slot, other)),
+            }
+        }
+        steps.sort_by_key(|step| step.column);
+        RowDecoder { steps, system, table: table.oid }
+    }
+
+    /// Slots in the order of `columns`.
+    fn of_scan(table: &TableDef, columns: &[ScanColumn], catalog: &dyn CatalogLookup) -> RowDecoder {
+        let columns: Vec<_> = columns.iter().copied().enumerate().collect();
+        RowDecoder::new(table, &columns, catalog)
+    }
+
+    /// Every column of the table, slot by place.
+    pub fn of_full_row(table: &TableDef, catalog: &dyn CatalogLookup) -> RowDecoder {
+        let columns: Vec<_> =
+            (0..table.columns.len()).map(|column| (column, ScanColumn::Column(column as u32))).collect();
+        RowDecoder::new(table, &columns, catalog)
+    }
+
+    /// Fills the slots of `out` from one stored row.
+    ///
+    /// # Errors
+    /// XX001 for stored bytes that are no value of their type.
+    #[inline]
+    pub fn decode(&self, view: RowView<'_>, tid: Tid, out: &mut [Value]) -> Result<()> {
+        let mut values = view.iter();
+        let mut at = 0;
+        let mut last: Option<&DecodeStep> = None;
+        for step in &self.steps {
+            if let Some(last) = last
+                && last.column == step.column
+            {
+                out[step.slot] = out[last.slot].clone();
+                continue;
+            }
+            while at < step.column {
+                values.skip_one();
+                at += 1;
+            }
+            let datum = values.next().unwrap_or_default();
+            at += 1;
+            out[step.slot] = step.kind.read(datum)?;
+            last = Some(step);
+        }
+        for (slot, column) in &self.system {
+            out[*slot] = match column {
+                ScanColumn::Ctid => Value::Tid(tid),
+                ScanColumn::TableOid => Value::oid(self.table),
+                // The versions' own numbers are not shown: a row that is seen was made by a finished transaction.
+                _ => Value::Null,
+            };
+        }
+        Ok(())
+    }
+}
+
+/// One row of expressions.
+pub struct ResultRow<'p> {
+    exprs: &'p [Expr],
+    condition: Option<&'p Expr>,
+    row: Vec<Value>,
+    is_done: bool,
+}
+
+impl<'p> ResultRow<'p> {
+    pub fn new(exprs: &'p [Expr], condition: Option<&'p Expr>) -> Self {
+        ResultRow { exprs, condition, row: Vec::new(), is_done: false }
+    }
+}
+
+impl<'p> Operator<'p> for ResultRow<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        if self.is_done {
+            return Ok(false);
+        }
+        self.is_done = true;
+        if let Some(condition) = self.condition
+            && !is_true(condition, &[], run)?
+        {
+            return Ok(false);
+        }
+        evaluate_into(self.exprs, &[], &mut self.row, run)?;
+        Ok(true)
+    }
+
+    fn row(&self) -> &[Value] {
+        &self.row
+    }
+
+    fn rescan(&mut self) {
+        self.is_done = false;
+    }
+}
+
+/// Fills `row` with the values of `exprs` over `input`.
+pub(super) fn evaluate_into<'p>(
+    exprs: &'p [Expr],
+    input: &[Value],
+    row: &mut Vec<Value>,
+    run: &mut Run<'_, 'p>,
+) -> Result<()> {
+    row.clear();
+    row.reserve(exprs.len());
+    for expr in exprs {
+        let value = evaluate(expr, input, run)?;
+        row.push(value);
+    }
+    Ok(())
+}
+
+/// VALUES.
+pub struct ValuesRows<'p> {
+    rows: &'p [Vec<Expr>],
+    at: usize,
+    row: Vec<Value>,
+}
+
+impl<'p> ValuesRows<'p> {
+    pub fn new(rows: &'p [Vec<Expr>]) -> Self {
+        ValuesRows { rows, at: 0, row: Vec::new() }
+    }
+}
+
+impl<'p> Operator<'p> for ValuesRows<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        let Some(exprs) = self.rows.get(self.at) else { return Ok(false) };
+        self.at += 1;
+        evaluate_into(exprs, &[], &mut self.row, run)?;
+        Ok(true)
+    }
+
+    fn row(&self) -> &[Value] {
+        &self.row
+    }
+
+    fn rescan(&mut self) {
+        self.at = 0;
+    }
+}
+
+/// What all scans of one table share: the open table, the decoder and the row.
+struct ScanBase<'p> {
+    scan: ScanId,
+    def: &'p Arc<TableDef>,
+    columns: &'p [ScanColumn],
+    filter: Option<&'p Expr>,
+    open: Option<(Arc<Table>, RowDecoder)>,
+    row: Vec<Value>,
+    /// The one row of a re-check has been given.
+    gave_replacement: bool,
+}
+
+impl<'p> ScanBase<'p> {
+    fn new(scan: ScanId, def: &'p Arc<TableDef>, columns: &'p [ScanColumn], filter: Option<&'p Expr>) -> Self {
+        let row = vec![Value::Null; columns.len()];
+        ScanBase { scan, def, columns, filter, open: None, row, gave_replacement: false }
+    }
+
+    fn open(&mut self, run: &Run<'_, 'p>) -> Result<Arc<Table>> {
+        if let Some((table, _)) = &self.open {
+            return Ok(Arc::clone(table));
+        }
+        let table = run.engine().open_table(self.def.oid)?;
+        let decoder = RowDecoder::of_scan(&table.def, self.columns, &run.catalog);
+        self.open = Some((Arc::clone(&table), decoder));
+        Ok(table)
+    }
+
+    /// Decodes one stored row; whether it passes `also` and the filter.
+    #[inline]
+    fn accept(&mut self, tid: Tid, bytes: &[u8], also: Option<&'p Expr>, run: &mut Run<'_, 'p>) -> Result<bool> {
+        let (table, decoder) = self.open.as_ref().expect("a scan is opened before it accepts rows");
+        decoder.decode(table.row(bytes), tid, &mut self.row)?;
+        for condition in [also, self.filter].into_iter().flatten() {
+            if !is_true(condition, &self.row, run)? {
+                return Ok(false);
+            }
+        }
+        if let Some(kept) = run.locals.kept_row(self.scan) {
+            kept.tid = tid;
+            kept.bytes.copy_from(bytes);
+        }
+        Ok(true)
+    }
+
+    /// During a re-check of this scan: its one row. `None` if there is no re-check of it.
+    fn replaced(&mut self, condition: Option<&'p Expr>, run: &mut Run<'_, 'p>) -> Result<Option<bool>> {
+        let Replacement::Only(only) = run.locals.replacement(self.scan) else { return Ok(None) };
+        if self.gave_replacement {
+            return Ok(Some(false));
+        }
+        self.gave_replacement = true;
+        let Some((tid, bytes)) = only.clone() else { return Ok(Some(false)) };
+        self.open(run)?;
+        self.accept(tid, &bytes, condition, run).map(Some)
+    }
+}
+
+/// Every visible row of a table.
+pub struct SeqScanRows<'p> {
+    base: ScanBase<'p>,
+    cursor: Option<TableScan>,
+}
+
+impl<'p> SeqScanRows<'p> {
+    pub fn new(node: &'p plan::SeqScan) -> Self {
+        SeqScanRows { base: ScanBase::new(node.scan, &node.table, &node.columns, node.filter.as_ref()), cursor: None }
+    }
+}
+
+impl<'p> Operator<'p> for SeqScanRows<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        if let Some(answer) = self.base.replaced(None, run)? {
+            return Ok(answer);
+        }
+        if self.cursor.is_none() {
+            let table = self.base.open(run)?;
+            self.cursor = Some(run.engine().scan(&table)?);
+        }
+        let cursor = self.cursor.as_mut().expect("opened above");
+        loop {
+            run.step()?;
+            let engine = run.engine();
+            let Some((tid, bytes)) = cursor.next(&engine)? else { return Ok(false) };
+            drop(engine);
+            if self.base.accept(tid, bytes, None, run)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn row(&self) -> &[Value] {
+        &self.base.row
+    }
+
+    fn rescan(&mut self) {
+        self.cursor = None;
+        self.base.gave_replacement = false;
+    }
+}
+
+/// The rows of a table within a range of an index.
+pub struct IndexScanRows<'p> {
+    node: &'p plan::IndexScan,
+    base: ScanBase<'p>,
+    /// Ranges not yet begun, the next one last; `None` before the first row.
+    ranges: Option<Vec<KeyRange>>,
+    cursor: Option<IndexScan>,
+}
+
+impl<'p> IndexScanRows<'p> {
+    pub fn new(node: &'p plan::IndexScan) -> Self {
+        let base = ScanBase::new(node.scan, &node.table, &node.columns, node.filter.as_ref());
+        IndexScanRows { node, base, ranges: None, cursor: None }
+    }
+
+    fn direction(&self) -> Direction {
+        if self.node.backward { Direction::Backward } else { Direction::Forward }
+    }
+}
+
+impl<'p> Operator<'p> for IndexScanRows<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        if let Some(answer) = self.base.replaced(self.node.condition.as_ref(), run)? {
+            return Ok(answer);
+        }
+        loop {
+            if let Some(cursor) = &mut self.cursor {
+                loop {
+                    run.step()?;
+                    let engine = run.engine();
+                    let Some((tid, bytes)) = cursor.next(&engine)? else { break };
+                    drop(engine);
+                    if self.base.accept(tid, bytes, None, run)? {
+                        return Ok(true);
+                    }
+                }
+                self.cursor = None;
+            }
+            if self.ranges.is_none() {
+                let mut ranges = key_ranges(&self.node.index, &self.node.table, &self.node.range, run)?;
+                if !self.node.backward {
+                    ranges.reverse();
+                }
+                self.ranges = Some(ranges);
+            }
+            let Some(range) = self.ranges.as_mut().and_then(Vec::pop) else { return Ok(false) };
+            let table = self.base.open(run)?;
+            let position = self.node.index_position as usize;
+            self.cursor = Some(run.engine().index_scan(&table, position, range, self.direction())?);
+        }
+    }
+
+    fn row(&self) -> &[Value] {
+        &self.base.row
+    }
+
+    fn rescan(&mut self) {
+        self.ranges = None;
+        self.cursor = None;
+        self.base.gave_replacement = false;
+    }
+}
+
+/// The one row of a table with a given unique key.
+pub struct IndexPointRow<'p> {
+    node: &'p plan::IndexPoint,
+    base: ScanBase<'p>,
+    bytes: RowBytes,
+    key: KeyBuffer,
+    is_done: bool,
+}
+
+impl<'p> IndexPointRow<'p> {
+    pub fn new(node: &'p plan::IndexPoint) -> Self {
+        let base = ScanBase::new(node.scan, &node.table, &node.columns, node.filter.as_ref());
+        IndexPointRow { node, base, bytes: RowBytes::new(), key: KeyBuffer::new(), is_done: false }
+    }
+}
+
+impl<'p> Operator<'p> for IndexPointRow<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        if let Some(answer) = self.base.replaced(self.node.condition.as_ref(), run)? {
+            return Ok(answer);
+        }
+        if self.is_done {
+            return Ok(false);
+        }
+        self.is_done = true;
+        self.key.clear();
+        for (number, expr) in self.node.key.iter().enumerate() {
+            let value = evaluate(expr, &[], run)?;
+            if !push_equal(&self.node.index, &self.node.table, number, &value, &run.catalog, &mut self.key)? {
+                return Ok(false);
+            }
+        }
+        let table = self.base.open(run)?;
+        let position = self.node.index_position as usize;
+        let found = run.engine().index_point(&table, position, self.key.as_slice(), &mut self.bytes)?;
+        match found {
+            Some(tid) => self.base.accept(tid, &self.bytes, None, run),
+            None => Ok(false),
+        }
+    }
+
+    fn row(&self) -> &[Value] {
+        &self.base.row
+    }
+
+    fn rescan(&mut self) {
+        self.is_done = false;
+        self.base.gave_replacement = false;
+    }
+}
+
+/// An integer beside the type of an index column.
+enum Fitted {
+    Value(Value),
+    BelowAll,
+    AboveAll,
+}
+
+/// Makes an integer of another width one of the column's.
+fn fit(value: &Value, kind: StorageKind) -> Fitted {
+    let Some(number) = value.as_i64() else { return Fitted::Value(value.clone()) };
+    let (low, high) = match kind {
+        StorageKind::Int2 => (i64::from(i16::MIN), i64::from(i16::MAX)),
+        StorageKind::Int4 => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        _ => (i64::MIN, i64::MAX),
+    };
+    if number < low {
+        return Fitted::BelowAll;
+    }
+    if number > high {
+        return Fitted::AboveAll;
+    }
+    Fitted::Value(match kind {
+        StorageKind::Int2 => Value::Int2(number as i16),
+        StorageKind::Int4 => Value::Int4(number as i32),
+        StorageKind::Int8 => Value::Int8(number),
+        _ => value.clone(),
+    })
+}
+
+/// How the values of an index's key column are stored; `None` for an expression, whose kind its value tells.
+pub(super) fn key_kind(
+    index: &IndexDef,
+    table: &TableDef,
+    number: usize,
+    value: &Value,
+    catalog: &dyn CatalogLookup,
+) -> StorageKind {
+    match index.keys[number].column {
+        Some(column) => StorageKind::of(catalog, table.columns[column].type_oid),
+        None => StorageKind::of_value(value),
+    }
+}
+
+/// Appends `column = value` to a key; false if no row can match.
+fn push_equal(
+    index: &IndexDef,
+    table: &TableDef,
+    number: usize,
+    value: &Value,
+    catalog: &dyn CatalogLookup,
+    key: &mut KeyBuffer,
+) -> Result<bool> {
+    if value.is_null() {
+        return Ok(false);
+    }
+    let kind = key_kind(index, table, number, value, catalog);
+    match fit(value, kind) {
+        Fitted::Value(value) => {
+            let part = &index.keys[number];
+            kind.push_value_key(&value, part.descending, part.nulls_first, key)?;
+            Ok(true)
+        }
+        Fitted::BelowAll | Fitted::AboveAll => Ok(false),
+    }
+}
+
+/// The ranges of keys that a condition names, in the index's order.
+fn key_ranges<'p>(
+    index: &IndexDef,
+    table: &TableDef,
+    range: &'p plan::IndexRange,
+    run: &mut Run<'_, 'p>,
+) -> Result<Vec<KeyRange>> {
+    let mut prefixes = vec![KeyBuffer::new()];
+    for (number, part) in range.equal.iter().enumerate() {
+        match part {
+            KeyPart::IsNull => {
+                let nulls_first = index.keys[number].nulls_first;
+                prefixes.iter_mut().for_each(|prefix| prefix.push_null(nulls_first));
+            }
+            KeyPart::Equal(expr) => {
+                let value = evaluate(expr, &[], run)?;
+                for prefix in &mut prefixes {
+                    if !push_equal(index, table, number, &value, &run.catalog, prefix)? {
+                        return Ok(Vec::new());
+                    }
+                }
+            }
+            KeyPart::AnyOf(expr) => {
+                let Value::Array(array) = evaluate(expr, &[], run)? else { return Ok(Vec::new()) };
+                let mut all = Vec::with_capacity(array.values.len() * prefixes.len());
+                for prefix in &prefixes {
+                    for value in &array.values {
+                        let mut key = prefix.clone();
+                        if push_equal(index, table, number, value, &run.catalog, &mut key)? {
+                            all.push(key);
+                        }
+                    }
+                }
+                all.sort();
+                all.dedup();
+                prefixes = all;
+            }
+        }
+    }
+    let next = range.equal.len();
+    let lower = bound_value(range.lower.as_ref(), run)?;
+    let upper = bound_value(range.upper.as_ref(), run)?;
+    if matches!(&lower, Some((Value::Null, _))) || matches!(&upper, Some((Value::Null, _))) {
+        return Ok(Vec::new());
+    }
+    let mut ranges = Vec::with_capacity(prefixes.len());
+    for prefix in prefixes {
+        if lower.is_none() && upper.is_none() && !range.skip_nulls {
+            let (lower, upper) =
+                if prefix.as_slice().is_empty() { (Bound::Unbounded, Bound::Unbounded) } else { prefix.prefix_range() };
+            ranges.push(KeyRange { lower, upper });
+            continue;
+        }
+        if let Some(range) = bounded_range(index, table, next, &prefix, lower.as_ref(), upper.as_ref(), run)? {
+            ranges.push(range);
+        }
+    }
+    Ok(ranges)
+}
+
+fn bound_value<'p>(bound: Option<&'p (Expr, bool)>, run: &mut Run<'_, 'p>) -> Result<Option<(Value, bool)>> {
+    bound.map(|(expr, is_inclusive)| Ok((evaluate(expr, &[], run)?, *is_inclusive))).transpose()
+}
+
+/// The keys below `prefix` whose next value lies between two bounds and is not NULL; `None` if there is none.
+fn bounded_range(
+    index: &IndexDef,
+    table: &TableDef,
+    number: usize,
+    prefix: &KeyBuffer,
+    lower: Option<&(Value, bool)>,
+    upper: Option<&(Value, bool)>,
+    run: &Run<'_, '_>,
+) -> Result<Option<KeyRange>> {
+    let part = &index.keys[number];
+    // In a descending column the greatest value comes first.
+    let (first, last) = if part.descending { (upper, lower) } else { (lower, upper) };
+    let encode = |value: &Value| -> Result<std::result::Result<KeyBuffer, Fitted>> {
+        let kind = key_kind(index, table, number, value, &run.catalog);
+        match fit(value, kind) {
+            Fitted::Value(value) => {
+                let mut key = prefix.clone();
+                kind.push_value_key(&value, part.descending, part.nulls_first, &mut key)?;
+                Ok(Ok(key))
+            }
+            outside => Ok(Err(outside)),
+        }
+    };
+    // Where the values begin and end, without the NULLs on their side.
+    let values_begin = || {
+        let mut key = prefix.clone();
+        if part.nulls_first {
+            key.push_null(true);
+            key.after_prefix().map_or(Bound::Unbounded, Bound::Included)
+        } else {
+            Bound::Included(prefix.as_slice().to_vec())
+        }
+    };
+    let values_end = || {
+        if part.nulls_first {
+            prefix.after_prefix().map_or(Bound::Unbounded, Bound::Excluded)
+        } else {
+            let mut key = prefix.clone();
+            key.push_null(false);
+            Bound::Excluded(key.as_slice().to_vec())
+        }
+    };
+    let is_before_all = |outside: &Fitted| matches!(outside, Fitted::BelowAll) != part.descending;
+    let from = match first {
+        None => values_begin(),
+        Some((value, is_inclusive)) => match encode(value)? {
+            Ok(key) if *is_inclusive => Bound::Included(key.as_slice().to_vec()),
+            Ok(key) => match key.after_prefix() {
+                Some(after) => Bound::Included(after),
+                None => return Ok(None),
+            },
+            Err(outside) if is_before_all(&outside) => values_begin(),
+            Err(_) => return Ok(None),
+        },
+    };
+    let to = match last {
+        None => values_end(),
+        Some((value, is_inclusive)) => match encode(value)? {
+            Ok(key) if *is_inclusive => key.after_prefix().map_or(Bound::Unbounded, Bound::Excluded),
+            Ok(key) => Bound::Excluded(key.as_slice().to_vec()),
+            Err(outside) if is_before_all(&outside) => return Ok(None),
+            Err(_) => values_end(),
+        },
+    };
+    Ok(Some(KeyRange { lower: from, upper: to }))
+}
+
+/// Rows for which the condition is true.
+pub struct Filter<'p> {
+    input: BoxOperator<'p>,
+    condition: &'p Expr,
+}
+
+impl<'p> Filter<'p> {
+    pub fn new(input: BoxOperator<'p>, condition: &'p Expr) -> Self {
+        Filter { input, condition }
+    }
+}
+
+impl<'p> Operator<'p> for Filter<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        while self.input.next(run)? {
+            if is_true(self.condition, self.input.row(), run)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn row(&self) -> &[Value] {
+        self.input.row()
+    }
+
+    fn rescan(&mut self) {
+        self.input.rescan();
+    }
+}
+
+/// Expressions over each row.
+pub struct Project<'p> {
+    input: BoxOperator<'p>,
+    exprs: &'p [Expr],
+    row: Vec<Value>,
+}
+
+impl<'p> Project<'p> {
+    pub fn new(input: BoxOperator<'p>, exprs: &'p [Expr]) -> Self {
+        Project { input, exprs, row: Vec::new() }
+    }
+}
+
+impl<'p> Operator<'p> for Project<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        if !self.input.next(run)? {
+            return Ok(false);
+        }
+        evaluate_into(self.exprs, self.input.row(), &mut self.row, run)?;
+        Ok(true)
+    }
+
+    fn row(&self) -> &[Value] {
+        &self.row
+    }
+
+    fn rescan(&mut self) {
+        self.input.rescan();
+    }
+}

@@ -1,0 +1,229 @@
+//! Subqueries within expressions.
+
+use base::{Error, Result, sqlstate};
+
+use super::evaluate::evaluate as evaluate_expr;
+use super::row_set::{Row, RowEquality, RowSet};
+use super::{BoxOperator, Run, build};
+use crate::plan::{Expr, Quantifier, Subquery, SubqueryBody, SubqueryKind};
+use crate::types::{self, SqlType, Value};
+
+/// A subquery of a running statement.
+pub struct SubqueryState<'p> {
+    operator: BoxOperator<'p>,
+    has_started: bool,
+    /// The result, or the rows, of one that is the same for the whole statement.
+    kept: Option<Kept>,
+}
+
+enum Kept {
+    Value(Value),
+    Rows(Vec<Row>),
+    /// The distinct rows, and whether one holds a NULL.
+    Hashed { rows: RowSet, has_null: bool, is_empty: bool },
+}
+
+/// The value of a subquery for `row`; of an ARRAY subquery, of type `sql_type`.
+///
+/// # Errors
+/// 21000 when a scalar one gives several rows, and what its plan raises.
+pub fn evaluate<'p>(query: &'p Subquery, sql_type: SqlType, row: &[Value], run: &mut Run<'_, 'p>) -> Result<Value> {
+    run.check_depth()?;
+    for (index, argument) in &query.arguments {
+        let value = evaluate_expr(argument, row, run)?;
+        run.locals.outer[*index as usize] = value;
+    }
+    let id = query.id as usize;
+    let mut state = match run.locals.subqueries[id].take() {
+        Some(state) => state,
+        None => {
+            let SubqueryBody::Planned(plan) = &query.body else {
+                return Err(Error::internal("an unplanned subquery reached the executor"));
+            };
+            Box::new(SubqueryState { operator: build(plan, run.locals), has_started: false, kept: None })
+        }
+    };
+    let result = evaluate_with(query, sql_type, &mut state, row, run);
+    run.locals.subqueries[id] = Some(state);
+    result
+}
+
+fn evaluate_with<'p>(
+    query: &'p Subquery,
+    sql_type: SqlType,
+    state: &mut SubqueryState<'p>,
+    row: &[Value],
+    run: &mut Run<'_, 'p>,
+) -> Result<Value> {
+    if let SubqueryKind::Quantified { quantifier, left, comparisons, any_column, hashable } = &query.kind {
+        let left: Row = left.iter().map(|expr| evaluate_expr(expr, row, run)).collect::<Result<_>>()?;
+        if *hashable && !query.correlated && *quantifier == Quantifier::Any {
+            return probe(state, &left, run);
+        }
+        return compare_all(query, state, *quantifier, &left, comparisons, *any_column, run);
+    }
+    if let Some(Kept::Value(value)) = &state.kept {
+        return Ok(value.clone());
+    }
+    start(state);
+    let value = match &query.kind {
+        SubqueryKind::Exists => Value::Bool(state.operator.next(run)?),
+        SubqueryKind::Scalar => {
+            if state.operator.next(run)? {
+                let value = state.operator.row()[0].clone();
+                if state.operator.next(run)? {
+                    return Err(Error::new(
+                        sqlstate::CARDINALITY_VIOLATION,
+                        "more than one row returned by a subquery used as an expression",
+                    ));
+                }
+                value
+            } else {
+                Value::Null
+            }
+        }
+        SubqueryKind::Array => {
+            let element = types::element_type(&run.catalog, sql_type.oid)
+                .ok_or_else(|| Error::internal("an ARRAY subquery of a type that is no array"))?;
+            let mut values = Vec::new();
+            while state.operator.next(run)? {
+                run.step()?;
+                values.push(state.operator.row()[0].clone());
+            }
+            Value::array(element, values)
+        }
+        SubqueryKind::Quantified { .. } => unreachable!("handled above"),
+    };
+    if !query.correlated {
+        state.kept = Some(Kept::Value(value.clone()));
+    }
+    Ok(value)
+}
+
+fn start(state: &mut SubqueryState<'_>) {
+    if state.has_started {
+        state.operator.rescan();
+    }
+    state.has_started = true;
+}
+
+/// `left IN (subquery)` by a hash table of its rows.
+fn probe<'p>(
+    state: &mut SubqueryState<'p>,
+    left: &[Value],
+    run: &mut Run<'_, 'p>,
+) -> Result<Value> {
+    if state.kept.is_none() {
+        start(state);
+        let (mut rows, mut has_null, mut is_empty) = (RowSet::default(), false, true);
+        while state.operator.next(run)? {
+            run.step()?;
+            is_empty = false;
+            let row = state.operator.row();
+            if row.iter().any(Value::is_null) {
+                has_null = true;
+            } else {
+                rows.insert(row, &RowEquality::OfValues);
+            }
+        }
+        state.kept = Some(Kept::Hashed { rows, has_null, is_empty });
+    }
+    let Some(Kept::Hashed { rows, has_null, is_empty }) = &state.kept else {
+        return Err(Error::internal("a subquery changed its kind"));
+    };
+    if *is_empty {
+        return Ok(Value::Bool(false));
+    }
+    if left.iter().any(Value::is_null) {
+        return Ok(Value::Null);
+    }
+    if rows.contains(left, &RowEquality::OfValues) {
+        return Ok(Value::Bool(true));
+    }
+    Ok(if *has_null { Value::Null } else { Value::Bool(false) })
+}
+
+/// `left operator ANY|ALL (subquery)`, row by row.
+fn compare_all<'p>(
+    query: &'p Subquery,
+    state: &mut SubqueryState<'p>,
+    quantifier: Quantifier,
+    left: &[Value],
+    comparisons: &'p [Expr],
+    any_column: bool,
+    run: &mut Run<'_, 'p>,
+) -> Result<Value> {
+    let mut kept = match state.kept.take() {
+        Some(Kept::Rows(rows)) => Some(rows),
+        _ => {
+            start(state);
+            None
+        }
+    };
+    if kept.is_none() && !query.correlated {
+        let mut rows = Vec::new();
+        while state.operator.next(run)? {
+            run.step()?;
+            rows.push(Row::from(state.operator.row()));
+        }
+        kept = Some(rows);
+    }
+    let decisive = quantifier == Quantifier::Any;
+    let (mut is_unknown, mut is_decided) = (false, false);
+    let mut pair = left.to_vec();
+    let mut at = 0;
+    loop {
+        pair.truncate(left.len());
+        match &kept {
+            Some(rows) => {
+                let Some(row) = rows.get(at) else { break };
+                at += 1;
+                pair.extend_from_slice(row);
+            }
+            None => {
+                if !state.operator.next(run)? {
+                    break;
+                }
+                pair.extend_from_slice(state.operator.row());
+            }
+        }
+        run.step()?;
+        match compare_row(comparisons, any_column, &pair, run)? {
+            Some(value) if value == decisive => {
+                is_decided = true;
+                break;
+            }
+            Some(_) => {}
+            None => is_unknown = true,
+        }
+    }
+    state.kept = kept.map(Kept::Rows);
+    Ok(match (is_decided, is_unknown) {
+        (true, _) => Value::Bool(decisive),
+        (false, true) => Value::Null,
+        (false, false) => Value::Bool(!decisive),
+    })
+}
+
+fn compare_row<'p>(
+    comparisons: &'p [Expr],
+    any_column: bool,
+    pair: &[Value],
+    run: &mut Run<'_, 'p>,
+) -> Result<Option<bool>> {
+    if let [comparison] = comparisons {
+        return Ok(match evaluate_expr(comparison, pair, run)? {
+            Value::Bool(value) => Some(value),
+            _ => None,
+        });
+    }
+    let mut is_unknown = false;
+    for comparison in comparisons {
+        match evaluate_expr(comparison, pair, run)? {
+            Value::Bool(value) if value == any_column => return Ok(Some(any_column)),
+            Value::Bool(_) => {}
+            _ => is_unknown = true,
+        }
+    }
+    Ok(if is_unknown { None } else { Some(!any_column) })
+}

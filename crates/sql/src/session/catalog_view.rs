@@ -1,0 +1,281 @@
+//! The catalog with a session's search path: what names mean to it.
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::{
+    Catalog, FunctionDef, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, Relation,
+};
+
+use crate::types::context::{CatalogLookup, RegKind, UserFunction, UserType};
+use crate::types::Value;
+
+/// See the module. Cheap to clone.
+#[derive(Clone)]
+pub struct CatalogView(Arc<View>);
+
+struct View {
+    catalog: Arc<Catalog>,
+    path_text: Arc<str>,
+    /// Schemas in the order in which names are looked up, `pg_catalog` among them.
+    path: Vec<Oid>,
+    /// Schemas that the setting names and that exist, without those that are implied.
+    explicit_path: Vec<Oid>,
+}
+
+impl CatalogView {
+    /// The catalog as `search_path` shows it to `user`.
+    pub fn new(catalog: Arc<Catalog>, search_path: Arc<str>, user: &str, temporary: Option<Oid>) -> CatalogView {
+        let mut explicit_path = Vec::new();
+        for name in split_names(&search_path) {
+            let name = if name == "$user" { user } else { &name };
+            let schema = match name {
+                "pg_temp" => temporary,
+                name => catalog.schema_by_name(name).map(|schema| schema.oid),
+            };
+            explicit_path.extend(schema.filter(|schema| !explicit_path.contains(schema)));
+        }
+        let mut path = explicit_path.clone();
+        if !path.contains(&PG_CATALOG_SCHEMA) {
+            path.insert(0, PG_CATALOG_SCHEMA);
+        }
+        if let Some(temporary) = temporary.filter(|temporary| !path.contains(temporary)) {
+            path.insert(0, temporary);
+        }
+        CatalogView(Arc::new(View { catalog, path_text: search_path, path, explicit_path }))
+    }
+
+    /// Whether this view was made of these.
+    pub fn is_of(&self, catalog: &Arc<Catalog>, search_path: &Arc<str>) -> bool {
+        Arc::ptr_eq(&self.0.catalog, catalog) && self.0.path_text == *search_path
+    }
+
+    /// The catalog.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.0.catalog
+    }
+
+    /// The text of `search_path`: with the catalog's version, it says what names mean.
+    pub fn path_text(&self) -> &Arc<str> {
+        &self.0.path_text
+    }
+
+    /// Schemas in the order in which names are looked up.
+    pub fn path(&self) -> &[Oid] {
+        &self.0.path
+    }
+
+    /// The schemas of `current_schemas(false)`.
+    pub fn explicit_path(&self) -> &[Oid] {
+        &self.0.explicit_path
+    }
+
+    /// Where new objects go.
+    pub fn current_schema(&self) -> Option<Oid> {
+        self.0.explicit_path.first().copied()
+    }
+
+    /// Its name.
+    pub fn current_schema_name(&self) -> Option<String> {
+        self.current_schema().map(|schema| self.schema_name(schema))
+    }
+
+    /// The name of a schema; empty for one that is gone.
+    pub fn schema_name(&self, schema: Oid) -> String {
+        match self.0.catalog.schema(schema) {
+            Some(schema) => schema.name.clone(),
+            None if schema == PG_CATALOG_SCHEMA => "pg_catalog".to_owned(),
+            None if schema == INFORMATION_SCHEMA => "information_schema".to_owned(),
+            None if schema == PUBLIC_SCHEMA => "public".to_owned(),
+            None => String::new(),
+        }
+    }
+
+    /// The schema called `name`.
+    ///
+    /// # Errors
+    /// 3F000.
+    pub fn schema_named(&self, name: &str) -> Result<Oid> {
+        let built_in = match name {
+            "pg_catalog" => Some(PG_CATALOG_SCHEMA),
+            "information_schema" => Some(INFORMATION_SCHEMA),
+            _ => None,
+        };
+        built_in
+            .or_else(|| self.0.catalog.schema_by_name(name).map(|schema| schema.oid))
+            .ok_or_else(|| Error::new(sqlstate::INVALID_SCHEMA_NAME, format!("schema \"{name}\" does not exist")))
+    }
+
+    /// The relation called `name` in `schema`, or on the search path.
+    pub fn relation(&self, schema: Option<&str>, name: &str) -> Option<Relation<'_>> {
+        match schema {
+            Some(schema) => self.0.catalog.relation_by_name(self.schema_named(schema).ok()?, name),
+            None => self.0.path.iter().find_map(|schema| self.0.catalog.relation_by_name(*schema, name)),
+        }
+    }
+
+    /// Whether the object `oid`, called `name` in `schema`, is what its bare name finds.
+    pub fn relation_is_visible(&self, oid: Oid, name: &str) -> bool {
+        self.relation(None, name).is_some_and(|found| found.oid() == oid)
+    }
+
+    fn schemas_of(&self, schema: Option<&str>) -> Vec<Oid> {
+        match schema {
+            Some(schema) => self.schema_named(schema).into_iter().collect(),
+            None => self.0.path.clone(),
+        }
+    }
+
+    /// A name, qualified unless the bare name finds the same.
+    fn qualified(&self, schema: Oid, name: &str, is_visible: bool) -> String {
+        let name = quote_identifier(name);
+        if is_visible { name } else { format!("{}.{name}", quote_identifier(&self.schema_name(schema))) }
+    }
+}
+
+/// Takes `search_path` apart: names separated by commas, in double quotes if need be.
+pub fn split_names(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut characters = text.chars().peekable();
+    loop {
+        while characters.next_if(|c| c.is_whitespace() || *c == ',').is_some() {}
+        let Some(first) = characters.next() else { return names };
+        let mut name = String::new();
+        if first == '"' {
+            while let Some(character) = characters.next() {
+                if character == '"' && characters.next_if_eq(&'"').is_none() {
+                    break;
+                }
+                name.push(character);
+            }
+        } else {
+            name.extend(first.to_lowercase());
+            while let Some(character) = characters.next_if(|c| *c != ',') {
+                name.extend(character.to_lowercase());
+            }
+            name.truncate(name.trim_end().len());
+        }
+        names.push(name);
+    }
+}
+
+/// A name as it must be written in a statement: in double quotes unless it is a plain lower-case word.
+pub fn quote_identifier(name: &str) -> String {
+    let is_plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && !crate::parser::is_reserved_word(name);
+    if is_plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+impl CatalogLookup for CatalogView {
+    fn user_type(&self, oid: Oid) -> Option<Arc<UserType>> {
+        crate::catalogs::user_types::by_oid(self, oid)
+    }
+
+    fn user_type_named(&self, schema: Option<&str>, name: &str) -> Option<Oid> {
+        self.schemas_of(schema).into_iter().find_map(|schema| crate::catalogs::user_types::named(self, schema, name))
+    }
+
+    fn type_is_visible(&self, oid: Oid) -> bool {
+        match self.user_type(oid) {
+            Some(user_type) => self.user_type_named(None, &user_type.name) == Some(oid),
+            None => true,
+        }
+    }
+
+    fn user_functions(&self, schema: Option<&str>, name: &str) -> Vec<UserFunction> {
+        self.schemas_of(schema)
+            .into_iter()
+            .flat_map(|schema| self.0.catalog.functions_named(schema, name))
+            .map(|function| describe_function(self, function))
+            .collect()
+    }
+
+    fn object_name(&self, kind: RegKind, oid: Oid) -> Option<String> {
+        let catalog = &self.0.catalog;
+        match kind {
+            RegKind::Class => {
+                if let Some(table) = crate::catalogs::system_table(oid) {
+                    return Some(self.qualified(table.schema, &table.name, table.schema == PG_CATALOG_SCHEMA));
+                }
+                let (schema, name) = if let Some(table) = catalog.table(oid) {
+                    (table.schema, &table.name)
+                } else if let Some(index) = catalog.index(oid) {
+                    (index.schema, &index.name)
+                } else {
+                    let sequence = catalog.sequence(oid)?;
+                    (sequence.schema, &sequence.name)
+                };
+                Some(self.qualified(schema, name, self.relation_is_visible(oid, name)))
+            }
+            RegKind::Namespace => {
+                let name = self.schema_name(oid);
+                (!name.is_empty()).then(|| quote_identifier(&name))
+            }
+            RegKind::Role => catalog.role(oid).map(|role| quote_identifier(&role.name)),
+            RegKind::Proc => catalog.function(oid).map(|function| {
+                let visible = self.path().contains(&function.schema);
+                self.qualified(function.schema, &function.name, visible)
+            }),
+            RegKind::Collation | RegKind::TextSearch => None,
+        }
+    }
+
+    fn object_named(&self, kind: RegKind, name: &[String]) -> Result<Option<Oid>> {
+        let (schema, bare) = match name {
+            [name] => (None, name),
+            [schema, name] => (Some(schema.as_str()), name),
+            [_, schema, name] => (Some(schema.as_str()), name),
+            _ => return Ok(None),
+        };
+        Ok(match kind {
+            RegKind::Class => self
+                .relation(schema, bare)
+                .map(|relation| relation.oid())
+                .or_else(|| crate::catalogs::system_table_named(schema, bare).map(|table| table.oid)),
+            RegKind::Namespace => Some(self.schema_named(bare)?),
+            RegKind::Role => self.0.catalog.role_by_name(bare).map(|role| role.oid),
+            RegKind::Proc => {
+                let mut found = self
+                    .schemas_of(schema)
+                    .into_iter()
+                    .flat_map(|schema| self.0.catalog.functions_named(schema, bare))
+                    .map(|function| function.oid);
+                found.next()
+            }
+            RegKind::Collation | RegKind::TextSearch => None,
+        })
+    }
+
+    fn check_domain(&self, domain: Oid, value: &Value) -> Result<()> {
+        crate::catalogs::user_types::check_domain(self, domain, value)
+    }
+}
+
+fn describe_function(view: &CatalogView, function: &Arc<FunctionDef>) -> UserFunction {
+    let inputs: Vec<_> = function.arguments.iter().filter(|argument| argument.mode.is_input()).collect();
+    UserFunction {
+        oid: function.oid,
+        schema: view.schema_name(function.schema),
+        name: function.name.clone(),
+        arguments: inputs.iter().map(|argument| argument.type_oid).collect(),
+        argument_names: inputs.iter().map(|argument| argument.name.clone().unwrap_or_default()).collect(),
+        defaults: inputs.iter().filter(|argument| argument.default.is_some()).count(),
+        variadic: function.is_variadic(),
+        result: function.returns,
+        returns_set: function.returns_set,
+        procedure: function.is_procedure(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn search_path_names_may_be_quoted() {
+        assert_eq!(split_names("\"$user\", public"), ["$user", "public"]);
+        assert_eq!(split_names(" Foo , \"Bar \"\"x\",baz "), ["foo", "Bar \"x", "baz"]);
+        assert!(split_names("").is_empty());
+    }
+}

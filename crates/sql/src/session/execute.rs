@@ -1,0 +1,477 @@
+//! Running statements: locks, snapshot, rows, tag.
+
+use std::sync::Arc;
+
+use base::{Error, Result, sqlstate};
+use engine::WaitPolicy;
+
+use super::plan_cache::{Key, Planned};
+use super::portal::{Portal, Progress, Running, query_plan};
+use super::state::SessionState;
+use super::{Block, SqlSession, prepared};
+use crate::client::{Client, Formats, OutgoingRow};
+use crate::executor::{self, Locals, Run};
+use crate::plan::{Command, StatementKind};
+use crate::tree;
+use crate::types::{SqlType, Value};
+
+/// What a utility statement has to say.
+#[derive(Debug, Default)]
+pub struct UtilityOutput {
+    /// Its tag.
+    pub tag: String,
+    /// Its rows, if its plan has columns.
+    pub rows: Option<Vec<Vec<Value>>>,
+}
+
+impl UtilityOutput {
+    /// Only a tag.
+    pub fn tag(tag: impl Into<String>) -> UtilityOutput {
+        UtilityOutput { tag: tag.into(), rows: None }
+    }
+}
+
+/// Rows between two looks at how much is unsent.
+const ROWS_BETWEEN_RELIEFS: u32 = 64;
+
+impl SqlSession {
+    /// Runs a query string whose one statement has been planned before; false if it has not.
+    pub(super) fn run_known(&mut self, text: &str, client: &mut dyn Client) -> Result<bool> {
+        let Some((key_text, constants)) = crate::parser::normalize(text) else { return Ok(false) };
+        if self.block == Block::Explicit && self.state.engine().transaction_failed() {
+            return Ok(false);
+        }
+        let types: Arc<[SqlType]> = constants.iter().map(|constant| constant.sql_type).collect();
+        let key = Key { text: Arc::from(key_text.as_str()), types };
+        let planned = match prepared::cached(&self.state, &key) {
+            Some(planned) => planned,
+            None => {
+                let Some(planned) = self.plan_normalized(&key)? else { return Ok(false) };
+                planned
+            }
+        };
+        let parameters = constants.into_iter().map(|constant| constant.value).collect();
+        self.ensure_transaction()?;
+        let mut portal = Portal {
+            planned: Some(planned),
+            text: key.text,
+            parameters,
+            formats: Formats::default(),
+            progress: Progress::Ready,
+            is_cursor: false,
+            prepared: None,
+        };
+        self.run_with_description(&mut portal, true, client)?;
+        Ok(true)
+    }
+
+    /// Plans a text whose constants were lifted out; `None` if it can't be planned that way. The original text is
+    /// then planned as it stands, and tells of errors in its own words.
+    fn plan_normalized(&mut self, key: &Key) -> Result<Option<Arc<Planned>>> {
+        let Ok(mut statements) = crate::parser::parse(&key.text, crate::parser::ParseOptions::default()) else {
+            return Ok(None);
+        };
+        let (Some(tree), true) = (statements.pop(), statements.is_empty()) else { return Ok(None) };
+        let was_idle = self.block == Block::None;
+        self.ensure_transaction()?;
+        match prepared::plan(&self.state, &key.text, &tree, &key.types) {
+            Ok(planned)
+                if planned.statement.parameters.as_slice() == &*key.types
+                    && matches!(planned.statement.kind, StatementKind::Query(_)) =>
+            {
+                Ok(Some(planned))
+            }
+            _ => {
+                if was_idle {
+                    self.state.engine_mut().rollback()?;
+                    self.block = Block::None;
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Runs one parsed statement of a query string.
+    pub(super) fn run_statement(
+        &mut self,
+        text: &Arc<str>,
+        tree: &tree::ParsedStatement,
+        is_one_of_several: bool,
+        is_last: bool,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        if let tree::Statement::Transaction(statement) = &tree.statement {
+            let tag = self.run_transaction_statement(statement, client)?;
+            client.require(self.state.gate());
+            client.command_complete(&tag);
+            return Ok(());
+        }
+        if crate::commands::needs_no_block(&tree.statement) {
+            let what = crate::commands::name(&tree.statement);
+            if self.block == Block::Explicit || is_one_of_several {
+                return Err(Error::new(
+                    sqlstate::ACTIVE_SQL_TRANSACTION,
+                    format!("{what} cannot run inside a transaction block"),
+                ));
+            }
+        }
+        self.ensure_transaction()?;
+        let planned = if is_one_of_several {
+            // Its text is a part of the string; kept plans are found by whole strings.
+            prepared::plan_uncached(&self.state, text, tree, &Arc::from([]))?
+        } else {
+            prepared::plan(&self.state, text, tree, &Arc::from([]))?
+        };
+        if !planned.statement.parameters.is_empty() {
+            return Err(Error::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
+        }
+        let mut portal = Portal {
+            planned: Some(planned),
+            text: Arc::clone(text),
+            parameters: Vec::new(),
+            formats: Formats::default(),
+            progress: Progress::Ready,
+            is_cursor: false,
+            prepared: None,
+        };
+        self.run_with_description(&mut portal, is_last, client)
+    }
+
+    /// Describes a portal's rows, runs it to its end and, if it is the last of its string, commits before its tag.
+    fn run_with_description(&mut self, portal: &mut Portal, is_last: bool, client: &mut dyn Client) -> Result<()> {
+        if let Some(planned) = &portal.planned
+            && !planned.description.columns.is_empty()
+        {
+            client.row_description(&planned.description, &portal.formats);
+        }
+        let tag = self.run_to_end(portal, client)?;
+        if is_last && self.block == Block::Implicit {
+            self.end_implicit(client)?;
+        }
+        client.command_complete(&tag);
+        Ok(())
+    }
+
+    /// Runs a portal of the extended protocol.
+    pub(super) fn run_portal(&mut self, portal: &mut Portal, max_rows: u32, client: &mut dyn Client) -> Result<()> {
+        let Some(planned) = &portal.planned else {
+            client.empty_query();
+            return Ok(());
+        };
+        if let StatementKind::Utility(tree) = &planned.statement.kind {
+            if let tree::Statement::Transaction(statement) = &**tree {
+                let planned = Arc::clone(planned);
+                let statement = statement.clone();
+                drop(planned);
+                let tag = self.run_transaction_statement(&statement, client)?;
+                client.require(self.state.gate());
+                client.command_complete(&tag);
+                return Ok(());
+            }
+            self.check_not_failed(tree)?;
+        } else if self.block != Block::None && self.state.engine().transaction_failed() {
+            return Err(Error::new(
+                sqlstate::IN_FAILED_SQL_TRANSACTION,
+                "current transaction is aborted, commands ignored until end of transaction block",
+            ));
+        }
+        self.ensure_transaction()?;
+        match self.run_some(portal, max_rows, client)? {
+            Some(tag) => client.command_complete(&tag),
+            None => client.portal_suspended(),
+        }
+        Ok(())
+    }
+
+    fn run_to_end(&mut self, portal: &mut Portal, client: &mut dyn Client) -> Result<String> {
+        match self.run_some(portal, 0, client)? {
+            Some(tag) => Ok(tag),
+            None => Err(Error::internal("a portal without a limit stopped before its end")),
+        }
+    }
+
+    /// Gives up to `max_rows` rows of a portal (0 for all); its tag, if that was the end.
+    pub(crate) fn run_some(
+        &mut self,
+        portal: &mut Portal,
+        max_rows: u32,
+        client: &mut dyn Client,
+    ) -> Result<Option<String>> {
+        match std::mem::replace(&mut portal.progress, Progress::Done) {
+            Progress::Ready => {
+                let planned = portal.planned.clone().ok_or_else(|| Error::internal("an empty portal runs"))?;
+                if let StatementKind::Utility(tree) = &planned.statement.kind {
+                    let output = crate::commands::run(self, tree, &planned, &portal.text, &portal.parameters, client)?;
+                    return self.give_rows(portal, output, max_rows, client);
+                }
+                let planned = self.lock_and_check(planned, portal)?;
+                self.state.engine().begin_statement()?;
+                let result = self.run_query(portal, &planned, None, max_rows, client);
+                self.end_statement(result, client)
+            }
+            Progress::Suspended { running, snapshot } => {
+                let planned = portal.planned.clone().ok_or_else(|| Error::internal("an empty portal runs"))?;
+                self.state.engine().begin_statement()?;
+                self.state.engine().enter_snapshot(&snapshot);
+                self.state.engine().release_snapshot(snapshot);
+                let result = self.run_query(portal, &planned, Some(running), max_rows, client);
+                self.end_statement(result, client)
+            }
+            Progress::Rows { rows, tag } => {
+                let output = UtilityOutput { tag, rows: Some(rows.collect()) };
+                self.give_rows(portal, output, max_rows, client)
+            }
+            Progress::Done => {
+                let is_select = portal
+                    .planned
+                    .as_ref()
+                    .is_some_and(|planned| !planned.description.columns.is_empty());
+                if is_select {
+                    return Ok(Some("SELECT 0".to_owned()));
+                }
+                Err(Error::new(
+                    sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    "portal \"\" cannot be run",
+                ))
+            }
+        }
+    }
+
+    fn end_statement<T>(&mut self, result: Result<T>, client: &mut dyn Client) -> Result<T> {
+        let result = result.and_then(|value| {
+            executor::run_pending_checks(&self.state, false, client)?;
+            Ok(value)
+        });
+        self.state.engine().end_statement();
+        result
+    }
+
+    /// Takes the statement's relation locks; plans again if the catalog has moved on by then.
+    fn lock_and_check(&mut self, mut planned: Arc<Planned>, portal: &mut Portal) -> Result<Arc<Planned>> {
+        loop {
+            lock_relations(&self.state, &planned)?;
+            if planned.statement.catalog_version == self.state.engine().catalog_version() {
+                return Ok(planned);
+            }
+            let again = match &portal.prepared {
+                Some(prepared) => prepared.plan(&self.state)?,
+                None => {
+                    let mut statements = crate::parser::parse(&portal.text, crate::parser::ParseOptions::default())?;
+                    let Some(tree) = statements.pop().filter(|_| statements.is_empty()) else {
+                        // One of several statements in its string: it was planned a moment ago.
+                        return Ok(planned);
+                    };
+                    let types: Arc<[SqlType]> = planned.statement.parameters.iter().copied().collect();
+                    prepared::plan(&self.state, &portal.text, &tree, &types)?
+                }
+            };
+            if again.statement.columns != planned.statement.columns {
+                return Err(Error::unsupported("cached plan must not change result type"));
+            }
+            portal.planned = Some(Arc::clone(&again));
+            planned = again;
+        }
+    }
+
+    fn run_query(
+        &mut self,
+        portal: &mut Portal,
+        planned: &Arc<Planned>,
+        running: Option<Running>,
+        max_rows: u32,
+        client: &mut dyn Client,
+    ) -> Result<Option<String>> {
+        let mut running = match running {
+            Some(running) => running,
+            None => Running::start(planned)?,
+        };
+        let (count, is_over) = running.with_dependent_mut(|planned, execution| -> Result<(u64, bool)> {
+            let mut run = new_run(&self.state, client, &portal.parameters, &mut execution.locals);
+            let has_columns = !planned.description.columns.is_empty();
+            let catalog = run.catalog.clone();
+            let format = Arc::clone(&run.format);
+            let mut count = 0u64;
+            while max_rows == 0 || count < u64::from(max_rows) {
+                if !execution.root.next(&mut run)? {
+                    return Ok((count, true));
+                }
+                count += 1;
+                if has_columns || planned.statement.command == Command::Select {
+                    run.client.row(&OutgoingRow {
+                        values: execution.root.row(),
+                        columns: &planned.description.columns,
+                        formats: &portal.formats,
+                        format: &format,
+                        catalog: &catalog,
+                    })?;
+                    if count.is_multiple_of(u64::from(ROWS_BETWEEN_RELIEFS)) {
+                        run.client.require(self.state.gate());
+                        run.client.relieve()?;
+                    }
+                }
+            }
+            Ok((count, false))
+        })?;
+        if !is_over {
+            client.require(self.state.gate());
+            let snapshot = self.state.engine().keep_snapshot();
+            portal.progress = Progress::Suspended { running, snapshot };
+            return Ok(None);
+        }
+        let affected = running.with_dependent(|_, execution| execution.locals.affected_rows);
+        // What a write inside a block says is provisional: only its transaction's end tells the client that it
+        // holds. Everything else depends on what was read.
+        let command = planned.statement.command;
+        if self.block != Block::Explicit || count > 0 || command == Command::Select {
+            client.require(self.state.gate());
+        }
+        Ok(Some(match command {
+            Command::Select => format_tag("SELECT ", count),
+            Command::Insert => format_tag("INSERT 0 ", affected),
+            Command::Update => format_tag("UPDATE ", affected),
+            Command::Delete => format_tag("DELETE ", affected),
+            Command::Merge => format_tag("MERGE ", affected),
+            Command::Utility => String::new(),
+        }))
+    }
+
+    /// Gives rows that a utility statement has made.
+    fn give_rows(
+        &mut self,
+        portal: &mut Portal,
+        output: UtilityOutput,
+        max_rows: u32,
+        client: &mut dyn Client,
+    ) -> Result<Option<String>> {
+        client.require(self.state.gate());
+        let Some(rows) = output.rows else { return Ok(Some(output.tag)) };
+        let planned = portal.planned.clone().ok_or_else(|| Error::internal("an empty portal runs"))?;
+        let format = self.state.format();
+        let catalog = self.state.catalog();
+        let mut rows = rows.into_iter();
+        let mut given = 0;
+        while max_rows == 0 || given < max_rows {
+            let Some(values) = rows.next() else { return Ok(Some(output.tag)) };
+            given += 1;
+            client.row(&OutgoingRow {
+                values: &values,
+                columns: &planned.description.columns,
+                formats: &portal.formats,
+                format: &format,
+                catalog: &catalog,
+            })?;
+        }
+        portal.progress = Progress::Rows { rows, tag: output.tag };
+        Ok(None)
+    }
+}
+
+fn format_tag(command: &str, count: u64) -> String {
+    let mut tag = String::with_capacity(command.len() + 8);
+    tag.push_str(command);
+    tag.push_str(itoa::Buffer::new().format(count));
+    tag
+}
+
+/// Takes the relation locks of a plan.
+fn lock_relations(state: &SessionState, planned: &Planned) -> Result<()> {
+    for (oid, mode) in &planned.statement.locks {
+        state.engine().lock_relation(*oid, *mode, WaitPolicy::Block)?;
+    }
+    Ok(())
+}
+
+/// An execution's access to its session.
+pub(crate) fn new_run<'a, 'p>(
+    state: &'a SessionState,
+    client: &'a mut dyn Client,
+    parameters: &'a [Value],
+    locals: &'a mut Locals<'p>,
+) -> Run<'a, 'p> {
+    Run {
+        state,
+        client,
+        parameters,
+        locals,
+        catalog: state.catalog(),
+        format: state.format(),
+        transaction_timestamp: state.transaction_timestamp.get(),
+        statement_timestamp: state.statement_timestamp.get(),
+        depth: 0,
+        steps_to_check: 256,
+        random: None,
+    }
+}
+
+/// Statements that functions and commands run within a statement of the session.
+pub struct Nested;
+
+impl Nested {
+    /// Runs a planned query within the statement in progress, giving each row to `row` until it says to stop.
+    /// The number of rows given, or changed if it gives none.
+    ///
+    /// # Errors
+    /// Whatever the query raises.
+    pub fn run(
+        run: &mut Run<'_, '_>,
+        planned: &Arc<Planned>,
+        parameters: &[Value],
+        row: &mut dyn FnMut(&mut Run<'_, '_>, &[Value]) -> Result<std::ops::ControlFlow<()>>,
+    ) -> Result<u64> {
+        run.check_depth()?;
+        lock_relations(run.state, planned)?;
+        let plan = query_plan(planned)?;
+        let mut locals = Locals::new(&planned.statement);
+        let mut root = executor::build(plan, &mut locals);
+        let mut inner = run.with_locals(parameters, &mut locals);
+        let mut count = 0u64;
+        while root.next(&mut inner)? {
+            count += 1;
+            if row(&mut inner, root.row())?.is_break() {
+                break;
+            }
+        }
+        drop(inner);
+        Ok(if planned.statement.command == Command::Select || count > 0 { count } else { locals.affected_rows })
+    }
+
+    /// A good plan for `text`, one statement that the server itself has written.
+    ///
+    /// # Errors
+    /// Whatever binding and planning raise.
+    pub fn plan_text(state: &SessionState, text: &Arc<str>, types: &Arc<[SqlType]>) -> Result<Arc<Planned>> {
+        let key = Key { text: Arc::clone(text), types: Arc::clone(types) };
+        if let Some(planned) = prepared::cached(state, &key) {
+            return Ok(planned);
+        }
+        let mut statements = crate::parser::parse(text, crate::parser::ParseOptions::default())?;
+        let tree = statements.pop().ok_or_else(|| Error::internal("an internal statement is empty"))?;
+        prepared::plan(state, text, &tree, types)
+    }
+
+    /// A plan for `tree`, which stands within `text`; it is not kept.
+    ///
+    /// # Errors
+    /// Whatever binding and planning raise.
+    pub fn plan_uncached(
+        state: &SessionState,
+        text: &Arc<str>,
+        tree: &tree::ParsedStatement,
+    ) -> Result<Arc<Planned>> {
+        prepared::plan_uncached(state, text, tree, &Arc::from([]))
+    }
+
+    /// A good plan for `text`, parsed as `tree`, for statements that functions run.
+    ///
+    /// # Errors
+    /// Whatever binding and planning raise.
+    pub fn plan(
+        state: &SessionState,
+        text: &Arc<str>,
+        tree: &tree::ParsedStatement,
+        types: &Arc<[SqlType]>,
+    ) -> Result<Arc<Planned>> {
+        prepared::plan(state, text, tree, types)
+    }
+}
+

@@ -1,0 +1,278 @@
+//! What all sessions of a database share on the SQL side: who is connected, plans, timers, notifications.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
+
+use base::settings::SessionSettings;
+use base::{Error, OwnerId, Result, sqlstate};
+use engine::Database;
+use rustc_hash::FxHashMap;
+use sync::{Interrupt, InterruptKind, Mutex};
+
+use super::notify::Channels;
+use super::plan_cache::PlanCache;
+use super::state::SessionState;
+use super::timers::Timers;
+use super::{SqlSession, settings};
+use crate::types::datetime;
+
+/// The database every connection is to.
+const DATABASE: &str = "postgres";
+
+/// See the module.
+pub struct Instance {
+    database: Database,
+    pub(crate) plans: PlanCache,
+    pub(crate) timers: Timers,
+    pub(crate) channels: Channels,
+    /// Guards the connected sessions by pid. A leaf; held for a look-up or a copy.
+    sessions: Mutex<FxHashMap<i32, Arc<SessionInfo>>>,
+    next_pid: AtomicI32,
+    pub(crate) started_at: i64,
+    /// Reads the configuration file again; the program that serves sets it.
+    pub(crate) reload: Mutex<Option<Arc<dyn Fn() -> bool + Send + Sync>>>,
+}
+
+/// What other sessions may know of a session.
+pub struct SessionInfo {
+    /// Its number, as `pg_backend_pid()` gives it.
+    pub pid: i32,
+    /// Who may cancel it knows this.
+    pub secret: i32,
+    /// Who connected.
+    pub user: String,
+    /// To which database.
+    pub database: String,
+    /// Whether the user may do anything.
+    pub is_superuser: bool,
+    /// Where from; none for a Unix socket or an embedded session.
+    pub peer: Option<SocketAddr>,
+    /// The engine's name for the session.
+    pub owner: OwnerId,
+    /// How it is interrupted.
+    pub interrupt: Arc<Interrupt>,
+    /// When it connected; microseconds since 2000-01-01 UTC.
+    pub started_at: i64,
+    /// When its transaction began, or 0.
+    pub transaction_start: AtomicI64,
+    /// When its statement began.
+    pub statement_start: AtomicI64,
+    /// When its state last changed.
+    pub state_change: AtomicI64,
+    /// What it does: an [`Activity`].
+    activity: AtomicI32,
+    /// The text it runs or ran last. A leaf.
+    query: Mutex<Arc<str>>,
+    /// A leaf.
+    application_name: Mutex<Arc<str>>,
+}
+
+/// What a session does, as `pg_stat_activity.state` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// Waits for its client, outside a transaction.
+    Idle = 0,
+    /// Runs a statement.
+    Active = 1,
+    /// Waits for its client in a transaction.
+    IdleInTransaction = 2,
+    /// Waits for its client in a failed transaction.
+    IdleInFailedTransaction = 3,
+}
+
+impl Activity {
+    /// The words of `pg_stat_activity.state`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Activity::Idle => "idle",
+            Activity::Active => "active",
+            Activity::IdleInTransaction => "idle in transaction",
+            Activity::IdleInFailedTransaction => "idle in transaction (aborted)",
+        }
+    }
+}
+
+impl SessionInfo {
+    /// What it does.
+    pub fn activity(&self) -> Activity {
+        match self.activity.load(Ordering::Relaxed) {
+            1 => Activity::Active,
+            2 => Activity::IdleInTransaction,
+            3 => Activity::IdleInFailedTransaction,
+            _ => Activity::Idle,
+        }
+    }
+
+    pub(super) fn set_activity(&self, activity: Activity) {
+        self.activity.store(activity as i32, Ordering::Relaxed);
+    }
+
+    /// The text it runs or ran last.
+    pub fn query(&self) -> Arc<str> {
+        Arc::clone(&self.query.lock())
+    }
+
+    pub(super) fn set_query(&self, query: &Arc<str>) {
+        let mut current = self.query.lock();
+        if !Arc::ptr_eq(&current, query) {
+            *current = Arc::clone(query);
+        }
+    }
+
+    /// What its client calls itself.
+    pub fn application_name(&self) -> Arc<str> {
+        Arc::clone(&self.application_name.lock())
+    }
+
+    pub(super) fn set_application_name(&self, name: &str) {
+        *self.application_name.lock() = Arc::from(name);
+    }
+}
+
+/// What a new connection asks for.
+#[derive(Clone, Debug, Default)]
+pub struct ConnectRequest {
+    /// The user.
+    pub user: String,
+    /// The database.
+    pub database: String,
+    /// Settings for the session.
+    pub settings: Vec<(String, String)>,
+    /// Where it comes from.
+    pub peer: Option<SocketAddr>,
+}
+
+impl Instance {
+    /// The SQL side of `database`.
+    pub fn new(database: Database) -> Arc<Instance> {
+        Arc::new(Instance {
+            database,
+            plans: PlanCache::default(),
+            timers: Timers::default(),
+            channels: Channels::default(),
+            sessions: Mutex::new(FxHashMap::default()),
+            next_pid: AtomicI32::new(std::process::id() as i32 & 0x000F_FFFF | 1),
+            started_at: datetime::clock_micros(),
+            reload: Mutex::new(None),
+        })
+    }
+
+    /// The database.
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// What `pg_reload_conf()` does: true if the file was read.
+    pub fn set_reload(&self, reload: Arc<dyn Fn() -> bool + Send + Sync>) {
+        *self.reload.lock() = Some(reload);
+    }
+
+    /// Opens a session.
+    ///
+    /// # Errors
+    /// 28000 for an unknown role, 3D000 for an unknown database, 53300 when there are too many; errors of settings.
+    pub fn connect(self: &Arc<Self>, request: ConnectRequest) -> Result<SqlSession> {
+        let catalog = self.database.catalog();
+        let Some(role) = catalog.role_by_name(&request.user).filter(|role| role.can_login) else {
+            let message = format!("role \"{}\" does not exist", request.user);
+            return Err(Error::new(sqlstate::INVALID_AUTHORIZATION_SPECIFICATION, message).fatal());
+        };
+        if request.database != DATABASE {
+            let message = format!("database \"{}\" does not exist", request.database);
+            return Err(Error::new(sqlstate::INVALID_CATALOG_NAME, message).fatal());
+        }
+        let mut session_settings = SessionSettings::new(Arc::clone(self.database.settings()));
+        let mut application_name = String::new();
+        for (name, value) in &request.settings {
+            if name.eq_ignore_ascii_case("application_name") {
+                application_name.clone_from(value);
+            }
+            // The client's own idea of an encoding: UTF-8 under another name is the same.
+            let value = match name.to_ascii_lowercase().as_str() {
+                "client_encoding" => "UTF8",
+                _ => value,
+            };
+            session_settings
+                .set_at_session_start(name, value, role.superuser)
+                .map_err(Error::fatal)?;
+        }
+        let engine = self.database.session().map_err(Error::fatal)?;
+        let now = datetime::clock_micros();
+        let info = Arc::new(SessionInfo {
+            pid: self.next_pid.fetch_add(1, Ordering::Relaxed) & 0x7FFF_FFFF,
+            secret: rand::random(),
+            is_superuser: role.superuser,
+            user: request.user,
+            database: request.database,
+            peer: request.peer,
+            owner: engine.owner(),
+            interrupt: Arc::clone(engine.interrupt()),
+            started_at: now,
+            transaction_start: AtomicI64::new(0),
+            statement_start: AtomicI64::new(0),
+            state_change: AtomicI64::new(now),
+            activity: AtomicI32::new(Activity::Idle as i32),
+            query: Mutex::new(Arc::from("")),
+            application_name: Mutex::new(Arc::from(application_name)),
+        });
+        let state = SessionState::new(Arc::clone(self), Arc::clone(&info), engine, session_settings)
+            .map_err(Error::fatal)?;
+        state.apply_settings();
+        self.sessions.lock().insert(info.pid, info);
+        Ok(SqlSession::new(state))
+    }
+
+    /// Cancels what session `pid` does, if `secret` is its secret.
+    pub fn cancel(&self, pid: i32, secret: i32) {
+        if let Some(info) = self.session(pid)
+            && info.secret == secret
+            && info.activity() == Activity::Active
+        {
+            info.interrupt.raise(InterruptKind::Cancel);
+        }
+    }
+
+    /// A connected session.
+    pub fn session(&self, pid: i32) -> Option<Arc<SessionInfo>> {
+        self.sessions.lock().get(&pid).cloned()
+    }
+
+    /// The session the engine calls `owner`.
+    pub fn session_of(&self, owner: OwnerId) -> Option<Arc<SessionInfo>> {
+        self.sessions.lock().values().find(|info| info.owner == owner).cloned()
+    }
+
+    /// All connected sessions.
+    pub fn sessions(&self) -> Vec<Arc<SessionInfo>> {
+        let mut all: Vec<_> = self.sessions.lock().values().cloned().collect();
+        all.sort_by_key(|info| info.pid);
+        all
+    }
+
+    pub(super) fn disconnect(&self, pid: i32) {
+        self.channels.forget(pid);
+        self.sessions.lock().remove(&pid);
+    }
+
+    /// Ends all sessions: they see 57P01 at their next look.
+    pub fn terminate_all(&self) {
+        for info in self.sessions() {
+            info.interrupt.raise(InterruptKind::Terminate);
+        }
+    }
+}
+
+/// Every setting a client is told of, as it starts.
+pub(super) fn reported(state: &SessionState) -> Vec<(&'static str, String)> {
+    let mut all = settings::reported(state);
+    for (name, value) in &mut all {
+        match *name {
+            "is_superuser" => *value = if state.is_superuser() { "on" } else { "off" }.to_owned(),
+            "session_authorization" => state.session_user().clone_into(value),
+            _ => {}
+        }
+    }
+    all
+}
+

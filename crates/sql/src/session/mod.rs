@@ -1,0 +1,538 @@
+//! Sessions: statements from text to tag, for the protocol and for programs.
+//!
+//! [`Instance`] is what all sessions of a database share; [`SqlSession`] is one of them. Its methods are the
+//! protocol's verbs; what they have to say goes to a [`Client`], each piece behind the commit it depends on.
+
+mod catalog_view;
+mod execute;
+pub mod functions;
+mod instance;
+mod notify;
+mod plain_input;
+mod plan_cache;
+pub mod planning;
+mod portal;
+mod prepared;
+pub mod settings;
+mod state;
+mod timers;
+mod transaction;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::DelayPolicy;
+use rustc_hash::FxHashMap;
+use sync::Interrupt;
+
+pub use catalog_view::{CatalogView, quote_identifier, split_names};
+pub(crate) use execute::new_run;
+pub use execute::{Nested, UtilityOutput};
+pub use instance::{Activity, ConnectRequest, Instance, SessionInfo};
+pub use notify::{Channels, Notification};
+pub use plain_input::input_plain;
+pub use plan_cache::Planned;
+pub use portal::{Execution, Portal, Progress, Running};
+pub use prepared::Prepared;
+pub use state::SessionState;
+pub use transaction::set_modes;
+
+use crate::client::{Client, Format, Formats};
+use crate::parser::{self, ParseOptions};
+use crate::plan::StatementKind;
+use crate::tree;
+use crate::types::{self, SqlType, Value};
+
+/// Whether a transaction is in progress, and who began it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Block {
+    /// None is.
+    None,
+    /// One is, for the statements until the next Sync or end of the query string.
+    Implicit,
+    /// BEGIN began it.
+    Explicit,
+}
+
+/// A client's session.
+pub struct SqlSession {
+    state: SessionState,
+    block: Block,
+    savepoints: Vec<transaction::Savepoint>,
+    /// The unnamed portal, apart from the others because every driver uses it for everything.
+    unnamed_portal: Option<Portal>,
+    portals: FxHashMap<String, Portal>,
+    unnamed_statement: Option<Arc<Prepared>>,
+    /// Since when the session has waited for its client.
+    idle_since: Instant,
+}
+
+impl Drop for SqlSession {
+    fn drop(&mut self) {
+        self.portals.clear();
+        self.unnamed_portal = None;
+        if self.block != Block::None {
+            // The client is gone: what it had begun is undone. There is nobody to tell of an error.
+            let _ = self.state.engine_mut().rollback();
+        }
+        self.state.engine().advisory_unlock_all();
+        self.state.instance.disconnect(self.state.info.pid);
+    }
+}
+
+impl SqlSession {
+    pub(super) fn new(state: SessionState) -> SqlSession {
+        SqlSession {
+            state,
+            block: Block::None,
+            savepoints: Vec::new(),
+            unnamed_portal: None,
+            portals: FxHashMap::default(),
+            unnamed_statement: None,
+            idle_since: Instant::now(),
+        }
+    }
+
+    /// What statements and functions reach of the session.
+    pub fn state(&self) -> &SessionState {
+        &self.state
+    }
+
+    /// The session's number.
+    pub fn pid(&self) -> i32 {
+        self.state.info.pid
+    }
+
+    /// What a cancel request must know.
+    pub fn secret(&self) -> i32 {
+        self.state.info.secret
+    }
+
+    /// How the session is interrupted.
+    pub fn interrupt(&self) -> Arc<Interrupt> {
+        Arc::clone(&self.state.info.interrupt)
+    }
+
+    /// The settings a client is told of when it connects.
+    pub fn reported_parameters(&self) -> Vec<(&'static str, String)> {
+        instance::reported(&self.state)
+    }
+
+    /// How the session's commits may wait for others.
+    pub fn delay_policy(&self) -> DelayPolicy {
+        self.state.cached().commit_delay
+    }
+
+    /// `I`, `T` or `E`, as ReadyForQuery says it.
+    pub fn transaction_status(&self) -> u8 {
+        match self.block {
+            Block::Explicit if self.state.engine().transaction_failed() => b'E',
+            Block::Explicit => b'T',
+            _ => b'I',
+        }
+    }
+
+    /// Runs the statements of a query string, one after the other.
+    ///
+    /// # Errors
+    /// Of the first statement that fails; what came before stays said, and is undone.
+    pub fn simple_query(&mut self, text: &str, client: &mut dyn Client) -> Result<()> {
+        self.begin_work(text);
+        let _timer = self.statement_timer();
+        self.unnamed_portal = None;
+        if self.run_known(text, client)? {
+            return Ok(());
+        }
+        let options = ParseOptions { standard_conforming_strings: self.state.cached().standard_conforming_strings };
+        let statements = parser::parse(text, options)?;
+        if statements.is_empty() {
+            client.empty_query();
+        }
+        let count = statements.len();
+        let text: Arc<str> = Arc::from(text);
+        for (number, statement) in statements.iter().enumerate() {
+            self.check_not_failed(&statement.statement)?;
+            self.run_statement(&text, statement, count > 1, number + 1 == count, client)?;
+        }
+        Ok(())
+    }
+
+    /// Prepares a statement.
+    ///
+    /// # Errors
+    /// Syntax and binding errors, 42P05 for a name in use.
+    pub fn parse(&mut self, name: &str, text: &str, types: &[Oid], client: &mut dyn Client) -> Result<()> {
+        self.begin_work(text);
+        if !name.is_empty() && self.state.prepared.borrow().contains_key(name) {
+            return Err(Error::new(
+                sqlstate::DUPLICATE_PREPARED_STATEMENT,
+                format!("prepared statement \"{name}\" already exists"),
+            ));
+        }
+        let options = ParseOptions { standard_conforming_strings: self.state.cached().standard_conforming_strings };
+        let mut statements = parser::parse(text, options)?;
+        if statements.len() > 1 {
+            return Err(Error::new(
+                sqlstate::SYNTAX_ERROR,
+                "cannot insert multiple commands into a prepared statement",
+            ));
+        }
+        let tree = statements.pop();
+        if let Some(tree) = &tree {
+            self.check_not_failed(&tree.statement)?;
+        }
+        self.ensure_transaction()?;
+        let tree = tree.map(Arc::new);
+        let prepared = Arc::new(Prepared::new(&self.state, name, Arc::from(text), tree, types, false)?);
+        if name.is_empty() {
+            self.unnamed_statement = Some(prepared);
+        } else {
+            self.state.prepared.borrow_mut().insert(name.to_owned(), prepared);
+        }
+        client.require(self.state.gate());
+        Ok(())
+    }
+
+    fn prepared(&self, name: &str) -> Result<Arc<Prepared>> {
+        let found = if name.is_empty() {
+            self.unnamed_statement.clone()
+        } else {
+            self.state.prepared.borrow().get(name).cloned()
+        };
+        found.ok_or_else(|| {
+            let message = if name.is_empty() {
+                "unnamed prepared statement does not exist".to_owned()
+            } else {
+                format!("prepared statement \"{name}\" does not exist")
+            };
+            Error::new(sqlstate::INVALID_SQL_STATEMENT_NAME, message)
+        })
+    }
+
+    /// Binds parameters to a prepared statement and makes a portal of it.
+    ///
+    /// # Errors
+    /// 26000 for an unknown statement, 08P01 for a wrong number of parameters, errors of their values.
+    pub fn bind(
+        &mut self,
+        portal: &str,
+        statement: &str,
+        parameter_formats: &Formats,
+        parameters: &[Option<&[u8]>],
+        formats: Formats,
+    ) -> Result<()> {
+        self.state.start_time_slice();
+        let prepared = self.prepared(statement)?;
+        if !portal.is_empty() && self.portals.contains_key(portal) {
+            return Err(Error::new(
+                sqlstate::DUPLICATE_CURSOR,
+                format!("cursor \"{portal}\" already exists"),
+            ));
+        }
+        let planned = match &prepared.tree {
+            Some(tree) => {
+                self.check_not_failed(&tree.statement)?;
+                self.ensure_transaction()?;
+                Some(prepared.plan(&self.state)?)
+            }
+            None => None,
+        };
+        let types = planned.as_ref().map_or(&[][..], |planned| &planned.statement.parameters);
+        if parameters.len() != types.len() {
+            let message = format!(
+                "bind message supplies {} parameters, but prepared statement \"{statement}\" requires {}",
+                parameters.len(),
+                types.len()
+            );
+            return Err(Error::new(sqlstate::PROTOCOL_VIOLATION, message));
+        }
+        check_format_count(parameter_formats, parameters.len(), "parameter formats", "parameters")?;
+        let columns = planned.as_ref().map_or(0, |planned| planned.description.columns.len());
+        check_format_count(&formats, columns, "result formats", "columns")?;
+        let mut values = Vec::with_capacity(parameters.len());
+        for (index, (bytes, sql_type)) in parameters.iter().zip(types).enumerate() {
+            values.push(match bytes {
+                Some(bytes) => self.parameter(index, bytes, parameter_formats.of(index), *sql_type)?,
+                None => Value::Null,
+            });
+        }
+        let portal_made = Portal {
+            planned,
+            text: Arc::clone(&prepared.text),
+            parameters: values,
+            formats,
+            progress: Progress::Ready,
+            is_cursor: false,
+            prepared: Some(prepared),
+        };
+        if portal.is_empty() {
+            self.unnamed_portal = Some(portal_made);
+        } else {
+            self.portals.insert(portal.to_owned(), portal_made);
+        }
+        Ok(())
+    }
+
+    /// Reads one parameter.
+    fn parameter(&self, index: usize, bytes: &[u8], format: Format, sql_type: SqlType) -> Result<Value> {
+        // What needs no context is read without making one.
+        if format == Format::Text
+            && let Ok(text) = std::str::from_utf8(bytes)
+            && let Some(value) = input_plain(text, sql_type)
+        {
+            return Ok(value);
+        }
+        let mut context = planning::Environment::new(&self.state, &self.state.catalog()).eval_context();
+        let read = match format {
+            Format::Text => {
+                let text = std::str::from_utf8(bytes).map_err(|_| {
+                    Error::new(
+                        sqlstate::CHARACTER_NOT_IN_REPERTOIRE,
+                        "invalid byte sequence for encoding \"UTF8\" in a parameter",
+                    )
+                })?;
+                types::input(&mut context, text, sql_type)
+            }
+            Format::Binary => types::binary_input(&mut context, bytes, sql_type),
+        };
+        read.map_err(|error| error.context(format!("unnamed portal parameter ${}", index + 1)))
+    }
+
+    fn portal_mut(&mut self, name: &str) -> Result<&mut Portal> {
+        let found = if name.is_empty() { self.unnamed_portal.as_mut() } else { self.portals.get_mut(name) };
+        found.ok_or_else(|| {
+            Error::new(sqlstate::INVALID_CURSOR_NAME, format!("portal \"{name}\" does not exist"))
+        })
+    }
+
+    /// Tells the client of a statement's parameters and columns.
+    ///
+    /// # Errors
+    /// 26000 for an unknown statement.
+    pub fn describe_statement(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
+        let prepared = self.prepared(name)?;
+        let Some(tree) = &prepared.tree else {
+            client.parameter_description(&[]);
+            client.no_data();
+            return Ok(());
+        };
+        self.check_not_failed(&tree.statement)?;
+        self.ensure_transaction()?;
+        let planned = prepared.plan(&self.state)?;
+        client.require(self.state.gate());
+        let oids: Vec<Oid> = planned.statement.parameters.iter().map(|sql_type| sql_type.oid).collect();
+        client.parameter_description(&oids);
+        if planned.description.columns.is_empty() {
+            client.no_data();
+        } else {
+            client.row_description(&planned.description, &Formats::default());
+        }
+        Ok(())
+    }
+
+    /// Tells the client of a portal's columns.
+    ///
+    /// # Errors
+    /// 34000 for an unknown portal.
+    pub fn describe_portal(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
+        let portal = self.portal_mut(name)?;
+        match &portal.planned {
+            Some(planned) if !planned.description.columns.is_empty() => {
+                client.row_description(&planned.description, &portal.formats);
+            }
+            _ => client.no_data(),
+        }
+        Ok(())
+    }
+
+    /// Runs a portal, up to `max_rows` rows (0 for all).
+    ///
+    /// # Errors
+    /// 34000 for an unknown portal, and whatever the statement raises.
+    pub fn execute(&mut self, name: &str, max_rows: u32, client: &mut dyn Client) -> Result<()> {
+        let _timer = self.statement_timer();
+        self.portal_mut(name)?;
+        let mut portal = if name.is_empty() { self.unnamed_portal.take() } else { self.portals.remove(name) }
+            .expect("found above");
+        self.begin_work_on(&portal.text);
+        let result = self.run_portal(&mut portal, max_rows, client);
+        // COMMIT and ROLLBACK end all portals, this one too; its name is free then.
+        if self.block != Block::None || portal.planned.is_none() {
+            if name.is_empty() {
+                self.unnamed_portal = Some(portal);
+            } else {
+                self.portals.insert(name.to_owned(), portal);
+            }
+        }
+        result
+    }
+
+    /// Forgets a prepared statement.
+    pub fn close_statement(&mut self, name: &str) {
+        if name.is_empty() {
+            self.unnamed_statement = None;
+        } else {
+            self.state.prepared.borrow_mut().remove(name);
+        }
+    }
+
+    /// Closes a portal.
+    pub fn close_portal(&mut self, name: &str) {
+        if name.is_empty() {
+            self.unnamed_portal = None;
+        } else {
+            self.portals.remove(name);
+        }
+    }
+
+    /// The end of a pipeline: commits what is not in a block.
+    ///
+    /// # Errors
+    /// Of the commit.
+    pub fn sync(&mut self, client: &mut dyn Client) -> Result<()> {
+        if self.block == Block::Implicit {
+            return self.end_implicit(client);
+        }
+        Ok(())
+    }
+
+    /// Takes note of an error before the client is told: the transaction has failed.
+    pub fn fail(&mut self, _error: &Error, client: &mut dyn Client) {
+        client.require(self.state.gate());
+        match self.block {
+            Block::None => {}
+            Block::Implicit => {
+                // The error is what the client hears; a rollback has nothing to add.
+                let _ = self.roll_back(client);
+            }
+            Block::Explicit => {
+                self.unnamed_portal = None;
+                self.state.engine_mut().mark_failed();
+                self.state.pending_checks.borrow_mut().clear();
+            }
+        }
+    }
+
+    /// The last thing before ReadyForQuery: what was notified meanwhile, and the session idles.
+    pub fn before_ready(&mut self, client: &mut dyn Client) {
+        if self.block == Block::None {
+            self.deliver_notifications(client);
+        }
+        self.state.info.set_activity(match self.transaction_status() {
+            b'T' => Activity::IdleInTransaction,
+            b'E' => Activity::IdleInFailedTransaction,
+            _ => Activity::Idle,
+        });
+        self.idle_since = Instant::now();
+        // A cancel that came too late is not for the next statement.
+        self.state.interrupt().clear(sync::InterruptKind::Cancel);
+    }
+
+    /// Tells the client what it listens for. Also called while the session idles.
+    pub fn deliver_notifications(&mut self, client: &mut dyn Client) {
+        if !self.state.instance.channels.has_any() {
+            return;
+        }
+        for notification in self.state.instance.channels.take(self.state.info.pid) {
+            client.require(notification.csn);
+            client.notification(notification.pid, &notification.channel, &notification.payload);
+        }
+    }
+
+    /// When the session has idled too long, if it may not idle for ever.
+    pub fn idle_deadline(&self) -> Option<Instant> {
+        let cached = self.state.cached();
+        let timeout = match self.block {
+            Block::Explicit => cached.idle_in_transaction_timeout,
+            _ => cached.idle_timeout,
+        };
+        Some(self.idle_since + timeout?)
+    }
+
+    /// The error that ends the session, if it has idled too long at `now`.
+    pub fn idle_timeout_passed(&self, now: Instant) -> Option<Error> {
+        if self.idle_deadline()? > now {
+            return None;
+        }
+        Some(match self.block {
+            Block::Explicit => Error::new(
+                sqlstate::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+                "terminating connection due to idle-in-transaction timeout",
+            ),
+            _ => Error::new(base::SqlState::new("57P05"), "terminating connection due to idle-session timeout"),
+        })
+    }
+
+    fn statement_timer(&self) -> Option<timers::Timer> {
+        let timeout = self.state.cached().statement_timeout?;
+        let when = Instant::now() + timeout;
+        let kind = sync::InterruptKind::StatementTimeout;
+        Some(self.state.instance.timers.schedule(when, self.state.interrupt(), kind))
+    }
+
+    fn begin_work(&mut self, text: &str) {
+        self.begin_work_on(&Arc::from(text));
+    }
+
+    fn begin_work_on(&mut self, text: &Arc<str>) {
+        self.state.start_time_slice();
+        self.start_clock();
+        self.state.info.set_activity(Activity::Active);
+        self.state.info.set_query(text);
+    }
+
+    /// In a failed transaction, only its end is accepted.
+    fn check_not_failed(&self, statement: &tree::Statement) -> Result<()> {
+        use tree::Transaction;
+        if self.block == Block::None || !self.state.engine().transaction_failed() {
+            return Ok(());
+        }
+        match statement {
+            tree::Statement::Transaction(
+                Transaction::Commit { .. }
+                | Transaction::Rollback { .. }
+                | Transaction::RollbackTo(_)
+                | Transaction::Prepare(_),
+            ) => Ok(()),
+            _ => Err(Error::new(
+                sqlstate::IN_FAILED_SQL_TRANSACTION,
+                "current transaction is aborted, commands ignored until end of transaction block",
+            )),
+        }
+    }
+
+    /// Whether BEGIN has begun a block.
+    pub fn is_in_block(&self) -> bool {
+        self.block == Block::Explicit
+    }
+
+    /// Closes every portal and cursor.
+    pub fn close_all_portals(&mut self) {
+        self.portals.clear();
+        self.unnamed_portal = None;
+    }
+
+    /// Commits an implicit transaction.
+    fn end_implicit(&mut self, client: &mut dyn Client) -> Result<()> {
+        self.unnamed_portal = None;
+        self.commit(client)
+    }
+}
+
+fn check_format_count(formats: &Formats, count: usize, what: &str, of: &str) -> Result<()> {
+    let given = formats.0.len();
+    if given > 1 && given != count {
+        let message = match what {
+            "parameter formats" => format!("bind message has {given} parameter formats but {count} {of}"),
+            _ => format!("bind message has {given} result formats but query has {count} {of}"),
+        };
+        return Err(Error::new(sqlstate::PROTOCOL_VIOLATION, message));
+    }
+    Ok(())
+}
+
+/// Whether a planned statement gives rows.
+pub(crate) fn gives_rows(planned: &Planned) -> bool {
+    !planned.description.columns.is_empty() || matches!(&planned.statement.kind, StatementKind::Query(plan) if plan.width > 0)
+}

@@ -1,0 +1,81 @@
+//! Plans kept by text, so that a statement seen before is not parsed and planned again.
+//!
+//! A plan is good for one catalog version and one `search_path`. Sessions keep those they used lately; behind
+//! them lies one cache for all. A transaction that has changed the catalog keeps its plans to itself.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use sync::Mutex;
+
+use crate::client::{ResultColumn, RowDescription};
+use crate::plan::Statement;
+use crate::types::SqlType;
+
+/// A plan with what a client is told of its columns.
+pub struct Planned {
+    /// The plan.
+    pub statement: Statement,
+    /// Its columns.
+    pub description: RowDescription,
+    /// The settings it was planned under that change what a text means.
+    pub search_path: Arc<str>,
+}
+
+impl Planned {
+    /// `statement`, planned under `search_path`.
+    pub fn new(statement: Statement, search_path: Arc<str>) -> Planned {
+        let columns = statement.columns.iter().map(|column| ResultColumn {
+            name: column.name.to_string(),
+            sql_type: column.sql_type,
+            table: column.table,
+            attribute_number: column.attribute,
+        });
+        let description = RowDescription::new(columns.collect());
+        Planned { statement, description, search_path }
+    }
+
+    /// Whether it may be used under this catalog and path.
+    pub fn is_good(&self, catalog_version: u64, search_path: &Arc<str>) -> bool {
+        self.statement.catalog_version == catalog_version
+            && (Arc::ptr_eq(&self.search_path, search_path) || self.search_path == *search_path)
+    }
+}
+
+/// What a plan is kept under: the text, and the types of its parameters.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// The statement's text.
+    pub text: Arc<str>,
+    /// Types given for its parameters.
+    pub types: Arc<[SqlType]>,
+}
+
+/// Plans shared by all sessions.
+#[derive(Default)]
+pub struct PlanCache {
+    /// A leaf; held for a look-up.
+    plans: Mutex<FxHashMap<Key, Arc<Planned>>>,
+}
+
+/// More plans than this are not kept; texts with constants in them would fill memory.
+pub(super) const SHARED_LIMIT: usize = 4096;
+pub(super) const SESSION_LIMIT: usize = 128;
+
+impl PlanCache {
+    /// A good plan for `key`.
+    pub fn get(&self, key: &Key, catalog_version: u64, search_path: &Arc<str>) -> Option<Arc<Planned>> {
+        let plans = self.plans.lock();
+        plans.get(key).filter(|planned| planned.is_good(catalog_version, search_path)).cloned()
+    }
+
+    /// Keeps a plan.
+    pub fn put(&self, key: Key, planned: &Arc<Planned>) {
+        let mut plans = self.plans.lock();
+        if plans.len() >= SHARED_LIMIT {
+            plans.clear();
+        }
+        plans.insert(key, Arc::clone(planned));
+    }
+}
+

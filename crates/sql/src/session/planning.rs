@@ -1,0 +1,133 @@
+//! What binding, planning and the reading of literals need to know of a session.
+
+use std::sync::Arc;
+
+use base::Result;
+use base::settings::Id;
+
+use super::catalog_view::CatalogView;
+use super::state::SessionState;
+use crate::binder::{BindContext, PlannerSettings, VariableNames};
+use crate::types::random::RandomState;
+use crate::types::{CatalogLookup, EvalContext, FormatSettings};
+
+/// A session as the planner sees it.
+pub struct Environment<'a> {
+    state: &'a SessionState,
+    view: CatalogView,
+    variables: Option<&'a dyn VariableNames>,
+}
+
+impl<'a> Environment<'a> {
+    /// The session `state` with the catalog `view`.
+    pub fn new(state: &'a SessionState, view: &CatalogView) -> Environment<'a> {
+        Environment { state, view: view.clone(), variables: None }
+    }
+
+    /// With names of a function's variables.
+    #[must_use]
+    pub fn with_variables(mut self, variables: &'a dyn VariableNames) -> Environment<'a> {
+        self.variables = Some(variables);
+        self
+    }
+
+    /// The catalog.
+    pub fn view(&self) -> &CatalogView {
+        &self.view
+    }
+
+    /// What literals are read with.
+    pub fn eval_context(&self) -> SessionEval<'a> {
+        SessionEval {
+            state: self.state,
+            view: self.view.clone(),
+            format: self.state.format(),
+            random: None,
+        }
+    }
+
+    /// Runs `work` with a context for the binder and the planner. Errors point into `text`.
+    ///
+    /// # Errors
+    /// What `work` returns.
+    pub fn with_context<T>(
+        &self,
+        text: &str,
+        work: impl FnOnce(&mut BindContext<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let mut eval = self.eval_context();
+        let mut context = BindContext {
+            catalog: self.view.catalog(),
+            system: crate::catalogs::system(),
+            lookup: &self.view,
+            eval: &mut eval,
+            search_path: self.view.path(),
+            temporary_schema: self.state.temporary_schema.get(),
+            variables: self.variables,
+            database: self.state.database_name(),
+            text,
+            settings: planner_settings(self.state),
+        };
+        work(&mut context)
+    }
+}
+
+fn planner_settings(state: &SessionState) -> PlannerSettings {
+    let is_on = |id: Id| state.setting(id).as_bool();
+    let cost = |id: Id, default: f64| match state.setting(id) {
+        base::settings::Value::Float(cost) => cost,
+        _ => default,
+    };
+    PlannerSettings {
+        enable_seqscan: is_on(Id::EnableSeqscan),
+        enable_indexscan: is_on(Id::EnableIndexscan),
+        enable_hashjoin: is_on(Id::EnableHashjoin),
+        enable_nestloop: is_on(Id::EnableNestloop),
+        enable_sort: is_on(Id::EnableSort),
+        seq_page_cost: cost(Id::SeqPageCost, 1.0),
+        random_page_cost: cost(Id::RandomPageCost, 4.0),
+        ..PlannerSettings::default()
+    }
+}
+
+/// Evaluation outside of a running statement: literals, parameters, constants.
+pub struct SessionEval<'a> {
+    state: &'a SessionState,
+    view: CatalogView,
+    format: Arc<FormatSettings>,
+    random: Option<RandomState>,
+}
+
+impl Drop for SessionEval<'_> {
+    fn drop(&mut self) {
+        if let Some(random) = self.random.take() {
+            self.state.put_random(random);
+        }
+    }
+}
+
+impl EvalContext for SessionEval<'_> {
+    fn format(&self) -> &FormatSettings {
+        &self.format
+    }
+
+    fn catalog(&self) -> &dyn CatalogLookup {
+        &self.view
+    }
+
+    fn transaction_timestamp(&self) -> i64 {
+        self.state.transaction_timestamp.get()
+    }
+
+    fn statement_timestamp(&self) -> i64 {
+        self.state.statement_timestamp.get()
+    }
+
+    fn random(&mut self) -> &mut RandomState {
+        self.random.get_or_insert_with(|| self.state.take_random())
+    }
+
+    fn check_interrupt(&self) -> Result<()> {
+        self.state.interrupt().check()
+    }
+}

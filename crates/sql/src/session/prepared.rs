@@ -1,0 +1,157 @@
+//! Prepared statements, and getting a good plan for a text.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use base::{Oid, Result};
+
+use super::plan_cache::{Key, Planned, SESSION_LIMIT};
+use super::state::SessionState;
+use crate::tree;
+use crate::types::SqlType;
+
+/// A prepared statement: its text, and a plan that is made anew when the catalog has changed.
+pub struct Prepared {
+    /// The name it was prepared under.
+    pub name: String,
+    /// The text of the one statement.
+    pub text: Arc<str>,
+    /// Its parse tree; `None` for an empty query.
+    pub tree: Option<Arc<tree::ParsedStatement>>,
+    /// Types given for its parameters.
+    pub types: Arc<[SqlType]>,
+    /// When; microseconds since 2000-01-01 UTC.
+    pub prepared_at: i64,
+    /// By SQL's PREPARE rather than the protocol.
+    pub from_sql: bool,
+    planned: RefCell<Option<Arc<Planned>>>,
+}
+
+impl Prepared {
+    /// Prepares the statement `tree` of `text`.
+    ///
+    /// # Errors
+    /// Whatever binding and planning raise.
+    pub fn new(
+        state: &SessionState,
+        name: &str,
+        text: Arc<str>,
+        tree: Option<Arc<tree::ParsedStatement>>,
+        types: &[Oid],
+        from_sql: bool,
+    ) -> Result<Prepared> {
+        let types = types.iter().map(|oid| SqlType::new(if oid.0 == 0 { SqlType::UNKNOWN.oid } else { *oid }));
+        let prepared = Prepared {
+            name: name.to_owned(),
+            text,
+            tree,
+            types: types.collect(),
+            prepared_at: state.statement_timestamp.get(),
+            from_sql,
+            planned: RefCell::new(None),
+        };
+        if prepared.tree.is_some() {
+            prepared.plan(state)?;
+        }
+        Ok(prepared)
+    }
+
+    /// A plan that is good now.
+    ///
+    /// # Errors
+    /// Whatever binding and planning raise.
+    pub fn plan(&self, state: &SessionState) -> Result<Arc<Planned>> {
+        let version = state.engine().catalog_version();
+        let search_path = Arc::clone(&state.cached().search_path_text);
+        if let Some(planned) = &*self.planned.borrow()
+            && planned.is_good(version, &search_path)
+        {
+            return Ok(Arc::clone(planned));
+        }
+        let Some(tree) = &self.tree else { return Err(base::Error::internal("an empty statement has no plan")) };
+        let planned = plan(state, &self.text, tree, &self.types)?;
+        *self.planned.borrow_mut() = Some(Arc::clone(&planned));
+        Ok(planned)
+    }
+}
+
+/// A good plan for `text`, whose parse is `tree`: from a cache, or made.
+///
+/// # Errors
+/// Whatever binding and planning raise.
+pub fn plan(
+    state: &SessionState,
+    text: &Arc<str>,
+    tree: &tree::ParsedStatement,
+    types: &Arc<[SqlType]>,
+) -> Result<Arc<Planned>> {
+    let key = Key { text: Arc::clone(text), types: Arc::clone(types) };
+    if let Some(planned) = cached(state, &key) {
+        return Ok(planned);
+    }
+    let planned = make(state, text, tree, types)?;
+    keep(state, key, &planned);
+    Ok(planned)
+}
+
+/// A plan that is not kept.
+///
+/// # Errors
+/// Whatever binding and planning raise.
+pub fn plan_uncached(
+    state: &SessionState,
+    text: &str,
+    tree: &tree::ParsedStatement,
+    types: &Arc<[SqlType]>,
+) -> Result<Arc<Planned>> {
+    make(state, text, tree, types)
+}
+
+/// A good plan kept by this session or by all.
+pub fn cached(state: &SessionState, key: &Key) -> Option<Arc<Planned>> {
+    let version = state.engine().catalog_version();
+    let search_path = Arc::clone(&state.cached().search_path_text);
+    if let Some(planned) = state.plans.borrow().get(key)
+        && planned.is_good(version, &search_path)
+    {
+        return Some(Arc::clone(planned));
+    }
+    if state.changed_catalog.get() {
+        return None;
+    }
+    let planned = state.instance.plans.get(key, version, &search_path)?;
+    keep_in_session(state, key.clone(), &planned);
+    Some(planned)
+}
+
+fn keep(state: &SessionState, key: Key, planned: &Arc<Planned>) {
+    if !planned.statement.is_cacheable || state.changed_catalog.get() {
+        return;
+    }
+    state.instance.plans.put(key.clone(), planned);
+    keep_in_session(state, key, planned);
+}
+
+fn keep_in_session(state: &SessionState, key: Key, planned: &Arc<Planned>) {
+    let mut plans = state.plans.borrow_mut();
+    if plans.len() >= SESSION_LIMIT {
+        plans.clear();
+    }
+    plans.insert(key, Arc::clone(planned));
+}
+
+/// Binds and plans.
+fn make(
+    state: &SessionState,
+    text: &str,
+    tree: &tree::ParsedStatement,
+    types: &[SqlType],
+) -> Result<Arc<Planned>> {
+    let view = state.catalog();
+    let search_path = Arc::clone(view.path_text());
+    let environment = super::planning::Environment::new(state, &view);
+    let version = state.engine().catalog_version();
+    let mut statement = environment.with_context(text, |context| crate::planner::plan(tree, types, context))?;
+    statement.catalog_version = version;
+    Ok(Arc::new(Planned::new(statement, search_path)))
+}

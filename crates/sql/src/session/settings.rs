@@ -1,0 +1,259 @@
+//! SET, SHOW and RESET, and copies of settings that every statement reads.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::settings::{self, Change, Id, SessionSettings, Value as Setting};
+use base::{Error, Result, sqlstate};
+use engine::{DelayPolicy, DelaySetting, Isolation};
+
+use super::state::SessionState;
+use crate::client::{Client, Severity};
+use crate::types::FormatSettings;
+use crate::types::context::{ByteaOutput, DateOrder, DateStyle, IntervalStyle};
+use crate::types::datetime::TimeZone;
+
+/// Settings in the form in which they are used, good until their generation changes.
+pub struct CachedSettings {
+    pub(super) generation: (u64, u64),
+    pub(super) format: Arc<FormatSettings>,
+    pub(super) search_path_text: Arc<str>,
+    pub(super) client_min_messages: Severity,
+    pub(super) synchronous_commit: bool,
+    pub(super) commit_delay: DelayPolicy,
+    pub(super) lock_timeout: Option<Duration>,
+    pub(super) deadlock_timeout: Duration,
+    pub(super) statement_timeout: Option<Duration>,
+    pub(super) idle_in_transaction_timeout: Option<Duration>,
+    pub(super) idle_timeout: Option<Duration>,
+    pub(super) default_isolation: Isolation,
+    pub(super) default_read_only: bool,
+    pub(super) default_deferrable: bool,
+    pub(super) standard_conforming_strings: bool,
+}
+
+impl CachedSettings {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// 22023 for a text that is no value, which [`set`] does not let through.
+    pub fn new(settings: &SessionSettings) -> Result<CachedSettings> {
+        let timeout = |id: Id| {
+            let millis = settings.get(id).as_integer().unwrap_or(0);
+            (millis > 0).then(|| Duration::from_millis(millis as u64))
+        };
+        let delay = match settings.get(Id::CommitDelay) {
+            Setting::Integer(0) => DelaySetting::Off,
+            Setting::Integer(micros) => DelaySetting::Micros(micros as u32),
+            _ => DelaySetting::Auto,
+        };
+        let siblings = settings.get(Id::CommitSiblings).as_integer().unwrap_or(5) as u32;
+        let messages = [Severity::Debug; 5].into_iter().chain([Severity::Log, Severity::Notice, Severity::Warning]);
+        let level = settings.get(Id::ClientMinMessages).as_word().unwrap_or(6);
+        Ok(CachedSettings {
+            generation: settings.generation(),
+            format: Arc::new(format_settings(settings)?),
+            search_path_text: Arc::clone(settings.get(Id::SearchPath).as_text()),
+            // Above the last notice there are only errors, which are always told.
+            client_min_messages: messages.into_iter().nth(level).unwrap_or(Severity::Warning),
+            synchronous_commit: settings.get(Id::SynchronousCommit) != Setting::Word(1),
+            commit_delay: DelayPolicy { delay_us: delay, siblings },
+            lock_timeout: timeout(Id::LockTimeout),
+            deadlock_timeout: timeout(Id::DeadlockTimeout).unwrap_or(Duration::from_secs(1)),
+            statement_timeout: timeout(Id::StatementTimeout),
+            idle_in_transaction_timeout: timeout(Id::IdleInTransactionSessionTimeout),
+            idle_timeout: timeout(Id::IdleSessionTimeout),
+            default_isolation: isolation_of(&settings.get(Id::DefaultTransactionIsolation)),
+            default_read_only: settings.get(Id::DefaultTransactionReadOnly).as_bool(),
+            default_deferrable: settings.get(Id::DefaultTransactionDeferrable).as_bool(),
+            standard_conforming_strings: settings.get(Id::StandardConformingStrings).as_bool(),
+        })
+    }
+}
+
+/// The isolation level a setting names.
+pub(super) fn isolation_of(value: &Setting) -> Isolation {
+    match value.as_word() {
+        Some(0) => Isolation::Serializable,
+        Some(1) => Isolation::RepeatableRead,
+        _ => Isolation::ReadCommitted,
+    }
+}
+
+fn format_settings(settings: &SessionSettings) -> Result<FormatSettings> {
+    let (date_style, date_order) = date_style(settings.get(Id::Datestyle).as_text())?;
+    let zone_name = settings.get(Id::Timezone);
+    let time_zone = TimeZone::named(zone_name.as_text()).ok_or_else(|| {
+        invalid_value("TimeZone", zone_name.as_text())
+    })?;
+    Ok(FormatSettings {
+        date_style,
+        date_order,
+        interval_style: match settings.get(Id::Intervalstyle).as_word() {
+            Some(1) => IntervalStyle::PostgresVerbose,
+            Some(2) => IntervalStyle::SqlStandard,
+            Some(3) => IntervalStyle::Iso8601,
+            _ => IntervalStyle::Postgres,
+        },
+        time_zone,
+        extra_float_digits: settings.get(Id::ExtraFloatDigits).as_integer().unwrap_or(1) as i32,
+        bytea_output: match settings.get(Id::ByteaOutput).as_word() {
+            Some(1) => ByteaOutput::Escape,
+            _ => ByteaOutput::Hex,
+        },
+    })
+}
+
+fn invalid_value(name: &str, text: &str) -> Error {
+    Error::new(
+        sqlstate::INVALID_PARAMETER_VALUE,
+        format!("invalid value for parameter \"{name}\": \"{text}\""),
+    )
+}
+
+/// Reads `DateStyle`: an output style, an order, or both.
+fn date_style(text: &str) -> Result<(DateStyle, DateOrder)> {
+    let (mut style, mut order) = (None, None);
+    for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+        let lower = word.to_ascii_lowercase();
+        match lower.as_str() {
+            "iso" => style = Some(DateStyle::Iso),
+            "sql" => style = Some(DateStyle::Sql),
+            "postgres" => style = Some(DateStyle::Postgres),
+            "german" => {
+                style = Some(DateStyle::German);
+                order = order.or(Some(DateOrder::Dmy));
+            }
+            "ymd" => order = Some(DateOrder::Ymd),
+            "dmy" | "euro" | "european" => order = Some(DateOrder::Dmy),
+            "mdy" | "us" | "noneuro" | "noneuropean" => order = Some(DateOrder::Mdy),
+            "default" => {}
+            _ => return Err(invalid_value("DateStyle", text).detail(format!("Unrecognized key word: \"{word}\"."))),
+        }
+    }
+    Ok((style.unwrap_or_default(), order.unwrap_or_default()))
+}
+
+/// Completes a partial `DateStyle` from the present one, and names it as PostgreSQL does.
+fn canonical_date_style(text: &str, present: &FormatSettings) -> Result<String> {
+    let (mut style, mut order) = date_style(text)?;
+    let lower = text.to_ascii_lowercase();
+    let names = |words: &[&str]| lower.split(',').map(str::trim).any(|word| words.contains(&word));
+    if !names(&["iso", "sql", "postgres", "german", "default"]) {
+        style = present.date_style;
+    }
+    let orders = ["ymd", "dmy", "mdy", "euro", "european", "us", "noneuro", "noneuropean", "german", "default"];
+    if !names(&orders) {
+        order = present.date_order;
+    }
+    let style = match style {
+        DateStyle::Iso => "ISO",
+        DateStyle::Sql => "SQL",
+        DateStyle::Postgres => "Postgres",
+        DateStyle::German => "German",
+    };
+    let order = match order {
+        DateOrder::Mdy => "MDY",
+        DateOrder::Dmy => "DMY",
+        DateOrder::Ymd => "YMD",
+    };
+    Ok(format!("{style}, {order}"))
+}
+
+/// `SET name = text`, with what some settings ask beyond the table, told to the client if it is reported.
+///
+/// # Errors
+/// 22023, 42501, 42704, 55P02; 25001 for the isolation level after the first query.
+pub fn set(state: &SessionState, name: &str, text: &str, change: Change, client: &mut dyn Client) -> Result<()> {
+    let id = settings::lookup(name).ok();
+    let mut text = text.to_owned();
+    match id {
+        Some(Id::Datestyle) => text = canonical_date_style(&text, &state.format())?,
+        Some(Id::Timezone) => {
+            let zone = TimeZone::named(&text).ok_or_else(|| invalid_value("TimeZone", &text))?;
+            text = zone.name().to_owned();
+        }
+        Some(Id::ClientEncoding) => {
+            let plain: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
+            match plain.to_ascii_uppercase().as_str() {
+                "UTF8" | "UNICODE" => text = "UTF8".to_owned(),
+                "SQLASCII" => text = "SQL_ASCII".to_owned(),
+                _ => {
+                    return Err(invalid_value("client_encoding", &text)
+                        .detail("Only UTF8 is supported."));
+                }
+            }
+        }
+        Some(id @ (Id::TransactionIsolation | Id::TransactionReadOnly | Id::TransactionDeferrable)) => {
+            return super::transaction::set_characteristic(state, id, &text, client);
+        }
+        _ => {}
+    }
+    // Before a block begins, a local value would end with the statement.
+    let changed = state.settings.borrow_mut().set(name, &text, change, state.is_superuser())?;
+    after_change(state, changed, client);
+    Ok(())
+}
+
+/// `RESET name`, `SET name TO DEFAULT`.
+///
+/// # Errors
+/// As [`set`].
+pub fn reset(state: &SessionState, name: &str, change: Change, client: &mut dyn Client) -> Result<()> {
+    let changed = state.settings.borrow_mut().reset(name, change, state.is_superuser())?;
+    after_change(state, changed, client);
+    Ok(())
+}
+
+fn after_change(state: &SessionState, changed: Option<Id>, client: &mut dyn Client) {
+    drop(state.cached());
+    if let Some(id) = changed {
+        report(state, id, client);
+    }
+}
+
+fn report(state: &SessionState, id: Id, client: &mut dyn Client) {
+    if id.definition().is_reported() {
+        let value = settings::show(id, &state.setting(id));
+        client.parameter_status(id.definition().name, &value);
+        if id == Id::ApplicationName {
+            state.info.set_application_name(&value);
+        }
+    }
+}
+
+/// Every reported setting with its value.
+pub fn reported(state: &SessionState) -> Vec<(&'static str, String)> {
+    settings::all()
+        .filter(|definition| definition.is_reported())
+        .map(|definition| (definition.name, settings::show(definition.id, &state.setting(definition.id))))
+        .collect()
+}
+
+/// Tells the client of reported settings that a rollback changed.
+pub(super) fn report_changes(state: &SessionState, before: &[(&'static str, String)], client: &mut dyn Client) {
+    for ((name, old), (_, new)) in before.iter().zip(reported(state)) {
+        if *old != new {
+            client.parameter_status(name, &new);
+        }
+    }
+}
+
+/// The text `SHOW name` gives.
+///
+/// # Errors
+/// 42704 when there is no such setting.
+pub fn show(state: &SessionState, name: &str) -> Result<String> {
+    match settings::lookup(name) {
+        Ok(Id::TransactionIsolation) => Ok(super::transaction::isolation_name(state).to_owned()),
+        Ok(Id::TransactionReadOnly) => {
+            Ok(if super::transaction::characteristics(state).read_only { "on" } else { "off" }.to_owned())
+        }
+        Ok(Id::TransactionDeferrable) => {
+            Ok(if super::transaction::characteristics(state).deferrable { "on" } else { "off" }.to_owned())
+        }
+        Ok(Id::IsSuperuser) => Ok(if state.is_superuser() { "on" } else { "off" }.to_owned()),
+        Ok(Id::SessionAuthorization) => Ok(state.session_user().to_owned()),
+        _ => state.settings.borrow().show(name).ok_or_else(|| settings::unrecognized(name)),
+    }
+}

@@ -1,0 +1,228 @@
+//! What a session is, as far as statements, functions and commands reach it.
+//!
+//! One session is used by one coroutine or thread at a time; everything here is reached through a shared
+//! reference, so that a function called by a statement can run statements of its own.
+
+use std::cell::{Cell, Ref, RefCell, RefMut};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use base::settings::{Id, SessionSettings, Value as Setting};
+use base::{Error, Lsn, Oid, Result};
+use engine::catalog::Catalog;
+use rustc_hash::FxHashMap;
+use sync::Interrupt;
+
+use super::catalog_view::CatalogView;
+use super::instance::{Instance, SessionInfo};
+use super::plan_cache::Planned;
+use super::settings::CachedSettings;
+use crate::client::{Client, Severity};
+use crate::executor::PendingCheck;
+use crate::types::random::RandomState;
+use crate::types::{FormatSettings, datetime};
+
+/// See the module.
+pub struct SessionState {
+    pub(crate) instance: Arc<Instance>,
+    pub(crate) info: Arc<SessionInfo>,
+    engine: RefCell<engine::Session>,
+    pub(crate) settings: RefCell<SessionSettings>,
+    cached: RefCell<CachedSettings>,
+    /// Plans this session ran lately, by text and parameter types.
+    pub(crate) plans: RefCell<FxHashMap<super::plan_cache::Key, Arc<Planned>>>,
+    catalog: RefCell<Option<CatalogView>>,
+    random: Cell<Option<RandomState>>,
+    pub(crate) transaction_timestamp: Cell<i64>,
+    pub(crate) statement_timestamp: Cell<i64>,
+    /// When the coroutine was last resumed, as far as is known: for fairness to its thread's other sessions.
+    ran_since: Cell<Option<Instant>>,
+    /// The transaction in progress has changed the catalog: its plans are its own.
+    pub(crate) changed_catalog: Cell<bool>,
+    /// Constraint checks to be made at the end of the statement, or of the transaction if deferred.
+    pub(crate) pending_checks: RefCell<Vec<PendingCheck>>,
+    /// `SET CONSTRAINTS` of this transaction: all, or by constraint's oid.
+    pub(crate) deferred: RefCell<crate::executor::Deferral>,
+    /// `NOTIFY`s of this transaction: channel and payload.
+    pub(crate) notifications: RefCell<Vec<(String, String)>>,
+    /// The oid of the temporary schema, once there is one.
+    pub(crate) temporary_schema: Cell<Option<Oid>>,
+    /// Prepared statements by name, for SQL's EXECUTE as for the protocol.
+    pub(crate) prepared: RefCell<FxHashMap<String, Arc<super::prepared::Prepared>>>,
+}
+
+/// How long a session may keep its thread while others wait.
+const TIME_SLICE: Duration = Duration::from_millis(2);
+
+impl SessionState {
+    pub(super) fn new(
+        instance: Arc<Instance>,
+        info: Arc<SessionInfo>,
+        engine: engine::Session,
+        settings: SessionSettings,
+    ) -> Result<SessionState> {
+        let cached = CachedSettings::new(&settings)?;
+        let now = datetime::clock_micros();
+        Ok(SessionState {
+            instance,
+            info,
+            engine: RefCell::new(engine),
+            settings: RefCell::new(settings),
+            cached: RefCell::new(cached),
+            plans: RefCell::default(),
+            catalog: RefCell::new(None),
+            random: Cell::new(None),
+            transaction_timestamp: Cell::new(now),
+            statement_timestamp: Cell::new(now),
+            ran_since: Cell::new(None),
+            changed_catalog: Cell::new(false),
+            pending_checks: RefCell::default(),
+            deferred: RefCell::default(),
+            notifications: RefCell::default(),
+            temporary_schema: Cell::new(None),
+            prepared: RefCell::default(),
+        })
+    }
+
+    /// The engine's session, for rows and objects.
+    #[inline]
+    pub fn engine(&self) -> Ref<'_, engine::Session> {
+        self.engine.borrow()
+    }
+
+    /// The engine's session, for transaction control: not while a row operation runs.
+    #[inline]
+    pub fn engine_mut(&self) -> RefMut<'_, engine::Session> {
+        self.engine.borrow_mut()
+    }
+
+    /// The session's interrupts.
+    pub fn interrupt(&self) -> &Arc<Interrupt> {
+        &self.info.interrupt
+    }
+
+    /// The catalog as the session sees it now.
+    pub fn engine_catalog(&self) -> Arc<Catalog> {
+        self.engine().catalog()
+    }
+
+    /// The catalog with the session's search path; made anew only when one of them has changed.
+    pub fn catalog(&self) -> CatalogView {
+        let catalog = self.engine_catalog();
+        let path = self.cached().search_path_text.clone();
+        if let Some(view) = &*self.catalog.borrow()
+            && view.is_of(&catalog, &path)
+        {
+            return view.clone();
+        }
+        let view = CatalogView::new(catalog, path, &self.info.user, self.temporary_schema.get());
+        *self.catalog.borrow_mut() = Some(view.clone());
+        view
+    }
+
+    /// The session has a temporary schema from now on.
+    pub fn set_temporary_schema(&self, schema: Oid) {
+        self.temporary_schema.set(Some(schema));
+        *self.catalog.borrow_mut() = None;
+    }
+
+    /// Copies of the settings that are read often.
+    pub fn cached(&self) -> Ref<'_, CachedSettings> {
+        let generation = self.settings.borrow().generation();
+        if self.cached.borrow().generation != generation {
+            // Values were checked when they were set.
+            if let Ok(cached) = CachedSettings::new(&self.settings.borrow()) {
+                *self.cached.borrow_mut() = cached;
+            }
+            self.apply_settings();
+        }
+        self.cached.borrow()
+    }
+
+    /// Hands what the engine needs to know of the settings on to it.
+    pub(super) fn apply_settings(&self) {
+        let Ok(mut engine) = self.engine.try_borrow_mut() else { return };
+        let cached = self.cached.borrow();
+        engine.set_synchronous_commit(cached.synchronous_commit);
+        engine.set_commit_delay(cached.commit_delay);
+        engine.set_lock_timeout(cached.lock_timeout);
+        engine.set_deadlock_timeout(cached.deadlock_timeout);
+    }
+
+    /// The value of one setting.
+    pub fn setting(&self, id: Id) -> Setting {
+        self.settings.borrow().get(id)
+    }
+
+    /// What text input and output depend on.
+    pub fn format(&self) -> Arc<FormatSettings> {
+        Arc::clone(&self.cached().format)
+    }
+
+    /// The position that everything said so far must wait for; nothing, if the session waived it.
+    #[inline]
+    pub fn gate(&self) -> Lsn {
+        self.engine().gate()
+    }
+
+    /// Tells the client something that is no error, if it wants to hear it.
+    pub fn notice(&self, severity: Severity, notice: &Error, client: &mut dyn Client) {
+        if severity == Severity::Info || severity >= self.cached().client_min_messages {
+            client.require(self.gate());
+            client.notice(severity, notice);
+        }
+    }
+
+    /// Lets the thread's other sessions run if this one has run for long.
+    pub fn yield_if_long(&self) {
+        let now = Instant::now();
+        match self.ran_since.get() {
+            Some(since) if now.duration_since(since) >= TIME_SLICE => {
+                sync::yield_now();
+                self.ran_since.set(Some(Instant::now()));
+            }
+            Some(_) => {}
+            None => self.ran_since.set(Some(now)),
+        }
+    }
+
+    /// A statement begins: its time slice does too.
+    pub(super) fn start_time_slice(&self) {
+        self.ran_since.set(None);
+    }
+
+    /// Lends the session's random numbers; a function called meanwhile gets fresh ones.
+    pub fn take_random(&self) -> RandomState {
+        self.random.take().unwrap_or_else(RandomState::from_entropy)
+    }
+
+    /// Takes them back.
+    pub fn put_random(&self, random: RandomState) {
+        self.random.set(Some(random));
+    }
+
+    /// The user whose rights count.
+    pub fn current_user(&self) -> &str {
+        &self.info.user
+    }
+
+    /// The user who connected.
+    pub fn session_user(&self) -> &str {
+        &self.info.user
+    }
+
+    /// The database.
+    pub fn database_name(&self) -> &str {
+        &self.info.database
+    }
+
+    /// Where new objects go.
+    pub fn current_schema(&self) -> Option<String> {
+        self.catalog().current_schema_name()
+    }
+
+    /// Whether the user may do anything.
+    pub fn is_superuser(&self) -> bool {
+        self.info.is_superuser
+    }
+}

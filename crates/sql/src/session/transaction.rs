@@ -1,0 +1,316 @@
+//! BEGIN, COMMIT, ROLLBACK, savepoints, and SET TRANSACTION.
+
+use std::sync::atomic::Ordering;
+
+use base::settings::Id;
+use base::{Error, Lsn, Result, sqlstate};
+use engine::{Isolation, SavepointId, TransactionOptions};
+
+use super::notify::Notification;
+use super::state::SessionState;
+use super::{Block, SqlSession, settings};
+use crate::client::{Client, Severity};
+use crate::tree::{IsolationLevel, Transaction, TransactionModes};
+use crate::types::datetime;
+
+/// A savepoint by its name.
+pub(super) struct Savepoint {
+    name: String,
+    id: SavepointId,
+}
+
+/// How the transaction in progress runs, or the next one would.
+pub(super) fn characteristics(state: &SessionState) -> TransactionOptions {
+    let engine = state.engine();
+    if engine.in_transaction() {
+        return engine.transaction_options();
+    }
+    drop(engine);
+    default_options(state)
+}
+
+fn default_options(state: &SessionState) -> TransactionOptions {
+    let cached = state.cached();
+    TransactionOptions {
+        isolation: cached.default_isolation,
+        read_only: cached.default_read_only,
+        deferrable: cached.default_deferrable,
+    }
+}
+
+/// The isolation level's name, as SHOW gives it.
+pub(super) fn isolation_name(state: &SessionState) -> &'static str {
+    match characteristics(state).isolation {
+        Isolation::ReadCommitted => "read committed",
+        Isolation::RepeatableRead => "repeatable read",
+        Isolation::Serializable => "serializable",
+    }
+}
+
+/// `SET transaction_isolation = ...` and its kin.
+pub(super) fn set_characteristic(
+    state: &SessionState,
+    id: Id,
+    text: &str,
+    client: &mut dyn Client,
+) -> Result<()> {
+    let value = base::settings::parse(id, text)?;
+    let modes = match id {
+        Id::TransactionIsolation => TransactionModes {
+            isolation: Some(match settings::isolation_of(&value) {
+                Isolation::ReadCommitted => IsolationLevel::ReadCommitted,
+                Isolation::RepeatableRead => IsolationLevel::RepeatableRead,
+                Isolation::Serializable => IsolationLevel::Serializable,
+            }),
+            ..TransactionModes::default()
+        },
+        Id::TransactionReadOnly => TransactionModes { read_only: Some(value.as_bool()), ..TransactionModes::default() },
+        _ => TransactionModes { deferrable: Some(value.as_bool()), ..TransactionModes::default() },
+    };
+    set_modes(state, modes, client)
+}
+
+/// `SET TRANSACTION ...`: of the transaction in progress.
+///
+/// # Errors
+/// 25001 after its first query.
+pub fn set_modes(state: &SessionState, modes: TransactionModes, client: &mut dyn Client) -> Result<()> {
+    let mut engine = state.engine_mut();
+    if !engine.in_transaction() {
+        drop(engine);
+        let warning = Error::new(
+            sqlstate::NO_ACTIVE_SQL_TRANSACTION,
+            "SET TRANSACTION can only be used in transaction blocks",
+        );
+        state.notice(Severity::Warning, &warning, client);
+        return Ok(());
+    }
+    let options = apply_modes(engine.transaction_options(), modes);
+    engine.set_transaction_options(options)
+}
+
+/// `options` changed as `modes` say.
+fn apply_modes(mut options: TransactionOptions, modes: TransactionModes) -> TransactionOptions {
+    if let Some(level) = modes.isolation {
+        options.isolation = match level {
+            IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
+            IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
+            IsolationLevel::Serializable => Isolation::Serializable,
+        };
+    }
+    options.read_only = modes.read_only.unwrap_or(options.read_only);
+    options.deferrable = modes.deferrable.unwrap_or(options.deferrable);
+    options
+}
+
+impl SqlSession {
+    /// Sees to it that a transaction is in progress: an implicit one, if there is none.
+    pub(super) fn ensure_transaction(&mut self) -> Result<()> {
+        if self.block == Block::None {
+            self.start_transaction(default_options(&self.state))?;
+            self.block = Block::Implicit;
+        }
+        Ok(())
+    }
+
+    fn start_transaction(&mut self, options: TransactionOptions) -> Result<()> {
+        self.state.engine_mut().begin(options)?;
+        let now = self.state.statement_timestamp.get();
+        self.state.transaction_timestamp.set(now);
+        self.state.info.transaction_start.store(now, Ordering::Relaxed);
+        self.state.settings.borrow_mut().push_level();
+        Ok(())
+    }
+
+    /// Runs one of the statements of this module; its tag.
+    pub(super) fn run_transaction_statement(
+        &mut self,
+        statement: &Transaction,
+        client: &mut dyn Client,
+    ) -> Result<String> {
+        match statement {
+            Transaction::Begin(modes) => {
+                let tag = "BEGIN".to_owned();
+                match self.block {
+                    Block::None => {
+                        self.start_transaction(apply_modes(default_options(&self.state), *modes))?;
+                    }
+                    Block::Implicit => {
+                        // Earlier statements of the same string become part of the block.
+                        let options = apply_modes(self.state.engine().transaction_options(), *modes);
+                        if *modes != TransactionModes::default() {
+                            self.state.engine_mut().set_transaction_options(options)?;
+                        }
+                    }
+                    Block::Explicit => {
+                        let warning = Error::new(
+                            sqlstate::ACTIVE_SQL_TRANSACTION,
+                            "there is already a transaction in progress",
+                        );
+                        self.state.notice(Severity::Warning, &warning, client);
+                        if *modes != TransactionModes::default() {
+                            set_modes(&self.state, *modes, client)?;
+                        }
+                        return Ok(tag);
+                    }
+                }
+                self.block = Block::Explicit;
+                Ok(tag)
+            }
+            Transaction::Commit { chain } => self.end_block(true, *chain, client),
+            Transaction::Rollback { chain } => self.end_block(false, *chain, client),
+            Transaction::Savepoint(name) => {
+                self.require_block("SAVEPOINT")?;
+                let id = self.state.engine_mut().savepoint()?;
+                self.state.settings.borrow_mut().push_level();
+                self.savepoints.push(Savepoint { name: name.to_string(), id });
+                Ok("SAVEPOINT".to_owned())
+            }
+            Transaction::Release(name) => {
+                self.require_block("RELEASE SAVEPOINT")?;
+                let place = self.savepoint(name)?;
+                self.state.engine_mut().release(self.savepoints[place].id)?;
+                for _ in place..self.savepoints.len() {
+                    self.state.settings.borrow_mut().release_level();
+                }
+                self.savepoints.truncate(place);
+                Ok("RELEASE".to_owned())
+            }
+            Transaction::RollbackTo(name) => {
+                self.require_block("ROLLBACK TO SAVEPOINT")?;
+                let place = self.savepoint(name)?;
+                self.portals.clear();
+                self.state.engine_mut().rollback_to(self.savepoints[place].id)?;
+                let before = settings::reported(&self.state);
+                for _ in place..self.savepoints.len() {
+                    self.state.settings.borrow_mut().roll_back_level();
+                }
+                self.state.settings.borrow_mut().push_level();
+                settings::report_changes(&self.state, &before, client);
+                self.savepoints.truncate(place + 1);
+                self.state.plans.borrow_mut().clear();
+                Ok("ROLLBACK".to_owned())
+            }
+            Transaction::Prepare(_) | Transaction::CommitPrepared(_) | Transaction::RollbackPrepared(_) => {
+                Err(Error::unsupported("prepared transactions are not supported yet"))
+            }
+        }
+    }
+
+    /// COMMIT and ROLLBACK.
+    fn end_block(&mut self, commit: bool, chain: bool, client: &mut dyn Client) -> Result<String> {
+        if self.block != Block::Explicit {
+            if chain {
+                let what = if commit { "COMMIT" } else { "ROLLBACK" };
+                let message = format!("{what} AND CHAIN can only be used in transaction blocks");
+                return Err(Error::new(sqlstate::NO_ACTIVE_SQL_TRANSACTION, message));
+            }
+            let warning =
+                Error::new(sqlstate::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
+            self.state.notice(Severity::Warning, &warning, client);
+            if self.block == Block::None {
+                return Ok(if commit { "COMMIT" } else { "ROLLBACK" }.to_owned());
+            }
+        }
+        let options = self.state.engine().transaction_options();
+        let failed = self.state.engine().transaction_failed();
+        if commit && !failed {
+            self.commit(client)?;
+        } else {
+            self.roll_back(client)?;
+        }
+        if chain {
+            self.start_transaction(options)?;
+            self.block = Block::Explicit;
+        }
+        Ok(if commit && !failed { "COMMIT" } else { "ROLLBACK" }.to_owned())
+    }
+
+    /// Commits the transaction in progress. What is said from here on waits for it.
+    pub(super) fn commit(&mut self, client: &mut dyn Client) -> Result<()> {
+        let deferred = crate::executor::run_pending_checks(&self.state, true, client);
+        if let Err(error) = deferred {
+            self.roll_back(client)?;
+            return Err(error);
+        }
+        self.portals.clear();
+        let result = self.state.engine_mut().commit();
+        let committed = result.is_ok();
+        self.finish_transaction(committed, client);
+        let gate = result?;
+        if self.state.cached().synchronous_commit {
+            client.require(gate);
+        }
+        self.send_notifications(gate);
+        Ok(())
+    }
+
+    /// Rolls the transaction in progress back.
+    pub(super) fn roll_back(&mut self, client: &mut dyn Client) -> Result<()> {
+        self.portals.clear();
+        let result = self.state.engine_mut().rollback();
+        self.finish_transaction(false, client);
+        self.state.notifications.borrow_mut().clear();
+        result
+    }
+
+    fn finish_transaction(&mut self, committed: bool, client: &mut dyn Client) {
+        self.block = Block::None;
+        self.savepoints.clear();
+        self.state.pending_checks.borrow_mut().clear();
+        *self.state.deferred.borrow_mut() = crate::executor::Deferral::default();
+        if self.state.changed_catalog.replace(false) {
+            self.state.plans.borrow_mut().clear();
+        }
+        self.state.info.transaction_start.store(0, Ordering::Relaxed);
+        if committed {
+            self.state.settings.borrow_mut().end_transaction(true);
+        } else {
+            let before = settings::reported(&self.state);
+            self.state.settings.borrow_mut().end_transaction(false);
+            settings::report_changes(&self.state, &before, client);
+        }
+    }
+
+    fn send_notifications(&self, csn: Lsn) {
+        if self.state.notifications.borrow().is_empty() {
+            return;
+        }
+        let mut sent: Vec<(String, String)> = Vec::new();
+        for (channel, payload) in self.state.notifications.borrow_mut().drain(..) {
+            // Within a transaction, the same notification counts once.
+            if !sent.contains(&(channel.clone(), payload.clone())) {
+                let pid = self.state.info.pid;
+                let notification = Notification { pid, channel: channel.clone(), payload: payload.clone(), csn };
+                self.state.instance.channels.send(&notification);
+                sent.push((channel, payload));
+            }
+        }
+    }
+
+    fn require_block(&self, what: &str) -> Result<()> {
+        if self.block == Block::Explicit {
+            return Ok(());
+        }
+        Err(Error::new(
+            sqlstate::NO_ACTIVE_SQL_TRANSACTION,
+            format!("{what} can only be used in transaction blocks"),
+        ))
+    }
+
+    fn savepoint(&self, name: &str) -> Result<usize> {
+        self.savepoints.iter().rposition(|savepoint| savepoint.name == name).ok_or_else(|| {
+            Error::new(
+                sqlstate::INVALID_SAVEPOINT_SPECIFICATION,
+                format!("savepoint \"{name}\" does not exist"),
+            )
+        })
+    }
+
+    /// The session's clock moves on: a new statement has arrived.
+    pub(super) fn start_clock(&self) {
+        let now = datetime::clock_micros();
+        self.state.statement_timestamp.set(now);
+        self.state.info.statement_start.store(now, Ordering::Relaxed);
+    }
+}
