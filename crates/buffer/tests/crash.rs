@@ -8,7 +8,6 @@
 mod support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Mutex;
 
 use base::{FileNumber, Lsn, sqlstate};
 use cohort_buffer::{DurableLog, HEADER_BYTES, PAGE_BYTES, PageId, doublewrite};
@@ -16,7 +15,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use support::watch::WatchingVfs;
 use support::{FILE, Stand, TestLog, data_dir, get, page, put, rounds};
-use sync::Arc;
+use sync::{Arc, Mutex};
 use vfs::{FailStop, Fault, SimulatedOptions, SimulatedVfs, Survival};
 
 const SHORT_LIVED: FileNumber = FileNumber(20000);
@@ -27,9 +26,15 @@ const HINT_AT: usize = PAGE_BYTES - 8;
 #[derive(Clone, Copy, Debug)]
 enum Record {
     /// Adds to a counter of a page.
-    Add { page: PageId, offset: usize, number: u64 },
+    Add {
+        page: PageId,
+        offset: usize,
+        number: u64,
+    },
     /// Cuts [`FILE`].
-    Cut { blocks: u32 },
+    Cut {
+        blocks: u32,
+    },
     /// Makes or removes the short-lived file.
     Make,
     Remove,
@@ -65,7 +70,7 @@ fn work(stand: &Stand, history: &Mutex<History>, random: &mut StdRng, steps: usi
     let mut errors = 0;
     let log = |record| {
         let lsn = stand.log.insert();
-        history.lock().unwrap().records.push((lsn, record));
+        history.lock().records.push((lsn, record));
         lsn
     };
     if !stand.pool.file_exists(FILE) {
@@ -113,7 +118,7 @@ fn work(stand: &Stand, history: &Mutex<History>, random: &mut StdRng, steps: usi
                 let redo = stand.log.inserted();
                 stand.log.flush(redo);
                 stand.pool.flush_dirty(redo, &mut |_| ());
-                history.lock().unwrap().redo = redo;
+                history.lock().redo = redo;
             }
             96 if blocks > 10 => {
                 let blocks = random.random_range(5..blocks);
@@ -207,10 +212,10 @@ fn run(disk: &SimulatedVfs, stand_seed: u64, history: &Mutex<History>, log: Test
         let stand = Stand::open(Arc::new(vfs), &data_dir(), frames, log)?;
         watched.set(stand.log.clone()).ok().unwrap();
         let outcome = catch_unwind(AssertUnwindSafe(|| work(&stand, history, &mut random, 400)));
-        *durable.lock().unwrap() = stand.log.durable();
+        *durable.lock() = stand.log.durable();
         outcome.unwrap_or_else(|panic| resume_unwind(panic))
     }));
-    let durable = *durable.lock().unwrap();
+    let durable = *durable.lock();
     match ended {
         Ok(Ok(errors)) => (durable, Some(errors)),
         Ok(Err(error)) => {
@@ -253,21 +258,25 @@ fn after_a_power_failure_at_any_call_pages_are_whole_and_redo_finds_all() {
             // The power fails again while recovery is at work.
             for again in 0..random.random_range(0..3) {
                 disk.add_fault(Fault::CrashAtCall(random.random_range(1..60)));
-                let _ = catch_unwind(AssertUnwindSafe(|| recover_and_check(&disk, &history.lock().unwrap(), durable)))
+                let _ = catch_unwind(AssertUnwindSafe(|| recover_and_check(&disk, &history.lock(), durable)))
                     .map_err(|panic| if panic.is::<FailStop>() { panic } else { resume_unwind(panic) });
-                disk = disk.crash_with(SimulatedOptions { seed: seed + again, survival: Survival::Seeded, faults: vec![] });
+                disk = disk.crash_with(SimulatedOptions {
+                    seed: seed + again,
+                    survival: Survival::Seeded,
+                    faults: vec![],
+                });
             }
-            let recovered = recover_and_check(&disk, &history.lock().unwrap(), durable).unwrap();
+            let recovered = recover_and_check(&disk, &history.lock(), durable).unwrap();
             recovered.pool.flush_all();
             drop(recovered);
             // And life goes on: what the log lost never was.
-            history.lock().unwrap().records.retain(|(lsn, _)| *lsn <= durable);
-            history.lock().unwrap().redo = durable;
+            history.lock().records.retain(|(lsn, _)| *lsn <= durable);
+            history.lock().redo = durable;
             disk.add_fault(Fault::CrashAtCall(disk.io_calls() + random.random_range(1..500)));
             doublewrite::recover(&disk, &data_dir()).ok();
             (durable, _) = run(&disk, seed + 1, &history, TestLog::from(durable));
             let disk = disk.crash();
-            recover_and_check(&disk, &history.lock().unwrap(), durable).unwrap();
+            recover_and_check(&disk, &history.lock(), durable).unwrap();
         }));
         if let Err(panic) = result {
             eprintln!("seed {seed}, crash at call {crash_at}");
@@ -288,7 +297,7 @@ fn a_sync_that_fails_once_ends_the_process_and_loses_nothing() {
         let history = Mutex::new(History::default());
         let (durable, outcome) = run(&disk, seed, &history, TestLog::default());
         ended += u32::from(outcome.is_none());
-        recover_and_check(&disk.crash(), &history.lock().unwrap(), durable).unwrap();
+        recover_and_check(&disk.crash(), &history.lock(), durable).unwrap();
     }
     assert!(ended > 0);
 }
@@ -306,7 +315,7 @@ fn a_full_disk_is_an_error_of_those_who_need_room_and_nobody_elses() {
         let (durable, outcome) = run(&disk, seed, &history, TestLog::default());
         finished += u32::from(outcome.is_some());
         refused += outcome.unwrap_or(0);
-        recover_and_check(&disk.crash(), &history.lock().unwrap(), durable).unwrap();
+        recover_and_check(&disk.crash(), &history.lock(), durable).unwrap();
     }
     assert!(refused > 0 && finished > 0, "{refused} refused, {finished} runs finished");
 }
@@ -329,7 +338,7 @@ fn short_and_interrupted_calls_go_unnoticed_and_failed_reads_are_errors() {
         let history = Mutex::new(History::default());
         let (durable, outcome) = run(&disk, seed, &history, TestLog::default());
         failed_reads += outcome.expect("nothing of this ends the process");
-        recover_and_check(&disk.crash(), &history.lock().unwrap(), durable).unwrap();
+        recover_and_check(&disk.crash(), &history.lock(), durable).unwrap();
     }
     assert!(failed_reads > 0);
 }
@@ -357,7 +366,7 @@ fn a_write_that_fails_ends_the_process_and_loses_nothing() {
             stand.log.durable()
         }));
         let durable = ended.unwrap();
-        recover_and_check(&disk.crash(), &history.lock().unwrap(), durable).unwrap();
+        recover_and_check(&disk.crash(), &history.lock(), durable).unwrap();
     }
 }
 
@@ -375,7 +384,8 @@ fn without_the_double_write_area_a_torn_page_is_found_out() {
         let doublewrite = cohort_buffer::DoubleWrite::open(vfs.clone(), &data_dir(), options).unwrap();
         let pool_options = cohort_buffer::BufferPoolOptions { frames: 32 };
         let pool =
-            cohort_buffer::BufferPool::new(vfs, &data_dir().join("base"), log.clone(), doublewrite, pool_options).unwrap();
+            cohort_buffer::BufferPool::new(vfs, &data_dir().join("base"), log.clone(), doublewrite, pool_options)
+                .unwrap();
         let stand_like = |fill: u8| {
             for block in 0..20 {
                 let pinned = pool.pin(page(block)).unwrap();

@@ -150,7 +150,10 @@ fn with_every_frame_pinned_one_more_is_an_error_and_then_works() {
     fill(&stand, 20);
     let mut pins: Vec<_> = (0..16).map(|block| stand.pool.pin(page(block)).unwrap()).collect();
     let error = stand.pool.pin(page(16)).err().unwrap();
-    assert_eq!((error.sqlstate(), error.message()), (sqlstate::INSUFFICIENT_RESOURCES, "no unpinned buffers available"));
+    assert_eq!(
+        (error.sqlstate(), error.message()),
+        (sqlstate::INSUFFICIENT_RESOURCES, "no unpinned buffers available")
+    );
     assert!(stand.pool.pin(page(7)).is_ok());
     pins.truncate(15);
     assert_eq!(stand.read(page(16), HEADER_BYTES).unwrap(), 17);

@@ -15,17 +15,18 @@
 //!
 //! | value | meaning |
 //! | --- | --- |
-//! | 0 | in progress |
-//! | tag 00, else | committed; the value is the csn |
+//! | tag 00 | committed; the value is the csn |
 //! | tag 01 | a subtransaction; the rest is its top-level xid, whose entry counts |
 //! | tag 10 | aborted |
+//! | tag 11 | in progress; the rest is the number of the page |
 //!
 //! # Reading without a lock
 //!
 //! Page `p` has its place in slot `p mod slots` of the window, whose number says which page is there. A reader loads the
-//! number, the entry, and the number again: the same number twice means that the entry is the page's. A writer announces
-//! itself on the slot, looks at the number, stores, and takes the announcement back. Whoever gives the slot to a later page
-//! takes the number away, waits until no writer is announced, and only then reads what is in the page: no store is lost.
+//! number, the entry, and the number again: the same number twice means that the entry is the page's. A transaction's first
+//! store is one compare-and-swap against "in progress on this page". Whoever gives the slot to a later page takes the number
+//! away and swaps every entry for "in progress on the later page": a store is either among what it took out, or fails and
+//! goes another way. Later stores (a subtransaction that aborts) are made under the lock that slots change hands under.
 //!
 //! # What leaves the window
 //!
@@ -41,7 +42,7 @@ use std::sync::OnceLock;
 
 use base::{Lsn, Result, Xid};
 use sync::atomic::{AtomicU64, Ordering, fence};
-use sync::{Arc, CachePadded, Mutex, RwLock, RwLockWriteGuard, spin_hint};
+use sync::{Arc, CachePadded, Mutex, RwLock, RwLockWriteGuard};
 use vfs::Vfs;
 
 use crate::spill::Spill;
@@ -59,6 +60,7 @@ const NO_PAGE: u64 = u64::MAX;
 const TAG_MASK: u64 = 0b11 << 62;
 const CHILD: u64 = 0b01 << 62;
 const ABORTED: u64 = 0b10 << 62;
+const IN_PROGRESS: u64 = 0b11 << 62;
 
 const _: () = assert!(Xid::LIMIT.0 == 1 << 62, "an xid leaves the entry's tag free");
 
@@ -75,16 +77,16 @@ impl Entry {
     #[inline]
     fn from_raw(raw: u64) -> Entry {
         match raw & TAG_MASK {
-            0 if raw == 0 => Entry::InProgress,
             0 => Entry::Committed(Lsn(raw)),
             CHILD => Entry::Child(Xid(raw & !TAG_MASK)),
-            _ => Entry::Aborted,
+            ABORTED => Entry::Aborted,
+            _ => Entry::InProgress,
         }
     }
 
     fn to_raw(self) -> u64 {
         match self {
-            Entry::InProgress => 0,
+            Entry::InProgress => IN_PROGRESS,
             Entry::Committed(csn) => {
                 debug_assert!(csn.0 != 0 && csn.0 & TAG_MASK == 0);
                 csn.0
@@ -98,7 +100,6 @@ impl Entry {
 /// A place of the window.
 struct Slot {
     number: AtomicU64,
-    writers: AtomicU64,
     /// Made when the slot is first used.
     entries: OnceLock<Box<[AtomicU64]>>,
 }
@@ -144,7 +145,7 @@ fn page_of(xid: Xid) -> u64 {
 impl CsnStore {
     pub(crate) fn new(vfs: Arc<dyn Vfs>, spill_directory: &Path, window: usize) -> Result<CsnStore> {
         let slots = window.div_ceil(PAGE_ENTRIES as usize).max(SLOTS_MIN).next_power_of_two();
-        let slot = || Slot { number: AtomicU64::new(NO_PAGE), writers: AtomicU64::new(0), entries: OnceLock::new() };
+        let slot = || Slot { number: AtomicU64::new(NO_PAGE), entries: OnceLock::new() };
         Ok(CsnStore {
             slots: (0..slots).map(|_| CachePadded::new(slot())).collect(),
             first_xid: AtomicU64::new(u64::MAX),
@@ -186,7 +187,7 @@ impl CsnStore {
             return None;
         }
         let raw = slot.entries.get()?[(xid.0 % PAGE_ENTRIES) as usize].load(Ordering::Acquire);
-        // A page that came later zeroed the entry after it took the number away.
+        // Whoever gave the slot to a later page took the number away before it touched the entry.
         fence(Ordering::Acquire);
         (slot.number.load(Ordering::Relaxed) == page).then(|| Entry::from_raw(raw))
     }
@@ -235,61 +236,56 @@ impl CsnStore {
     /// Gives a slot of the window to `page`; what was in it is spilled unless it was trimmed before.
     fn give_slot(&self, page: u64, old: &mut RwLockWriteGuard<'_, Old>) {
         let slot = self.slot(page);
-        let entries = slot.entries.get_or_init(|| (0..PAGE_ENTRIES).map(|_| AtomicU64::new(0)).collect());
+        let entries = slot.entries.get_or_init(|| (0..PAGE_ENTRIES).map(|_| AtomicU64::new(IN_PROGRESS)).collect());
         let before = slot.number.swap(NO_PAGE, Ordering::SeqCst);
-        while slot.writers.load(Ordering::SeqCst) != 0 {
-            spin_hint();
-        }
+        let values: Vec<u64> = entries.iter().map(|entry| entry.swap(IN_PROGRESS | page, Ordering::AcqRel)).collect();
         if before != NO_PAGE {
-            let value = |xid: u64| entries[(xid % PAGE_ENTRIES) as usize].load(Ordering::Acquire);
             for (&xid, raw) in old.stragglers.range_mut(before * PAGE_ENTRIES..(before + 1) * PAGE_ENTRIES) {
                 if Xid(xid) >= self.first_xid() {
-                    *raw = value(xid);
+                    *raw = values[(xid % PAGE_ENTRIES) as usize];
                 }
             }
             if before >= old.kept_from {
-                let values: Vec<u64> = (0..PAGE_ENTRIES).map(value).collect();
                 self.spill.write(before, &values);
                 old.spilled.insert(before, ());
             }
         }
-        // Readers who see a zero see that the number is gone, too.
-        fence(Ordering::Release);
-        entries.iter().for_each(|entry| entry.store(0, Ordering::Relaxed));
         slot.number.store(page, Ordering::Release);
     }
 
-    /// Sets the entry of `xid`. In the window: a few nanoseconds, and never blocked.
+    /// Sets the entry of `xid`. For one in the window that was in progress: one atomic operation, never blocked.
     #[inline]
     pub(crate) fn set(&self, xid: Xid, entry: Entry) {
-        if !self.set_recent(xid, entry) {
-            self.set_old(xid, entry);
+        if xid.0 >= self.first_xid.load(Ordering::Relaxed) {
+            let page = page_of(xid);
+            let slot = self.slot(page);
+            // Which page the slot holds, the entry itself tells.
+            if let Some(entries) = slot.entries.get()
+                && entries[(xid.0 % PAGE_ENTRIES) as usize]
+                    .compare_exchange(IN_PROGRESS | page, entry.to_raw(), Ordering::AcqRel, Ordering::Relaxed)
+                    .is_ok()
+            {
+                return;
+            }
         }
-    }
-
-    #[inline]
-    fn set_recent(&self, xid: Xid, entry: Entry) -> bool {
-        if xid.0 < self.first_xid.load(Ordering::Relaxed) {
-            return false;
-        }
-        let page = page_of(xid);
-        let slot = self.slot(page);
-        slot.writers.fetch_add(1, Ordering::SeqCst);
-        let here = slot.number.load(Ordering::SeqCst) == page;
-        if here && let Some(entries) = slot.entries.get() {
-            entries[(xid.0 % PAGE_ENTRIES) as usize].store(entry.to_raw(), Ordering::Release);
-        }
-        slot.writers.fetch_sub(1, Ordering::SeqCst);
-        here
+        self.set_under_lock(xid, entry);
     }
 
     #[cold]
-    fn set_old(&self, xid: Xid, entry: Entry) {
-        if xid >= self.first_xid() && !self.has_page(xid) {
+    fn set_under_lock(&self, xid: Xid, entry: Entry) {
+        let is_of_this_start = xid >= self.first_xid();
+        if is_of_this_start && !self.has_page(xid) {
             self.extend(xid);
         }
         let mut old = self.old.write();
-        if !self.set_recent(xid, entry) {
+        let page = page_of(xid);
+        let slot = self.slot(page);
+        if is_of_this_start
+            && slot.number.load(Ordering::Relaxed) == page
+            && let Some(entries) = slot.entries.get()
+        {
+            entries[(xid.0 % PAGE_ENTRIES) as usize].store(entry.to_raw(), Ordering::Release);
+        } else {
             old.stragglers.insert(xid.0, entry.to_raw());
         }
     }

@@ -115,10 +115,16 @@ impl StatusStore {
             Some(Entry::Committed(csn)) => TransactionStatus::Committed(csn),
             Some(Entry::InProgress) => TransactionStatus::InProgress,
             Some(Entry::Aborted) => TransactionStatus::Aborted,
-            Some(Entry::Child(_)) | None => self.status_or_fail_stop(xid),
+            Some(Entry::Child(top)) => match self.csn.recent(top) {
+                Some(Entry::Committed(csn)) => TransactionStatus::Committed(csn),
+                Some(Entry::InProgress) => TransactionStatus::InProgress,
+                _ => self.status_or_fail_stop(top),
+            },
+            None => self.status_or_fail_stop(xid),
         }
     }
 
+    #[cold]
     fn status_or_fail_stop(&self, xid: Xid) -> TransactionStatus {
         match self.try_status(xid) {
             Ok(status) => status,

@@ -61,8 +61,7 @@ impl Stand {
         let log = Arc::new(log);
         let doublewrite = DoubleWrite::open(vfs.clone(), data_dir, DoubleWriteOptions::default())?;
         let options = BufferPoolOptions { frames };
-        let pool =
-            BufferPool::new(vfs, &data_dir.join("base"), log.clone(), Arc::clone(&doublewrite), options)?;
+        let pool = BufferPool::new(vfs, &data_dir.join("base"), log.clone(), Arc::clone(&doublewrite), options)?;
         Ok(Stand { log, doublewrite, pool })
     }
 

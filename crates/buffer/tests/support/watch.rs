@@ -80,7 +80,11 @@ impl File for WatchedFile {
     fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let durable = self.log.get().map_or(Lsn::ZERO, |log| log.durable());
         for page in bytes.chunks_exact(PAGE_BYTES).filter(|page| !page.starts_with(b"COHORTDW")) {
-            assert!(page_lsn(page) <= durable, "a page of {} is written, the log is durable to {durable}", page_lsn(page));
+            assert!(
+                page_lsn(page) <= durable,
+                "a page of {} is written, the log is durable to {durable}",
+                page_lsn(page)
+            );
         }
         self.inner.write_all_at(bytes, offset)
     }

@@ -1,4 +1,4 @@
-//! What the paths that every statement takes cost, in nanoseconds: `cargo run --release -p cohort-buffer --example hot_paths`.
+//! What the paths that every statement takes cost, in nanoseconds: `cargo run --release -p cohort-buffer --example page_costs`.
 //!
 //! Each figure is the best of nine rounds of a million operations on pages that are all in the cache.
 
@@ -28,7 +28,7 @@ fn measure(what: &str, mut operation: impl FnMut(u32)) {
 }
 
 fn main() -> base::Result<()> {
-    let directory = std::env::temp_dir().join(format!("cohort-hot-paths-{}", std::process::id()));
+    let directory = std::env::temp_dir().join(format!("cohort-page-costs-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("the temporary directory can be made");
     let vfs = Arc::new(RealVfs::new());
     let doublewrite = DoubleWrite::open(vfs.clone(), &directory, DoubleWriteOptions::default())?;
