@@ -47,6 +47,7 @@ impl Turns {
     fn pass_on(&self) {
         let next = {
             let mut turn = self.turn.lock();
+            assert!(turn.taken, "who passes the turn on has it");
             let next = turn.waiting.pop_front();
             turn.taken = next.is_some();
             next
