@@ -229,7 +229,9 @@ fn cost(manager: &Arc<TransactionManager>) {
     let locked = |session: &mut SessionSlot| {
         let options = LockOptions::new(session.interrupt());
         let (locks, owner) = (session.manager().locks(), session.owner());
-        locks.lock(owner, LockTag::Relation(Oid(20_000)), LockMode::RowExclusive, &options).expect("nobody is in the way");
+        locks
+            .lock(owner, LockTag::Relation(Oid(20_000)), LockMode::RowExclusive, &options)
+            .expect("nobody is in the way");
         locks.unlock_all(owner, lockmgr::Scope::Transaction);
     };
     let assign = |session: &mut SessionSlot| {

@@ -28,6 +28,8 @@ impl TransactionManager {
         self.retire(self.wal().durable());
         while !self.is_retired_up_to(redo) {
             pause();
+            // A committer that sets its own bits may be held up by its client.
+            self.take_promises_over();
             self.retire(self.wal().durable());
         }
         // An abort that is at it now may have its record on either side of the redo point.

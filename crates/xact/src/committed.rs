@@ -23,15 +23,20 @@ use sync::{CachePadded, Mutex};
 pub(crate) const HAS_EXTRAS: u64 = 1;
 /// The catalog version must be raised when it becomes visible.
 pub(crate) const CHANGES_CATALOG: u64 = 2;
-/// The committer sets its status bits itself.
+/// The committer has promised to set its status bits itself. Others may take that over as long as it isn't at it.
 pub(crate) const OWNER_SETS_BITS: u64 = 4;
+/// The committer is at it.
+pub(crate) const OWNER_AT_IT: u64 = 8;
 /// The committer has done so.
-pub(crate) const BITS_ARE_SET: u64 = 8;
+pub(crate) const BITS_ARE_SET: u64 = 16;
+const FLAG_BITS: u32 = 8;
+const FLAG_MASK: u64 = (1 << FLAG_BITS) - 1;
 
 struct Entry {
     csn: AtomicU64,
     xid: AtomicU64,
-    flags: AtomicU64,
+    /// The entry's index beside its flags, so that who comes too late with a change finds another commit's.
+    index_and_flags: AtomicU64,
 }
 
 /// What few commits have.
@@ -59,7 +64,8 @@ pub(crate) struct Committed {
 
 impl Committed {
     pub(crate) fn new(capacity: usize) -> Committed {
-        let entry = || Entry { csn: AtomicU64::new(0), xid: AtomicU64::new(0), flags: AtomicU64::new(0) };
+        let entry =
+            || Entry { csn: AtomicU64::new(0), xid: AtomicU64::new(0), index_and_flags: AtomicU64::new(u64::MAX) };
         Committed {
             entries: (0..capacity.next_power_of_two()).map(|_| entry()).collect(),
             tail: CachePadded::new(AtomicU64::new(0)),
@@ -102,7 +108,7 @@ impl Committed {
         let entry = self.entry(index);
         entry.csn.store(commit.csn.0, Relaxed);
         entry.xid.store(commit.xid.0, Relaxed);
-        entry.flags.store(commit.flags, Relaxed);
+        entry.index_and_flags.store(index << FLAG_BITS | commit.flags, Relaxed);
         before(index);
         self.tail.store(index + 1, Release);
         index
@@ -114,7 +120,7 @@ impl Committed {
         CommittedTransaction {
             csn: Lsn(entry.csn.load(Relaxed)),
             xid: Xid(entry.xid.load(Relaxed)),
-            flags: entry.flags.load(Acquire),
+            flags: entry.index_and_flags.load(Acquire) & FLAG_MASK,
         }
     }
 
@@ -126,14 +132,18 @@ impl Committed {
         self.retired.store(index, Release);
     }
 
-    /// Changes an entry's flags; what they were.
-    pub(crate) fn change_flags(&self, index: u64, set: u64, clear: u64) -> u64 {
-        let flags = &self.entry(index).flags;
-        let mut now = flags.load(Acquire);
-        while let Err(seen) = flags.compare_exchange_weak(now, (now | set) & !clear, AcqRel, Acquire) {
-            now = seen;
+    /// Changes the flags of the entry with this index, from those that are as `from` says among `mask`. False: they aren't,
+    /// or the entry is gone.
+    pub(crate) fn change_flags(&self, index: u64, mask: u64, from: u64, to: u64) -> bool {
+        let word = &self.entry(index).index_and_flags;
+        let mut now = word.load(Acquire);
+        while now >> FLAG_BITS == index && now & mask == from {
+            match word.compare_exchange_weak(now, now & !mask | to, AcqRel, Acquire) {
+                Ok(_) => return true,
+                Err(seen) => now = seen,
+            }
         }
-        now
+        false
     }
 
     pub(crate) fn put_extras(&self, xid: Xid, extras: Extras) {

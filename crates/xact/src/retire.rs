@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use sync::atomic::Ordering::{Relaxed, SeqCst};
 use sync::atomic::fence;
 
-use crate::committed::{BITS_ARE_SET, Extras, HAS_EXTRAS, OWNER_SETS_BITS};
+use crate::committed::{BITS_ARE_SET, Extras, HAS_EXTRAS, OWNER_AT_IT, OWNER_SETS_BITS};
 use crate::session::Completion;
 use crate::{CommitOutcome, TransactionManager};
 
@@ -17,6 +17,9 @@ use crate::{CommitOutcome, TransactionManager};
 const TRIM_EVERY_XIDS: u64 = 1024;
 /// Commits whose bits are set in one go, at most.
 const BATCH: usize = 4096;
+
+/// How far the committer is with the bits it has promised to set.
+const OWNER_PROMISE: u64 = OWNER_SETS_BITS | OWNER_AT_IT | BITS_ARE_SET;
 
 /// What one needs who retires; there is one at a time.
 #[derive(Default)]
@@ -62,8 +65,7 @@ impl TransactionManager {
         let mut index = first;
         while index < end {
             let commit = self.committed.get(index);
-            let owner_at_it = commit.flags & OWNER_SETS_BITS != 0 && commit.flags & BITS_ARE_SET == 0;
-            if commit.csn > durable || owner_at_it {
+            if commit.csn > durable || commit.flags & OWNER_SETS_BITS != 0 {
                 break;
             }
             let bits_needed = commit.flags & BITS_ARE_SET == 0;
@@ -104,14 +106,13 @@ impl TransactionManager {
     /// before it replies. Nothing to do otherwise.
     pub fn complete(&self, outcome: &CommitOutcome) {
         let (Some(Completion { index, xid }), Some(csn)) = (outcome.completion, outcome.csn) else { return };
-        // A commit already retired may have left its place to another one, which has another csn.
-        let commit = self.committed.get(index);
-        if commit.csn != csn || commit.flags & (OWNER_SETS_BITS | BITS_ARE_SET) != OWNER_SETS_BITS {
+        if !self.committed.change_flags(index, OWNER_PROMISE, OWNER_SETS_BITS, OWNER_SETS_BITS | OWNER_AT_IT) {
             return;
         }
-        let children = if commit.flags & HAS_EXTRAS != 0 { self.committed.extras(xid).children } else { Vec::new() };
+        let extras = self.committed.get(index).flags & HAS_EXTRAS != 0;
+        let children = if extras { self.committed.extras(xid).children } else { Vec::new() };
         self.status().set_transaction_bits(xid, &children, ClogBits::Committed, csn);
-        self.committed.change_flags(index, BITS_ARE_SET, 0);
+        self.committed.change_flags(index, OWNER_PROMISE, OWNER_SETS_BITS | OWNER_AT_IT, BITS_ARE_SET);
         if self.committed.retired() == index {
             self.retire_all(self.wal().durable());
         }
@@ -119,12 +120,17 @@ impl TransactionManager {
 
     /// The committer vanishes before it could complete: the leader does it.
     pub(crate) fn give_completion_up(&self, outcome: &CommitOutcome) {
-        if let (Some(Completion { index, .. }), Some(csn)) = (outcome.completion, outcome.csn)
-            && self.committed.get(index).csn == csn
-            && self.committed.retired() <= index
+        if let Some(Completion { index, .. }) = outcome.completion
+            && self.committed.change_flags(index, OWNER_PROMISE, OWNER_SETS_BITS, 0)
         {
-            self.committed.change_flags(index, 0, OWNER_SETS_BITS);
             self.retire_all(self.wal().durable());
+        }
+    }
+
+    /// Does for slow committers what they have promised to do themselves, unless they are at it.
+    pub(crate) fn take_promises_over(&self) {
+        for index in self.committed.retired()..self.committed.tail() {
+            self.committed.change_flags(index, OWNER_PROMISE, OWNER_SETS_BITS, 0);
         }
     }
 
@@ -153,7 +159,7 @@ impl TransactionManager {
             self.wal().flush(all);
             self.retire(self.wal().durable());
             if self.ring_is_full() {
-                // Committers that set their own bits are at it.
+                self.take_promises_over();
                 sync::thread::yield_now();
             }
         }

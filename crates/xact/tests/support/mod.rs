@@ -1,7 +1,9 @@
 //! A database without tables: log, commit log, locks and transactions over a vfs.
 #![allow(dead_code)]
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
+use std::sync::Once;
 use std::time::Duration;
 
 use base::{FileNumber, Lsn, Xid};
@@ -13,7 +15,7 @@ use cohort_xact::{
 };
 use lockmgr::LockManager;
 use sync::{Arc, Interrupt, Mutex};
-use vfs::{RealVfs, Vfs};
+use vfs::{FailStop, RealVfs, Vfs};
 use wal::{DelayPolicy, Epoch, Record, RecordHead, RmgrId, Wal, WalControl, WalOptions};
 
 pub const DIR: &str = "/data";
@@ -66,8 +68,9 @@ impl Database {
 
     pub fn create(vfs: &Arc<dyn Vfs>, directory: &Path, options: WalOptions, slots: u32) -> Database {
         vfs.create_dir_all(directory).expect("the directory can be made");
+        vfs.sync_dir(directory.parent().expect("it isn't the root")).expect("it can be synced");
         let late_log = Arc::new(LateLog::new());
-        let status = status_store(vfs, directory, &late_log, Xid::FIRST_NORMAL);
+        let status = status_store(vfs, directory, &late_log, Xid::FIRST_NORMAL).expect("a status store can be made");
         let wal = Arc::new(Wal::create(vfs.clone(), &directory.join("wal"), options).expect("a log can be made"));
         late_log.attach(wal.clone());
         Database::assemble(wal, status, RecoveredTransactions::default(), Vec::new(), Xid::FIRST_NORMAL, slots)
@@ -83,7 +86,7 @@ impl Database {
     ) -> base::Result<Database> {
         buffer::doublewrite::recover(&**vfs, directory)?;
         let late_log = Arc::new(LateLog::new());
-        let status = status_store(vfs, directory, &late_log, control.next_xid);
+        let status = status_store(vfs, directory, &late_log, control.next_xid)?;
         let removed: Arc<RemovedFiles> = Arc::default();
         let mut redo = XactRedo::new(status.clone(), removed.clone(), control.next_xid);
         let mut found = Vec::new();
@@ -151,8 +154,13 @@ impl Database {
     }
 }
 
-fn status_store(vfs: &Arc<dyn Vfs>, directory: &Path, log: &Arc<LateLog>, next_xid: Xid) -> Arc<StatusStore> {
-    let area = DoubleWrite::open(vfs.clone(), directory, DoubleWriteOptions::default()).expect("the area can be made");
+fn status_store(
+    vfs: &Arc<dyn Vfs>,
+    directory: &Path,
+    log: &Arc<LateLog>,
+    next_xid: Xid,
+) -> base::Result<Arc<StatusStore>> {
+    let area = DoubleWrite::open(vfs.clone(), directory, DoubleWriteOptions::default())?;
     let options = StatusStoreOptions {
         csn_window: 4096,
         transaction_buffers: 16,
@@ -160,7 +168,7 @@ fn status_store(vfs: &Arc<dyn Vfs>, directory: &Path, log: &Arc<LateLog>, next_x
         ..StatusStoreOptions::default()
     };
     let status = StatusStore::open(vfs.clone(), directory, log.clone(), area, options);
-    Arc::new(status.expect("the commit log can be opened"))
+    status.map(Arc::new)
 }
 
 pub const REPEATABLE_READ: BeginOptions =
@@ -182,6 +190,39 @@ pub fn write(session: &SessionSlot, xid: Xid, payload: &[u8]) {
 pub fn commit_one(session: &mut SessionSlot, payload: &[u8]) -> (Xid, CommitOutcome) {
     let xid = begin_writing(session, payload);
     (xid, session.commit())
+}
+
+/// How many seeds a random test tries: `COHORT_SEEDS`, or `usual`. `COHORT_SEED` picks one. Says which one failed.
+pub fn for_each_seed(usual: u64, test: impl Fn(u64)) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seeds = match number("COHORT_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("COHORT_SEEDS").unwrap_or(usual),
+    };
+    for seed in seeds {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| test(seed))) {
+            eprintln!("failed with COHORT_SEED={seed}");
+            resume_unwind(panic);
+        }
+    }
+}
+
+/// Runs a part of a simulated process; `None` if it ended by fail-stop.
+pub fn until_fail_stop<R>(part: impl FnOnce() -> R) -> Option<R> {
+    static SILENT: Once = Once::new();
+    SILENT.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !info.payload().is::<FailStop>() {
+                usual(info);
+            }
+        }));
+    });
+    match catch_unwind(AssertUnwindSafe(part)) {
+        Ok(result) => Some(result),
+        Err(panic) if panic.is::<FailStop>() => None,
+        Err(other) => resume_unwind(other),
+    }
 }
 
 /// How long a test may run, by `COHORT_TEST_SECONDS`.
