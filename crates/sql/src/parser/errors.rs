@@ -13,11 +13,7 @@ const SPECIAL: &[(&str, SqlState, Option<&str>)] = &[
         sqlstate::FEATURE_NOT_SUPPORTED,
         Some("Remove UNENCRYPTED to store the password in encrypted form instead."),
     ),
-    (
-        "LIMIT #,# syntax is not supported",
-        sqlstate::SYNTAX_ERROR,
-        Some("Use separate LIMIT and OFFSET clauses."),
-    ),
+    ("LIMIT #,# syntax is not supported", sqlstate::SYNTAX_ERROR, Some("Use separate LIMIT and OFFSET clauses.")),
     (
         "unrecognized row security option",
         sqlstate::SYNTAX_ERROR,

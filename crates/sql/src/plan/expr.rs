@@ -230,7 +230,7 @@ pub enum SubqueryBody {
 }
 
 /// A column of a range table entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy)]
 pub struct Variable {
     /// How many queries further out the range table lies; 0 is the query the expression belongs to.
     pub level: u32,
@@ -238,6 +238,8 @@ pub struct Variable {
     pub relation: u32,
     /// The column: its place among the entry's columns from 0, or a negative number for a system column.
     pub attribute: i32,
+    /// Where it stands in the statement's text, in bytes from 0.
+    pub location: i32,
 }
 
 /// A field of a row value.
@@ -301,6 +303,8 @@ pub struct AggregateCall {
     pub order: Vec<SortKey>,
     /// FILTER.
     pub filter: Option<Expr>,
+    /// How many queries further out the query is whose rows it gathers; 0 after planning.
+    pub level: u32,
     /// Where it stands in the statement's text, in bytes from 0.
     pub location: i32,
 }

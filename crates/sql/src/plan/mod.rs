@@ -31,6 +31,7 @@
 //! conditions are tried again on that version: [`Recheck`] says how.
 
 mod expr;
+mod walk;
 
 use std::sync::Arc;
 
@@ -39,9 +40,9 @@ use engine::catalog::{IndexDef, TableDef};
 use engine::{LockMode, RowLockMode, WaitPolicy};
 
 pub use expr::{
-    AggregateCall, Call, CaseWhen, CastExpr, Expr, ExprKind, FieldAccess, FunctionTarget, Quantified, Quantifier, SessionValue,
-    SetCall, Subquery, SubqueryBody, SubqueryKind, Variable, WindowCall, WindowFrame, WindowFrameBound, WindowFrameMode,
-    WindowTarget,
+    AggregateCall, Call, CaseWhen, CastExpr, Expr, ExprKind, FieldAccess, FunctionTarget, Quantified, Quantifier,
+    SessionValue, SetCall, Subquery, SubqueryBody, SubqueryKind, Variable, WindowCall, WindowFrame, WindowFrameBound,
+    WindowFrameMode, WindowTarget,
 };
 
 use crate::tree::{self, Name};
@@ -431,6 +432,8 @@ pub struct VirtualTable {
     pub columns: Vec<VirtualColumn>,
     /// The number of rows to expect.
     pub estimated_rows: f64,
+    /// It is a view over others: its query, whose columns are as many and in this order.
+    pub view_query: Option<&'static str>,
 }
 
 /// A column of a [`VirtualTable`].
@@ -689,7 +692,7 @@ pub struct ConflictUpdate {
 }
 
 /// One `column = expression` of a SET clause.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Assignment {
     /// The column's place in the table.
     pub column: u32,

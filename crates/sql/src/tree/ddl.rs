@@ -1,8 +1,8 @@
 //! Statements that make, change and drop objects, as written.
 
 use super::{
-    DefinitionElement, Expr, Location, Name, OnCommit, QualifiedName, Query, RoleName, Statement,
-    TablePersistence, TypeName,
+    DefinitionElement, Expr, Location, Name, OnCommit, QualifiedName, Query, RoleName, Statement, TablePersistence,
+    TypeName,
 };
 
 /// CREATE TABLE

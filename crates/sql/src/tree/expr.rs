@@ -1,6 +1,6 @@
 //! Expressions as written.
 
-use super::{Location, Name, Query, QualifiedName, SortBy, TypeName, WindowDefinition};
+use super::{Location, Name, QualifiedName, Query, SortBy, TypeName, WindowDefinition};
 
 /// An expression and where it stands.
 #[derive(Debug, Clone, PartialEq)]

@@ -499,4 +499,3 @@ pub struct CreateTableAs {
     /// IF NOT EXISTS
     pub if_not_exists: bool,
 }
-

@@ -281,9 +281,7 @@ impl DefinitionValue {
             DefinitionValue::Integer(value) => Some(value.to_string()),
             DefinitionValue::Boolean(value) => Some(value.to_string()),
             DefinitionValue::Type(name) => Some(name.name.to_string()),
-            DefinitionValue::Names(names) => {
-                Some(names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join("."))
-            }
+            DefinitionValue::Names(names) => Some(names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(".")),
             DefinitionValue::Star => Some("*".to_owned()),
             _ => None,
         }

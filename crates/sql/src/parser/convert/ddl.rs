@@ -8,15 +8,15 @@ use super::expr::optional_qualified;
 use super::query::{on_commit, persistence};
 use super::utility::{required_role, role, roles};
 use super::{
-    Converter, kind_of, names, node, nodes, optional, qualified, qualified_list, range_var, required, required_range_var,
-    string_of, unexpected,
+    Converter, kind_of, names, node, nodes, optional, qualified, qualified_list, range_var, required,
+    required_range_var, string_of, unexpected,
 };
 use crate::tree::{
     AlterDomain, AlterDomainAction, AlterEnum, AlterFunction, AlterRole, AlterSequence, AlterTable, AlterTableAction,
     ColumnDefinition, Constraint, ConstraintAttribute, ConstraintKind, CreateDomain, CreateFunction, CreateIndex,
-    CreateRole, CreateSchema, CreateSequence, CreateTable, CreateTableAs, CreateView, Drop, ForeignKey, FunctionParameter,
-    FunctionSignature, Grant, GrantRole, KeyConstraint, Name, ObjectKind, ObjectName, ParameterMode, QualifiedName,
-    Reindex, ReindexTarget, Rename, Statement, TableElement, TypeName,
+    CreateRole, CreateSchema, CreateSequence, CreateTable, CreateTableAs, CreateView, Drop, ForeignKey,
+    FunctionParameter, FunctionSignature, Grant, GrantRole, KeyConstraint, Name, ObjectKind, ObjectName, ParameterMode,
+    QualifiedName, Reindex, ReindexTarget, Rename, Statement, TableElement, TypeName,
 };
 
 impl Converter {
@@ -25,10 +25,9 @@ impl Converter {
             .map(|element| match element {
                 NodeEnum::ColumnDef(column) => self.column_definition(column).map(TableElement::Column),
                 NodeEnum::Constraint(constraint) => self.constraint(constraint).map(TableElement::Constraint),
-                NodeEnum::TableLikeClause(like) => Ok(TableElement::Like {
-                    table: required_range_var(&like.relation)?,
-                    options: like.options,
-                }),
+                NodeEnum::TableLikeClause(like) => {
+                    Ok(TableElement::Like { table: required_range_var(&like.relation)?, options: like.options })
+                }
                 other => Err(unexpected(&kind_of(other))),
             })
             .collect::<Result<_>>()?;
@@ -534,7 +533,9 @@ impl Converter {
             | Type::AtDisableRowSecurity
             | Type::AtForceRowSecurity
             | Type::AtNoForceRowSecurity => AlterTableAction::RowSecurity,
-            Type::AtAddInherit | Type::AtDropInherit => AlterTableAction::Unsupported("table inheritance is not supported"),
+            Type::AtAddInherit | Type::AtDropInherit => {
+                AlterTableAction::Unsupported("table inheritance is not supported")
+            }
             Type::AtAttachPartition | Type::AtDetachPartition | Type::AtDetachPartitionFinalize => {
                 AlterTableAction::Unsupported("partitioned tables are not supported")
             }
@@ -572,7 +573,8 @@ pub(super) fn grant_role(grant: &pb::GrantRoleStmt) -> GrantRole {
         NodeEnum::AccessPriv(role) => optional(&role.priv_name),
         _ => None,
     });
-    let admin_option = nodes(&grant.opt).any(|option| matches!(option, NodeEnum::DefElem(option) if option.defname == "admin"));
+    let admin_option =
+        nodes(&grant.opt).any(|option| matches!(option, NodeEnum::DefElem(option) if option.defname == "admin"));
     GrantRole {
         is_grant: grant.is_grant,
         roles: roles_granted.collect(),

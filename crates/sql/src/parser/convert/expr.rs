@@ -6,7 +6,9 @@ use base::{Error, Result, sqlstate};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self as pb, Node};
 
-use super::{Converter, kind_of, names, node, nodes, optional, qualified, qualified_list, required, string_of, unexpected};
+use super::{
+    Converter, kind_of, names, node, nodes, optional, qualified, qualified_list, required, string_of, unexpected,
+};
 use crate::tree::{
     Expr, ExprKind, FunctionCall, Indirection, Literal, Name, OperatorName, SessionFunction, Subquery, SubqueryKind,
     TypeName,
@@ -43,16 +45,17 @@ impl Converter {
                 let arguments = self.exprs(&expr.args)?;
                 let kind = match expr.boolop() {
                     pb::BoolExprType::OrExpr => ExprKind::Or(arguments),
-                    pb::BoolExprType::NotExpr => {
-                        ExprKind::Not(Box::new(arguments.into_iter().next().ok_or_else(|| unexpected("NOT of nothing"))?))
-                    }
+                    pb::BoolExprType::NotExpr => ExprKind::Not(Box::new(
+                        arguments.into_iter().next().ok_or_else(|| unexpected("NOT of nothing"))?,
+                    )),
                     _ => ExprKind::And(arguments),
                 };
                 (kind, expr.location)
             }
             NodeEnum::TypeCast(cast) => {
                 let input = self.boxed(&cast.arg)?;
-                let type_name = self.type_name(cast.type_name.as_ref().ok_or_else(|| unexpected("cast without type"))?)?;
+                let type_name =
+                    self.type_name(cast.type_name.as_ref().ok_or_else(|| unexpected("cast without type"))?)?;
                 (ExprKind::Cast { input, type_name: Box::new(type_name) }, cast.location)
             }
             NodeEnum::CollateClause(collate) => {
@@ -120,9 +123,7 @@ impl Converter {
                 let (column, columns) = (assignment.colno.max(0) as u32, assignment.ncolumns.max(0) as u32);
                 (ExprKind::MultiAssignment { source, column, columns }, location)
             }
-            NodeEnum::GroupingFunc(grouping) => {
-                (ExprKind::Unsupported("GROUPING is not supported"), grouping.location)
-            }
+            NodeEnum::GroupingFunc(grouping) => (ExprKind::Unsupported("GROUPING is not supported"), grouping.location),
             NodeEnum::XmlExpr(xml) => (ExprKind::Unsupported("XML is not supported"), xml.location),
             NodeEnum::XmlSerialize(xml) => (ExprKind::Unsupported("XML is not supported"), xml.location),
             NodeEnum::JsonIsPredicate(_)
@@ -187,10 +188,7 @@ impl Converter {
                         expr.kind(),
                         pb::AExprKind::AexprBetweenSym | pb::AExprKind::AexprNotBetweenSym
                     ),
-                    negated: matches!(
-                        expr.kind(),
-                        pb::AExprKind::AexprNotBetween | pb::AExprKind::AexprNotBetweenSym
-                    ),
+                    negated: matches!(expr.kind(), pb::AExprKind::AexprNotBetween | pb::AExprKind::AexprNotBetweenSym),
                 }
             }
             _ => ExprKind::Operator {

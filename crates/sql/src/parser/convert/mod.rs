@@ -11,9 +11,7 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::{self as pb, Node};
 
 use super::{DEPTH_MAX, errors};
-use crate::tree::{
-    Expr, Location, Name, ParsedStatement, QualifiedName, Query, QueryBody, Statement, TypeName,
-};
+use crate::tree::{Expr, Location, Name, ParsedStatement, QualifiedName, Query, QueryBody, Statement, TypeName};
 
 /// All statements of a text.
 pub(super) fn statements(result: &pb::ParseResult, text: &str) -> Result<Vec<ParsedStatement>> {
@@ -41,7 +39,8 @@ pub(super) fn type_name_only(result: &pb::ParseResult) -> Result<TypeName> {
 pub(super) fn sole_expression(mut statements: Vec<ParsedStatement>) -> Option<Expr> {
     let statement = statements.pop().filter(|_| statements.is_empty())?;
     let Statement::Select(query) = statement.statement else { return None };
-    let Query { with: None, body: QueryBody::Select(select), order, offset: None, limit: None, locking, .. } = *query else {
+    let Query { with: None, body: QueryBody::Select(select), order, offset: None, limit: None, locking, .. } = *query
+    else {
         return None;
     };
     let mut select = *select;

@@ -7,10 +7,10 @@ use pg_query::protobuf::{self as pb, Node};
 use super::expr::{alias_name, operator_name, optional_qualified};
 use super::{Converter, kind_of, names, node, nodes, optional, range_var, required, required_range_var, unexpected};
 use crate::tree::{
-    Alias, Assignment, ColumnDefinitionItem, CommonTableExpression, ConflictTarget, ConflictUpdate, CteStatement, Delete,
-    Distinct, FromItem, GroupItem, IndexElement, Insert, InsertColumn, Join, JoinType, LockStrength, LockWait,
-    Locking, Name, OnCommit, OnConflict, Query, QueryBody, Select, SelectInto, SetOperator, SortBy, SortDirection, TablePersistence,
-    TableReference, Target, Update, WindowDefinition, With,
+    Alias, Assignment, ColumnDefinitionItem, CommonTableExpression, ConflictTarget, ConflictUpdate, CteStatement,
+    Delete, Distinct, FromItem, GroupItem, IndexElement, Insert, InsertColumn, Join, JoinType, LockStrength, LockWait,
+    Locking, Name, OnCommit, OnConflict, Query, QueryBody, Select, SelectInto, SetOperator, SortBy, SortDirection,
+    TablePersistence, TableReference, Target, Update, WindowDefinition, With,
 };
 
 impl Converter {
@@ -208,7 +208,9 @@ impl Converter {
                 right: self.from_item(required(&join.rarg)?)?,
                 alias: join.alias.as_ref().map(alias),
             })),
-            NodeEnum::RangeTableSample(sample) => FromItem::Unsupported("TABLESAMPLE is not supported", sample.location),
+            NodeEnum::RangeTableSample(sample) => {
+                FromItem::Unsupported("TABLESAMPLE is not supported", sample.location)
+            }
             NodeEnum::RangeTableFunc(function) => FromItem::Unsupported("XMLTABLE is not supported", function.location),
             NodeEnum::JsonTable(table) => FromItem::Unsupported("JSON_TABLE is not supported", table.location),
             other => return Err(unexpected(&kind_of(other))),

@@ -144,10 +144,9 @@ impl Converter {
                 concurrently: refresh.concurrent,
                 no_data: refresh.skip_data,
             },
-            NodeEnum::CreateExtensionStmt(create) => Statement::CreateExtension {
-                name: Name::new(&create.extname),
-                if_not_exists: create.if_not_exists,
-            },
+            NodeEnum::CreateExtensionStmt(create) => {
+                Statement::CreateExtension { name: Name::new(&create.extname), if_not_exists: create.if_not_exists }
+            }
             NodeEnum::CreatedbStmt(create) => Statement::CreateDatabase {
                 name: Name::new(&create.dbname),
                 options: self.definitions(&create.options)?,

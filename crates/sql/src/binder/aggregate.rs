@@ -1,0 +1,247 @@
+//! What GROUP BY and aggregates demand of a query's expressions.
+
+use base::{Result, sqlstate};
+use engine::catalog::ConstraintKind;
+
+use super::query::for_each_inner;
+use super::{Binder, Query, RelationKind};
+use crate::plan::{AggregateCall, Call, Expr, ExprKind, FunctionTarget, SubqueryBody, Variable};
+use crate::tree::Location;
+use base::Error;
+
+/// Whether two bound expressions are the same computation. Subqueries are never the same.
+pub(crate) fn same(left: &Expr, right: &Expr) -> bool {
+    let all = |left: &[Expr], right: &[Expr]| {
+        left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
+    };
+    match (&left.kind, &right.kind) {
+        (ExprKind::Constant(a), ExprKind::Constant(b)) => a == b && left.sql_type.oid == right.sql_type.oid,
+        (ExprKind::Parameter(a), ExprKind::Parameter(b)) => a == b,
+        (ExprKind::Column(a), ExprKind::Column(b)) => a == b,
+        (ExprKind::Outer(a), ExprKind::Outer(b)) => a == b,
+        (ExprKind::Variable(a), ExprKind::Variable(b)) => same_variable(a, b),
+        (ExprKind::Call(a), ExprKind::Call(b)) | (ExprKind::NullIf(a), ExprKind::NullIf(b)) => same_call(a, b),
+        (ExprKind::IsDistinct { equal: a, negated: x }, ExprKind::IsDistinct { equal: b, negated: y }) => {
+            x == y && same_call(a, b)
+        }
+        (ExprKind::And(a), ExprKind::And(b))
+        | (ExprKind::Or(a), ExprKind::Or(b))
+        | (ExprKind::Coalesce(a), ExprKind::Coalesce(b))
+        | (ExprKind::Greatest(a), ExprKind::Greatest(b))
+        | (ExprKind::Least(a), ExprKind::Least(b))
+        | (ExprKind::Row { fields: a, .. }, ExprKind::Row { fields: b, .. }) => all(a, b),
+        (ExprKind::Array { elements: a, nested: x }, ExprKind::Array { elements: b, nested: y }) => x == y && all(a, b),
+        (ExprKind::Not(a), ExprKind::Not(b))
+        | (ExprKind::IsNull(a), ExprKind::IsNull(b))
+        | (ExprKind::IsNotNull(a), ExprKind::IsNotNull(b)) => same(a, b),
+        (
+            ExprKind::IsTruth { input: a, value: v, negated: x },
+            ExprKind::IsTruth { input: b, value: w, negated: y },
+        ) => v == w && x == y && same(a, b),
+        (
+            ExprKind::Case { operand: a, whens: v, otherwise: x },
+            ExprKind::Case { operand: b, whens: w, otherwise: y },
+        ) => {
+            same_optional(a.as_deref(), b.as_deref())
+                && same_optional(x.as_deref(), y.as_deref())
+                && v.len() == w.len()
+                && v.iter().zip(w).all(|(v, w)| same(&v.condition, &w.condition) && same(&v.result, &w.result))
+        }
+        (ExprKind::CaseOperand, ExprKind::CaseOperand) => true,
+        (
+            ExprKind::Subscript { input: a, subscripts: v, slice: x },
+            ExprKind::Subscript { input: b, subscripts: w, slice: y },
+        ) => {
+            x == y
+                && same(a, b)
+                && v.len() == w.len()
+                && v.iter().zip(w).all(|(v, w)| {
+                    same_optional(v.0.as_ref(), w.0.as_ref()) && same_optional(v.1.as_ref(), w.1.as_ref())
+                })
+        }
+        (ExprKind::Quantified(a), ExprKind::Quantified(b)) => {
+            a.quantifier == b.quantifier
+                && a.operator.oid == b.operator.oid
+                && same(&a.left, &b.left)
+                && same(&a.array, &b.array)
+        }
+        (ExprKind::Field(a), ExprKind::Field(b)) => a.field == b.field && same(&a.input, &b.input),
+        (ExprKind::Cast(a), ExprKind::Cast(b)) => a.cast.target == b.cast.target && same(&a.input, &b.input),
+        (ExprKind::Session(a), ExprKind::Session(b)) => a == b,
+        (ExprKind::Aggregate(a), ExprKind::Aggregate(b)) => {
+            a.function.oid == b.function.oid
+                && a.level == b.level
+                && a.distinct == b.distinct
+                && all(&a.arguments, &b.arguments)
+                && same_optional(a.filter.as_ref(), b.filter.as_ref())
+                && a.order.len() == b.order.len()
+                && a.order.iter().zip(&b.order).all(|(a, b)| {
+                    a.descending == b.descending && a.nulls_first == b.nulls_first && same(&a.expr, &b.expr)
+                })
+        }
+        _ => false,
+    }
+}
+
+fn same_variable(left: &Variable, right: &Variable) -> bool {
+    left.level == right.level && left.relation == right.relation && left.attribute == right.attribute
+}
+
+fn same_optional(left: Option<&Expr>, right: Option<&Expr>) -> bool {
+    match (left, right) {
+        (Some(left), Some(right)) => same(left, right),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+fn same_call(left: &Call, right: &Call) -> bool {
+    let function = match (&left.function, &right.function) {
+        (FunctionTarget::Builtin(left), FunctionTarget::Builtin(right)) => left.oid == right.oid,
+        (FunctionTarget::Stored(left), FunctionTarget::Stored(right)) => left.oid == right.oid,
+        _ => false,
+    };
+    function
+        && left.arguments.len() == right.arguments.len()
+        && left.arguments.iter().zip(&right.arguments).all(|(left, right)| same(left, right))
+}
+
+/// Where a column of this very query stands in `expr`, if one does.
+pub(super) fn first_own_variable(expr: &Expr) -> Option<Location> {
+    let mut found = None;
+    for_each_inner(expr, 0, &mut |inner, depth| {
+        if let ExprKind::Variable(variable) = &inner.kind
+            && variable.level == depth
+        {
+            found.get_or_insert(variable.location);
+        }
+    });
+    found
+}
+
+impl Binder<'_, '_> {
+    /// The query an aggregate belongs to: that of its nearest column, or its own if it has none.
+    pub(super) fn aggregate_level(&mut self, call: &AggregateCall, location: Location) -> Result<u32> {
+        let mut nearest: Option<u32> = None;
+        let parts = call.arguments.iter().chain(call.order.iter().map(|key| &key.expr)).chain(&call.filter);
+        for part in parts {
+            for_each_inner(part, 0, &mut |inner, depth| {
+                let level = match &inner.kind {
+                    ExprKind::Variable(variable) => variable.level,
+                    ExprKind::Aggregate(aggregate) => aggregate.level,
+                    _ => return,
+                };
+                if let Some(level) = level.checked_sub(depth) {
+                    nearest = Some(nearest.map_or(level, |nearest| nearest.min(level)));
+                }
+            });
+        }
+        let level = nearest.unwrap_or(0);
+        if level as usize >= self.scopes.len() {
+            return Err(self.error(sqlstate::INTERNAL_ERROR, "an aggregate has no query", location));
+        }
+        Ok(level)
+    }
+
+    /// 42803 if something that is neither grouped by nor aggregated is used above the grouping.
+    pub(super) fn check_grouping(&self, query: &Query) -> Result<()> {
+        let checker = Checker { binder: self, query };
+        for target in &query.targets {
+            checker.check(&target.expr, 0)?;
+        }
+        if let Some(having) = &query.having {
+            checker.check(having, 0)?;
+        }
+        for window in &query.windows {
+            for expr in window.partition.iter().chain(window.order.iter().map(|key| &key.expr)) {
+                checker.check(expr, 0)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Checker<'b, 'c, 'a> {
+    binder: &'b Binder<'c, 'a>,
+    query: &'b Query,
+}
+
+impl Checker<'_, '_, '_> {
+    fn check(&self, expr: &Expr, depth: u32) -> Result<()> {
+        if depth == 0 && self.query.groups.iter().any(|group| same(group, expr)) {
+            return Ok(());
+        }
+        match &expr.kind {
+            ExprKind::Aggregate(aggregate) if aggregate.level == depth => return Ok(()),
+            ExprKind::Variable(variable) if variable.level == depth => return self.check_variable(variable, depth),
+            _ => {}
+        }
+        let mut result = Ok(());
+        expr.for_each_child(&mut |child| {
+            if result.is_ok() {
+                result = self.check(child, depth);
+            }
+        });
+        if let (Ok(()), ExprKind::Subquery(subquery)) = (&result, &expr.kind)
+            && let SubqueryBody::Bound(query) = &subquery.body
+        {
+            query.for_each_expr(depth + 1, &mut |inner, depth| {
+                if result.is_ok() {
+                    result = self.check(inner, depth);
+                }
+            });
+        }
+        result
+    }
+
+    fn check_variable(&self, variable: &Variable, depth: u32) -> Result<()> {
+        let grouped = self.query.groups.iter().any(|group| match &group.kind {
+            ExprKind::Variable(group) => group.relation == variable.relation && group.attribute == variable.attribute,
+            _ => false,
+        });
+        if grouped || self.is_determined(variable) {
+            return Ok(());
+        }
+        Err(self.ungrouped(variable, depth))
+    }
+
+    /// Whether the column's table is grouped by its primary key, which determines all its columns.
+    fn is_determined(&self, variable: &Variable) -> bool {
+        let relation = &self.query.relations[variable.relation as usize];
+        let RelationKind::Table(table) = &relation.kind else { return false };
+        let key = table.constraints.iter().find_map(|constraint| match &constraint.kind {
+            ConstraintKind::PrimaryKey { index } if !constraint.deferrable => self.binder.context.catalog.index(*index),
+            _ => None,
+        });
+        key.is_some_and(|key| {
+            key.keys.iter().all(|key| {
+                key.column.is_some_and(|column| {
+                    self.query.groups.iter().any(|group| {
+                        matches!(&group.kind, ExprKind::Variable(group)
+                            if group.level == 0
+                                && group.relation == variable.relation
+                                && group.attribute == column as i32)
+                    })
+                })
+            })
+        })
+    }
+
+    fn ungrouped(&self, variable: &Variable, depth: u32) -> Error {
+        let relation = &self.query.relations[variable.relation as usize];
+        let column = match usize::try_from(variable.attribute) {
+            Ok(attribute) => relation.columns.get(attribute).map_or("?column?", |column| column.name.as_str()),
+            Err(_) => super::scope::SYSTEM_COLUMNS
+                .iter()
+                .find(|(_, attribute, _)| *attribute == variable.attribute)
+                .map_or("?column?", |(name, ..)| name),
+        };
+        let name = format!("{}.{column}", relation.alias);
+        let message = if depth == 0 {
+            format!("column \"{name}\" must appear in the GROUP BY clause or be used in an aggregate function")
+        } else {
+            format!("subquery uses ungrouped column \"{name}\" from outer query")
+        };
+        self.binder.error(sqlstate::GROUPING_ERROR, message, variable.location)
+    }
+}

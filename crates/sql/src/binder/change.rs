@@ -1,0 +1,589 @@
+//! INSERT, UPDATE and DELETE.
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::{ColumnDef, TableDef};
+
+use super::scope::{Place, Scope};
+use super::{Binder, Change, Column, FromItem, OnConflict, Query, Relation, RelationKind, TargetEntry};
+use crate::plan::{Assignment, Expr, ExprKind, Target};
+use crate::tree::{self, ExprKind as Tree, InsertColumn, Location, Name, QueryBody};
+use crate::types::{SqlType, oids};
+
+impl Binder<'_, '_> {
+    pub(super) fn insert(&mut self, insert: &tree::Insert) -> Result<Query> {
+        self.scopes.push(Scope::new(Place::InsertTarget));
+        let result = self.insert_in_scope(insert);
+        self.scopes.pop();
+        result
+    }
+
+    fn insert_in_scope(&mut self, insert: &tree::Insert) -> Result<Query> {
+        let ctes = self.ctes(insert.with.as_ref())?;
+        let table = self.target_table(&insert.table.name, "INSERT")?;
+        let expressions = self.expressions_of(&table)?;
+        let places = self.insert_columns(insert, &table)?;
+        let mut query = match &insert.source {
+            None => self.insert_values(insert, &table, &[], &[])?,
+            Some(source) => match &source.body {
+                QueryBody::Values(rows) if is_bare(source) => self.insert_values(insert, &table, &places, rows)?,
+                _ => self.insert_select(insert, &table, &places, source)?,
+            },
+        };
+        let on_conflict = match &insert.on_conflict {
+            Some(clause) => Some(self.on_conflict(insert, &table, clause)?),
+            None => None,
+        };
+        let returning = if insert.returning.is_empty() {
+            None
+        } else {
+            let alias = insert.table.alias.as_ref();
+            let outer = self.replace_scope(Place::Returning);
+            let relation = self.add_aliased_table(table.clone(), alias, insert.table.name.location)?;
+            self.show(relation, alias.is_none().then_some(table.schema), table.oid, true);
+            let targets = self.returning(&insert.returning);
+            self.restore_scope(outer);
+            Some(targets?)
+        };
+        query.ctes = self.finish_ctes(ctes);
+        let target = Target { table, expressions };
+        query.change = Some(Box::new(Change::Insert { target, on_conflict, returning }));
+        Ok(query)
+    }
+
+    /// A fresh innermost scope; common table expressions stay visible.
+    fn replace_scope(&mut self, place: Place) -> Scope {
+        let mut fresh = Scope::new(place);
+        let scope = self.scope();
+        fresh.ctes = scope.ctes.clone();
+        std::mem::replace(scope, fresh)
+    }
+
+    /// The scope as it was before [`Binder::replace_scope`], but for the readers counted since.
+    fn restore_scope(&mut self, outer: Scope) {
+        let scope = self.scope();
+        let inner = std::mem::replace(scope, outer);
+        for (cte, counted) in scope.ctes.iter_mut().zip(inner.ctes) {
+            cte.references = counted.references;
+        }
+    }
+
+    pub(super) fn returning(&mut self, returning: &[tree::Target]) -> Result<Vec<TargetEntry>> {
+        self.scope().place = Place::Returning;
+        let mut targets = self.targets(returning)?;
+        self.settle_targets(&mut targets, returning)?;
+        Ok(targets)
+    }
+
+    /// The places of the columns that values are given for, in the order they are given.
+    fn insert_columns(&mut self, insert: &tree::Insert, table: &TableDef) -> Result<Vec<usize>> {
+        if insert.columns.is_empty() {
+            let live = table.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
+            return Ok(live.map(|(place, _)| place).collect());
+        }
+        let mut places = Vec::with_capacity(insert.columns.len());
+        for column in &insert.columns {
+            let place = self.assigned_column(table, column)?;
+            if places.contains(&place) {
+                let message = format!("column \"{}\" specified more than once", column.name);
+                return Err(self.error(sqlstate::DUPLICATE_COLUMN, message, column.location));
+            }
+            places.push(place);
+        }
+        Ok(places)
+    }
+
+    fn assigned_column(&mut self, table: &TableDef, column: &InsertColumn) -> Result<usize> {
+        let Some(place) = table.column_by_name(&column.name) else {
+            if super::scope::SYSTEM_COLUMNS.iter().any(|(name, ..)| *name == column.name.as_str()) {
+                let message = format!("cannot assign to system column \"{}\"", column.name);
+                return Err(self.unsupported(message, column.location));
+            }
+            let message = format!("column \"{}\" of relation \"{}\" does not exist", column.name, table.name);
+            return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, column.location));
+        };
+        if !column.indirection.is_empty() {
+            let message = "assigning to array elements and fields is not supported";
+            return Err(self.unsupported(message, column.location));
+        }
+        Ok(place)
+    }
+
+    /// The default of a column; NULL if it has none.
+    fn column_default(&mut self, column: &ColumnDef) -> Result<Expr> {
+        let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
+        if let Some(identity) = &column.identity {
+            let next = self.nextval(identity.sequence)?;
+            return self.coerce_for_column(next, sql_type, &column.name, -1);
+        }
+        let Some(text) = &column.default else { return Ok(Expr::null(sql_type)) };
+        let expr = crate::parser::parse_expression(text)?;
+        self.with_foreign_text(|binder| binder.scalar_in_empty_scope(&expr, sql_type, Place::ColumnDefault))
+    }
+
+    fn nextval(&mut self, sequence: Oid) -> Result<Expr> {
+        let argument = SqlType::new(oids::REGCLASS);
+        let wanted = crate::types::Call::new("nextval", std::slice::from_ref(&argument));
+        let resolved = crate::types::resolve_function(self.context.lookup, &wanted)?;
+        let crate::types::Callee::Function(function) = resolved.callee else {
+            return Err(Error::internal("nextval is not a function"));
+        };
+        let sequence = Expr::constant(crate::types::Value::oid(sequence), argument);
+        let call = crate::plan::Call {
+            function: crate::plan::FunctionTarget::Builtin(function),
+            arguments: vec![sequence],
+            types: resolved.types,
+            operator: None,
+            location: -1,
+        };
+        Ok(Expr::new(ExprKind::Call(Box::new(call)), SqlType::INT8))
+    }
+
+    /// The full row whose columns are defaults but for those given.
+    fn full_row(
+        &mut self,
+        table: &TableDef,
+        mut given: Vec<(usize, Expr)>,
+        overriding: Option<bool>,
+    ) -> Result<Vec<Expr>> {
+        let mut row = Vec::with_capacity(table.columns.len());
+        for (place, column) in table.columns.iter().enumerate() {
+            let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
+            if column.dropped || column.generated.is_some() {
+                row.push(Expr::null(sql_type));
+                continue;
+            }
+            let position = given.iter().position(|(given, _)| *given == place);
+            let ignored = overriding == Some(false) && column.identity.is_some();
+            row.push(match position {
+                Some(position) if !ignored => given.swap_remove(position).1,
+                _ => self.column_default(column)?,
+            });
+        }
+        Ok(row)
+    }
+
+    /// 428C9 if a column takes no value from outside.
+    fn check_insertable(&self, column: &ColumnDef, overriding: Option<bool>, location: Location) -> Result<()> {
+        let message = || format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name);
+        if column.generated.is_some() {
+            let error = self.error(sqlstate::GENERATED_ALWAYS, message(), location);
+            return Err(Self::unplaced(error).detail(format!("Column \"{}\" is a generated column.", column.name)));
+        }
+        if column.identity.is_some_and(|identity| identity.always) && overriding.is_none() {
+            let error = self.error(sqlstate::GENERATED_ALWAYS, message(), location);
+            return Err(Self::unplaced(error)
+                .detail(format!("Column \"{}\" is an identity column defined as GENERATED ALWAYS.", column.name))
+                .hint("Use OVERRIDING SYSTEM VALUE to override."));
+        }
+        Ok(())
+    }
+
+    /// PostgreSQL raises some errors only when it rewrites the query, without a position.
+    fn unplaced(mut error: Error) -> Error {
+        error.fields_mut().position = None;
+        error
+    }
+
+    fn insert_values(
+        &mut self,
+        insert: &tree::Insert,
+        table: &Arc<TableDef>,
+        places: &[usize],
+        rows: &[Vec<tree::Expr>],
+    ) -> Result<Query> {
+        self.scope().place = Place::Values;
+        let mut bound = Vec::with_capacity(rows.len().max(1));
+        let first_width = rows.first().map_or(0, Vec::len);
+        for row in rows {
+            if row.len() != first_width {
+                let location = row.first().map_or(-1, |expr| expr.location);
+                return Err(self.error(sqlstate::SYNTAX_ERROR, "VALUES lists must all be the same length", location));
+            }
+            bound.push(self.insert_row(insert, table, places, row)?);
+        }
+        if rows.is_empty() {
+            bound.push(self.full_row(table, Vec::new(), insert.overriding)?);
+        }
+        let mut query = Query::default();
+        let exprs = if bound.len() == 1 {
+            bound.swap_remove(0)
+        } else {
+            // Several rows are a relation of full rows.
+            let columns = table
+                .columns
+                .iter()
+                .map(|column| Column {
+                    name: Name::new(&column.name),
+                    sql_type: SqlType::with_typmod(column.type_oid, column.typmod),
+                    dropped: false,
+                })
+                .collect();
+            let alias = Name::new_static("*VALUES*");
+            let kind = RelationKind::Values(bound);
+            let relation = self.add_relation(Relation { kind, alias, columns, lateral: false });
+            query.from.push(FromItem::Relation(relation));
+            let scope = self.scope();
+            let exprs = (0..table.columns.len()).map(|place| scope.variable(relation, place, -1)).collect::<Vec<_>>();
+            query.relations = std::mem::take(&mut scope.relations);
+            exprs
+        };
+        query.targets = self.row_targets(table, exprs);
+        Ok(query)
+    }
+
+    fn row_targets(&self, table: &TableDef, exprs: Vec<Expr>) -> Vec<TargetEntry> {
+        exprs.into_iter().zip(&table.columns).map(|(expr, column)| self.target(expr, Name::new(&column.name))).collect()
+    }
+
+    fn insert_row(
+        &mut self,
+        insert: &tree::Insert,
+        table: &Arc<TableDef>,
+        places: &[usize],
+        row: &[tree::Expr],
+    ) -> Result<Vec<Expr>> {
+        self.check_counts(insert, places.len(), row.len(), |index| row[index].location)?;
+        let mut given = Vec::with_capacity(row.len());
+        for (expr, place) in row.iter().zip(places) {
+            let column = &table.columns[*place];
+            if matches!(expr.kind, Tree::Default) {
+                continue;
+            }
+            self.check_insertable(column, insert.overriding, expr.location)?;
+            let bound = self.expr(expr)?;
+            let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
+            given.push((*place, self.coerce_for_column(bound, sql_type, &column.name, expr.location)?));
+        }
+        self.full_row(table, given, insert.overriding)
+    }
+
+    fn check_counts(
+        &self,
+        insert: &tree::Insert,
+        columns: usize,
+        values: usize,
+        location: impl Fn(usize) -> Location,
+    ) -> Result<()> {
+        if values > columns {
+            let message = "INSERT has more expressions than target columns";
+            return Err(self.error(sqlstate::SYNTAX_ERROR, message, location(columns)));
+        }
+        // Without a column list, the columns that are left over get their defaults.
+        if values < columns && !insert.columns.is_empty() {
+            let message = "INSERT has more target columns than expressions";
+            return Err(self.error(sqlstate::SYNTAX_ERROR, message, insert.columns[values].location));
+        }
+        Ok(())
+    }
+
+    fn insert_select(
+        &mut self,
+        insert: &tree::Insert,
+        table: &Arc<TableDef>,
+        places: &[usize],
+        source: &tree::Query,
+    ) -> Result<Query> {
+        let mut inner = self.query(source, false)?;
+        let types = inner.output().map(|target| target.expr.sql_type).collect::<Vec<_>>();
+        let written = match &source.body {
+            QueryBody::Select(select) => select.targets.as_slice(),
+            _ => &[],
+        };
+        let location = |index: usize| Self::target_location(written, index);
+        self.check_counts(insert, places.len(), types.len(), location)?;
+        let mut columns = Vec::with_capacity(types.len());
+        for (index, (sql_type, place)) in types.into_iter().zip(places).enumerate() {
+            let column = &table.columns[*place];
+            self.check_insertable(column, insert.overriding, location(index))?;
+            let mut sql_type = sql_type;
+            if sql_type.oid == oids::UNKNOWN {
+                // A literal or parameter takes the column's type where it stands.
+                sql_type = SqlType::new(column.type_oid);
+                self.settle_output(&mut inner, index, sql_type, "INSERT", location(index))?;
+            }
+            let name = inner.output().nth(index).map(|target| target.column.name.clone()).unwrap_or_default();
+            columns.push(Column { name, sql_type, dropped: false });
+        }
+        let alias = Name::new_static("*SELECT*");
+        let kind = RelationKind::Subquery(Box::new(inner));
+        let relation = self.add_relation(Relation { kind, alias, columns, lateral: false });
+        let mut given = Vec::with_capacity(places.len());
+        let count = self.scope().relations[relation as usize].columns.len();
+        for (index, place) in places.iter().enumerate().take(count) {
+            let column = &table.columns[*place];
+            let variable = self.scope().variable(relation, index, location(index));
+            let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
+            given.push((*place, self.coerce_for_column(variable, sql_type, &column.name, location(index))?));
+        }
+        let row = self.full_row(table, given, insert.overriding)?;
+        Ok(Query {
+            from: vec![FromItem::Relation(relation)],
+            relations: std::mem::take(&mut self.scope().relations),
+            targets: self.row_targets(table, row),
+            ..Query::default()
+        })
+    }
+
+    fn on_conflict(
+        &mut self,
+        insert: &tree::Insert,
+        table: &Arc<TableDef>,
+        clause: &tree::OnConflict,
+    ) -> Result<OnConflict> {
+        if clause.update.is_some() && clause.target.is_none() {
+            let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
+            let error = self.error(sqlstate::SYNTAX_ERROR, message, clause.location);
+            return Err(error.hint("For example, ON CONFLICT (column_name)."));
+        }
+        let arbiters = match &clause.target {
+            None => Vec::new(),
+            Some(target) => self.arbiters(table, target)?,
+        };
+        let update = match &clause.update {
+            None => None,
+            Some(update) => {
+                let alias = insert.table.alias.as_ref();
+                let outer = self.replace_scope(Place::UpdateSource);
+                let existing = self.add_aliased_table(table.clone(), alias, insert.table.name.location)?;
+                let excluded = self.add_table(table.clone(), Name::new_static("excluded"));
+                self.scope().relations[excluded as usize].kind = RelationKind::Excluded;
+                let bound = self.conflict_update(table, update, existing, excluded, alias.is_none());
+                self.restore_scope(outer);
+                Some(bound?)
+            }
+        };
+        Ok(OnConflict { arbiters, update })
+    }
+
+    fn conflict_update(
+        &mut self,
+        table: &Arc<TableDef>,
+        update: &tree::ConflictUpdate,
+        existing: u32,
+        excluded: u32,
+        qualified: bool,
+    ) -> Result<(Vec<Assignment>, Option<Expr>)> {
+        self.show(existing, qualified.then_some(table.schema), table.oid, true);
+        // Both tables' columns can be named, the existing row's without its table too.
+        self.show(excluded, None, Oid::INVALID, true);
+        let assignments = self.assignments(table, &update.assignments)?;
+        self.scope().place = Place::Where;
+        let filter = update.filter.as_ref().map(|filter| self.condition(filter, "WHERE")).transpose()?;
+        Ok((assignments, filter))
+    }
+
+    /// The indexes that ON CONFLICT's target names.
+    fn arbiters(&mut self, table: &Arc<TableDef>, target: &tree::ConflictTarget) -> Result<Vec<u32>> {
+        let indexes = self.context.catalog.indexes_of(table.oid).to_vec();
+        match target {
+            tree::ConflictTarget::Constraint(name, _) => {
+                let found = indexes.iter().position(|index| index.constraint_name.as_deref() == Some(name.as_str()));
+                match found {
+                    Some(position) => Ok(vec![position as u32]),
+                    None => Err(Error::new(
+                        sqlstate::UNDEFINED_OBJECT,
+                        format!("constraint \"{name}\" for table \"{}\" does not exist", table.name),
+                    )),
+                }
+            }
+            tree::ConflictTarget::Index { elements, filter, .. } => {
+                let expressions = self.expressions_of(table)?;
+                let mut columns = Vec::new();
+                let mut wanted_expressions = Vec::new();
+                for element in elements {
+                    match (&element.column, &element.expr) {
+                        (Some(name), _) => match table.column_by_name(name) {
+                            Some(place) => columns.push(place),
+                            None => {
+                                let message = format!("column \"{name}\" does not exist");
+                                return Err(Error::new(sqlstate::UNDEFINED_COLUMN, message));
+                            }
+                        },
+                        (None, Some(expr)) => {
+                            wanted_expressions.push(self.over_row(table, expr, None, Place::IndexExpression)?);
+                        }
+                        (None, None) => {}
+                    }
+                }
+                let filter = match filter {
+                    Some(filter) => Some(self.over_row(table, filter, Some(SqlType::BOOL), Place::IndexPredicate)?),
+                    None => None,
+                };
+                let matching = indexes.iter().enumerate().filter(|(position, index)| {
+                    if !index.unique {
+                        return false;
+                    }
+                    let own = expressions.as_ref().and_then(|all| all.indexes.get(*position)).and_then(Option::as_ref);
+                    let key_columns = index.keys.iter().filter_map(|key| key.column).collect::<Vec<_>>();
+                    let same_columns = columns.iter().all(|column| key_columns.contains(column))
+                        && key_columns.iter().all(|column| columns.contains(column));
+                    let key_expressions = own.map_or(&[][..], |own| &own.keys);
+                    let has =
+                        |wanted: &Expr| key_expressions.iter().any(|(_, key)| super::aggregate::same(key, wanted));
+                    let same_expressions =
+                        wanted_expressions.len() == key_expressions.len() && wanted_expressions.iter().all(has);
+                    let predicate = own.and_then(|own| own.predicate.as_ref());
+                    let predicate_holds = match (predicate, &filter) {
+                        (None, _) => true,
+                        (Some(predicate), Some(filter)) => implies(filter, predicate),
+                        (Some(_), None) => false,
+                    };
+                    same_columns && same_expressions && predicate_holds
+                });
+                let found = matching.map(|(position, _)| position as u32).collect::<Vec<_>>();
+                if found.is_empty() {
+                    return Err(Error::new(
+                        sqlstate::INVALID_COLUMN_REFERENCE,
+                        "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+                    ));
+                }
+                Ok(found)
+            }
+        }
+    }
+
+    /// An expression of the statement over a table's full row.
+    fn over_row(
+        &mut self,
+        table: &Arc<TableDef>,
+        expr: &tree::Expr,
+        wanted: Option<SqlType>,
+        place: Place,
+    ) -> Result<Expr> {
+        self.table_expr_tree(table, expr, wanted, place)
+    }
+
+    pub(super) fn assignments(
+        &mut self,
+        table: &Arc<TableDef>,
+        written: &[tree::Assignment],
+    ) -> Result<Vec<Assignment>> {
+        let mut assignments: Vec<Assignment> = Vec::with_capacity(written.len());
+        for assignment in written {
+            let place = self.assigned_column(table, &assignment.column)?;
+            let column = &table.columns[place];
+            if assignments.iter().any(|other| other.column as usize == place) {
+                let message = format!("multiple assignments to same column \"{}\"", column.name);
+                return Err(Error::new(sqlstate::SYNTAX_ERROR, message));
+            }
+            let is_default = matches!(assignment.value.kind, Tree::Default);
+            let only_default = column.generated.is_some() || column.identity.is_some_and(|identity| identity.always);
+            if only_default && !is_default {
+                let message = format!("column \"{}\" can only be updated to DEFAULT", column.name);
+                let what = if column.generated.is_some() {
+                    format!("Column \"{}\" is a generated column.", column.name)
+                } else {
+                    format!("Column \"{}\" is an identity column defined as GENERATED ALWAYS.", column.name)
+                };
+                return Err(Error::new(sqlstate::GENERATED_ALWAYS, message).detail(what));
+            }
+            if column.generated.is_some() {
+                continue;
+            }
+            let value = if is_default {
+                self.column_default(column)?
+            } else {
+                self.scope().place = Place::UpdateSource;
+                let bound = self.expr(&assignment.value)?;
+                let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
+                let location =
+                    if assignment.value.location >= 0 { assignment.value.location } else { assignment.column.location };
+                self.coerce_for_column(bound, sql_type, &column.name, location)?
+            };
+            assignments.push(Assignment { column: place as u32, value });
+        }
+        Ok(assignments)
+    }
+
+    pub(super) fn update(&mut self, update: &tree::Update) -> Result<Query> {
+        self.scopes.push(Scope::new(Place::UpdateSource));
+        let result = self.update_in_scope(update);
+        self.scopes.pop();
+        result
+    }
+
+    fn update_in_scope(&mut self, update: &tree::Update) -> Result<Query> {
+        let ctes = self.ctes(update.with.as_ref())?;
+        let table = self.target_table(&update.table.name, "UPDATE")?;
+        let target = Target { table: table.clone(), expressions: self.expressions_of(&table)? };
+        let relation = self.change_target(&table, &update.table)?;
+        self.from(&update.from)?;
+        let filter = self.optional_filter(update.filter.as_ref())?;
+        let assignments = self.assignments(&table, &update.assignments)?;
+        let returning = if update.returning.is_empty() { None } else { Some(self.returning(&update.returning)?) };
+        let mut query = self.changing_query(filter);
+        query.ctes = self.finish_ctes(ctes);
+        query.change = Some(Box::new(Change::Update { target, relation, assignments, returning }));
+        Ok(query)
+    }
+
+    pub(super) fn delete(&mut self, delete: &tree::Delete) -> Result<Query> {
+        self.scopes.push(Scope::new(Place::Where));
+        let result = self.delete_in_scope(delete);
+        self.scopes.pop();
+        result
+    }
+
+    fn delete_in_scope(&mut self, delete: &tree::Delete) -> Result<Query> {
+        let ctes = self.ctes(delete.with.as_ref())?;
+        let table = self.target_table(&delete.table.name, "DELETE")?;
+        let target = Target { table: table.clone(), expressions: self.expressions_of(&table)? };
+        let relation = self.change_target(&table, &delete.table)?;
+        self.from(&delete.using)?;
+        let filter = self.optional_filter(delete.filter.as_ref())?;
+        let returning = if delete.returning.is_empty() { None } else { Some(self.returning(&delete.returning)?) };
+        let mut query = self.changing_query(filter);
+        query.ctes = self.finish_ctes(ctes);
+        query.change = Some(Box::new(Change::Delete { target, relation, returning }));
+        Ok(query)
+    }
+
+    /// Puts the changed table first into FROM.
+    fn change_target(&mut self, table: &Arc<TableDef>, reference: &tree::TableReference) -> Result<u32> {
+        let alias = reference.alias.as_ref();
+        let relation = self.add_aliased_table(table.clone(), alias, reference.name.location)?;
+        self.show(relation, alias.is_none().then_some(table.schema), table.oid, true);
+        self.scope().from.push(FromItem::Relation(relation));
+        Ok(relation)
+    }
+
+    fn optional_filter(&mut self, filter: Option<&tree::Expr>) -> Result<Option<Expr>> {
+        self.scope().place = Place::Where;
+        filter.map(|filter| self.condition(filter, "WHERE")).transpose()
+    }
+
+    fn changing_query(&mut self, filter: Option<Expr>) -> Query {
+        let scope = self.scope();
+        Query {
+            relations: std::mem::take(&mut scope.relations),
+            from: std::mem::take(&mut scope.from),
+            filter,
+            ..Query::default()
+        }
+    }
+}
+
+/// Whether a query is VALUES and nothing else.
+fn is_bare(query: &tree::Query) -> bool {
+    query.with.is_none()
+        && query.order.is_empty()
+        && query.limit.is_none()
+        && query.offset.is_none()
+        && query.locking.is_empty()
+}
+
+/// Whether `filter` makes sure that `predicate` is true, as far as can be seen at a glance.
+pub(crate) fn implies(filter: &Expr, predicate: &Expr) -> bool {
+    if super::aggregate::same(filter, predicate) {
+        return true;
+    }
+    if let ExprKind::And(parts) = &predicate.kind {
+        return parts.iter().all(|part| implies(filter, part));
+    }
+    match &filter.kind {
+        ExprKind::And(parts) => parts.iter().any(|part| implies(part, predicate)),
+        _ => false,
+    }
+}

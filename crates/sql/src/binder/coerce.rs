@@ -1,0 +1,378 @@
+//! Giving expressions the types that are wanted of them.
+
+use base::{Error, Oid, Result, sqlstate};
+
+use super::Binder;
+use crate::plan::{CastExpr, Expr, ExprKind};
+use crate::tree::Location;
+use crate::types::{self, Cast, CastContext, SqlType, TypeKind, Value, oids};
+
+impl Binder<'_, '_> {
+    /// `expr` as `target`, if there is a way in this context.
+    pub(super) fn try_coerce(
+        &mut self,
+        expr: Expr,
+        target: SqlType,
+        context: CastContext,
+        location: Location,
+    ) -> Result<Option<Expr>> {
+        if expr.sql_type == target {
+            return Ok(Some(expr));
+        }
+        match &expr.kind {
+            ExprKind::Parameter(index) if expr.sql_type.oid == oids::UNKNOWN => {
+                let index = *index;
+                self.coerce_parameter(index, target, context, location).map(Some)
+            }
+            ExprKind::Constant(value) if expr.sql_type.oid == oids::UNKNOWN => {
+                if target.oid == oids::UNKNOWN {
+                    return Ok(Some(expr));
+                }
+                let literal = match value {
+                    Value::Text(text) => {
+                        let text = text.clone();
+                        self.literal_input(&text, target, context, location)?
+                    }
+                    _ => Expr::null(SqlType::new(target.oid)),
+                };
+                Ok(Some(self.with_typmod(literal, target, context, location)))
+            }
+            ExprKind::Row { .. } if expr.sql_type.oid == oids::RECORD && target.oid != oids::RECORD => {
+                self.coerce_row(expr, target, context, location)
+            }
+            _ => {
+                if expr.sql_type.oid == target.oid && target.typmod < 0 {
+                    // Losing a modifier needs no work; the expression keeps its own.
+                    return Ok(Some(expr));
+                }
+                let Some(cast) = Cast::find(self.context.lookup, expr.sql_type, target, context) else {
+                    return Ok(None);
+                };
+                Ok(Some(cast_expr(expr, cast, target, location)))
+            }
+        }
+    }
+
+    /// As [`Binder::try_coerce`], with `complaint` if there is no way.
+    pub(super) fn coerce_or(
+        &mut self,
+        expr: Expr,
+        target: SqlType,
+        context: CastContext,
+        location: Location,
+        complaint: impl FnOnce(&Self, &Expr) -> Error,
+    ) -> Result<Expr> {
+        // The complaint needs the expression's type, which the attempt consumes.
+        let description = Expr::null(expr.sql_type);
+        match self.try_coerce(expr, target, context, location)? {
+            Some(expr) => Ok(expr),
+            None => Err(complaint(self, &description)),
+        }
+    }
+
+    /// Through a cast that resolution has found already.
+    pub(super) fn apply_cast(&mut self, expr: Expr, cast: &Cast, location: Location) -> Result<Expr> {
+        let unknown = expr.sql_type.oid == oids::UNKNOWN;
+        let row = matches!(expr.kind, ExprKind::Row { .. });
+        if unknown || row {
+            let target = cast.target;
+            let from = expr.sql_type.oid;
+            return match self.try_coerce(expr, target, cast.context, location)? {
+                Some(expr) => Ok(expr),
+                None => Err(self.cannot_cast(from, target.oid, location)),
+            };
+        }
+        if cast.is_noop() {
+            return Ok(expr);
+        }
+        Ok(cast_expr(expr, cast.clone(), cast.target, location))
+    }
+
+    /// CAST and `::`.
+    pub(super) fn cast_explicitly(&mut self, expr: Expr, target: SqlType, location: Location) -> Result<Expr> {
+        let from = expr.sql_type.oid;
+        match self.try_coerce(expr, target, CastContext::Explicit, location)? {
+            Some(expr) if expr.sql_type.oid == target.oid => Ok(Expr { sql_type: target, ..expr }),
+            Some(expr) => Ok(expr),
+            None => Err(self.cannot_cast(from, target.oid, location)),
+        }
+    }
+
+    pub(super) fn cannot_cast(&self, from: Oid, to: Oid, location: Location) -> Error {
+        let message = format!("cannot cast type {} to {}", self.type_name(from), self.type_name(to));
+        self.error(sqlstate::CANNOT_COERCE, message, location)
+    }
+
+    /// A parameter whose type nobody has said: it takes the one that is wanted.
+    fn coerce_parameter(
+        &mut self,
+        index: u32,
+        target: SqlType,
+        context: CastContext,
+        location: Location,
+    ) -> Result<Expr> {
+        if target.oid == oids::UNKNOWN {
+            return Ok(Expr::new(ExprKind::Parameter(index), SqlType::UNKNOWN));
+        }
+        let wanted = types::base_type(self.context.lookup, SqlType::new(target.oid));
+        let decided = self.parameters.decide(index, SqlType::new(wanted.oid));
+        let parameter = Expr::new(ExprKind::Parameter(index), decided);
+        if decided.oid != wanted.oid {
+            let detail = format!("{} versus {}", self.type_name(decided.oid), self.type_name(target.oid));
+            let message = format!("inconsistent types deduced for parameter ${}", index + 1);
+            return Err(self.error(sqlstate::AMBIGUOUS_PARAMETER, message, location).detail(detail));
+        }
+        if wanted.oid != target.oid {
+            let cast = Cast::find(self.context.lookup, decided, target, context);
+            return match cast {
+                Some(cast) => Ok(cast_expr(parameter, cast, target, location)),
+                None => Err(self.cannot_cast(decided.oid, target.oid, location)),
+            };
+        }
+        Ok(self.with_typmod(parameter, target, context, location))
+    }
+
+    /// `expr`, which has the target's type, with its modifier enforced.
+    fn with_typmod(&mut self, expr: Expr, target: SqlType, context: CastContext, location: Location) -> Expr {
+        if target.typmod < 0 || expr.sql_type.typmod == target.typmod {
+            return expr;
+        }
+        if matches!(expr.kind, ExprKind::Constant(Value::Null)) {
+            return Expr::null(target);
+        }
+        match Cast::find(self.context.lookup, expr.sql_type, target, context) {
+            Some(cast) => cast_expr(expr, cast, target, location),
+            None => expr,
+        }
+    }
+
+    /// A literal as a value of a type, read by its input function. The type's modifier is left to be enforced, as the
+    /// context wants it, except where input itself needs it.
+    fn literal_input(&mut self, text: &str, target: SqlType, context: CastContext, location: Location) -> Result<Expr> {
+        let base = types::base_type(self.context.lookup, target);
+        let read_as = if base.oid == oids::INTERVAL { base } else { SqlType::new(base.oid) };
+        if literal_depends_on_settings(self.context.lookup, base.oid, text) {
+            self.depends_on_settings = true;
+        }
+        let value = types::input(self.context.eval, text, read_as).map_err(|error| self.at(error, location))?;
+        let literal = Expr::constant(value, read_as);
+        if base.oid == target.oid {
+            return Ok(literal);
+        }
+        match Cast::find(self.context.lookup, read_as, target, context) {
+            Some(cast) => Ok(cast_expr(literal, cast, target, location)),
+            None => Err(self.cannot_cast(base.oid, target.oid, location)),
+        }
+    }
+
+    /// ROW(...) as a named composite type: field by field.
+    fn coerce_row(
+        &mut self,
+        expr: Expr,
+        target: SqlType,
+        context: CastContext,
+        location: Location,
+    ) -> Result<Option<Expr>> {
+        let ExprKind::Row { fields, .. } = expr.kind else { return Ok(None) };
+        let Some(shape) = self.composite_shape(target.oid) else { return Ok(None) };
+        if shape.fields.len() != fields.len() {
+            let detail = if shape.fields.len() > fields.len() {
+                "Input has too few columns."
+            } else {
+                "Input has too many columns."
+            };
+            return Err(self.cannot_cast(oids::RECORD, target.oid, location).detail(detail));
+        }
+        let mut coerced = Vec::with_capacity(fields.len());
+        for (number, (field, (_, wanted))) in fields.into_iter().zip(&shape.fields).enumerate() {
+            let from = field.sql_type.oid;
+            match self.try_coerce(field, *wanted, context, location)? {
+                Some(field) => coerced.push(field),
+                None => {
+                    let detail = format!(
+                        "Cannot cast type {} to {} in column {}.",
+                        self.type_name(from),
+                        self.type_name(wanted.oid),
+                        number + 1
+                    );
+                    return Err(self.cannot_cast(oids::RECORD, target.oid, location).detail(detail));
+                }
+            }
+        }
+        Ok(Some(Expr::new(ExprKind::Row { fields: coerced, shape }, target)))
+    }
+
+    /// The fields of a composite type or table's row type.
+    pub(super) fn composite_shape(&self, oid: Oid) -> Option<std::sync::Arc<types::RecordShape>> {
+        if let Some(table) = self.context.catalog.table(oid) {
+            let live = table.columns.iter().filter(|column| !column.dropped);
+            let fields = live.map(|column| (column.name.clone(), SqlType::with_typmod(column.type_oid, column.typmod)));
+            return Some(std::sync::Arc::new(types::RecordShape { type_oid: oid, fields: fields.collect() }));
+        }
+        match &self.context.lookup.user_type(oid)?.kind {
+            types::context::UserTypeKind::Composite(shape) => Some(shape.clone()),
+            types::context::UserTypeKind::Domain(base) => self.composite_shape(base.oid),
+            _ => None,
+        }
+    }
+
+    /// A condition: 42804 `argument of WHERE must be type boolean, not type integer`.
+    pub(super) fn coerce_boolean(&mut self, expr: Expr, construct: &str, location: Location) -> Result<Expr> {
+        if expr.sql_type.oid == oids::BOOL {
+            return Ok(expr);
+        }
+        self.coerce_or(expr, SqlType::BOOL, CastContext::Assignment, location, |binder, expr| {
+            let found = binder.type_name(expr.sql_type.oid);
+            let message = format!("argument of {construct} must be type boolean, not type {found}");
+            binder.error(sqlstate::DATATYPE_MISMATCH, message, location)
+        })
+    }
+
+    /// An expression of a given type: 42804 `argument of LIMIT must be type bigint, not type text`.
+    pub(super) fn coerce_to(
+        &mut self,
+        expr: Expr,
+        target: SqlType,
+        construct: &str,
+        location: Location,
+    ) -> Result<Expr> {
+        self.coerce_or(expr, target, CastContext::Assignment, location, |binder, expr| {
+            let (wanted, found) = (binder.type_name(target.oid), binder.type_name(expr.sql_type.oid));
+            let message = format!("argument of {construct} must be type {wanted}, not type {found}");
+            binder.error(sqlstate::DATATYPE_MISMATCH, message, location)
+        })
+    }
+
+    /// The type that a construct gives to all of these, each coerced to it.
+    pub(super) fn coerce_to_common(
+        &mut self,
+        exprs: Vec<Expr>,
+        construct: &str,
+        locations: &[Location],
+    ) -> Result<(Vec<Expr>, SqlType)> {
+        let types = exprs.iter().map(|expr| expr.sql_type).collect::<Vec<_>>();
+        let common = self.common_type(construct, &types, locations)?;
+        let coerced = exprs
+            .into_iter()
+            .zip(locations)
+            .map(|(expr, location)| self.coerce_to_common_type(expr, common, construct, *location))
+            .collect::<Result<_>>()?;
+        Ok((coerced, common))
+    }
+
+    /// One of several expressions as the type found for all of them.
+    pub(super) fn coerce_to_common_type(
+        &mut self,
+        expr: Expr,
+        common: SqlType,
+        construct: &str,
+        location: Location,
+    ) -> Result<Expr> {
+        self.coerce_or(expr, common, CastContext::Implicit, location, |binder, expr| {
+            let (from, to) = (binder.type_name(expr.sql_type.oid), binder.type_name(common.oid));
+            let message = format!("{construct} could not convert type {from} to {to}");
+            binder.error(sqlstate::CANNOT_COERCE, message, location)
+        })
+    }
+
+    /// The type that a construct gives to expressions of these types; an error points at the first that doesn't fit.
+    pub(super) fn common_type(
+        &mut self,
+        construct: &str,
+        types: &[SqlType],
+        locations: &[Location],
+    ) -> Result<SqlType> {
+        types::common_type(self.context.lookup, construct, types).map_err(|error| {
+            let fits = |count: usize| types::common_type(self.context.lookup, construct, &types[..count]).is_ok();
+            let culprit = (1..=types.len()).find(|count| !fits(*count)).unwrap_or(types.len());
+            self.at(error, locations.get(culprit - 1).copied().unwrap_or(-1))
+        })
+    }
+
+    /// A literal or parameter that nothing has given a type becomes text, as a column of a result does.
+    pub(super) fn settle(&mut self, expr: Expr, location: Location) -> Result<Expr> {
+        if expr.sql_type.oid != oids::UNKNOWN {
+            return Ok(expr);
+        }
+        self.coerce_or(expr, SqlType::TEXT, CastContext::Implicit, location, |binder, _| {
+            binder.error(sqlstate::INDETERMINATE_DATATYPE, "could not determine the type of an expression", location)
+        })
+    }
+
+    /// A value stored in a column: 42804 with the hint about a cast.
+    pub(super) fn coerce_for_column(
+        &mut self,
+        expr: Expr,
+        target: SqlType,
+        column: &str,
+        location: Location,
+    ) -> Result<Expr> {
+        self.coerce_or(expr, target, CastContext::Assignment, location, |binder, expr| {
+            let (wanted, found) = (binder.type_name(target.oid), binder.type_name(expr.sql_type.oid));
+            let message = format!("column \"{column}\" is of type {wanted} but expression is of type {found}");
+            binder
+                .error(sqlstate::DATATYPE_MISMATCH, message, location)
+                .hint("You will need to rewrite or cast the expression.")
+        })
+    }
+}
+
+/// `input` through `cast`. Where values pass unchanged only the type changes.
+fn cast_expr(input: Expr, cast: Cast, target: SqlType, location: Location) -> Expr {
+    if cast.is_noop() {
+        return Expr { sql_type: target, ..input };
+    }
+    Expr::new(ExprKind::Cast(Box::new(CastExpr { input, cast, location })), target)
+}
+
+/// Whether reading `text` as a type gives another value when a setting changes, or another time.
+fn literal_depends_on_settings(lookup: &dyn types::CatalogLookup, oid: Oid, text: &str) -> bool {
+    match oid {
+        // Digits in ISO order mean the same under every DateStyle.
+        oids::DATE | oids::TIMESTAMP => !is_iso_date(text),
+        oids::TIME => !text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b':' | b'.')),
+        oids::TIMESTAMPTZ | oids::TIMETZ | oids::INTERVAL => true,
+        oids::REGCLASS
+        | oids::REGTYPE
+        | oids::REGPROC
+        | oids::REGPROCEDURE
+        | oids::REGOPER
+        | oids::REGOPERATOR
+        | oids::REGNAMESPACE
+        | oids::REGROLE
+        | oids::REGCOLLATION => false,
+        _ => match types::type_shape(lookup, oid).map(|shape| shape.kind) {
+            Some(TypeKind::Array(element)) => {
+                matches!(
+                    element,
+                    oids::DATE | oids::TIMESTAMP | oids::TIME | oids::TIMESTAMPTZ | oids::TIMETZ | oids::INTERVAL
+                )
+            }
+            Some(TypeKind::Composite) => true,
+            _ => false,
+        },
+    }
+}
+
+/// `2024-05-17`, perhaps with a time after it.
+fn is_iso_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() >= 10
+        && bytes[..4].iter().all(u8::is_ascii_digit)
+        && bytes[4] == b'-'
+        && bytes.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b':' | b'.' | b' ' | b'T'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_iso_date;
+
+    #[test]
+    fn only_iso_dates_are_independent_of_settings() {
+        assert!(is_iso_date("2024-05-17"));
+        assert!(is_iso_date("2024-05-17 10:11:12.5"));
+        assert!(!is_iso_date("17.05.2024"));
+        assert!(!is_iso_date("today"));
+        assert!(!is_iso_date("2024-05-17 BC"));
+    }
+}

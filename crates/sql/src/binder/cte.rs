@@ -1,0 +1,242 @@
+//! WITH.
+
+use base::{Result, sqlstate};
+
+use super::scope::{CteState, VisibleCte};
+use super::{Binder, Change, Cte, Query};
+use crate::plan::CteId;
+use crate::tree::{self, CommonTableExpression, CteStatement, Name, QueryBody, SetOperator, With};
+use crate::types::SqlType;
+
+impl Binder<'_, '_> {
+    /// Binds WITH into the innermost scope, where its names become visible one after the other.
+    pub(super) fn ctes(&mut self, with: Option<&With>) -> Result<Vec<Cte>> {
+        let Some(with) = with else { return Ok(Vec::new()) };
+        let mut bound = Vec::with_capacity(with.ctes.len());
+        for (index, cte) in with.ctes.iter().enumerate() {
+            if with.ctes[..index].iter().any(|other| other.name == cte.name) {
+                let message = format!("WITH query name \"{}\" specified more than once", cte.name);
+                return Err(self.error(sqlstate::DUPLICATE_ALIAS, message, cte.location));
+            }
+            if cte.search_or_cycle {
+                return Err(self.unsupported("SEARCH and CYCLE clauses are not supported", cte.location));
+            }
+            let id = CteId(self.cte_count);
+            self.cte_count += 1;
+            bound.push(self.cte(cte, id, with.recursive)?);
+        }
+        Ok(bound)
+    }
+
+    /// The numbers of readers, once the query is bound.
+    pub(super) fn finish_ctes(&mut self, mut ctes: Vec<Cte>) -> Vec<Cte> {
+        for cte in &mut ctes {
+            let visible = self.scope().ctes.iter().find(|visible| visible.id == cte.id);
+            cte.references = visible.map_or(0, |visible| visible.references);
+        }
+        ctes
+    }
+
+    fn cte(&mut self, cte: &CommonTableExpression, id: CteId, recursive: bool) -> Result<Cte> {
+        let query = match cte.statement.as_ref() {
+            CteStatement::Query(query) => {
+                if recursive && let Some(found) = self.recursive_cte(cte, query, id)? {
+                    return Ok(found);
+                }
+                self.query(query, true)?
+            }
+            CteStatement::Unsupported(what) => return Err(self.unsupported(*what, cte.location)),
+            changing => {
+                if self.scopes.len() > 1 {
+                    let message = "WITH clause containing a data-modifying statement must be at the top level";
+                    return Err(self.unsupported(message, cte.location));
+                }
+                match changing {
+                    CteStatement::Insert(insert) => self.insert(insert)?,
+                    CteStatement::Update(update) => self.update(update)?,
+                    CteStatement::Delete(delete) => self.delete(delete)?,
+                    CteStatement::Query(_) | CteStatement::Unsupported(_) => unreachable!("handled above"),
+                }
+            }
+        };
+        let columns = self.cte_columns(cte, &query)?;
+        let returns_nothing = query.change.as_deref().is_some_and(|change| match change {
+            Change::Insert { returning, .. } | Change::Update { returning, .. } | Change::Delete { returning, .. } => {
+                returning.is_none()
+            }
+        });
+        let state = if returns_nothing { CteState::WithoutColumns } else { CteState::Ready };
+        let name = cte.name.clone();
+        self.scope().ctes.push(VisibleCte { name: name.clone(), id, columns, state, references: 0 });
+        Ok(Cte { id, name, query, recursive: None, references: 0, materialized: cte.materialized })
+    }
+
+    fn cte_columns(&self, cte: &CommonTableExpression, query: &Query) -> Result<Vec<(Name, SqlType)>> {
+        let mut columns =
+            query.output_columns().into_iter().map(|column| (column.name, column.sql_type)).collect::<Vec<_>>();
+        if cte.columns.len() > columns.len() {
+            let message = format!(
+                "WITH query \"{}\" has {} columns available but {} columns specified",
+                cte.name,
+                columns.len(),
+                cte.columns.len()
+            );
+            return Err(self.error(sqlstate::INVALID_COLUMN_REFERENCE, message, cte.location));
+        }
+        for (column, name) in columns.iter_mut().zip(&cte.columns) {
+            column.0 = name.clone();
+        }
+        Ok(columns)
+    }
+
+    /// A common table expression that reads itself: a UNION whose second operand does so.
+    fn recursive_cte(&mut self, cte: &CommonTableExpression, query: &tree::Query, id: CteId) -> Result<Option<Cte>> {
+        if !mentions(query, &cte.name) {
+            return Ok(None);
+        }
+        let QueryBody::SetOperation { operator: SetOperator::Union, all, left, right } = &query.body else {
+            let message = format!(
+                "recursive query \"{}\" does not have the form non-recursive-term UNION [ALL] recursive-term",
+                cte.name
+            );
+            return Err(self.error(sqlstate::INVALID_RECURSION, message, cte.location));
+        };
+        for (present, what) in [
+            (!query.order.is_empty(), "ORDER BY"),
+            (query.offset.is_some(), "OFFSET"),
+            (query.limit.is_some(), "LIMIT"),
+            (!query.locking.is_empty(), "FOR UPDATE/SHARE"),
+        ] {
+            if present {
+                let message = format!("{what} in a recursive query is not implemented");
+                return Err(self.unsupported(message, cte.location));
+            }
+        }
+        if query.with.is_some() {
+            return Err(self.unsupported("WITH inside a recursive query is not supported", cte.location));
+        }
+        let name = cte.name.clone();
+        let hidden =
+            CteState::Forbidden("recursive reference to query \"{}\" must not appear within its non-recursive term");
+        self.scope().ctes.push(VisibleCte {
+            name: name.clone(),
+            id,
+            columns: Vec::new(),
+            state: hidden,
+            references: 0,
+        });
+        let place = self.scope().ctes.len() - 1;
+        let anchor = self.query(left, true)?;
+        let columns = self.cte_columns(cte, &anchor)?;
+        let visible = &mut self.scope().ctes[place];
+        visible.columns = columns.clone();
+        visible.state = CteState::Recursive;
+        let mut recursive = self.query(right, false)?;
+        if recursive.output().count() != columns.len() {
+            let message = "each UNION query must have the same number of columns";
+            return Err(self.error(sqlstate::SYNTAX_ERROR, message, cte.location));
+        }
+        self.match_recursive_types(cte, &mut recursive, &columns)?;
+        let visible = &mut self.scope().ctes[place];
+        visible.state = CteState::Ready;
+        // Its own working table does not count.
+        visible.references = 0;
+        Ok(Some(Cte {
+            id,
+            name,
+            query: anchor,
+            recursive: Some((recursive, *all)),
+            references: 0,
+            materialized: cte.materialized,
+        }))
+    }
+
+    /// The recursive term must give the types that the other one gave.
+    fn match_recursive_types(
+        &mut self,
+        cte: &CommonTableExpression,
+        recursive: &mut Query,
+        columns: &[(Name, SqlType)],
+    ) -> Result<()> {
+        for (index, (_, wanted)) in columns.iter().enumerate() {
+            let found = recursive.output().nth(index).expect("the numbers of columns are equal").expr.sql_type;
+            if found.oid == crate::types::oids::UNKNOWN {
+                self.settle_output(recursive, index, *wanted, "UNION", cte.location)?;
+                continue;
+            }
+            let common = self.common_type("UNION", &[*wanted, found], &[cte.location, cte.location])?;
+            if common.oid != wanted.oid {
+                let (anchor, overall) = (self.type_name(wanted.oid), self.type_name(common.oid));
+                let message = format!(
+                    "recursive query \"{}\" column {} has type {anchor} in non-recursive term but type {overall} overall",
+                    cte.name,
+                    index + 1
+                );
+                let error = self.error(sqlstate::DATATYPE_MISMATCH, message, cte.location);
+                return Err(error.hint("Cast the output of the non-recursive term to the correct type."));
+            }
+            if found.oid != wanted.oid {
+                self.settle_output(recursive, index, *wanted, "UNION", cte.location)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a query reads a table called `name`, anywhere in it.
+fn mentions(query: &tree::Query, name: &Name) -> bool {
+    if let Some(with) = &query.with {
+        for cte in &with.ctes {
+            if let CteStatement::Query(inner) = cte.statement.as_ref()
+                && mentions(inner, name)
+            {
+                return true;
+            }
+            if cte.name == *name {
+                return false;
+            }
+        }
+    }
+    match &query.body {
+        QueryBody::Select(select) => {
+            select.from.iter().any(|item| item_mentions(item, name))
+                || select.filter.iter().chain(&select.having).any(|expr| expr_mentions(expr, name))
+                || select.targets.iter().any(|target| expr_mentions(&target.expr, name))
+        }
+        QueryBody::Values(_) => false,
+        QueryBody::SetOperation { left, right, .. } => mentions(left, name) || mentions(right, name),
+    }
+}
+
+fn item_mentions(item: &tree::FromItem, name: &Name) -> bool {
+    match item {
+        tree::FromItem::Table(table) => table.name.schema.is_none() && table.name.name == *name,
+        tree::FromItem::Subquery { query, .. } => mentions(query, name),
+        tree::FromItem::Join(join) => {
+            item_mentions(&join.left, name)
+                || item_mentions(&join.right, name)
+                || join.condition.as_ref().is_some_and(|condition| expr_mentions(condition, name))
+        }
+        tree::FromItem::Function { .. } | tree::FromItem::Unsupported(..) => false,
+    }
+}
+
+fn expr_mentions(expr: &tree::Expr, name: &Name) -> bool {
+    use tree::ExprKind as Tree;
+    match &expr.kind {
+        Tree::Subquery(subquery) => mentions(&subquery.query, name),
+        Tree::And(list) | Tree::Or(list) | Tree::Coalesce(list) | Tree::Array(list) => {
+            list.iter().any(|expr| expr_mentions(expr, name))
+        }
+        Tree::Not(input) | Tree::NullTest { input, .. } | Tree::Cast { input, .. } => expr_mentions(input, name),
+        Tree::Operator { left, right, .. } => {
+            left.as_deref().is_some_and(|left| expr_mentions(left, name)) || expr_mentions(right, name)
+        }
+        Tree::Function(call) => call.arguments.iter().any(|argument| expr_mentions(argument, name)),
+        Tree::Case { whens, otherwise, .. } => {
+            whens.iter().any(|(condition, result)| expr_mentions(condition, name) || expr_mentions(result, name))
+                || otherwise.as_deref().is_some_and(|otherwise| expr_mentions(otherwise, name))
+        }
+        _ => false,
+    }
+}

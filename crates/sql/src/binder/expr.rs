@@ -1,0 +1,613 @@
+//! Expressions.
+
+use std::sync::Arc;
+
+use base::{Result, sqlstate};
+
+use super::Binder;
+use super::scope::JoinWithDots;
+use crate::plan::{CaseWhen, Expr, ExprKind, FieldAccess, SessionValue};
+use crate::tree::{self, ExprKind as Tree, Indirection, Literal, Location, Name, SessionFunction};
+use crate::types::{self, CastContext, RecordShape, SmolStr, SqlType, Value, oids};
+
+impl Binder<'_, '_> {
+    /// Binds an expression; literals and parameters may stay `unknown`.
+    pub(super) fn expr(&mut self, expr: &tree::Expr) -> Result<Expr> {
+        self.nested(|binder| binder.expr_inner(expr))
+    }
+
+    /// Binds an expression that is used as it is: `unknown` becomes text.
+    pub(super) fn settled_expr(&mut self, expr: &tree::Expr) -> Result<Expr> {
+        let bound = self.expr(expr)?;
+        self.settle(bound, expr.location)
+    }
+
+    /// An expression on its own, coerced to a type as in an assignment.
+    pub(super) fn scalar(&mut self, expr: &tree::Expr, target: Option<SqlType>) -> Result<Expr> {
+        let bound = self.expr(expr)?;
+        let Some(target) = target else { return self.settle(bound, expr.location) };
+        self.coerce_or(bound, target, CastContext::Assignment, expr.location, |binder, bound| {
+            binder.cannot_cast(bound.sql_type.oid, target.oid, expr.location)
+        })
+    }
+
+    /// Binds a condition.
+    pub(super) fn condition(&mut self, expr: &tree::Expr, construct: &str) -> Result<Expr> {
+        let bound = self.expr(expr)?;
+        self.coerce_boolean(bound, construct, expr.location)
+    }
+
+    fn exprs(&mut self, exprs: &[tree::Expr]) -> Result<Vec<Expr>> {
+        exprs.iter().map(|expr| self.expr(expr)).collect()
+    }
+
+    fn expr_inner(&mut self, expr: &tree::Expr) -> Result<Expr> {
+        let location = expr.location;
+        match &expr.kind {
+            Tree::Literal(literal) => self.literal(literal, location),
+            Tree::Parameter(number) => {
+                let sql_type = self.parameters.reference(*number).map_err(|error| self.at(error, location))?;
+                Ok(Expr::new(ExprKind::Parameter(number - 1), sql_type))
+            }
+            Tree::Column(parts) => self.column(parts, location),
+            Tree::Star(_) => {
+                Err(self.error(sqlstate::SYNTAX_ERROR, "row expansion via \"*\" is not supported here", location))
+            }
+            Tree::Cast { input, type_name } => self.cast(input, type_name, location),
+            Tree::Collate { input, collation } => {
+                let bound = self.expr(input)?;
+                self.collate(bound, collation, location)
+            }
+            Tree::Operator { operator, left, right } => self.operator(operator, left.as_deref(), right, location),
+            Tree::Quantified { operator, all, left, array } => {
+                self.quantified_array(operator, *all, left, array, location)
+            }
+            Tree::In { left, list, negated } => self.in_list(left, list, *negated, location),
+            Tree::Between { input, low, high, symmetric, negated } => {
+                self.between(input, low, high, *symmetric, *negated, location)
+            }
+            Tree::Distinct { left, right, negated } => self.distinct_from(left, right, *negated, location),
+            Tree::NullIf(left, right) => self.null_if(left, right, location),
+            Tree::And(list) => self.connective(list, "AND", ExprKind::And),
+            Tree::Or(list) => self.connective(list, "OR", ExprKind::Or),
+            Tree::Not(input) => {
+                let bound = self.condition(input, "NOT")?;
+                Ok(Expr::new(ExprKind::Not(Box::new(bound)), SqlType::BOOL))
+            }
+            Tree::NullTest { input, negated } => {
+                let bound = Box::new(self.expr(input)?);
+                let kind = if *negated { ExprKind::IsNotNull(bound) } else { ExprKind::IsNull(bound) };
+                Ok(Expr::new(kind, SqlType::BOOL))
+            }
+            Tree::BooleanTest { input, value, negated } => {
+                let construct = match (value, negated) {
+                    (Some(true), false) => "IS TRUE",
+                    (Some(true), true) => "IS NOT TRUE",
+                    (Some(false), false) => "IS FALSE",
+                    (Some(false), true) => "IS NOT FALSE",
+                    (None, false) => "IS UNKNOWN",
+                    (None, true) => "IS NOT UNKNOWN",
+                };
+                let bound = Box::new(self.condition(input, construct)?);
+                let kind = ExprKind::IsTruth { input: bound, value: *value, negated: *negated };
+                Ok(Expr::new(kind, SqlType::BOOL))
+            }
+            Tree::Case { operand, whens, otherwise } => {
+                self.case(operand.as_deref(), whens, otherwise.as_deref(), location)
+            }
+            Tree::Coalesce(list) => {
+                self.with_set_refusal("COALESCE", |binder| binder.common_list(list, "COALESCE", ExprKind::Coalesce))
+            }
+            Tree::Greatest(list) => self.min_max(list, "GREATEST", ExprKind::Greatest, location),
+            Tree::Least(list) => self.min_max(list, "LEAST", ExprKind::Least, location),
+            Tree::Session(function) => Ok(self.session_value(*function)),
+            Tree::Function(call) => self.function(call),
+            Tree::Subquery(subquery) => self.subquery(subquery, location),
+            Tree::Array(elements) => self.array(elements, None, location),
+            Tree::Row { fields, .. } => self.row(fields),
+            Tree::Indirection { input, steps } => self.indirection(input, steps, location),
+            Tree::Default => {
+                Err(self.error(sqlstate::SYNTAX_ERROR, "DEFAULT is not allowed in this context", location))
+            }
+            Tree::CurrentOf(_) => Err(self.unsupported("WHERE CURRENT OF is not supported", location)),
+            Tree::NamedArgument { value, .. } => self.expr(value),
+            Tree::MultiAssignment { source, column, columns } => {
+                self.multi_assignment(source, *column, *columns, location)
+            }
+            Tree::Unsupported(what) => Err(self.unsupported(*what, location)),
+        }
+    }
+
+    fn literal(&mut self, literal: &Literal, location: Location) -> Result<Expr> {
+        Ok(match literal {
+            Literal::Null => Expr::null(SqlType::UNKNOWN),
+            Literal::Boolean(value) => Expr::boolean(*value),
+            Literal::Integer(value) => Expr::constant(Value::Int4(*value), SqlType::INT4),
+            Literal::Number(text) => return self.number(text, location),
+            Literal::String(text) => Expr::constant(Value::Text(SmolStr::new(text)), SqlType::UNKNOWN),
+            Literal::BitString(_) => return Err(self.unsupported("bit strings are not supported", location)),
+        })
+    }
+
+    /// A number that is no 32-bit integer: int8 if it fits, numeric otherwise.
+    fn number(&mut self, text: &str, location: Location) -> Result<Expr> {
+        if let Some(value) = parse_int8(text) {
+            return Ok(match i32::try_from(value) {
+                Ok(value) => Expr::constant(Value::Int4(value), SqlType::INT4),
+                Err(_) => Expr::constant(Value::Int8(value), SqlType::INT8),
+            });
+        }
+        let value =
+            types::input(self.context.eval, text, SqlType::NUMERIC).map_err(|error| self.at(error, location))?;
+        Ok(Expr::constant(value, SqlType::NUMERIC))
+    }
+
+    fn cast(&mut self, input: &tree::Expr, type_name: &tree::TypeName, location: Location) -> Result<Expr> {
+        let target = self.type_of(type_name)?;
+        // ARRAY[...]::type[] gives its elements the type from the start.
+        if let Tree::Array(elements) = &input.kind
+            && let Some(element) = types::element_type(self.context.lookup, target.oid)
+        {
+            let array =
+                self.array(elements, Some((target, SqlType::with_typmod(element, target.typmod))), input.location)?;
+            return self.cast_explicitly(array, target, location);
+        }
+        let bound = self.expr(input)?;
+        let location = if location < 0 { input.location } else { location };
+        self.cast_explicitly(bound, target, location)
+    }
+
+    /// COLLATE: only collations that order as bytes do, which is how everything is ordered.
+    pub(super) fn collate(&mut self, expr: Expr, collation: &tree::QualifiedName, location: Location) -> Result<Expr> {
+        let known = matches!(
+            collation.name.as_str(),
+            "default" | "C" | "POSIX" | "ucs_basic" | "C.UTF-8" | "C.utf8" | "und-x-icu" | "en_US" | "en_US.utf8"
+        );
+        let in_catalog = collation.schema.as_ref().is_none_or(|schema| schema == "pg_catalog");
+        if !known || !in_catalog {
+            let message = format!("collation \"{collation}\" for encoding \"UTF8\" does not exist");
+            return Err(self.error(sqlstate::UNDEFINED_OBJECT, message, location));
+        }
+        let expr = self.settle(expr, location)?;
+        let collatable = matches!(expr.sql_type.oid, oids::TEXT | oids::VARCHAR | oids::BPCHAR | oids::NAME)
+            || types::element_type(self.context.lookup, expr.sql_type.oid).is_some()
+            || types::base_type(self.context.lookup, expr.sql_type).oid != expr.sql_type.oid;
+        if !collatable {
+            let found = self.type_name(expr.sql_type.oid);
+            let message = format!("collations are not supported by type {found}");
+            return Err(self.error(sqlstate::DATATYPE_MISMATCH, message, location));
+        }
+        Ok(expr)
+    }
+
+    fn connective(
+        &mut self,
+        list: &[tree::Expr],
+        construct: &str,
+        make: impl FnOnce(Vec<Expr>) -> ExprKind,
+    ) -> Result<Expr> {
+        let bound = list.iter().map(|expr| self.condition(expr, construct)).collect::<Result<Vec<_>>>()?;
+        Ok(Expr::new(make(bound), SqlType::BOOL))
+    }
+
+    fn common_list(
+        &mut self,
+        list: &[tree::Expr],
+        construct: &str,
+        make: impl FnOnce(Vec<Expr>) -> ExprKind,
+    ) -> Result<Expr> {
+        let bound = self.exprs(list)?;
+        let locations = list.iter().map(|expr| expr.location).collect::<Vec<_>>();
+        let (coerced, common) = self.coerce_to_common(bound, construct, &locations)?;
+        Ok(Expr::new(make(coerced), common))
+    }
+
+    fn min_max(
+        &mut self,
+        list: &[tree::Expr],
+        construct: &str,
+        make: impl FnOnce(Vec<Expr>) -> ExprKind,
+        location: Location,
+    ) -> Result<Expr> {
+        let expr = self.common_list(list, construct, make)?;
+        self.require_order(expr.sql_type, location)?;
+        Ok(expr)
+    }
+
+    /// 42883 if values of the type have no order.
+    pub(super) fn require_order(&mut self, sql_type: SqlType, location: Location) -> Result<()> {
+        let base = types::base_type(self.context.lookup, sql_type);
+        if types::comparator(base.oid).is_some() || self.orders_by_parts(base.oid) {
+            return Ok(());
+        }
+        let found = self.type_name(sql_type.oid);
+        let message = format!("could not identify a comparison function for type {found}");
+        Err(self.error(sqlstate::UNDEFINED_FUNCTION, message, location))
+    }
+
+    /// Enums, arrays and rows order by what they are made of.
+    pub(super) fn orders_by_parts(&self, oid: base::Oid) -> bool {
+        use types::TypeKind;
+        match types::type_shape(self.context.lookup, oid).map(|shape| shape.kind) {
+            Some(TypeKind::Enum) => true,
+            Some(TypeKind::Composite) => true,
+            Some(TypeKind::Array(element)) => types::comparator(element).is_some() || self.orders_by_parts(element),
+            _ => oid == oids::RECORD || self.context.catalog.table(oid).is_some(),
+        }
+    }
+
+    fn case(
+        &mut self,
+        operand: Option<&tree::Expr>,
+        whens: &[(tree::Expr, tree::Expr)],
+        otherwise: Option<&tree::Expr>,
+        location: Location,
+    ) -> Result<Expr> {
+        let operand = match operand {
+            Some(operand) => {
+                let bound = self.expr(operand)?;
+                // A literal operand is compared as text.
+                Some((self.settle(bound, operand.location)?, operand.location))
+            }
+            None => None,
+        };
+        self.with_set_refusal("CASE", |binder| {
+            let mut conditions = Vec::with_capacity(whens.len());
+            let mut results = Vec::with_capacity(whens.len() + 1);
+            let mut locations = Vec::with_capacity(whens.len() + 1);
+            for (condition, result) in whens {
+                conditions.push(match &operand {
+                    Some((operand, _)) => {
+                        let value = binder.expr(condition)?;
+                        let operand = Expr::new(ExprKind::CaseOperand, operand.sql_type);
+                        let equal = binder.operator_on(None, "=", Some(operand), value, condition.location)?;
+                        binder.coerce_boolean(equal, "CASE/WHEN", condition.location)?
+                    }
+                    None => binder.condition(condition, "CASE/WHEN")?,
+                });
+                results.push(binder.expr(result)?);
+                locations.push(result.location);
+            }
+            // The ELSE comes first when the common type is looked for.
+            let (otherwise, otherwise_location) = match otherwise {
+                Some(otherwise) => (binder.expr(otherwise)?, otherwise.location),
+                None => (Expr::null(SqlType::UNKNOWN), location),
+            };
+            let types = std::iter::once(otherwise.sql_type).chain(results.iter().map(|expr| expr.sql_type));
+            let types = types.collect::<Vec<_>>();
+            let mut all_locations = vec![otherwise_location];
+            all_locations.extend(&locations);
+            let common = binder.common_type("CASE", &types, &all_locations)?;
+            let otherwise = binder.coerce_to_common_type(otherwise, common, "CASE/ELSE", otherwise_location)?;
+            let mut arms = Vec::with_capacity(results.len());
+            for ((condition, result), location) in conditions.into_iter().zip(results).zip(locations) {
+                let result = binder.coerce_to_common_type(result, common, "CASE/WHEN", location)?;
+                arms.push(CaseWhen { condition, result });
+            }
+            let kind = ExprKind::Case {
+                operand: operand.map(|(operand, _)| Box::new(operand)),
+                whens: arms,
+                otherwise: Some(Box::new(otherwise)),
+            };
+            Ok(Expr::new(kind, common))
+        })
+    }
+
+    /// Runs `inner` where set-returning functions are refused with the construct's name.
+    fn with_set_refusal<R>(
+        &mut self,
+        construct: &'static str,
+        inner: impl FnOnce(&mut Self) -> Result<R>,
+    ) -> Result<R> {
+        let Some(scope) = self.scopes.last_mut() else { return inner(self) };
+        let before = scope.set_refusal.replace(construct);
+        let result = inner(self);
+        self.scope().set_refusal = before;
+        result
+    }
+
+    fn session_value(&mut self, function: SessionFunction) -> Expr {
+        let precision = |digits: Option<i32>| digits.map(|digits| digits.clamp(0, 6) as u8);
+        let typed =
+            |oid, digits: Option<i32>| SqlType::with_typmod(oid, digits.map_or(-1, |digits| digits.clamp(0, 6)));
+        let (value, sql_type) = match function {
+            SessionFunction::CurrentDate => (SessionValue::CurrentDate, SqlType::new(oids::DATE)),
+            SessionFunction::CurrentTime(digits) => {
+                (SessionValue::CurrentTime(precision(digits)), typed(oids::TIMETZ, digits))
+            }
+            SessionFunction::CurrentTimestamp(digits) => {
+                (SessionValue::CurrentTimestamp(precision(digits)), typed(oids::TIMESTAMPTZ, digits))
+            }
+            SessionFunction::LocalTime(digits) => {
+                (SessionValue::LocalTime(precision(digits)), typed(oids::TIME, digits))
+            }
+            SessionFunction::LocalTimestamp(digits) => {
+                (SessionValue::LocalTimestamp(precision(digits)), typed(oids::TIMESTAMP, digits))
+            }
+            SessionFunction::CurrentRole | SessionFunction::CurrentUser | SessionFunction::User => {
+                (SessionValue::CurrentUser, SqlType::new(oids::NAME))
+            }
+            SessionFunction::SessionUser => (SessionValue::SessionUser, SqlType::new(oids::NAME)),
+            SessionFunction::CurrentCatalog => (SessionValue::CurrentCatalog, SqlType::new(oids::NAME)),
+            SessionFunction::CurrentSchema => (SessionValue::CurrentSchema, SqlType::new(oids::NAME)),
+        };
+        Expr::new(ExprKind::Session(value), sql_type)
+    }
+
+    /// ARRAY[...]; `wanted` is the array type it is cast to, and its element type.
+    fn array(
+        &mut self,
+        elements: &[tree::Expr],
+        wanted: Option<(SqlType, SqlType)>,
+        location: Location,
+    ) -> Result<Expr> {
+        let mut nested = false;
+        let mut bound = Vec::with_capacity(elements.len());
+        for element in elements {
+            // An array in an array makes a dimension more, of the same type.
+            if let Tree::Array(inner) = &element.kind {
+                nested = true;
+                bound.push(self.nested(|binder| binder.array(inner, wanted, element.location))?);
+                continue;
+            }
+            let expr = self.expr(element)?;
+            nested = nested || self.is_array(expr.sql_type);
+            bound.push(expr);
+        }
+        let locations = elements.iter().map(|element| element.location).collect::<Vec<_>>();
+        let (elements, element_type) = match wanted {
+            Some((array, element)) => {
+                let target = if nested { array } else { element };
+                let coerced = bound
+                    .into_iter()
+                    .zip(&locations)
+                    .map(|(expr, location)| self.cast_explicitly(expr, target, *location))
+                    .collect::<Result<Vec<_>>>()?;
+                (coerced, target)
+            }
+            None if bound.is_empty() => {
+                return Err(self
+                    .error(sqlstate::INDETERMINATE_DATATYPE, "cannot determine type of empty array", location)
+                    .hint("Explicitly cast to the desired type, for example ARRAY[]::integer[]."));
+            }
+            None => self.coerce_to_common(bound, "ARRAY", &locations)?,
+        };
+        let array_type = match (nested, wanted) {
+            (_, Some((array, _))) => array,
+            (true, None) => SqlType::new(element_type.oid),
+            (false, None) => match types::array_type(self.context.lookup, element_type.oid) {
+                Some(array) => SqlType::with_typmod(array, element_type.typmod),
+                None => {
+                    let element = self.type_name(element_type.oid);
+                    let message = format!("could not find array type for data type {element}");
+                    return Err(self.error(sqlstate::UNDEFINED_OBJECT, message, location));
+                }
+            },
+        };
+        Ok(Expr::new(ExprKind::Array { elements, nested }, array_type))
+    }
+
+    fn is_array(&self, sql_type: SqlType) -> bool {
+        types::element_type(self.context.lookup, sql_type.oid).is_some()
+            && !matches!(sql_type.oid, oids::INT2VECTOR | oids::OIDVECTOR | oids::NAME)
+    }
+
+    /// ROW(...): `t.*` among the fields is spread.
+    pub(super) fn row(&mut self, fields: &[tree::Expr]) -> Result<Expr> {
+        let bound = self.spread_exprs(fields)?;
+        let types = bound.iter().map(|field| {
+            // Literals in a row stay as they are until something compares or casts them; the shape says text.
+            if field.sql_type.oid == oids::UNKNOWN { SqlType::TEXT } else { field.sql_type }
+        });
+        let shape = Arc::new(RecordShape::anonymous(types));
+        Ok(Expr::new(ExprKind::Row { fields: bound, shape }, SqlType::new(oids::RECORD)))
+    }
+
+    /// Expressions of which `t.*` stands for several.
+    pub(super) fn spread_exprs(&mut self, exprs: &[tree::Expr]) -> Result<Vec<Expr>> {
+        let mut bound = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            match &expr.kind {
+                Tree::Star(parts) => {
+                    bound.extend(self.star(parts, expr.location)?.into_iter().map(|column| column.expr));
+                }
+                Tree::Indirection { input, steps } if matches!(steps.last(), Some(Indirection::Star)) => {
+                    bound.extend(self.spread(input, steps, expr.location)?.into_iter().map(|(_, field)| field));
+                }
+                _ => bound.push(self.expr(expr)?),
+            }
+        }
+        Ok(bound)
+    }
+
+    /// `(expression).*`: the fields with their names.
+    pub(super) fn spread(
+        &mut self,
+        input: &tree::Expr,
+        steps: &[Indirection],
+        location: Location,
+    ) -> Result<Vec<(Name, Expr)>> {
+        let steps = &steps[..steps.len() - 1];
+        let bound = if steps.is_empty() { self.expr(input)? } else { self.indirection(input, steps, location)? };
+        self.fields_of(bound, location)
+    }
+
+    /// The fields of a row value, with their names.
+    pub(super) fn fields_of(&mut self, row: Expr, location: Location) -> Result<Vec<(Name, Expr)>> {
+        if let ExprKind::Row { fields, shape } = row.kind {
+            return Ok(shape.fields.iter().map(|(name, _)| Name::new(name)).zip(fields).collect());
+        }
+        let Some(shape) = self.row_shape(&row) else {
+            let found = self.type_name(row.sql_type.oid);
+            let message = if row.sql_type.oid == oids::RECORD {
+                "record type has not been registered".to_owned()
+            } else {
+                format!("type {found} is not composite")
+            };
+            return Err(self.error(sqlstate::WRONG_OBJECT_TYPE, message, location));
+        };
+        Ok(shape
+            .fields
+            .iter()
+            .enumerate()
+            .map(|(field, (name, sql_type))| {
+                let name = Name::new(name);
+                let access = FieldAccess { input: row.clone(), field: field as u32, name: name.clone() };
+                (name, Expr::new(ExprKind::Field(Box::new(access)), *sql_type))
+            })
+            .collect())
+    }
+
+    /// What fields a row value has, as far as its expression tells.
+    fn row_shape(&self, row: &Expr) -> Option<Arc<RecordShape>> {
+        match &row.kind {
+            ExprKind::Row { shape, .. } => Some(shape.clone()),
+            ExprKind::Set(call) => self.call_shape(&call.function, row.sql_type),
+            ExprKind::Call(call) => self.call_shape(&call.function, row.sql_type),
+            ExprKind::Subquery(subquery) => {
+                let super::super::plan::SubqueryBody::Bound(query) = &subquery.body else { return None };
+                let target = query.output().next()?;
+                self.row_shape(&target.expr)
+            }
+            _ => self.composite_shape(row.sql_type.oid),
+        }
+    }
+
+    /// `a[1]`, `(expression).field`
+    fn indirection(&mut self, input: &tree::Expr, steps: &[Indirection], location: Location) -> Result<Expr> {
+        let mut bound = self.settled_expr(input)?;
+        let mut index = 0;
+        while index < steps.len() {
+            match &steps[index] {
+                Indirection::Index(_) | Indirection::Slice(..) => {
+                    let end = steps[index..]
+                        .iter()
+                        .position(|step| !matches!(step, Indirection::Index(_) | Indirection::Slice(..)))
+                        .map_or(steps.len(), |count| index + count);
+                    bound = self.subscript(bound, &steps[index..end], location)?;
+                    index = end;
+                }
+                Indirection::Field(name) => {
+                    bound = self.field(bound, name, location)?;
+                    index += 1;
+                }
+                Indirection::Star => {
+                    return Err(self.error(
+                        sqlstate::SYNTAX_ERROR,
+                        "row expansion via \"*\" is not supported here",
+                        location,
+                    ));
+                }
+            }
+        }
+        Ok(bound)
+    }
+
+    fn field(&mut self, row: Expr, name: &Name, location: Location) -> Result<Expr> {
+        let Some(shape) = self.row_shape(&row) else {
+            let found = self.type_name(row.sql_type.oid);
+            let message = if row.sql_type.oid == oids::RECORD {
+                format!("could not identify column \"{name}\" in record data type")
+            } else {
+                format!("column notation .{name} applied to type {found}, which is not a composite type")
+            };
+            let code =
+                if row.sql_type.oid == oids::RECORD { sqlstate::UNDEFINED_COLUMN } else { sqlstate::WRONG_OBJECT_TYPE };
+            return Err(self.error(code, message, location));
+        };
+        let Some(position) = shape.fields.iter().position(|(field, _)| field == name.as_str()) else {
+            let found = self.type_name(row.sql_type.oid);
+            let message = if row.sql_type.oid == oids::RECORD {
+                format!("could not identify column \"{name}\" in record data type")
+            } else {
+                format!("column \"{name}\" not found in data type {found}")
+            };
+            return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, location));
+        };
+        if let ExprKind::Row { mut fields, .. } = row.kind {
+            return Ok(fields.swap_remove(position));
+        }
+        let sql_type = shape.fields[position].1;
+        let access = FieldAccess { input: row, field: position as u32, name: name.clone() };
+        Ok(Expr::new(ExprKind::Field(Box::new(access)), sql_type))
+    }
+
+    fn subscript(&mut self, array: Expr, steps: &[Indirection], location: Location) -> Result<Expr> {
+        let base = types::base_type(self.context.lookup, array.sql_type);
+        let Some(element) = types::element_type(self.context.lookup, base.oid) else {
+            let found = self.type_name(array.sql_type.oid);
+            let message = format!("cannot subscript type {found} because it does not support subscripting");
+            return Err(self.error(sqlstate::DATATYPE_MISMATCH, message, location));
+        };
+        let slice = steps.iter().any(|step| matches!(step, Indirection::Slice(..)));
+        let mut subscripts = Vec::with_capacity(steps.len());
+        for step in steps {
+            subscripts.push(match step {
+                // Next to a slice, a single index means from 1 to there.
+                Indirection::Index(index) if slice => {
+                    (Some(Expr::constant(Value::Int4(1), SqlType::INT4)), Some(self.array_index(index)?))
+                }
+                Indirection::Index(index) => (None, Some(self.array_index(index)?)),
+                Indirection::Slice(low, high) => {
+                    let low = low.as_ref().map(|low| self.array_index(low)).transpose()?;
+                    let high = high.as_ref().map(|high| self.array_index(high)).transpose()?;
+                    (low, high)
+                }
+                Indirection::Field(_) | Indirection::Star => unreachable!("the caller stops at these"),
+            });
+        }
+        let sql_type = if slice { array.sql_type } else { SqlType::with_typmod(element, base.typmod) };
+        Ok(Expr::new(ExprKind::Subscript { input: Box::new(array), subscripts, slice }, sql_type))
+    }
+
+    fn array_index(&mut self, index: &tree::Expr) -> Result<Expr> {
+        let bound = self.expr(index)?;
+        self.coerce_or(bound, SqlType::INT4, CastContext::Assignment, index.location, |binder, _| {
+            binder.error(sqlstate::DATATYPE_MISMATCH, "array subscript must have type integer", index.location)
+        })
+    }
+
+    /// A column of `(a, b) = (SELECT ...)` or `= ROW(...)`.
+    fn multi_assignment(&mut self, source: &tree::Expr, column: u32, columns: u32, location: Location) -> Result<Expr> {
+        let mismatch = |binder: &Self| {
+            binder.error(sqlstate::SYNTAX_ERROR, "number of columns does not match number of values", location)
+        };
+        match &source.kind {
+            Tree::Row { fields, .. } => {
+                if fields.len() != columns as usize {
+                    return Err(mismatch(self));
+                }
+                self.expr(&fields[column as usize - 1])
+            }
+            Tree::Subquery(subquery) if matches!(subquery.kind, tree::SubqueryKind::Scalar) => {
+                self.subquery_column(subquery, column, columns, location)
+            }
+            _ => Err(self.error(
+                sqlstate::FEATURE_NOT_SUPPORTED,
+                "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression",
+                location,
+            )),
+        }
+    }
+
+    /// How a dotted name would be written.
+    pub(super) fn dotted(parts: &[Name]) -> String {
+        parts.join_with_dots()
+    }
+}
+
+/// An integer of at most 64 bits, in any base the grammar takes.
+fn parse_int8(text: &str) -> Option<i64> {
+    let digits = text.replace('_', "");
+    let lower = digits.to_ascii_lowercase();
+    if let Some(hex) = lower.strip_prefix("0x") {
+        return i64::from_str_radix(hex, 16).ok();
+    }
+    if let Some(octal) = lower.strip_prefix("0o") {
+        return i64::from_str_radix(octal, 8).ok();
+    }
+    if let Some(binary) = lower.strip_prefix("0b") {
+        return i64::from_str_radix(binary, 2).ok();
+    }
+    digits.parse().ok()
+}

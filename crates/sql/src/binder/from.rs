@@ -1,0 +1,587 @@
+//! FROM: tables, subqueries, functions and joins.
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::{RelationKind as TableKind, TableDef};
+
+use super::scope::{CteState, NamedColumn, NamedItem, Place, Scope};
+use super::table::FoundRelation;
+use super::{Binder, Column, FromItem, Join, Query, Relation, RelationKind, VIEW_DEPTH_MAX};
+use crate::plan::{Expr, ExprKind, JoinKind, SetCall};
+use crate::tree::{self, Alias, ColumnDefinitionItem, JoinType, Location, Name, Statement, TableReference};
+use crate::types::{SqlType, oids};
+
+/// An item and the names it brings.
+type Named = (FromItem, Vec<NamedItem>);
+
+impl Binder<'_, '_> {
+    /// Binds FROM into the innermost scope.
+    pub(super) fn from(&mut self, items: &[tree::FromItem]) -> Result<()> {
+        for item in items {
+            let (bound, mut names) = self.from_item(item)?;
+            self.check_unique_aliases(&names)?;
+            // Until FROM is complete, only LATERAL items may read what stands before them.
+            for name in &mut names {
+                name.lateral_only = true;
+                name.lateral_ok = true;
+            }
+            let scope = self.scope();
+            scope.from.push(bound);
+            scope.names.append(&mut names);
+        }
+        for name in &mut self.scope().names {
+            name.lateral_only = false;
+            name.lateral_ok = true;
+        }
+        Ok(())
+    }
+
+    fn check_unique_aliases(&self, names: &[NamedItem]) -> Result<()> {
+        let scope = self.scopes.last().expect("a query is being bound");
+        for name in names.iter().filter(|name| name.alias_visible) {
+            let twice = scope.names.iter().any(|other| {
+                other.alias_visible
+                    && other.alias == name.alias
+                    // Two tables of one name in different schemas may stand side by side.
+                    && !(other.schema.is_some() && name.schema.is_some() && other.table != name.table)
+            });
+            if twice {
+                return Err(Error::new(
+                    sqlstate::DUPLICATE_ALIAS,
+                    format!("table name \"{}\" specified more than once", name.alias),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn from_item(&mut self, item: &tree::FromItem) -> Result<Named> {
+        self.nested(|binder| match item {
+            tree::FromItem::Table(table) => binder.from_table(table),
+            tree::FromItem::Subquery { query, lateral, alias } => binder.from_subquery(query, *lateral, alias.as_ref()),
+            tree::FromItem::Function { calls, ordinality, rows_from, alias, columns, location, .. } => {
+                binder.from_functions(calls, *ordinality, *rows_from, alias.as_ref(), columns, *location)
+            }
+            tree::FromItem::Join(join) => binder.from_join(join),
+            tree::FromItem::Unsupported(what, location) => Err(binder.unsupported(*what, *location)),
+        })
+    }
+
+    /// An entry just added, as an item with its names.
+    fn named(&mut self, relation: u32, schema: Option<Oid>, table: Oid) -> Named {
+        self.show(relation, schema, table, true);
+        let item = self.scope().names.pop().expect("it was shown one line above");
+        (FromItem::Relation(relation), vec![item])
+    }
+
+    fn from_table(&mut self, reference: &TableReference) -> Result<Named> {
+        let name = &reference.name;
+        if name.schema.is_none()
+            && let Some(named) = self.from_cte(reference)?
+        {
+            return Ok(named);
+        }
+        let alias = reference.alias.as_ref();
+        match self.required_relation(name)? {
+            FoundRelation::Table(table) if table.kind == TableKind::View => {
+                let text = table.view_query.clone().ok_or_else(|| Error::internal("a view without a query"))?;
+                let names = table.columns.iter().filter(|column| !column.dropped).map(|column| Name::new(&column.name));
+                let names = names.collect();
+                self.from_view(&text, names, alias, &table.name, Some(table.schema), table.oid, name.location)
+            }
+            FoundRelation::Table(table) => {
+                let relation = self.add_aliased_table(table.clone(), alias, name.location)?;
+                let schema = alias.is_none().then_some(table.schema);
+                Ok(self.named(relation, schema, table.oid))
+            }
+            FoundRelation::Virtual(table) => {
+                if let Some(text) = table.view_query {
+                    let names = table.columns.iter().map(|column| column.name.clone()).collect();
+                    let schema = Some(table.schema);
+                    return self.from_view(text, names, alias, &table.name, schema, table.oid, name.location);
+                }
+                let columns = table
+                    .columns
+                    .iter()
+                    .map(|column| Column { name: column.name.clone(), sql_type: column.sql_type, dropped: false })
+                    .collect::<Vec<_>>();
+                let shown = alias.map_or_else(|| table.name.clone(), |alias| alias.name.clone());
+                let (oid, schema) = (table.oid, table.schema);
+                let kind = RelationKind::Virtual(table);
+                let mut relation = Relation { kind, alias: shown, columns, lateral: false };
+                self.rename_columns(&mut relation, alias, name.location)?;
+                let relation = self.add_relation(relation);
+                Ok(self.named(relation, alias.is_none().then_some(schema), oid))
+            }
+            FoundRelation::Sequence(sequence) => {
+                // A sequence reads as a one-row table.
+                let table = self.context.system.sequence_table(&sequence);
+                let Some(table) = table else {
+                    let message = format!("reading sequence \"{}\" as a table is not supported", sequence.name);
+                    return Err(self.unsupported(message, name.location));
+                };
+                let columns = table
+                    .columns
+                    .iter()
+                    .map(|column| Column { name: column.name.clone(), sql_type: column.sql_type, dropped: false })
+                    .collect::<Vec<_>>();
+                let shown = alias.map_or_else(|| name.name.clone(), |alias| alias.name.clone());
+                let kind = RelationKind::Virtual(table);
+                let mut relation = Relation { kind, alias: shown, columns, lateral: false };
+                self.rename_columns(&mut relation, alias, name.location)?;
+                let relation = self.add_relation(relation);
+                Ok(self.named(relation, alias.is_none().then_some(sequence.schema), sequence.oid))
+            }
+            FoundRelation::Index(index) => {
+                let message = format!("cannot open relation \"{index}\"");
+                let error = self.error(sqlstate::WRONG_OBJECT_TYPE, message, name.location);
+                Err(error.detail("This operation is not supported for indexes."))
+            }
+        }
+    }
+
+    /// A table with its alias's names for the columns; its number in the range table.
+    pub(super) fn add_aliased_table(
+        &mut self,
+        table: Arc<TableDef>,
+        alias: Option<&Alias>,
+        location: Location,
+    ) -> Result<u32> {
+        let shown = alias.map_or_else(|| Name::new(&table.name), |alias| alias.name.clone());
+        let relation = self.add_table(table, shown);
+        if alias.is_some() {
+            let mut entry = self.scope().relations.pop().expect("it was added one line above");
+            self.rename_columns(&mut entry, alias, location)?;
+            self.scope().relations.push(entry);
+        }
+        Ok(relation)
+    }
+
+    /// Gives an entry's columns the names that its alias lists.
+    fn rename_columns(&self, relation: &mut Relation, alias: Option<&Alias>, location: Location) -> Result<()> {
+        let Some(alias) = alias else { return Ok(()) };
+        let live = relation.columns.iter().filter(|column| !column.dropped).count();
+        if alias.columns.len() > live {
+            let message = format!(
+                "table \"{}\" has {live} columns available but {} columns specified",
+                alias.name,
+                alias.columns.len()
+            );
+            return Err(self.error(sqlstate::INVALID_COLUMN_REFERENCE, message, location));
+        }
+        let live = relation.columns.iter_mut().filter(|column| !column.dropped);
+        for (column, name) in live.zip(&alias.columns) {
+            column.name = name.clone();
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a view is described in two ways, by the catalog and by the system")]
+    fn from_view(
+        &mut self,
+        text: &str,
+        names: Vec<Name>,
+        alias: Option<&Alias>,
+        view: &str,
+        schema: Option<Oid>,
+        oid: Oid,
+        location: Location,
+    ) -> Result<Named> {
+        if self.view_depth >= VIEW_DEPTH_MAX {
+            return Err(self.error(
+                sqlstate::INVALID_OBJECT_DEFINITION,
+                format!("infinite recursion detected in rules for relation \"{view}\""),
+                location,
+            ));
+        }
+        let query = self.view_query(text)?;
+        let columns = query
+            .output()
+            .zip(names)
+            .map(|(target, name)| Column { name, sql_type: target.column.sql_type, dropped: false })
+            .collect();
+        let shown = alias.map_or_else(|| Name::new(view), |alias| alias.name.clone());
+        let kind = RelationKind::Subquery(Box::new(query));
+        let mut relation = Relation { kind, alias: shown, columns, lateral: false };
+        self.rename_columns(&mut relation, alias, location)?;
+        let relation = self.add_relation(relation);
+        Ok(self.named(relation, alias.is_none().then_some(schema).flatten(), oid))
+    }
+
+    /// A view's query, bound as a query of its own: it sees nothing of the statement around it.
+    fn view_query(&mut self, text: &str) -> Result<Query> {
+        let mut statements = crate::parser::parse(text, crate::parser::ParseOptions::default())?;
+        let Some(Statement::Select(query)) = statements.pop().map(|parsed| parsed.statement) else {
+            return Err(Error::internal("a view's text is no query"));
+        };
+        // The scopes around stay, so that levels count through the view, but show no names.
+        self.view_depth += 1;
+        let hidden = self.scopes.iter_mut().map(Scope::hide).collect::<Vec<_>>();
+        let bound = self.with_foreign_text(|binder| binder.query(&query, true));
+        for (scope, hidden) in self.scopes.iter_mut().zip(hidden) {
+            scope.unhide(hidden);
+        }
+        self.view_depth -= 1;
+        bound
+    }
+
+    fn from_cte(&mut self, reference: &TableReference) -> Result<Option<Named>> {
+        let name = &reference.name;
+        let mut found = None;
+        for scope in self.scopes.iter_mut().rev() {
+            if let Some(cte) = scope.ctes.iter_mut().rev().find(|cte| cte.name == name.name) {
+                cte.references += 1;
+                found = Some(cte.clone());
+                break;
+            }
+        }
+        let Some(cte) = found else { return Ok(None) };
+        let kind = match cte.state {
+            CteState::Ready => RelationKind::Cte(cte.id),
+            CteState::Recursive => RelationKind::WorkTable(cte.id),
+            CteState::WithoutColumns => {
+                let message = format!("WITH query \"{}\" does not have a RETURNING clause", cte.name);
+                return Err(self.unsupported(message, name.location));
+            }
+            CteState::Forbidden(why) => {
+                return Err(self.error(sqlstate::INVALID_RECURSION, why.replace("{}", &cte.name), name.location));
+            }
+        };
+        let columns = cte
+            .columns
+            .iter()
+            .map(|(name, sql_type)| Column { name: name.clone(), sql_type: *sql_type, dropped: false })
+            .collect();
+        let alias = reference.alias.as_ref();
+        let shown = alias.map_or_else(|| cte.name.clone(), |alias| alias.name.clone());
+        let mut relation = Relation { kind, alias: shown, columns, lateral: false };
+        self.rename_columns(&mut relation, alias, name.location)?;
+        let relation = self.add_relation(relation);
+        Ok(Some(self.named(relation, None, Oid::INVALID)))
+    }
+
+    fn from_subquery(&mut self, query: &tree::Query, lateral: bool, alias: Option<&Alias>) -> Result<Named> {
+        let Some(alias) = alias else {
+            let message = if matches!(query.body, tree::QueryBody::Values(_)) {
+                "VALUES in FROM must have an alias"
+            } else {
+                "subquery in FROM must have an alias"
+            };
+            let example = if matches!(query.body, tree::QueryBody::Values(_)) {
+                "For example, FROM (VALUES ...) [AS] foo."
+            } else {
+                "For example, FROM (SELECT ...) [AS] foo."
+            };
+            return Err(Error::new(sqlstate::SYNTAX_ERROR, message).hint(example));
+        };
+        let scope = self.scope();
+        let before = (scope.place, std::mem::replace(&mut scope.lateral_active, lateral));
+        scope.place = Place::FromSubquery;
+        let bound = self.query(query, true);
+        (self.scope().place, self.scope().lateral_active) = before;
+        let bound = bound?;
+        let columns = bound
+            .output()
+            .map(|target| Column { name: target.column.name.clone(), sql_type: target.column.sql_type, dropped: false })
+            .collect();
+        let kind = RelationKind::Subquery(Box::new(bound));
+        let mut relation = Relation { kind, alias: alias.name.clone(), columns, lateral };
+        self.rename_columns(&mut relation, Some(alias), -1)?;
+        let relation = self.add_relation(relation);
+        Ok(self.named(relation, None, Oid::INVALID))
+    }
+
+    fn from_functions(
+        &mut self,
+        calls: &[(tree::Expr, Vec<ColumnDefinitionItem>)],
+        ordinality: bool,
+        rows_from: bool,
+        alias: Option<&Alias>,
+        definitions: &[ColumnDefinitionItem],
+        location: Location,
+    ) -> Result<Named> {
+        // Functions read what stands before them, LATERAL or not.
+        let scope = self.scope();
+        let before = (scope.place, std::mem::replace(&mut scope.lateral_active, true));
+        scope.place = Place::FromFunction;
+        let bound = self.bind_functions(calls, rows_from, alias, definitions, location);
+        (self.scope().place, self.scope().lateral_active) = before;
+        let (calls, mut columns, first_name) = bound?;
+        if ordinality {
+            columns.push(Column { name: Name::new_static("ordinality"), sql_type: SqlType::INT8, dropped: false });
+        }
+        let shown = alias.map_or(first_name, |alias| alias.name.clone());
+        let kind = RelationKind::Function { calls, ordinality };
+        let mut relation = Relation { kind, alias: shown, columns, lateral: true };
+        self.rename_columns(&mut relation, alias, location)?;
+        let relation = self.add_relation(relation);
+        Ok(self.named(relation, None, Oid::INVALID))
+    }
+
+    fn bind_functions(
+        &mut self,
+        written: &[(tree::Expr, Vec<ColumnDefinitionItem>)],
+        rows_from: bool,
+        alias: Option<&Alias>,
+        definitions: &[ColumnDefinitionItem],
+        location: Location,
+    ) -> Result<(Vec<SetCall>, Vec<Column>, Name)> {
+        let mut calls = Vec::with_capacity(written.len());
+        let mut columns = Vec::new();
+        let mut first_name = None;
+        for (expr, own_definitions) in written {
+            let definitions =
+                if own_definitions.is_empty() && written.len() == 1 { definitions } else { own_definitions };
+            let tree::ExprKind::Function(call) = &expr.kind else {
+                let message = "only function calls are supported in FROM";
+                return Err(self.unsupported(message, expr.location));
+            };
+            // unnest of several arrays stands for several functions.
+            let parts = if call.name.name == "unnest" && call.arguments.len() > 1 && definitions.is_empty() {
+                let split = call
+                    .arguments
+                    .iter()
+                    .map(|argument| tree::FunctionCall { arguments: vec![argument.clone()], ..(**call).clone() });
+                split.collect::<Vec<_>>()
+            } else {
+                vec![(**call).clone()]
+            };
+            for part in parts {
+                let name = part.name.name.clone();
+                let mut bound = self.from_function(&part)?;
+                let own = self.function_columns(
+                    &mut bound,
+                    &name,
+                    alias,
+                    definitions,
+                    rows_from || written.len() > 1,
+                    location,
+                )?;
+                columns.extend(own);
+                calls.push(bound);
+                first_name.get_or_insert(name);
+            }
+        }
+        let first_name = first_name.ok_or_else(|| Error::internal("ROWS FROM nothing"))?;
+        Ok((calls, columns, first_name))
+    }
+
+    /// The names and types of one function's columns.
+    fn function_columns(
+        &mut self,
+        call: &mut SetCall,
+        name: &Name,
+        alias: Option<&Alias>,
+        definitions: &[ColumnDefinitionItem],
+        side_by_side: bool,
+        location: Location,
+    ) -> Result<Vec<Column>> {
+        let result = call.types.result;
+        if !definitions.is_empty() {
+            if result.oid != oids::RECORD || call.composite {
+                let message = if call.composite {
+                    "a column definition list is redundant for a function with OUT parameters"
+                } else {
+                    "a column definition list is only allowed for functions returning \"record\""
+                };
+                return Err(self.error(sqlstate::SYNTAX_ERROR, message, definitions[0].location));
+            }
+            let mut columns = Vec::with_capacity(definitions.len());
+            for definition in definitions {
+                let sql_type = self.type_of(&definition.type_name)?;
+                columns.push(Column { name: definition.name.clone(), sql_type, dropped: false });
+            }
+            call.columns = columns.iter().map(|column| column.sql_type).collect();
+            call.composite = true;
+            return Ok(columns);
+        }
+        if let Some(shape) = self.call_shape(&call.function, result) {
+            return Ok(shape
+                .fields
+                .iter()
+                .map(|(name, sql_type)| Column { name: Name::new(name), sql_type: *sql_type, dropped: false })
+                .collect());
+        }
+        if result.oid == oids::RECORD {
+            let message = "a column definition list is required for functions returning \"record\"";
+            return Err(self.error(sqlstate::SYNTAX_ERROR, message, location));
+        }
+        // A single scalar column takes the alias's name.
+        let own_name = match &call.function {
+            crate::plan::FunctionTarget::Builtin(def) if def.columns.len() == 1 => Name::new(def.columns[0].0),
+            crate::plan::FunctionTarget::Stored(stored) => {
+                super::function::single_output(stored).unwrap_or_else(|| {
+                    alias.filter(|_| !side_by_side).map_or_else(|| name.clone(), |alias| alias.name.clone())
+                })
+            }
+            _ => alias.filter(|_| !side_by_side).map_or_else(|| name.clone(), |alias| alias.name.clone()),
+        };
+        Ok(vec![Column { name: own_name, sql_type: result, dropped: false }])
+    }
+
+    fn from_join(&mut self, join: &tree::Join) -> Result<Named> {
+        let (left, mut left_names) = self.from_item(&join.left)?;
+        // The right side may read the left one laterally, unless the join could make up left rows.
+        let lateral_ok = matches!(join.kind, JoinType::Inner | JoinType::Left);
+        let visible = self.scope().names.len();
+        let lateral = left_names.iter().cloned().map(|name| NamedItem { lateral_only: true, lateral_ok, ..name });
+        let lateral = lateral.collect::<Vec<_>>();
+        self.scope().names.extend(lateral);
+        let right = self.from_item(&join.right);
+        self.scope().names.truncate(visible);
+        let (right, mut right_names) = right?;
+        for name in right_names.iter().filter(|name| name.alias_visible) {
+            if left_names
+                .iter()
+                .any(|other| other.alias_visible && other.alias == name.alias && other.table == name.table)
+            {
+                return Err(Error::new(
+                    sqlstate::DUPLICATE_ALIAS,
+                    format!("table name \"{}\" specified more than once", name.alias),
+                ));
+            }
+        }
+        let kind = match join.kind {
+            JoinType::Inner => JoinKind::Inner,
+            JoinType::Left => JoinKind::Left,
+            JoinType::Right => JoinKind::Right,
+            JoinType::Full => JoinKind::Full,
+        };
+        let using = if join.natural { common_columns(&left_names, &right_names) } else { join.using.clone() };
+        let merges = join.natural || !join.using.is_empty();
+        let mut conditions = Vec::new();
+        let mut merged = Vec::new();
+        for name in &using {
+            let left_column = self.using_column(&left_names, name, "left")?;
+            let right_column = self.using_column(&right_names, name, "right")?;
+            let (condition, column) = self.merge(name, left_column, right_column, kind)?;
+            conditions.push(condition);
+            merged.push(column);
+        }
+        if let Some(condition) = &join.condition {
+            conditions.push(self.join_condition(condition, &left_names, &right_names)?);
+        }
+        let condition = Expr::all(conditions);
+        let item = FromItem::Join(Box::new(Join { kind, left, right, condition }));
+        if !merges && join.alias.is_none() {
+            left_names.append(&mut right_names);
+            return Ok((item, left_names));
+        }
+        // The joined columns: merged ones first, then what is left of either side.
+        let mut columns = merged.clone();
+        for names in [&left_names, &right_names] {
+            let rest = names.iter().filter(|name| name.columns_visible).flat_map(|name| &name.columns);
+            columns.extend(rest.filter(|column| !using.contains(&column.name)).cloned());
+        }
+        left_names.append(&mut right_names);
+        for name in &mut left_names {
+            name.columns_visible = false;
+            name.alias_visible = name.alias_visible && join.alias.is_none();
+        }
+        let item_of = |alias: Name, alias_visible: bool, columns: Vec<NamedColumn>, columns_visible: bool| NamedItem {
+            alias,
+            schema: None,
+            table: Oid::INVALID,
+            relation: None,
+            columns,
+            alias_visible,
+            columns_visible,
+            lateral_only: false,
+            lateral_ok: true,
+        };
+        match &join.alias {
+            Some(alias) => {
+                if alias.columns.len() > columns.len() {
+                    let message = format!(
+                        "join expression \"{}\" has {} columns available but {} columns specified",
+                        alias.name,
+                        columns.len(),
+                        alias.columns.len()
+                    );
+                    return Err(Error::new(sqlstate::INVALID_COLUMN_REFERENCE, message));
+                }
+                for (column, name) in columns.iter_mut().zip(&alias.columns) {
+                    column.name = name.clone();
+                }
+                left_names.push(item_of(alias.name.clone(), true, columns, true));
+            }
+            None => left_names.push(item_of(Name::new_static("unnamed_join"), false, columns, true)),
+        }
+        if let Some(alias) = &join.using_alias {
+            left_names.push(item_of(alias.clone(), true, merged, false));
+        }
+        Ok((item, left_names))
+    }
+
+    /// ON sees both sides and nothing else of this FROM.
+    fn join_condition(&mut self, condition: &tree::Expr, left: &[NamedItem], right: &[NamedItem]) -> Result<Expr> {
+        let visible =
+            left.iter().chain(right).cloned().map(|name| NamedItem { lateral_only: false, lateral_ok: true, ..name });
+        let visible = visible.collect();
+        let scope = self.scope();
+        let names = std::mem::replace(&mut scope.names, visible);
+        let place = std::mem::replace(&mut scope.place, Place::JoinOn);
+        let bound = self.condition(condition, "JOIN/ON");
+        let scope = self.scope();
+        scope.names = names;
+        scope.place = place;
+        bound
+    }
+
+    /// The column of one side that USING names.
+    fn using_column(&self, names: &[NamedItem], name: &Name, side: &str) -> Result<NamedColumn> {
+        let visible = names.iter().filter(|item| item.columns_visible);
+        let mut found = visible.flat_map(|item| &item.columns).filter(|column| column.name == *name);
+        match (found.next(), found.next()) {
+            (Some(column), None) => Ok(column.clone()),
+            (None, _) => {
+                let message = format!("column \"{name}\" specified in USING clause does not exist in {side} table");
+                Err(Error::new(sqlstate::UNDEFINED_COLUMN, message))
+            }
+            (Some(_), Some(_)) => {
+                let message = format!("common column name \"{name}\" appears more than once in {side} table");
+                Err(Error::new(sqlstate::AMBIGUOUS_COLUMN, message))
+            }
+        }
+    }
+
+    /// The condition that two columns are equal, and the one column they make.
+    fn merge(
+        &mut self,
+        name: &Name,
+        left: NamedColumn,
+        right: NamedColumn,
+        kind: JoinKind,
+    ) -> Result<(Expr, NamedColumn)> {
+        let condition = self.operator_on(None, "=", Some(left.expr.clone()), right.expr.clone(), -1)?;
+        let condition = self.coerce_boolean(condition, "JOIN/USING", -1)?;
+        let types = [left.expr.sql_type, right.expr.sql_type];
+        let common = self.common_type("JOIN/USING", &types, &[-1, -1])?;
+        let origin = if kind == JoinKind::Right { right.origin } else { left.origin };
+        let left = self.coerce_to_common_type(left.expr, common, "JOIN/USING", -1)?;
+        let right = self.coerce_to_common_type(right.expr, common, "JOIN/USING", -1)?;
+        let expr = match kind {
+            JoinKind::Full => Expr::new(ExprKind::Coalesce(vec![left, right]), common),
+            JoinKind::Right => right,
+            _ => left,
+        };
+        Ok((condition, NamedColumn { name: name.clone(), expr, origin }))
+    }
+}
+
+/// The columns that both sides of a NATURAL join have, in the left one's order.
+fn common_columns(left: &[NamedItem], right: &[NamedItem]) -> Vec<Name> {
+    let columns = |names: &[NamedItem]| {
+        let visible = names.iter().filter(|item| item.columns_visible);
+        visible.flat_map(|item| item.columns.iter().map(|column| column.name.clone())).collect::<Vec<_>>()
+    };
+    let right = columns(right);
+    let mut common = Vec::new();
+    for name in columns(left) {
+        if right.contains(&name) && !common.contains(&name) {
+            common.push(name);
+        }
+    }
+    common
+}

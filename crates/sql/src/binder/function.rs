@@ -1,0 +1,541 @@
+//! Calls: functions, aggregates, casts written as calls, set-returning functions.
+
+use std::sync::Arc;
+
+use base::{Error, Result, sqlstate};
+use engine::catalog::{ArgumentMode, FunctionDef as StoredFunction, FunctionKind};
+
+use super::Binder;
+use super::scope::Place;
+use crate::plan::{AggregateCall, Call, Expr, ExprKind, FunctionTarget, SetCall};
+use crate::tree::{self, ExprKind as Tree, Location, Name, SortBy};
+use crate::types::{
+    self, AggregateDef, ArgumentSource, Callee, FunctionDef, Implementation, RecordShape, Resolved, SqlType,
+    UserFunction, oids,
+};
+
+/// The most arguments a function takes.
+const ARGUMENTS_MAX: usize = 100;
+
+impl Binder<'_, '_> {
+    /// A call in an expression.
+    pub(super) fn function(&mut self, call: &tree::FunctionCall) -> Result<Expr> {
+        let location = call.location;
+        let (arguments, resolved) = self.resolve_call(call, false)?;
+        match &resolved.callee {
+            Callee::Aggregate(aggregate) => self.aggregate(call, aggregate, arguments, &resolved),
+            Callee::Function(FunctionDef { implementation: Implementation::Window(_), .. }) if call.over.is_none() => {
+                let message = format!("window function {} requires an OVER clause", call.name.name);
+                Err(self.error(sqlstate::WINDOWING_ERROR, message, location))
+            }
+            Callee::Function(def) if call.over.is_some() => {
+                if !matches!(def.implementation, Implementation::Window(_)) {
+                    let message = format!(
+                        "OVER specified, but {} is not a window function nor an aggregate function",
+                        call.name.name
+                    );
+                    return Err(self.error(sqlstate::WRONG_OBJECT_TYPE, message, location));
+                }
+                self.window_function(call, def, arguments, &resolved)
+            }
+            Callee::Cast(cast) => {
+                self.refuse_aggregate_syntax(call)?;
+                let target = cast.target;
+                let argument = arguments.into_iter().next().ok_or_else(|| Error::internal("a cast of nothing"))?;
+                self.cast_explicitly(argument, target, location)
+            }
+            _ => {
+                self.refuse_aggregate_syntax(call)?;
+                let (function, arguments) = self.arguments(call, arguments, &resolved)?;
+                self.call_expr(call, function, arguments, resolved)
+            }
+        }
+    }
+
+    /// A call in FROM, where it may return a set.
+    pub(super) fn from_function(&mut self, call: &tree::FunctionCall) -> Result<SetCall> {
+        let location = call.location;
+        let (arguments, resolved) = self.resolve_call(call, false)?;
+        match &resolved.callee {
+            Callee::Aggregate(_) => {
+                let message = "aggregate functions are not allowed in functions in FROM";
+                return Err(self.error(sqlstate::GROUPING_ERROR, message, location));
+            }
+            Callee::Function(FunctionDef { implementation: Implementation::Window(_), .. }) => {
+                let message = "window functions are not allowed in functions in FROM";
+                return Err(self.error(sqlstate::WINDOWING_ERROR, message, location));
+            }
+            _ => {}
+        }
+        self.refuse_aggregate_syntax(call)?;
+        let (function, arguments) = self.arguments(call, arguments, &resolved)?;
+        Ok(self.set_call(function, arguments, resolved, location))
+    }
+
+    /// The procedure that CALL names, with its input arguments.
+    pub(super) fn procedure(&mut self, call: &tree::FunctionCall) -> Result<(FunctionTarget, Vec<Expr>)> {
+        let (arguments, resolved) = self.resolve_call(call, true)?;
+        self.arguments(call, arguments, &resolved)
+    }
+
+    fn resolve_call(&mut self, call: &tree::FunctionCall, procedure: bool) -> Result<(Vec<Expr>, Resolved)> {
+        let location = call.location;
+        if call.arguments.len() > ARGUMENTS_MAX {
+            let message = format!("cannot pass more than {ARGUMENTS_MAX} arguments to a function");
+            return Err(self.error(sqlstate::TOO_MANY_ARGUMENTS, message, location));
+        }
+        let mut arguments = Vec::with_capacity(call.arguments.len());
+        let mut names = Vec::new();
+        for argument in &call.arguments {
+            let (name, expr) = match &argument.kind {
+                Tree::NamedArgument { name, value } => (Some(name.as_str()), value.as_ref()),
+                _ => (None, argument),
+            };
+            if name.is_some() && names.is_empty() {
+                names.resize(arguments.len(), None);
+            }
+            if name.is_some() || !names.is_empty() {
+                if name.is_none() {
+                    let message = "positional argument cannot follow named argument";
+                    return Err(self.error(sqlstate::SYNTAX_ERROR, message, argument.location));
+                }
+                names.push(name);
+            }
+            arguments.push(match &expr.kind {
+                // `f(t.*)` passes the row as one value.
+                Tree::Star(parts) if !parts.is_empty() => {
+                    let (table, schema) = parts.split_last().expect("it is not empty");
+                    match self.whole_row(schema.last(), table, expr.location)? {
+                        Some(row) => row,
+                        None => return Err(self.missing_item(parts, expr.location)),
+                    }
+                }
+                _ => self.expr(expr)?,
+            });
+        }
+        let mut types = arguments.iter().map(|argument| argument.sql_type).collect::<Vec<_>>();
+        if call.within_group {
+            for sort in &call.order {
+                types.push(self.sort_type(sort)?);
+            }
+        }
+        let wanted = types::Call {
+            schema: call.name.schema.as_deref(),
+            name: &call.name.name,
+            arguments: &types,
+            argument_names: &names,
+            variadic: call.variadic,
+            procedure,
+        };
+        let resolved =
+            types::resolve_function(self.context.lookup, &wanted).map_err(|error| self.at(error, location))?;
+        Ok((arguments, resolved))
+    }
+
+    /// The type of an ordered-set aggregate's aggregated argument, which stands in its ORDER BY.
+    fn sort_type(&mut self, sort: &SortBy) -> Result<SqlType> {
+        // It is bound again when the call is put together: binding has no effects but counting subqueries.
+        Ok(self.expr(&sort.expr)?.sql_type)
+    }
+
+    /// What only aggregates take.
+    fn refuse_aggregate_syntax(&self, call: &tree::FunctionCall) -> Result<()> {
+        let name = &call.name.name;
+        let complaint = if call.star {
+            Some(format!("{name}(*) specified, but {name} is not an aggregate function"))
+        } else if call.distinct {
+            Some(format!("DISTINCT specified, but {name} is not an aggregate function"))
+        } else if call.within_group {
+            Some(format!("WITHIN GROUP specified, but {name} is not an aggregate function"))
+        } else if !call.order.is_empty() {
+            Some(format!("ORDER BY specified, but {name} is not an aggregate function"))
+        } else if call.filter.is_some() {
+            Some(format!("FILTER specified, but {name} is not an aggregate function"))
+        } else if call.over.is_some() {
+            Some(format!("OVER specified, but {name} is not a window function nor an aggregate function"))
+        } else {
+            None
+        };
+        match complaint {
+            Some(message) => Err(self.error(sqlstate::WRONG_OBJECT_TYPE, message, call.location)),
+            None => Ok(()),
+        }
+    }
+
+    /// The arguments as the function takes them.
+    fn arguments(
+        &mut self,
+        call: &tree::FunctionCall,
+        arguments: Vec<Expr>,
+        resolved: &Resolved,
+    ) -> Result<(FunctionTarget, Vec<Expr>)> {
+        let function = match &resolved.callee {
+            Callee::Function(def) => FunctionTarget::Builtin(def),
+            Callee::User(found) => FunctionTarget::Stored(self.stored_function(found)?),
+            Callee::Aggregate(_) | Callee::Cast(_) => return Err(Error::internal("not a function")),
+        };
+        let arguments = self.assemble(call, arguments, resolved, Some(&function))?;
+        Ok((function, arguments))
+    }
+
+    fn stored_function(&self, found: &UserFunction) -> Result<Arc<StoredFunction>> {
+        let function = self.context.catalog.function(found.oid).cloned();
+        function.ok_or_else(|| Error::internal(format!("function {} is not in the catalog", found.oid)))
+    }
+
+    pub(super) fn assemble(
+        &mut self,
+        call: &tree::FunctionCall,
+        arguments: Vec<Expr>,
+        resolved: &Resolved,
+        function: Option<&FunctionTarget>,
+    ) -> Result<Vec<Expr>> {
+        let mut given = arguments.into_iter().map(Some).collect::<Vec<_>>();
+        let place = |index: usize| call.arguments.get(index).map_or(call.location, |argument| argument.location);
+        let mut assembled = Vec::with_capacity(resolved.arguments.len());
+        for (position, source) in resolved.arguments.iter().enumerate() {
+            assembled.push(match source {
+                ArgumentSource::Argument(index, cast) => {
+                    let argument = given.get_mut(*index).and_then(Option::take);
+                    let argument = argument.ok_or_else(|| Error::internal("an argument is used twice"))?;
+                    self.apply_cast(argument, cast, place(*index))?
+                }
+                ArgumentSource::Default(index) => {
+                    let wanted = resolved.types.arguments.get(position).copied();
+                    self.default_argument(function, *index, wanted, call.location)?
+                }
+                ArgumentSource::VariadicArray(first, casts, element) => {
+                    let mut elements = Vec::with_capacity(casts.len());
+                    for (offset, cast) in casts.iter().enumerate() {
+                        let argument = given.get_mut(first + offset).and_then(Option::take);
+                        let argument = argument.ok_or_else(|| Error::internal("an argument is used twice"))?;
+                        elements.push(self.apply_cast(argument, cast, place(first + offset))?);
+                    }
+                    let array = types::array_type(self.context.lookup, *element)
+                        .ok_or_else(|| Error::internal("VARIADIC without an array type"))?;
+                    Expr::new(ExprKind::Array { elements, nested: false }, SqlType::new(array))
+                }
+            });
+        }
+        // `any` takes literals as text.
+        for (index, argument) in assembled.iter_mut().enumerate() {
+            if argument.sql_type.oid == oids::UNKNOWN {
+                let taken = std::mem::replace(argument, Expr::null(SqlType::UNKNOWN));
+                *argument = self.settle(taken, place(index))?;
+            }
+        }
+        Ok(assembled)
+    }
+
+    fn default_argument(
+        &mut self,
+        function: Option<&FunctionTarget>,
+        index: usize,
+        wanted: Option<SqlType>,
+        location: Location,
+    ) -> Result<Expr> {
+        match function {
+            Some(FunctionTarget::Builtin(def)) => {
+                let first = def.arguments.len() - def.defaults.len();
+                let sql_type = wanted.unwrap_or_else(|| SqlType::new(def.arguments[index]));
+                let text = def.defaults[index - first];
+                let value = types::input(self.context.eval, text, sql_type)?;
+                Ok(Expr::constant(value, sql_type))
+            }
+            Some(FunctionTarget::Stored(stored)) => {
+                let argument = input_arguments(stored).nth(index);
+                let argument = argument.ok_or_else(|| Error::internal("no such argument"))?;
+                let sql_type = wanted.unwrap_or_else(|| SqlType::new(argument.type_oid));
+                let text = argument.default.as_deref().ok_or_else(|| Error::internal("no such default"))?;
+                let expr = crate::parser::parse_expression(text)?;
+                self.with_foreign_text(|binder| binder.scalar_in_empty_scope(&expr, sql_type, Place::ColumnDefault))
+            }
+            None => Err(self.error(sqlstate::INTERNAL_ERROR, "a default without a function", location)),
+        }
+    }
+
+    /// Runs `inner` on an expression that is not part of the statement's text.
+    pub(super) fn with_foreign_text<R>(&mut self, inner: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        let before = std::mem::replace(&mut self.text_is_foreign, true);
+        let result = inner(self);
+        self.text_is_foreign = before;
+        result
+    }
+
+    /// An expression that sees no columns at all, coerced as in an assignment.
+    pub(super) fn scalar_in_empty_scope(&mut self, expr: &tree::Expr, target: SqlType, place: Place) -> Result<Expr> {
+        let outer = std::mem::take(&mut self.scopes);
+        self.scopes.push(super::scope::Scope::new(place));
+        let result = self.scalar(expr, Some(target));
+        self.scopes = outer;
+        result
+    }
+
+    fn call_expr(
+        &mut self,
+        call: &tree::FunctionCall,
+        function: FunctionTarget,
+        arguments: Vec<Expr>,
+        resolved: Resolved,
+    ) -> Result<Expr> {
+        let location = call.location;
+        if let FunctionTarget::Stored(stored) = &function
+            && stored.kind == FunctionKind::Procedure
+        {
+            let message = format!("{}({}) is a procedure", call.name.name, self.type_list(&resolved.types.arguments));
+            let error = self.error(sqlstate::WRONG_OBJECT_TYPE, message, location);
+            return Err(error.hint("To call a procedure, use CALL."));
+        }
+        let result = resolved.types.result;
+        if resolved.returns_set {
+            self.check_set_allowed(location)?;
+            self.scope().has_sets = true;
+            let call = self.set_call(function, arguments, resolved, location);
+            return Ok(Expr::new(ExprKind::Set(Box::new(call)), result));
+        }
+        let call = Call { function, arguments, types: resolved.types, operator: None, location };
+        Ok(Expr::new(ExprKind::Call(Box::new(call)), result))
+    }
+
+    /// A list of types as messages show it.
+    pub(super) fn type_list(&self, types: &[SqlType]) -> String {
+        types.iter().map(|sql_type| self.type_name(sql_type.oid)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn check_set_allowed(&self, location: Location) -> Result<()> {
+        let Some(scope) = self.scopes.last() else { return Ok(()) };
+        if let Some(construct) = scope.set_refusal {
+            return Err(self
+                .unsupported(format!("set-returning functions are not allowed in {construct}"), location)
+                .hint("You might be able to move the set-returning function into a LATERAL FROM item."));
+        }
+        if scope.in_aggregate {
+            return Err(self
+                .unsupported("aggregate function calls cannot contain set-returning function calls", location)
+                .hint("You might be able to move the set-returning function into a LATERAL FROM item."));
+        }
+        if scope.place == Place::FromFunction {
+            return Err(self.unsupported("set-returning functions must appear at top level of FROM", location));
+        }
+        if !scope.place.allows_sets() {
+            let message = format!("set-returning functions are not allowed in {}", scope.place.name());
+            return Err(self.unsupported(message, location));
+        }
+        Ok(())
+    }
+
+    fn set_call(
+        &mut self,
+        function: FunctionTarget,
+        arguments: Vec<Expr>,
+        resolved: Resolved,
+        location: Location,
+    ) -> SetCall {
+        let result = resolved.types.result;
+        let shape = self.call_shape(&function, result);
+        let composite = shape.is_some();
+        let columns = match shape {
+            Some(shape) => shape.fields.iter().map(|(_, sql_type)| *sql_type).collect(),
+            None => vec![result],
+        };
+        SetCall {
+            function,
+            arguments,
+            types: resolved.types,
+            returns_set: resolved.returns_set,
+            columns,
+            composite,
+            location,
+        }
+    }
+
+    /// The columns of a function's result, if it is a row value.
+    pub(super) fn call_shape(&self, function: &FunctionTarget, result: SqlType) -> Option<Arc<RecordShape>> {
+        let fields = match function {
+            FunctionTarget::Builtin(def)
+                if def.columns.len() > 1 || (result.oid == oids::RECORD && !def.columns.is_empty()) =>
+            {
+                def.columns.iter().map(|(name, oid)| ((*name).to_owned(), SqlType::new(*oid))).collect()
+            }
+            FunctionTarget::Stored(stored) if result.oid == oids::RECORD => {
+                let outputs = stored.arguments.iter().filter(|argument| {
+                    matches!(argument.mode, ArgumentMode::Out | ArgumentMode::InOut | ArgumentMode::Table)
+                });
+                let fields = outputs
+                    .enumerate()
+                    .map(|(index, argument)| {
+                        let name = argument.name.clone().unwrap_or_else(|| format!("column{}", index + 1));
+                        (name, SqlType::new(argument.type_oid))
+                    })
+                    .collect::<Vec<_>>();
+                if fields.is_empty() {
+                    return None;
+                }
+                fields
+            }
+            _ => return self.composite_shape(result.oid),
+        };
+        Some(Arc::new(RecordShape { type_oid: oids::RECORD, fields }))
+    }
+
+    fn aggregate(
+        &mut self,
+        call: &tree::FunctionCall,
+        aggregate: &'static AggregateDef,
+        arguments: Vec<Expr>,
+        resolved: &Resolved,
+    ) -> Result<Expr> {
+        let location = call.location;
+        let name = &call.name.name;
+        if call.over.is_none()
+            && arguments.is_empty()
+            && !call.star
+            && !call.within_group
+            && aggregate.arguments.is_empty()
+        {
+            let message = format!("{name}(*) must be used to call a parameterless aggregate function");
+            return Err(self.error(sqlstate::WRONG_OBJECT_TYPE, message, location));
+        }
+        match (aggregate.direct_arguments, call.within_group) {
+            (Some(_), false) => {
+                let message = format!("WITHIN GROUP is required for ordered-set aggregate {name}");
+                return Err(self.error(sqlstate::WRONG_OBJECT_TYPE, message, location));
+            }
+            (None, true) => {
+                let message = format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP");
+                return Err(self.error(sqlstate::WRONG_OBJECT_TYPE, message, location));
+            }
+            _ => {}
+        }
+        if call.over.is_some() {
+            return self.window_aggregate(call, aggregate, arguments, resolved);
+        }
+        if self.scope().in_aggregate {
+            return Err(self.error(sqlstate::GROUPING_ERROR, "aggregate function calls cannot be nested", location));
+        }
+        self.scope().in_aggregate = true;
+        let built = self.aggregate_call(call, aggregate, arguments, resolved);
+        self.scope().in_aggregate = false;
+        let mut built = built?;
+        built.level = self.aggregate_level(&built, location)?;
+        let level = built.level as usize;
+        let index = self.scopes.len() - 1 - level;
+        let place = self.scopes[index].place;
+        if !place.allows_aggregates() {
+            let message = match place {
+                Place::FromSubquery => {
+                    "aggregate functions are not allowed in FROM clause of their own query level".to_owned()
+                }
+                _ => format!("aggregate functions are not allowed in {}", place.name()),
+            };
+            return Err(self.error(sqlstate::GROUPING_ERROR, message, location));
+        }
+        if self.scopes[index].in_aggregate && level > 0 {
+            return Err(self.error(sqlstate::GROUPING_ERROR, "aggregate function calls cannot be nested", location));
+        }
+        self.scopes[index].has_aggregates = true;
+        let sql_type = built.types.result;
+        Ok(Expr::new(ExprKind::Aggregate(Box::new(built)), sql_type))
+    }
+
+    fn aggregate_call(
+        &mut self,
+        call: &tree::FunctionCall,
+        aggregate: &'static AggregateDef,
+        mut arguments: Vec<Expr>,
+        resolved: &Resolved,
+    ) -> Result<AggregateCall> {
+        let location = call.location;
+        // The arguments were bound before anybody knew that this is an aggregate.
+        if arguments
+            .iter()
+            .any(|argument| argument.any(&|expr| matches!(&expr.kind, ExprKind::Aggregate(inner) if inner.level == 0)))
+        {
+            let message = "aggregate function calls cannot be nested";
+            return Err(self.error(sqlstate::GROUPING_ERROR, message, location));
+        }
+        if arguments.iter().any(|argument| argument.any(&|expr| matches!(expr.kind, ExprKind::Window(_)))) {
+            let message = "aggregate function calls cannot contain window function calls";
+            return Err(self.error(sqlstate::GROUPING_ERROR, message, location));
+        }
+        if arguments.iter().any(|argument| argument.any(&|expr| matches!(expr.kind, ExprKind::Set(_)))) {
+            return Err(self
+                .unsupported("aggregate function calls cannot contain set-returning function calls", location)
+                .hint("You might be able to move the set-returning function into a LATERAL FROM item."));
+        }
+        let mut order = Vec::new();
+        if call.within_group {
+            for sort in &call.order {
+                let bound = self.expr(&sort.expr)?;
+                arguments.push(bound);
+            }
+        }
+        let mut arguments = self.assemble(call, arguments, resolved, None)?;
+        if call.within_group {
+            let direct = aggregate.direct_arguments.unwrap_or(0);
+            for (sort, argument) in call.order.iter().zip(arguments.iter().skip(direct)) {
+                order.push(self.sort_key(argument.clone(), sort)?);
+            }
+        } else {
+            for sort in &call.order {
+                let bound = self.settled_expr(&sort.expr)?;
+                order.push(self.sort_key(bound, sort)?);
+            }
+        }
+        if call.distinct {
+            for (argument, written) in arguments.iter().zip(&call.arguments) {
+                self.require_equality(argument.sql_type, written.location)?;
+            }
+            let sorted_by_arguments =
+                order.iter().all(|key| arguments.iter().any(|argument| super::aggregate::same(argument, &key.expr)));
+            if !sorted_by_arguments {
+                let message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
+                return Err(self.error(sqlstate::INVALID_COLUMN_REFERENCE, message, location));
+            }
+        }
+        let filter = match &call.filter {
+            Some(filter) => {
+                let before = std::mem::replace(&mut self.scope().place, Place::Filter);
+                self.scope().in_aggregate = false;
+                let bound = self.condition(filter, "FILTER");
+                self.scope().place = before;
+                self.scope().in_aggregate = true;
+                Some(bound?)
+            }
+            None => None,
+        };
+        arguments.shrink_to_fit();
+        Ok(AggregateCall {
+            function: aggregate,
+            arguments,
+            types: resolved.types.clone(),
+            distinct: call.distinct,
+            order,
+            filter,
+            level: 0,
+            location,
+        })
+    }
+
+    pub(super) fn missing_item(&self, parts: &[Name], location: Location) -> Error {
+        let message = format!("missing FROM-clause entry for table \"{}\"", Self::dotted(parts));
+        self.error(sqlstate::UNDEFINED_TABLE, message, location)
+    }
+}
+
+/// The arguments that a call gives, in order.
+pub(super) fn input_arguments(function: &StoredFunction) -> impl Iterator<Item = &engine::catalog::ArgumentDef> {
+    function.arguments.iter().filter(|argument| !matches!(argument.mode, ArgumentMode::Out | ArgumentMode::Table))
+}
+
+/// The name of a function's only output argument.
+pub(super) fn single_output(function: &StoredFunction) -> Option<Name> {
+    let mut outputs = function
+        .arguments
+        .iter()
+        .filter(|argument| matches!(argument.mode, ArgumentMode::Out | ArgumentMode::InOut | ArgumentMode::Table));
+    match (outputs.next(), outputs.next()) {
+        (Some(argument), None) => argument.name.as_deref().map(Name::new),
+        _ => None,
+    }
+}

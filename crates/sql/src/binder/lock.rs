@@ -1,0 +1,147 @@
+//! FOR UPDATE and its kin.
+
+use base::{Error, Result, sqlstate};
+use engine::{RowLockMode, WaitPolicy};
+
+use super::{Binder, Distinct, FromItem, Lock, Query, RelationKind};
+use crate::tree::{LockStrength, LockWait, Locking};
+
+/// How messages name the strongest of these clauses.
+pub(super) fn clause(locking: &[Locking]) -> &'static str {
+    match locking.iter().map(|locking| locking.strength).max() {
+        Some(LockStrength::KeyShare) => "FOR KEY SHARE",
+        Some(LockStrength::Share) => "FOR SHARE",
+        Some(LockStrength::NoKeyUpdate) => "FOR NO KEY UPDATE",
+        Some(LockStrength::Update) | None => "FOR UPDATE",
+    }
+}
+
+impl Binder<'_, '_> {
+    /// Notes which rows a query locks: 0A000 where rows of the result are not rows of a table.
+    pub(super) fn locks(&mut self, query: &mut Query, locking: &[Locking]) -> Result<()> {
+        for locking in locking {
+            let name = clause(std::slice::from_ref(locking));
+            self.check_lockable(query, name)?;
+            if locking.tables.is_empty() {
+                for relation in 0..query.relations.len() as u32 {
+                    self.lock_relation(query, relation, locking, false, name)?;
+                }
+                continue;
+            }
+            for table in &locking.tables {
+                if table.schema.is_some() || table.catalog.is_some() {
+                    let message = format!("{name} must specify unqualified relation names");
+                    return Err(self.error(sqlstate::SYNTAX_ERROR, message, table.location));
+                }
+                let found = query.relations.iter().position(|relation| relation.alias == table.name);
+                let Some(relation) = found else {
+                    let message = format!("relation \"{}\" in {name} clause not found in FROM clause", table.name);
+                    return Err(self.error(sqlstate::UNDEFINED_TABLE, message, table.location));
+                };
+                self.lock_relation(query, relation as u32, locking, true, name)
+                    .map_err(|error| self.at(error, table.location))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_lockable(&self, query: &Query, name: &str) -> Result<()> {
+        let refused = if query.set_operation.is_some() {
+            Some("UNION/INTERSECT/EXCEPT")
+        } else if query.distinct != Distinct::No {
+            Some("DISTINCT clause")
+        } else if !query.groups.is_empty() {
+            Some("GROUP BY clause")
+        } else if query.having.is_some() {
+            Some("HAVING clause")
+        } else if query.is_grouped {
+            Some("aggregate functions")
+        } else if !query.windows.is_empty() {
+            Some("window functions")
+        } else if query.has_sets {
+            Some("set-returning functions in the target list")
+        } else {
+            None
+        };
+        match refused {
+            Some(what) => Err(Error::unsupported(format!("{name} is not allowed with {what}"))),
+            None => Ok(()),
+        }
+    }
+
+    fn lock_relation(
+        &mut self,
+        query: &mut Query,
+        relation: u32,
+        locking: &Locking,
+        named: bool,
+        name: &str,
+    ) -> Result<()> {
+        let nullable = query.from.iter().any(|item| made_up(item, relation, false));
+        match &mut query.relations[relation as usize].kind {
+            RelationKind::Table(_) => {}
+            RelationKind::Virtual(_) if !named => return Ok(()),
+            // A lock on a subquery is a lock on the tables in it.
+            RelationKind::Subquery(inner) => {
+                let all = Locking { tables: Vec::new(), ..locking.clone() };
+                let mut taken = std::mem::take(inner);
+                let result = self.locks(&mut taken, &[all]);
+                if let RelationKind::Subquery(inner) = &mut query.relations[relation as usize].kind {
+                    *inner = taken;
+                }
+                return result;
+            }
+            _ if !named => return Ok(()),
+            kind => {
+                let what = match kind {
+                    RelationKind::Function { .. } => "a function",
+                    RelationKind::Values(_) => "VALUES",
+                    RelationKind::Cte(_) | RelationKind::WorkTable(_) => "a WITH query",
+                    _ => "a system catalog",
+                };
+                return Err(Error::unsupported(format!("{name} cannot be applied to {what}")));
+            }
+        }
+        if nullable {
+            let message = format!("{name} cannot be applied to the nullable side of an outer join");
+            return Err(Error::unsupported(message));
+        }
+        let mode = match locking.strength {
+            LockStrength::KeyShare => RowLockMode::KeyShare,
+            LockStrength::Share => RowLockMode::Share,
+            LockStrength::NoKeyUpdate => RowLockMode::NoKeyUpdate,
+            LockStrength::Update => RowLockMode::Update,
+        };
+        let wait = match locking.wait {
+            LockWait::Block => WaitPolicy::Block,
+            LockWait::Skip => WaitPolicy::Skip,
+            LockWait::Error => WaitPolicy::NoWait,
+        };
+        match query.locks.iter_mut().find(|lock| lock.relation == relation) {
+            // Of several clauses the strongest lock counts, and the least patient wait.
+            Some(lock) => {
+                lock.mode = lock.mode.max(mode);
+                lock.wait = match (lock.wait, wait) {
+                    (WaitPolicy::NoWait, _) | (_, WaitPolicy::NoWait) => WaitPolicy::NoWait,
+                    (WaitPolicy::Skip, _) | (_, WaitPolicy::Skip) => WaitPolicy::Skip,
+                    _ => WaitPolicy::Block,
+                };
+            }
+            None => query.locks.push(Lock { relation, mode, wait }),
+        }
+        Ok(())
+    }
+}
+
+/// Whether an outer join may make up rows of NULLs for the entry.
+fn made_up(item: &FromItem, relation: u32, nullable: bool) -> bool {
+    use crate::plan::JoinKind;
+    match item {
+        FromItem::Relation(found) => *found == relation && nullable,
+        FromItem::Join(join) => {
+            let left = nullable || matches!(join.kind, JoinKind::Right | JoinKind::Full);
+            let right = nullable || matches!(join.kind, JoinKind::Left | JoinKind::Full);
+            made_up(&join.left, relation, left) || made_up(&join.right, relation, right)
+        }
+    }
+}

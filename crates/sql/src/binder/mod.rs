@@ -1,0 +1,288 @@
+//! From trees to bound queries: names are looked up, types resolved, and PostgreSQL's errors raised where it raises
+//! them, with its codes, texts, hints and positions.
+//!
+//! # How it works
+//! A [`Binder`] keeps a stack of scopes, one per query around the expression at hand. A scope holds the query's range
+//! table and what names mean in it; a column found `n` scopes out becomes a variable of level `n`. Literals stay
+//! `unknown` until an operator, function, column or cast gives them a type; then they are read by that type's input
+//! function. Parameters without a type take the first type that is asked of them, as in PostgreSQL.
+//!
+//! # What it leaves to others
+//! It checks no privileges, moves nothing and folds nothing but literals: that is the planner's.
+
+mod aggregate;
+mod change;
+mod coerce;
+mod cte;
+mod expr;
+mod from;
+mod function;
+mod lock;
+mod operator;
+mod parameters;
+mod query;
+mod scope;
+mod select;
+mod set_operation;
+mod subquery;
+mod table;
+mod target;
+mod types;
+mod window;
+
+pub use parameters::Parameters;
+pub use query::{
+    Change, Column, Cte, Distinct, FromItem, Join, Lock, OnConflict, OrderItem, Query, Relation, RelationKind,
+    SetOperation, TargetEntry, WindowSpec, for_each_inner, for_each_inner_mut,
+};
+pub use table::{TableExpressionUse, expression_columns, table_expression, table_expressions};
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::{Catalog, SequenceDef};
+
+use crate::parser::{character_position, too_deep};
+use crate::plan::{Expr, VirtualTable};
+use crate::tree::{self, Location, Name, Statement};
+use crate::types::{CatalogLookup, EvalContext, SqlType};
+use scope::Scope;
+
+/// The tables that the server computes.
+pub trait SystemCatalog: Send + Sync {
+    /// The table called `name` in `pg_catalog` or `information_schema`.
+    fn table_named(&self, schema: Oid, name: &str) -> Option<Arc<VirtualTable>>;
+
+    /// The table with this oid.
+    fn table(&self, oid: Oid) -> Option<Arc<VirtualTable>>;
+
+    /// All of them.
+    fn tables(&self) -> Vec<Arc<VirtualTable>>;
+
+    /// The one-row table that a sequence reads as: `last_value`, `log_cnt`, `is_called`.
+    fn sequence_table(&self, _sequence: &SequenceDef) -> Option<Arc<VirtualTable>> {
+        None
+    }
+}
+
+/// No computed tables.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct NoSystemCatalog;
+
+impl SystemCatalog for NoSystemCatalog {
+    fn table_named(&self, _schema: Oid, _name: &str) -> Option<Arc<VirtualTable>> {
+        None
+    }
+
+    fn table(&self, _oid: Oid) -> Option<Arc<VirtualTable>> {
+        None
+    }
+
+    fn tables(&self) -> Vec<Arc<VirtualTable>> {
+        Vec::new()
+    }
+}
+
+/// Names that mean parameters: the variables of a PL/pgSQL function around the statement.
+pub trait VariableNames {
+    /// The parameter (from 0) and type that the dotted name stands for.
+    fn variable(&self, parts: &[Name]) -> Option<(u32, SqlType)>;
+
+    /// What an ambiguity between a variable and a column is resolved to.
+    fn conflict(&self) -> VariableConflict {
+        VariableConflict::Error
+    }
+}
+
+/// `plpgsql.variable_conflict`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VariableConflict {
+    /// 42702
+    Error,
+    /// The variable is meant.
+    UseVariable,
+    /// The column is meant.
+    UseColumn,
+}
+
+/// What binding and planning need to know of the session.
+pub struct BindContext<'a> {
+    /// The catalog.
+    pub catalog: &'a Catalog,
+    /// The tables that the server computes.
+    pub system: &'a dyn SystemCatalog,
+    /// What types, input and resolution ask of the catalog.
+    pub lookup: &'a dyn CatalogLookup,
+    /// Literals are read and constants folded with this.
+    pub eval: &'a mut dyn EvalContext,
+    /// The schemas that unqualified names are looked for in, in order, `pg_catalog` among them.
+    pub search_path: &'a [Oid],
+    /// What `pg_temp` stands for, if the session has temporary objects.
+    pub temporary_schema: Option<Oid>,
+    /// The names of variables around the statement.
+    pub variables: Option<&'a dyn VariableNames>,
+    /// The name of the database, for names that have one written.
+    pub database: &'a str,
+    /// The text the statement was parsed from: error positions count in it.
+    pub text: &'a str,
+    /// Switches of the planner.
+    pub settings: PlannerSettings,
+}
+
+/// Settings that change plans.
+#[derive(Debug, Clone, Copy)]
+#[expect(missing_docs, reason = "they are named as the settings")]
+pub struct PlannerSettings {
+    pub enable_seqscan: bool,
+    pub enable_indexscan: bool,
+    pub enable_hashjoin: bool,
+    pub enable_nestloop: bool,
+    pub enable_sort: bool,
+    pub seq_page_cost: f64,
+    pub random_page_cost: f64,
+    pub cpu_tuple_cost: f64,
+    pub cpu_index_tuple_cost: f64,
+    pub cpu_operator_cost: f64,
+}
+
+impl Default for PlannerSettings {
+    fn default() -> Self {
+        PlannerSettings {
+            enable_seqscan: true,
+            enable_indexscan: true,
+            enable_hashjoin: true,
+            enable_nestloop: true,
+            enable_sort: true,
+            seq_page_cost: 1.0,
+            random_page_cost: 4.0,
+            cpu_tuple_cost: 0.01,
+            cpu_index_tuple_cost: 0.005,
+            cpu_operator_cost: 0.0025,
+        }
+    }
+}
+
+/// A bound statement that has a plan.
+#[derive(Debug)]
+pub struct Bound {
+    /// The query.
+    pub query: Query,
+    /// The number of common table expressions in it.
+    pub cte_count: u32,
+    /// The number of subqueries in its expressions.
+    pub subquery_count: u32,
+    /// Literals were read in a way that depends on more than the catalog: settings, the zone, the clock.
+    pub depends_on_settings: bool,
+}
+
+/// Binds a statement that has a plan; `None` for a utility statement.
+///
+/// `parameters` holds the types given; those inferred are added.
+pub fn bind(
+    statement: &Statement,
+    context: &mut BindContext<'_>,
+    parameters: &mut Parameters,
+) -> Result<Option<Bound>> {
+    let mut binder = Binder::new(context, parameters);
+    let query = match statement {
+        Statement::Select(query) => binder.top_query(query),
+        Statement::Insert(insert) => binder.insert(insert),
+        Statement::Update(update) => binder.update(update),
+        Statement::Delete(delete) => binder.delete(delete),
+        Statement::Unsupported(what) => Err(Error::unsupported(format!("{what} is not supported"))),
+        _ => return Ok(None),
+    };
+    let query = query.and_then(|query| binder.parameters.check_all_known().map(|()| query));
+    let bound = query.map(|query| Bound {
+        query,
+        cte_count: binder.cte_count,
+        subquery_count: binder.subquery_count,
+        depends_on_settings: binder.depends_on_settings,
+    });
+    bound.map(Some)
+}
+
+/// Binds an expression that sees no columns: a parameter of EXECUTE, a default, an option. With a target type it is
+/// coerced as in an assignment.
+pub fn scalar(
+    expr: &tree::Expr,
+    target: Option<SqlType>,
+    context: &mut BindContext<'_>,
+    parameters: &mut Parameters,
+) -> Result<Expr> {
+    let mut binder = Binder::new(context, parameters);
+    binder.scopes.push(Scope::new(scope::Place::ExecuteParameter));
+    binder.scalar(expr, target)
+}
+
+/// Binds one statement.
+pub(crate) struct Binder<'c, 'a> {
+    context: &'c mut BindContext<'a>,
+    parameters: &'c mut Parameters,
+    /// The queries around the current place, outermost first.
+    scopes: Vec<Scope>,
+    cte_count: u32,
+    subquery_count: u32,
+    depends_on_settings: bool,
+    /// Views being expanded, and how deep expressions are nested.
+    view_depth: u32,
+    depth: u32,
+    /// What is being bound is not part of the statement's own text (a view's query, a default): errors don't point.
+    text_is_foreign: bool,
+}
+
+/// How deep views may be nested in views.
+const VIEW_DEPTH_MAX: u32 = 50;
+
+impl<'c, 'a> Binder<'c, 'a> {
+    fn new(context: &'c mut BindContext<'a>, parameters: &'c mut Parameters) -> Self {
+        Binder {
+            context,
+            parameters,
+            scopes: Vec::new(),
+            cte_count: 0,
+            subquery_count: 0,
+            depends_on_settings: false,
+            view_depth: 0,
+            depth: 0,
+            text_is_foreign: false,
+        }
+    }
+
+    /// The innermost scope.
+    fn scope(&mut self) -> &mut Scope {
+        self.scopes.last_mut().expect("a query is being bound")
+    }
+
+    /// Runs `inner` one level deeper: 54001 if that is too deep.
+    fn nested<R>(&mut self, inner: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        self.depth += 1;
+        if self.depth > crate::parser::DEPTH_MAX * 2 {
+            return Err(too_deep());
+        }
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// `error` pointing at `location`, unless it points somewhere already.
+    fn at(&self, error: Error, location: Location) -> Error {
+        if self.text_is_foreign || error.fields().position.is_some() {
+            return error;
+        }
+        match character_position(self.context.text, location) {
+            Some(position) => error.at(position),
+            None => error,
+        }
+    }
+
+    /// An error of this code and text that points at `location`.
+    fn error(&self, code: base::SqlState, message: impl Into<String>, location: Location) -> Error {
+        self.at(Error::new(code, message), location)
+    }
+
+    /// 0A000 that points at `location`.
+    fn unsupported(&self, message: impl Into<String>, location: Location) -> Error {
+        self.error(sqlstate::FEATURE_NOT_SUPPORTED, message, location)
+    }
+}

@@ -1,0 +1,659 @@
+//! What names mean in a query, and looking columns up.
+
+use base::{Error, Oid, Result, sqlstate};
+
+use super::query::{FromItem, Relation};
+use super::{Binder, VariableConflict, WindowSpec};
+use crate::plan::{CteId, Expr, ExprKind, Variable};
+use crate::tree::{Location, Name};
+use crate::types::{SqlType, oids};
+
+/// Which part of a statement an expression belongs to: some allow less than others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Select,
+    Where,
+    JoinOn,
+    FromFunction,
+    FromSubquery,
+    GroupBy,
+    Having,
+    OrderBy,
+    DistinctOn,
+    Limit,
+    Offset,
+    Values,
+    InsertTarget,
+    UpdateSource,
+    Returning,
+    Filter,
+    WindowPartition,
+    WindowOrder,
+    WindowFrame,
+    ExecuteParameter,
+    ColumnDefault,
+    CheckConstraint,
+    IndexExpression,
+    IndexPredicate,
+    Generated,
+    CopyWhere,
+    Call,
+}
+
+impl Place {
+    /// How errors name it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Place::Select => "SELECT",
+            Place::Where => "WHERE",
+            Place::JoinOn => "JOIN conditions",
+            Place::FromFunction => "functions in FROM",
+            Place::FromSubquery => "FROM",
+            Place::GroupBy => "GROUP BY",
+            Place::Having => "HAVING",
+            Place::OrderBy => "ORDER BY",
+            Place::DistinctOn => "DISTINCT ON",
+            Place::Limit => "LIMIT",
+            Place::Offset => "OFFSET",
+            Place::Values => "VALUES",
+            Place::InsertTarget => "INSERT",
+            Place::UpdateSource => "UPDATE",
+            Place::Returning => "RETURNING",
+            Place::Filter => "FILTER",
+            Place::WindowPartition => "window PARTITION BY",
+            Place::WindowOrder => "window ORDER BY",
+            Place::WindowFrame => "window frame",
+            Place::ExecuteParameter => "EXECUTE parameters",
+            Place::ColumnDefault => "DEFAULT expressions",
+            Place::CheckConstraint => "check constraints",
+            Place::IndexExpression => "index expressions",
+            Place::IndexPredicate => "index predicates",
+            Place::Generated => "column generation expressions",
+            Place::CopyWhere => "COPY FROM WHERE conditions",
+            Place::Call => "CALL arguments",
+        }
+    }
+
+    /// Aggregates may stand here.
+    pub(super) fn allows_aggregates(self) -> bool {
+        matches!(
+            self,
+            Place::Select
+                | Place::Having
+                | Place::OrderBy
+                | Place::DistinctOn
+                | Place::WindowPartition
+                | Place::WindowOrder
+        )
+    }
+
+    /// Window functions may stand here.
+    pub(super) fn allows_windows(self) -> bool {
+        matches!(self, Place::Select | Place::OrderBy | Place::DistinctOn)
+    }
+
+    /// Set-returning functions may stand here.
+    pub(super) fn allows_sets(self) -> bool {
+        matches!(
+            self,
+            Place::Select
+                | Place::OrderBy
+                | Place::GroupBy
+                | Place::DistinctOn
+                | Place::InsertTarget
+                | Place::FromFunction
+        )
+    }
+
+    /// Why subqueries may not stand here, if so.
+    pub(super) fn refuses_subqueries(self) -> Option<&'static str> {
+        match self {
+            Place::CheckConstraint => Some("cannot use subquery in check constraint"),
+            Place::ColumnDefault => Some("cannot use subquery in DEFAULT expression"),
+            Place::IndexExpression => Some("cannot use subquery in index expression"),
+            Place::IndexPredicate => Some("cannot use subquery in index predicate"),
+            Place::Generated => Some("cannot use subquery in column generation expression"),
+            Place::ExecuteParameter => Some("cannot use subquery in EXECUTE parameter"),
+            Place::CopyWhere => Some("cannot use subquery in COPY FROM WHERE condition"),
+            Place::Call => Some("cannot use subquery in CALL argument"),
+            _ => None,
+        }
+    }
+}
+
+/// One query's names.
+#[derive(Debug)]
+pub(super) struct Scope {
+    /// Which part of it is being bound.
+    pub(super) place: Place,
+    /// Its range table.
+    pub(super) relations: Vec<Relation>,
+    /// Its FROM.
+    pub(super) from: Vec<FromItem>,
+    /// What names stand for.
+    pub(super) names: Vec<NamedItem>,
+    /// Common table expressions visible here and further in.
+    pub(super) ctes: Vec<VisibleCte>,
+    /// The query has an aggregate of its own level.
+    pub(super) has_aggregates: bool,
+    /// The query has a window function.
+    pub(super) has_windows: bool,
+    /// The query's select list has a set-returning call.
+    pub(super) has_sets: bool,
+    /// The windows defined so far.
+    pub(super) windows: Vec<WindowSpec>,
+    /// Within an aggregate's arguments.
+    pub(super) in_aggregate: bool,
+    /// Within a window function's arguments.
+    pub(super) in_window: bool,
+    /// Within CASE or COALESCE, where sets are refused.
+    pub(super) set_refusal: Option<&'static str>,
+    /// What is being bound may read items that stand before it in FROM.
+    pub(super) lateral_active: bool,
+}
+
+/// A common table expression that may be named.
+#[derive(Debug, Clone)]
+pub(super) struct VisibleCte {
+    pub(super) name: Name,
+    pub(super) id: CteId,
+    pub(super) columns: Vec<(Name, SqlType)>,
+    /// Why it may not be read here, if so.
+    pub(super) state: CteState,
+    /// How many places read it.
+    pub(super) references: u32,
+}
+
+/// Where a common table expression may be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CteState {
+    /// Anywhere.
+    Ready,
+    /// Within its own recursive term: the working table.
+    Recursive,
+    /// It is not there yet.
+    Forbidden(&'static str),
+    /// It changes rows and has no RETURNING.
+    WithoutColumns,
+}
+
+/// A name in FROM and its columns.
+#[derive(Debug, Clone)]
+pub(super) struct NamedItem {
+    /// The alias.
+    pub(super) alias: Name,
+    /// The table it names, if it has no alias: then `schema.table.column` works too.
+    pub(super) schema: Option<Oid>,
+    /// The table, or [`Oid::INVALID`].
+    pub(super) table: Oid,
+    /// Its entry in the range table; joins have none.
+    pub(super) relation: Option<u32>,
+    /// Its columns.
+    pub(super) columns: Vec<NamedColumn>,
+    /// `alias.column` works.
+    pub(super) alias_visible: bool,
+    /// `column` works, and `*` includes it.
+    pub(super) columns_visible: bool,
+    /// It may only be read by LATERAL items.
+    pub(super) lateral_only: bool,
+    /// A LATERAL item may read it (not on the wrong side of an outer join).
+    pub(super) lateral_ok: bool,
+}
+
+/// A column of a [`NamedItem`].
+#[derive(Debug, Clone)]
+pub(super) struct NamedColumn {
+    pub(super) name: Name,
+    /// A variable of level 0; for merged columns of a FULL join a COALESCE of two.
+    pub(super) expr: Expr,
+    /// The column's own place in its table, for what a client is told.
+    pub(super) origin: Option<(u32, i32)>,
+}
+
+/// The system columns of tables: name, attribute number, type.
+pub(super) const SYSTEM_COLUMNS: &[(&str, i32, Oid)] = &[
+    ("ctid", -1, oids::TID),
+    ("xmin", -2, oids::XID),
+    ("cmin", -3, oids::CID),
+    ("xmax", -4, oids::XID),
+    ("cmax", -5, oids::CID),
+    ("tableoid", -6, oids::OID),
+];
+
+/// The attribute number that stands for a table's whole row.
+pub(super) const WHOLE_ROW: i32 = 0x4000_0000;
+
+impl Scope {
+    pub(super) fn new(place: Place) -> Scope {
+        Scope {
+            place,
+            relations: Vec::new(),
+            from: Vec::new(),
+            names: Vec::new(),
+            ctes: Vec::new(),
+            has_aggregates: false,
+            has_windows: false,
+            has_sets: false,
+            windows: Vec::new(),
+            in_aggregate: false,
+            in_window: false,
+            set_refusal: None,
+            lateral_active: false,
+        }
+    }
+
+    /// Takes all names away, for a view's query that must not see them.
+    pub(super) fn hide(&mut self) -> (Vec<NamedItem>, Vec<VisibleCte>) {
+        (std::mem::take(&mut self.names), std::mem::take(&mut self.ctes))
+    }
+
+    /// Brings back what [`Scope::hide`] took away.
+    pub(super) fn unhide(&mut self, hidden: (Vec<NamedItem>, Vec<VisibleCte>)) {
+        (self.names, self.ctes) = hidden;
+    }
+
+    /// The items that names are looked up in.
+    fn readable(&self) -> impl Iterator<Item = &NamedItem> {
+        self.names.iter().filter(|item| self.lateral_active || !item.lateral_only)
+    }
+
+    /// The variable for a column of an entry.
+    pub(super) fn variable(&self, relation: u32, attribute: usize, location: Location) -> Expr {
+        let sql_type = self.relations[relation as usize].columns[attribute].sql_type;
+        let variable = Variable { level: 0, relation, attribute: attribute as i32, location };
+        Expr::new(ExprKind::Variable(variable), sql_type)
+    }
+
+    /// The names of an entry's columns, each a variable.
+    pub(super) fn columns_of(&self, relation: u32) -> Vec<NamedColumn> {
+        let columns = &self.relations[relation as usize].columns;
+        let live = columns.iter().enumerate().filter(|(_, column)| !column.dropped);
+        live.map(|(attribute, column)| NamedColumn {
+            name: column.name.clone(),
+            expr: self.variable(relation, attribute, -1),
+            origin: Some((relation, attribute as i32)),
+        })
+        .collect()
+    }
+}
+
+/// `expr` as seen from `levels` queries further in.
+pub(super) fn raised(mut expr: Expr, levels: u32, location: Location) -> Expr {
+    fn raise(expr: &mut Expr, levels: u32, location: Location) {
+        if let ExprKind::Variable(variable) = &mut expr.kind {
+            variable.level += levels;
+            variable.location = location;
+        }
+        expr.for_each_child_mut(&mut |child| raise(child, levels, location));
+    }
+    raise(&mut expr, levels, location);
+    expr
+}
+
+/// What a column's name was found to be.
+pub(super) struct FoundColumn {
+    pub(super) expr: Expr,
+}
+
+impl Binder<'_, '_> {
+    /// The expression that `a`, `t.a` or `s.t.a` stands for.
+    pub(super) fn column(&mut self, parts: &[Name], location: Location) -> Result<Expr> {
+        let variable =
+            self.context.variables.and_then(|variables| Some((variables.variable(parts)?, variables.conflict())));
+        if let Some(((index, sql_type), VariableConflict::UseVariable)) = variable {
+            return Ok(Expr::new(ExprKind::Parameter(index), sql_type));
+        }
+        let column = match parts {
+            [name] => self.bare_column(name, location)?,
+            [table, name] => self.qualified_column(None, table, name, location)?,
+            [schema, table, name] => self.qualified_column(Some(schema), table, name, location)?,
+            [catalog, schema, table, name] => {
+                if catalog.as_str() != self.context.database {
+                    let dotted = parts.join_with_dots();
+                    return Err(
+                        self.unsupported(format!("cross-database references are not implemented: {dotted}"), location)
+                    );
+                }
+                self.qualified_column(Some(schema), table, name, location)?
+            }
+            _ => {
+                let dotted = parts.join_with_dots();
+                let message = format!("improper qualified name (too many dotted names): {dotted}");
+                return Err(self.error(sqlstate::SYNTAX_ERROR, message, location));
+            }
+        };
+        match (column, variable) {
+            (Some(_), Some((_, VariableConflict::Error))) => Err(self
+                .error(
+                    sqlstate::AMBIGUOUS_COLUMN,
+                    format!("column reference \"{}\" is ambiguous", parts.join_with_dots()),
+                    location,
+                )
+                .detail("It could refer to either a PL/pgSQL variable or a table column.")),
+            (Some(found), _) => Ok(found.expr),
+            (None, Some(((index, sql_type), _))) => Ok(Expr::new(ExprKind::Parameter(index), sql_type)),
+            (None, None) => {
+                // `t` alone may be a whole row.
+                if let [name] = parts
+                    && let Some(row) = self.whole_row(None, name, location)?
+                {
+                    return Ok(row);
+                }
+                Err(self.no_such_column(parts, location))
+            }
+        }
+    }
+
+    /// A column without a table's name, in the innermost query that has one.
+    fn bare_column(&mut self, name: &Name, location: Location) -> Result<Option<FoundColumn>> {
+        for level in 0..self.scopes.len() {
+            let scope = &self.scopes[self.scopes.len() - 1 - level];
+            let mut found: Option<&NamedColumn> = None;
+            for item in scope.readable().filter(|item| item.columns_visible) {
+                for column in item.columns.iter().filter(|column| column.name == *name) {
+                    if found.is_some() {
+                        let message = format!("column reference \"{name}\" is ambiguous");
+                        return Err(self.error(sqlstate::AMBIGUOUS_COLUMN, message, location));
+                    }
+                    self.check_lateral(item, location)?;
+                    found = Some(column);
+                }
+            }
+            if let Some(column) = found {
+                return Ok(Some(FoundColumn { expr: raised(column.expr.clone(), level as u32, location) }));
+            }
+            // A system column is found if a single table has it.
+            if let Some((_, attribute, oid)) = SYSTEM_COLUMNS.iter().find(|(system, ..)| *system == name.as_str()) {
+                let mut tables = scope.readable().filter(|item| item.table != Oid::INVALID);
+                if let (Some(item), None) = (tables.next(), tables.next())
+                    && let Some(relation) = item.relation
+                {
+                    let variable = Variable { level: level as u32, relation, attribute: *attribute, location };
+                    return Ok(Some(FoundColumn { expr: Expr::new(ExprKind::Variable(variable), SqlType::new(*oid)) }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn check_lateral(&self, item: &NamedItem, location: Location) -> Result<()> {
+        if item.lateral_only && !item.lateral_ok {
+            return Err(self
+                .error(
+                    sqlstate::INVALID_COLUMN_REFERENCE,
+                    format!("invalid reference to FROM-clause entry for table \"{}\"", item.alias),
+                    location,
+                )
+                .detail("The combining JOIN type must be INNER or LEFT for a LATERAL reference."));
+        }
+        Ok(())
+    }
+
+    /// The item that a table's name stands for, with the number of queries to go out.
+    fn item(&mut self, schema: Option<&Name>, table: &Name, location: Location) -> Result<Option<(u32, NamedItem)>> {
+        let schema_oid = match schema {
+            Some(schema) => match self.schema_named(schema) {
+                Some(oid) => Some(oid),
+                None => return Ok(None),
+            },
+            None => None,
+        };
+        for level in 0..self.scopes.len() {
+            let scope = &self.scopes[self.scopes.len() - 1 - level];
+            let mut found: Option<&NamedItem> = None;
+            for item in scope.readable().filter(|item| item.alias_visible && item.alias == *table) {
+                if schema_oid.is_some() && item.schema != schema_oid {
+                    continue;
+                }
+                if found.is_some() {
+                    let message = format!("table reference \"{table}\" is ambiguous");
+                    return Err(self.error(sqlstate::AMBIGUOUS_ALIAS, message, location));
+                }
+                self.check_lateral(item, location)?;
+                found = Some(item);
+            }
+            if let Some(item) = found {
+                return Ok(Some((level as u32, item.clone())));
+            }
+        }
+        Ok(None)
+    }
+
+    fn qualified_column(
+        &mut self,
+        schema: Option<&Name>,
+        table: &Name,
+        name: &Name,
+        location: Location,
+    ) -> Result<Option<FoundColumn>> {
+        let Some((level, item)) = self.item(schema, table, location)? else { return Ok(None) };
+        let mut columns = item.columns.iter().filter(|column| column.name == *name);
+        if let Some(column) = columns.next() {
+            if columns.next().is_some() {
+                let message = format!("column reference \"{name}\" is ambiguous");
+                return Err(self.error(sqlstate::AMBIGUOUS_COLUMN, message, location));
+            }
+            return Ok(Some(FoundColumn { expr: raised(column.expr.clone(), level, location) }));
+        }
+        if let (Some(relation), true) = (item.relation, item.table != Oid::INVALID)
+            && let Some((_, attribute, oid)) = SYSTEM_COLUMNS.iter().find(|(system, ..)| *system == name.as_str())
+        {
+            let variable = Variable { level, relation, attribute: *attribute, location };
+            return Ok(Some(FoundColumn { expr: Expr::new(ExprKind::Variable(variable), SqlType::new(*oid)) }));
+        }
+        Ok(None)
+    }
+
+    /// The whole row of a table, if the name is one.
+    pub(super) fn whole_row(
+        &mut self,
+        schema: Option<&Name>,
+        table: &Name,
+        location: Location,
+    ) -> Result<Option<Expr>> {
+        let Some((level, item)) = self.item(schema, table, location)? else { return Ok(None) };
+        Ok(Some(self.row_of(&item, level, location)))
+    }
+
+    /// An item's columns as one value. A function that gives one unnamed scalar is that scalar.
+    pub(super) fn row_of(&mut self, item: &NamedItem, level: u32, location: Location) -> Expr {
+        let index = self.scopes.len() - 1 - level as usize;
+        if let Some(relation) = item.relation
+            && let super::RelationKind::Function { calls, ordinality: false } =
+                &self.scopes[index].relations[relation as usize].kind
+            && let [call] = calls.as_slice()
+            && !call.composite
+            && let [column] = item.columns.as_slice()
+        {
+            return raised(column.expr.clone(), level, location);
+        }
+        let fields = item.columns.iter().map(|column| raised(column.expr.clone(), level, location)).collect::<Vec<_>>();
+        let type_oid = if item.table == Oid::INVALID { oids::RECORD } else { item.table };
+        let shape = crate::types::RecordShape {
+            type_oid,
+            fields: item.columns.iter().map(|column| (column.name.to_string(), column.expr.sql_type)).collect(),
+        };
+        Expr::new(ExprKind::Row { fields, shape: std::sync::Arc::new(shape) }, SqlType::new(type_oid))
+    }
+
+    /// The columns that `*` or `t.*` stands for.
+    pub(super) fn star(&mut self, parts: &[Name], location: Location) -> Result<Vec<NamedColumn>> {
+        let (level, columns) = match parts {
+            [] => {
+                let scope = self.scope();
+                if scope.names.iter().all(|item| !item.columns_visible) {
+                    return Err(self.error(
+                        sqlstate::SYNTAX_ERROR,
+                        "SELECT * with no tables specified is not valid",
+                        location,
+                    ));
+                }
+                let visible = scope.names.iter().filter(|item| item.columns_visible && !item.lateral_only);
+                (0, visible.flat_map(|item| item.columns.clone()).collect::<Vec<_>>())
+            }
+            [table] => self.item_columns(None, table, parts, location)?,
+            [schema, table] => self.item_columns(Some(schema), table, parts, location)?,
+            [_, schema, table] => self.item_columns(Some(schema), table, parts, location)?,
+            _ => {
+                let dotted = parts.join_with_dots();
+                let message = format!("improper qualified name (too many dotted names): {dotted}.*");
+                return Err(self.error(sqlstate::SYNTAX_ERROR, message, location));
+            }
+        };
+        let raise = |column: NamedColumn| NamedColumn { expr: raised(column.expr, level, location), ..column };
+        Ok(columns.into_iter().map(raise).collect())
+    }
+
+    fn item_columns(
+        &mut self,
+        schema: Option<&Name>,
+        table: &Name,
+        parts: &[Name],
+        location: Location,
+    ) -> Result<(u32, Vec<NamedColumn>)> {
+        match self.item(schema, table, location)? {
+            Some((level, item)) => {
+                let columns = if level == 0 {
+                    item.columns
+                } else {
+                    item.columns.into_iter().map(|column| NamedColumn { origin: None, ..column }).collect()
+                };
+                Ok((level, columns))
+            }
+            None => Err(self.no_such_item(parts, location)),
+        }
+    }
+
+    /// 42P01 for a table's name that stands for nothing here, with the hints PostgreSQL gives.
+    fn no_such_item(&mut self, parts: &[Name], location: Location) -> Error {
+        let name = parts.last().expect("a name has a part");
+        let invalid = |binder: &Self| {
+            let message = format!("invalid reference to FROM-clause entry for table \"{name}\"");
+            binder.error(sqlstate::UNDEFINED_TABLE, message, location)
+        };
+        for scope in self.scopes.iter().rev() {
+            for relation in &scope.relations {
+                if relation.alias == *name {
+                    let error = invalid(self).detail(format!(
+                        "There is an entry for table \"{name}\", but it cannot be referenced from this part of the query."
+                    ));
+                    let lateral = scope.names.iter().any(|item| item.lateral_only && item.alias == *name);
+                    return if lateral {
+                        error.hint("To reference that table, you must mark this subquery with LATERAL.")
+                    } else {
+                        error
+                    };
+                }
+                let table = match &relation.kind {
+                    super::RelationKind::Table(def) => def.name.as_str(),
+                    super::RelationKind::Virtual(table) => table.name.as_str(),
+                    _ => continue,
+                };
+                if table == name.as_str() {
+                    let alias = &relation.alias;
+                    return invalid(self).hint(format!("Perhaps you meant to reference the table alias \"{alias}\"."));
+                }
+            }
+        }
+        self.missing_item(parts, location)
+    }
+
+    /// 42703 or 42P01 for a column's name that stands for nothing.
+    fn no_such_column(&mut self, parts: &[Name], location: Location) -> Error {
+        let (name, tables) = parts.split_last().expect("a name has a part");
+        if let Some(table) = tables.last() {
+            let schema = tables.len().checked_sub(2).map(|index| &tables[index]);
+            match self.item(schema, table, location) {
+                Ok(Some(_)) => {
+                    let message = format!("column {table}.{name} does not exist");
+                    let error = self.error(sqlstate::UNDEFINED_COLUMN, message, location);
+                    return self.with_spelling_hint(error, Some(table), name);
+                }
+                Ok(None) => return self.no_such_item(tables, location),
+                Err(error) => return error,
+            }
+        }
+        let error = self.error(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"), location);
+        // It may exist where it can't be seen from here.
+        let relations = self.scopes.iter().rev().flat_map(|scope| &scope.relations);
+        let mut exact =
+            relations.filter(|relation| relation.columns.iter().any(|column| !column.dropped && column.name == *name));
+        if let Some(relation) = exact.next() {
+            return error.detail(format!(
+                "There is a column named \"{name}\" in table \"{}\", but it cannot be referenced from this part of the query.",
+                relation.alias
+            ));
+        }
+        self.with_spelling_hint(error, None, name)
+    }
+
+    /// With the hint that names the columns spelled most alike, as PostgreSQL chooses them.
+    fn with_spelling_hint(&self, error: Error, table: Option<&Name>, name: &Name) -> Error {
+        // At most half of the letters may differ, and at most three edits are looked at.
+        let limit = (name.chars().count() / 2).min(3);
+        let mut best: Vec<(&Name, &Name)> = Vec::new();
+        let mut best_distance = limit + 1;
+        for scope in self.scopes.iter().rev() {
+            for relation in &scope.relations {
+                // Naming another table than the one written counts as well.
+                let table_distance = table.map_or(0, |table| distance(table, &relation.alias));
+                for column in relation.columns.iter().filter(|column| !column.dropped) {
+                    let total = distance(name, &column.name) + table_distance;
+                    if total < best_distance {
+                        best_distance = total;
+                        best.clear();
+                    }
+                    if total == best_distance && total <= limit {
+                        best.push((&relation.alias, &column.name));
+                    }
+                }
+            }
+        }
+        match best.as_slice() {
+            [(alias, column)] => error.hint(format!("Perhaps you meant to reference the column \"{alias}.{column}\".")),
+            [(alias, column), (other_alias, other)] => error.hint(format!(
+                "Perhaps you meant to reference the column \"{alias}.{column}\" or the column \"{other_alias}.{other}\"."
+            )),
+            _ => error,
+        }
+    }
+}
+
+/// Levenshtein's distance of two names.
+fn distance(left: &str, right: &str) -> usize {
+    let right = right.chars().collect::<Vec<_>>();
+    let mut row = (0..=right.len()).collect::<Vec<_>>();
+    for (index, character) in left.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = index + 1;
+        for (column, other) in right.iter().enumerate() {
+            let substituted = diagonal + usize::from(character != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = substituted.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[right.len()]
+}
+
+/// `a.b.c`
+pub(super) trait JoinWithDots {
+    fn join_with_dots(&self) -> String;
+}
+
+impl JoinWithDots for [Name] {
+    fn join_with_dots(&self) -> String {
+        self.iter().map(Name::as_str).collect::<Vec<_>>().join(".")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distance;
+
+    #[test]
+    fn distance_counts_edits() {
+        assert_eq!(distance("abalance", "abalanc"), 1);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}

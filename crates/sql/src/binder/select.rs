@@ -1,0 +1,334 @@
+//! SELECT: clause by clause, in the order PostgreSQL binds them.
+
+use base::{Result, sqlstate};
+
+use super::aggregate::same;
+use super::scope::{Place, Scope};
+use super::{Binder, Column, Distinct, FromItem, OrderItem, Query, Relation, RelationKind, TargetEntry};
+use crate::plan::{Expr, ExprKind};
+use crate::tree::{self, GroupItem, Name, QueryBody, Select, SortBy, Target};
+use crate::types::{SqlType, oids};
+
+impl Binder<'_, '_> {
+    /// A statement's own query.
+    pub(super) fn top_query(&mut self, query: &tree::Query) -> Result<Query> {
+        self.query(query, true)
+    }
+
+    /// A subquery of an expression: it sees the names around it.
+    pub(super) fn inner_query(&mut self, query: &tree::Query) -> Result<Query> {
+        // In FROM, the names to the left are those that LATERAL would show.
+        self.query(query, true)
+    }
+
+    /// Binds a query in a scope of its own. Without `settle`, targets may stay `unknown` for whoever uses them.
+    pub(super) fn query(&mut self, query: &tree::Query, settle: bool) -> Result<Query> {
+        self.nested(|binder| {
+            binder.scopes.push(Scope::new(Place::Select));
+            let result = binder.query_in_scope(query, settle);
+            binder.scopes.pop();
+            result
+        })
+    }
+
+    fn query_in_scope(&mut self, query: &tree::Query, settle: bool) -> Result<Query> {
+        let ctes = self.ctes(query.with.as_ref())?;
+        let mut bound = match &query.body {
+            QueryBody::Select(select) => self.select(select, query, settle)?,
+            QueryBody::Values(rows) => self.values_query(rows, query, settle)?,
+            QueryBody::SetOperation { .. } => self.set_operation_query(query)?,
+        };
+        bound.ctes = self.finish_ctes(ctes);
+        Ok(bound)
+    }
+
+    fn select(&mut self, select: &Select, query: &tree::Query, settle: bool) -> Result<Query> {
+        if let Some(into) = &select.into {
+            return Err(self.error(sqlstate::SYNTAX_ERROR, "SELECT ... INTO is not allowed here", into.table.location));
+        }
+        self.from(&select.from)?;
+        self.scope().place = Place::Select;
+        self.define_windows(&select.windows)?;
+        let mut targets = self.targets(&select.targets)?;
+        let visible = targets.len();
+        let filter = match &select.filter {
+            Some(filter) => {
+                self.scope().place = Place::Where;
+                Some(self.condition(filter, "WHERE")?)
+            }
+            None => None,
+        };
+        let having = match &select.having {
+            Some(having) => {
+                self.scope().place = Place::Having;
+                Some(self.condition(having, "HAVING")?)
+            }
+            None => None,
+        };
+        self.scope().place = Place::Select;
+        if settle {
+            self.settle_targets(&mut targets, &select.targets)?;
+        }
+        let order = self.order(&query.order, &mut targets)?;
+        let groups = self.groups(&select.group, &mut targets)?;
+        let distinct = self.distinct(select, query, &mut targets, visible, &order)?;
+        let order = match &distinct {
+            Distinct::On(on) => distinct_on_order(on, order),
+            _ => order,
+        };
+        let offset = self.optional_count(query.offset.as_ref(), "OFFSET", Place::Offset)?;
+        let limit = self.optional_count(query.limit.as_ref(), "LIMIT", Place::Limit)?;
+        if query.with_ties && order.is_empty() {
+            return Err(self.error(
+                sqlstate::SYNTAX_ERROR,
+                "WITH TIES cannot be specified without ORDER BY clause",
+                -1,
+            ));
+        }
+        let scope = self.scope();
+        let has_aggregates = scope.has_aggregates;
+        let mut bound = Query {
+            relations: std::mem::take(&mut scope.relations),
+            from: std::mem::take(&mut scope.from),
+            filter,
+            targets,
+            groups,
+            is_grouped: has_aggregates || !select.group.is_empty() || having.is_some(),
+            having,
+            windows: std::mem::take(&mut scope.windows),
+            distinct,
+            order,
+            offset,
+            limit,
+            with_ties: query.with_ties,
+            has_sets: scope.has_sets,
+            ..Query::default()
+        };
+        if bound.is_grouped {
+            self.check_grouping(&bound)?;
+        }
+        self.locks(&mut bound, &query.locking)?;
+        Ok(bound)
+    }
+
+    fn optional_count(
+        &mut self,
+        expr: Option<&tree::Expr>,
+        construct: &'static str,
+        place: Place,
+    ) -> Result<Option<Expr>> {
+        expr.map(|expr| self.row_count(expr, construct, place)).transpose()
+    }
+
+    /// ORDER BY: items refer to targets.
+    pub(super) fn order(&mut self, order: &[SortBy], targets: &mut Vec<TargetEntry>) -> Result<Vec<OrderItem>> {
+        let mut items: Vec<OrderItem> = Vec::with_capacity(order.len());
+        for sort in order {
+            let target = self.find_target(&sort.expr, targets, Place::OrderBy)?;
+            self.settle_target(&mut targets[target], sort.expr.location)?;
+            self.require_ordering(targets[target].expr.sql_type, sort.expr.location)?;
+            let descending = self.is_descending(sort)?;
+            let nulls_first = sort.nulls_first.unwrap_or(descending);
+            // The same target again adds nothing.
+            if items.iter().all(|item| item.target as usize != target) {
+                items.push(OrderItem { target: target as u32, descending, nulls_first });
+            }
+        }
+        Ok(items)
+    }
+
+    fn settle_target(&mut self, target: &mut TargetEntry, location: i32) -> Result<()> {
+        if target.expr.sql_type.oid == oids::UNKNOWN {
+            let expr = std::mem::replace(&mut target.expr, Expr::null(SqlType::UNKNOWN));
+            target.expr = self.settle(expr, location)?;
+            target.column.sql_type = target.expr.sql_type;
+        }
+        Ok(())
+    }
+
+    fn groups(&mut self, items: &[GroupItem], targets: &mut Vec<TargetEntry>) -> Result<Vec<Expr>> {
+        let mut groups: Vec<Expr> = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                GroupItem::Expr(expr) => {
+                    // `GROUP BY (a, b)` groups by both.
+                    let parts = match &expr.kind {
+                        tree::ExprKind::Row { fields, explicit: false } => fields.as_slice(),
+                        _ => std::slice::from_ref(expr),
+                    };
+                    for part in parts {
+                        let index = self.find_target(part, targets, Place::GroupBy)?;
+                        self.settle_target(&mut targets[index], part.location)?;
+                        let group = targets[index].expr.clone();
+                        self.check_group(&group, part.location)?;
+                        // A hidden target made for this is not needed: nothing sorts by it yet.
+                        if targets[index].hidden && index + 1 == targets.len() {
+                            let refers = matches!(part.kind, tree::ExprKind::Literal(_));
+                            if !refers {
+                                targets.pop();
+                            }
+                        }
+                        if !groups.iter().any(|other| same(other, &group)) {
+                            groups.push(group);
+                        }
+                    }
+                }
+                GroupItem::Empty(_) => {}
+                GroupItem::Rollup(_, location) => return Err(self.unsupported("ROLLUP is not supported", *location)),
+                GroupItem::Cube(_, location) => return Err(self.unsupported("CUBE is not supported", *location)),
+                GroupItem::Sets(_, location) => {
+                    return Err(self.unsupported("GROUPING SETS is not supported", *location));
+                }
+            }
+        }
+        Ok(groups)
+    }
+
+    fn check_group(&mut self, group: &Expr, location: i32) -> Result<()> {
+        if group.any(&|expr| matches!(&expr.kind, ExprKind::Aggregate(call) if call.level == 0)) {
+            let message = "aggregate functions are not allowed in GROUP BY";
+            return Err(self.error(sqlstate::GROUPING_ERROR, message, location));
+        }
+        if group.any(&|expr| matches!(expr.kind, ExprKind::Window(_))) {
+            let message = "window functions are not allowed in GROUP BY";
+            return Err(self.error(sqlstate::WINDOWING_ERROR, message, location));
+        }
+        self.require_equality(group.sql_type, location)
+    }
+
+    fn distinct(
+        &mut self,
+        select: &Select,
+        query: &tree::Query,
+        targets: &mut Vec<TargetEntry>,
+        visible: usize,
+        order: &[OrderItem],
+    ) -> Result<Distinct> {
+        match &select.distinct {
+            tree::Distinct::No => Ok(Distinct::No),
+            tree::Distinct::All => {
+                for (item, sort) in order.iter().zip(&query.order) {
+                    if targets[item.target as usize].hidden {
+                        let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
+                        return Err(self.error(sqlstate::INVALID_COLUMN_REFERENCE, message, sort.expr.location));
+                    }
+                }
+                for (index, target) in targets.iter().take(visible).enumerate() {
+                    let location = select.targets.get(index).map_or(-1, |target| target.expr.location);
+                    self.require_equality(target.expr.sql_type, location)?;
+                }
+                Ok(Distinct::All)
+            }
+            tree::Distinct::On(exprs) => {
+                let mut on = Vec::with_capacity(exprs.len());
+                for expr in exprs {
+                    let target = self.find_target(expr, targets, Place::DistinctOn)?;
+                    self.settle_target(&mut targets[target], expr.location)?;
+                    self.require_ordering(targets[target].expr.sql_type, expr.location)?;
+                    if !on.contains(&(target as u32)) {
+                        on.push(target as u32);
+                    }
+                }
+                // The first sort keys must be these expressions, in any order.
+                let leading = order.iter().take_while(|item| on.contains(&item.target)).count();
+                let later = order.iter().skip(leading).position(|item| on.contains(&item.target));
+                if later.is_some() || (leading < on.len() && leading < order.len()) {
+                    let location =
+                        order.iter().zip(&query.order).nth(leading).map_or(-1, |(_, sort)| sort.expr.location);
+                    let message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions";
+                    return Err(self.error(sqlstate::INVALID_COLUMN_REFERENCE, message, location));
+                }
+                Ok(Distinct::On(on))
+            }
+        }
+    }
+
+    /// VALUES as a query: a relation with columns `column1`, `column2`, ...
+    fn values_query(&mut self, rows: &[Vec<tree::Expr>], query: &tree::Query, settle: bool) -> Result<Query> {
+        self.scope().place = Place::Values;
+        let rows = self.values_rows(rows, settle)?;
+        self.scope().place = Place::Select;
+        let columns = rows[0]
+            .iter()
+            .enumerate()
+            .map(|(index, value)| Column {
+                name: Name::from(format!("column{}", index + 1)),
+                sql_type: value.sql_type,
+                dropped: false,
+            })
+            .collect();
+        let alias = Name::new_static("*VALUES*");
+        let relation = self.add_relation(Relation { kind: RelationKind::Values(rows), alias, columns, lateral: false });
+        self.show(relation, None, base::Oid::INVALID, true);
+        self.scope().from.push(FromItem::Relation(relation));
+        let columns = self.scope().columns_of(relation);
+        let mut targets = columns.into_iter().map(|column| self.target(column.expr, column.name)).collect::<Vec<_>>();
+        let order = self.order(&query.order, &mut targets)?;
+        let offset = self.optional_count(query.offset.as_ref(), "OFFSET", Place::Offset)?;
+        let limit = self.optional_count(query.limit.as_ref(), "LIMIT", Place::Limit)?;
+        if !query.locking.is_empty() {
+            return Err(
+                self.unsupported(format!("{} cannot be applied to VALUES", super::lock::clause(&query.locking)), -1)
+            );
+        }
+        let scope = self.scope();
+        Ok(Query {
+            relations: std::mem::take(&mut scope.relations),
+            from: std::mem::take(&mut scope.from),
+            targets,
+            order,
+            offset,
+            limit,
+            with_ties: query.with_ties,
+            ..Query::default()
+        })
+    }
+
+    /// The rows of VALUES, each column of one type.
+    fn values_rows(&mut self, rows: &[Vec<tree::Expr>], settle: bool) -> Result<Vec<Vec<Expr>>> {
+        let width = rows.first().map_or(0, Vec::len);
+        let mut bound = Vec::with_capacity(rows.len());
+        for row in rows {
+            if row.len() != width {
+                let location = row.first().map_or(-1, |expr| expr.location);
+                return Err(self.error(sqlstate::SYNTAX_ERROR, "VALUES lists must all be the same length", location));
+            }
+            if let Some(default) = row.iter().find(|expr| matches!(expr.kind, tree::ExprKind::Default)) {
+                let message = "DEFAULT is not allowed in this context";
+                return Err(self.error(sqlstate::SYNTAX_ERROR, message, default.location));
+            }
+            bound.push(self.spread_exprs(row)?);
+        }
+        let bound_width = bound[0].len();
+        for column in 0..bound_width {
+            let types = bound.iter().map(|row| row[column].sql_type).collect::<Vec<_>>();
+            let place = |row: usize| rows[row].get(column).map_or(-1, |expr| expr.location);
+            if !settle && types.iter().all(|sql_type| sql_type.oid == oids::UNKNOWN) {
+                continue;
+            }
+            let locations = (0..rows.len()).map(place).collect::<Vec<_>>();
+            let common = self.common_type("VALUES", &types, &locations)?;
+            for (row, location) in bound.iter_mut().zip(&locations) {
+                let value = std::mem::replace(&mut row[column], Expr::null(SqlType::UNKNOWN));
+                row[column] = self.coerce_to_common_type(value, common, "VALUES", *location)?;
+            }
+        }
+        Ok(bound)
+    }
+
+    /// The locations of a select list's items, for errors about columns.
+    pub(super) fn target_location(targets: &[Target], index: usize) -> i32 {
+        targets.get(index).map_or(-1, |target| target.expr.location)
+    }
+}
+
+/// The order DISTINCT ON needs: its own expressions first.
+fn distinct_on_order(on: &[u32], order: Vec<OrderItem>) -> Vec<OrderItem> {
+    let mut items = order;
+    let missing = on.iter().filter(|target| !items.iter().any(|item| item.target == **target));
+    let missing =
+        missing.map(|target| OrderItem { target: *target, descending: false, nulls_first: false }).collect::<Vec<_>>();
+    let leading = items.iter().take_while(|item| on.contains(&item.target)).count();
+    items.splice(leading..leading, missing);
+    items
+}

@@ -1,0 +1,357 @@
+//! Tables by name, and the expressions of their definitions.
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::catalog;
+use engine::catalog::{ConstraintKind, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, TableDef};
+
+use super::scope::{NamedItem, Place, Scope};
+use super::{BindContext, Binder, Column, Parameters, Relation, RelationKind};
+use crate::plan::{Expr, IndexExpressions, TableExpressions, VirtualTable};
+use crate::tree::{self, Location, Name, QualifiedName};
+use crate::types::SqlType;
+
+/// What a table's name was found to be.
+#[derive(Debug, Clone)]
+pub(super) enum FoundRelation {
+    /// A table or view.
+    Table(Arc<TableDef>),
+    /// A table computed by the server.
+    Virtual(Arc<VirtualTable>),
+    /// A sequence.
+    Sequence(Arc<engine::catalog::SequenceDef>),
+    /// An index.
+    Index(Name),
+}
+
+impl FoundRelation {
+    /// The type of a column.
+    pub(super) fn column_type(&self, column: &str) -> Option<SqlType> {
+        match self {
+            FoundRelation::Table(table) => {
+                let column = &table.columns[table.column_by_name(column)?];
+                Some(SqlType::with_typmod(column.type_oid, column.typmod))
+            }
+            FoundRelation::Virtual(table) => {
+                table.columns.iter().find(|found| found.name == column).map(|found| found.sql_type)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Binder<'_, '_> {
+    /// The schema called `name`, if there is one.
+    pub(super) fn schema_named(&self, name: &str) -> Option<Oid> {
+        match name {
+            "pg_catalog" => Some(PG_CATALOG_SCHEMA),
+            "information_schema" => Some(INFORMATION_SCHEMA),
+            "pg_temp" => self.context.temporary_schema,
+            _ => self.context.catalog.schema_by_name(name).map(|schema| schema.oid),
+        }
+    }
+
+    /// What a table's name stands for: 3F000 if the schema doesn't exist.
+    pub(super) fn relation_named(
+        &mut self,
+        schema: Option<&Name>,
+        name: &Name,
+        location: Location,
+    ) -> Result<Option<FoundRelation>> {
+        match schema {
+            Some(schema) => match self.schema_named(schema) {
+                Some(oid) => Ok(self.relation_in(oid, name)),
+                // As PostgreSQL: a table in a schema that doesn't exist is a table that doesn't exist.
+                None => {
+                    let _ = location;
+                    Ok(None)
+                }
+            },
+            None => Ok(self.context.search_path.iter().find_map(|schema| self.relation_in(*schema, name))),
+        }
+    }
+
+    fn relation_in(&self, schema: Oid, name: &str) -> Option<FoundRelation> {
+        if schema == PG_CATALOG_SCHEMA || schema == INFORMATION_SCHEMA {
+            if let Some(table) = self.context.system.table_named(schema, name) {
+                return Some(FoundRelation::Virtual(table));
+            }
+        }
+        match self.context.catalog.relation_by_name(schema, name)? {
+            catalog::Relation::Table(table) => Some(FoundRelation::Table(table.clone())),
+            catalog::Relation::Sequence(sequence) => Some(FoundRelation::Sequence(sequence.clone())),
+            catalog::Relation::Index(index) => Some(FoundRelation::Index(Name::new(&index.name))),
+        }
+    }
+
+    /// The relation that a statement names: 42P01 if there is none.
+    pub(super) fn required_relation(&mut self, name: &QualifiedName) -> Result<FoundRelation> {
+        if let Some(catalog) = &name.catalog
+            && catalog.as_str() != self.context.database
+        {
+            let message = format!("cross-database references are not implemented: \"{}\"", name_with_dots(name));
+            return Err(self.unsupported(message, name.location));
+        }
+        match self.relation_named(name.schema.as_ref(), &name.name, name.location)? {
+            Some(found) => Ok(found),
+            None => {
+                let shown = match &name.schema {
+                    Some(schema) => format!("{schema}.{}", name.name),
+                    None => name.name.to_string(),
+                };
+                let message = format!("relation \"{shown}\" does not exist");
+                Err(self.error(sqlstate::UNDEFINED_TABLE, message, name.location))
+            }
+        }
+    }
+
+    /// The table that INSERT, UPDATE or DELETE names.
+    pub(super) fn target_table(&mut self, name: &QualifiedName, verb: &str) -> Result<Arc<TableDef>> {
+        let complaint = |binder: &Self, what: String| Err(binder.error(sqlstate::WRONG_OBJECT_TYPE, what, -1));
+        match self.required_relation(name)? {
+            FoundRelation::Table(table) => match table.kind {
+                catalog::RelationKind::Table => Ok(table),
+                catalog::RelationKind::MaterializedView => {
+                    complaint(self, format!("cannot change materialized view \"{}\"", table.name))
+                }
+                catalog::RelationKind::View => {
+                    let (clause, what) = match verb {
+                        "INSERT" => (
+                            "insert into",
+                            "an INSTEAD OF INSERT trigger or an unconditional ON INSERT DO INSTEAD rule",
+                        ),
+                        "UPDATE" => {
+                            ("update", "an INSTEAD OF UPDATE trigger or an unconditional ON UPDATE DO INSTEAD rule")
+                        }
+                        _ => (
+                            "delete from",
+                            "an INSTEAD OF DELETE trigger or an unconditional ON DELETE DO INSTEAD rule",
+                        ),
+                    };
+                    let gerund = match verb {
+                        "INSERT" => "inserting into",
+                        "UPDATE" => "updating",
+                        _ => "deleting from",
+                    };
+                    Err(Error::new(
+                        sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                        format!("cannot {clause} view \"{}\"", table.name),
+                    )
+                    .detail("Changing rows through views is not supported.")
+                    .hint(format!("To enable {gerund} the view, provide {what}.")))
+                }
+            },
+            FoundRelation::Virtual(table) => Err(Error::new(
+                sqlstate::INSUFFICIENT_PRIVILEGE,
+                format!("permission denied: \"{}\" is a system catalog", table.name),
+            )),
+            FoundRelation::Sequence(sequence) => {
+                complaint(self, format!("cannot change sequence \"{}\"", sequence.name))
+            }
+            FoundRelation::Index(index) => {
+                Err(self.error(sqlstate::WRONG_OBJECT_TYPE, format!("\"{index}\" is an index"), name.location))
+            }
+        }
+    }
+
+    /// Puts a table into the innermost scope's range table; its number there.
+    pub(super) fn add_table(&mut self, table: Arc<TableDef>, alias: Name) -> u32 {
+        let columns = table
+            .columns
+            .iter()
+            .map(|column| Column {
+                name: Name::new(&column.name),
+                sql_type: SqlType::with_typmod(column.type_oid, column.typmod),
+                dropped: column.dropped,
+            })
+            .collect();
+        self.add_relation(Relation { kind: RelationKind::Table(table), alias, columns, lateral: false })
+    }
+
+    pub(super) fn add_relation(&mut self, relation: Relation) -> u32 {
+        let scope = self.scope();
+        scope.relations.push(relation);
+        scope.relations.len() as u32 - 1
+    }
+
+    /// Makes an entry's names visible in the innermost scope.
+    pub(super) fn show(&mut self, relation: u32, schema: Option<Oid>, table: Oid, columns_visible: bool) {
+        let scope = self.scope();
+        let item = NamedItem {
+            alias: scope.relations[relation as usize].alias.clone(),
+            schema,
+            table,
+            relation: Some(relation),
+            columns: scope.columns_of(relation),
+            alias_visible: true,
+            columns_visible,
+            lateral_only: false,
+            lateral_ok: true,
+        };
+        scope.names.push(item);
+    }
+
+    /// The expressions of a table's definition; `None` when there are none.
+    pub(super) fn expressions_of(&mut self, table: &Arc<TableDef>) -> Result<Option<Arc<TableExpressions>>> {
+        let has_checks =
+            table.constraints.iter().any(|constraint| matches!(constraint.kind, ConstraintKind::Check { .. }));
+        let has_generated = table.columns.iter().any(|column| column.generated.is_some() && !column.dropped);
+        let indexes = self.context.catalog.indexes_of(table.oid);
+        let has_index_expressions = indexes
+            .iter()
+            .any(|index| index.predicate.is_some() || index.keys.iter().any(|key| key.expression.is_some()));
+        if !has_checks && !has_generated && !has_index_expressions {
+            return Ok(None);
+        }
+        let indexes = indexes.to_vec();
+        self.with_foreign_text(|binder| {
+            let mut expressions = TableExpressions::default();
+            for constraint in &table.constraints {
+                if let ConstraintKind::Check { expression, .. } = &constraint.kind {
+                    let condition =
+                        binder.table_expr(table, expression, Some(SqlType::BOOL), Place::CheckConstraint)?;
+                    expressions.checks.push((Name::new(&constraint.name), condition));
+                }
+            }
+            for (place, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
+                if let Some(text) = &column.generated {
+                    let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
+                    let expr = binder.table_expr(table, text, Some(sql_type), Place::Generated)?;
+                    expressions.generated.push((place as u32, expr));
+                }
+            }
+            for index in &indexes {
+                let mut keys = Vec::new();
+                for (place, key) in index.keys.iter().enumerate() {
+                    if let Some(text) = &key.expression {
+                        keys.push((place as u32, binder.table_expr(table, text, None, Place::IndexExpression)?));
+                    }
+                }
+                let predicate = match &index.predicate {
+                    Some(text) => Some(binder.table_expr(table, text, Some(SqlType::BOOL), Place::IndexPredicate)?),
+                    None => None,
+                };
+                let has_any = predicate.is_some() || !keys.is_empty();
+                expressions.indexes.push(has_any.then_some(IndexExpressions { keys, predicate }));
+            }
+            Ok(Some(Arc::new(expressions)))
+        })
+    }
+
+    /// An expression of a table's definition, over its full row.
+    fn table_expr(&mut self, table: &Arc<TableDef>, text: &str, wanted: Option<SqlType>, place: Place) -> Result<Expr> {
+        let expr = crate::parser::parse_expression(text)?;
+        self.table_expr_tree(table, &expr, wanted, place)
+    }
+
+    pub(super) fn table_expr_tree(
+        &mut self,
+        table: &Arc<TableDef>,
+        expr: &tree::Expr,
+        wanted: Option<SqlType>,
+        place: Place,
+    ) -> Result<Expr> {
+        let outer = std::mem::take(&mut self.scopes);
+        self.scopes.push(Scope::new(place));
+        let relation = self.add_table(table.clone(), Name::new(&table.name));
+        self.show(relation, Some(table.schema), table.oid, true);
+        let bound = self.scalar(expr, wanted);
+        self.scopes = outer;
+        let mut bound = bound?;
+        to_row_slots(&mut bound);
+        crate::planner::fold(&mut bound, self.context)?;
+        Ok(bound)
+    }
+
+    /// The text of a stored expression, bound as a variable of the innermost scope's entry `relation`.
+    pub(super) fn variables_of_entry(&mut self, mut expr: Expr, relation: u32) -> Expr {
+        fn replace(expr: &mut Expr, relation: u32) {
+            if let crate::plan::ExprKind::Column(slot) = expr.kind {
+                let variable = crate::plan::Variable { level: 0, relation, attribute: slot as i32, location: -1 };
+                expr.kind = crate::plan::ExprKind::Variable(variable);
+            }
+            expr.for_each_child_mut(&mut |child| replace(child, relation));
+        }
+        replace(&mut expr, relation);
+        expr
+    }
+}
+
+/// Variables of the only entry become slots of its full row.
+fn to_row_slots(expr: &mut Expr) {
+    if let crate::plan::ExprKind::Variable(variable) = &expr.kind
+        && variable.attribute >= 0
+    {
+        expr.kind = crate::plan::ExprKind::Column(variable.attribute as u32);
+    }
+    expr.for_each_child_mut(&mut to_row_slots);
+}
+
+/// The expressions of a table's constraints, generated columns and indexes; `None` when it has none.
+pub fn table_expressions(
+    context: &mut BindContext<'_>,
+    table: &Arc<TableDef>,
+) -> Result<Option<Arc<TableExpressions>>> {
+    let mut parameters = Parameters::fixed(Vec::new());
+    Binder::new(context, &mut parameters).expressions_of(table)
+}
+
+/// What a new expression of a table's definition is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableExpressionUse {
+    /// CHECK: a boolean
+    Check,
+    /// An index key
+    IndexKey,
+    /// The condition of a partial index: a boolean
+    IndexPredicate,
+    /// A generated column of this type
+    Generated(SqlType),
+    /// WHERE of COPY FROM: a boolean
+    CopyFilter,
+    /// USING of ALTER COLUMN TYPE, to this type
+    AlterType(SqlType),
+}
+
+/// Binds an expression over a table's full row.
+pub fn table_expression(
+    context: &mut BindContext<'_>,
+    table: &Arc<TableDef>,
+    expr: &tree::Expr,
+    used_for: TableExpressionUse,
+) -> Result<Expr> {
+    let (wanted, place) = match used_for {
+        TableExpressionUse::Check => (Some(SqlType::BOOL), Place::CheckConstraint),
+        TableExpressionUse::IndexKey => (None, Place::IndexExpression),
+        TableExpressionUse::IndexPredicate => (Some(SqlType::BOOL), Place::IndexPredicate),
+        TableExpressionUse::Generated(sql_type) => (Some(sql_type), Place::Generated),
+        TableExpressionUse::CopyFilter => (Some(SqlType::BOOL), Place::CopyWhere),
+        TableExpressionUse::AlterType(sql_type) => (Some(sql_type), Place::Generated),
+    };
+    let mut parameters = Parameters::fixed(Vec::new());
+    Binder::new(context, &mut parameters).table_expr_tree(table, expr, wanted, place)
+}
+
+/// The columns (by place) that an expression over a table's full row reads.
+pub fn expression_columns(expr: &Expr) -> Vec<usize> {
+    fn collect(expr: &Expr, columns: &mut Vec<usize>) {
+        if let crate::plan::ExprKind::Column(slot) = expr.kind {
+            columns.push(slot as usize);
+        }
+        expr.for_each_child(&mut |child| collect(child, columns));
+    }
+    let mut columns = Vec::new();
+    collect(expr, &mut columns);
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+}
+
+fn name_with_dots(name: &QualifiedName) -> String {
+    [name.catalog.as_deref(), name.schema.as_deref(), Some(name.name.as_str())]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(".")
+}

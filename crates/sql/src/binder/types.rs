@@ -1,0 +1,81 @@
+//! Type names.
+
+use base::{Oid, Result, sqlstate};
+
+use super::Binder;
+use super::scope::JoinWithDots;
+use crate::tree::{Expr, ExprKind, Literal, Name, TypeName};
+use crate::types::{self, SqlType};
+
+impl Binder<'_, '_> {
+    /// The type that a name stands for: 42704 if there is none.
+    pub(super) fn type_of(&mut self, name: &TypeName) -> Result<SqlType> {
+        if name.setof {
+            let message = format!("type \"{}\" cannot be SETOF here", name.name);
+            return Err(self.error(sqlstate::INVALID_FUNCTION_DEFINITION, message, name.location));
+        }
+        let element = if name.percent_type { self.column_type(name)? } else { self.plain_type(name)? };
+        if name.array_dimensions == 0 {
+            return Ok(element);
+        }
+        match types::array_type(self.context.lookup, element.oid) {
+            Some(array) => Ok(SqlType::with_typmod(array, element.typmod)),
+            None => {
+                let element = types::format_type_name(self.context.lookup, element.oid);
+                let message = format!("could not find array type for data type {element}");
+                Err(self.error(sqlstate::UNDEFINED_OBJECT, message, name.location))
+            }
+        }
+    }
+
+    fn plain_type(&mut self, name: &TypeName) -> Result<SqlType> {
+        let oid = types::resolve_type_name(self.context.lookup, name.schema.as_deref(), &name.name)
+            .map_err(|error| self.at(error, name.location))?;
+        if name.modifiers.is_empty() {
+            return Ok(SqlType::new(oid));
+        }
+        let modifiers = name.modifiers.iter().map(|modifier| self.modifier(modifier)).collect::<Result<Vec<_>>>()?;
+        let typmod = types::encode_typmod(oid, &modifiers).map_err(|error| self.at(error, name.location))?;
+        Ok(SqlType::with_typmod(oid, typmod))
+    }
+
+    fn modifier(&self, modifier: &Expr) -> Result<i32> {
+        match &modifier.kind {
+            ExprKind::Literal(Literal::Integer(value)) => Ok(*value),
+            // A minus sign is an operator to the grammar.
+            ExprKind::Operator { operator, left: None, right } if operator.name == "-" => Ok(-self.modifier(right)?),
+            ExprKind::Literal(Literal::String(text)) | ExprKind::Literal(Literal::Number(text)) => {
+                text.parse().map_err(|_| {
+                    let message = format!("invalid input syntax for type integer: \"{text}\"");
+                    self.error(sqlstate::INVALID_TEXT_REPRESENTATION, message, modifier.location)
+                })
+            }
+            _ => Err(self.error(
+                sqlstate::SYNTAX_ERROR,
+                "type modifiers must be simple constants or identifiers",
+                modifier.location,
+            )),
+        }
+    }
+
+    /// `table.column%TYPE`
+    fn column_type(&mut self, name: &TypeName) -> Result<SqlType> {
+        let parts = name.name.split('.').map(Name::new).collect::<Vec<_>>();
+        let [schema @ .., table, column] = parts.as_slice() else {
+            let message = format!("improper %TYPE reference (too few dotted names): {}", name.name);
+            return Err(self.error(sqlstate::SYNTAX_ERROR, message, name.location));
+        };
+        let found = self.relation_named(schema.last(), table, name.location)?;
+        let column_type = found.and_then(|found| found.column_type(column));
+        column_type.ok_or_else(|| {
+            let table = parts[..parts.len() - 1].join_with_dots();
+            let message = format!("column \"{column}\" of relation \"{table}\" does not exist");
+            self.error(sqlstate::UNDEFINED_COLUMN, message, name.location)
+        })
+    }
+
+    /// The type's name in messages.
+    pub(super) fn type_name(&self, oid: Oid) -> String {
+        types::format_type_name(self.context.lookup, oid)
+    }
+}
