@@ -1,1 +1,23 @@
-//! Cohort: cohort.
+//! Cohort: a transactional database engine whose subject is the commit path.
+//!
+//! Programs embed it through [`Database`] and its sessions, or through SQL with [`sql`]; PostgreSQL clients reach
+//! it through [`Server`].
+//!
+//! ```
+//! use cohort::{Instance, ConnectRequest, Database, OpenOptions};
+//!
+//! let directory = std::env::temp_dir().join(format!("cohort-doc-{}", std::process::id()));
+//! let database = Database::open(OpenOptions::new(&directory)).expect("a new folder becomes a database");
+//! assert!(database.catalog().tables().count() == 0);
+//! database.close().expect("closing makes a last checkpoint");
+//! # std::fs::remove_dir_all(&directory).expect("the folder is ours");
+//! ```
+
+pub mod configuration;
+
+pub use engine::{
+    self, CommitTicket, Database, DelayPolicy, DelaySetting, Isolation, OpenOptions, Session, TransactionOptions,
+};
+pub use session::{Server, ServerOptions};
+pub use sql;
+pub use sql::session::{ConnectRequest, Instance, SqlSession};

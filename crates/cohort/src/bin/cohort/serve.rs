@@ -1,0 +1,129 @@
+//! `cohort serve`: a data folder for PostgreSQL clients.
+
+use std::path::PathBuf;
+
+use base::settings::{Id, ServerSettings, Source, lookup, show};
+use base::{Error, Result, sqlstate};
+use clap::Args;
+use cohort::{Database, Instance, OpenOptions, Server, ServerOptions, configuration};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+use sync::Arc;
+
+/// Arguments of `cohort serve`.
+#[derive(Args)]
+pub struct ServeArguments {
+    /// The data folder; created if it is new.
+    directory: PathBuf,
+    /// Host names or addresses to listen on, separated by commas; `*` for all, empty for none.
+    /// Connections from other machines are refused until passwords are set up.
+    #[arg(long, value_name = "H")]
+    host: Option<String>,
+    /// TCP port, and the number in the Unix socket's name.
+    #[arg(long, value_name = "N")]
+    port: Option<u16>,
+    /// Folder of the Unix socket; the data folder if not given.
+    #[arg(long, value_name = "DIR")]
+    socket_dir: Option<PathBuf>,
+    /// A setting, over what cohort.conf says. May be given several times.
+    #[arg(short = 'c', value_name = "NAME=VALUE", value_parser = parse_setting)]
+    settings: Vec<(String, String)>,
+}
+
+fn parse_setting(text: &str) -> std::result::Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("a setting is given as name=value")?;
+    Ok((name.trim().replace('-', "_"), value.trim().to_owned()))
+}
+
+/// Serves until a signal says to stop.
+///
+/// # Errors
+/// When the folder can't be opened or an address can't be listened on.
+pub fn run(arguments: &ServeArguments) -> Result<()> {
+    // Watched before anything else, so that no signal ends the process halfway.
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGQUIT, SIGHUP])
+        .map_err(|error| Error::io("could not watch for signals", &error))?;
+    let settings = Arc::new(ServerSettings::new());
+    configuration::apply(&settings, &arguments.directory)?;
+    for (name, value) in &arguments.settings {
+        settings.set_at_start(name, value, Source::CommandLine)?;
+    }
+    let database = Database::open(OpenOptions {
+        settings: Arc::clone(&settings),
+        ..OpenOptions::new(&arguments.directory)
+    })?;
+    configuration::create(&arguments.directory)?;
+    let instance = Instance::new(database.clone());
+    let reload = {
+        let (settings, database, directory) = (Arc::clone(&settings), database.clone(), arguments.directory.clone());
+        Arc::new(move || reload(&settings, &database, &directory))
+    };
+    instance.set_reload(Arc::clone(&reload) as Arc<dyn Fn() -> bool + Send + Sync>);
+    let server = Server::start(Arc::clone(&instance), &server_options(arguments, &settings)?)?;
+    eprintln!(
+        "cohort: serving \"{}\" on port {}, ready to accept connections",
+        arguments.directory.display(),
+        server.port()
+    );
+    for signal in signals.forever() {
+        match signal {
+            SIGHUP => {
+                reload();
+            }
+            SIGQUIT => {
+                eprintln!("cohort: stopping at once; the next start recovers");
+                std::process::exit(2);
+            }
+            _ => break,
+        }
+    }
+    eprintln!("cohort: stopping");
+    server.stop();
+    database.close()?;
+    eprintln!("cohort: stopped");
+    Ok(())
+}
+
+fn server_options(arguments: &ServeArguments, settings: &ServerSettings) -> Result<ServerOptions> {
+    let integer = |id: Id| settings.get(id).as_integer().unwrap_or_default();
+    let text = |id: Id| settings.get(id).as_text().to_string();
+    let socket_directory = match (&arguments.socket_dir, text(Id::UnixSocketDirectories)) {
+        (Some(directory), _) => directory.clone(),
+        (None, directory) if directory.is_empty() => arguments.directory.clone(),
+        (None, directory) => PathBuf::from(directory),
+    };
+    let port = match arguments.port {
+        Some(port) => port,
+        None => u16::try_from(integer(Id::Port)).map_err(|_| {
+            Error::new(sqlstate::INVALID_PARAMETER_VALUE, "port is out of range")
+        })?,
+    };
+    Ok(ServerOptions {
+        host: arguments.host.clone().unwrap_or_else(|| text(Id::ListenAddresses)),
+        port,
+        socket_directory: Some(socket_directory),
+        socket_permissions: integer(Id::UnixSocketPermissions) as u32,
+        worker_count: integer(Id::WorkerThreads) as usize,
+        max_connections: integer(Id::MaxConnections) as usize,
+    })
+}
+
+/// Reads cohort.conf again; whether that went well.
+fn reload(settings: &ServerSettings, database: &Database, directory: &std::path::Path) -> bool {
+    let result = configuration::read(directory).and_then(|entries| settings.reload(&entries));
+    match result {
+        Ok(needing_restart) => {
+            for name in needing_restart {
+                let value = lookup(name).map(|id| show(id, &settings.get(id))).unwrap_or_default();
+                eprintln!("cohort: parameter \"{name}\" stays at {value} until the server is started again");
+            }
+            database.reload();
+            eprintln!("cohort: cohort.conf was read again");
+            true
+        }
+        Err(error) => {
+            eprintln!("cohort: cohort.conf was not taken up: {error}");
+            false
+        }
+    }
+}
