@@ -18,7 +18,7 @@ use sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
 use crate::owner::{FAST_SLOTS, OwnerSlot, Owners};
 use crate::{Granted, LockMode};
 
-const STRONG_COUNTERS: usize = 1024;
+const STRONG_COUNTERS: usize = if cfg!(shuttle) { 2 } else { 1024 };
 
 /// A word of a slot:
 ///

@@ -487,6 +487,9 @@ impl LockManager {
             let Some((place, row)) = slot.rows.lock().last_after(end, after) else {
                 // Somebody may have carried a lock behind our back while it was still held: look once more from the end.
                 if end == usize::MAX {
+                    // Others who forgot a version haven't told.
+                    let rows = slot.rows.lock();
+                    slot.rows_len.store(rows.len() as u32, Relaxed);
                     break;
                 }
                 end = usize::MAX;
