@@ -1,1 +1,37 @@
-fn main() {}
+//! Chores of the workspace: `cargo xtask floors`, `cargo xtask links`.
+
+mod floors;
+mod links;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace's folder");
+    let command = std::env::args().nth(1);
+    let problems = match command.as_deref() {
+        Some("floors") => floors::check(root),
+        Some("links") => links::check(root),
+        _ => {
+            eprintln!("usage: cargo xtask floors    crates use only lower floors, as ARCHITECTURE.md says");
+            eprintln!("       cargo xtask links     every relative link and every crate's README is there");
+            return ExitCode::FAILURE;
+        }
+    };
+    match problems {
+        Ok(problems) if problems.is_empty() => {
+            println!("{}: nothing to complain of", command.unwrap_or_default());
+            ExitCode::SUCCESS
+        }
+        Ok(problems) => {
+            for problem in &problems {
+                eprintln!("{problem}");
+            }
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -44,7 +44,7 @@ fn measure_all(vfs: &RealVfs, path: &Path, length: Duration) -> Result<()> {
     measure("fdatasync", file.as_ref(), length, |file| file.sync_data()).map_err(io)?;
     measure("fsync", file.as_ref(), length, |file| file.sync_all()).map_err(io)?;
     drop(file);
-    let file = vfs.open_datasync(path).map_err(io)?;
+    let file = vfs.open_datasync(path, OpenMode::ReadWrite).map_err(io)?;
     measure("open_datasync", file.as_ref(), length, |_| Ok(())).map_err(io)?;
     Ok(())
 }

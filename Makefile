@@ -1,0 +1,35 @@
+# Everything a fresh machine needs: `make demo` runs the main job, `make test` passes the tests.
+
+CARGO ?= cargo
+# Where the tests find PostgreSQL's server and isolationtester.
+export PG_BINDIR ?= $(lastword $(sort $(wildcard /usr/lib/postgresql/*/bin)))
+
+.PHONY: demo test bench build setup check lint clean
+
+demo: build ## Repeats the commit-path experiments quickly, on the embedded engine.
+	target/release/cohort lab run all --quick --out report
+
+test: setup lint ## All tests.
+	$(CARGO) xtask floors
+	$(CARGO) xtask links
+	$(CARGO) test --workspace
+	RUSTFLAGS="--cfg shuttle" CARGO_TARGET_DIR=target/shuttle $(CARGO) test --release -p cohort-sync --test models
+	scripts/shuttle.sh
+	$(CARGO) build --release -p cohort
+	tests/clients/run.sh
+
+bench: build ## The figures the project watches.
+	scripts/bench.sh
+
+build: setup ## The release binary, target/release/cohort.
+	$(CARGO) build --release -p cohort
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+setup: ## Installs what is missing, or says what to install.
+	@scripts/setup.sh
+
+clean:
+	$(CARGO) clean
