@@ -17,6 +17,12 @@ pub trait RemovalFloor: Send + Sync {
     /// Versions whose remover's csn is at or below this are dead to every snapshot, present and future.
     /// One load: it is asked on hot paths.
     fn floor(&self) -> Lsn;
+
+    /// Looks at every snapshot and raises the floor as far as it goes. Asked before a row must leave its page because versions that
+    /// might be dead fill it.
+    fn raise(&self) -> Lsn {
+        self.floor()
+    }
 }
 
 /// What a heap works with.

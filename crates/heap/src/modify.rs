@@ -300,10 +300,14 @@ impl Heap {
     ) -> Result<Tid> {
         let length = HEADER_BYTES + payload.len();
         let page = Page::new(guard);
-        if (!page.has_room(length) && page.prune_xid().is_valid() && self.has_settled(page.prune_xid()))
-            || self.prune_pays(page)
-        {
+        let full = !page.has_room(length);
+        if self.prune_pays(page) || full && self.has_settled(page.prune_xid()) {
             self.prune(guard, false);
+        } else if full && page.prune_xid().is_valid() {
+            self.services.removal_floor.raise();
+            if self.has_settled(page.prune_xid()) {
+                self.prune(guard, false);
+            }
         }
         let about_xmax = if mode == RowLockMode::Update { flag::KEYS_CHANGED } else { 0 };
         if Page::new(guard).has_room(length) {

@@ -67,6 +67,9 @@ impl Heap {
 
     /// Whether what `xid` removed (or made, if it aborted) can be pruned.
     pub(crate) fn has_settled(&self, xid: Xid) -> bool {
+        if !xid.is_valid() {
+            return false;
+        }
         match self.services.status.status(xid) {
             TransactionStatus::InProgress => false,
             TransactionStatus::Aborted => true,

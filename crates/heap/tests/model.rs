@@ -25,6 +25,10 @@ impl RemovalFloor for Floor {
     fn floor(&self) -> Lsn {
         self.0.floor()
     }
+    fn raise(&self) -> Lsn {
+        self.0.raise_floor();
+        self.0.floor()
+    }
 }
 
 fn services(db: &Db) -> Arc<HeapServices> {
