@@ -8,12 +8,12 @@
 //!                    a committer joins and may lead
 //!            +-------------------------------------------+
 //!            |                                           v
-//!        +--------+   all are covered                +-----------+
-//!        | Nobody |<---------------------------------| Committer |----+ only requests are left,
-//!        +--------+   or an heir is woken            +-----------+<---+ and there is no flusher thread
+//!        +--------+   all are covered,               +-----------+
+//!        | Nobody |<---------------------------------| Committer |----+ requests are left, and
+//!        +--------+   or an heir is woken            +-----------+<---+ there is no flusher thread
 //!          |    ^                                        |
-//!   request|    | all are covered                        | others are left, and it is
-//!          v    |                                        | not quiet: hand over
+//!   request|    | all are covered                        | requests, or none but coroutines
+//!          v    |                                        | and futures, are left
 //!        +---------+                                     |
 //!   +--->| Flusher |<------------------------------------+
 //!   |    +---------+
@@ -26,6 +26,11 @@
 //! | `Nobody` | [`Shared::end_flush`] covers all, or wakes an heir | a join, a request, [`Shared::try_lead_inline`] | nobody |
 //! | `Committer` | a join finds `Nobody` and may lead on its own thread | [`Shared::end_flush`] | the joining thread |
 //! | `Flusher` | a request finds `Nobody`; a committer hands over | [`Shared::end_flush`] | the flusher thread |
+//!
+//! Who may lead: a thread that waits leads, since it would only sleep; and it hands over to another thread that waits, which
+//! must be woken anyway, rather than to the flusher. Whoever comes by before that heir has got a processor leads in its
+//! stead: the disk is not kept waiting. Coroutines and futures don't lead while there is a flusher: their thread has other
+//! work. A session that is alone asks for it ([`Shared::try_lead_inline`]), and gets it when it was quiet lately.
 //!
 //! A leader goes through: *gather* (it may wait `commit_delay`), *write* all that is completely inserted, *sync*, *publish*
 //! `durable`, *hand over*, *wake* the members covered, tell the listeners, run the retire hooks. Only the first four
@@ -50,8 +55,6 @@ use crate::shared::Shared;
 
 /// Flushes of at most one member after which it counts as quiet.
 const QUIET_AFTER_FLUSHES: u32 = if cfg!(shuttle) { 1 } else { 4 };
-/// With more members left over than this a committer hands over to the flusher thread; with fewer, to one of them.
-const HAND_OVER_ABOVE_MEMBERS: usize = if cfg!(shuttle) { 1 } else { 4 };
 /// Threads that a leader, or a thread just woken, wakes itself.
 const WAKES_AT_ONCE: usize = if cfg!(shuttle) { 1 } else { 2 };
 
@@ -114,10 +117,14 @@ impl Queue {
         covered
     }
 
+    fn first_thread(&self) -> Option<usize> {
+        self.members.iter().position(|member| matches!(member.waker, MemberWaker::Thread(_)))
+    }
+
     /// Takes out a member that can lead: a thread if there is one.
     fn take_heir(&mut self) -> Option<MemberWaker> {
-        let index = self.members.iter().position(|member| matches!(member.waker, MemberWaker::Thread(_)));
-        (!self.members.is_empty()).then(|| self.members.remove(index.unwrap_or(0)).waker)
+        let index = self.first_thread().unwrap_or(0);
+        (!self.members.is_empty()).then(|| self.members.remove(index).waker)
     }
 }
 
@@ -360,15 +367,14 @@ impl Shared {
             let covered = queue.take_covered(durable);
             let left = queue.members.len();
             self.note_company(covered.len() + left);
-            if left > 0 && leader == Leading::Flusher && self.has_flusher() {
+            let has_flusher = self.has_flusher();
+            if leader == Leading::Flusher && has_flusher && left > 0 {
                 goes_on = true;
-            } else if left > 0 && leader == Leading::Committer && self.has_flusher() && left > HAND_OVER_ABOVE_MEMBERS {
-                self.set_leading(&mut queue, Leading::Flusher);
-                call_flusher = true;
             } else {
                 self.set_leading(&mut queue, Leading::Nobody);
-                if self.muster.requested.load(Ordering::SeqCst) > durable {
-                    let next = if self.has_flusher() { Leading::Flusher } else { leader };
+                let requests_left = self.muster.requested.load(Ordering::SeqCst) > durable;
+                if requests_left || has_flusher && left > 0 && queue.first_thread().is_none() {
+                    let next = if has_flusher { Leading::Flusher } else { leader };
                     self.set_leading(&mut queue, next);
                     goes_on = next == leader;
                     call_flusher = !goes_on;
