@@ -240,6 +240,12 @@ impl FunctionDef {
         FunctionDef::with(oid, name, arguments, result, Implementation::Window(window)).not_strict()
     }
 
+    /// The same, with this volatility.
+    pub const fn with_volatility(mut self, volatility: Volatility) -> FunctionDef {
+        self.volatility = volatility;
+        self
+    }
+
     /// The same, stable.
     pub const fn stable(mut self) -> FunctionDef {
         self.volatility = Volatility::Stable;
@@ -249,6 +255,12 @@ impl FunctionDef {
     /// The same, volatile.
     pub const fn volatile(mut self) -> FunctionDef {
         self.volatility = Volatility::Volatile;
+        self
+    }
+
+    /// The same, immutable.
+    pub const fn immutable(mut self) -> FunctionDef {
+        self.volatility = Volatility::Immutable;
         self
     }
 

@@ -6,7 +6,9 @@
 use base::{Error, Result, sqlstate};
 
 pub mod abbreviations;
+pub mod arithmetic;
 pub mod calendar;
+pub mod extract;
 pub mod format;
 pub mod interval;
 pub mod parse;

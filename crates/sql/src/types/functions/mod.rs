@@ -1,16 +1,39 @@
 //! The registry of built-in functions.
+//!
+//! Each module lists the functions of one subject: number, name, argument types, result type and implementation,
+//! as `pg_proc` has them. A test holds the lists against a real server's catalog.
 
+use std::cmp::Ordering;
 use std::sync::LazyLock;
 
-use base::Oid;
+use base::{Error, Oid};
 use rustc_hash::FxHashMap;
 
+use super::compare::compare_values;
 use super::function_def::FunctionDef;
+use super::operators::OperatorDef;
+use super::value::Value;
 
+/// Binds the values of a call's arguments: `take!(a; Int4 count, Text text)`.
+macro_rules! take {
+    ($arguments:ident; $($variant:ident $name:ident),* $(,)?) => {
+        let [$(Value::$variant($name)),*] = $arguments else { return Err(mismatch(&$arguments[0])) };
+    };
+}
+
+mod comparisons;
+mod datetimes;
+mod degrees;
+mod floats;
 mod integers;
+mod numerics;
 
 /// All tables of functions, by subject.
-static TABLES: &[&[FunctionDef]] = &[integers::FUNCTIONS];
+static TABLES: &[&[FunctionDef]] =
+    &[comparisons::FUNCTIONS, integers::FUNCTIONS, floats::FUNCTIONS, numerics::FUNCTIONS, datetimes::FUNCTIONS];
+
+/// The comparison operators: they are listed with their functions.
+pub(super) static COMPARISON_OPERATORS: &[OperatorDef] = comparisons::OPERATORS;
 
 struct Registry {
     by_oid: FxHashMap<Oid, &'static FunctionDef>,
@@ -39,4 +62,20 @@ pub fn function(oid: Oid) -> Option<&'static FunctionDef> {
 /// The built-in functions called `name`.
 pub fn functions_named(name: &str) -> &'static [&'static FunctionDef] {
     REGISTRY.by_name.get(name).map_or(&[], Vec::as_slice)
+}
+
+/// A value of another type than the function's declaration says: an error in a plan, never in what a client sent.
+#[cold]
+fn mismatch(value: &Value) -> Error {
+    Error::internal(format!("function called with an argument of the wrong type: {value:?}"))
+}
+
+/// The larger of two values of one type.
+fn larger(a: &[Value]) -> Value {
+    if compare_values(&a[0], &a[1]) == Ordering::Less { a[1].clone() } else { a[0].clone() }
+}
+
+/// The smaller of two values of one type.
+fn smaller(a: &[Value]) -> Value {
+    if compare_values(&a[0], &a[1]) == Ordering::Greater { a[1].clone() } else { a[0].clone() }
 }
