@@ -122,3 +122,114 @@ impl Snapshots {
         Lsn(self.floor.load(Acquire))
     }
 }
+
+#[cfg(all(test, shuttle))]
+mod models {
+    use base::Xid;
+    use sync::{Arc, thread};
+
+    use super::*;
+
+    fn check(model: impl Fn() + Send + Sync + 'static) {
+        let iterations =
+            std::env::var("COHORT_MODEL_ITERATIONS").map_or(3000, |text| text.parse().expect("a number of executions"));
+        let model = Arc::new(model);
+        let again = model.clone();
+        shuttle::check_random(move || model(), iterations);
+        shuttle::check_pct(move || again(), iterations, 3);
+    }
+
+    struct World {
+        slots: Slots,
+        snapshots: Snapshots,
+        /// Versions whose remover committed at or below this have been removed.
+        removed: AtomicU64,
+    }
+
+    impl World {
+        fn new() -> Arc<World> {
+            let slots = Slots::new(4, Xid::FIRST_NORMAL);
+            (0..4).for_each(|_| drop(slots.take()));
+            Arc::new(World { slots, snapshots: Snapshots::new(Lsn(10)), removed: AtomicU64::new(0) })
+        }
+
+        fn commit(&self, upto: u64) {
+            let next = self.snapshots.horizon().0 + 1;
+            (next..=upto).for_each(|csn| self.snapshots.raise_horizon(Lsn(csn)));
+        }
+
+        fn vacuum(&self) {
+            let floor = self.snapshots.raise_floor(&self.slots);
+            self.removed.fetch_max(floor.0, SeqCst);
+        }
+
+        /// Everything a snapshot may look at is there.
+        fn look(&self, snapshot: Lsn) {
+            assert!(self.removed.load(SeqCst) <= snapshot.0, "a version that {snapshot} needs was removed");
+        }
+    }
+
+    // invariants: row 29
+    #[test]
+    fn a_snapshot_taken_while_the_floor_is_raised_never_misses_a_version() {
+        check(|| {
+            let world = World::new();
+            let mut threads: Vec<_> = (0..2)
+                .map(|number| {
+                    let world = world.clone();
+                    thread::spawn(move || {
+                        let owner = OwnerId(number);
+                        for _ in 0..2 {
+                            let snapshot = world.snapshots.take(&world.slots, owner);
+                            world.look(snapshot);
+                            thread::yield_now();
+                            world.look(snapshot);
+                            world.snapshots.keep(&world.slots, owner, None);
+                        }
+                    })
+                })
+                .collect();
+            threads.push(thread::spawn({
+                let world = world.clone();
+                move || (11..14).for_each(|csn| world.commit(csn))
+            }));
+            threads.push(thread::spawn({
+                let world = world.clone();
+                move || (0..3).for_each(|_| world.vacuum())
+            }));
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            world.vacuum();
+            assert_eq!(world.snapshots.floor(), Lsn(13), "nobody holds it back for ever");
+        });
+    }
+
+    // invariants: row 29
+    #[test]
+    fn an_imported_snapshot_is_protected_when_its_exporter_lets_go() {
+        // The importer's slot comes before the exporter's, and after it.
+        for (exporter, importer) in [(OwnerId(2), OwnerId(1)), (OwnerId(0), OwnerId(3))] {
+            check(move || {
+                let world = World::new();
+                let snapshot = world.snapshots.take(&world.slots, exporter);
+                world.commit(15);
+                let vacuum = thread::spawn({
+                    let world = world.clone();
+                    move || (0..2).for_each(|_| world.vacuum())
+                });
+                let import = thread::spawn({
+                    let world = world.clone();
+                    move || {
+                        assert!(world.snapshots.import(&world.slots, importer, snapshot), "the exporter holds it");
+                        world.snapshots.keep(&world.slots, exporter, None);
+                        world.look(snapshot);
+                        thread::yield_now();
+                        world.look(snapshot);
+                    }
+                });
+                import.join().unwrap();
+                vacuum.join().unwrap();
+                world.look(snapshot);
+            });
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Commit order, snapshots and checkpoints under every order of steps that a random scheduler finds:
+//! `RUSTFLAGS="--cfg shuttle" cargo test -p cohort-xact --release`.
+//!
+//! `COHORT_MODEL_ITERATIONS` says how many executions each model gets.
+#![cfg(shuttle)]
+
+mod support;
+
+use std::path::Path;
+
+use base::{Lsn, Xid};
+use clog::{ClogBits, ClogUpdate, TransactionStatus};
+use cohort_xact::BeginOptions;
+use support::{DIR, Database, REPEATABLE_READ, begin_writing, commit_one, small_log};
+use sync::{Arc, Mutex, thread};
+use vfs::{SimulatedVfs, Vfs};
+use wal::DelayPolicy;
+
+fn check(usual: usize, model: impl Fn() + Send + Sync + 'static) {
+    let iterations =
+        std::env::var("COHORT_MODEL_ITERATIONS").map_or(usual, |text| text.parse().expect("a number of executions"));
+    let model = Arc::new(model);
+    let again = model.clone();
+    let mut config = shuttle::Config::new();
+    config.max_steps = shuttle::MaxSteps::FailAfter(5_000_000);
+    config.stack_size = 256 << 10;
+    let random = shuttle::scheduler::RandomScheduler::new(iterations);
+    shuttle::Runner::new(random, config.clone()).run(move || model());
+    let priorities = shuttle::scheduler::PctScheduler::new(3, iterations);
+    shuttle::Runner::new(priorities, config).run(move || again());
+}
+
+fn database() -> Arc<Database> {
+    let vfs: Arc<dyn Vfs> = Arc::new(SimulatedVfs::new(1));
+    Arc::new(Database::create(&vfs, Path::new(DIR), small_log(), 8))
+}
+
+fn join_all(threads: Vec<thread::JoinHandle<()>>) {
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+/// Two committers, one of them with a subtransaction, and a reader that looks at everything twice.
+fn stable_snapshots(early_lock_release: bool) {
+    let database = database();
+    database.manager.tuning().set_early_lock_release(early_lock_release);
+    let known: Arc<Mutex<Vec<Xid>>> = Arc::default();
+    let mut threads: Vec<_> = (0..2)
+        .map(|number| {
+            let (database, known) = (database.clone(), known.clone());
+            thread::spawn(move || {
+                let mut session = database.session();
+                for _ in 0..2 {
+                    let top = begin_writing(&mut session, b"row");
+                    known.lock().push(top);
+                    if number == 0 {
+                        session.savepoint();
+                        let sub = session.assign_xid().unwrap();
+                        known.lock().push(sub);
+                    }
+                    let csn = session.commit().csn.unwrap();
+                    assert_eq!(database.status(top), TransactionStatus::Committed(csn));
+                    assert!(database.manager.horizon() >= csn, "own commits are seen");
+                }
+            })
+        })
+        .collect();
+    threads.push(thread::spawn({
+        let (database, known) = (database.clone(), known.clone());
+        move || {
+            let mut session = database.session();
+            let mut last = Lsn::ZERO;
+            for _ in 0..2 {
+                session.begin(REPEATABLE_READ);
+                let snapshot = session.take_snapshot();
+                assert!(snapshot >= last, "the horizon is monotone");
+                last = snapshot;
+                let all = known.lock().clone();
+                let look = || all.iter().map(|xid| session.ctx().sees_commit_of(*xid)).collect::<Vec<bool>>();
+                let seen = look();
+                thread::yield_now();
+                assert_eq!(look(), seen, "a snapshot is stable");
+                for (xid, seen) in all.iter().zip(seen) {
+                    match database.status(*xid) {
+                        TransactionStatus::Committed(csn) => assert_eq!(csn <= snapshot, seen, "gap-free"),
+                        _ => assert!(!seen),
+                    }
+                }
+                let _ = session.commit();
+            }
+        }
+    }));
+    join_all(threads);
+}
+
+// invariants: row 15
+#[test]
+fn snapshots_are_stable_and_the_horizon_has_no_gaps() {
+    check(400, || stable_snapshots(true));
+}
+
+// invariants: row 15
+#[test]
+fn so_they_are_when_commits_become_visible_at_the_disk() {
+    check(300, || stable_snapshots(false));
+}
+
+// invariants: row 15
+#[test]
+fn so_they_are_when_the_setting_changes_meanwhile() {
+    check(300, toggling_while_committing);
+}
+
+fn toggling_while_committing() {
+    let database = database();
+    database.manager.tuning().set_early_lock_release(false);
+    let mut threads: Vec<_> = (0..3)
+        .map(|_| {
+            let database = database.clone();
+            thread::spawn(move || {
+                let mut session = database.session();
+                let (xid, outcome) = commit_one(&mut session, b"row");
+                let csn = outcome.csn.unwrap();
+                assert_eq!(database.status(xid), TransactionStatus::Committed(csn));
+                assert!(database.manager.horizon() >= csn);
+            })
+        })
+        .collect();
+    threads.push(thread::spawn({
+        let database = database.clone();
+        move || {
+            database.manager.tuning().set_early_lock_release(true);
+            let before = database.manager.horizon();
+            assert!(database.manager.horizon() >= before);
+        }
+    }));
+    join_all(threads);
+    database.settle();
+    assert_eq!(database.manager.unretired(), 0);
+}
+
+// invariants: rows 13 and 31, as far as commits and aborts go
+#[test]
+fn a_checkpoint_finds_the_bits_of_all_that_ended_below_it() {
+    for mode in [ClogUpdate::Cohort, ClogUpdate::Group, ClogUpdate::Each] {
+        check(120, move || {
+            let database = database();
+            database.manager.tuning().set_clog_update(mode);
+            let ended: Arc<Mutex<Vec<(Lsn, Xid, ClogBits)>>> = Arc::default();
+            let mut threads: Vec<_> = (0..2)
+                .map(|number| {
+                    let (database, ended) = (database.clone(), ended.clone());
+                    thread::spawn(move || {
+                        let mut session = database.session();
+                        let (xid, outcome) = commit_one(&mut session, b"row");
+                        ended.lock().push((outcome.csn.unwrap(), xid, ClogBits::Committed));
+                        if number == 0 {
+                            database.wal().wait_durable(outcome.gate, DelayPolicy::NONE);
+                            database.manager.complete(&outcome);
+                        }
+                        let xid = begin_writing(&mut session, b"row");
+                        session.abort();
+                        // Its record lies at or below the insertion point now.
+                        ended.lock().push((database.wal().reserved(), xid, ClogBits::Aborted));
+                    })
+                })
+                .collect();
+            threads.push(thread::spawn({
+                let (database, ended) = (database.clone(), ended.clone());
+                move || {
+                    let redo = database.manager.take_redo_point(|redo| redo);
+                    database.manager.checkpoint_barrier(redo);
+                    for (end, xid, bits) in ended.lock().iter().filter(|(end, ..)| *end <= redo) {
+                        assert_eq!(database.manager.status().clog().get(*xid).unwrap(), *bits, "{xid:?} at {end}");
+                    }
+                }
+            }));
+            join_all(threads);
+            database.settle();
+            assert_eq!(database.manager.unretired(), 0);
+            for (_, xid, bits) in ended.lock().iter() {
+                assert_eq!(database.manager.status().clog().get(*xid).unwrap(), *bits);
+            }
+        });
+    }
+}
+
+// invariants: row 8
+#[test]
+fn every_committer_ends_and_every_commit_is_retired_without_further_traffic() {
+    check(300, || {
+        let database = database();
+        let threads = (0..3)
+            .map(|_| {
+                let database = database.clone();
+                thread::spawn(move || {
+                    let mut session = database.session();
+                    let (_, outcome) = commit_one(&mut session, b"row");
+                    database.reply(&outcome);
+                    assert!(database.wal().durable() >= outcome.csn.unwrap());
+                })
+            })
+            .collect();
+        join_all(threads);
+        assert_eq!(database.manager.unretired(), 0);
+        assert_eq!(database.manager.oldest_running_xid(), database.manager.next_xid());
+    });
+}
+
+#[test]
+fn the_oldest_running_xid_is_never_above_one_that_runs() {
+    check(300, || {
+        let database = database();
+        let mut threads: Vec<_> = (0..2)
+            .map(|_| {
+                let database = database.clone();
+                thread::spawn(move || {
+                    let mut session = database.session();
+                    session.begin(BeginOptions::default());
+                    let xid = session.assign_xid().unwrap();
+                    assert!(database.manager.oldest_running_xid() <= xid);
+                    session.abort();
+                })
+            })
+            .collect();
+        threads.push(thread::spawn({
+            let database = database.clone();
+            move || {
+                let oldest = database.manager.oldest_running_xid();
+                for running in database.manager.running() {
+                    assert!(oldest <= running.xid);
+                }
+            }
+        }));
+        join_all(threads);
+    });
+}
