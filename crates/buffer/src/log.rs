@@ -56,14 +56,20 @@ impl DurableLog for LateLog {
     }
 }
 
-/// Returns when `log` is durable up to `upto`, without ever suspending the caller's coroutine: it may hold page latches,
-/// for which others on its thread would wait in vain.
+/// Whether a wait for the log needs a thread of its own. The caller may hold page latches, for which others on its thread
+/// would wait in vain if its coroutine were suspended. A plain thread may wait with them, since nobody who flushes the log
+/// needs a page; but `sync` can't know that, and panics in debug builds.
+fn waits_on_another_thread() -> bool {
+    !cfg!(shuttle) && (cfg!(debug_assertions) || sync::in_coroutine())
+}
+
+/// Returns when `log` is durable up to `upto`, without ever suspending the caller's coroutine.
 pub(crate) fn make_durable(log: &dyn DurableLog, upto: Lsn) {
     if log.durable() >= upto {
         return;
     }
-    if sync::in_coroutine() {
-        // A thread of its own waits in the coroutine's place. Rare: a batch of evictions at most.
+    if waits_on_another_thread() {
+        // Once per batch of pages at most.
         let flushed = std::thread::scope(|scope| scope.spawn(|| log.flush(upto)).join());
         if let Err(panic) = flushed {
             std::panic::resume_unwind(panic);

@@ -30,8 +30,8 @@ pub const STORE_PAGE_BYTES: usize = PAGE_BYTES - HEADER_BYTES;
 pub const SEGMENT_PAGES: u64 = 32;
 /// Files held open at a time.
 const OPEN_SEGMENTS_MAX: usize = 64;
-/// Pages in a bank.
-const BANK_PAGES: usize = 16;
+/// Pages in a bank. Few under the model checker, so that it meets evictions.
+const BANK_PAGES: usize = if cfg!(shuttle) { 2 } else { 16 };
 
 /// How a [`PagedStore`] is set up.
 pub struct PagedStoreOptions {

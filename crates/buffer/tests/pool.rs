@@ -6,7 +6,9 @@ mod support;
 use std::sync::atomic::Ordering;
 
 use base::{FileNumber, Lsn, sqlstate};
-use cohort_buffer::{HEADER_BYTES, PAGE_BYTES, PageId};
+use cohort_buffer::{
+    BufferPool, BufferPoolOptions, DoubleWrite, DoubleWriteOptions, DurableLog, HEADER_BYTES, PAGE_BYTES, PageId,
+};
 use support::watch::WatchingVfs;
 use support::{FILE, Stand, TestLog, get, page, put};
 use sync::Arc;
@@ -248,6 +250,58 @@ fn views_can_take_their_pin_along() {
     assert!(pinned.try_write().is_some());
     let again = pinned.read().into_pinned();
     assert_eq!(again.page_id(), page(0));
+}
+
+/// A log whose flush is done by another thread, for which a caller in a coroutine would be suspended.
+#[derive(Default)]
+struct SlowLog {
+    inner: TestLog,
+}
+
+impl DurableLog for SlowLog {
+    fn durable(&self) -> Lsn {
+        self.inner.durable()
+    }
+
+    fn flush(&self, upto: Lsn) {
+        let waiter = sync::Waiter::new();
+        let waker = waiter.waker();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+                waker.wake();
+            });
+        });
+        waiter.wait(None, None);
+        self.inner.flush(upto);
+    }
+}
+
+#[test]
+fn eviction_under_a_page_latch_never_suspends_the_coroutine() {
+    let directory = tempfile::tempdir().unwrap();
+    let vfs = Arc::new(RealVfs::new());
+    let doublewrite = DoubleWrite::open(vfs.clone(), directory.path(), DoubleWriteOptions::default()).unwrap();
+    let log = Arc::new(SlowLog::default());
+    let options = BufferPoolOptions { frames: 16 };
+    let pool =
+        Arc::new(BufferPool::new(vfs, &directory.path().join("base"), log.clone(), doublewrite, options).unwrap());
+    pool.create_file(FILE).unwrap();
+    let work = move || {
+        let mut held = pool.pin_new_exclusive(FILE).unwrap();
+        held.set_lsn(log.inner.insert());
+        for _ in 0..100 {
+            pool.pin_new_exclusive(FILE).unwrap().set_lsn(log.inner.insert());
+        }
+        drop(held);
+        log.inner.flushes.load(Ordering::SeqCst)
+    };
+    let queue = Arc::new(sync::ReadyQueue::new(|| ()));
+    let mut coroutine = sync::Coroutine::new(&sync::StackPool::new(1 << 20, 1), queue, 1, work);
+    match coroutine.resume() {
+        sync::Step::Finished(flushes) => assert!(flushes > 0),
+        sync::Step::Suspended { .. } => panic!("suspended with a page latched"),
+    }
 }
 
 #[test]

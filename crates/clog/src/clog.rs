@@ -9,7 +9,7 @@ use sync::{Arc, LatchClass};
 use vfs::Vfs;
 
 use crate::bits::{self, page_of};
-use crate::group::{CHILDREN_MAX, GroupQueue};
+use crate::group::{CHILDREN_MAX, GroupQueue, GroupStatistics};
 use crate::{ClogBits, StatusStoreOptions};
 
 /// Latches of the commit log's banks. Nothing else but a read from disk happens under one.
@@ -176,6 +176,11 @@ impl Clog {
 
     pub(crate) fn truncate(&self, oldest: Xid) -> Result<()> {
         self.store.truncate_before(page_of(oldest))
+    }
+
+    /// How often transactions that met at the latch set their bits together.
+    pub fn group_statistics(&self) -> GroupStatistics {
+        self.group.statistics()
     }
 
     /// What its pages' cache counted so far (`pg_stat_slru`).

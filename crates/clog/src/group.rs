@@ -25,7 +25,7 @@ use crate::clog::{Clog, Finished};
 /// A transaction with more subtransactions than this sets its bits alone.
 pub(crate) const CHILDREN_MAX: usize = 5;
 /// Places for members. When all are taken, committers set their bits alone.
-const MEMBERS: usize = 256;
+const MEMBERS: usize = if cfg!(shuttle) { 3 } else { 256 };
 const NONE: u32 = u32::MAX;
 /// How long a member spins before it sleeps: the latch is held for less than a microsecond as a rule.
 const SPINS: usize = if cfg!(shuttle) { 2 } else { 200 };
@@ -35,6 +35,17 @@ pub(crate) struct GroupQueue {
     head: AtomicU32,
     members: Box<[Member]>,
     next_place: AtomicUsize,
+    groups: AtomicU64,
+    grouped: AtomicU64,
+}
+
+/// How often transactions that met at the commit log's latch set their bits together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupStatistics {
+    /// Groups, those of one included.
+    pub groups: u64,
+    /// Transactions in them.
+    pub members: u64,
 }
 
 #[repr(align(64))]
@@ -76,6 +87,8 @@ impl GroupQueue {
             head: AtomicU32::new(NONE),
             members: (0..MEMBERS).map(|_| member()).collect(),
             next_place: AtomicUsize::new(0),
+            groups: AtomicU64::new(0),
+            grouped: AtomicU64::new(0),
         }
     }
 
@@ -147,6 +160,8 @@ impl GroupQueue {
             clog.change(other, |bytes, needs| self.apply(list, other, bytes, needs));
             done_up_to = Some(other);
         }
+        self.groups.fetch_add(1, Ordering::Relaxed);
+        self.grouped.fetch_add(self.members_on(list).count() as u64, Ordering::Relaxed);
         while list != NONE {
             let member = &self.members[list as usize];
             // Its place may be another's as soon as it is done.
@@ -166,6 +181,11 @@ impl GroupQueue {
     fn next_page(&self, list: u32, after: Option<u64>, except: u64) -> Option<u64> {
         let pages = self.members_on(list).map(|member| member.page.load(Ordering::Relaxed));
         pages.filter(|&page| page != except && after.is_none_or(|after| page > after)).min()
+    }
+
+    pub(crate) fn statistics(&self) -> GroupStatistics {
+        let (groups, members) = (self.groups.load(Ordering::Relaxed), self.grouped.load(Ordering::Relaxed));
+        GroupStatistics { groups, members }
     }
 
     fn members_on(&self, list: u32) -> impl Iterator<Item = &Member> {
@@ -204,5 +224,63 @@ impl Member {
         if let Some(waker) = waker {
             waker.wake();
         }
+    }
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use std::path::Path;
+
+    use buffer::{DoubleWrite, DoubleWriteOptions, LateLog};
+    use sync::Arc;
+    use vfs::{SimulatedVfs, Vfs};
+
+    use super::*;
+    use crate::StatusStoreOptions;
+    use crate::bits::XIDS_PER_PAGE;
+
+    // invariants: row 14
+    #[test]
+    fn a_leader_that_finds_several_pages_takes_them_all() {
+        let vfs: Arc<dyn Vfs> = Arc::new(SimulatedVfs::new(1));
+        vfs.create_dir_all(Path::new("/data")).unwrap();
+        let doublewrite = DoubleWrite::open(vfs.clone(), Path::new("/data"), DoubleWriteOptions::default()).unwrap();
+        let log = Arc::new(LateLog::new());
+        let options = StatusStoreOptions::default();
+        let clog = Clog::open(vfs, Path::new("/data/clog"), log, doublewrite, &options).unwrap();
+        let queue = GroupQueue::new();
+        let pages = [4, 2, 7, 4, 2, 9];
+        let xid = |place: usize| Xid(pages[place] * XIDS_PER_PAGE + place as u64);
+        for place in 0..pages.len() {
+            let member = &queue.members[place];
+            member.taken.store(true, Ordering::Relaxed);
+            let mut request = member.request.lock();
+            (request.xid, request.bits) = (xid(place), ClogBits::Committed);
+            drop(request);
+            // As if the head that each looked at had been of its own page.
+            member.page.store(pages[0], Ordering::Relaxed);
+            assert!(queue.push(place as u32, pages[0]).is_some());
+        }
+        for (member, &page) in queue.members.iter().zip(&pages) {
+            member.page.store(page, Ordering::Relaxed);
+        }
+        queue.lead(&clog, pages[0]);
+        for (place, member) in queue.members.iter().take(pages.len()).enumerate() {
+            assert_eq!(clog.get(xid(place)).unwrap(), ClogBits::Committed);
+            assert!(member.done.load(Ordering::Relaxed));
+        }
+        assert_eq!(queue.statistics(), GroupStatistics { groups: 1, members: 6 });
+        assert_eq!(queue.head.load(Ordering::Relaxed), NONE);
+    }
+
+    #[test]
+    fn who_waits_for_another_page_than_the_head_goes_alone() {
+        let queue = GroupQueue::new();
+        queue.members[0].page.store(3, Ordering::Relaxed);
+        assert_eq!(queue.push(0, 3), Some(NONE));
+        queue.members[1].page.store(3, Ordering::Relaxed);
+        assert_eq!(queue.push(1, 3), Some(0));
+        queue.members[2].page.store(5, Ordering::Relaxed);
+        assert_eq!(queue.push(2, 5), None);
     }
 }

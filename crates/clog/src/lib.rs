@@ -22,4 +22,5 @@ pub use bits::ClogBits;
 pub use clog::{Clog, ClogUpdate};
 pub use context::{Snapshot, TxnCtx};
 pub use csn::CsnStatistics;
+pub use group::GroupStatistics;
 pub use status::{StatusStore, StatusStoreOptions, TransactionStatus};

@@ -10,6 +10,8 @@ use sync::{Arc, thread};
 use vfs::{SimulatedVfs, Vfs};
 
 const XIDS_PER_PAGE: u64 = (8192 - 16) * 4;
+/// Entries in a page of csns, under the model checker.
+const PAGE: usize = 4;
 
 fn store(update: ClogUpdate) -> Arc<StatusStore> {
     let vfs: Arc<dyn Vfs> = Arc::new(SimulatedVfs::new(1));
@@ -17,7 +19,7 @@ fn store(update: ClogUpdate) -> Arc<StatusStore> {
     vfs.create_dir_all(directory).unwrap();
     let doublewrite = DoubleWrite::open(vfs.clone(), directory, DoubleWriteOptions::default()).unwrap();
     let options =
-        StatusStoreOptions { transaction_buffers: 16, csn_window: 4096, clog_update: update, ..Default::default() };
+        StatusStoreOptions { transaction_buffers: 2, csn_window: 4 * PAGE, clog_update: update, ..Default::default() };
     Arc::new(StatusStore::open(vfs, directory, Arc::new(LateLog::new()), doublewrite, options).unwrap())
 }
 
@@ -29,8 +31,10 @@ fn iterations(default: u64) -> usize {
 // invariants: rows 8, 14
 #[test]
 fn every_member_of_a_group_ends_and_has_its_bits_set() {
+    let met = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let met_here = std::sync::Arc::clone(&met);
     shuttle::check_random(
-        || {
+        move || {
             let status = store(ClogUpdate::Group);
             // Two pages, subtransactions on the same page and across, an abort.
             let families: [(&[u64], ClogBits); 5] = [
@@ -45,10 +49,12 @@ fn every_member_of_a_group_ends_and_has_its_bits_set() {
                 .map(|&(family, bits)| {
                     let status = Arc::clone(&status);
                     thread::spawn(move || {
-                        let family: Vec<_> = family.iter().map(|&xid| Xid(xid)).collect();
-                        status.set_transaction_bits(family[0], &family[1..], bits, Lsn(8));
-                        // Set for those who come back, not some time later.
-                        assert!(family.iter().all(|&xid| status.clog().get(xid).unwrap() == bits));
+                        for round in 0..3 {
+                            let family: Vec<_> = family.iter().map(|&xid| Xid(xid + 1000 * round)).collect();
+                            status.set_transaction_bits(family[0], &family[1..], bits, Lsn(8));
+                            // Set for those who come back, not some time later.
+                            assert!(family.iter().all(|&xid| status.clog().get(xid).unwrap() == bits));
+                        }
                     })
                 })
                 .collect();
@@ -58,9 +64,12 @@ fn every_member_of_a_group_ends_and_has_its_bits_set() {
                     assert_eq!(status.clog().get(Xid(xid)).unwrap(), bits);
                 }
             }
+            let statistics = status.clog().group_statistics();
+            met_here.fetch_add(statistics.members - statistics.groups, std::sync::atomic::Ordering::Relaxed);
         },
         iterations(2000),
     );
+    assert!(met.load(std::sync::atomic::Ordering::Relaxed) > 0, "no schedule made a group of two");
 }
 
 #[test]
@@ -68,30 +77,25 @@ fn bits_set_while_pages_are_written_and_evicted_are_not_lost() {
     shuttle::check_random(
         || {
             let status = store(ClogUpdate::Each);
-            let xid = |page: u64, thread: u64| Xid(page * XIDS_PER_PAGE + 3 + thread);
-            for page in 0..16 {
-                status.set_bits(&[(xid(page, 0), ClogBits::Committed)], Lsn(8));
-            }
-            let threads: Vec<_> = (1..3)
+            // One bank of two places, and three pages.
+            let xid = |thread: u64, step: u64| Xid((step + thread) % 3 * XIDS_PER_PAGE + 3 + 8 * thread + step);
+            let threads: Vec<_> = (0..2)
                 .map(|thread| {
                     let status = Arc::clone(&status);
                     thread::spawn(move || {
-                        for page in [thread, 15 + thread, 3 - thread] {
-                            status.set_transaction_bits(xid(page, thread), &[], ClogBits::Aborted, Lsn(16));
+                        for step in 0..6 {
+                            status.set_transaction_bits(xid(thread, step), &[], ClogBits::Aborted, Lsn(16));
                         }
                     })
                 })
                 .collect();
-            status.checkpoint();
+            (0..3).for_each(|_| status.checkpoint());
             threads.into_iter().for_each(|thread| thread.join().unwrap());
-            for thread in 1..3 {
-                for page in [thread, 15 + thread, 3 - thread] {
-                    assert_eq!(status.clog().get(xid(page, thread)).unwrap(), ClogBits::Aborted);
-                }
+            for (thread, step) in (0..2).flat_map(|thread| (0..6).map(move |step| (thread, step))) {
+                assert_eq!(status.clog().get(xid(thread, step)).unwrap(), ClogBits::Aborted);
             }
-            assert!((0..16).all(|page| status.clog().get(xid(page, 0)).unwrap() == ClogBits::Committed));
         },
-        iterations(300),
+        iterations(3000),
     );
 }
 
@@ -103,17 +107,21 @@ fn a_commit_that_races_with_its_page_leaving_the_window_is_seen_once_and_for_eve
         || {
             let status = store(ClogUpdate::Cohort);
             status.start(Xid(3));
-            let (early, child, late) = (Xid(5), Xid(6), Xid(4 * 1024 + 5));
-            status.assigned(early);
+            let (early, child, late) = (Xid(5), Xid(6), Xid(5 * PAGE as u64));
+            // The next page takes the slot of the one that holds `early`.
+            status.assigned(Xid(late.0 - 1));
             status.set_parent(child, early);
             let committer = {
                 let status = Arc::clone(&status);
-                thread::spawn(move || status.set_committed(early, Lsn(800)))
+                thread::spawn(move || {
+                    status.set_committed(Xid(4), Lsn(700));
+                    status.set_committed(early, Lsn(800));
+                    status.set_committed(Xid(7), Lsn(850));
+                })
             };
             let assigner = {
                 let status = Arc::clone(&status);
                 thread::spawn(move || {
-                    // The fifth page takes the slot of the first.
                     status.assigned(late);
                     status.set_committed(late, Lsn(900));
                 })
@@ -136,11 +144,13 @@ fn a_commit_that_races_with_its_page_leaving_the_window_is_seen_once_and_for_eve
             committer.join().unwrap();
             assigner.join().unwrap();
             aborter.join().unwrap();
+            assert_eq!(status.status(Xid(4)), TransactionStatus::Committed(Lsn(700)));
             assert_eq!(status.status(early), TransactionStatus::Committed(Lsn(800)));
+            assert_eq!(status.status(Xid(7)), TransactionStatus::Committed(Lsn(850)));
             assert_eq!(status.status(late), TransactionStatus::Committed(Lsn(900)));
             assert_eq!(status.status(child), TransactionStatus::Aborted);
         },
-        iterations(500),
+        iterations(3000),
     );
 }
 
@@ -152,14 +162,10 @@ fn trimming_beside_commits_changes_no_answer() {
             let status = store(ClogUpdate::Cohort);
             status.start(Xid(3));
             let runs_long = Xid(7);
-            for xid in [5, 6, 7] {
-                status.assigned(Xid(xid));
-            }
-            for xid in (3..1024).filter(|&xid| xid != 7) {
-                status.set_committed(Xid(xid), Lsn(8 * xid));
-            }
-            status.assigned(Xid(2 * 1024));
-            let bits: Vec<_> = (3..1024).filter(|&xid| xid != 7).map(|xid| (Xid(xid), ClogBits::Committed)).collect();
+            let ended = || (3..3 * PAGE as u64).map(Xid).filter(|&xid| xid != runs_long);
+            status.assigned(Xid(3 * PAGE as u64));
+            ended().for_each(|xid| status.set_committed(xid, Lsn(8 * xid.0)));
+            let bits: Vec<_> = ended().map(|xid| (xid, ClogBits::Committed)).collect();
             status.set_bits(&bits, Lsn(8));
             let trimmer = {
                 let status = Arc::clone(&status);
@@ -167,7 +173,7 @@ fn trimming_beside_commits_changes_no_answer() {
             };
             let assigner = {
                 let status = Arc::clone(&status);
-                thread::spawn(move || status.assigned(Xid(4 * 1024)))
+                thread::spawn(move || status.assigned(Xid(6 * PAGE as u64)))
             };
             let committer = {
                 let status = Arc::clone(&status);
@@ -180,6 +186,6 @@ fn trimming_beside_commits_changes_no_answer() {
             committer.join().unwrap();
             assert_eq!(status.status(runs_long), TransactionStatus::Committed(Lsn(2 << 20)));
         },
-        iterations(20),
+        iterations(1000),
     );
 }
