@@ -420,13 +420,18 @@ fn plan_split(page: Page<'_>, index: usize, new: &Entry<'_>) -> Option<Split> {
         entries.push(page.entry(at)?);
     }
     entries.insert(index, *new);
-    let at = if page.right() == 0 && index == count {
-        // Keys arrive in ascending order: leave the page full.
-        count
-    } else {
-        split_point(&entries, level, page.high())?
+    let separator_at = |at: usize| {
+        if level == 0 { separator(&entries[at - 1], &entries[at]) } else { owned(entries[at].bound) }
     };
-    let separator = if level == 0 { separator(&entries[at - 1], &entries[at]) } else { owned(entries[at].bound) };
+    let (at, separator) = if page.right() == 0 && index == count && count > 1 {
+        // Keys arrive in ascending order: leave the page full. If its new high key doesn't fit, the last entry makes room.
+        let (key, tid) = separator_at(count);
+        let high = Entry { bound: Bound { key: &key, tid }, child: 0 };
+        if page.room() + 2 >= high.size(level) { (count, (key, tid)) } else { (count - 1, separator_at(count - 1)) }
+    } else {
+        let at = split_point(&entries, level, page.high())?;
+        (at, separator_at(at))
+    };
     let mut moved = Vec::with_capacity(PAGE_SIZE_BYTES);
     for entry in &entries[at..] {
         append_entry(&mut moved, entry, level);

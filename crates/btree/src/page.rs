@@ -338,7 +338,7 @@ impl<'a> PageMut<'a> {
     /// Inserts an entry as number `index`. False if there is no room, or no such place; then nothing has changed.
     #[must_use]
     pub(crate) fn insert(&mut self, index: usize, entry: &Entry<'_>) -> bool {
-        if index > self.read().count() {
+        if index > self.read().count() || self.read().lower() < OFFSETS + OFFSET_BYTES {
             return false;
         }
         let Some(offset) = self.store(entry, OFFSET_BYTES) else { return false };
@@ -354,6 +354,9 @@ impl<'a> PageMut<'a> {
     pub(crate) fn remove(&mut self, indexes: impl Iterator<Item = usize>) -> bool {
         let count = self.read().count();
         let level = self.read().level();
+        if self.read().lower() != OFFSETS + (count + 1) * OFFSET_BYTES {
+            return false;
+        }
         let (mut freed, mut removed, mut from) = (0, 0, 0);
         for index in indexes {
             if index < from || index >= count {
