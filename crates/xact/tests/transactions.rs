@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::path::Path;
 use std::time::Duration;
 
 use base::{FileNumber, Lsn, Xid, sqlstate};
@@ -11,6 +12,7 @@ use cohort_xact::{BeginOptions, TransactionState};
 use lockmgr::{LockMode, LockOptions, LockTag, RowLockMode};
 use support::{Database, REPEATABLE_READ, begin_writing, commit_one};
 use sync::{Arc, Interrupt, thread};
+use vfs::{SimulatedVfs, Vfs};
 
 #[test]
 fn who_only_reads_leaves_no_trace() {
@@ -410,4 +412,45 @@ fn siblings_are_those_with_an_xid_who_do_not_wait() {
     assert_eq!((database.manager.writers(), database.manager.unjoined_writers()), (1, 1));
     b.abort();
     assert_eq!(database.manager.writers(), 0);
+}
+
+// invariants: row 24
+#[test]
+fn identifiers_near_their_limits_work_or_are_refused_plainly() {
+    for (first, last) in [((1 << 32) - 40, None), (Xid::LIMIT.0 - 50, Some(Xid::LIMIT.0 - 1))] {
+        let vfs: Arc<dyn Vfs> = Arc::new(SimulatedVfs::new(1));
+        let database = Database::create_at(&vfs, Path::new(support::DIR), support::small_log(), 8, Xid(first));
+        let mut session = database.session();
+        let mut given = Vec::new();
+        let refused = (0..100).find_map(|_| {
+            session.begin(BeginOptions::default());
+            match session.assign_xid() {
+                Ok(xid) => {
+                    given.push((xid, session.commit().csn.unwrap()));
+                    None
+                }
+                Err(error) => {
+                    session.abort();
+                    Some(error)
+                }
+            }
+        });
+        database.settle();
+        for (xid, csn) in &given {
+            assert_eq!(database.status(*xid), TransactionStatus::Committed(*csn));
+            assert_eq!(database.manager.status().clog().get(*xid).unwrap(), ClogBits::Committed);
+        }
+        assert_eq!(given[0].0, Xid(first));
+        match last {
+            None => assert!(refused.is_none() && given[99].0 == Xid(first + 99)),
+            Some(last) => {
+                assert_eq!(given.last().unwrap().0, Xid(last));
+                assert_eq!(refused.unwrap().sqlstate(), sqlstate::PROGRAM_LIMIT_EXCEEDED);
+                // Who only reads goes on.
+                session.begin(BeginOptions::default());
+                session.take_snapshot();
+                assert_eq!(session.commit().csn, None);
+            }
+        }
+    }
 }

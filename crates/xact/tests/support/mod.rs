@@ -67,13 +67,18 @@ impl Database {
     }
 
     pub fn create(vfs: &Arc<dyn Vfs>, directory: &Path, options: WalOptions, slots: u32) -> Database {
+        Database::create_at(vfs, directory, options, slots, Xid::FIRST_NORMAL)
+    }
+
+    /// A new one that begins with this xid.
+    pub fn create_at(vfs: &Arc<dyn Vfs>, directory: &Path, options: WalOptions, slots: u32, next_xid: Xid) -> Database {
         vfs.create_dir_all(directory).expect("the directory can be made");
         vfs.sync_dir(directory.parent().expect("it isn't the root")).expect("it can be synced");
         let late_log = Arc::new(LateLog::new());
-        let status = status_store(vfs, directory, &late_log, Xid::FIRST_NORMAL).expect("a status store can be made");
+        let status = status_store(vfs, directory, &late_log, next_xid).expect("a status store can be made");
         let wal = Arc::new(Wal::create(vfs.clone(), &directory.join("wal"), options).expect("a log can be made"));
         late_log.attach(wal.clone());
-        Database::assemble(wal, status, RecoveredTransactions::default(), Vec::new(), Xid::FIRST_NORMAL, slots)
+        Database::assemble(wal, status, RecoveredTransactions::default(), Vec::new(), next_xid, slots)
     }
 
     /// Recovers what a crash left.
@@ -165,6 +170,7 @@ fn status_store(
         csn_window: 4096,
         transaction_buffers: 16,
         next_xid_at_checkpoint: next_xid,
+        oldest_xid: if next_xid.0 > 1 << 31 { next_xid } else { Xid::FIRST_NORMAL },
         ..StatusStoreOptions::default()
     };
     let status = StatusStore::open(vfs.clone(), directory, log.clone(), area, options);
