@@ -110,6 +110,26 @@ fn who_reads_bits_meanwhile_never_takes_a_part_of_a_family_for_the_whole() {
     }
 }
 
+// invariants: row 12
+#[test]
+fn bits_whose_log_is_not_durable_stay_in_memory_and_nobody_waits() {
+    let log = Arc::new(TestLog::default());
+    let vfs = WatchingVfs::new(SimulatedVfs::new(1));
+    vfs.log.set(log.clone()).ok().unwrap();
+    let status = open(Arc::new(vfs), log.clone(), Xid(3)).unwrap();
+    let xid = |page: u64| Xid(page * XIDS_PER_PAGE + 9);
+    for page in 0..60 {
+        status.set_transaction_bits(xid(page), &[], ClogBits::Committed, log.insert());
+    }
+    assert_eq!((log.flushes.load(Ordering::SeqCst), status.clog().statistics().writes), (0, 0));
+    // As soon as the log is durable the cache is as small again as it should be.
+    log.flush(log.inserted());
+    status.set_transaction_bits(xid(60), &[], ClogBits::Committed, log.insert());
+    status.checkpoint();
+    assert!((0..61).all(|page| status.clog().get(xid(page)).unwrap() == ClogBits::Committed));
+    assert!(status.clog().statistics().reads > 40, "{:?}", status.clog().statistics());
+}
+
 /// What the crash tests know of the commit log: every family whose bits were begun to be set, and the log's end it needs.
 #[derive(Default)]
 struct History {

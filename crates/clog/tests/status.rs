@@ -239,6 +239,33 @@ fn an_outcome_without_its_bits_is_not_let_go() {
 }
 
 #[test]
+fn one_that_outlives_its_page_commits_like_any_other() {
+    let status = open_in_memory(Xid(3));
+    let runs_long = [Xid(7), Xid(8), Xid(9)];
+    let commit = |xid: Xid, csn: Lsn| {
+        status.set_committed(xid, csn);
+        status.set_bits(&[(xid, ClogBits::Committed)], csn);
+    };
+    for xid in (3..3000).map(Xid) {
+        status.assigned(xid);
+        if !runs_long.contains(&xid) {
+            commit(xid, Lsn(8 * xid.0));
+        }
+    }
+    // The page is trimmed and still in the window; then it leaves that, too.
+    status.trim(Lsn::MAX, Lsn(1 << 20)).unwrap();
+    assert_eq!(status.csn_statistics().stragglers, 3);
+    commit(runs_long[0], Lsn(2 << 20));
+    (3000..9000).for_each(|xid| status.assigned(Xid(xid)));
+    commit(runs_long[1], Lsn(3 << 20));
+    assert_eq!(status.status(runs_long[0]), TransactionStatus::Committed(Lsn(2 << 20)));
+    assert_eq!(status.status(runs_long[1]), TransactionStatus::Committed(Lsn(3 << 20)));
+    assert_eq!(status.status(runs_long[2]), TransactionStatus::InProgress);
+    status.set_aborted(runs_long[2]);
+    assert_eq!(status.status(runs_long[2]), TransactionStatus::Aborted);
+}
+
+#[test]
 fn after_a_restart_an_xid_is_prepared_or_committed_or_aborted() {
     let disk = SimulatedVfs::new(3);
     let log = Arc::new(TestLog::default());
