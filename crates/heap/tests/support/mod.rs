@@ -112,7 +112,9 @@ impl Db {
     }
 
     pub fn create(vfs: &Arc<dyn Vfs>, directory: &Path, options: Options) -> Result<Db> {
-        vfs.create_dir_all(directory).map_err(|error| base::Error::io("mkdir", &error))?;
+        let failed = |error| base::Error::io("mkdir", &error);
+        vfs.create_dir_all(directory).map_err(failed)?;
+        vfs.sync_dir(directory.parent().expect("it is not the root")).map_err(failed)?;
         let late_log = Arc::new(LateLog::new());
         let (pool, status) = stores(vfs, directory, &late_log, Xid::FIRST_NORMAL, options.frames)?;
         let wal = Arc::new(Wal::create(vfs.clone(), &directory.join("wal"), options.wal)?);
