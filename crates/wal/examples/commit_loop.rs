@@ -11,7 +11,7 @@
 //! `insert` is the time of an insert alone, nobody waiting.
 //!
 //! ```text
-//! cargo run --release -p cohort-wal --example commit_loop -- [DIRECTORY] [SECONDS]
+//! cargo run --release -p cohort-wal --example commit_loop -- [DIRECTORY] [SECONDS] [EMULATED_SYNC_US] [ONLY]
 //! ```
 
 use std::future::Future;
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use base::{Lsn, Xid};
 use cohort_wal::{CommitTicket, DelayPolicy, RecordHead, RmgrId, Wal, WalOptions};
-use vfs::{OpenMode, RealVfs, Vfs};
+use vfs::{OpenMode, RealVfs, SlowedVfs, Vfs};
 
 const PAYLOAD_BYTES: usize = 96;
 const IN_FLIGHT: [usize; 4] = [1, 8, 32, 128];
@@ -35,9 +35,13 @@ fn main() {
     let dir = arguments.next().map_or_else(|| std::env::temp_dir().join("commit_loop"), PathBuf::from);
     let seconds: f64 = arguments.next().map_or(2.0, |text| text.parse().expect("SECONDS is a number"));
     let duration = Duration::from_secs_f64(seconds);
+    let sync_us: u64 = arguments.next().map_or(0, |text| text.parse().expect("EMULATED_SYNC_US is a number"));
     let only = arguments.next();
     let wanted = |name: &str| only.as_deref().is_none_or(|only| only == name);
-    let vfs: Arc<dyn Vfs> = Arc::new(RealVfs::new());
+    let mut vfs: Arc<dyn Vfs> = Arc::new(RealVfs::new());
+    if sync_us > 0 {
+        vfs = Arc::new(SlowedVfs::new(vfs, Duration::from_micros(sync_us)));
+    }
     vfs.create_dir_all(&dir).expect("the directory can be made");
 
     if wanted("floor") {
@@ -197,13 +201,13 @@ fn listeners(wal: &Arc<Wal>, in_flight: usize, duration: Duration) -> u64 {
                         }
                     }
                     idle = 0;
-                    if let Some(&last) = waiting.back() {
-                        if !(in_flight == 1 && wal.try_lead_inline(last, DelayPolicy::NONE)) {
-                            wal.request_flush(last, DelayPolicy::NONE);
-                            let mut durable = bell.durable.lock().expect("no panic");
-                            while *durable < waiting[0] {
-                                durable = bell.rung.wait(durable).expect("no panic");
-                            }
+                    if let Some(&last) = waiting.back()
+                        && !(in_flight == 1 && wal.try_lead_inline(last, DelayPolicy::NONE))
+                    {
+                        wal.request_flush(last, DelayPolicy::NONE);
+                        let mut durable = bell.durable.lock().expect("no panic");
+                        while *durable < waiting[0] && wal.durable() < waiting[0] {
+                            durable = bell.rung.wait(durable).expect("no panic");
                         }
                     }
                     let durable = wal.durable();

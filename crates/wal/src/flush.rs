@@ -25,17 +25,44 @@ const YIELDS_PER_US: u64 = if cfg!(shuttle) { 0 } else { 20 };
 /// A leader in a longer delay looks this often whether all have joined.
 const DELAY_LOOK_US: u64 = 100;
 
+/// What a flush's leader is doing: what everybody who waits for the flush waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum FlushPhase {
+    /// Nobody flushes.
+    Idle,
+    /// It waits for others to join (`CommitDelay`).
+    Gathering,
+    /// It waits for records to be complete, and writes (`WalWrite`).
+    Writing,
+    /// It syncs (`WalSync`).
+    Syncing,
+}
+
 impl Shared {
+    fn enter(&self, phase: FlushPhase) {
+        self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+
+    pub fn phase(&self) -> FlushPhase {
+        let phase = self.phase.load(Ordering::Relaxed);
+        let all = [FlushPhase::Idle, FlushPhase::Gathering, FlushPhase::Writing, FlushPhase::Syncing];
+        all.into_iter().find(|candidate| *candidate as u8 == phase).unwrap_or(FlushPhase::Idle)
+    }
+
     /// Makes the log durable up to `needed` or further. Only the leader calls this. It writes no more than `limit`.
     pub fn flush_once(&self, leader: Leading, needed: u64, policy: DelayPolicy, limit: Option<u64>) {
         self.gather(policy);
+        self.enter(FlushPhase::Writing);
         let members = self.take_joined();
         self.last_members.store(members, Ordering::Relaxed);
         let target = if self.insertion.reserved() > self.positions.written() { self.insert_batch_mark() } else { 0 };
         self.await_inserted(needed, target);
         let whole = self.write_out(limit);
+        self.enter(FlushPhase::Syncing);
         self.make_durable(whole);
         self.positions.advance_durable(whole);
+        self.enter(FlushPhase::Idle);
 
         let led =
             if leader == Leading::Flusher { &self.counters.led_by_flusher } else { &self.counters.led_by_committer };
@@ -60,6 +87,7 @@ impl Shared {
     /// Waits for others to join.
     fn gather(&self, policy: DelayPolicy) {
         let Some(probe) = self.siblings_to_wait_for(policy) else { return };
+        self.enter(FlushPhase::Gathering);
         let delay_us = self.delay_us(policy);
         let begin = self.vfs.now_micros();
         let mut waited_us = 0;

@@ -165,26 +165,17 @@ impl Insertion {
     }
 
     #[inline]
-    fn copy_at_once(&self, start: u64, end: u64, header: &[u8; HEADER_BYTES], parts: &[&[u8]]) {
-        let padding = [0; record::ALIGNMENT];
-        let mut position = start;
-        for piece in [header.as_slice()].into_iter().chain(parts.iter().copied()) {
-            self.copy_in(position, piece);
-            position += piece.len() as u64;
-        }
-        self.copy_in(position, &padding[..(end - position) as usize]);
-    }
-
-    #[inline]
     #[allow(unsafe_code)]
-    fn copy_in(&self, position: u64, piece: &[u8]) {
-        // SAFETY: both callers copy between the `start` and the `end` they have reserved and not yet published, and not
-        // beyond `written + capacity`, which they have read with acquire: the former content has been written out.
-        unsafe { self.ring.copy_in(position, piece) };
+    fn copy_at_once(&self, start: u64, end: u64, header: &[u8; HEADER_BYTES], parts: &[&[u8]]) {
+        // SAFETY: the caller has reserved `start` to `end`, which is what header and parts take up with their padding, has
+        // not yet published them, and has found `end` within `written + capacity`, read with acquire: the former content
+        // has been written out.
+        unsafe { self.ring.copy_padded(start, end, header, parts.iter().copied()) };
     }
 
     #[cold]
     #[inline(never)]
+    #[allow(unsafe_code)]
     fn copy_in_pieces(
         &self,
         start: u64,
@@ -210,7 +201,9 @@ impl Insertion {
                     continue;
                 }
                 let (now, later) = piece.split_at(piece.len().min(free as usize));
-                self.copy_in(position, now);
+                // SAFETY: between the `start` and the `end` reserved and not yet published, and not beyond
+                // `written + capacity`, read with acquire: the former content has been written out.
+                unsafe { self.ring.copy_in(position, now) };
                 position += now.len() as u64;
                 piece = later;
             }

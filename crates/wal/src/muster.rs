@@ -267,6 +267,7 @@ impl Shared {
         if self.positions.durable() >= upto {
             return;
         }
+        self.check_placed(upto);
         self.count_joined(policy);
         self.muster.requested.fetch_max(upto, Ordering::SeqCst);
         if self.muster.leading.load(Ordering::SeqCst) != Leading::Nobody as u8 {
@@ -293,6 +294,7 @@ impl Shared {
         if self.positions.durable() >= upto {
             return true;
         }
+        self.check_placed(upto);
         let led = self.muster.leading.load(Ordering::Relaxed) != Leading::Nobody as u8;
         if led || !self.is_quiet() || self.delay_applies(policy) {
             return false;
@@ -313,6 +315,7 @@ impl Shared {
         if self.positions.durable() >= upto {
             return true;
         }
+        self.check_placed(upto);
         let mut queue = self.muster.queue.lock();
         if self.positions.durable() >= upto {
             return true;

@@ -27,9 +27,10 @@ impl Positions {
         self.written.load(Ordering::Acquire)
     }
 
+    /// Sequentially consistent: who says that it waits, and then finds too little durable, will be told by the leader.
     #[inline]
     pub fn durable(&self) -> u64 {
-        self.durable.load(Ordering::Acquire)
+        self.durable.load(Ordering::SeqCst)
     }
 
     pub fn synced(&self) -> u64 {

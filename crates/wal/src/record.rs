@@ -14,6 +14,8 @@
 
 use base::{Lsn, Xid};
 
+use crate::checksum;
+
 /// Whose record it is: which redo handler reads its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RmgrId(pub u8);
@@ -99,7 +101,7 @@ pub(crate) const fn size_in_log(payload_bytes: usize) -> usize {
 /// The checksum of a payload's parts: the beginning of the record's checksum, which needs no position yet.
 #[inline]
 pub(crate) fn checksum_of_parts(parts: &[&[u8]]) -> u32 {
-    parts.iter().fold(0, |checksum, part| crc32c::crc32c_append(checksum, part))
+    parts.iter().fold(0, |checksum, part| checksum::extend(checksum, part))
 }
 
 /// The header of a record at `start` whose payload has this length and checksum.
@@ -128,7 +130,7 @@ fn checksum_with_header(payload_checksum: u32, header: &[u8; HEADER_BYTES], star
     covered[0..8].copy_from_slice(&start.to_le_bytes());
     covered[8..24].copy_from_slice(&header[8..24]);
     covered[24..28].copy_from_slice(&header[0..4]);
-    crc32c::crc32c_append(payload_checksum, &covered)
+    checksum::extend(payload_checksum, &covered)
 }
 
 /// What some bytes of the log are found to be.
@@ -160,7 +162,7 @@ pub(crate) fn examine(bytes: &[u8], at: u64) -> Examined<'_> {
         return Examined::NeedsBytes(size_bytes);
     }
     let payload = &bytes[HEADER_BYTES..length];
-    if checksum_with_header(crc32c::crc32c(payload), header, at) != u32_at(header, 4) {
+    if checksum_with_header(checksum::extend(0, payload), header, at) != u32_at(header, 4) {
         return Examined::Invalid;
     }
     match decode_verified(bytes, at) {

@@ -58,6 +58,48 @@ impl Ring {
         }
     }
 
+    /// Copies `pieces`, one behind the other, to `start` and behind, and zeros up to `end`. Both are multiples of eight, and
+    /// less than eight zeros are needed.
+    ///
+    /// # Safety
+    /// The caller owns these bytes as the type's comment says. They are no more than the capacity.
+    #[inline]
+    pub unsafe fn copy_padded<'a>(
+        &self,
+        start: u64,
+        end: u64,
+        first: &[u8; 24],
+        pieces: impl Iterator<Item = &'a [u8]>,
+    ) {
+        let place = self.place(start);
+        debug_assert!(start.is_multiple_of(8) && end.is_multiple_of(8) && end - start <= self.capacity());
+        if place + (end - start) as usize <= self.bytes.len() {
+            // SAFETY: all that is touched lies between `place` and `place + end - start`, within the ring and the caller's:
+            // the caller promises that the pieces fit. The last word is aligned, as the ring's capacity and `end` are.
+            unsafe {
+                let mut to = self.bytes.as_ptr().cast::<u8>().cast_mut().add(place);
+                to.add((end - start) as usize - 8).cast::<u64>().write_unaligned(0);
+                to.copy_from_nonoverlapping(first.as_ptr(), first.len());
+                to = to.add(first.len());
+                for piece in pieces {
+                    to.copy_from_nonoverlapping(piece.as_ptr(), piece.len());
+                    to = to.add(piece.len());
+                }
+            }
+        } else {
+            // SAFETY: as the caller's; each piece goes where the one before it ended.
+            unsafe {
+                self.copy_in(end - 8, &[0; 8]);
+                self.copy_in(start, first);
+                let mut position = start + first.len() as u64;
+                for piece in pieces {
+                    self.copy_in(position, piece);
+                    position += piece.len() as u64;
+                }
+            }
+        }
+    }
+
     /// The bytes between `from` and `to`, in two pieces where the ring wraps.
     ///
     /// # Safety

@@ -198,20 +198,13 @@ impl Segments {
             (supply.next_number, supply.spare.pop_first())
         };
         let file = if self.layout.vfs.exists(&self.layout.path(number)) {
-            if let Some(spare) = spare {
-                self.supply.lock().spare.insert(spare);
-            }
+            self.supply.lock().spare.extend(spare);
             self.complete(number)?
-        } else if let Some(spare) = spare {
-            self.recycled.fetch_add(1, Ordering::Relaxed);
-            self.layout.vfs.rename(&self.layout.path(spare), &self.layout.path(number))?;
-            self.layout.vfs.sync_dir(&self.layout.dir)?;
-            let file = self.complete(number)?;
-            warm(&*file, self.layout.size_bytes)?;
-            file
         } else {
-            self.created.fetch_add(1, Ordering::Relaxed);
-            self.make_anew(number)?
+            match spare.map_or(Ok(None), |spare| self.recycle(spare, number))? {
+                Some(file) => file,
+                None => self.make_anew(number)?,
+            }
         };
         let mut supply = self.supply.lock();
         supply.ready.push_back((number, file));
@@ -227,6 +220,19 @@ impl Segments {
             file.sync_all()?;
         }
         Ok(file)
+    }
+
+    /// Gives an old segment a new number; `None` if somebody has removed it.
+    fn recycle(&self, spare: u64, number: u64) -> io::Result<Option<Arc<dyn File>>> {
+        match self.layout.vfs.rename(&self.layout.path(spare), &self.layout.path(number)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            renamed => renamed?,
+        }
+        self.layout.vfs.sync_dir(&self.layout.dir)?;
+        let file = self.complete(number)?;
+        warm(&*file, self.layout.size_bytes)?;
+        self.recycled.fetch_add(1, Ordering::Relaxed);
+        Ok(Some(file))
     }
 
     fn make_anew(&self, number: u64) -> io::Result<Arc<dyn File>> {
@@ -245,6 +251,7 @@ impl Segments {
         file.sync_all()?;
         vfs.rename(&unfinished, &self.layout.path(number))?;
         vfs.sync_dir(&self.layout.dir)?;
+        self.created.fetch_add(1, Ordering::Relaxed);
         Ok(file)
     }
 
@@ -323,9 +330,9 @@ impl LogDevice for Segments {
     }
 
     fn release_before(&self, before: u64) -> io::Result<()> {
-        // Nobody renames an old segment while the list of them is made.
-        let _making = self.making.lock();
         let current = self.writing.lock().current.as_ref().map(|current| current.number);
+        // Nobody renames an old segment while the list of them is made. `writing` is not held: it is taken before.
+        let _making = self.making.lock();
         let first_kept = self.layout.number_of(before).min(current.unwrap_or(u64::MAX));
         let numbers = self.layout.numbers()?;
         let surplus: Vec<u64> = {

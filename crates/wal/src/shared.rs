@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use base::Lsn;
-use sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use sync::{Arc, Mutex};
 use vfs::Vfs;
 
@@ -43,6 +43,8 @@ pub(crate) struct Shared {
     pub typical_sync_us: AtomicU64,
     /// Members of the last flush.
     pub last_members: AtomicU64,
+    /// [`crate::FlushPhase`] of the flush under way.
+    pub phase: AtomicU8,
     probe: Mutex<Option<Arc<dyn SiblingsProbe>>>,
     /// A write or sync failed: nobody is acknowledged any more.
     failed: AtomicBool,
@@ -76,6 +78,7 @@ impl Shared {
             counters: Counters::default(),
             typical_sync_us: AtomicU64::new(0),
             last_members: AtomicU64::new(0),
+            phase: AtomicU8::new(0),
             probe: Mutex::new(None),
             failed: AtomicBool::new(false),
             write_behind_bytes: WRITE_BEHIND_BYTES.min(buffers_bytes as u64 / 2),

@@ -69,3 +69,9 @@ impl Drop for CommitTicket {
         }
     }
 }
+
+/// Tickets go where their sessions go.
+const _: () = {
+    const fn is_send_and_static<T: Send + 'static>() {}
+    is_send_and_static::<CommitTicket>();
+};

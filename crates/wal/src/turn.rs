@@ -29,7 +29,8 @@ impl Turns {
         Turns { turn: Mutex::new(Turn::default()) }
     }
 
-    fn take(&self) {
+    /// Waits for the turn; runs `before_waiting` once it is in the queue.
+    fn take(&self, before_waiting: impl FnOnce()) {
         let waiter = {
             let mut turn = self.turn.lock();
             if !turn.taken {
@@ -40,6 +41,7 @@ impl Turns {
             turn.waiting.push_back(waiter.waker());
             waiter
         };
+        before_waiting();
         // Who wakes us leaves the turn taken: it is ours.
         waiter.wait(None, None);
     }
@@ -67,7 +69,7 @@ impl Turns {
 impl Shared {
     /// Waits until the log is durable up to `upto`, in turn.
     pub fn wait_in_turn(&self, upto: u64, policy: DelayPolicy) {
-        self.turns.take();
+        self.turns.take(|| self.check_failed());
         self.check_failed();
         if self.positions.durable() < upto {
             let limit = if self.insertion.nobody_is_placing() { None } else { Some(upto) };

@@ -11,8 +11,8 @@ use crate::recovery::{self, Pending, Survey};
 use crate::segments::{SegmentLayout, Segments};
 use crate::shared::Shared;
 use crate::{
-    CommitTicket, DelayPolicy, Epoch, Inserted, Record, RecordHead, RmgrId, WalControl, WalOptions, WalReader,
-    WalStatistics, WalTuning, record,
+    CommitTicket, DelayPolicy, Epoch, FlushPhase, Inserted, Record, RecordHead, RmgrId, WalControl, WalOptions,
+    WalReader, WalStatistics, WalTuning, record,
 };
 
 /// What a leader asks about other transactions before and while it waits (rule R6).
@@ -265,6 +265,11 @@ impl Wal {
         let released = self.shared.device.release_before(before.0.min(self.shared.positions.durable()));
         self.shared.call_preparer();
         released.map_err(|error| Error::io("could not remove old segments of the write-ahead log", &error))
+    }
+
+    /// What the leader of a flush is doing now: what a waiting committer waits for.
+    pub fn flush_phase(&self) -> FlushPhase {
+        self.shared.phase()
     }
 
     /// What can be changed while the log is in use.
