@@ -89,6 +89,14 @@ impl Files {
         self.remember(file, handle)
     }
 
+    /// How many blocks the file has.
+    pub(crate) fn blocks(&self, file: FileNumber) -> Result<u32> {
+        if let Some(known) = self.known.read().get(&file.0) {
+            return Ok(known.blocks());
+        }
+        Ok(self.get(file)?.blocks())
+    }
+
     fn remember(&self, file: FileNumber, handle: Arc<dyn File>) -> Result<Arc<RelationFile>> {
         let failed = |error| Error::io(format!("could not find the size of file \"base/{file}\""), &error);
         let bytes = handle.len().map_err(failed)?;

@@ -267,7 +267,7 @@ impl BufferPool {
 
     /// How many blocks a file has.
     pub fn block_count(&self, file: FileNumber) -> Result<u32> {
-        Ok(self.files.get(file)?.blocks())
+        self.files.blocks(file)
     }
 
     /// Makes an empty file; its name is durable on return. 58P02 if it exists.

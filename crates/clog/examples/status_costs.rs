@@ -31,7 +31,7 @@ fn main() -> base::Result<()> {
     std::fs::create_dir_all(&directory).expect("the temporary directory can be made");
     let vfs = Arc::new(RealVfs::new());
     let doublewrite = DoubleWrite::open(vfs.clone(), &directory, DoubleWriteOptions::default())?;
-    let options = StatusStoreOptions { csn_window: 1 << 21, ..StatusStoreOptions::default() };
+    let options = StatusStoreOptions { csn_window: 1 << 24, ..StatusStoreOptions::default() };
     let status = StatusStore::open(vfs, &directory, Arc::new(LateLog::new()), doublewrite, options)?;
     status.start(Xid(1000));
     let mut next = 1000;
@@ -49,7 +49,12 @@ fn main() -> base::Result<()> {
     });
     status.set_parent(Xid(1_450_000), Xid(1_400_000));
     measure("status, a subtransaction", |_| _ = black_box(status.status(black_box(Xid(1_450_000)))));
-    measure("set_committed, a recent xid", |step| status.set_committed(Xid(1_400_000 + step % 1000), Lsn(lsn)));
+    (next + 1..=next + 1 + ROUNDS as u64 * OPERATIONS).for_each(|xid| status.assigned(Xid(xid)));
+    measure("set_committed, the next xid", |_| {
+        next += 1;
+        lsn += 8;
+        status.set_committed(Xid(next), Lsn(lsn));
+    });
     measure("status, a frozen xid", |_| _ = black_box(status.status(black_box(Xid::FROZEN))));
     let cohort: Vec<_> = (0..64).map(|xid| (Xid(1_300_000 + xid), ClogBits::Committed)).collect();
     measure("set_bits, a cohort of 64", |_| status.set_bits(&cohort, Lsn(lsn)));

@@ -8,9 +8,9 @@ mod support;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use base::{Lsn, Xid, sqlstate};
+use base::{CommandId, Lsn, OwnerId, Xid, sqlstate};
 use buffer::{DoubleWrite, DoubleWriteOptions, DurableLog, LateLog};
-use cohort_clog::{ClogBits, ClogUpdate, StatusStore, StatusStoreOptions, TransactionStatus};
+use cohort_clog::{ClogBits, ClogUpdate, Snapshot, StatusStore, StatusStoreOptions, TransactionStatus, TxnCtx};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use support::{TestLog, rounds};
@@ -325,6 +325,40 @@ fn xids_near_the_ends_of_their_range_work() {
             assert_eq!(status.top_of(xid), if kind == 1 { Xid(xid.0 - 1) } else { xid });
         }
     }
+}
+
+#[test]
+fn a_context_knows_its_own_and_observes_what_it_sees() {
+    let status = open_in_memory(Xid(3));
+    status.assigned(Xid(20));
+    status.set_parent(Xid(11), Xid(10));
+    status.set_parent(Xid(13), Xid(12));
+    status.set_committed(Xid(5), Lsn(500));
+    status.set_committed(Xid(6), Lsn(700));
+    let (observed, interrupt) = (std::sync::atomic::AtomicU64::new(0), sync::Interrupt::new());
+    let ctx = TxnCtx {
+        xid: Xid(11),
+        top_xid: Xid(10),
+        snapshot: Snapshot { csn: Lsn(600), command: CommandId::FIRST },
+        command: CommandId::FIRST,
+        status: &status,
+        observed: &observed,
+        owner: OwnerId(0),
+        interrupt: &interrupt,
+        lock_timeout: None,
+        deadlock_timeout: std::time::Duration::from_secs(1),
+    };
+    assert!([10, 11].into_iter().all(|xid| ctx.is_own(Xid(xid))));
+    assert!([9, 12, 13].into_iter().all(|xid| !ctx.is_own(Xid(xid))));
+    assert!(!TxnCtx { xid: Xid::INVALID, top_xid: Xid::INVALID, ..ctx }.is_own(Xid::INVALID));
+    let seen = || Lsn(observed.load(std::sync::atomic::Ordering::Relaxed));
+    assert!(!ctx.sees_commit_of(Xid(6)) && !ctx.sees_commit_of(Xid(12)));
+    assert_eq!(seen(), Lsn::ZERO, "what is not seen is not observed");
+    assert!(ctx.sees_commit_of(Xid(5)));
+    assert_eq!(seen(), Lsn(500));
+    assert_eq!(ctx.status_of(Xid(6)), TransactionStatus::Committed(Lsn(700)));
+    ctx.observe(Lsn(100));
+    assert_eq!(seen(), Lsn(700));
 }
 
 #[test]
