@@ -32,6 +32,7 @@ use wal::{CommitTicket, DelayPolicy, RecordHead, RmgrId, Wal, WalOptions};
 
 const PAYLOAD: [u8; 96] = [7; 96];
 const IN_FLIGHT: [usize; 4] = [1, 8, 32, 128];
+const SLOTS: u32 = 10_000;
 
 struct NoFiles;
 
@@ -87,13 +88,13 @@ fn fresh(vfs: &Arc<dyn Vfs>, dir: &Path, options: WalOptions) -> Arc<Transaction
     std::thread::sleep(Duration::from_millis(300));
     status.start(Xid::FIRST_NORMAL);
     let options = ManagerOptions {
-        slots: 1000,
+        slots: SLOTS,
         next_xid: Xid::FIRST_NORMAL,
         horizon: wal.reserved(),
         catalog_version: 1,
         files: Arc::new(NoFiles),
     };
-    TransactionManager::new(wal, status, Arc::new(LockManager::new(1000)), options)
+    TransactionManager::new(wal, status, Arc::new(LockManager::new(SLOTS)), options)
 }
 
 fn session(manager: &Arc<TransactionManager>) -> SessionSlot {
@@ -262,5 +263,13 @@ fn cost(manager: &Arc<TransactionManager>) {
         drop(one);
         println!("{name:<36} {alone:>7.1} ns   two threads {:>7.1} ns", measure_on_two(manager, run));
         manager.wal().flush(manager.wal().reserved());
+    }
+    for idle in [100, 5000, 9000] {
+        let sessions: Vec<SessionSlot> = (0..idle).map(|_| session(manager)).collect();
+        let nanos = measure(1000, || {
+            std::hint::black_box(manager.refresh_removal_floor());
+        });
+        println!("refresh the floor over {idle:>4} idle sessions {nanos:>7.0} ns");
+        drop(sessions);
     }
 }

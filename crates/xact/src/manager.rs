@@ -5,12 +5,13 @@ use clog::StatusStore;
 use lockmgr::LockManager;
 use sync::atomic::Ordering::{Acquire, Relaxed};
 use sync::atomic::{AtomicBool, AtomicU64};
-use sync::{Arc, Interrupt, Mutex, RwLock};
+use sync::{Arc, Interrupt, Mutex};
 use wal::{SiblingsProbe, Wal};
 
 pub use clog::ClogUpdate;
 
 use crate::SessionSlot;
+use crate::checkpoint::CommitsInPieces;
 use crate::committed::Committed;
 use crate::retire::Retiring;
 use crate::slots::Slots;
@@ -93,8 +94,7 @@ pub struct TransactionManager {
     pub(crate) retiring: Mutex<Retiring>,
     /// `next_xid` when the csn store was last trimmed.
     pub(crate) trimmed_at: AtomicU64,
-    /// Shared by commits in pieces, exclusive for who takes a redo point.
-    pub(crate) pieces: RwLock<()>,
+    pub(crate) pieces: CommitsInPieces,
 }
 
 impl TransactionManager {
@@ -118,7 +118,7 @@ impl TransactionManager {
             making_visible: Mutex::new(()),
             retiring: Mutex::new(Retiring::default()),
             trimmed_at: AtomicU64::new(options.next_xid.0),
-            pieces: RwLock::new(()),
+            pieces: CommitsInPieces::default(),
         });
         // Weak, because the manager owns the log.
         let retirer = Arc::downgrade(&manager);

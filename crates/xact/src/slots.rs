@@ -80,15 +80,15 @@ impl Slots {
 
     /// Gives out the next xid, to a top-level transaction of `owner`; `None`: there are no more.
     ///
-    /// Who reads `next_xid` and then the slots sees a lower xid in its slot, or [`ASSIGNING`].
-    pub(crate) fn assign_top(&self, owner: OwnerId, made_known: impl FnOnce(Xid)) -> Option<Xid> {
+    /// Who reads `next_xid` and then the slots sees a lower xid in its slot, or [`ASSIGNING`]. Nothing is waited for
+    /// between the two stores, as others may spin until the second.
+    pub(crate) fn assign_top(&self, owner: OwnerId) -> Option<Xid> {
         let slot = self.get(owner);
         slot.xid.store(ASSIGNING, SeqCst);
         let Some(xid) = self.assign() else {
             slot.xid.store(NO_XID, Release);
             return None;
         };
-        made_known(xid);
         slot.xid.store(xid.0, Release);
         self.count_unjoined(owner, 1);
         Some(xid)

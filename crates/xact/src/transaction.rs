@@ -56,11 +56,10 @@ impl SessionSlot {
         let manager = &*self.manager;
         let (status, locks, owner) = (manager.status(), manager.locks(), self.owner);
         if !self.top_xid.is_valid() {
-            let assigned = manager.slots.assign_top(owner, |xid| {
-                status.assigned(xid);
-                locks.transaction_started(xid, owner);
-            });
-            self.top_xid = assigned.ok_or_else(out_of_xids)?;
+            let xid = manager.slots.assign_top(owner).ok_or_else(out_of_xids)?;
+            status.assigned(xid);
+            locks.transaction_started(xid, owner);
+            self.top_xid = xid;
         }
         // Those with an xid are the outermost.
         let first = self.savepoints.partition_point(|savepoint| savepoint.xid.is_valid());
@@ -138,7 +137,7 @@ impl SessionSlot {
             manager.committed.put_extras(xid, Extras { children: children.clone(), dropped_files });
         }
         let in_pieces = children.len() > CHILDREN_PER_RECORD;
-        let no_redo_point_between = in_pieces.then(|| manager.pieces.read());
+        let no_redo_point_between = in_pieces.then(|| manager.pieces.begin());
         let mut named = &children[..];
         while named.len() > CHILDREN_PER_RECORD {
             let (piece, rest) = named.split_at(CHILDREN_PER_RECORD);

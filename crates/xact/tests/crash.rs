@@ -159,7 +159,7 @@ impl Client {
 // invariants: rows 1, 12, 25 and 31, as far as transactions go
 #[test]
 fn after_crashes_anywhere_acknowledged_transactions_are_there_and_the_rest_is_a_prefix() {
-    for_each_seed(150, |seed| {
+    for_each_seed(50, |seed| {
         let mut random = StdRng::seed_from_u64(seed);
         let mut disk = SimulatedVfs::new(seed);
         let mut ledger = Ledger::default();
@@ -215,7 +215,7 @@ fn after_crashes_anywhere_acknowledged_transactions_are_there_and_the_rest_is_a_
 // invariants: row 1
 #[test]
 fn acknowledgements_from_many_threads_survive_a_crash() {
-    for_each_seed(40, |seed| {
+    for_each_seed(25, |seed| {
         let mut random = StdRng::seed_from_u64(seed);
         let disk = SimulatedVfs::new(seed);
         let (database, control) = create(&disk);
