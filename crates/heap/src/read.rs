@@ -77,6 +77,31 @@ impl Heap {
         Ok(Page::new(&guard).tuple(tid.slot).map(|tuple| f(tuple.payload())))
     }
 
+    /// Whether nothing is left behind the line pointer `root` for anybody, durably: an index entry that points to it may go at once,
+    /// before the next vacuum. Prunes the page first if that may make it so. Never waits.
+    pub fn is_dead_root(&self, root: Tid) -> Result<bool> {
+        let pinned = self.pin(root.block)?;
+        let page_says = |page: Page<'_>| match page.item(root.slot) {
+            Item::Dead => Some(true),
+            Item::Normal(_) | Item::Redirect(_) if page.prune_xid().is_valid() => None,
+            _ => Some(false),
+        };
+        {
+            let guard = pinned.read();
+            let page = Page::new(&guard);
+            if let Some(answer) = page_says(page) {
+                return Ok(answer);
+            }
+            if !self.has_settled(page.prune_xid()) {
+                return Ok(false);
+            }
+        }
+        self.services.wal.ensure_room(2 * base::limits::PAGE_SIZE_BYTES);
+        let Some(mut guard) = pinned.try_write() else { return Ok(false) };
+        self.prune(&mut guard, false);
+        Ok(page_says(Page::new(&guard)) == Some(true))
+    }
+
     /// Reads the version that the snapshot sees of the row whose index entries point to `root`. `f` is told where that version is,
     /// and runs under the page's shared latch: it must not wait.
     #[inline]
