@@ -63,37 +63,46 @@ pub(crate) struct PageMut<'a>(pub(crate) &'a mut [u8; PAGE_SIZE_BYTES]);
 
 impl<'a> Page<'a> {
     /// Takes what the page cache hands out.
+    #[inline]
     pub(crate) fn new(bytes: &'a [u8]) -> Page<'a> {
         Page(bytes.try_into().expect("the page cache hands out whole pages"))
     }
 
     /// Whether nothing was ever written here: fresh from extending the file.
+    #[inline]
     pub(crate) fn is_new(self) -> bool {
         u16_at(self.0, 14) == 0 && self.upper() == 0
     }
 
+    #[inline]
     pub(crate) fn lower(self) -> usize {
         usize::from(u16_at(self.0, 16))
     }
+    #[inline]
     pub(crate) fn upper(self) -> usize {
         usize::from(u16_at(self.0, 18))
     }
+    #[inline]
     pub(crate) fn holes(self) -> usize {
         usize::from(u16_at(self.0, 20))
     }
+    #[inline]
     pub(crate) fn unused(self) -> usize {
         usize::from(u16_at(self.0, 22))
     }
+    #[inline]
     pub(crate) fn prune_xid(self) -> Xid {
         Xid(u64_at(self.0, 24))
     }
 
     /// The highest line pointer; they count from 1.
+    #[inline]
     pub(crate) fn slots(self) -> u16 {
         let lower = self.lower().min(PAGE_SIZE_BYTES);
         (lower.saturating_sub(LINE_POINTERS) / LINE_POINTER_BYTES) as u16
     }
 
+    #[inline]
     pub(crate) fn item(self, slot: u16) -> Item<'a> {
         if slot == 0 || slot > self.slots() {
             return Item::Unused;
@@ -112,6 +121,7 @@ impl<'a> Page<'a> {
     }
 
     /// The tuple in `slot`, if there is one.
+    #[inline]
     pub(crate) fn tuple(self, slot: u16) -> Option<Tuple<'a>> {
         match self.item(slot) {
             Item::Normal(tuple) => Some(tuple),
@@ -120,6 +130,7 @@ impl<'a> Page<'a> {
     }
 
     /// Bytes a new tuple, header included, can have here once holes are closed.
+    #[inline]
     pub(crate) fn room(self) -> usize {
         if self.is_new() {
             return PAGE_SIZE_BYTES - LINE_POINTERS - LINE_POINTER_BYTES;
@@ -129,6 +140,7 @@ impl<'a> Page<'a> {
     }
 
     /// Whether a tuple of `length` bytes, header included, fits.
+    #[inline]
     pub(crate) fn has_room(self, length: usize) -> bool {
         if self.is_new() {
             return length <= self.room();
@@ -211,10 +223,12 @@ impl<'a> Page<'a> {
 
 impl<'a> PageMut<'a> {
     /// Takes what the page cache hands out.
+    #[inline]
     pub(crate) fn new(bytes: &'a mut [u8]) -> PageMut<'a> {
         PageMut(bytes.try_into().expect("the page cache hands out whole pages"))
     }
 
+    #[inline]
     pub(crate) fn read(&self) -> Page<'_> {
         Page(self.0)
     }
@@ -228,6 +242,7 @@ impl<'a> PageMut<'a> {
         self.put_u16(18, PAGE_SIZE_BYTES as u16);
     }
 
+    #[inline]
     pub(crate) fn tuple(&mut self, slot: u16) -> Option<TupleMut<'_>> {
         if slot == 0 || slot > self.read().slots() {
             return None;
@@ -350,10 +365,12 @@ impl<'a> PageMut<'a> {
         self.put_u16(20, 0);
     }
 
+    #[inline]
     fn put_u16(&mut self, at: usize, value: u16) {
         self.0[at..at + 2].copy_from_slice(&value.to_le_bytes());
     }
 
+    #[inline]
     fn put_pointer(&mut self, slot: u16, offset: usize, state: u32, length: usize) {
         let pointer = offset as u32 | state << 15 | (length as u32) << 17;
         let at = line_pointer_at(slot);
@@ -361,10 +378,12 @@ impl<'a> PageMut<'a> {
     }
 }
 
+#[inline]
 fn line_pointer_at(slot: u16) -> usize {
     LINE_POINTERS + (usize::from(slot) - 1) * LINE_POINTER_BYTES
 }
 
+#[inline]
 fn unpack(pointer: u32) -> (usize, u32, usize) {
     ((pointer & 0x7FFF) as usize, pointer >> 15 & 3, (pointer >> 17) as usize)
 }

@@ -46,27 +46,35 @@ pub(crate) mod flag {
 pub(crate) struct Tuple<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Tuple<'a> {
+    #[inline]
     pub(crate) fn xmin(self) -> Xid {
         Xid(u64_at(self.0, 0))
     }
+    #[inline]
     pub(crate) fn xmax(self) -> Xid {
         Xid(u64_at(self.0, 8))
     }
+    #[inline]
     pub(crate) fn cmin(self) -> CommandId {
         CommandId(u32_at(self.0, 16))
     }
+    #[inline]
     pub(crate) fn cmax(self) -> CommandId {
         CommandId(u32_at(self.0, 20))
     }
+    #[inline]
     pub(crate) fn ctid(self) -> Tid {
         Tid::from_bytes(*self.0[24..].first_chunk().expect("a tuple has its whole header"))
     }
+    #[inline]
     pub(crate) fn flags(self) -> u16 {
         u16_at(self.0, 30)
     }
+    #[inline]
     pub(crate) fn has(self, bits: u16) -> bool {
         self.flags() & bits != 0
     }
+    #[inline]
     pub(crate) fn payload(self) -> &'a [u8] {
         &self.0[HEADER_BYTES..]
     }
@@ -76,6 +84,7 @@ impl<'a> Tuple<'a> {
 pub(crate) struct TupleMut<'a>(pub(crate) &'a mut [u8]);
 
 impl TupleMut<'_> {
+    #[inline]
     pub(crate) fn set_xmax(&mut self, xmax: Xid, cmax: CommandId, ctid: Tid, about_xmax: u16) {
         let flags = Tuple(self.0).flags() & !flag::ABOUT_XMAX | about_xmax;
         self.0[8..16].copy_from_slice(&xmax.0.to_le_bytes());
@@ -83,18 +92,22 @@ impl TupleMut<'_> {
         self.0[24..30].copy_from_slice(&ctid.to_bytes());
         self.set_flags(flags);
     }
+    #[inline]
     pub(crate) fn set_flags(&mut self, flags: u16) {
         self.0[30..32].copy_from_slice(&flags.to_le_bytes());
     }
+    #[inline]
     pub(crate) fn add_flags(&mut self, bits: u16) {
         self.set_flags(Tuple(self.0).flags() | bits);
     }
+    #[inline]
     pub(crate) fn clear_flags(&mut self, bits: u16) {
         self.set_flags(Tuple(self.0).flags() & !bits);
     }
 }
 
 /// The header of a version that nobody has updated yet.
+#[inline]
 pub(crate) fn new_header(xmin: Xid, cmin: CommandId, itself: Tid, flags: u16) -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
     header[0..8].copy_from_slice(&xmin.0.to_le_bytes());
@@ -104,12 +117,15 @@ pub(crate) fn new_header(xmin: Xid, cmin: CommandId, itself: Tid, flags: u16) ->
     header
 }
 
+#[inline]
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }
+#[inline]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(*bytes[at..].first_chunk().expect("the caller checked the length"))
 }
+#[inline]
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(*bytes[at..].first_chunk().expect("the caller checked the length"))
 }

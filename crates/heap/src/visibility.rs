@@ -18,6 +18,7 @@ pub(crate) struct Sight {
 
 const HIDDEN: Sight = Sight { visible: false, settled: None };
 
+#[inline]
 pub(crate) fn look(ctx: &TxnCtx<'_>, tuple: Tuple<'_>) -> Sight {
     let mut settled = None;
     if !tuple.has(flag::XMIN_FROZEN) {
