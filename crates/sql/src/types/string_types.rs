@@ -86,9 +86,14 @@ fn pad(text: SmolStr, typmod: i32) -> Result<SmolStr> {
 
 /// Reads `bytea`: `\x` and hexadecimal digits, or the escape format. 22P02, 22023.
 pub fn parse_bytea(text: &str) -> Result<Vec<u8>> {
-    if let Some(hex) = text.strip_prefix("\\x") {
-        return parse_hex(hex);
+    match text.strip_prefix("\\x") {
+        Some(hex) => parse_hex(hex),
+        None => parse_escaped(text),
     }
+}
+
+/// Reads the escape format of `bytea`. 22P02.
+pub fn parse_escaped(text: &str) -> Result<Vec<u8>> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut position = 0;

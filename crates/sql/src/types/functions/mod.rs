@@ -21,16 +21,27 @@ macro_rules! take {
     };
 }
 
+mod bytes;
 mod comparisons;
 mod datetimes;
 mod degrees;
 mod floats;
 mod integers;
 mod numerics;
+mod patterns;
+mod text;
 
 /// All tables of functions, by subject.
-static TABLES: &[&[FunctionDef]] =
-    &[comparisons::FUNCTIONS, integers::FUNCTIONS, floats::FUNCTIONS, numerics::FUNCTIONS, datetimes::FUNCTIONS];
+static TABLES: &[&[FunctionDef]] = &[
+    comparisons::FUNCTIONS,
+    integers::FUNCTIONS,
+    floats::FUNCTIONS,
+    numerics::FUNCTIONS,
+    datetimes::FUNCTIONS,
+    text::FUNCTIONS,
+    patterns::FUNCTIONS,
+    bytes::FUNCTIONS,
+];
 
 /// The comparison operators: they are listed with their functions.
 pub(super) static COMPARISON_OPERATORS: &[OperatorDef] = comparisons::OPERATORS;

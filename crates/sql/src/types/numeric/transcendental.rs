@@ -36,16 +36,15 @@ impl Numeric {
         let Some((unscaled, scale)) = self.to_parts() else { return Ok(self.clone()) };
         let (weight, _) = self.leading_group();
         let root_weight = (weight + 1) * 4 / 2 - 1;
-        let result_scale = display_scale(MIN_SIGNIFICANT_DIGITS - root_weight, &[scale]);
-        // one digit more, so that rounding sees it; exact roots stay exact
-        let working = 2 * (result_scale + 1);
-        let shifted = if working >= scale {
-            unscaled * ten_to(working - scale)
-        } else {
-            super::divide_by_power(&unscaled, scale - working, false)
-        };
-        let root = shifted.sqrt();
-        Numeric::from_parts(super::divide_by_power(&root, 1, true), result_scale)
+        sqrt_at(&unscaled, scale, display_scale(MIN_SIGNIFICANT_DIGITS - root_weight, &[scale]))
+    }
+
+    /// The square root of a finite number that is not negative, rounded to `scale`.
+    pub fn sqrt_to_scale(&self, scale: u32) -> Result<Numeric> {
+        match self.to_parts() {
+            Some((unscaled, own)) => sqrt_at(&unscaled, own, scale),
+            None => Ok(self.clone()),
+        }
     }
 
     /// e to this power. 22003 when the result is too large.
@@ -256,6 +255,17 @@ impl Numeric {
         let ln = self.approximate_log10() * std::f64::consts::LN_10;
         ln.abs().log10() as i64
     }
+}
+
+fn sqrt_at(unscaled: &BigInt, scale: u32, result_scale: u32) -> Result<Numeric> {
+    // one digit more, so that rounding sees it; exact roots stay exact
+    let working = 2 * (result_scale + 1);
+    let shifted = if working >= scale {
+        unscaled * ten_to(working - scale)
+    } else {
+        super::divide_by_power(unscaled, scale - working, false)
+    };
+    Numeric::from_parts(super::divide_by_power(&shifted.sqrt(), 1, true), result_scale)
 }
 
 /// A decimal with a limited number of digits: `mantissa * 10^exponent`.

@@ -1,0 +1,117 @@
+//! Aggregates that make JSON.
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+
+use super::Accumulator;
+use crate::types::context::EvalContext;
+use crate::types::function_def::CallTypes;
+use crate::types::json::{Json, JsonbValue};
+use crate::types::json_convert::{key_text, to_json, write_json};
+use crate::types::oids;
+use crate::types::value::{SmolStr, Value};
+
+fn argument_type(types: &CallTypes, index: usize) -> Oid {
+    types.arguments.get(index).map_or(oids::TEXT, |ty| ty.oid)
+}
+
+/// `json_agg` and `jsonb_agg`.
+#[derive(Debug)]
+pub(super) struct JsonList {
+    element: Oid,
+    binary: bool,
+    text: Vec<u8>,
+    values: Vec<Json>,
+}
+
+impl JsonList {
+    pub(super) fn new(types: &CallTypes, binary: bool) -> JsonList {
+        JsonList { element: argument_type(types, 0), binary, text: Vec::new(), values: Vec::new() }
+    }
+}
+
+impl Accumulator for JsonList {
+    fn update(&mut self, context: &mut dyn EvalContext, arguments: &[Value]) -> Result<()> {
+        if self.binary {
+            self.values.push(to_json(&arguments[0], self.element, context)?);
+            return Ok(());
+        }
+        self.text.extend_from_slice(if self.text.is_empty() { b"[" } else { b", " });
+        write_json(&arguments[0], self.element, context, &mut self.text)
+    }
+
+    fn finish(&self, _context: &mut dyn EvalContext) -> Result<Value> {
+        if self.binary {
+            if self.values.is_empty() {
+                return Ok(Value::Null);
+            }
+            return Ok(Value::Jsonb(Arc::new(JsonbValue(Json::Array(self.values.clone())))));
+        }
+        if self.text.is_empty() {
+            return Ok(Value::Null);
+        }
+        let mut text = String::from_utf8_lossy(&self.text).into_owned();
+        text.push(']');
+        Ok(Value::from(text))
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.text.capacity() + self.values.iter().map(|value| 32 + value.heap_bytes()).sum::<usize>()
+    }
+}
+
+/// `json_object_agg` and `jsonb_object_agg`.
+#[derive(Debug)]
+pub(super) struct JsonMembers {
+    types: [Oid; 2],
+    binary: bool,
+    text: Vec<u8>,
+    members: Vec<(SmolStr, Json)>,
+}
+
+impl JsonMembers {
+    pub(super) fn new(types: &CallTypes, binary: bool) -> JsonMembers {
+        let types = [argument_type(types, 0), argument_type(types, 1)];
+        JsonMembers { types, binary, text: Vec::new(), members: Vec::new() }
+    }
+}
+
+impl Accumulator for JsonMembers {
+    fn update(&mut self, context: &mut dyn EvalContext, arguments: &[Value]) -> Result<()> {
+        let [key, value] = arguments else { return Ok(()) };
+        if key.is_null() {
+            return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, "field name must not be null"));
+        }
+        if self.binary {
+            let key = key_text(key, self.types[0], context)?;
+            self.members.push((key, to_json(value, self.types[1], context)?));
+            return Ok(());
+        }
+        self.text.extend_from_slice(if self.text.is_empty() { b"{ " } else { b", " });
+        let key = key_text(key, self.types[0], context)?;
+        crate::types::json::write_string(&key, &mut self.text);
+        self.text.extend_from_slice(b" : ");
+        write_json(value, self.types[1], context, &mut self.text)
+    }
+
+    fn finish(&self, _context: &mut dyn EvalContext) -> Result<Value> {
+        if self.binary {
+            if self.members.is_empty() {
+                return Ok(Value::Null);
+            }
+            return Ok(Value::Jsonb(Arc::new(JsonbValue(Json::object(self.members.clone())))));
+        }
+        if self.text.is_empty() {
+            return Ok(Value::Null);
+        }
+        let mut text = String::from_utf8_lossy(&self.text).into_owned();
+        text.push_str(" }");
+        Ok(Value::from(text))
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.text.capacity()
+            + self.members.iter().map(|(key, value)| 56 + key.len() + value.heap_bytes()).sum::<usize>()
+    }
+}

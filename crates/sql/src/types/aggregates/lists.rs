@@ -1,0 +1,213 @@
+//! Aggregates that keep their arguments: strings, arrays; and bits.
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+use smallvec::SmallVec;
+
+use super::Accumulator;
+use crate::types::array_text::{MAX_DIMENSIONS, too_many_dimensions};
+use crate::types::context::EvalContext;
+use crate::types::function_def::CallTypes;
+use crate::types::oids;
+use crate::types::value::{ArrayValue, Dimension, Value};
+
+/// `string_agg` of text.
+#[derive(Debug, Default)]
+pub(super) struct StringList(Option<String>);
+
+impl Accumulator for StringList {
+    fn update(&mut self, _context: &mut dyn EvalContext, arguments: &[Value]) -> Result<()> {
+        let Value::Text(text) = &arguments[0] else { return Ok(()) };
+        match &mut self.0 {
+            None => self.0 = Some(text.to_string()),
+            Some(list) => {
+                if let Value::Text(delimiter) = &arguments[1] {
+                    list.push_str(delimiter);
+                }
+                list.push_str(text);
+                check_length(list.len())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&self, _context: &mut dyn EvalContext) -> Result<Value> {
+        Ok(self.0.as_deref().into())
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, String::capacity) + 32
+    }
+}
+
+fn check_length(bytes: usize) -> Result<()> {
+    if bytes > base::limits::VALUE_MAX_BYTES {
+        return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "out of memory")
+            .detail("Cannot enlarge string buffer: the result would be larger than a value may be."));
+    }
+    Ok(())
+}
+
+/// `string_agg` of bytea.
+#[derive(Debug, Default)]
+pub(super) struct ByteList(Option<Vec<u8>>);
+
+impl Accumulator for ByteList {
+    fn update(&mut self, _context: &mut dyn EvalContext, arguments: &[Value]) -> Result<()> {
+        let Value::Bytea(bytes) = &arguments[0] else { return Ok(()) };
+        match &mut self.0 {
+            None => self.0 = Some(bytes.to_vec()),
+            Some(list) => {
+                if let Value::Bytea(delimiter) = &arguments[1] {
+                    list.extend_from_slice(delimiter);
+                }
+                list.extend_from_slice(bytes);
+                check_length(list.len())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&self, _context: &mut dyn EvalContext) -> Result<Value> {
+        Ok(self.0.as_deref().map_or(Value::Null, Value::bytea))
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, Vec::capacity) + 32
+    }
+}
+
+/// `array_agg` of elements.
+#[derive(Debug)]
+pub(super) struct ArrayList {
+    element: Oid,
+    values: Vec<Value>,
+    bytes: usize,
+}
+
+impl ArrayList {
+    pub(super) fn new(types: &CallTypes) -> ArrayList {
+        let element = types.arguments.first().map_or(oids::TEXT, |ty| ty.oid);
+        ArrayList { element, values: Vec::new(), bytes: 0 }
+    }
+}
+
+impl Accumulator for ArrayList {
+    fn update(&mut self, _context: &mut dyn EvalContext, arguments: &[Value]) -> Result<()> {
+        self.bytes += 24 + arguments[0].heap_bytes();
+        self.values.push(arguments[0].clone());
+        Ok(())
+    }
+
+    fn finish(&self, _context: &mut dyn EvalContext) -> Result<Value> {
+        if self.values.is_empty() {
+            return Ok(Value::Null);
+        }
+        Ok(Value::array(self.element, self.values.clone()))
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.bytes + 64
+    }
+}
+
+/// `array_agg` of arrays: one dimension more.
+#[derive(Debug)]
+pub(super) struct ArrayStack {
+    element: Oid,
+    dimensions: SmallVec<[Dimension; 1]>,
+    values: Vec<Value>,
+    count: u32,
+}
+
+impl ArrayStack {
+    pub(super) fn new(_types: &CallTypes) -> ArrayStack {
+        ArrayStack { element: oids::TEXT, dimensions: SmallVec::new(), values: Vec::new(), count: 0 }
+    }
+}
+
+impl Accumulator for ArrayStack {
+    fn update(&mut self, _context: &mut dyn EvalContext, arguments: &[Value]) -> Result<()> {
+        let Value::Array(array) = &arguments[0] else {
+            return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "cannot accumulate null arrays"));
+        };
+        let subscript_error = |message: &str| Error::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, message);
+        if array.dimensions.is_empty() {
+            return Err(subscript_error("cannot accumulate empty arrays"));
+        }
+        if self.count == 0 {
+            if array.dimensions.len() == MAX_DIMENSIONS {
+                return Err(too_many_dimensions(MAX_DIMENSIONS + 1));
+            }
+            self.element = array.element;
+            self.dimensions = array.dimensions.clone();
+        } else if self.dimensions != array.dimensions {
+            return Err(subscript_error("cannot accumulate arrays of different dimensionality"));
+        }
+        self.values.extend(array.values.iter().cloned());
+        self.count += 1;
+        Ok(())
+    }
+
+    fn finish(&self, _context: &mut dyn EvalContext) -> Result<Value> {
+        if self.count == 0 {
+            return Ok(Value::Null);
+        }
+        let mut dimensions: SmallVec<[Dimension; 1]> = SmallVec::new();
+        dimensions.push(Dimension { length: self.count, lower_bound: 1 });
+        dimensions.extend(self.dimensions.iter().copied());
+        Ok(Value::Array(Arc::new(ArrayValue { element: self.element, dimensions, values: self.values.clone() })))
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.values.iter().map(|value| 24 + value.heap_bytes()).sum()
+    }
+}
+
+/// How bits are joined.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum BitOperation {
+    And,
+    Or,
+    Xor,
+}
+
+/// `bit_and`, `bit_or`, `bit_xor`.
+#[derive(Debug)]
+pub(super) struct Bits {
+    state: Value,
+    operation: BitOperation,
+}
+
+impl Bits {
+    pub(super) fn new(operation: BitOperation) -> Bits {
+        Bits { state: Value::Null, operation }
+    }
+}
+
+impl Accumulator for Bits {
+    fn update(&mut self, _context: &mut dyn EvalContext, arguments: &[Value]) -> Result<()> {
+        let (Some(old), Some(new)) = (self.state.as_i64(), arguments[0].as_i64()) else {
+            if self.state.is_null() {
+                self.state = arguments[0].clone();
+            }
+            return Ok(());
+        };
+        let joined = match self.operation {
+            BitOperation::And => old & new,
+            BitOperation::Or => old | new,
+            BitOperation::Xor => old ^ new,
+        };
+        self.state = match self.state {
+            Value::Int2(_) => Value::Int2(joined as i16),
+            Value::Int4(_) => Value::Int4(joined as i32),
+            _ => Value::Int8(joined),
+        };
+        Ok(())
+    }
+
+    fn finish(&self, _context: &mut dyn EvalContext) -> Result<Value> {
+        Ok(self.state.clone())
+    }
+}
