@@ -179,10 +179,10 @@ fn main() {
     // The update alone: rows that are found beforehand.
     let txn = db.begin(0);
     let mut txn_places: Vec<Tid> = Vec::new();
-    for number in 0..updates {
-        txn_places.push(table.find(&txn, (number * 5 + 3) % rows).expect("the row is there"));
+    for number in 0..rows / 20 {
+        txn_places.push(table.find(&txn, number * 20 + 3).expect("the row is there"));
     }
-    measure("update alone, one in each five rows, in order", updates, || {
+    measure("update alone, one in twenty rows, in order", rows / 20, || {
         for (number, tid) in txn_places.iter().enumerate() {
             update(&txn, *tid, number as u64);
         }

@@ -39,6 +39,10 @@ struct Plan {
     unused: SmallVec<[u16; 128]>,
     /// What the page's `prune_xid` becomes.
     prune_xid: Xid,
+    /// Tuples that go.
+    removed: usize,
+    /// Versions met on the way that can be marked as frozen: a hint, and so not in the record.
+    settled: SmallVec<[u16; 64]>,
 }
 
 /// What can be said of a version without a snapshot.
@@ -83,10 +87,10 @@ impl Heap {
         let block = guard.page_id().block;
         let page = Page::new(guard);
         let plan = self.plan(page, block, without_indexes);
+        // Marks alone are not worth dirtying the page.
         if plan.redirected.is_empty() && plan.dead.is_empty() && plan.unused.is_empty() {
             return Pruned::default();
         }
-        let before = count_tuples(page);
         let lists = plan.to_bytes();
         let head: Head<26> = Head::new(self.file, block)
             .u64(plan.prune_xid.0)
@@ -101,10 +105,14 @@ impl Heap {
             plan.dead.iter().copied(),
             plan.unused.iter().copied(),
         );
-        let removed = before - count_tuples(page.read());
+        for slot in &plan.settled {
+            if let Some(mut tuple) = page.tuple(*slot) {
+                tuple.add_flags(flag::XMIN_FROZEN);
+            }
+        }
         guard.set_lsn(self.log(record::PRUNE, Xid::INVALID, &[head.bytes(), &lists]));
         self.note_room(block, guard);
-        Pruned { removed }
+        Pruned { removed: plan.removed }
     }
 
     fn plan(&self, page: Page<'_>, block: u32, without_indexes: bool) -> Plan {
@@ -117,8 +125,17 @@ impl Heap {
         for root in 1..=slots {
             let (first, redirected) = match page.item(root) {
                 Item::Normal(tuple) if !tuple.has(flag::HEAP_ONLY) => {
-                    if !tuple.xmax().is_valid() && tuple.has(flag::XMIN_FROZEN) {
-                        continue;
+                    if !tuple.xmax().is_valid() {
+                        // Most rows of most pages: nobody has removed it, so that all depends on its maker.
+                        if tuple.has(flag::XMIN_FROZEN) {
+                            continue;
+                        }
+                        if let TransactionStatus::Committed(csn) = self.services.status.status(tuple.xmin()) {
+                            if csn <= floor.min(durable) {
+                                plan.settled.push(root);
+                            }
+                            continue;
+                        }
                     }
                     (root, false)
                 }
@@ -167,6 +184,7 @@ impl Heap {
             if dead == 0 {
                 continue;
             }
+            plan.removed += dead;
             for &gone in &members[..dead] {
                 if gone != root {
                     plan.unused.push(gone);
@@ -185,7 +203,10 @@ impl Heap {
                 && tuple.has(flag::HEAP_ONLY)
             {
                 match self.fate(tuple, Tid::new(block, slot), floor) {
-                    Fate::NeverWas => plan.unused.push(slot),
+                    Fate::NeverWas => {
+                        plan.unused.push(slot);
+                        plan.removed += 1;
+                    }
                     _ => plan.note(tuple, self),
                 }
             }
@@ -252,8 +273,4 @@ pub(crate) fn apply(
     unused.for_each(|slot| page.set_unused(slot));
     page.trim();
     page.set_prune_xid(prune_xid);
-}
-
-fn count_tuples(page: Page<'_>) -> usize {
-    (1..=page.slots()).filter(|&slot| page.tuple(slot).is_some()).count()
 }
