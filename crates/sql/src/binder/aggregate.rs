@@ -68,6 +68,9 @@ pub(crate) fn same(left: &Expr, right: &Expr) -> bool {
         (ExprKind::Field(a), ExprKind::Field(b)) => a.field == b.field && same(&a.input, &b.input),
         (ExprKind::Cast(a), ExprKind::Cast(b)) => a.cast.target == b.cast.target && same(&a.input, &b.input),
         (ExprKind::Session(a), ExprKind::Session(b)) => a == b,
+        (ExprKind::Set(a), ExprKind::Set(b)) => {
+            same_function(&a.function, &b.function) && all(&a.arguments, &b.arguments)
+        }
         (ExprKind::Aggregate(a), ExprKind::Aggregate(b)) => {
             a.function.oid == b.function.oid
                 && a.level == b.level
@@ -95,13 +98,16 @@ fn same_optional(left: Option<&Expr>, right: Option<&Expr>) -> bool {
     }
 }
 
-fn same_call(left: &Call, right: &Call) -> bool {
-    let function = match (&left.function, &right.function) {
+fn same_function(left: &FunctionTarget, right: &FunctionTarget) -> bool {
+    match (left, right) {
         (FunctionTarget::Builtin(left), FunctionTarget::Builtin(right)) => left.oid == right.oid,
         (FunctionTarget::Stored(left), FunctionTarget::Stored(right)) => left.oid == right.oid,
         _ => false,
-    };
-    function
+    }
+}
+
+fn same_call(left: &Call, right: &Call) -> bool {
+    same_function(&left.function, &right.function)
         && left.arguments.len() == right.arguments.len()
         && left.arguments.iter().zip(&right.arguments).all(|(left, right)| same(left, right))
 }

@@ -14,6 +14,7 @@ mod aggregate;
 mod change;
 mod coerce;
 mod cte;
+mod definition;
 mod expr;
 mod from;
 mod function;
@@ -30,6 +31,9 @@ mod target;
 mod types;
 mod window;
 
+pub(crate) use aggregate::same;
+pub(crate) use change::implies;
+pub use definition::{DefinitionUse, definition_expression, definition_type};
 pub use parameters::Parameters;
 pub use query::{
     Change, Column, Cte, Distinct, FromItem, Join, Lock, OnConflict, OrderItem, Query, Relation, RelationKind,

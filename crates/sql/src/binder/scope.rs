@@ -38,6 +38,7 @@ pub(super) enum Place {
     Generated,
     CopyWhere,
     Call,
+    AlterType,
 }
 
 impl Place {
@@ -71,6 +72,7 @@ impl Place {
             Place::Generated => "column generation expressions",
             Place::CopyWhere => "COPY FROM WHERE conditions",
             Place::Call => "CALL arguments",
+            Place::AlterType => "transform expressions",
         }
     }
 
@@ -116,6 +118,7 @@ impl Place {
             Place::ExecuteParameter => Some("cannot use subquery in EXECUTE parameter"),
             Place::CopyWhere => Some("cannot use subquery in COPY FROM WHERE condition"),
             Place::Call => Some("cannot use subquery in CALL argument"),
+            Place::AlterType => Some("cannot use subquery in transform expression"),
             _ => None,
         }
     }

@@ -328,10 +328,9 @@ pub struct IndexScan {
     pub backward: bool,
     /// The slots.
     pub columns: Vec<ScanColumn>,
-    /// Keeps only rows for which it is true; sees the scan's slots. It need not repeat the range's conditions.
+    /// Keeps only rows for which it is true; sees the scan's slots. It does not repeat the range's conditions, whose
+    /// columns need not be among the slots.
     pub filter: Option<Expr>,
-    /// The range's conditions as an expression over the scan's slots, for the re-check and EXPLAIN.
-    pub condition: Option<Expr>,
 }
 
 /// A range of an index: equality on some leading columns, then bounds on the next one.
@@ -381,8 +380,6 @@ pub struct IndexPoint {
     pub columns: Vec<ScanColumn>,
     /// Keeps only rows for which it is true; sees the scan's slots.
     pub filter: Option<Expr>,
-    /// The key's conditions as an expression over the scan's slots, for the re-check and EXPLAIN.
-    pub condition: Option<Expr>,
 }
 
 /// Set-returning functions side by side (one, unless ROWS FROM): each contributes its columns.

@@ -1,8 +1,284 @@
 //! From bound queries to plans.
-use crate::binder::BindContext;
-use crate::plan::Expr;
-use base::Result;
-/// Folds.
-pub fn fold(_expr: &mut Expr, _context: &mut BindContext<'_>) -> Result<()> {
-    Ok(())
+//!
+//! # How it works
+//! A query is planned in its own *frame*. Its subqueries in FROM and its common table expressions are merged into it
+//! where that changes nothing, its conditions are split at AND and attached where their columns are, and each table
+//! gets the cheapest way to its rows: a unique index's point, an index range, or all rows. Tables are joined in the
+//! order that a search over left-deep orders finds cheapest, each by hash, by nested loop, or by a nested loop that
+//! looks the right row up by index. What is above the joins (groups, windows, distinct rows, order, limit, row locks,
+//! changes) is stacked in the one order SQL gives it.
+//!
+//! Columns are bound variables until the very end: only when a node is built, from below, is it known which slot holds
+//! which column, and its expressions are *lowered* to slots. A variable of an enclosing query (or of a left join side)
+//! becomes an outer value then, which whoever starts the inner plan stores first.
+//!
+//! # Costs
+//! In PostgreSQL's units and with its default constants, but far fewer terms. One rule stands above costs: a row that
+//! a unique index finds by its full key is always looked up that way, so that a plan made when the table was small
+//! stays right, and so that the session can wait for the row suspended.
+
+mod access;
+mod build;
+mod change;
+mod flatten;
+mod fold;
+mod join;
+mod lower;
+mod needed;
+mod query;
+mod selectivity;
+mod set_operation;
+mod statistics;
+mod upper;
+
+pub use fold::fold;
+pub use statistics::{ColumnStatistics, TableStatistics};
+
+use base::{Oid, Result};
+use engine::LockMode;
+
+use crate::binder::{self, BindContext, Bound, Parameters};
+use crate::plan::{Command, Expr, Node, OutputColumn, Plan, ScanId, Statement, StatementKind};
+use crate::tree::{self, Name};
+use crate::types::SqlType;
+
+/// Binds and plans a statement; a utility statement is handed through.
+///
+/// `parameters` holds the declared types; those inferred are added.
+pub fn plan_statement(
+    statement: &tree::Statement,
+    context: &mut BindContext<'_>,
+    parameters: &mut Parameters,
+) -> Result<Statement> {
+    let catalog_version = context.catalog.version();
+    let Some(bound) = binder::bind(statement, context, parameters)? else {
+        return Ok(Statement {
+            kind: StatementKind::Utility(Box::new(statement.clone())),
+            parameters: parameters.types().to_vec(),
+            columns: utility_columns(statement),
+            command: Command::Utility,
+            catalog_version,
+            locks: Vec::new(),
+            outer_count: 0,
+            subquery_count: 0,
+            scan_count: 0,
+            cte_count: 0,
+            is_point: false,
+            is_read_only: false,
+            is_cacheable: false,
+        });
+    };
+    plan_bound(bound, context, parameters)
+}
+
+/// Plans a bound statement.
+pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Parameters) -> Result<Statement> {
+    let catalog_version = context.catalog.version();
+    let Bound { query, cte_count, depends_on_settings, .. } = bound;
+    let columns = query.output_columns();
+    let command = match query.change.as_deref() {
+        None => Command::Select,
+        Some(binder::Change::Insert { .. }) => Command::Insert,
+        Some(binder::Change::Update { .. }) => Command::Update,
+        Some(binder::Change::Delete { .. }) => Command::Delete,
+    };
+    let mut planner = Planner {
+        context,
+        frames: Vec::new(),
+        uses: Vec::new(),
+        outer_count: 0,
+        scan_count: 0,
+        subquery_count: 0,
+        locks: Vec::new(),
+        is_read_only: true,
+    };
+    let plan = planner.query(query)?;
+    let is_point = is_point(&plan);
+    let Planner { outer_count, scan_count, subquery_count, mut locks, is_read_only, .. } = planner;
+    locks.sort_by_key(|(oid, _)| *oid);
+    Ok(Statement {
+        kind: StatementKind::Query(Box::new(plan)),
+        parameters: parameters.types().to_vec(),
+        columns,
+        command,
+        catalog_version,
+        locks,
+        outer_count,
+        subquery_count,
+        scan_count,
+        cte_count,
+        is_point,
+        is_read_only,
+        is_cacheable: !depends_on_settings,
+    })
+}
+
+/// The columns of the utility statements that return rows and whose columns don't depend on anything.
+fn utility_columns(statement: &tree::Statement) -> Vec<OutputColumn> {
+    let text = |name: &str| {
+        vec![OutputColumn { name: Name::new(name), sql_type: SqlType::TEXT, table: Oid::INVALID, attribute: 0 }]
+    };
+    match statement {
+        tree::Statement::Explain(explain) => {
+            let json = explain.options.iter().any(|option| {
+                option.name == "format" && option.text().is_some_and(|format| format.eq_ignore_ascii_case("json"))
+            });
+            let mut columns = text("QUERY PLAN");
+            if json {
+                columns[0].sql_type = SqlType::new(crate::types::oids::JSON);
+            }
+            columns
+        }
+        tree::Statement::Show(name) if name == "all" => {
+            ["name", "setting", "description"].into_iter().flat_map(text).collect()
+        }
+        tree::Statement::Show(name) => text(match name.as_str() {
+            "timezone" => "TimeZone",
+            "datestyle" => "DateStyle",
+            "intervalstyle" => "IntervalStyle",
+            other => other,
+        }),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a plan touches one row found by a unique index, or inserts rows it is given.
+fn is_point(plan: &Plan) -> bool {
+    fn is_plain(plan: &Plan) -> bool {
+        match &plan.node {
+            Node::IndexPoint(_) | Node::Result { .. } | Node::Values { .. } => true,
+            Node::Project { input, .. } | Node::Filter { input, .. } | Node::Limit { input, .. } => is_plain(input),
+            Node::LockRows(lock) => is_plain(&lock.input),
+            _ => false,
+        }
+    }
+    match &plan.node {
+        Node::Insert(insert) => is_plain(&insert.input),
+        Node::Update(update) => is_plain(&update.input),
+        Node::Delete(delete) => is_plain(&delete.input),
+        _ => is_plain(plan),
+    }
+}
+
+/// Plans one statement.
+struct Planner<'c, 'a> {
+    context: &'c mut BindContext<'a>,
+    /// The queries being planned, outermost first.
+    frames: Vec<Frame>,
+    /// Outer values read, in order: the frame they come from, and their number.
+    uses: Vec<(usize, u32)>,
+    outer_count: u32,
+    scan_count: u32,
+    subquery_count: u32,
+    locks: Vec<(Oid, LockMode)>,
+    is_read_only: bool,
+}
+
+/// What is known of a query while it, or something inside it, is being planned.
+#[derive(Default)]
+struct Frame {
+    /// Expressions of this query (over its own variables) that something inside it reads as outer values.
+    requests: Vec<Request>,
+    /// What stands for what above the grouping.
+    grouping: Option<Grouping>,
+}
+
+/// An outer value.
+struct Request {
+    /// What it is, in terms of its frame.
+    expr: Expr,
+    /// Its number.
+    index: u32,
+}
+
+/// The outputs of a query's grouping.
+struct Grouping {
+    groups: Vec<Expr>,
+    calls: Vec<Expr>,
+}
+
+/// A column of a row under construction: an entry of the range table and a column of it, or a computed one.
+type Slot = (u32, i32);
+
+/// Stands for a relation in the slots of grouping expressions and aggregates.
+const GROUP_RELATION: u32 = u32::MAX;
+/// Stands for a relation in the slots of window functions.
+const WINDOW_RELATION: u32 = u32::MAX - 1;
+/// Stands for a relation in the slots of set-returning calls.
+const SET_RELATION: u32 = u32::MAX - 2;
+/// Stands for a relation in the slots of a select list.
+const TARGET_RELATION: u32 = u32::MAX - 3;
+
+impl Planner<'_, '_> {
+    /// A number for a scan.
+    fn next_scan(&mut self) -> ScanId {
+        self.scan_count += 1;
+        ScanId(self.scan_count - 1)
+    }
+
+    /// Notes that the statement locks a table, in the strongest mode asked for.
+    fn lock_table(&mut self, table: Oid, mode: LockMode) {
+        match self.locks.iter_mut().find(|(oid, _)| *oid == table) {
+            Some((_, held)) => *held = (*held).max(mode),
+            None => self.locks.push((table, mode)),
+        }
+    }
+
+    /// The frame of the query being planned.
+    fn frame(&mut self) -> &mut Frame {
+        self.frames.last_mut().expect("a query is being planned")
+    }
+
+    /// The number of the outer value that `expr` of frame `depth` is; read from inside that frame.
+    fn outer_value(&mut self, depth: usize, expr: Expr) -> u32 {
+        let known = self.frames[depth].requests.iter().find(|request| binder::same(&request.expr, &expr));
+        let index = match known {
+            Some(request) => request.index,
+            None => {
+                let index = self.outer_count;
+                self.outer_count += 1;
+                self.frames[depth].requests.push(Request { expr, index });
+                index
+            }
+        };
+        self.uses.push((depth, index));
+        index
+    }
+
+    /// Takes the outer values of the innermost frame that were read since `mark`, with what they are: whoever asks
+    /// stores them before what reads them starts. Those that `can_store` refuses are left for somebody further up.
+    fn take_arguments(&mut self, mark: usize, can_store: impl Fn(&Expr) -> bool) -> Vec<(u32, Expr)> {
+        let depth = self.frames.len() - 1;
+        let mut arguments: Vec<(u32, Expr)> = Vec::new();
+        let mut kept = Vec::new();
+        for (used, index) in self.uses.drain(mark..) {
+            if used != depth {
+                kept.push((used, index));
+                continue;
+            }
+            if arguments.iter().any(|(known, _)| *known == index) {
+                continue;
+            }
+            let request = self.frames[depth].requests.iter().find(|request| request.index == index);
+            let expr = &request.expect("every use has its request").expr;
+            if can_store(expr) {
+                arguments.push((index, expr.clone()));
+            } else {
+                kept.push((used, index));
+            }
+        }
+        self.uses.append(&mut kept);
+        arguments
+    }
+
+    /// A number for a subquery.
+    fn next_subquery(&mut self) -> u32 {
+        self.subquery_count += 1;
+        self.subquery_count - 1
+    }
+}
+
+/// A plan node.
+fn node(node: Node, width: usize, rows: f64, cost: f64) -> Plan {
+    Plan::new(node, width, rows, cost)
 }

@@ -1,0 +1,616 @@
+//! Ways to the rows of one entry of the range table.
+
+use std::sync::Arc;
+
+use base::Result;
+use engine::catalog::{IndexDef, TableDef};
+
+use super::Planner;
+use super::flatten::{RelationSet, relations_of};
+use super::fold::{has_subquery, is_volatile};
+use super::selectivity::{Relations, selectivity};
+use crate::binder::{self, RelationKind, implies};
+use crate::plan::{Expr, ExprKind, KeyPart, TableExpressions, Variable};
+use crate::types::{self, OperatorRole, SqlType, Value, oids};
+
+/// A way to the rows of an entry.
+#[derive(Debug, Clone)]
+pub(super) struct ScanPath {
+    pub(super) relation: u32,
+    pub(super) access: Access,
+    /// Which of the conditions offered the access makes sure of, by place in that list.
+    pub(super) used: Vec<usize>,
+    /// Those conditions themselves, once the access has been chosen.
+    pub(super) made_sure: Vec<Expr>,
+    /// Rows for each run.
+    pub(super) rows: f64,
+    /// Cost of each run.
+    pub(super) cost: f64,
+    /// The other entries whose columns the access reads.
+    pub(super) requires: RelationSet,
+}
+
+/// How rows are found.
+#[derive(Debug, Clone)]
+pub(super) enum Access {
+    /// All of them.
+    Sequential,
+    /// A range of an index.
+    Index(IndexAccess),
+    /// The row with a key of a unique index.
+    Point {
+        /// The index.
+        index: Arc<IndexDef>,
+        /// Its place among the table's indexes.
+        position: u32,
+        /// The key.
+        key: Vec<Expr>,
+    },
+    /// A system table, with hints for its producer.
+    Virtual {
+        /// Column and value.
+        equal: Vec<(u32, Expr)>,
+    },
+}
+
+/// A range of an index.
+#[derive(Debug, Clone)]
+pub(super) struct IndexAccess {
+    pub(super) index: Arc<IndexDef>,
+    pub(super) position: u32,
+    pub(super) equal: Vec<KeyValue>,
+    pub(super) lower: Option<(Expr, bool)>,
+    pub(super) upper: Option<(Expr, bool)>,
+    pub(super) skip_nulls: bool,
+    pub(super) backward: bool,
+}
+
+/// As [`KeyPart`], over bound expressions.
+#[derive(Debug, Clone)]
+pub(super) enum KeyValue {
+    Equal(Expr),
+    AnyOf(Expr),
+    IsNull,
+}
+
+impl KeyValue {
+    /// The plan's form, its expression mapped.
+    pub(super) fn into_part(self, mut map: impl FnMut(Expr) -> Result<Expr>) -> Result<KeyPart> {
+        Ok(match self {
+            KeyValue::Equal(expr) => KeyPart::Equal(map(expr)?),
+            KeyValue::AnyOf(expr) => KeyPart::AnyOf(map(expr)?),
+            KeyValue::IsNull => KeyPart::IsNull,
+        })
+    }
+}
+
+/// A condition that an index on its operand could make sure of.
+struct Indexable<'e> {
+    /// Its place among the conditions.
+    place: usize,
+    /// What is compared.
+    operand: &'e Expr,
+    /// How.
+    comparison: Comparison,
+    /// With what; absent for IS NULL.
+    value: Option<&'e Expr>,
+    /// The other entries that the value reads.
+    requires: RelationSet,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    Less,
+    LessEqual,
+    Equal,
+    AnyOf,
+    GreaterEqual,
+    Greater,
+    IsNull,
+    IsNotNull,
+}
+
+/// An order that is wanted of an entry's rows: column, descending, NULLs first.
+pub(super) type WantedOrder = [(i32, bool, bool)];
+
+/// A condition, and whether it may be used by an access that reads other entries' columns.
+pub(super) struct Offered<'e> {
+    pub(super) condition: &'e Expr,
+    pub(super) relations: RelationSet,
+}
+
+impl Planner<'_, '_> {
+    /// The cheapest way to the rows of an entry. Of the conditions offered, those that read other entries are used only
+    /// if these are in `available`.
+    pub(super) fn cheapest_access(
+        &mut self,
+        relations: &Relations<'_>,
+        relation: u32,
+        offered: &[Offered<'_>],
+        available: RelationSet,
+    ) -> Result<ScanPath> {
+        let own: RelationSet = 1 << relation;
+        let size = &relations.sizes[relation as usize];
+        let filters = offered.iter().filter(|offered| offered.relations & !(own | available) == 0);
+        let rows = filters.clone().fold(size.rows, |rows, offered| rows * selectivity(offered.condition, relations));
+        let settings = self.context.settings;
+        let sequential = ScanPath {
+            relation,
+            access: Access::Sequential,
+            used: Vec::new(),
+            made_sure: Vec::new(),
+            rows: rows.max(1.0),
+            cost: size.pages * settings.seq_page_cost
+                + size.rows * (settings.cpu_tuple_cost + settings.cpu_operator_cost * filters.count() as f64),
+            requires: 0,
+        };
+        match &relations.query.relations[relation as usize].kind {
+            RelationKind::Table(table) => {
+                let table = table.clone();
+                let mut best = sequential;
+                if !settings.enable_seqscan {
+                    best.cost += 1e10;
+                }
+                for path in self.index_paths(relations, relation, &table, offered, available)? {
+                    let is_point = matches!(path.access, Access::Point { .. });
+                    let best_is_point = matches!(best.access, Access::Point { .. });
+                    // A point is best whatever the estimates say.
+                    if (is_point && !best_is_point) || (is_point == best_is_point && path.cost < best.cost) {
+                        best = path;
+                    }
+                }
+                Ok(best)
+            }
+            RelationKind::Virtual(_) => {
+                let mut path = sequential;
+                let mut equal = Vec::new();
+                for indexable in indexables(relation, offered, available) {
+                    if let (ExprKind::Variable(variable), Comparison::Equal, Some(value)) =
+                        (&indexable.operand.kind, indexable.comparison, indexable.value)
+                        && let Ok(column) = u32::try_from(variable.attribute)
+                    {
+                        path.requires |= indexable.requires;
+                        equal.push((column, value.clone()));
+                    }
+                }
+                if !equal.is_empty() {
+                    path.cost = (path.cost * 0.1).max(1.0);
+                }
+                path.access = Access::Virtual { equal };
+                Ok(path)
+            }
+            _ => Ok(sequential),
+        }
+    }
+
+    /// The ways through each index of a table that the conditions offered can use.
+    fn index_paths(
+        &mut self,
+        relations: &Relations<'_>,
+        relation: u32,
+        table: &Arc<TableDef>,
+        offered: &[Offered<'_>],
+        available: RelationSet,
+    ) -> Result<Vec<ScanPath>> {
+        let indexes = self.context.catalog.indexes_of(table.oid);
+        if indexes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let indexables = indexables(relation, offered, available);
+        if indexables.is_empty() {
+            return Ok(Vec::new());
+        }
+        let expressions = self.index_expressions(table, indexes, relation)?;
+        let mut paths = Vec::new();
+        for (position, index) in indexes.iter().enumerate() {
+            if !is_usable(expressions.as_deref(), position, offered) {
+                continue;
+            }
+            let operands = key_operands(index, table, relation, expressions.as_deref(), position);
+            if let Some(path) =
+                self.index_path(relations, relation, index, position as u32, &operands, &indexables, offered)
+            {
+                paths.push(path);
+            }
+        }
+        Ok(paths)
+    }
+
+    /// The expressions of a table's indexes over the entry's variables.
+    fn index_expressions(
+        &mut self,
+        table: &Arc<TableDef>,
+        indexes: &[Arc<IndexDef>],
+        relation: u32,
+    ) -> Result<Option<Arc<TableExpressions>>> {
+        let any = indexes
+            .iter()
+            .any(|index| index.predicate.is_some() || index.keys.iter().any(|key| key.expression.is_some()));
+        if !any {
+            return Ok(None);
+        }
+        let Some(expressions) = binder::table_expressions(self.context, table)? else { return Ok(None) };
+        let indexes = expressions.indexes.iter().map(|index| {
+            index.as_ref().map(|index| crate::plan::IndexExpressions {
+                keys: index.keys.iter().map(|(place, key)| (*place, over_entry(key.clone(), relation))).collect(),
+                predicate: index.predicate.clone().map(|predicate| over_entry(predicate, relation)),
+            })
+        });
+        Ok(Some(Arc::new(TableExpressions { indexes: indexes.collect(), ..TableExpressions::default() })))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one index of one table under one set of conditions")]
+    fn index_path(
+        &self,
+        relations: &Relations<'_>,
+        relation: u32,
+        index: &Arc<IndexDef>,
+        position: u32,
+        operands: &[Expr],
+        indexables: &[Indexable<'_>],
+        offered: &[Offered<'_>],
+    ) -> Option<ScanPath> {
+        let mut equal = Vec::new();
+        let mut used = Vec::new();
+        let mut requires = 0;
+        let mut share = 1.0;
+        let mut has_any = false;
+        for operand in operands {
+            let fits = |indexable: &&Indexable<'_>| binder::same(indexable.operand, operand);
+            let mut here = indexables.iter().filter(fits);
+            let Some(found) = here.find(|indexable| match indexable.comparison {
+                Comparison::Equal | Comparison::IsNull => true,
+                Comparison::AnyOf => !has_any,
+                _ => false,
+            }) else {
+                break;
+            };
+            share *= selectivity(offered[found.place].condition, relations);
+            used.push(found.place);
+            requires |= found.requires;
+            equal.push(match (found.comparison, found.value) {
+                (Comparison::AnyOf, Some(value)) => {
+                    has_any = true;
+                    KeyValue::AnyOf(value.clone())
+                }
+                (Comparison::Equal, Some(value)) => KeyValue::Equal(value.clone()),
+                _ => KeyValue::IsNull,
+            });
+        }
+        let size = &relations.sizes[relation as usize];
+        let all_equal = equal.len() == index.keys.len() && equal.iter().all(|key| matches!(key, KeyValue::Equal(_)));
+        let rest = |used: &[usize], requires: RelationSet| {
+            let own: RelationSet = 1 << relation;
+            let left = offered
+                .iter()
+                .enumerate()
+                .filter(|(place, offered)| !used.contains(place) && offered.relations & !(own | requires) == 0);
+            left.map(|(_, offered)| selectivity(offered.condition, relations)).product::<f64>()
+        };
+        let settings = self.context.settings;
+        // Going down the tree, whose upper pages are in memory.
+        let descent = 0.5 * settings.random_page_cost;
+        if all_equal && index.unique {
+            let key = equal
+                .into_iter()
+                .filter_map(|key| match key {
+                    KeyValue::Equal(value) => Some(value),
+                    _ => None,
+                })
+                .collect();
+            let access = Access::Point { index: index.clone(), position, key };
+            let cost = descent + settings.cpu_tuple_cost;
+            let rows = rest(&used, requires).max(0.01);
+            return Some(ScanPath { relation, access, used, made_sure: Vec::new(), rows, cost, requires });
+        }
+        let (mut lower, mut upper) = (None, None);
+        let mut skip_nulls = false;
+        if let Some(operand) = operands.get(equal.len()) {
+            for indexable in indexables.iter().filter(|indexable| binder::same(indexable.operand, operand)) {
+                let (bound, inclusive) = match indexable.comparison {
+                    Comparison::Greater => (&mut lower, false),
+                    Comparison::GreaterEqual => (&mut lower, true),
+                    Comparison::Less => (&mut upper, false),
+                    Comparison::LessEqual => (&mut upper, true),
+                    Comparison::IsNotNull => {
+                        skip_nulls = true;
+                        used.push(indexable.place);
+                        continue;
+                    }
+                    _ => continue,
+                };
+                // A second bound on the same side stays a condition.
+                if bound.is_none()
+                    && let Some(value) = indexable.value
+                {
+                    *bound = Some((value.clone(), inclusive));
+                    share *= selectivity(offered[indexable.place].condition, relations);
+                    used.push(indexable.place);
+                    requires |= indexable.requires;
+                    skip_nulls = true;
+                }
+            }
+        }
+        if equal.is_empty() && lower.is_none() && upper.is_none() {
+            return None;
+        }
+        let found = (size.rows * share).max(1.0);
+        let pages = found.min(size.pages.max(1.0));
+        let cost = descent
+            + pages * settings.random_page_cost
+            + found * (settings.cpu_index_tuple_cost + settings.cpu_tuple_cost);
+        let cost = if settings.enable_indexscan { cost } else { cost + 1e10 };
+        let access = Access::Index(IndexAccess {
+            index: index.clone(),
+            position,
+            equal,
+            lower,
+            upper,
+            skip_nulls,
+            backward: false,
+        });
+        let rows = (found * rest(&used, requires)).max(0.1);
+        Some(ScanPath { relation, access, used, made_sure: Vec::new(), rows, cost, requires })
+    }
+
+    /// A way to the rows of a table in a wanted order, through an index that has it.
+    pub(super) fn ordered_access(
+        &mut self,
+        relations: &Relations<'_>,
+        relation: u32,
+        offered: &[Offered<'_>],
+        wanted: &WantedOrder,
+    ) -> Result<Option<ScanPath>> {
+        let RelationKind::Table(table) = &relations.query.relations[relation as usize].kind else { return Ok(None) };
+        let table = table.clone();
+        let indexes = self.context.catalog.indexes_of(table.oid);
+        let expressions = self.index_expressions(&table, indexes, relation)?;
+        let indexables = indexables(relation, offered, 0);
+        let settings = self.context.settings;
+        let mut best: Option<ScanPath> = None;
+        for (position, index) in indexes.iter().enumerate() {
+            if !is_usable(expressions.as_deref(), position, offered) {
+                continue;
+            }
+            let operands = key_operands(index, &table, relation, expressions.as_deref(), position);
+            let path = self.index_path(relations, relation, index, position as u32, &operands, &indexables, offered);
+            let fixed = match &path {
+                Some(ScanPath { access: Access::Index(access), .. }) => {
+                    if access.equal.iter().any(|key| matches!(key, KeyValue::AnyOf(_))) {
+                        continue;
+                    }
+                    access.equal.len()
+                }
+                Some(ScanPath { access: Access::Point { .. }, .. }) => return Ok(path),
+                _ => 0,
+            };
+            let Some(backward) = delivers(index, &table, fixed, &operands, wanted) else { continue };
+            let size = &relations.sizes[relation as usize];
+            let mut path = path.unwrap_or_else(|| {
+                let rows =
+                    offered.iter().fold(size.rows, |rows, offered| rows * selectivity(offered.condition, relations));
+                ScanPath {
+                    relation,
+                    access: Access::Index(IndexAccess {
+                        index: index.clone(),
+                        position: position as u32,
+                        equal: Vec::new(),
+                        lower: None,
+                        upper: None,
+                        skip_nulls: false,
+                        backward: false,
+                    }),
+                    used: Vec::new(),
+                    made_sure: Vec::new(),
+                    rows: rows.max(1.0),
+                    cost: size.pages.min(size.rows) * settings.random_page_cost
+                        + size.rows * (settings.cpu_index_tuple_cost + settings.cpu_tuple_cost),
+                    requires: 0,
+                }
+            });
+            if let Access::Index(access) = &mut path.access {
+                access.backward = backward;
+            }
+            if best.as_ref().is_none_or(|best| path.cost < best.cost) {
+                best = Some(path);
+            }
+        }
+        Ok(best)
+    }
+}
+
+/// Whether an index, its first `fixed` keys being constant, delivers the wanted order: and if so, whether backward.
+fn delivers(index: &IndexDef, table: &TableDef, fixed: usize, operands: &[Expr], wanted: &WantedOrder) -> Option<bool> {
+    let constant = operands[..fixed].iter().filter_map(attribute_of).collect::<Vec<_>>();
+    let mut keys = index.keys.iter().zip(operands).skip(fixed);
+    let mut backward: Option<bool> = None;
+    for (attribute, descending, nulls_first) in wanted {
+        if constant.contains(attribute) {
+            continue;
+        }
+        let (key, operand) = keys.next()?;
+        if attribute_of(operand) != Some(*attribute) {
+            return None;
+        }
+        let reversed = key.descending != *descending;
+        let column = &table.columns[usize::try_from(*attribute).ok()?];
+        let nulls_match = (key.nulls_first != *nulls_first) == reversed || column.not_null;
+        if !nulls_match || backward.is_some_and(|backward| backward != reversed) {
+            return None;
+        }
+        backward = Some(reversed);
+    }
+    Some(backward.unwrap_or(false))
+}
+
+fn attribute_of(operand: &Expr) -> Option<i32> {
+    match &operand.kind {
+        ExprKind::Variable(variable) => Some(variable.attribute),
+        _ => None,
+    }
+}
+
+/// Whether every row that the conditions let through is in the index: always so unless it is partial.
+fn is_usable(expressions: Option<&TableExpressions>, position: usize, offered: &[Offered<'_>]) -> bool {
+    let predicate = expressions
+        .and_then(|expressions| expressions.indexes.get(position))
+        .and_then(Option::as_ref)
+        .and_then(|index| index.predicate.as_ref());
+    match predicate {
+        None => true,
+        Some(predicate) => {
+            let parts = match &predicate.kind {
+                ExprKind::And(parts) => parts.as_slice(),
+                _ => std::slice::from_ref(predicate),
+            };
+            parts.iter().all(|part| {
+                offered.iter().any(|offered| implies(offered.condition, part) || excludes_null(offered.condition, part))
+            })
+        }
+    }
+}
+
+/// A strict condition on a column makes sure that it is not NULL.
+fn excludes_null(condition: &Expr, predicate: &Expr) -> bool {
+    let ExprKind::IsNotNull(input) = &predicate.kind else { return false };
+    let ExprKind::Call(call) = &condition.kind else { return false };
+    call.operator.is_some_and(|operator| {
+        !matches!(operator.role, OperatorRole::Other)
+            && call.arguments.iter().any(|argument| binder::same(argument, input))
+    })
+}
+
+/// What an index is sorted by, as expressions over the entry.
+fn key_operands(
+    index: &IndexDef,
+    table: &TableDef,
+    relation: u32,
+    expressions: Option<&TableExpressions>,
+    position: usize,
+) -> Vec<Expr> {
+    let own = expressions.and_then(|expressions| expressions.indexes.get(position)).and_then(Option::as_ref);
+    let keys = index.keys.iter().enumerate().map(|(place, key)| match key.column {
+        Some(column) => {
+            let def = &table.columns[column];
+            let variable = Variable { level: 0, relation, attribute: column as i32, location: -1 };
+            Expr::new(ExprKind::Variable(variable), SqlType::with_typmod(def.type_oid, def.typmod))
+        }
+        None => own
+            .and_then(|own| own.keys.iter().find(|(key, _)| *key as usize == place))
+            .map_or_else(|| Expr::null(SqlType::UNKNOWN), |(_, key)| key.clone()),
+    });
+    keys.collect()
+}
+
+/// An expression over a table's full row, over the variables of an entry.
+fn over_entry(mut expr: Expr, relation: u32) -> Expr {
+    fn replace(expr: &mut Expr, relation: u32) {
+        if let ExprKind::Column(slot) = expr.kind {
+            let variable = Variable { level: 0, relation, attribute: slot as i32, location: -1 };
+            expr.kind = ExprKind::Variable(variable);
+        }
+        expr.for_each_child_mut(&mut |child| replace(child, relation));
+    }
+    replace(&mut expr, relation);
+    expr
+}
+
+/// The conditions that an index on the entry could make sure of.
+fn indexables<'e>(relation: u32, offered: &[Offered<'e>], available: RelationSet) -> Vec<Indexable<'e>> {
+    let own: RelationSet = 1 << relation;
+    let mut found = Vec::new();
+    for (place, offered) in offered.iter().enumerate() {
+        if offered.relations & own == 0 || offered.relations & !(own | available) != 0 {
+            continue;
+        }
+        match &offered.condition.kind {
+            ExprKind::Call(call) => {
+                let (Some(operator), [left, right]) = (call.operator, call.arguments.as_slice()) else { continue };
+                for (operand, value, flipped) in [(left, right, false), (right, left, true)] {
+                    let Some(comparison) = comparison(operator.role, flipped) else { continue };
+                    if let Some(indexable) = indexable(place, own, operand, comparison, value) {
+                        found.push(indexable);
+                    }
+                }
+            }
+            ExprKind::Quantified(quantified)
+                if quantified.quantifier == crate::plan::Quantifier::Any
+                    && quantified.operator.role == OperatorRole::Equal =>
+            {
+                let (operand, value) = (&quantified.left, &quantified.array);
+                if relations_of(operand) == own && is_fixed(value, own) && !has_subquery(operand) {
+                    let element = quantified.types.arguments.get(1).map_or(operand.sql_type.oid, |element| element.oid);
+                    if keys_alike(operand.sql_type.oid, element) {
+                        let requires = relations_of(value);
+                        let comparison = Comparison::AnyOf;
+                        found.push(Indexable { place, operand, comparison, value: Some(value), requires });
+                    }
+                }
+            }
+            ExprKind::IsNull(operand) if relations_of(operand) == own => {
+                found.push(Indexable { place, operand, comparison: Comparison::IsNull, value: None, requires: 0 });
+            }
+            ExprKind::IsNotNull(operand) if relations_of(operand) == own => {
+                found.push(Indexable { place, operand, comparison: Comparison::IsNotNull, value: None, requires: 0 });
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn indexable<'e>(
+    place: usize,
+    own: RelationSet,
+    operand: &'e Expr,
+    comparison: Comparison,
+    value: &'e Expr,
+) -> Option<Indexable<'e>> {
+    if relations_of(operand) != own || !is_fixed(value, own) || has_subquery(operand) {
+        return None;
+    }
+    // `x = NULL` is never true; as a bound it would have to be known to be empty.
+    if matches!(value.as_constant(), Some(Value::Null)) || !keys_alike(operand.sql_type.oid, value.sql_type.oid) {
+        return None;
+    }
+    Some(Indexable { place, operand, comparison, value: Some(value), requires: relations_of(value) })
+}
+
+/// Whether a value stays the same while the entry is scanned.
+fn is_fixed(value: &Expr, own: RelationSet) -> bool {
+    relations_of(value) & own == 0 && !is_volatile(value)
+}
+
+fn comparison(role: OperatorRole, flipped: bool) -> Option<Comparison> {
+    Some(match (role, flipped) {
+        (OperatorRole::Equal, _) => Comparison::Equal,
+        (OperatorRole::Less, false) | (OperatorRole::Greater, true) => Comparison::Less,
+        (OperatorRole::LessEqual, false) | (OperatorRole::GreaterEqual, true) => Comparison::LessEqual,
+        (OperatorRole::GreaterEqual, false) | (OperatorRole::LessEqual, true) => Comparison::GreaterEqual,
+        (OperatorRole::Greater, false) | (OperatorRole::Less, true) => Comparison::Greater,
+        _ => return None,
+    })
+}
+
+/// Whether a value of type `value` can be looked up among keys of type `key`: both have the same key encoding, or are
+/// integers.
+fn keys_alike(key: base::Oid, value: base::Oid) -> bool {
+    let class = |oid: base::Oid| match oid {
+        oids::INT2 | oids::INT4 | oids::INT8 => oids::INT8,
+        oids::TEXT | oids::VARCHAR | oids::NAME => oids::TEXT,
+        oids::OID
+        | oids::REGCLASS
+        | oids::REGTYPE
+        | oids::REGPROC
+        | oids::REGPROCEDURE
+        | oids::REGNAMESPACE
+        | oids::REGROLE => oids::OID,
+        other => other,
+    };
+    class(key) == class(value)
+}
+
+/// Whether values of the type can be hashed, so that a hash join can be made of an equality.
+pub(super) fn is_hashable(oid: base::Oid) -> bool {
+    types::is_hashable(oid)
+}

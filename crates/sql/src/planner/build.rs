@@ -1,0 +1,365 @@
+//! From paths to plan nodes, from below: here it becomes known which slot holds what.
+
+use base::{Error, Result};
+use engine::LockMode;
+use rustc_hash::FxHashMap;
+
+use super::access::{Access, ScanPath};
+use super::flatten::substitute;
+use super::fold::{has_subquery, is_volatile};
+use super::join::{JoinPath, Method, Path};
+use super::lower::Layout;
+use super::needed::Needed;
+use super::{Planner, node};
+use crate::binder::{self, Distinct, Query, Relation, RelationKind, SetOperation};
+use crate::plan::{
+    Expr, ExprKind, FunctionScan, HashJoin, IndexPoint, IndexRange, IndexScan, JoinKind, NestedLoop, Node, Plan,
+    ScanColumn, ScanId, SeqScan, SetCall, VirtualScan,
+};
+
+/// What building a query's FROM needs and finds out.
+pub(super) struct Builder<'q> {
+    /// The entries; subqueries are taken out as they are planned.
+    pub(super) relations: &'q mut Vec<Relation>,
+    /// The columns read.
+    pub(super) needed: &'q Needed,
+    /// The number of each entry's scan, as far as it has one.
+    pub(super) scans: FxHashMap<u32, ScanId>,
+}
+
+impl Planner<'_, '_> {
+    /// The plan of a path, and what its slots hold.
+    pub(super) fn build(&mut self, builder: &mut Builder<'_>, path: Path) -> Result<(Plan, Layout)> {
+        match path {
+            Path::Nothing => {
+                let result = Node::Result { exprs: Vec::new(), condition: None };
+                Ok((node(result, 0, 1.0, 0.01), Layout::default()))
+            }
+            Path::Scan { scan, conditions } => self.build_scan(builder, scan, conditions),
+            Path::Join(join) => self.build_join(builder, *join),
+            Path::Filter { input, conditions } => {
+                let (plan, layout) = self.build(builder, *input)?;
+                let plan = self.filter(plan, conditions, &layout)?;
+                Ok((plan, layout))
+            }
+        }
+    }
+
+    /// A filter above `plan`, unless there are no conditions.
+    pub(super) fn filter(&mut self, plan: Plan, conditions: Vec<Expr>, layout: &Layout) -> Result<Plan> {
+        let Some(condition) = self.lower_conditions(conditions, layout)? else { return Ok(plan) };
+        let (width, rows, cost) = (plan.width as usize, plan.rows, plan.cost);
+        // A row that comes from nothing takes the condition itself.
+        if let Node::Result { exprs, condition: None } = plan.node {
+            return Ok(node(Node::Result { exprs, condition: Some(condition) }, width, rows, cost));
+        }
+        let cost = cost + rows * self.context.settings.cpu_operator_cost;
+        Ok(node(Node::Filter { input: Box::new(plan), condition }, width, rows, cost))
+    }
+
+    fn build_scan(
+        &mut self,
+        builder: &mut Builder<'_>,
+        scan: ScanPath,
+        conditions: Vec<Expr>,
+    ) -> Result<(Plan, Layout)> {
+        let number = scan.relation;
+        let (rows, cost) = (scan.rows, scan.cost);
+        let relation = &mut builder.relations[number as usize];
+        let alias = relation.alias.clone();
+        let width_of_all = relation.columns.len();
+        let everything = || Layout { slots: (0..width_of_all as i32).map(|place| (number, place)).collect() };
+        match &mut relation.kind {
+            RelationKind::Table(table) => {
+                let table = table.clone();
+                let id = self.next_scan();
+                builder.scans.insert(number, id);
+                self.lock_table(table.oid, LockMode::AccessShare);
+                let attributes = builder.needed.columns(number);
+                let layout = Layout { slots: attributes.iter().map(|attribute| (number, *attribute)).collect() };
+                let columns = attributes.iter().map(|attribute| scan_column(*attribute)).collect::<Vec<_>>();
+                let width = columns.len();
+                let filter = self.lower_conditions(conditions, &layout)?;
+                let built = match scan.access {
+                    Access::Point { index, position, key } => {
+                        let key = key.into_iter().map(|value| self.from_outside(value)).collect::<Result<_>>()?;
+                        Node::IndexPoint(Box::new(IndexPoint {
+                            scan: id,
+                            table,
+                            alias,
+                            index,
+                            index_position: position,
+                            key,
+                            columns,
+                            filter,
+                        }))
+                    }
+                    Access::Index(access) => {
+                        let mut bound = |bound: Option<(Expr, bool)>| {
+                            bound
+                                .map(|(value, inclusive)| -> Result<_> { Ok((self.from_outside(value)?, inclusive)) })
+                                .transpose()
+                        };
+                        let (lower, upper) = (bound(access.lower)?, bound(access.upper)?);
+                        let equal = access
+                            .equal
+                            .into_iter()
+                            .map(|key| key.into_part(|value| self.from_outside(value)))
+                            .collect::<Result<_>>()?;
+                        Node::IndexScan(Box::new(IndexScan {
+                            scan: id,
+                            table,
+                            alias,
+                            index: access.index,
+                            index_position: access.position,
+                            range: IndexRange { equal, lower, upper, skip_nulls: access.skip_nulls },
+                            backward: access.backward,
+                            columns,
+                            filter,
+                        }))
+                    }
+                    Access::Sequential | Access::Virtual { .. } => {
+                        Node::SeqScan(Box::new(SeqScan { scan: id, table, alias, columns, filter }))
+                    }
+                };
+                Ok((node(built, width, rows, cost), layout))
+            }
+            RelationKind::Virtual(table) => {
+                let table = table.clone();
+                let id = self.next_scan();
+                builder.scans.insert(number, id);
+                let attributes = builder.needed.columns(number);
+                let mut columns = Vec::with_capacity(attributes.len());
+                for attribute in attributes {
+                    columns.push(u32::try_from(*attribute).map_err(|_| {
+                        Error::unsupported(format!("system columns of \"{}\" are not supported", table.name))
+                    })?);
+                }
+                let layout = Layout { slots: attributes.iter().map(|attribute| (number, *attribute)).collect() };
+                let filter = self.lower_conditions(conditions, &layout)?;
+                let equal = match scan.access {
+                    Access::Virtual { equal } => equal
+                        .into_iter()
+                        .map(|(column, value)| Ok((column, self.from_outside(value)?)))
+                        .collect::<Result<_>>()?,
+                    _ => Vec::new(),
+                };
+                let width = columns.len();
+                let built = VirtualScan { scan: id, table, alias, columns, equal, filter };
+                Ok((node(Node::VirtualScan(Box::new(built)), width, rows, cost), layout))
+            }
+            RelationKind::Subquery(inner) => {
+                let mut inner = std::mem::take(inner.as_mut());
+                let mut rest = Vec::new();
+                for condition in conditions {
+                    if let Some(condition) = push_into(&mut inner, number, condition) {
+                        rest.push(condition);
+                    }
+                }
+                let plan = self.query(inner)?;
+                let layout = everything();
+                let plan = self.filter(plan, rest, &layout)?;
+                Ok((plan, layout))
+            }
+            RelationKind::Function { calls, ordinality } => {
+                let (calls, ordinality) = (std::mem::take(calls), *ordinality);
+                let column_names = relation.columns.iter().map(|column| column.name.clone()).collect();
+                let calls = calls.into_iter().map(|call| self.set_call_from_outside(call)).collect::<Result<_>>()?;
+                let layout = everything();
+                let filter = self.lower_conditions(conditions, &layout)?;
+                let id = self.next_scan();
+                let built = FunctionScan { scan: id, alias, calls, column_names, ordinality, filter };
+                Ok((node(Node::FunctionScan(Box::new(built)), width_of_all, rows, cost), layout))
+            }
+            RelationKind::Values(values) => {
+                let mut lowered = Vec::with_capacity(values.len());
+                for row in std::mem::take(values) {
+                    lowered.push(row.into_iter().map(|value| self.from_outside(value)).collect::<Result<Vec<_>>>()?);
+                }
+                let layout = everything();
+                let plan = node(Node::Values { rows: lowered }, width_of_all, rows, cost);
+                let plan = self.filter(plan, conditions, &layout)?;
+                Ok((plan, layout))
+            }
+            RelationKind::Cte(cte) => {
+                let cte = *cte;
+                let layout = everything();
+                let filter = self.lower_conditions(conditions, &layout)?;
+                let id = self.next_scan();
+                let built = Node::CteScan { cte, name: alias, scan: id, filter };
+                Ok((node(built, width_of_all, rows, cost), layout))
+            }
+            RelationKind::WorkTable(cte) => {
+                let cte = *cte;
+                let layout = everything();
+                let plan = node(Node::WorkTableScan { cte }, width_of_all, rows, cost);
+                let plan = self.filter(plan, conditions, &layout)?;
+                Ok((plan, layout))
+            }
+            RelationKind::Excluded => Err(Error::internal("\"excluded\" is not scanned")),
+        }
+    }
+
+    /// A value that no row of this query's own scan gives: constants, parameters and outer values.
+    fn from_outside(&mut self, value: Expr) -> Result<Expr> {
+        let value = self.outside(value);
+        self.lower(value, &Layout::default())
+    }
+
+    fn set_call_from_outside(&mut self, mut call: SetCall) -> Result<SetCall> {
+        for argument in &mut call.arguments {
+            let value = std::mem::replace(argument, Expr::boolean(true));
+            *argument = self.from_outside(value)?;
+        }
+        Ok(call)
+    }
+
+    fn build_join(&mut self, builder: &mut Builder<'_>, join: JoinPath) -> Result<(Plan, Layout)> {
+        let JoinPath { kind, left, right, method, conditions, rows, cost } = join;
+        let (left, left_layout) = self.build(builder, left)?;
+        let mark = self.uses.len();
+        let (right, right_layout) = self.build(builder, right)?;
+        let layout = left_layout.join(&right_layout);
+        let arguments = self.take_arguments(mark, |expr| is_in(expr, &left_layout));
+        let arguments = arguments
+            .into_iter()
+            .map(|(index, argument)| Ok((index, self.lower(argument, &left_layout)?)))
+            .collect::<Result<Vec<_>>>()?;
+        let condition = self.lower_conditions(conditions, &layout)?;
+        let width = match kind {
+            JoinKind::Semi | JoinKind::Anti => left_layout.slots.len(),
+            _ => layout.slots.len(),
+        };
+        let built = match method {
+            Method::Nested { keep_right } => {
+                let keep_right = keep_right && arguments.is_empty();
+                Node::NestedLoop(Box::new(NestedLoop { kind, left, right, arguments, condition, keep_right }))
+            }
+            Method::Hash { left_keys, right_keys } => {
+                let left_keys = self.lower_all(left_keys, &left_layout)?;
+                let right_keys = self.lower_all(right_keys, &right_layout)?;
+                debug_assert!(arguments.is_empty(), "a hashed side reads nothing of the other");
+                let null_aware = false;
+                Node::HashJoin(Box::new(HashJoin { kind, left, right, left_keys, right_keys, condition, null_aware }))
+            }
+        };
+        Ok((node(built, width, rows, cost), layout))
+    }
+}
+
+/// Whether a row of this layout has all that `expr` reads.
+fn is_in(expr: &Expr, layout: &Layout) -> bool {
+    !expr.any(&|inner| match &inner.kind {
+        ExprKind::Variable(variable) => layout.find(variable.relation, variable.attribute).is_none(),
+        _ => false,
+    })
+}
+
+/// What a scan puts in a slot for an attribute number.
+pub(super) fn scan_column(attribute: i32) -> ScanColumn {
+    match attribute {
+        -1 => ScanColumn::Ctid,
+        -2 => ScanColumn::Xmin,
+        -3 => ScanColumn::Cmin,
+        -4 => ScanColumn::Xmax,
+        -5 => ScanColumn::Cmax,
+        -6 => ScanColumn::TableOid,
+        place => ScanColumn::Column(place as u32),
+    }
+}
+
+/// Moves a condition on a subquery's columns into it, where that changes nothing but speed; gives it back otherwise.
+fn push_into(query: &mut Query, relation: u32, condition: Expr) -> Option<Expr> {
+    if is_volatile(&condition) || has_subquery(&condition) || !can_push(query, relation, &condition) {
+        return Some(condition);
+    }
+    push(query, relation, condition);
+    None
+}
+
+fn can_push(query: &Query, relation: u32, condition: &Expr) -> bool {
+    let shape = query.limit.is_none()
+        && query.offset.is_none()
+        && query.windows.is_empty()
+        && query.locks.is_empty()
+        && query.change.is_none()
+        && !query.has_sets
+        && !matches!(query.distinct, Distinct::On(_));
+    if !shape {
+        return false;
+    }
+    if let Some(operation) = &query.set_operation {
+        return can_push_into_operation(query, operation, relation, condition);
+    }
+    let read =
+        |place: i32| usize::try_from(place).ok().and_then(|place| query.output().nth(place)).map(|target| &target.expr);
+    // Every column read must be one that means the same below: not volatile, and grouped by if there are groups.
+    !condition.any(&|inner| match &inner.kind {
+        ExprKind::Variable(variable) if variable.level == 0 && variable.relation == relation => {
+            read(variable.attribute).is_none_or(|target| {
+                is_volatile(target)
+                    || has_subquery(target)
+                    || (query.is_grouped && !query.groups.iter().any(|group| binder::same(group, target)))
+            })
+        }
+        _ => false,
+    })
+}
+
+fn can_push_into_operation(query: &Query, operation: &SetOperation, relation: u32, condition: &Expr) -> bool {
+    match operation {
+        SetOperation::Leaf(leaf) => match &query.relations[*leaf as usize].kind {
+            RelationKind::Subquery(inner) => can_push(inner, relation, condition),
+            _ => false,
+        },
+        SetOperation::Cast { .. } => false,
+        SetOperation::Node { left, right, .. } => {
+            can_push_into_operation(query, left, relation, condition)
+                && can_push_into_operation(query, right, relation, condition)
+        }
+    }
+}
+
+fn push(query: &mut Query, relation: u32, condition: Expr) {
+    if let Some(operation) = query.set_operation.take() {
+        push_into_operation(query, &operation, relation, condition);
+        query.set_operation = Some(operation);
+        return;
+    }
+    let mut condition = condition;
+    let targets = query.output().map(|target| target.expr.clone()).collect::<Vec<_>>();
+    // What it read of enclosing queries is one query further out from inside; then its own columns are replaced.
+    raise_outer(&mut condition);
+    substitute(&mut condition, 0, relation, &targets);
+    let conditions = query.filter.take().into_iter().chain(std::iter::once(condition)).collect();
+    query.filter = Expr::all(conditions);
+}
+
+/// Variables of enclosing queries move one query out.
+fn raise_outer(expr: &mut Expr) {
+    if let ExprKind::Variable(variable) = &mut expr.kind {
+        if variable.level > 0 {
+            variable.level += 1;
+        }
+        return;
+    }
+    expr.for_each_child_mut(&mut raise_outer);
+}
+
+fn push_into_operation(query: &mut Query, operation: &SetOperation, relation: u32, condition: Expr) {
+    match operation {
+        SetOperation::Leaf(leaf) => {
+            if let RelationKind::Subquery(inner) = &mut query.relations[*leaf as usize].kind {
+                let mut condition = condition;
+                // The set operation is a query of its own between the leaf and the reader.
+                raise_outer(&mut condition);
+                push(inner, relation, condition);
+            }
+        }
+        SetOperation::Cast { .. } => {}
+        SetOperation::Node { left, right, .. } => {
+            push_into_operation(query, left, relation, condition.clone());
+            push_into_operation(query, right, relation, condition);
+        }
+    }
+}

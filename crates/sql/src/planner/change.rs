@@ -1,0 +1,148 @@
+//! INSERT, UPDATE and DELETE.
+
+use base::{Error, Result};
+use engine::LockMode;
+
+use super::build::Builder;
+use super::flatten::Group;
+use super::lower::Layout;
+use super::needed::Needed;
+use super::selectivity::Relations;
+use super::{Planner, fold, node};
+use crate::binder::{Change, OnConflict, Query, TargetEntry};
+use crate::plan::{self, Assignment, ConflictUpdate, Delete, Expr, Insert, Node, Plan, Target, Update};
+
+impl Planner<'_, '_> {
+    /// UPDATE or DELETE of the rows that a query finds.
+    pub(super) fn change(&mut self, mut query: Query, group: Group) -> Result<Plan> {
+        self.is_read_only = false;
+        let change = query.change.as_deref().ok_or_else(|| Error::internal("no change"))?;
+        let (Change::Update { relation, target, .. } | Change::Delete { relation, target, .. }) = change else {
+            return Err(Error::internal("INSERT is planned elsewhere"));
+        };
+        let relation = *relation;
+        self.lock_table(target.table.oid, LockMode::RowExclusive);
+        let conditions = group.conditions.clone();
+        let path = {
+            let relations = Relations { query: &query, sizes: self.sizes(&query) };
+            self.plan_group(&relations, group)?
+        };
+        let has_outer_join = path.has_outer_join();
+        let mut needed = Needed::of(&query, &path);
+        needed.add_column(relation, -1);
+        conditions.iter().for_each(|condition| needed.add(condition));
+        let mut relations = std::mem::take(&mut query.relations);
+        let mut builder = Builder { relations: &mut relations, needed: &needed, scans: Default::default() };
+        let (input, layout) = self.build(&mut builder, path)?;
+        let scans = builder.scans;
+        query.relations = relations;
+        let scan = *scans.get(&relation).ok_or_else(|| Error::internal("the target is not scanned"))?;
+        let ctid = layout.find(relation, -1).ok_or_else(|| Error::internal("the target has no ctid"))? as u32;
+        let recheck = self.recheck(&query, &[relation], &layout, &scans, conditions, has_outer_join)?;
+        let (rows, cost) = (input.rows, input.cost + input.rows * 0.01);
+        let change = query.change.take().ok_or_else(|| Error::internal("no change"))?;
+        match *change {
+            Change::Update { target, assignments, returning, .. } => {
+                let assignments = self.lower_assignments(assignments, &layout)?;
+                let returning = self.returning(returning, &target, relation, &layout)?;
+                let width = returning.as_ref().map_or(0, Vec::len);
+                let update = Update { target, scan, ctid, input, assignments, recheck, returning };
+                Ok(node(Node::Update(Box::new(update)), width, rows, cost))
+            }
+            Change::Delete { target, returning, .. } => {
+                let returning = self.returning(returning, &target, relation, &layout)?;
+                let width = returning.as_ref().map_or(0, Vec::len);
+                let delete = Delete { target, scan, ctid, input, recheck, returning };
+                Ok(node(Node::Delete(Box::new(delete)), width, rows, cost))
+            }
+            Change::Insert { .. } => Err(Error::internal("INSERT is planned elsewhere")),
+        }
+    }
+
+    fn lower_assignments(&mut self, assignments: Vec<Assignment>, layout: &Layout) -> Result<Vec<Assignment>> {
+        assignments
+            .into_iter()
+            .map(|assignment| Ok(Assignment { value: self.lower(assignment.value, layout)?, ..assignment }))
+            .collect()
+    }
+
+    /// RETURNING: the target's columns are those of the version written, behind the input row.
+    fn returning(
+        &mut self,
+        returning: Option<Vec<TargetEntry>>,
+        target: &Target,
+        relation: u32,
+        layout: &Layout,
+    ) -> Result<Option<Vec<Expr>>> {
+        let Some(returning) = returning else { return Ok(None) };
+        let mut slots = layout.slots.clone();
+        for slot in &mut slots {
+            // The old version's columns are hidden; its system columns stay.
+            if slot.0 == relation && slot.1 >= 0 {
+                *slot = (super::TARGET_RELATION, slot.1);
+            }
+        }
+        slots.extend((0..target.table.columns.len() as i32).map(|place| (relation, place)));
+        let layout = Layout { slots };
+        let exprs = returning.into_iter().map(|entry| entry.expr).collect();
+        self.lower_all(exprs, &layout).map(Some)
+    }
+
+    /// INSERT of the rows of `input`, which are full rows of the table.
+    pub(super) fn insert(&mut self, change: Change, input: Plan) -> Result<Plan> {
+        self.is_read_only = false;
+        let Change::Insert { target, on_conflict, returning } = change else {
+            return Err(Error::internal("not an INSERT"));
+        };
+        self.lock_table(target.table.oid, LockMode::RowExclusive);
+        let columns = target.table.columns.len() as i32;
+        let full_row = |relation: u32| (0..columns).map(move |place| (relation, place));
+        // RETURNING and ON CONFLICT have a range table of their own.
+        let own = std::mem::take(self.frame());
+        let on_conflict = match on_conflict {
+            None => None,
+            Some(OnConflict { arbiters, update }) => {
+                let update = match update {
+                    None => None,
+                    Some((assignments, condition)) => {
+                        let layout = Layout { slots: full_row(0).chain(full_row(1)).collect() };
+                        let mut folded = assignments;
+                        for assignment in &mut folded {
+                            fold(&mut assignment.value, self.context)?;
+                        }
+                        let assignments = self.lower_assignments(folded, &layout)?;
+                        let condition = condition.map(|condition| self.lower(condition, &layout)).transpose()?;
+                        Some(ConflictUpdate { assignments, condition })
+                    }
+                };
+                Some(plan::OnConflict { arbiters, update })
+            }
+        };
+        let returning = match returning {
+            None => None,
+            Some(entries) => {
+                let mut layout = Layout { slots: full_row(0).collect() };
+                // `RETURNING ctid` has no slot to come from.
+                let system = entries.iter().any(|entry| reads_system_column(&entry.expr));
+                if system {
+                    return Err(Error::unsupported("system columns in RETURNING of INSERT are not supported"));
+                }
+                layout.slots.shrink_to_fit();
+                let mut exprs = entries.into_iter().map(|entry| entry.expr).collect::<Vec<_>>();
+                for expr in &mut exprs {
+                    fold(expr, self.context)?;
+                }
+                Some(self.lower_all(exprs, &layout)?)
+            }
+        };
+        *self.frame() = own;
+        let width = returning.as_ref().map_or(0, Vec::len);
+        let (rows, cost) = (input.rows, input.cost + input.rows * 0.01);
+        let insert = Insert { target, input, on_conflict, returning };
+        Ok(node(Node::Insert(Box::new(insert)), width, rows, cost))
+    }
+}
+
+fn reads_system_column(expr: &Expr) -> bool {
+    expr.any(&|inner| matches!(&inner.kind, plan::ExprKind::Variable(variable) if variable.level == 0 && variable.attribute < 0))
+}

@@ -1,0 +1,479 @@
+//! Before anything is planned: common table expressions and subqueries are merged into the query that reads them,
+//! outer joins that can't make up rows become inner ones, and conditions are split at AND.
+
+use base::{Error, Result};
+
+use super::fold::{fold, is_volatile};
+use super::lower::raised_levels;
+use super::{Planner, fold as folding};
+use crate::binder::{Cte, Distinct, FromItem, Join, Query, RelationKind, for_each_inner, for_each_inner_mut};
+use crate::plan::{CteId, Expr, ExprKind, FunctionTarget, JoinKind};
+
+/// A set of range table entries.
+pub(super) type RelationSet = u128;
+
+/// The most entries a query's range table may have.
+const RELATIONS_MAX: usize = 128;
+
+/// Items joined by inner joins, and the conditions on them.
+#[derive(Debug, Default)]
+pub(super) struct Group {
+    pub(super) units: Vec<Unit>,
+    pub(super) conditions: Vec<Expr>,
+}
+
+/// An item of a group.
+#[derive(Debug)]
+pub(super) enum Unit {
+    /// An entry of the range table.
+    Relation(u32),
+    /// A left or full join, which keeps its own order.
+    Outer(Box<OuterJoin>),
+}
+
+/// A left or full join.
+#[derive(Debug)]
+pub(super) struct OuterJoin {
+    pub(super) kind: JoinKind,
+    pub(super) left: Group,
+    pub(super) right: Group,
+    pub(super) conditions: Vec<Expr>,
+}
+
+impl Group {
+    /// The entries in it.
+    pub(super) fn relations(&self) -> RelationSet {
+        self.units.iter().fold(0, |set, unit| set | unit.relations())
+    }
+}
+
+impl Unit {
+    /// The entries in it.
+    pub(super) fn relations(&self) -> RelationSet {
+        match self {
+            Unit::Relation(relation) => 1 << relation,
+            Unit::Outer(join) => join.left.relations() | join.right.relations(),
+        }
+    }
+}
+
+/// The entries whose columns an expression of their query reads, in its subqueries too.
+pub(super) fn relations_of(expr: &Expr) -> RelationSet {
+    let mut set = 0;
+    match &expr.kind {
+        // The common cases, without the walk.
+        ExprKind::Variable(variable) if variable.level == 0 => 1 << variable.relation.min(127),
+        ExprKind::Constant(_) | ExprKind::Parameter(_) => 0,
+        _ => {
+            for_each_inner(expr, 0, &mut |inner, depth| {
+                if let ExprKind::Variable(variable) = &inner.kind
+                    && variable.level == depth
+                {
+                    set |= 1 << variable.relation.min(127);
+                }
+            });
+            set
+        }
+    }
+}
+
+impl Planner<'_, '_> {
+    /// Merges what can be merged into `query`, folds its expressions, and takes its FROM and WHERE apart.
+    pub(super) fn flatten(&mut self, query: &mut Query) -> Result<Group> {
+        if !query.ctes.is_empty() {
+            inline_ctes(query);
+        }
+        pull_up(query);
+        if query.relations.len() > RELATIONS_MAX {
+            return Err(Error::unsupported(format!(
+                "queries of more than {RELATIONS_MAX} relations are not supported"
+            )));
+        }
+        self.fold_query(query)?;
+        let mut group = Group::default();
+        if let Some(filter) = query.filter.take() {
+            split(filter, &mut group.conditions);
+        }
+        for item in std::mem::take(&mut query.from) {
+            add_item(item, &mut group);
+        }
+        reduce_outer_joins(&mut group);
+        push_down(&mut group);
+        Ok(group)
+    }
+
+    /// Folds the expressions of a query; those of its subqueries are folded when they are planned.
+    fn fold_query(&mut self, query: &mut Query) -> Result<()> {
+        let mut result = Ok(());
+        let context = &mut *self.context;
+        query.for_each_expr_mut(0, &mut |expr, depth| {
+            if result.is_ok() && depth == 0 {
+                result = fold(expr, context);
+            }
+        });
+        result
+    }
+}
+
+/// Splits a condition at AND.
+pub(super) fn split(condition: Expr, conditions: &mut Vec<Expr>) {
+    match condition.kind {
+        ExprKind::And(parts) => parts.into_iter().for_each(|part| split(part, conditions)),
+        _ if condition.is_true() => {}
+        _ => conditions.push(condition),
+    }
+}
+
+fn add_item(item: FromItem, group: &mut Group) {
+    match item {
+        FromItem::Relation(relation) => group.units.push(Unit::Relation(relation)),
+        FromItem::Join(join) => {
+            let Join { kind, left, right, condition } = *join;
+            if kind == JoinKind::Inner {
+                add_item(left, group);
+                add_item(right, group);
+                if let Some(condition) = condition {
+                    split(condition, &mut group.conditions);
+                }
+                return;
+            }
+            // A right join is a left join the other way round.
+            let (kind, left, right) = match kind {
+                JoinKind::Right => (JoinKind::Left, right, left),
+                kind => (kind, left, right),
+            };
+            let mut outer = OuterJoin { kind, left: Group::default(), right: Group::default(), conditions: Vec::new() };
+            add_item(left, &mut outer.left);
+            add_item(right, &mut outer.right);
+            if let Some(condition) = condition {
+                split(condition, &mut outer.conditions);
+            }
+            group.units.push(Unit::Outer(Box::new(outer)));
+        }
+    }
+}
+
+/// A condition above a left join that can't hold for made-up NULLs makes it an inner join.
+fn reduce_outer_joins(group: &mut Group) {
+    let mut index = 0;
+    while index < group.units.len() {
+        let Unit::Outer(join) = &mut group.units[index] else {
+            index += 1;
+            continue;
+        };
+        let refuses = |conditions: &[Expr], set: RelationSet| {
+            conditions.iter().any(|condition| refused_nulls(condition) & set != 0)
+        };
+        match join.kind {
+            JoinKind::Left if refuses(&group.conditions, join.right.relations()) => {
+                let Unit::Outer(join) = group.units.remove(index) else { unreachable!("it was one above") };
+                let OuterJoin { left, right, conditions, .. } = *join;
+                for inner in [left, right] {
+                    group.units.extend(inner.units);
+                    group.conditions.extend(inner.conditions);
+                }
+                group.conditions.extend(conditions);
+                // What came up from inside may be reduced in turn.
+                index = 0;
+            }
+            JoinKind::Full => {
+                let left = refuses(&group.conditions, join.left.relations());
+                let right = refuses(&group.conditions, join.right.relations());
+                if left {
+                    // Rows made up for the left side vanish: what is left is a left join.
+                    join.kind = JoinKind::Left;
+                } else if right {
+                    join.kind = JoinKind::Left;
+                    std::mem::swap(&mut join.left, &mut join.right);
+                } else {
+                    index += 1;
+                }
+            }
+            _ => index += 1,
+        }
+    }
+    for unit in &mut group.units {
+        if let Unit::Outer(join) = unit {
+            reduce_outer_joins(&mut join.left);
+            reduce_outer_joins(&mut join.right);
+        }
+    }
+}
+
+/// Entries of which the condition is not true when all their columns are NULL.
+fn refused_nulls(condition: &Expr) -> RelationSet {
+    /// Entries that make the value NULL when their columns are.
+    fn strict(expr: &Expr) -> RelationSet {
+        match &expr.kind {
+            ExprKind::Variable(variable) if variable.level == 0 => 1 << variable.relation.min(127),
+            ExprKind::Call(call) => match &call.function {
+                FunctionTarget::Builtin(function) if function.strict && !function.returns_set => {
+                    call.arguments.iter().fold(0, |set, argument| set | strict(argument))
+                }
+                _ => 0,
+            },
+            ExprKind::Cast(cast) => strict(&cast.input),
+            _ => 0,
+        }
+    }
+    match &condition.kind {
+        ExprKind::Call(_) | ExprKind::Variable(_) | ExprKind::Cast(_) => strict(condition),
+        ExprKind::IsNotNull(input) => strict(input),
+        ExprKind::And(parts) => parts.iter().fold(0, |set, part| set | refused_nulls(part)),
+        ExprKind::Or(parts) => parts.iter().map(refused_nulls).reduce(|left, right| left & right).unwrap_or(0),
+        ExprKind::Quantified(quantified) => strict(&quantified.left),
+        _ => 0,
+    }
+}
+
+/// Moves conditions on one side of a left join to that side, where that changes nothing.
+fn push_down(group: &mut Group) {
+    for unit in &mut group.units {
+        let Unit::Outer(join) = unit else { continue };
+        if join.kind == JoinKind::Left {
+            let left = join.left.relations();
+            let mut kept = Vec::with_capacity(group.conditions.len());
+            for condition in std::mem::take(&mut group.conditions) {
+                let set = relations_of(&condition);
+                if set != 0 && set & !left == 0 {
+                    join.left.conditions.push(condition);
+                } else {
+                    kept.push(condition);
+                }
+            }
+            group.conditions = kept;
+            let right = join.right.relations();
+            let mut kept = Vec::with_capacity(join.conditions.len());
+            for condition in std::mem::take(&mut join.conditions) {
+                let set = relations_of(&condition);
+                if set != 0 && set & !right == 0 {
+                    join.right.conditions.push(condition);
+                } else {
+                    kept.push(condition);
+                }
+            }
+            join.conditions = kept;
+        }
+        push_down(&mut join.left);
+        push_down(&mut join.right);
+    }
+}
+
+/// Calls `visit` for each entry of a query's range table and of the range tables of queries inside it, with the number
+/// of queries between.
+fn for_each_relation(query: &mut Query, depth: u32, visit: &mut dyn FnMut(&mut RelationKind, u32)) {
+    for relation in &mut query.relations {
+        visit(&mut relation.kind, depth);
+        if let RelationKind::Subquery(inner) = &mut relation.kind {
+            for_each_relation(inner, depth + 1, visit);
+        }
+    }
+    for cte in &mut query.ctes {
+        for_each_relation(&mut cte.query, depth + 1, visit);
+        if let Some((recursive, _)) = &mut cte.recursive {
+            for_each_relation(recursive, depth + 1, visit);
+        }
+    }
+    // Subqueries in expressions: each expression of this very query, not of the queries visited above.
+    query.for_each_expr_mut(0, &mut |expr, inner_depth| {
+        if inner_depth == 0 {
+            subqueries_of(expr, depth, visit);
+        }
+    });
+}
+
+fn subqueries_of(expr: &mut Expr, depth: u32, visit: &mut dyn FnMut(&mut RelationKind, u32)) {
+    expr.for_each_child_mut(&mut |child| subqueries_of(child, depth, visit));
+    if let ExprKind::Subquery(subquery) = &mut expr.kind
+        && let crate::plan::SubqueryBody::Bound(query) = &mut subquery.body
+    {
+        for_each_relation(query, depth + 1, visit);
+    }
+}
+
+/// Makes subqueries of common table expressions that are read once and have no effects.
+fn inline_ctes(query: &mut Query) {
+    let mut index = 0;
+    while index < query.ctes.len() {
+        if !can_inline(&query.ctes[index]) {
+            index += 1;
+            continue;
+        }
+        let cte = query.ctes.remove(index);
+        let Cte { id, query: body, .. } = cte;
+        replace_cte(query, id, &body);
+    }
+}
+
+fn can_inline(cte: &Cte) -> bool {
+    let wanted = cte.references == 1 && cte.materialized != Some(true) || cte.materialized == Some(false);
+    wanted
+        && cte.recursive.is_none()
+        && cte.query.change.is_none()
+        && cte.query.locks.is_empty()
+        && cte.query.ctes.is_empty()
+        && !cte.query.targets.iter().any(|target| is_volatile(&target.expr))
+}
+
+fn replace_cte(query: &mut Query, id: CteId, body: &Query) {
+    for_each_relation(query, 0, &mut |kind, depth| {
+        if matches!(kind, RelationKind::Cte(found) if *found == id) {
+            let mut copy = body.clone();
+            // The body stood one query inside; now it stands one inside of `depth`.
+            raise_query(&mut copy, depth);
+            *kind = RelationKind::Subquery(Box::new(copy));
+        }
+    });
+}
+
+/// Moves a query `levels` further in: what it reads of enclosing queries is that much further out.
+fn raise_query(query: &mut Query, levels: u32) {
+    if levels == 0 {
+        return;
+    }
+    query.for_each_expr_mut(1, &mut |expr, depth| {
+        for_each_inner_mut(expr, depth, &mut |inner, depth| match &mut inner.kind {
+            ExprKind::Variable(variable) if variable.level >= depth => variable.level += levels,
+            ExprKind::Aggregate(call) if call.level >= depth => call.level += levels,
+            _ => {}
+        });
+    });
+}
+
+/// Whether a query only joins, filters and computes, so that it can become part of another one.
+fn is_simple(query: &Query) -> bool {
+    query.ctes.is_empty()
+        && query.set_operation.is_none()
+        && !query.is_grouped
+        && query.windows.is_empty()
+        && query.distinct == Distinct::No
+        && query.order.is_empty()
+        && query.limit.is_none()
+        && query.offset.is_none()
+        && query.locks.is_empty()
+        && !query.has_sets
+        && query.change.is_none()
+        && !query.targets.iter().any(|target| folding::is_volatile(&target.expr))
+}
+
+/// Merges simple subqueries in FROM into the query, where no outer join stands above them.
+fn pull_up(query: &mut Query) {
+    loop {
+        let mut candidates = Vec::new();
+        query.from.iter().for_each(|item| inner_relations(item, &mut candidates));
+        let top_level = |relation: u32| {
+            query.from.iter().any(|item| matches!(item, FromItem::Relation(found) if *found == relation))
+        };
+        let found = candidates.into_iter().find(|relation| match &query.relations[*relation as usize].kind {
+            // A subquery without FROM leaves nothing to stand in its place within a join.
+            RelationKind::Subquery(inner) => is_simple(inner) && (!inner.from.is_empty() || top_level(*relation)),
+            _ => false,
+        });
+        let Some(relation) = found else { return };
+        merge(query, relation);
+    }
+}
+
+/// The entries that no outer join may make up rows for.
+fn inner_relations(item: &FromItem, relations: &mut Vec<u32>) {
+    match item {
+        FromItem::Relation(relation) => relations.push(*relation),
+        FromItem::Join(join) => {
+            if matches!(join.kind, JoinKind::Inner | JoinKind::Left) {
+                inner_relations(&join.left, relations);
+            }
+            if matches!(join.kind, JoinKind::Inner | JoinKind::Right) {
+                inner_relations(&join.right, relations);
+            }
+        }
+    }
+}
+
+/// Merges the subquery that entry `relation` is into `query`.
+fn merge(query: &mut Query, relation: u32) {
+    let empty = RelationKind::Values(Vec::new());
+    let RelationKind::Subquery(inner) = std::mem::replace(&mut query.relations[relation as usize].kind, empty) else {
+        return;
+    };
+    let mut inner = *inner;
+    let offset = query.relations.len() as u32;
+    // Inside, own columns move to the end of the range table, and everything is one query further out.
+    inner.for_each_expr_mut(0, &mut |expr, depth| {
+        for_each_inner_mut(expr, depth, &mut |found, depth| match &mut found.kind {
+            ExprKind::Variable(variable) if variable.level == depth => variable.relation += offset,
+            ExprKind::Variable(variable) if variable.level > depth => variable.level -= 1,
+            ExprKind::Aggregate(call) if call.level > depth => call.level -= 1,
+            _ => {}
+        });
+    });
+    let targets = inner.targets.iter().filter(|target| !target.hidden).map(|target| target.expr.clone());
+    let targets = targets.collect::<Vec<_>>();
+    query.relations.append(&mut inner.relations);
+    let mut items = inner.from;
+    items.iter_mut().for_each(|item| renumber(item, offset));
+    // Its conditions are conditions of the whole.
+    let conditions = query.filter.take().into_iter().chain(inner.filter.take()).collect();
+    query.filter = Expr::all(conditions);
+    replace_item(&mut query.from, relation, items);
+    query.for_each_expr_mut(0, &mut |expr, depth| substitute(expr, depth, relation, &targets));
+}
+
+/// Replaces the columns of entry `relation` in `expr`, which stands `depth` queries inside, by these expressions.
+pub(super) fn substitute(expr: &mut Expr, depth: u32, relation: u32, targets: &[Expr]) {
+    for_each_inner_mut(expr, depth, &mut |found, depth| {
+        if let ExprKind::Variable(variable) = &found.kind
+            && variable.level == depth
+            && variable.relation == relation
+            && let Some(target) = usize::try_from(variable.attribute).ok().and_then(|place| targets.get(place))
+        {
+            let mut replacement = target.clone();
+            raised_levels(&mut replacement, depth);
+            replacement.sql_type = found.sql_type;
+            *found = replacement;
+        }
+    });
+}
+
+fn renumber(item: &mut FromItem, offset: u32) {
+    match item {
+        FromItem::Relation(relation) => *relation += offset,
+        FromItem::Join(join) => {
+            renumber(&mut join.left, offset);
+            renumber(&mut join.right, offset);
+        }
+    }
+}
+
+/// Puts `items` in the place of entry `relation`.
+fn replace_item(from: &mut Vec<FromItem>, relation: u32, items: Vec<FromItem>) {
+    if let Some(place) = from.iter().position(|item| matches!(item, FromItem::Relation(found) if *found == relation)) {
+        from.splice(place..=place, items);
+        return;
+    }
+    let mut items = Some(items);
+    for item in from {
+        replace_within(item, relation, &mut items);
+    }
+    debug_assert!(items.is_none(), "the entry stands somewhere in FROM");
+}
+
+fn replace_within(item: &mut FromItem, relation: u32, items: &mut Option<Vec<FromItem>>) {
+    match item {
+        FromItem::Relation(found) if *found == relation => {
+            if let Some(parts) = items.take() {
+                // Several items become a product of inner joins.
+                let product = parts.into_iter().reduce(|left, right| {
+                    FromItem::Join(Box::new(Join { kind: JoinKind::Inner, left, right, condition: None }))
+                });
+                if let Some(product) = product {
+                    *item = product;
+                }
+            }
+        }
+        FromItem::Relation(_) => {}
+        FromItem::Join(join) => {
+            replace_within(&mut join.left, relation, items);
+            replace_within(&mut join.right, relation, items);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Computing at planning time what can't come out differently later.
+
+use std::sync::Arc;
+
+use base::Result;
+
+use crate::binder::BindContext;
+use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
+use crate::types::{self, ArrayValue, Implementation, SqlType, Value, Volatility};
+
+/// Replaces calls of immutable functions on constants by their results, and simplifies AND, OR, NOT, CASE and COALESCE.
+///
+/// What fails when computed is left as it is: it may never be reached.
+pub fn fold(expr: &mut Expr, context: &mut BindContext<'_>) -> Result<()> {
+    let mut result = Ok(());
+    expr.for_each_child_mut(&mut |child| {
+        if result.is_ok() {
+            result = fold(child, context);
+        }
+    });
+    result?;
+    if let Some(folded) = folded(expr, context) {
+        *expr = folded;
+    }
+    Ok(())
+}
+
+fn folded(expr: &mut Expr, context: &mut BindContext<'_>) -> Option<Expr> {
+    let sql_type = expr.sql_type;
+    match &mut expr.kind {
+        ExprKind::Call(call) => fold_call(call, context).map(|value| Expr::constant(value, sql_type)),
+        ExprKind::Cast(cast) => {
+            let input = cast.input.as_constant()?;
+            if !cast.cast.is_immutable() {
+                return None;
+            }
+            let value = cast.cast.apply(context.eval, input.clone()).ok()?;
+            Some(Expr::constant(value, sql_type))
+        }
+        ExprKind::And(list) => Some(fold_connective(std::mem::take(list), false)),
+        ExprKind::Or(list) => Some(fold_connective(std::mem::take(list), true)),
+        ExprKind::Not(input) => match input.as_constant()? {
+            Value::Bool(value) => Some(Expr::boolean(!value)),
+            Value::Null => Some(Expr::null(SqlType::BOOL)),
+            _ => None,
+        },
+        ExprKind::IsNull(input) => match input.as_constant()? {
+            Value::Record(_) => None,
+            value => Some(Expr::boolean(value.is_null())),
+        },
+        ExprKind::IsNotNull(input) => match input.as_constant()? {
+            Value::Record(_) => None,
+            value => Some(Expr::boolean(!value.is_null())),
+        },
+        ExprKind::Array { elements, nested: false } => {
+            let mut values = Vec::with_capacity(elements.len());
+            for element in elements.iter() {
+                values.push(element.as_constant()?.clone());
+            }
+            let element = types::element_type(context.lookup, sql_type.oid)?;
+            let array = ArrayValue::one_dimensional(element, values);
+            Some(Expr::constant(Value::Array(Arc::new(array)), sql_type))
+        }
+        ExprKind::Coalesce(list) => {
+            list.retain(|item| !matches!(item.as_constant(), Some(Value::Null)));
+            // Nothing after a constant that is not NULL is ever reached.
+            if let Some(first) = list.iter().position(|item| item.as_constant().is_some()) {
+                list.truncate(first + 1);
+            }
+            match list.len() {
+                0 => Some(Expr::null(sql_type)),
+                1 => list.pop().map(|only| Expr { sql_type, ..only }),
+                _ => None,
+            }
+        }
+        ExprKind::Case { operand: None, whens, otherwise } => {
+            whens.retain(|when| !matches!(when.condition.as_constant(), Some(Value::Bool(false) | Value::Null)));
+            if let Some(certain) = whens.iter().position(|when| when.condition.is_true()) {
+                let certain = whens.drain(certain..).next().map(|when| Box::new(when.result));
+                *otherwise = certain;
+            }
+            if whens.is_empty() {
+                let only = otherwise.take().map_or_else(|| Expr::null(sql_type), |otherwise| *otherwise);
+                return Some(Expr { sql_type, ..only });
+            }
+            None
+        }
+        _ => None,
+    }
+}
+
+fn fold_call(call: &Call, context: &mut BindContext<'_>) -> Option<Value> {
+    let FunctionTarget::Builtin(function) = &call.function else { return None };
+    if function.volatility != Volatility::Immutable
+        || function.returns_set
+        || !matches!(function.implementation, Implementation::Plain(_) | Implementation::Typed(_))
+    {
+        return None;
+    }
+    // A strict function of a NULL is NULL, whatever its other arguments.
+    if function.strict && call.arguments.iter().any(|argument| matches!(argument.as_constant(), Some(Value::Null))) {
+        return Some(Value::Null);
+    }
+    let mut values = Vec::with_capacity(call.arguments.len());
+    for argument in &call.arguments {
+        values.push(argument.as_constant()?.clone());
+    }
+    function.call(context.eval, &call.types, &values).ok()
+}
+
+/// AND (or OR, with `decisive` true) without what can't matter, nested ones merged.
+fn fold_connective(list: Vec<Expr>, decisive: bool) -> Expr {
+    let mut kept = Vec::with_capacity(list.len());
+    for item in list {
+        match item.kind {
+            ExprKind::Constant(Value::Bool(value)) if value == decisive => return Expr::boolean(decisive),
+            ExprKind::Constant(Value::Bool(_)) => {}
+            ExprKind::And(inner) if !decisive => kept.extend(inner),
+            ExprKind::Or(inner) if decisive => kept.extend(inner),
+            _ => kept.push(item),
+        }
+    }
+    match kept.len() {
+        0 => Expr::boolean(!decisive),
+        1 => kept.swap_remove(0),
+        _ => Expr::new(if decisive { ExprKind::Or(kept) } else { ExprKind::And(kept) }, SqlType::BOOL),
+    }
+}
+
+/// Whether evaluating `expr` again may give something else, or has effects.
+pub(super) fn is_volatile(expr: &Expr) -> bool {
+    expr.any(&|inner| match &inner.kind {
+        ExprKind::Call(call) => match &call.function {
+            FunctionTarget::Builtin(function) => function.volatility == Volatility::Volatile,
+            FunctionTarget::Stored(function) => function.volatility == engine::catalog::Volatility::Volatile,
+        },
+        ExprKind::Set(_) => true,
+        _ => false,
+    })
+}
+
+/// Whether `expr` holds a subquery.
+pub(super) fn has_subquery(expr: &Expr) -> bool {
+    expr.any(&|inner| matches!(inner.kind, ExprKind::Subquery(_)))
+}

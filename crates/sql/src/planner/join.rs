@@ -1,0 +1,626 @@
+//! Join orders: left-deep ones, searched greedily from every start, by cost.
+
+use base::{Error, Result};
+
+use super::Planner;
+use super::access::{Offered, ScanPath, is_hashable};
+use super::flatten::{Group, OuterJoin, RelationSet, Unit, relations_of};
+use super::selectivity::{Relations, selectivity};
+use crate::binder::{Query, RelationKind, for_each_inner};
+use crate::plan::{Expr, ExprKind, JoinKind};
+use crate::types::OperatorRole;
+
+/// A way to the rows of some entries.
+#[derive(Debug)]
+pub(super) enum Path {
+    /// No entry at all: one row without columns.
+    Nothing,
+    /// One entry; the conditions are what its access does not make sure of.
+    Scan {
+        /// The access.
+        scan: ScanPath,
+        /// Tested on each row.
+        conditions: Vec<Expr>,
+    },
+    /// A join.
+    Join(Box<JoinPath>),
+    /// Conditions on another path's rows.
+    Filter {
+        /// The path.
+        input: Box<Path>,
+        /// The conditions.
+        conditions: Vec<Expr>,
+    },
+}
+
+/// A join of two paths.
+#[derive(Debug)]
+pub(super) struct JoinPath {
+    pub(super) kind: JoinKind,
+    pub(super) left: Path,
+    pub(super) right: Path,
+    pub(super) method: Method,
+    /// What else must hold.
+    pub(super) conditions: Vec<Expr>,
+    pub(super) rows: f64,
+    pub(super) cost: f64,
+}
+
+/// How two sides are joined.
+#[derive(Debug)]
+pub(super) enum Method {
+    /// The right side is run for each left row; it may read it.
+    Nested {
+        /// It does not, so its rows can be kept.
+        keep_right: bool,
+    },
+    /// By these equalities, left and right.
+    Hash {
+        /// Over the left side.
+        left_keys: Vec<Expr>,
+        /// Over the right side.
+        right_keys: Vec<Expr>,
+    },
+}
+
+impl Path {
+    /// The expected rows.
+    pub(super) fn rows(&self) -> f64 {
+        match self {
+            Path::Nothing => 1.0,
+            Path::Scan { scan, .. } => scan.rows,
+            Path::Join(join) => join.rows,
+            Path::Filter { input, .. } => input.rows(),
+        }
+    }
+
+    /// The expected cost.
+    pub(super) fn cost(&self) -> f64 {
+        match self {
+            Path::Nothing => 0.01,
+            Path::Scan { scan, .. } => scan.cost,
+            Path::Join(join) => join.cost,
+            Path::Filter { input, .. } => input.cost(),
+        }
+    }
+
+    /// Calls `visit` for every expression in it.
+    pub(super) fn for_each_expr<'p>(&'p self, visit: &mut dyn FnMut(&'p Expr)) {
+        use super::access::{Access, KeyValue};
+        match self {
+            Path::Nothing => {}
+            Path::Scan { scan, conditions } => {
+                conditions.iter().for_each(&mut *visit);
+                match &scan.access {
+                    Access::Sequential => {}
+                    Access::Point { key, .. } => key.iter().for_each(visit),
+                    Access::Virtual { equal } => equal.iter().for_each(|(_, value)| visit(value)),
+                    Access::Index(index) => {
+                        for key in &index.equal {
+                            if let KeyValue::Equal(value) | KeyValue::AnyOf(value) = key {
+                                visit(value);
+                            }
+                        }
+                        index.lower.iter().chain(&index.upper).for_each(|(bound, _)| visit(bound));
+                    }
+                }
+            }
+            Path::Join(join) => {
+                join.left.for_each_expr(visit);
+                join.right.for_each_expr(visit);
+                join.conditions.iter().for_each(&mut *visit);
+                if let Method::Hash { left_keys, right_keys } = &join.method {
+                    left_keys.iter().chain(right_keys).for_each(visit);
+                }
+            }
+            Path::Filter { input, conditions } => {
+                input.for_each_expr(visit);
+                conditions.iter().for_each(visit);
+            }
+        }
+    }
+
+    /// Whether rows may be made up, or come from elsewhere than single rows of the entries.
+    pub(super) fn has_outer_join(&self) -> bool {
+        match self {
+            Path::Nothing | Path::Scan { .. } => false,
+            Path::Filter { input, .. } => input.has_outer_join(),
+            Path::Join(join) => {
+                join.kind != JoinKind::Inner || join.left.has_outer_join() || join.right.has_outer_join()
+            }
+        }
+    }
+}
+
+/// A unit of a group, with what the search needs to know of it.
+struct Candidate {
+    unit: Option<Unit>,
+    set: RelationSet,
+    /// Entries whose columns it reads: they must come before it.
+    requires: RelationSet,
+    /// On its own.
+    path: Option<Path>,
+    rows: f64,
+    cost: f64,
+}
+
+/// A condition, with the entries it reads.
+struct Pending {
+    expr: Option<Expr>,
+    set: RelationSet,
+}
+
+/// How a unit is joined to what is there already.
+struct Step {
+    rows: f64,
+    cost: f64,
+    method: StepMethod,
+}
+
+enum StepMethod {
+    /// A nested loop over the unit's own path.
+    Nested,
+    /// A nested loop over an access that reads the left row.
+    Lookup(ScanPath),
+    /// By hash; `swapped` builds on the left side.
+    Hash { swapped: bool },
+}
+
+/// The entries that a subquery or function in FROM reads laterally.
+pub(super) fn lateral_requirements(query: &Query, relation: u32) -> RelationSet {
+    let mut set = 0;
+    let mut add = |expr: &Expr, depth: u32| {
+        for_each_inner(expr, depth, &mut |inner, depth| {
+            if let ExprKind::Variable(variable) = &inner.kind
+                && variable.level == depth
+            {
+                set |= 1 << variable.relation.min(127);
+            }
+        });
+    };
+    match &query.relations[relation as usize].kind {
+        RelationKind::Subquery(inner) => inner.for_each_expr(1, &mut add),
+        RelationKind::Function { calls, .. } => {
+            calls.iter().flat_map(|call| &call.arguments).for_each(|argument| add(argument, 0));
+        }
+        RelationKind::Values(rows) => rows.iter().flatten().for_each(|value| add(value, 0)),
+        _ => {}
+    }
+    set
+}
+
+impl Planner<'_, '_> {
+    /// The cheapest path found for a group's rows.
+    pub(super) fn plan_group(&mut self, relations: &Relations<'_>, group: Group) -> Result<Path> {
+        self.plan_group_after(relations, group, 0)
+    }
+
+    /// As [`Planner::plan_group`], where the entries in `outer` can be read.
+    fn plan_group_after(&mut self, relations: &Relations<'_>, group: Group, outer: RelationSet) -> Result<Path> {
+        let Group { units, conditions } = group;
+        let mut pending = conditions
+            .into_iter()
+            .map(|expr| Pending { set: relations_of(&expr), expr: Some(expr) })
+            .collect::<Vec<_>>();
+        let mut candidates = Vec::with_capacity(units.len());
+        for unit in units {
+            candidates.push(self.candidate(relations, unit, &mut pending, outer)?);
+        }
+        let path = match candidates.len() {
+            0 => Path::Nothing,
+            1 => candidates.remove(0).path.expect("a candidate has its own path"),
+            _ => self.search(relations, candidates, &mut pending)?,
+        };
+        let rest = pending.into_iter().filter_map(|pending| pending.expr).collect::<Vec<_>>();
+        Ok(if rest.is_empty() { path } else { Path::Filter { input: Box::new(path), conditions: rest } })
+    }
+
+    /// A unit with its own path; the conditions on it alone are taken from `pending`.
+    fn candidate(
+        &mut self,
+        relations: &Relations<'_>,
+        unit: Unit,
+        pending: &mut [Pending],
+        outer: RelationSet,
+    ) -> Result<Candidate> {
+        let set = unit.relations();
+        match unit {
+            Unit::Relation(relation) => {
+                let requires = lateral_requirements(relations.query, relation) & !outer;
+                let own = pending.iter_mut().filter(|pending| pending.set == set);
+                let own = own.filter_map(|pending| pending.expr.take()).collect::<Vec<_>>();
+                let path = self.scan(relations, relation, own)?;
+                let (rows, cost) = (path.rows(), path.cost());
+                let unit = Some(Unit::Relation(relation));
+                Ok(Candidate { unit, set, requires, path: Some(path), rows, cost })
+            }
+            Unit::Outer(join) => {
+                let path = self.plan_outer_join(relations, *join)?;
+                let mut requires = 0;
+                for relation in 0..relations.query.relations.len() as u32 {
+                    if set & (1 << relation) != 0 {
+                        requires |= lateral_requirements(relations.query, relation);
+                    }
+                }
+                let (rows, cost) = (path.rows(), path.cost());
+                let own = pending.iter_mut().filter(|pending| pending.set != 0 && pending.set & !set == 0);
+                let own = own.filter_map(|pending| pending.expr.take()).collect::<Vec<_>>();
+                let share = own.iter().map(|condition| selectivity(condition, relations)).product::<f64>();
+                let path = if own.is_empty() { path } else { Path::Filter { input: Box::new(path), conditions: own } };
+                Ok(Candidate {
+                    unit: None,
+                    set,
+                    requires: requires & !set & !outer,
+                    path: Some(path),
+                    rows: (rows * share).max(1.0),
+                    cost,
+                })
+            }
+        }
+    }
+
+    /// The cheapest access to an entry under conditions on it alone.
+    fn scan(&mut self, relations: &Relations<'_>, relation: u32, conditions: Vec<Expr>) -> Result<Path> {
+        let own: RelationSet = 1 << relation;
+        let scan = {
+            let offered = conditions.iter().map(|condition| Offered { condition, relations: own });
+            self.cheapest_access(relations, relation, &offered.collect::<Vec<_>>(), 0)?
+        };
+        Ok(scan_path(scan, conditions))
+    }
+
+    /// Tries left-deep orders and builds the cheapest.
+    fn search(
+        &mut self,
+        relations: &Relations<'_>,
+        mut candidates: Vec<Candidate>,
+        pending: &mut [Pending],
+    ) -> Result<Path> {
+        let mut best: Option<(f64, Vec<usize>)> = None;
+        for start in 0..candidates.len() {
+            if candidates[start].requires != 0 {
+                continue;
+            }
+            let (cost, order) = self.greedy(relations, &candidates, pending, start)?;
+            if order.len() == candidates.len() && best.as_ref().is_none_or(|(cheapest, _)| cost < *cheapest) {
+                best = Some((cost, order));
+            }
+        }
+        let Some((_, order)) = best else {
+            return Err(Error::internal("no join order satisfies the query's lateral references"));
+        };
+        let first = order[0];
+        let mut path = candidates[first].path.take().expect("each is taken once");
+        let mut set = candidates[first].set;
+        let (mut rows, mut cost) = (candidates[first].rows, candidates[first].cost);
+        for next in order.into_iter().skip(1) {
+            let step = self.step(relations, &candidates[next], pending, set, rows, cost)?;
+            let all = set | candidates[next].set;
+            path = self.build_step(path, &mut candidates[next], pending, set, &step)?;
+            (set, rows, cost) = (all, step.rows, step.cost);
+        }
+        Ok(path)
+    }
+
+    /// From one start, always the step that leaves the least cost and rows.
+    fn greedy(
+        &mut self,
+        relations: &Relations<'_>,
+        candidates: &[Candidate],
+        pending: &[Pending],
+        start: usize,
+    ) -> Result<(f64, Vec<usize>)> {
+        let mut order = vec![start];
+        let mut set = candidates[start].set;
+        let (mut rows, mut cost) = (candidates[start].rows, candidates[start].cost);
+        while order.len() < candidates.len() {
+            let mut best: Option<(usize, Step, bool)> = None;
+            for (index, candidate) in candidates.iter().enumerate() {
+                if order.contains(&index) || candidate.requires & !set != 0 {
+                    continue;
+                }
+                let step = self.step(relations, candidate, pending, set, rows, cost)?;
+                let all = set | candidate.set;
+                let connected = candidate.requires != 0
+                    || pending.iter().any(|pending| {
+                        pending.expr.is_some()
+                            && pending.set & candidate.set != 0
+                            && pending.set & set != 0
+                            && pending.set & !all == 0
+                    });
+                let better = best.as_ref().is_none_or(|(_, cheapest, was_connected)| {
+                    // Products come last.
+                    (connected && !was_connected)
+                        || (connected == *was_connected && step.cost + step.rows < cheapest.cost + cheapest.rows)
+                });
+                if better {
+                    best = Some((index, step, connected));
+                }
+            }
+            let Some((index, step, _)) = best else { break };
+            order.push(index);
+            set |= candidates[index].set;
+            (rows, cost) = (step.rows, step.cost);
+        }
+        Ok((cost, order))
+    }
+
+    /// The cheapest way to join a unit to what is there.
+    fn step(
+        &mut self,
+        relations: &Relations<'_>,
+        candidate: &Candidate,
+        pending: &[Pending],
+        set: RelationSet,
+        rows: f64,
+        cost: f64,
+    ) -> Result<Step> {
+        let all = set | candidate.set;
+        let joining = pending
+            .iter()
+            .filter(|pending| pending.expr.is_some() && pending.set & candidate.set != 0 && pending.set & !all == 0);
+        let joining = joining.filter_map(|pending| pending.expr.as_ref().map(|expr| (expr, pending.set)));
+        let joining = joining.collect::<Vec<_>>();
+        let share = joining.iter().map(|(expr, _)| selectivity(expr, relations)).product::<f64>();
+        let joined = (rows * candidate.rows * share).max(1.0);
+        let settings = self.context.settings;
+        let lateral = candidate.requires != 0;
+        // A kept inner side is computed once, and its rows are looked at for every outer row.
+        let penalty = if settings.enable_nestloop { 0.0 } else { 1e10 };
+        let nested = if lateral {
+            cost + rows * candidate.cost.max(0.01)
+        } else {
+            cost + candidate.cost + rows * candidate.rows * settings.cpu_operator_cost * 2.0
+        };
+        let per_row = joined * settings.cpu_tuple_cost;
+        let mut best = Step { rows: joined, cost: nested + per_row + penalty, method: StepMethod::Nested };
+        if let (Some(Unit::Relation(relation)), false) = (&candidate.unit, lateral) {
+            if let Some(Path::Scan { conditions, .. }) = &candidate.path
+                && matches!(
+                    relations.query.relations[*relation as usize].kind,
+                    RelationKind::Table(_) | RelationKind::Virtual(_)
+                )
+            {
+                let own = self.own_conditions(candidate, conditions);
+                let offered = own.iter().map(|(condition, relations)| Offered { condition, relations: *relations });
+                let joining = joining.iter().map(|(condition, relations)| Offered { condition, relations: *relations });
+                let offered = offered.chain(joining).collect::<Vec<_>>();
+                let lookup = self.cheapest_access(relations, *relation, &offered, set)?;
+                if lookup.requires != 0 {
+                    let cost = cost + rows * lookup.cost + per_row + penalty;
+                    if cost < best.cost {
+                        best = Step { rows: joined, cost, method: StepMethod::Lookup(lookup) };
+                    }
+                }
+            }
+        }
+        if !lateral
+            && settings.enable_hashjoin
+            && joining.iter().any(|(expr, _)| hash_keys(expr, set, candidate.set).is_some())
+        {
+            let swapped = candidate.rows > rows;
+            let (build, probe) = if swapped { (rows, candidate.rows) } else { (candidate.rows, rows) };
+            let hash = cost
+                + candidate.cost
+                + build * (settings.cpu_tuple_cost + settings.cpu_operator_cost) * 1.5
+                + probe * settings.cpu_operator_cost * 2.0
+                + per_row;
+            if hash < best.cost {
+                best = Step { rows: joined, cost: hash, method: StepMethod::Hash { swapped } };
+            }
+        }
+        Ok(best)
+    }
+
+    /// The conditions on a unit alone, those included that its own path's access makes sure of.
+    fn own_conditions(&self, candidate: &Candidate, conditions: &[Expr]) -> Vec<(Expr, RelationSet)> {
+        let mut own = conditions.iter().map(|condition| (condition.clone(), candidate.set)).collect::<Vec<_>>();
+        if let Some(Path::Scan { scan, .. }) = &candidate.path {
+            own.extend(scan.made_sure.iter().map(|condition| (condition.clone(), candidate.set)));
+        }
+        own
+    }
+
+    fn build_step(
+        &mut self,
+        left: Path,
+        candidate: &mut Candidate,
+        pending: &mut [Pending],
+        set: RelationSet,
+        step: &Step,
+    ) -> Result<Path> {
+        let all = set | candidate.set;
+        let mut joining = Vec::new();
+        for pending in pending.iter_mut() {
+            if pending.set & candidate.set != 0
+                && pending.set & !all == 0
+                && let Some(expr) = pending.expr.take()
+            {
+                joining.push(expr);
+            }
+        }
+        let right = candidate.path.take().expect("each is taken once");
+        let (rows, cost) = (step.rows, step.cost);
+        let join = match &step.method {
+            StepMethod::Nested => {
+                let method = Method::Nested { keep_right: candidate.requires == 0 };
+                JoinPath { kind: JoinKind::Inner, left, right, method, conditions: joining, rows, cost }
+            }
+            StepMethod::Lookup(lookup) => {
+                let Path::Scan { scan, conditions } = right else { return Err(Error::internal("a lookup of no scan")) };
+                // Offered were the entry's own conditions, then the joining ones.
+                let mut offered = conditions;
+                offered.extend(scan.made_sure);
+                offered.extend(joining);
+                let mut used = lookup.used.iter().copied().collect::<std::collections::HashSet<_>>();
+                let (mut made_sure, mut inside, mut outside) = (Vec::new(), Vec::new(), Vec::new());
+                for (place, condition) in offered.into_iter().enumerate() {
+                    if used.remove(&place) {
+                        made_sure.push(condition);
+                    } else if relations_of(&condition) & !candidate.set == 0 {
+                        inside.push(condition);
+                    } else {
+                        outside.push(condition);
+                    }
+                }
+                let scan = ScanPath { made_sure, ..lookup.clone() };
+                let right = Path::Scan { scan, conditions: inside };
+                let method = Method::Nested { keep_right: false };
+                JoinPath { kind: JoinKind::Inner, left, right, method, conditions: outside, rows, cost }
+            }
+            StepMethod::Hash { swapped } => {
+                let (mut left_keys, mut right_keys, mut conditions) = (Vec::new(), Vec::new(), Vec::new());
+                for condition in joining {
+                    match hash_keys(&condition, set, candidate.set) {
+                        Some((left, right)) => {
+                            left_keys.push(left);
+                            right_keys.push(right);
+                        }
+                        None => conditions.push(condition),
+                    }
+                }
+                let kind = JoinKind::Inner;
+                if *swapped {
+                    let method = Method::Hash { left_keys: right_keys, right_keys: left_keys };
+                    JoinPath { kind, left: right, right: left, method, conditions, rows, cost }
+                } else {
+                    JoinPath {
+                        kind,
+                        left,
+                        right,
+                        method: Method::Hash { left_keys, right_keys },
+                        conditions,
+                        rows,
+                        cost,
+                    }
+                }
+            }
+        };
+        Ok(Path::Join(Box::new(join)))
+    }
+
+    /// A left or full join: its sides in their own orders, then the cheapest method.
+    fn plan_outer_join(&mut self, relations: &Relations<'_>, join: OuterJoin) -> Result<Path> {
+        let OuterJoin { kind, left, right, conditions } = join;
+        let (left_set, right_set) = (left.relations(), right.relations());
+        let left = self.plan_group(relations, left)?;
+        let lateral = (0..relations.query.relations.len() as u32)
+            .filter(|relation| right_set & (1 << relation) != 0)
+            .fold(0, |set, relation| set | lateral_requirements(relations.query, relation))
+            & left_set;
+        let sole = match right.units.as_slice() {
+            [Unit::Relation(relation)] => Some(*relation),
+            _ => None,
+        };
+        let own = right.conditions.clone();
+        let right = self.plan_group_after(relations, right, left_set)?;
+        let share = conditions.iter().map(|condition| selectivity(condition, relations)).product::<f64>();
+        let rows = (left.rows() * right.rows() * share).max(left.rows());
+        let settings = self.context.settings;
+        let per_row = rows * settings.cpu_tuple_cost;
+        let hashable =
+            lateral == 0 && conditions.iter().any(|condition| hash_keys(condition, left_set, right_set).is_some());
+        if kind == JoinKind::Full && !hashable && !conditions.is_empty() {
+            return Err(Error::unsupported(
+                "FULL JOIN is only supported with merge-joinable or hash-joinable join conditions",
+            ));
+        }
+        let hash_cost =
+            left.cost() + right.cost() + (left.rows() + right.rows() * 1.5) * settings.cpu_tuple_cost + per_row;
+        let hash_cost = if settings.enable_hashjoin || kind == JoinKind::Full { hash_cost } else { hash_cost + 1e10 };
+        // The right side looked up by the left row.
+        if let (Some(relation), JoinKind::Left, 0) = (sole, kind, lateral)
+            && matches!(
+                relations.query.relations[relation as usize].kind,
+                RelationKind::Table(_) | RelationKind::Virtual(_)
+            )
+        {
+            let all = own.into_iter().map(|condition| (condition, right_set));
+            let all = all.chain(conditions.iter().map(|condition| (condition.clone(), relations_of(condition))));
+            let all = all.collect::<Vec<_>>();
+            let offered = all.iter().map(|(condition, relations)| Offered { condition, relations: *relations });
+            let lookup = self.cheapest_access(relations, relation, &offered.collect::<Vec<_>>(), left_set)?;
+            let cost = left.cost() + left.rows() * lookup.cost + per_row;
+            if lookup.requires != 0 && (!hashable || cost < hash_cost) {
+                let (mut made_sure, mut inside, mut outside) = (Vec::new(), Vec::new(), Vec::new());
+                for (place, (condition, set)) in all.into_iter().enumerate() {
+                    if lookup.used.contains(&place) {
+                        made_sure.push(condition);
+                    } else if set != 0 && set & !right_set == 0 {
+                        inside.push(condition);
+                    } else {
+                        outside.push(condition);
+                    }
+                }
+                let scan = ScanPath { made_sure, ..lookup };
+                let right = Path::Scan { scan, conditions: inside };
+                let method = Method::Nested { keep_right: false };
+                let join = JoinPath { kind, left, right, method, conditions: outside, rows, cost };
+                return Ok(Path::Join(Box::new(join)));
+            }
+        }
+        let nested_cost = if lateral == 0 {
+            left.cost() + right.cost() + left.rows() * right.rows() * settings.cpu_operator_cost * 2.0 + per_row
+        } else {
+            left.cost() + left.rows() * right.cost() + per_row
+        };
+        if hashable && (hash_cost < nested_cost || kind == JoinKind::Full) {
+            let (mut left_keys, mut right_keys, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+            for condition in conditions {
+                match hash_keys(&condition, left_set, right_set) {
+                    Some((left, right)) => {
+                        left_keys.push(left);
+                        right_keys.push(right);
+                    }
+                    None => rest.push(condition),
+                }
+            }
+            let method = Method::Hash { left_keys, right_keys };
+            let join = JoinPath { kind, left, right, method, conditions: rest, rows, cost: hash_cost };
+            return Ok(Path::Join(Box::new(join)));
+        }
+        if kind == JoinKind::Full {
+            // Without a condition every row has a partner, unless a side is empty: a hash join without keys tells.
+            let method = Method::Hash { left_keys: Vec::new(), right_keys: Vec::new() };
+            let join = JoinPath { kind, left, right, method, conditions, rows, cost: hash_cost };
+            return Ok(Path::Join(Box::new(join)));
+        }
+        let method = Method::Nested { keep_right: lateral == 0 };
+        let join = JoinPath { kind, left, right, method, conditions, rows, cost: nested_cost };
+        Ok(Path::Join(Box::new(join)))
+    }
+}
+
+/// A scan with its conditions divided into those the access makes sure of and the others.
+pub(super) fn scan_path(mut scan: ScanPath, conditions: Vec<Expr>) -> Path {
+    let (mut rest, mut made_sure) = (Vec::new(), Vec::new());
+    for (place, condition) in conditions.into_iter().enumerate() {
+        if scan.used.contains(&place) { made_sure.push(condition) } else { rest.push(condition) }
+    }
+    scan.made_sure = made_sure;
+    Path::Scan { scan, conditions: rest }
+}
+
+/// The two sides of an equality that a hash join can be made of.
+pub(super) fn hash_keys(condition: &Expr, left: RelationSet, right: RelationSet) -> Option<(Expr, Expr)> {
+    let ExprKind::Call(call) = &condition.kind else { return None };
+    let operator = call.operator.filter(|operator| operator.role == OperatorRole::Equal)?;
+    let [a, b] = call.arguments.as_slice() else { return None };
+    let integers = |oid| matches!(oid, crate::types::oids::INT2 | crate::types::oids::INT4 | crate::types::oids::INT8);
+    let alike = operator.left == operator.right || (integers(operator.left) && integers(operator.right));
+    if !alike || !is_hashable(operator.left) || !is_hashable(operator.right) {
+        return None;
+    }
+    let (a_set, b_set) = (relations_of(a), relations_of(b));
+    let within = |set: RelationSet, side: RelationSet| set != 0 && set & !side == 0;
+    if super::fold::has_subquery(condition) {
+        return None;
+    }
+    if within(a_set, left) && within(b_set, right) {
+        Some((a.clone(), b.clone()))
+    } else if within(a_set, right) && within(b_set, left) {
+        Some((b.clone(), a.clone()))
+    } else {
+        None
+    }
+}

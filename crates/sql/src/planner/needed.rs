@@ -1,0 +1,49 @@
+//! Which columns of which entries are read: scans decode no others.
+
+use super::join::Path;
+use crate::binder::{Query, for_each_inner};
+use crate::plan::{Expr, ExprKind};
+
+/// For each entry of a range table, the columns read, in ascending order.
+#[derive(Debug, Default)]
+pub(super) struct Needed {
+    columns: Vec<Vec<i32>>,
+}
+
+impl Needed {
+    /// What a query reads whose FROM and WHERE have become `path`.
+    pub(super) fn of(query: &Query, path: &Path) -> Needed {
+        let mut needed = Needed { columns: vec![Vec::new(); query.relations.len()] };
+        query.for_each_expr(0, &mut |expr, depth| needed.add_at(expr, depth));
+        path.for_each_expr(&mut |expr| needed.add_at(expr, 0));
+        needed
+    }
+
+    /// A column more.
+    pub(super) fn add_column(&mut self, relation: u32, attribute: i32) {
+        let Some(columns) = self.columns.get_mut(relation as usize) else { return };
+        if let Err(place) = columns.binary_search(&attribute) {
+            columns.insert(place, attribute);
+        }
+    }
+
+    /// What an expression of the query reads.
+    pub(super) fn add(&mut self, expr: &Expr) {
+        self.add_at(expr, 0);
+    }
+
+    fn add_at(&mut self, expr: &Expr, depth: u32) {
+        for_each_inner(expr, depth, &mut |inner, depth| {
+            if let ExprKind::Variable(variable) = &inner.kind
+                && variable.level == depth
+            {
+                self.add_column(variable.relation, variable.attribute);
+            }
+        });
+    }
+
+    /// The columns of an entry.
+    pub(super) fn columns(&self, relation: u32) -> &[i32] {
+        self.columns.get(relation as usize).map_or(&[], Vec::as_slice)
+    }
+}

@@ -1,0 +1,191 @@
+//! How many rows things have: estimates.
+
+use super::Planner;
+use super::flatten::relations_of;
+use super::statistics::TableStatistics;
+use crate::binder::{Query, RelationKind};
+use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
+use crate::types::{OperatorRole, Value};
+
+/// PostgreSQL's guesses where nothing is known.
+const DEFAULT_EQUAL: f64 = 0.005;
+const DEFAULT_RANGE: f64 = 0.333;
+const DEFAULT_PATTERN: f64 = 0.01;
+const DEFAULT_BOOLEAN: f64 = 0.5;
+/// Rows and pages of a table that was never counted.
+const UNKNOWN_ROWS: f64 = 1000.0;
+const UNKNOWN_PAGES: f64 = 10.0;
+/// Rows of a function's result.
+const FUNCTION_ROWS: f64 = 1000.0;
+/// Distinct values of a column that nothing is known of.
+const DEFAULT_DISTINCT: f64 = 200.0;
+
+/// What is known of the entries of a query's range table while it is planned.
+pub(super) struct Relations<'q> {
+    pub(super) query: &'q Query,
+    pub(super) sizes: Vec<Size>,
+}
+
+/// The size of an entry.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Size {
+    pub(super) rows: f64,
+    pub(super) pages: f64,
+    pub(super) statistics: Option<TableStatistics>,
+}
+
+impl Planner<'_, '_> {
+    /// The sizes of a query's entries.
+    pub(super) fn sizes(&self, query: &Query) -> Vec<Size> {
+        query.relations.iter().map(|relation| self.size(&relation.kind)).collect()
+    }
+
+    fn size(&self, kind: &RelationKind) -> Size {
+        let rows_only = |rows: f64| Size { rows, pages: rows / 100.0, statistics: None };
+        match kind {
+            RelationKind::Table(table) => {
+                let statistics = TableStatistics::of(table);
+                if table.estimated_rows < 0.0 {
+                    return Size { rows: UNKNOWN_ROWS, pages: UNKNOWN_PAGES, statistics };
+                }
+                // A table grows between counts: small ones are taken for somewhat larger.
+                let pages = f64::from(table.estimated_pages).max(UNKNOWN_PAGES);
+                Size { rows: table.estimated_rows.max(1.0), pages, statistics }
+            }
+            RelationKind::Virtual(table) => rows_only(table.estimated_rows.max(1.0)),
+            RelationKind::Values(rows) => rows_only(rows.len() as f64),
+            RelationKind::Function { calls, .. } => rows_only(calls.iter().map(function_rows).fold(1.0, f64::max)),
+            RelationKind::Subquery(query) => rows_only(self.rows_of(query)),
+            RelationKind::Cte(_) | RelationKind::WorkTable(_) => rows_only(UNKNOWN_ROWS),
+            RelationKind::Excluded => rows_only(1.0),
+        }
+    }
+
+    /// A guess at a subquery's rows, before it is planned.
+    fn rows_of(&self, query: &Query) -> f64 {
+        if let Some(limit) = query.limit.as_ref().and_then(Expr::as_constant).and_then(Value::as_i64) {
+            return (limit as f64).max(1.0);
+        }
+        if query.is_grouped && query.groups.is_empty() {
+            return 1.0;
+        }
+        let sizes = self.sizes(query);
+        let largest = sizes.iter().map(|size| size.rows).fold(1.0, f64::max);
+        let relations = Relations { query, sizes };
+        let filtered = query.filter.iter().fold(largest, |rows, filter| rows * selectivity(filter, &relations));
+        if query.is_grouped { (filtered * 0.1).max(1.0) } else { filtered.max(1.0) }
+    }
+}
+
+/// The rows of a set-returning call.
+fn function_rows(call: &crate::plan::SetCall) -> f64 {
+    if !call.returns_set {
+        return 1.0;
+    }
+    if let FunctionTarget::Builtin(function) = &call.function
+        && function.name == "generate_series"
+    {
+        let bounds = call.arguments.iter().map(|argument| argument.as_constant().and_then(Value::as_i64));
+        if let [Some(first), Some(last), step @ ..] = bounds.collect::<Vec<_>>().as_slice() {
+            let step = step.first().copied().flatten().unwrap_or(1);
+            if step != 0 {
+                return ((last.saturating_sub(*first) / step).max(0) + 1) as f64;
+            }
+        }
+    }
+    FUNCTION_ROWS
+}
+
+impl Relations<'_> {
+    /// The number of distinct values of an expression.
+    pub(super) fn distinct(&self, expr: &Expr) -> f64 {
+        let ExprKind::Variable(variable) = &expr.kind else { return DEFAULT_DISTINCT };
+        if variable.level != 0 {
+            return DEFAULT_DISTINCT;
+        }
+        let size = &self.sizes[variable.relation as usize];
+        let known =
+            size.statistics.as_ref().zip(usize::try_from(variable.attribute).ok()).and_then(|(statistics, place)| {
+                statistics.columns.get(place)?.as_ref().map(|column| column.distinct_among(size.rows))
+            });
+        known.unwrap_or_else(|| DEFAULT_DISTINCT.min(size.rows))
+    }
+
+    fn column(&self, expr: &Expr) -> Option<&super::ColumnStatistics> {
+        let ExprKind::Variable(variable) = &expr.kind else { return None };
+        if variable.level != 0 {
+            return None;
+        }
+        let statistics = self.sizes[variable.relation as usize].statistics.as_ref()?;
+        statistics.columns.get(usize::try_from(variable.attribute).ok()?)?.as_ref()
+    }
+}
+
+/// The share of rows for which a condition is true.
+pub(super) fn selectivity(condition: &Expr, relations: &Relations<'_>) -> f64 {
+    let share = match &condition.kind {
+        ExprKind::Constant(Value::Bool(true)) => 1.0,
+        ExprKind::Constant(_) => 0.0,
+        ExprKind::And(parts) => parts.iter().map(|part| selectivity(part, relations)).product(),
+        ExprKind::Or(parts) => 1.0 - parts.iter().map(|part| 1.0 - selectivity(part, relations)).product::<f64>(),
+        ExprKind::Not(input) => 1.0 - selectivity(input, relations),
+        ExprKind::IsNull(input) => relations.column(input).map_or(DEFAULT_EQUAL, |column| column.null_fraction),
+        ExprKind::IsNotNull(input) => {
+            1.0 - relations.column(input).map_or(DEFAULT_EQUAL, |column| column.null_fraction)
+        }
+        ExprKind::Call(call) => call_selectivity(call, relations),
+        ExprKind::Quantified(quantified) => {
+            let count = match quantified.array.as_constant() {
+                Some(Value::Array(array)) => array.values.len() as f64,
+                _ => 10.0,
+            };
+            match quantified.operator.role {
+                OperatorRole::Equal => (count / relations.distinct(&quantified.left)).min(1.0),
+                OperatorRole::NotEqual => 1.0 - (count / relations.distinct(&quantified.left)).min(1.0),
+                _ => DEFAULT_RANGE,
+            }
+        }
+        _ => DEFAULT_BOOLEAN,
+    };
+    share.clamp(1e-9, 1.0)
+}
+
+fn call_selectivity(call: &Call, relations: &Relations<'_>) -> f64 {
+    let (Some(operator), [left, right]) = (call.operator, call.arguments.as_slice()) else { return DEFAULT_BOOLEAN };
+    let equal = || {
+        let joined = relations_of(left) != 0 && relations_of(right) != 0;
+        let (l, r) = (relations.distinct(left), relations.distinct(right));
+        if joined {
+            return 1.0 / l.max(r).max(1.0);
+        }
+        let column = if relations_of(left) != 0 { left } else { right };
+        1.0 / relations.distinct(column).max(1.0)
+    };
+    match operator.role {
+        OperatorRole::Equal => equal(),
+        OperatorRole::NotEqual => 1.0 - equal(),
+        OperatorRole::Less | OperatorRole::LessEqual => range(left, right, true, relations),
+        OperatorRole::Greater | OperatorRole::GreaterEqual => range(left, right, false, relations),
+        OperatorRole::Pattern => DEFAULT_PATTERN,
+        OperatorRole::Other => DEFAULT_BOOLEAN,
+    }
+}
+
+fn range(left: &Expr, right: &Expr, less: bool, relations: &Relations<'_>) -> f64 {
+    let (column, value, less) = if right.as_constant().is_some() { (left, right, less) } else { (right, left, !less) };
+    let below =
+        relations.column(column).zip(value.as_constant()).and_then(|(column, value)| column.fraction_below(value));
+    match below {
+        Some(below) => (if less { below } else { 1.0 - below }).clamp(1e-6, 1.0),
+        None => DEFAULT_RANGE,
+    }
+}
+
+/// The number of groups of a query's rows.
+pub(super) fn group_count(groups: &[Expr], rows: f64, relations: &Relations<'_>) -> f64 {
+    if groups.is_empty() {
+        return 1.0;
+    }
+    let combinations = groups.iter().map(|group| relations.distinct(group)).product::<f64>();
+    combinations.min(rows).max(1.0)
+}

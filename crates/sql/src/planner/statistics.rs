@@ -1,0 +1,160 @@
+//! What ANALYZE finds out about the values of a table's columns.
+
+use engine::catalog::TableDef;
+use serde::{Deserialize, Serialize};
+
+use crate::types::Value;
+
+/// Statistics of a table, as stored in its descriptor.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TableStatistics {
+    /// One for each column of the table, by place; `None` where nothing is known.
+    pub columns: Vec<Option<ColumnStatistics>>,
+}
+
+/// Statistics of a column.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ColumnStatistics {
+    /// The share of NULLs, 0 to 1.
+    pub null_fraction: f64,
+    /// The number of distinct values; if negative, minus their share of the rows (so that it grows with the table).
+    pub distinct: f64,
+    /// The average size of a value, in bytes.
+    pub width_bytes: f64,
+    /// The share of the most common value among all rows.
+    pub most_common_fraction: f64,
+    /// Of values that are points on a line (numbers, dates), bounds that divide them into equally full parts.
+    pub bounds: Vec<f64>,
+}
+
+/// How many parts a column's bounds divide it into at most.
+const PARTS: usize = 100;
+
+impl TableStatistics {
+    /// The form in which a table's descriptor keeps them.
+    pub fn encode(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// The statistics of a table, if ANALYZE has made any.
+    pub fn of(table: &TableDef) -> Option<TableStatistics> {
+        serde_json::from_slice(table.column_statistics.as_deref()?).ok()
+    }
+}
+
+impl ColumnStatistics {
+    /// From a sample of a column's values, taken evenly from a table of `rows` rows.
+    pub fn from_sample(sample: &[Value], rows: f64) -> ColumnStatistics {
+        let count = sample.len();
+        if count == 0 {
+            return ColumnStatistics::default();
+        }
+        let values = sample.iter().filter(|value| !value.is_null()).collect::<Vec<_>>();
+        let mut points = values.iter().filter_map(|value| point(value)).collect::<Vec<_>>();
+        points.sort_by(f64::total_cmp);
+        let mut shown = values.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>();
+        shown.sort_unstable();
+        let (mut distinct, mut seen_once, mut longest) = (0_usize, 0_usize, 0_usize);
+        for run in shown.chunk_by(|left, right| left == right) {
+            distinct += 1;
+            seen_once += usize::from(run.len() == 1);
+            longest = longest.max(run.len());
+        }
+        let present = values.len() as f64;
+        // Haas and Stokes' estimator: values seen once in the sample tell how many were not seen at all.
+        let (d, f, n) = (distinct as f64, seen_once as f64, present);
+        let total = (rows * present / count as f64).max(n);
+        let estimate = if n > 0.0 { n * d / (n - f + f * n / total) } else { 0.0 };
+        let estimate = estimate.clamp(d, total);
+        let bounds = if points.len() == values.len() && points.len() > 1 {
+            let parts = PARTS.min(points.len() - 1);
+            (0..=parts).map(|part| points[part * (points.len() - 1) / parts]).collect()
+        } else {
+            Vec::new()
+        };
+        ColumnStatistics {
+            null_fraction: (count - values.len()) as f64 / count as f64,
+            distinct: if estimate > 0.1 * total { -estimate / rows.max(1.0) } else { estimate },
+            width_bytes: values.iter().map(|value| 8.0 + value.heap_bytes() as f64).sum::<f64>() / present.max(1.0),
+            most_common_fraction: longest as f64 / count as f64,
+            bounds,
+        }
+    }
+
+    /// The number of distinct values in a table of `rows` rows.
+    pub fn distinct_among(&self, rows: f64) -> f64 {
+        if self.distinct < 0.0 { -self.distinct * rows } else { self.distinct }.max(1.0)
+    }
+
+    /// The share of the values below `value`, if that is known.
+    pub fn fraction_below(&self, value: &Value) -> Option<f64> {
+        let value = point(value)?;
+        let parts = self.bounds.len().checked_sub(1).filter(|parts| *parts > 0)?;
+        let at = self.bounds.partition_point(|bound| *bound < value);
+        if at == 0 {
+            return Some(0.0);
+        }
+        if at > parts {
+            return Some(1.0);
+        }
+        let (low, high) = (self.bounds[at - 1], self.bounds[at]);
+        let within = if high > low { (value - low) / (high - low) } else { 0.5 };
+        Some(((at - 1) as f64 + within) / parts as f64)
+    }
+}
+
+/// Where a value lies on a line, if its type is like that.
+fn point(value: &Value) -> Option<f64> {
+    Some(match value {
+        Value::Int2(value) => f64::from(*value),
+        Value::Int4(value) => f64::from(*value),
+        Value::Int8(value) => *value as f64,
+        Value::Oid(value) => f64::from(*value),
+        Value::Float4(value) => f64::from(*value),
+        Value::Float8(value) => *value,
+        Value::Date(days) => f64::from(*days),
+        Value::Timestamp(micros) | Value::TimestampTz(micros) | Value::Time(micros) => *micros as f64,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn integers(values: impl Iterator<Item = i32>) -> Vec<Value> {
+        values.map(Value::Int4).collect()
+    }
+
+    #[test]
+    fn a_sample_of_a_key_estimates_as_many_values_as_rows() {
+        let statistics = ColumnStatistics::from_sample(&integers((0..3000).map(|n| n * 7)), 21_000.0);
+        let distinct = statistics.distinct_among(21_000.0);
+        assert!((20_000.0..=21_000.0).contains(&distinct), "{distinct}");
+    }
+
+    #[test]
+    fn a_sample_of_few_values_estimates_those() {
+        let statistics = ColumnStatistics::from_sample(&integers((0..3000).map(|n| n % 10)), 1e6);
+        assert_eq!(statistics.distinct_among(1e6), 10.0);
+        assert!((statistics.most_common_fraction - 0.1).abs() < 0.01);
+    }
+
+    #[test]
+    fn shares_below_a_value_follow_the_bounds() {
+        let statistics = ColumnStatistics::from_sample(&integers(0..1001), 1001.0);
+        let share = statistics.fraction_below(&Value::Int4(250)).expect("integers have bounds");
+        assert!((share - 0.25).abs() < 0.01, "{share}");
+        assert_eq!(statistics.fraction_below(&Value::Int4(-5)), Some(0.0));
+        assert_eq!(statistics.fraction_below(&Value::Int4(5000)), Some(1.0));
+        assert_eq!(statistics.fraction_below(&Value::text("x")), None);
+    }
+
+    #[test]
+    fn statistics_survive_their_stored_form() {
+        let table =
+            TableStatistics { columns: vec![None, Some(ColumnStatistics::from_sample(&integers(0..50), 50.0))] };
+        let stored: TableStatistics = serde_json::from_slice(&table.encode()).expect("it was just encoded");
+        assert_eq!(stored, table);
+    }
+}

@@ -1,0 +1,482 @@
+//! What stands above FROM and WHERE: groups, windows, sets, distinct rows, order, locks, limit.
+
+use base::{Error, Result};
+use engine::LockMode;
+use rustc_hash::FxHashMap;
+
+use super::build::scan_column;
+use super::fold::{has_subquery, is_volatile};
+use super::lower::{Layout, replace_grouped};
+use super::query::{collect_aggregates, target_layout};
+use super::selectivity::{Relations, group_count};
+use super::{GROUP_RELATION, Grouping, Planner, SET_RELATION, TARGET_RELATION, WINDOW_RELATION, node};
+use crate::binder::{self, Distinct, Query, RelationKind, TargetEntry};
+use crate::plan::{
+    Aggregate, AggregateCall, Expr, ExprKind, LockRows, Node, Plan, Recheck, RowLock, ScanId, ScanSlots, SetCall,
+    SortKey, Variable, Window, WindowCall, WindowFrameBound,
+};
+use crate::types::Value;
+
+impl Planner<'_, '_> {
+    /// The plan of a query above the rows of its FROM and WHERE.
+    pub(super) fn above_from(
+        &mut self,
+        mut query: Query,
+        mut plan: Plan,
+        mut layout: Layout,
+        is_ordered: bool,
+        locks: Option<(Vec<RowLock>, Recheck)>,
+    ) -> Result<Plan> {
+        if query.is_grouped {
+            if query.groups.iter().any(|group| group.any(&|expr| matches!(expr.kind, ExprKind::Set(_)))) {
+                (plan, layout) = self.sets_below_groups(&mut query, plan, layout)?;
+            }
+            (plan, layout) = self.group(&mut query, plan, layout)?;
+        }
+        if query.targets.iter().any(|target| target.expr.any(&|expr| matches!(expr.kind, ExprKind::Window(_)))) {
+            (plan, layout) = self.windows(&mut query, plan, layout)?;
+        }
+        if query.has_sets {
+            (plan, layout) = self.sets(&mut query.targets, plan, layout)?;
+        }
+        let visible = query.targets.iter().filter(|target| !target.hidden).count();
+        let simple = query.distinct == Distinct::No && !query.has_sets && sorts_by_columns(&query);
+        if simple || locks.is_some() {
+            return self.finish_before_projection(query, plan, layout, is_ordered, locks);
+        }
+        // Compute the select list first, then work on its slots.
+        let exprs = query.targets.iter_mut().map(|target| std::mem::replace(&mut target.expr, Expr::boolean(true)));
+        let exprs = exprs.collect::<Vec<_>>();
+        let types = exprs.iter().map(|expr| expr.sql_type).collect::<Vec<_>>();
+        plan = self.project(plan, exprs, &layout)?;
+        let layout = target_layout(types.len());
+        let column = |index: u32| {
+            let variable = Variable { level: 0, relation: TARGET_RELATION, attribute: index as i32, location: -1 };
+            Expr::new(ExprKind::Variable(variable), types[index as usize])
+        };
+        if query.distinct == Distinct::All {
+            let (width, rows, cost) = (plan.width as usize, plan.rows, plan.cost);
+            let cost = cost + rows * self.context.settings.cpu_operator_cost * width as f64;
+            plan = node(Node::Distinct { input: Box::new(plan) }, width, (rows * 0.5).max(1.0), cost);
+        }
+        if !query.order.is_empty() && !is_ordered {
+            let keys = query.order.iter().map(|item| SortKey {
+                expr: column(item.target),
+                descending: item.descending,
+                nulls_first: item.nulls_first,
+            });
+            plan = self.sort(plan, keys.collect(), &layout)?;
+        }
+        if let Distinct::On(on) = &query.distinct {
+            let keys = on.iter().map(|target| column(*target)).collect();
+            let keys = self.lower_all(keys, &layout)?;
+            let (width, rows, cost) = (plan.width as usize, plan.rows, plan.cost);
+            plan = node(Node::DistinctOn { input: Box::new(plan), keys }, width, (rows * 0.5).max(1.0), cost);
+        }
+        let ties = query.order.iter().map(|item| column(item.target)).collect();
+        plan = self.limit(plan, query.limit, query.offset, query.with_ties.then_some(ties), &layout)?;
+        if visible == types.len() {
+            return Ok(plan);
+        }
+        let shown = query.targets.iter().enumerate().filter(|(_, target)| !target.hidden);
+        let shown = shown.map(|(index, _)| column(index as u32)).collect();
+        self.project(plan, shown, &layout)
+    }
+
+    /// Order, locks and limit on the rows as they come, the select list last: nothing is computed for rows that the
+    /// limit cuts off.
+    fn finish_before_projection(
+        &mut self,
+        query: Query,
+        mut plan: Plan,
+        layout: Layout,
+        is_ordered: bool,
+        locks: Option<(Vec<RowLock>, Recheck)>,
+    ) -> Result<Plan> {
+        let keys = query.order.iter().map(|item| SortKey {
+            expr: query.targets[item.target as usize].expr.clone(),
+            descending: item.descending,
+            nulls_first: item.nulls_first,
+        });
+        let keys = keys.collect::<Vec<_>>();
+        if !keys.is_empty() && !is_ordered {
+            plan = self.sort(plan, keys.clone(), &layout)?;
+        }
+        if let Some((locks, recheck)) = locks {
+            let (width, rows, cost) = (plan.width as usize, plan.rows, plan.cost);
+            let lock = LockRows { input: plan, locks, recheck };
+            plan = node(Node::LockRows(Box::new(lock)), width, rows, cost + rows * 0.01);
+        }
+        let ties = query.with_ties.then(|| keys.into_iter().map(|key| key.expr).collect());
+        plan = self.limit(plan, query.limit, query.offset, ties, &layout)?;
+        let shown = query.targets.into_iter().filter(|target| !target.hidden).map(|target| target.expr).collect();
+        self.project(plan, shown, &layout)
+    }
+
+    /// Expressions over each row; nothing if they are the row itself.
+    pub(super) fn project(&mut self, plan: Plan, exprs: Vec<Expr>, layout: &Layout) -> Result<Plan> {
+        let exprs = self.lower_all(exprs, layout)?;
+        let same = exprs.len() == plan.width as usize
+            && exprs
+                .iter()
+                .enumerate()
+                .all(|(slot, expr)| matches!(expr.kind, ExprKind::Column(found) if found as usize == slot));
+        if same {
+            return Ok(plan);
+        }
+        let (width, rows) = (exprs.len(), plan.rows);
+        let cost = plan.cost + rows * self.context.settings.cpu_operator_cost;
+        // A row that comes from nothing is the expressions themselves.
+        if let Node::Result { exprs: none, condition } = &plan.node
+            && none.is_empty()
+        {
+            let condition = condition.clone();
+            return Ok(node(Node::Result { exprs, condition }, width, rows, cost));
+        }
+        Ok(node(Node::Project { input: Box::new(plan), exprs }, width, rows, cost))
+    }
+
+    pub(super) fn sort(&mut self, plan: Plan, keys: Vec<SortKey>, layout: &Layout) -> Result<Plan> {
+        let keys = keys
+            .into_iter()
+            .map(|key| Ok(SortKey { expr: self.lower(key.expr, layout)?, ..key }))
+            .collect::<Result<Vec<_>>>()?;
+        let (width, rows) = (plan.width as usize, plan.rows);
+        let cost = plan.cost + rows * (rows + 2.0).log2() * 2.0 * self.context.settings.cpu_operator_cost;
+        Ok(node(Node::Sort { input: Box::new(plan), keys }, width, rows, cost))
+    }
+
+    pub(super) fn limit(
+        &mut self,
+        plan: Plan,
+        limit: Option<Expr>,
+        offset: Option<Expr>,
+        ties: Option<Vec<Expr>>,
+        layout: &Layout,
+    ) -> Result<Plan> {
+        // LIMIT ALL is LIMIT NULL.
+        let limit = limit.filter(|limit| !matches!(limit.as_constant(), Some(Value::Null)));
+        let offset = offset.filter(|offset| !matches!(offset.as_constant(), Some(Value::Null | Value::Int8(0))));
+        if limit.is_none() && offset.is_none() {
+            return Ok(plan);
+        }
+        let count = limit.as_ref().and_then(Expr::as_constant).and_then(Value::as_i64).map(|count| count as f64);
+        let rows = count.unwrap_or(plan.rows).min(plan.rows).max(1.0);
+        let empty = Layout::default();
+        let limit = limit.map(|limit| self.lower(limit, &empty)).transpose()?;
+        let offset = offset.map(|offset| self.lower(offset, &empty)).transpose()?;
+        let ties = ties.map(|ties| self.lower_all(ties, layout)).transpose()?;
+        let (width, cost) = (plan.width as usize, plan.cost);
+        Ok(node(Node::Limit { input: Box::new(plan), limit, offset, ties }, width, rows, cost))
+    }
+
+    /// Grouping: the new rows are the groups' expressions and the aggregates.
+    fn group(&mut self, query: &mut Query, plan: Plan, layout: Layout) -> Result<(Plan, Layout)> {
+        let mut groups = std::mem::take(&mut query.groups);
+        let mut calls: Vec<AggregateCall> = Vec::new();
+        for target in &query.targets {
+            collect_aggregates(&target.expr, &mut calls);
+        }
+        query.having.iter().for_each(|having| collect_aggregates(having, &mut calls));
+        for window in &query.windows {
+            window.partition.iter().for_each(|expr| collect_aggregates(expr, &mut calls));
+            window.order.iter().for_each(|key| collect_aggregates(&key.expr, &mut calls));
+        }
+        // Columns that the grouped primary key determines come along.
+        let mut determined = Vec::new();
+        if !groups.is_empty() {
+            for target in &query.targets {
+                collect_ungrouped(&target.expr, &groups, &mut determined);
+            }
+            query.having.iter().for_each(|having| collect_ungrouped(having, &groups, &mut determined));
+        }
+        groups.extend(determined);
+        let count = group_count(&groups, plan.rows, &Relations { query, sizes: self.sizes(query) });
+        let lowered_groups = self.lower_all(groups.clone(), &layout)?;
+        let mut lowered_calls = Vec::with_capacity(calls.len());
+        for call in &calls {
+            lowered_calls.push(self.lower_call(call.clone(), &layout)?);
+        }
+        let width = groups.len() + calls.len();
+        let slots = (0..width as i32).map(|place| (GROUP_RELATION, place)).collect();
+        let calls = calls.into_iter().map(|call| {
+            let sql_type = call.types.result;
+            Expr::new(ExprKind::Aggregate(Box::new(call)), sql_type)
+        });
+        let calls = calls.collect::<Vec<_>>();
+        for target in &mut query.targets {
+            replace_grouped(&mut target.expr, &groups, &calls);
+        }
+        for window in &mut query.windows {
+            window.partition.iter_mut().for_each(|expr| replace_grouped(expr, &groups, &calls));
+            window.order.iter_mut().for_each(|key| replace_grouped(&mut key.expr, &groups, &calls));
+        }
+        let having = query.having.take().map(|mut having| {
+            replace_grouped(&mut having, &groups, &calls);
+            having
+        });
+        self.frame().grouping = Some(Grouping { groups, calls });
+        let cost = plan.cost + plan.rows * self.context.settings.cpu_operator_cost * width as f64;
+        let aggregate = Aggregate { input: plan, groups: lowered_groups, sorted: false, calls: lowered_calls };
+        let plan = node(Node::Aggregate(Box::new(aggregate)), width, count, cost);
+        let layout = Layout { slots };
+        let plan = self.filter(plan, having.into_iter().collect(), &layout)?;
+        Ok((plan, layout))
+    }
+
+    fn lower_call(&mut self, mut call: AggregateCall, layout: &Layout) -> Result<AggregateCall> {
+        call.arguments = self.lower_all(call.arguments, layout)?;
+        for key in &mut call.order {
+            let expr = std::mem::replace(&mut key.expr, Expr::boolean(true));
+            key.expr = self.lower(expr, layout)?;
+        }
+        call.filter = call.filter.map(|filter| self.lower(filter, layout)).transpose()?;
+        call.level = 0;
+        Ok(call)
+    }
+
+    /// Windows, one after the other: each adds its functions' values to the rows.
+    fn windows(&mut self, query: &mut Query, mut plan: Plan, mut layout: Layout) -> Result<(Plan, Layout)> {
+        let mut calls: Vec<WindowCall> = Vec::new();
+        for target in &mut query.targets {
+            extract_windows(&mut target.expr, &mut calls);
+        }
+        if let Some(grouping) = &self.frame().grouping {
+            for call in &mut calls {
+                call.arguments
+                    .iter_mut()
+                    .for_each(|argument| replace_grouped(argument, &grouping.groups, &grouping.calls));
+                call.filter.iter_mut().for_each(|filter| replace_grouped(filter, &grouping.groups, &grouping.calls));
+            }
+        }
+        let windows = std::mem::take(&mut query.windows);
+        for (number, window) in windows.into_iter().enumerate() {
+            let own = calls.iter().enumerate().filter(|(_, call)| call.window as usize == number);
+            let own = own.map(|(index, call)| (index, call.clone())).collect::<Vec<_>>();
+            if own.is_empty() {
+                continue;
+            }
+            let partition_keys = window.partition.iter().map(|expr| SortKey {
+                expr: expr.clone(),
+                descending: false,
+                nulls_first: false,
+            });
+            let keys = partition_keys.chain(window.order.iter().cloned()).collect::<Vec<_>>();
+            if !keys.is_empty() {
+                plan = self.sort(plan, keys, &layout)?;
+            }
+            let partition = self.lower_all(window.partition, &layout)?;
+            let mut order = Vec::with_capacity(window.order.len());
+            for key in window.order {
+                order.push(SortKey { expr: self.lower(key.expr, &layout)?, ..key });
+            }
+            let mut lowered = Vec::with_capacity(own.len());
+            let mut slots = layout.slots.clone();
+            for (index, mut call) in own {
+                call.arguments = self.lower_all(call.arguments, &layout)?;
+                call.filter = call.filter.map(|filter| self.lower(filter, &layout)).transpose()?;
+                for bound in [&mut call.frame.start, &mut call.frame.end] {
+                    if let WindowFrameBound::Preceding(offset) | WindowFrameBound::Following(offset) = bound {
+                        let expr = std::mem::replace(offset.as_mut(), Expr::boolean(true));
+                        **offset = self.lower(expr, &Layout::default())?;
+                    }
+                }
+                lowered.push(call);
+                slots.push((WINDOW_RELATION, index as i32));
+            }
+            let (width, rows) = (slots.len(), plan.rows);
+            let cost = plan.cost + rows * self.context.settings.cpu_operator_cost * lowered.len() as f64;
+            let built = Window { input: plan, partition, order, calls: lowered };
+            plan = node(Node::Window(Box::new(built)), width, rows, cost);
+            layout = Layout { slots };
+        }
+        Ok((plan, layout))
+    }
+
+    /// Set-returning calls of a select list: each layer of nesting is a node.
+    pub(super) fn sets(
+        &mut self,
+        targets: &mut [TargetEntry],
+        mut plan: Plan,
+        mut layout: Layout,
+    ) -> Result<(Plan, Layout)> {
+        let mut count = layout.slots.iter().filter(|(relation, _)| *relation == SET_RELATION).count() as i32;
+        loop {
+            let mut calls = Vec::new();
+            for target in targets.iter_mut() {
+                extract_sets(&mut target.expr, &mut calls, count);
+            }
+            if calls.is_empty() {
+                return Ok((plan, layout));
+            }
+            let found = calls.len() as i32;
+            (plan, layout) = self.project_set(plan, layout, calls, count)?;
+            count += found;
+        }
+    }
+
+    fn project_set(&mut self, plan: Plan, layout: Layout, calls: Vec<SetCall>, first: i32) -> Result<(Plan, Layout)> {
+        let mut lowered = Vec::with_capacity(calls.len());
+        let mut slots = layout.slots.clone();
+        for (offset, mut call) in calls.into_iter().enumerate() {
+            call.arguments = self.lower_all(call.arguments, &layout)?;
+            lowered.push(call);
+            slots.push((SET_RELATION, first + offset as i32));
+        }
+        let (width, rows) = (slots.len(), plan.rows * 1000.0);
+        let cost = plan.cost + rows * self.context.settings.cpu_tuple_cost;
+        let built = Node::ProjectSet { input: Box::new(plan), calls: lowered };
+        Ok((node(built, width, rows, cost), Layout { slots }))
+    }
+
+    /// Sets that are grouped by are made before the groups.
+    fn sets_below_groups(&mut self, query: &mut Query, plan: Plan, layout: Layout) -> Result<(Plan, Layout)> {
+        let mut calls = Vec::new();
+        let mut replacements: Vec<(Expr, Expr)> = Vec::new();
+        for group in &mut query.groups {
+            let before = group.clone();
+            extract_sets(group, &mut calls, 0);
+            replacements.push((before, group.clone()));
+        }
+        for target in &mut query.targets {
+            for (before, after) in &replacements {
+                if binder::same(&target.expr, before) {
+                    target.expr = after.clone();
+                }
+            }
+        }
+        query.has_sets =
+            query.targets.iter().any(|target| target.expr.any(&|expr| matches!(expr.kind, ExprKind::Set(_))));
+        self.project_set(plan, layout, calls, 0)
+    }
+
+    /// The locks of a query's rows, and how to try again when one has changed.
+    pub(super) fn row_locks(
+        &mut self,
+        query: &Query,
+        layout: &Layout,
+        scans: &FxHashMap<u32, ScanId>,
+        conditions: Vec<Expr>,
+        has_outer_join: bool,
+    ) -> Result<Option<(Vec<RowLock>, Recheck)>> {
+        if query.locks.is_empty() {
+            return Ok(None);
+        }
+        let mut locks = Vec::with_capacity(query.locks.len());
+        for lock in &query.locks {
+            let RelationKind::Table(table) = &query.relations[lock.relation as usize].kind else {
+                return Err(Error::internal("a lock on the rows of no table"));
+            };
+            let Some(scan) = scans.get(&lock.relation) else { return Err(Error::internal("a lock without a scan")) };
+            let ctid = layout.find(lock.relation, -1).ok_or_else(|| Error::internal("a lock without a ctid"))?;
+            self.lock_table(table.oid, LockMode::RowShare);
+            locks.push(RowLock {
+                table: table.clone(),
+                scan: *scan,
+                ctid: ctid as u32,
+                mode: lock.mode,
+                wait: lock.wait,
+            });
+        }
+        let relations = query.locks.iter().map(|lock| lock.relation).collect::<Vec<_>>();
+        let recheck = self.recheck(query, &relations, layout, scans, conditions, has_outer_join)?;
+        Ok(Some((locks, recheck)))
+    }
+
+    /// How to try `conditions` again when a row of one of these entries has been replaced.
+    pub(super) fn recheck(
+        &mut self,
+        query: &Query,
+        replaced: &[u32],
+        layout: &Layout,
+        scans: &FxHashMap<u32, ScanId>,
+        conditions: Vec<Expr>,
+        has_outer_join: bool,
+    ) -> Result<Recheck> {
+        let mut slots = Vec::with_capacity(replaced.len());
+        for (relation, entry) in query.relations.iter().enumerate() {
+            let relation = relation as u32;
+            let (RelationKind::Table(table), Some(scan)) = (&entry.kind, scans.get(&relation)) else { continue };
+            let Some(ctid) = layout.find(relation, -1) else { continue };
+            if !has_outer_join && !replaced.contains(&relation) {
+                continue;
+            }
+            let own = layout.slots.iter().enumerate().filter(|(_, slot)| slot.0 == relation);
+            let columns = own.map(|(slot, (_, attribute))| (slot as u32, scan_column(*attribute))).collect();
+            slots.push(ScanSlots { scan: *scan, table: table.clone(), ctid: ctid as u32, columns });
+        }
+        if has_outer_join {
+            return Ok(Recheck::Rerun { scans: slots });
+        }
+        let condition = self.lower_conditions(conditions, layout)?;
+        Ok(Recheck::Columns { scans: slots, condition })
+    }
+}
+
+/// Whether the order of a query can be had before its select list is computed: it is by columns as they come.
+fn sorts_by_columns(query: &Query) -> bool {
+    query.order.iter().all(|item| {
+        let target = &query.targets[item.target as usize];
+        match &target.expr.kind {
+            ExprKind::Variable(_) => true,
+            // A hidden expression is computed for the order alone.
+            _ => target.hidden && !is_volatile(&target.expr) && !has_subquery(&target.expr),
+        }
+    })
+}
+
+/// Columns of the query that are neither grouped by nor within an aggregate.
+fn collect_ungrouped(expr: &Expr, groups: &[Expr], found: &mut Vec<Expr>) {
+    fn collect(expr: &Expr, depth: u32, groups: &[Expr], found: &mut Vec<Expr>) {
+        if depth == 0 && groups.iter().any(|group| binder::same(group, expr)) {
+            return;
+        }
+        match &expr.kind {
+            ExprKind::Aggregate(call) if call.level == depth => return,
+            ExprKind::Variable(variable) if variable.level == depth => {
+                let own = Expr::new(ExprKind::Variable(Variable { level: 0, ..*variable }), expr.sql_type);
+                let known = groups.iter().chain(found.iter()).any(|known| binder::same(known, &own));
+                if !known {
+                    found.push(own);
+                }
+                return;
+            }
+            _ => {}
+        }
+        expr.for_each_child(&mut |child| collect(child, depth, groups, found));
+        if let ExprKind::Subquery(subquery) = &expr.kind
+            && let crate::plan::SubqueryBody::Bound(query) = &subquery.body
+        {
+            query.for_each_expr(depth + 1, &mut |inner, depth| collect(inner, depth, groups, found));
+        }
+    }
+    collect(expr, 0, groups, found);
+}
+
+fn extract_windows(expr: &mut Expr, calls: &mut Vec<WindowCall>) {
+    if let ExprKind::Window(_) = &expr.kind {
+        let variable = Variable { level: 0, relation: WINDOW_RELATION, attribute: calls.len() as i32, location: -1 };
+        if let ExprKind::Window(call) = std::mem::replace(&mut expr.kind, ExprKind::Variable(variable)) {
+            calls.push(*call);
+        }
+        return;
+    }
+    expr.for_each_child_mut(&mut |child| extract_windows(child, calls));
+}
+
+/// Takes out the innermost set-returning calls.
+fn extract_sets(expr: &mut Expr, calls: &mut Vec<SetCall>, first: i32) {
+    let nested = |call: &SetCall| {
+        call.arguments.iter().any(|argument| argument.any(&|expr| matches!(expr.kind, ExprKind::Set(_))))
+    };
+    match &expr.kind {
+        ExprKind::Set(call) if !nested(call) => {
+            let attribute = first + calls.len() as i32;
+            let variable = Variable { level: 0, relation: SET_RELATION, attribute, location: -1 };
+            if let ExprKind::Set(call) = std::mem::replace(&mut expr.kind, ExprKind::Variable(variable)) {
+                calls.push(*call);
+            }
+        }
+        _ => expr.for_each_child_mut(&mut |child| extract_sets(child, calls, first)),
+    }
+}
