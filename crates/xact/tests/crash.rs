@@ -10,7 +10,9 @@ use clog::{ClogUpdate, TransactionStatus};
 use cohort_xact::{BeginOptions, CommitOutcome, SessionSlot};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use support::{Control, DIR, Database, begin_writing, commit_one, for_each_seed, small_log, until_fail_stop, write};
+use support::{
+    Control, DIR, Database, begin_writing, bury, commit_one, for_each_seed, small_log, until_fail_stop, write,
+};
 use sync::{Arc, Mutex, thread};
 use vfs::{Fault, SimulatedOptions, SimulatedVfs, Survival, Vfs};
 use wal::{DelayPolicy, Epoch};
@@ -185,10 +187,12 @@ fn after_crashes_anywhere_acknowledged_transactions_are_there_and_the_rest_is_a_
                     break;
                 }
             }
-            // The process is gone: nobody rolls back.
-            std::mem::forget((clients, database));
+            // The process is gone: what its sessions still try finds no disk.
             let kill = random.random_bool(0.2) && !disk.is_crashed();
-            disk = if kill { disk.kill() } else { disk.crash_with(SimulatedOptions::new(seed * 31 + life)) };
+            let next = SimulatedOptions::new(seed * 31 + life);
+            disk = if kill { disk.kill() } else { disk.crash_with(next) };
+            clients.into_iter().for_each(bury);
+            bury(database);
             // Recovery itself may be cut short, again and again.
             database = loop {
                 if random.random_bool(0.4) {
@@ -199,7 +203,7 @@ fn after_crashes_anywhere_acknowledged_transactions_are_there_and_the_rest_is_a_
                 match recovered {
                     Some(Ok(database)) if !disk.is_crashed() => break database,
                     Some(Err(error)) if !disk.is_crashed() => panic!("recovery failed: {error}"),
-                    other => std::mem::forget(other),
+                    other => bury(other),
                 }
                 disk = disk.crash_with(SimulatedOptions::new(random.random()));
             };
@@ -241,11 +245,11 @@ fn acknowledgements_from_many_threads_survive_a_crash() {
                             ledger.lock().commits[index].acknowledged = true;
                         }
                     });
-                    std::mem::forget(session);
+                    bury(session);
                 });
             }
         });
-        std::mem::forget(database);
+        bury(database);
         let disk = disk.crash();
         let recovered = Database::recover(&shared(&disk), Path::new(DIR), control, small_log(), 32);
         let mut ledger = ledger.into_inner();
@@ -320,7 +324,9 @@ fn what_a_read_only_transaction_told_survives() {
                 told.push(xid);
             }
         });
-        std::mem::forget((writer, reader, database));
+        bury(writer);
+        bury(reader);
+        bury(database);
         let recovered = Database::recover(&shared(&disk.crash()), Path::new(DIR), control, small_log(), 8).unwrap();
         for xid in told {
             assert!(matches!(recovered.status(xid), TransactionStatus::Committed(_)), "{xid:?} was told and lost");
@@ -340,7 +346,8 @@ fn a_failed_sync_acknowledges_nothing_and_is_not_tried_again() {
     assert!(database.wal().durable() < outcome.csn.unwrap());
     assert!(until_fail_stop(|| database.reply(&outcome)).is_none());
     assert!(disk.is_crashed());
-    std::mem::forget((session, database));
+    bury(session);
+    bury(database);
 }
 
 #[test]
@@ -370,7 +377,8 @@ fn a_commit_with_very_many_subtransactions_is_whole_or_absent() {
                 ledger.commits[index].acknowledged = true;
             }
         });
-        std::mem::forget((session, database));
+        bury(session);
+        bury(database);
         let recovered = Database::recover(&shared(&disk.crash()), Path::new(DIR), control, small_log(), 8).unwrap();
         ledger.check(&recovered);
     });

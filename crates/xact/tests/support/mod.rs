@@ -231,6 +231,11 @@ pub fn until_fail_stop<R>(part: impl FnOnce() -> R) -> Option<R> {
     }
 }
 
+/// Drops what belongs to a simulated process that is gone: its rollbacks find no disk.
+pub fn bury<T>(remains: T) {
+    let _ = until_fail_stop(|| drop(remains));
+}
+
 /// How long a test may run, by `COHORT_TEST_SECONDS`.
 pub fn test_duration(default: Duration) -> Duration {
     let seconds = std::env::var("COHORT_TEST_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
