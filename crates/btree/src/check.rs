@@ -58,7 +58,7 @@ impl BTree {
                         page.links()
                     ));
                 }
-                if page.entry(0).is_some_and(|first| page.count() > 0 && first.bound < bound(&low)) {
+                if page.entry(0).is_some_and(|first| first.bound < bound(&low)) {
                     return fail(format!("block {block} has an entry below its range"));
                 }
                 let mut children = Vec::new();

@@ -56,11 +56,20 @@ impl BTree {
     /// 54000 for a key that is too long, XX002 for a damaged index, what the page cache or `unique` fails with.
     pub fn insert(
         &self,
-        _ctx: &TxnCtx<'_>,
+        ctx: &TxnCtx<'_>,
         key: &[u8],
         tid: Tid,
         unique: Option<UniqueCheck<'_>>,
     ) -> Result<InsertOutcome> {
+        let outcome = self.try_insert(key, tid, unique)?;
+        if let InsertOutcome::Duplicate(_, csn) = outcome {
+            // What the session says about it must wait until the other row is durable (R3).
+            ctx.observe(csn);
+        }
+        Ok(outcome)
+    }
+
+    fn try_insert(&self, key: &[u8], tid: Tid, unique: Option<UniqueCheck<'_>>) -> Result<InsertOutcome> {
         check_key(key)?;
         self.services.wal.ensure_room(key.len() + 64);
         let bound = Bound::of(key, tid);
@@ -172,9 +181,7 @@ impl BTree {
 
     fn insert_here(&self, guard: &mut PageWrite<'_>, index: usize, entry: Entry<'_>) -> Result<()> {
         let block = guard.page_id().block;
-        let page = Page::new(guard);
-        // Beyond the last entry may lie what is left of one that was removed.
-        if index < page.count() && page.entry(index).is_some_and(|there| there.bound == entry.bound) {
+        if Page::new(guard).entry(index).is_some_and(|there| there.bound == entry.bound) {
             return Err(crate::page::corrupted(format!(
                 "the index in file {} has an entry for {} already",
                 self.file,

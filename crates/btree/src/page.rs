@@ -216,13 +216,13 @@ impl<'a> Page<'a> {
         (usize::from(self.u16(16)).min(PAGE_SIZE_BYTES).saturating_sub(OFFSETS) / OFFSET_BYTES).saturating_sub(1)
     }
 
-    /// The entry with this number, from 0.
+    /// The entry with this number, from 0; none beyond the last.
     #[inline]
     pub(crate) fn entry(self, index: usize) -> Option<Entry<'a>> {
-        let at = OFFSETS + (index + 1) * OFFSET_BYTES;
-        if at + OFFSET_BYTES > PAGE_SIZE_BYTES {
+        if index >= self.count() {
             return None;
         }
+        let at = OFFSETS + (index + 1) * OFFSET_BYTES;
         Some(Entry::parse(self.0.get(usize::from(self.u16(at))..)?, self.level())?.0)
     }
 
@@ -301,7 +301,7 @@ impl<'a> Page<'a> {
     #[inline]
     pub(crate) fn child_for(self, bound: &Bound<'_>) -> Option<usize> {
         let below = self.below(bound)?;
-        if below < self.count() && self.entry(below)?.bound == *bound {
+        if self.entry(below).is_some_and(|entry| entry.bound == *bound) {
             return Some(below);
         }
         below.checked_sub(1)

@@ -68,7 +68,7 @@ impl BTree {
                 continue;
             }
             let index = page.below(&bound).ok_or_else(|| self.not_the_page(block, 0))?;
-            if page.entry(index).is_none_or(|entry| index >= page.count() || entry.bound != bound) {
+            if page.entry(index).is_none_or(|entry| entry.bound != bound) {
                 return Ok(false);
             }
             self.delete_here(&mut guard, block, &(index as u16).to_le_bytes())?;

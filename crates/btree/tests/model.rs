@@ -123,6 +123,7 @@ fn operations(seed: u64, kind: Keys, steps: u64) {
     let mut tree = tree_of(&db, FILE);
     let txn = db.begin(0);
     let mut entries = Entries::new();
+    let mut removed: Vec<(Vec<u8>, Tid)> = Vec::new();
     let mut count = 0;
     if random.random_bool(0.3) {
         // Begin with a tree that was built.
@@ -136,8 +137,11 @@ fn operations(seed: u64, kind: Keys, steps: u64) {
         match random.random_range(0..100) {
             0..85 => {
                 count += 1;
-                let key = kind.next(&mut random, count);
                 let tid = Tid::new(random.random_range(0..50_000), random.random_range(1..50));
+                let new = (kind.next(&mut random, count), tid);
+                // What was removed may come back.
+                let back = if random.random_bool(0.1) { removed.pop() } else { None };
+                let (key, tid) = back.unwrap_or(new);
                 if entries.insert((key.clone(), tid)) {
                     insert(&tree, &txn, &key, tid);
                 } else {
@@ -150,7 +154,8 @@ fn operations(seed: u64, kind: Keys, steps: u64) {
                 let key = kind.next(&mut random, at);
                 let entry = entries.range((key.clone(), Tid::new(0, 0))..).next().cloned();
                 let (key, tid) = entry.unwrap_or((key, Tid::new(1, 1)));
-                assert_eq!(tree.delete_entry(&key, tid).unwrap(), entries.remove(&(key, tid)));
+                assert_eq!(tree.delete_entry(&key, tid).unwrap(), entries.remove(&(key.clone(), tid)));
+                removed.push((key, tid));
             }
             95 if step % 10 == 0 => {
                 let divisor = random.random_range(1..4);
