@@ -431,6 +431,11 @@ impl RowBytes {
         self.0.extend_from_slice(bytes);
     }
 
+    /// Takes a copy of a row's bytes.
+    pub fn copy_from(&mut self, bytes: &[u8]) {
+        self.set(bytes);
+    }
+
     pub(crate) fn vec(&mut self) -> &mut Vec<u8> {
         &mut self.0
     }

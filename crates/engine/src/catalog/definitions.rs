@@ -499,6 +499,30 @@ pub enum ArgumentMode {
     Table,
 }
 
+impl ArgumentMode {
+    /// Whether a call passes it.
+    pub fn is_input(self) -> bool {
+        matches!(self, ArgumentMode::In | ArgumentMode::InOut | ArgumentMode::Variadic)
+    }
+
+    /// Whether it is part of the result.
+    pub fn is_output(self) -> bool {
+        matches!(self, ArgumentMode::Out | ArgumentMode::InOut | ArgumentMode::Table)
+    }
+}
+
+impl FunctionDef {
+    /// Whether it is called by `CALL`.
+    pub fn is_procedure(&self) -> bool {
+        self.kind == FunctionKind::Procedure
+    }
+
+    /// Whether its last argument takes the rest of a call.
+    pub fn is_variadic(&self) -> bool {
+        self.arguments.iter().any(|argument| argument.mode == ArgumentMode::Variadic)
+    }
+}
+
 /// What a function's result depends on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum Volatility {

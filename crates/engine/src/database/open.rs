@@ -16,7 +16,7 @@
 //! again from the same redo point.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use base::settings::Id;
 use base::{Error, FileNumber, Lsn, Result, Xid, sqlstate};
@@ -160,13 +160,16 @@ fn bootstrap(options: &OpenOptions) -> Result<ControlFile> {
 /// Removes files for the transaction manager.
 pub(crate) struct Remover {
     pub(crate) pool: Arc<BufferPool>,
-    pub(crate) relations: Arc<Relations>,
+    /// Weak, because open heaps lead to the transaction manager, which owns this.
+    pub(crate) relations: Weak<Relations>,
     pub(crate) sequences: Arc<Sequences>,
 }
 
 impl FileRemover for Remover {
     fn remove_file(&self, file: FileNumber) {
-        self.relations.forget(file);
+        if let Some(relations) = self.relations.upgrade() {
+            relations.forget(file);
+        }
         self.sequences.forget(file);
         if let Err(error) = self.pool.drop_file(file) {
             // Nothing refers to it any more: the next start sweeps it up.
@@ -219,7 +222,7 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
     let relations = Arc::new(Relations::default());
     let sequences = Arc::new(Sequences::default());
     let files: Arc<dyn FileRemover> =
-        Arc::new(Remover { pool: pool.clone(), relations: relations.clone(), sequences: sequences.clone() });
+        Arc::new(Remover { pool: pool.clone(), relations: Arc::downgrade(&relations), sequences: sequences.clone() });
     let (wal, recovered) = recover(&options, &from, &pool, &status, &files)?;
     late_log.attach(wal.clone());
     let next_xid = recovered.transactions.next_xid.max(from.next_xid);

@@ -7,6 +7,7 @@ use base::{Error, FileNumber, Oid, Result, sqlstate};
 use btree::BTree;
 use lockmgr::{AdvisoryKey, Granted, LockMode, LockTag, Scope, WaitPolicy};
 use rustc_hash::FxHasher;
+use smallvec::SmallVec;
 use sync::atomic::Ordering;
 use wal::{RecordHead, RmgrId};
 use xact::SavepointId;
@@ -308,11 +309,57 @@ impl Session {
 
     /// Locks a relation until the transaction ends. Look into the catalog again afterwards: it may have changed.
     ///
+    /// Row operations lock their table by themselves; this is for those who want another mode, or the lock first.
+    ///
     /// # Errors
     /// 55P03, 40P01, 57014.
     #[inline]
     pub fn lock_relation(&self, oid: Oid, mode: LockMode, wait: WaitPolicy) -> Result<Granted> {
-        self.lock(LockTag::Relation(oid), mode, wait)
+        if self.is_locked(oid, mode) {
+            return Ok(Granted::AlreadyHeld);
+        }
+        let granted = self.lock(LockTag::Relation(oid), mode, wait)?;
+        if granted != Granted::Skipped && self.in_transaction() {
+            self.locked.borrow_mut().push((oid, mode));
+        }
+        Ok(granted)
+    }
+
+    #[inline]
+    fn is_locked(&self, oid: Oid, mode: LockMode) -> bool {
+        self.locked.borrow().iter().any(|(held, by)| *held == oid && *by == mode)
+    }
+
+    /// Locks the table of a row operation, so that nobody drops, truncates or cuts it meanwhile.
+    #[inline]
+    pub(crate) fn lock_table(&self, table: &Table, mode: LockMode) -> Result<()> {
+        if self.is_locked(table.oid(), mode) { Ok(()) } else { self.lock_table_now(table, mode) }
+    }
+
+    fn lock_table_now(&self, table: &Table, mode: LockMode) -> Result<()> {
+        self.lock_relation(table.oid(), mode, WaitPolicy::Block)?;
+        // Whoever had the lock before may have given the table other storage.
+        let catalog = self.catalog();
+        if catalog.table(table.oid()).is_some_and(|def| is_current(table, def, catalog.indexes_of(table.oid()))) {
+            return Ok(());
+        }
+        let now = self.open_table(table.oid())?;
+        let files = |table: &Table| -> SmallVec<[FileNumber; 8]> {
+            table.def.files().chain(table.indexes.iter().map(|index| index.def.file)).collect()
+        };
+        if files(&now) == files(table) && now.physical == table.physical {
+            return Ok(());
+        }
+        Err(Error::new(
+            sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!("table \"{}\" has been changed by another transaction", table.def.name),
+        )
+        .hint("Open it again."))
+    }
+
+    /// The transaction, or part of it, has given its locks back.
+    pub(super) fn forget_locks(&self) {
+        self.locked.borrow_mut().clear();
     }
 
     /// Locks any object that is not a relation until the transaction ends; `class` is the oid of PostgreSQL's catalog

@@ -4,6 +4,7 @@
 //! across them; what they change sits in cells. A wait inside a row operation may suspend the session's coroutine while
 //! such a cell is borrowed: nobody else can reach it, and no row operation calls back into the session while it borrows.
 
+mod check;
 mod ddl;
 mod maintenance;
 mod rows;
@@ -14,8 +15,9 @@ use std::cell::{Cell, RefCell};
 
 use base::{Oid, Result};
 use clog::{Snapshot, TxnCtx};
-use lockmgr::{KeptTurn, LockOptions, WaitPolicy};
+use lockmgr::{KeptTurn, LockMode, LockOptions, WaitPolicy};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use sync::Interrupt;
 use wal::DelayPolicy;
@@ -23,6 +25,7 @@ use xact::{SessionSlot, SnapshotHold};
 
 pub(crate) use maintenance::TEMPORARY_DIRECTORY;
 pub use maintenance::{SampleSummary, VacuumOptions, VacuumSummary};
+pub use check::CheckSummary;
 pub use transaction::{PortalSnapshot, TransactionOptions};
 
 use crate::catalog::Catalog;
@@ -88,6 +91,8 @@ pub struct Session {
     ddl: RefCell<Ddl>,
     tables: RefCell<FxHashMap<Oid, Arc<Table>>>,
     sequences: RefCell<SessionSequences>,
+    /// Relation locks that the transaction is known to hold.
+    locked: RefCell<SmallVec<[(Oid, LockMode); 4]>>,
     /// The turn that came with the last `Modify::Updated`: whoever holds it is let through first on the retry.
     turn: Cell<Option<KeptTurn>>,
     /// Numbers the values that this session moves out of rows.
@@ -130,6 +135,7 @@ impl Session {
             ddl: RefCell::new(Ddl::default()),
             tables: RefCell::new(FxHashMap::default()),
             sequences: RefCell::new(SessionSequences::default()),
+            locked: RefCell::new(SmallVec::new()),
             turn: Cell::new(None),
             large_values: Cell::new(0),
             scratch: Cell::new(None),

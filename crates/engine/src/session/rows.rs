@@ -7,7 +7,7 @@ use base::{CommandId, Error, Liveness, Lsn, Result, Tid, Xid, sqlstate};
 use btree::{Direction, InsertOutcome, KeyRange};
 use clog::{Snapshot, TxnCtx};
 use heap::{PAYLOAD_MAX_BYTES, PageTuples, UpdateOptions};
-use lockmgr::{RowLockMode, RowTurn, WaitPolicy};
+use lockmgr::{LockMode, RowLockMode, RowTurn, WaitPolicy};
 use smallvec::SmallVec;
 use xact::Isolation;
 
@@ -19,6 +19,9 @@ use crate::row::{ColumnSet, Datum, RowBytes, encode_row, has_detached};
 use crate::scan::{IndexScan, TableScan};
 use crate::table::Table;
 
+/// How many entries of a key are looked at before one more is made.
+const ENTRIES_LOOKED_AT: usize = 64;
+
 impl Session {
     /// Inserts a row and its index entries. Waits where another transaction in progress has a row of the same key.
     ///
@@ -27,11 +30,18 @@ impl Session {
     /// 57014 from waiting.
     #[inline]
     pub fn insert(&self, table: &Table, row: &[Datum], keys: &dyn IndexKeySource) -> Result<Tid> {
-        self.assign_xid()?;
+        self.begin_write(table)?;
         let mut scratch = self.take_scratch();
         let inserted = self.insert_with(&mut scratch, table, row, keys);
         self.put_scratch(scratch);
         inserted
+    }
+
+    #[inline]
+    fn begin_write(&self, table: &Table) -> Result<()> {
+        self.lock_table(table, LockMode::RowExclusive)?;
+        self.assign_xid()?;
+        Ok(())
     }
 
     fn insert_with(
@@ -61,7 +71,7 @@ impl Session {
         keys: &dyn IndexKeySource,
         inserted: &mut dyn FnMut(usize, Tid),
     ) -> Result<()> {
-        self.assign_xid()?;
+        self.begin_write(table)?;
         let mut scratch = self.take_scratch();
         let done = self.insert_many_with(&mut scratch, table, rows, keys, inserted);
         self.put_scratch(scratch);
@@ -169,7 +179,7 @@ impl Session {
         keys: &dyn IndexKeySource,
         arbiters: Option<&[usize]>,
     ) -> Result<ConflictOutcome> {
-        self.assign_xid()?;
+        self.begin_write(table)?;
         let is_arbiter = |position: usize| {
             table.indexes[position].def.unique && arbiters.is_none_or(|arbiters| arbiters.contains(&position))
         };
@@ -271,7 +281,7 @@ impl Session {
         changed: &ColumnSet,
         keys: &dyn IndexKeySource,
     ) -> Result<Modify> {
-        self.assign_xid()?;
+        self.begin_write(table)?;
         let mut scratch = self.take_scratch();
         let outcome = self.update_with(&mut scratch, table, tid, row, changed, keys);
         self.put_scratch(scratch);
@@ -319,18 +329,52 @@ impl Session {
         let Modify::Done { tid } = outcome else { return Ok(outcome) };
         table.activity.count_update(hot);
         if !hot {
+            self.hurry_pruning(&new_keys);
             for position in 0..table.indexes.len() {
                 scratch.key.clear();
+                if !keys.key(table, position, row, &mut scratch.key)? {
+                    continue;
+                }
                 // An entry whose key is the old version's can't be a duplicate of another row's.
-                let check = new_keys.get(position).is_some_and(|changed| *changed);
-                if keys.key(table, position, row, &mut scratch.key)?
-                    && self.enter(table, position, &scratch.key, tid, check)?.is_some()
-                {
+                let changed = new_keys.get(position).is_some_and(|changed| *changed);
+                if !changed {
+                    self.clear_dead_entries(table, position, scratch.key.as_slice())?;
+                }
+                if self.enter(table, position, &scratch.key, tid, changed)?.is_some() {
                     return Err(self.duplicate(table, position, row, keys));
                 }
             }
         }
         Ok(outcome)
+    }
+
+    /// Before another entry is made for a key: takes out those that lead to nothing any more. Else a row that is updated
+    /// many times between two vacuums, and now and then leaves its page, would gather entries that every look-up follows.
+    fn clear_dead_entries(&self, table: &Table, position: usize, key: &[u8]) -> Result<()> {
+        let btree = &table.indexes[position].btree;
+        let mut roots: SmallVec<[Tid; 16]> = SmallVec::new();
+        btree.lookup(key, &mut |root| {
+            roots.push(root);
+            if roots.len() < ENTRIES_LOOKED_AT { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        // One is the version that was just updated.
+        if roots.len() > 1 {
+            for root in roots {
+                if table.heap.is_dead_root(root)? {
+                    btree.delete_entry(key, root)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A row updated again and again without anybody waiting for the disk fills its page with versions that can't be pruned
+    /// before they are durable: see to it that they soon are.
+    #[cold]
+    fn hurry_pruning(&self, new_keys: &[bool]) {
+        if !new_keys.contains(&true) && !self.synchronous_commit.get() && self.shared().options.background {
+            self.shared().wal.request_flush(self.observed(), self.delay.get());
+        }
     }
 
     /// For each index, whether the row's key in it changes.
@@ -369,7 +413,7 @@ impl Session {
     /// # Errors
     /// As [`Session::update`].
     pub fn delete(&self, table: &Table, tid: Tid) -> Result<Modify> {
-        self.assign_xid()?;
+        self.begin_write(table)?;
         let mut scratch = self.take_scratch();
         let old_values = self.old_large_values(table, tid, &mut scratch);
         self.put_scratch(scratch);
@@ -393,6 +437,7 @@ impl Session {
     /// # Errors
     /// 55P03 with NOWAIT or `lock_timeout`; 40P01, 57014; 40001 at repeatable read.
     pub fn lock_row(&self, table: &Table, tid: Tid, mode: RowLockMode, wait: WaitPolicy) -> Result<Modify> {
+        self.lock_table(table, LockMode::RowShare)?;
         self.assign_xid()?;
         let turn = self.take_turn();
         self.with_ctx(|ctx| Ok(self.outcome(ctx, table.heap.lock(ctx, tid, mode, wait, turn)?)?.0))
@@ -435,6 +480,7 @@ impl Session {
     /// # Errors
     /// XX001, 58030 for pages that can't be read.
     pub fn newest_version(&self, table: &Table, tid: Tid, out: &mut RowBytes) -> Result<Option<Tid>> {
+        self.lock_table(table, LockMode::AccessShare)?;
         let found = self.with_ctx(|ctx| {
             table.heap.newest_version(ctx, tid, |tid, bytes| {
                 out.set(bytes);
@@ -452,6 +498,7 @@ impl Session {
     /// # Errors
     /// XX001, 58030 for pages that can't be read.
     pub fn fetch(&self, table: &Table, tid: Tid, out: &mut RowBytes) -> Result<bool> {
+        self.lock_table(table, LockMode::AccessShare)?;
         let found = self.with_ctx(|ctx| table.heap.read(ctx, tid, |bytes| out.set(bytes)))?.is_some();
         if found {
             self.resolve(table, out)?;
@@ -471,6 +518,7 @@ impl Session {
         key: &[u8],
         out: &mut RowBytes,
     ) -> Result<Option<Tid>> {
+        self.lock_table(table, LockMode::AccessShare)?;
         let found = self.with_ctx(|ctx| {
             let mut found = Ok(None);
             table.indexes[index_position].btree.lookup(key, &mut |root| {
@@ -493,6 +541,7 @@ impl Session {
     /// # Errors
     /// 58030 if the file can't be read.
     pub fn scan(&self, table: &Arc<Table>) -> Result<TableScan> {
+        self.lock_table(table, LockMode::AccessShare)?;
         Ok(TableScan {
             blocks: 0..table.heap.block_count()?,
             table: table.clone(),
@@ -505,7 +554,7 @@ impl Session {
     /// The rows whose keys lie in a range of an index, in order.
     ///
     /// # Errors
-    /// None before the first row is asked for.
+    /// 55P03, 40P01, 57014 from waiting for who is changing the table.
     pub fn index_scan(
         &self,
         table: &Arc<Table>,
@@ -513,6 +562,7 @@ impl Session {
         range: KeyRange,
         direction: Direction,
     ) -> Result<IndexScan> {
+        self.lock_table(table, LockMode::AccessShare)?;
         let scan = table.indexes[index_position].btree.scan(range, direction);
         Ok(IndexScan { table: table.clone(), scan, row: RowBytes::new() })
     }

@@ -91,6 +91,7 @@ impl Session {
             self.shared().catalog.install(self.shared());
         }
         self.forget_own_changes();
+        self.forget_locks();
         if outcome.csn.is_some() && self.shared().status.clog_update() != ClogUpdate::Cohort {
             // As PostgreSQL did it: durable first, then the committer's own bits, then the reply.
             if self.synchronous_commit.get() || outcome.must_wait {
@@ -129,6 +130,7 @@ impl Session {
         self.end_statement();
         self.slot.get_mut().abort();
         self.forget_own_changes();
+        self.forget_locks();
         Ok(())
     }
 
@@ -172,6 +174,7 @@ impl Session {
     pub fn rollback_to(&mut self, savepoint: SavepointId) -> Result<()> {
         self.end_statement();
         self.slot.get_mut().rollback_to(savepoint)?;
+        self.forget_locks();
         if self.ddl.get_mut().rollback_to(savepoint) {
             self.tables.get_mut().clear();
         }
@@ -243,6 +246,20 @@ impl Session {
         slot.advance_command()?;
         let csn = slot.take_snapshot();
         levels.push(Level { snapshot: Snapshot { csn, command: slot.command() }, hold: None });
+        Ok(())
+    }
+
+    /// As [`Session::push_snapshot`], but sees all that is committed by now at every isolation level: for what checks or
+    /// rewrites a whole table that is locked against changes.
+    ///
+    /// # Errors
+    /// As [`Session::begin_statement`].
+    pub fn push_latest_snapshot(&self) -> Result<()> {
+        self.push_snapshot()?;
+        if let Some(level) = self.levels.borrow_mut().last_mut() {
+            // The snapshot that was just taken, or an older one, is published and protects this one.
+            level.snapshot.csn = self.shared().transactions.horizon();
+        }
         Ok(())
     }
 

@@ -1,0 +1,362 @@
+//! Random transactions over a few tables, a model of what they did, and the comparison of a recovered database with it.
+//!
+//! One thread runs a handful of sessions in turn, each on rows of its own, so that nobody waits and a seed says everything
+//! that happens. Every transaction that writes also enters its number in a ledger; so the recovered ledger tells exactly
+//! which transactions are there, and they must be a prefix, in commit order, that holds all that was acknowledged, and
+//! the tables must be what those transactions made of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use base::{Oid, Result};
+use cohort_engine::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
+use cohort_engine::key::PlainKeys;
+use cohort_engine::row::{ColumnSet, Datum, PhysicalType, RowBytes};
+use cohort_engine::{Database, Direction, KeyRange, Modify, Session, Table, TransactionOptions, VacuumOptions};
+use rand::rngs::StdRng;
+use rand::{Rng, RngCore, SeedableRng};
+
+use super::common::{all, begin, key_i32, statement};
+
+const TABLES: usize = 2;
+const SESSIONS: usize = 3;
+const IDS_PER_SESSION: i32 = 12;
+
+pub type Value = (i64, Vec<u8>);
+type Rows = BTreeMap<i32, Value>;
+type State = [Rows; TABLES];
+
+/// What a transaction did: table, row, and what became of it.
+#[derive(Clone, Debug)]
+pub struct Transaction {
+    pub number: i64,
+    pub effects: Vec<(usize, i32, Option<Value>)>,
+}
+
+/// Everything that was committed, in order, and what of it has to be there after a crash.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    pub committed: Vec<Transaction>,
+    /// So many of the first ones were acknowledged, or seen by a reader who was answered.
+    pub acknowledged: usize,
+    next_number: i64,
+    tables: Option<(Vec<Oid>, Oid)>,
+}
+
+struct Open {
+    tables: Vec<Arc<Table>>,
+    ledger: Arc<Table>,
+}
+
+impl Model {
+    /// Whether the tables were made.
+    pub fn has_tables(&self) -> bool {
+        self.tables.is_some()
+    }
+
+    fn state(&self) -> State {
+        replay(&self.committed)
+    }
+
+    /// Makes the tables. Before this returns nothing is acknowledged.
+    pub fn create_tables(&mut self, database: &Database) -> Result<()> {
+        let mut session = database.session()?;
+        session.begin(TransactionOptions::default())?;
+        let mut oids = Vec::new();
+        for number in 0..TABLES {
+            let def = TableDef::new(session.allocate_oid(), PUBLIC_SCHEMA, format!("t{number}"), BOOTSTRAP_ROLE)
+                .column("id", PhysicalType::I32)
+                .column("v", PhysicalType::I64)
+                .column("s", PhysicalType::Bytes);
+            let pkey = IndexDef::new(session.allocate_oid(), &def, format!("t{number}_pkey"), &[0], true);
+            let by_value = IndexDef::new(session.allocate_oid(), &def, format!("t{number}_v"), &[1, 0], false);
+            oids.push(def.oid);
+            session.create_object(def)?;
+            session.create_object(pkey)?;
+            session.create_object(by_value)?;
+        }
+        let ledger =
+            TableDef::new(session.allocate_oid(), PUBLIC_SCHEMA, "ledger", BOOTSTRAP_ROLE).column("number", PhysicalType::I64);
+        let pkey = IndexDef::new(session.allocate_oid(), &ledger, "ledger_pkey", &[0], true);
+        let ledger_oid = ledger.oid;
+        session.create_object(ledger)?;
+        session.create_object(pkey)?;
+        // Perhaps this is as far as it gets: then they may be there or not.
+        self.tables = Some((oids, ledger_oid));
+        session.commit_and_wait()
+    }
+
+    fn open(&self, session: &Session) -> Result<Option<Open>> {
+        let Some((tables, ledger)) = &self.tables else { return Ok(None) };
+        let tables = tables.iter().map(|oid| session.open_table(*oid)).collect::<Result<_>>()?;
+        Ok(Some(Open { tables, ledger: session.open_table(*ledger)? }))
+    }
+}
+
+fn replay(committed: &[Transaction]) -> State {
+    let mut state = State::default();
+    for (table, id, value) in committed.iter().flat_map(|transaction| &transaction.effects) {
+        match value {
+            Some(value) => state[*table].insert(*id, value.clone()),
+            None => state[*table].remove(id),
+        };
+    }
+    state
+}
+
+struct Client {
+    session: Session,
+    pending: Option<Pending>,
+    number: i32,
+}
+
+struct Pending {
+    effects: Vec<(usize, i32, Option<Value>)>,
+    savepoint: Option<(cohort_engine::SavepointId, usize)>,
+    state: State,
+    failed: bool,
+}
+
+/// Runs `steps` random steps. Errors of the disk roll the transaction they hit back and are counted; whatever ends the
+/// simulated process panics through here.
+pub fn run(database: &Database, model: &mut Model, seed: u64, steps: u32) -> u32 {
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut errors = 0;
+    let mut clients: Vec<Client> = Vec::new();
+    for number in 0..SESSIONS as i32 {
+        clients.push(Client { session: database.session().unwrap(), pending: None, number });
+    }
+    for _ in 0..steps {
+        match random.random_range(0..100) {
+            0..3 => {
+                database.checkpoint().unwrap();
+            }
+            3..5 => {
+                database.tidy();
+            }
+            5..7 => {
+                if vacuum(database, model, &mut random).is_err() {
+                    errors += 1;
+                }
+            }
+            7..10 => {
+                if read_only(database, model).is_err() {
+                    errors += 1;
+                }
+            }
+            _ => {
+                let which = random.random_range(0..clients.len());
+                if step(&mut clients[which], model, &mut random).is_err() {
+                    errors += 1;
+                    let client = &mut clients[which];
+                    client.pending = None;
+                    client.session.rollback().unwrap();
+                }
+            }
+        }
+    }
+    errors
+}
+
+fn vacuum(database: &Database, model: &Model, random: &mut StdRng) -> Result<()> {
+    let mut session = database.session()?;
+    let Some(open) = model.open(&session)? else { return Ok(()) };
+    let table = &open.tables[random.random_range(0..TABLES)];
+    // The others are in the middle of their transactions: only what is not locked.
+    match session.vacuum(table, VacuumOptions { skip_locked: true, ..VacuumOptions::default() }) {
+        Err(error) if error.sqlstate() == base::sqlstate::LOCK_NOT_AVAILABLE => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+/// invariants: row 11. Who only reads is answered when all that was seen is durable: from then on it must survive.
+fn read_only(database: &Database, model: &mut Model) -> Result<()> {
+    let mut session = database.session()?;
+    let Some(open) = model.open(&session)? else { return Ok(()) };
+    begin(&mut session);
+    let seen = statement(&session, |s| Ok(all(s, &open.ledger, |row| row[0] == Datum::Null).len()))?;
+    session.commit_and_wait()?;
+    model.acknowledged = model.acknowledged.max(seen);
+    Ok(())
+}
+
+fn step(client: &mut Client, model: &mut Model, random: &mut StdRng) -> Result<()> {
+    let Some(open) = model.open(&client.session)? else { return Ok(()) };
+    let Some(pending) = &mut client.pending else {
+        let mut options = TransactionOptions::default();
+        if random.random_bool(0.3) {
+            options.isolation = cohort_engine::Isolation::RepeatableRead;
+        }
+        client.session.set_synchronous_commit(random.random_bool(0.6));
+        client.session.begin(options)?;
+        client.pending =
+            Some(Pending { effects: Vec::new(), savepoint: None, state: model.state(), failed: false });
+        return Ok(());
+    };
+    match random.random_range(0..20) {
+        0..13 => write(client, &open, random),
+        13 => {
+            if pending.savepoint.is_none() {
+                pending.savepoint = Some((client.session.savepoint()?, pending.effects.len()));
+            }
+            Ok(())
+        }
+        14 => {
+            if let Some((savepoint, kept)) = pending.savepoint.take() {
+                client.session.rollback_to(savepoint)?;
+                client.session.release(savepoint)?;
+                pending.effects.truncate(kept);
+                pending.state = model.state();
+                for (table, id, value) in pending.effects.clone() {
+                    apply(&mut pending.state, table, id, value);
+                }
+                pending.failed = false;
+            }
+            Ok(())
+        }
+        15 => {
+            client.pending = None;
+            client.session.rollback()
+        }
+        _ => commit(client, model, &open),
+    }
+}
+
+fn apply(state: &mut State, table: usize, id: i32, value: Option<Value>) {
+    match value {
+        Some(value) => state[table].insert(id, value),
+        None => state[table].remove(&id),
+    };
+}
+
+fn write(client: &mut Client, open: &Open, random: &mut StdRng) -> Result<()> {
+    let Some(pending) = &mut client.pending else { return Ok(()) };
+    let number = random.random_range(0..TABLES);
+    let table = &open.tables[number];
+    let id = client.number * IDS_PER_SESSION + random.random_range(0..IDS_PER_SESSION);
+    let value: Value = (random.random_range(0..50), text(random));
+    let row = [Datum::I32(id), Datum::I64(value.0), Datum::Bytes(&value.1)];
+    let old = pending.state[number].get(&id).cloned();
+    let session = &client.session;
+    let delete = random.random_bool(0.2);
+    let keep_text = random.random_bool(0.5);
+    let new = statement(session, |s| {
+        let Some(old) = &old else {
+            s.insert(table, &row, &PlainKeys)?;
+            return Ok(Some(value.clone()));
+        };
+        let mut bytes = RowBytes::new();
+        let found = s.index_point(table, 0, key_i32(id).as_slice(), &mut bytes)?;
+        let tid = found.unwrap_or_else(|| panic!("row {id} of table {number} is not found"));
+        assert_eq!(value_of(&table.decode(&bytes)), *old);
+        if delete {
+            assert!(matches!(s.delete(table, tid)?, Modify::Done { .. }));
+            return Ok(None);
+        }
+        let (changed, new): (ColumnSet, Value) = if keep_text {
+            ([1].into_iter().collect(), (value.0, old.1.clone()))
+        } else {
+            ([1, 2].into_iter().collect(), value.clone())
+        };
+        let row = [Datum::I32(id), Datum::I64(new.0), Datum::Bytes(&new.1)];
+        assert!(matches!(s.update(table, tid, &row, &changed, &PlainKeys)?, Modify::Done { .. }));
+        Ok(Some(new))
+    })?;
+    pending.effects.push((number, id, new.clone()));
+    apply(&mut pending.state, number, id, new);
+    Ok(())
+}
+
+/// Short, compressible, or too large for a row.
+fn text(random: &mut StdRng) -> Vec<u8> {
+    match random.random_range(0..20) {
+        0 => {
+            let mut bytes = vec![0; random.random_range(3000..12_000)];
+            random.fill_bytes(&mut bytes);
+            bytes
+        }
+        1 => vec![b'x'; random.random_range(2000..20_000)],
+        _ => vec![b'a'; random.random_range(0..200)],
+    }
+}
+
+fn commit(client: &mut Client, model: &mut Model, open: &Open) -> Result<()> {
+    let Some(pending) = client.pending.take() else { return Ok(()) };
+    let number = model.next_number;
+    model.next_number += 1;
+    let wrote = !pending.effects.is_empty();
+    if wrote {
+        statement(&client.session, |s| s.insert(&open.ledger, &[Datum::I64(number)], &PlainKeys))?;
+        // Perhaps this is as far as it gets: then it may be there or not.
+        model.committed.push(Transaction { number, effects: pending.effects });
+    }
+    let gate = client.session.commit()?;
+    client.session.wait_durable(gate);
+    // With synchronous_commit off the gate is zero, and nothing is promised. Who wrote nothing waits for what it saw only.
+    if wrote && gate > base::Lsn::ZERO {
+        model.acknowledged = model.committed.len();
+    }
+    Ok(())
+}
+
+fn value_of(row: &[Datum]) -> Value {
+    match row[1..] {
+        [Datum::I64(v), Datum::Bytes(s)] => (v, s.to_vec()),
+        _ => panic!("{row:?}"),
+    }
+}
+
+/// Holds the database against the model, and cuts the model back to what is there.
+///
+/// invariants: rows 1, 2, 12.
+pub fn verify(database: &Database, model: &mut Model) {
+    let mut session = database.session().unwrap();
+    let Some((oids, _)) = model.tables.clone() else { return };
+    if session.catalog().table(oids[0]).is_none() {
+        assert_eq!(model.acknowledged, 0, "the tables are gone, but transactions on them were acknowledged");
+        *model = Model::default();
+        return;
+    }
+    let open = model.open(&session).unwrap().expect("the tables are known");
+    begin(&mut session);
+    session.begin_statement().unwrap();
+    let mut numbers = all(&session, &open.ledger, |row| match row[0] {
+        Datum::I64(number) => number,
+        _ => panic!("{row:?}"),
+    });
+    numbers.sort_unstable();
+    let expected: Vec<i64> = model.committed.iter().map(|transaction| transaction.number).collect();
+    let found = numbers.len();
+    assert!(found <= expected.len(), "{found} transactions found, {} committed", expected.len());
+    // In one thread numbers are given in commit order.
+    assert_eq!(numbers, expected[..found], "what is recovered is no prefix in commit order");
+    assert!(found >= model.acknowledged, "{} were acknowledged, {found} recovered", model.acknowledged);
+    let state = replay(&model.committed[..found]);
+    for (table, rows) in open.tables.iter().zip(&state) {
+        let scanned: Rows = all(&session, table, row_of).into_iter().collect();
+        assert_eq!(scanned, *rows, "table {}", table.def.name);
+        for position in 0..table.indexes.len() {
+            let mut scan = session.index_scan(table, position, KeyRange::all(), Direction::Forward).unwrap();
+            let mut indexed = Rows::new();
+            while let Some((_, bytes)) = scan.next(&session).unwrap() {
+                let (id, value) = row_of(&table.decode(bytes));
+                assert!(indexed.insert(id, value).is_none(), "row {id} is twice in index {position}");
+            }
+            assert_eq!(indexed, *rows, "index {position} of table {}", table.def.name);
+        }
+    }
+    for table in open.tables.iter().chain([&open.ledger]) {
+        session.check_table(table, &PlainKeys).unwrap();
+    }
+    session.end_statement();
+    session.commit().unwrap();
+    model.committed.truncate(found);
+    model.acknowledged = found;
+}
+
+fn row_of(row: &[Datum]) -> (i32, Value) {
+    match row[0] {
+        Datum::I32(id) => (id, value_of(row)),
+        _ => panic!("{row:?}"),
+    }
+}

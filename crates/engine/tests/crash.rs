@@ -1,0 +1,170 @@
+//! Crashes on the simulated disk: at any call, with any part of what was not synced, while running and while recovering.
+//!
+//! `COHORT_SEEDS` says how many seeds each test runs (default a few dozen), `COHORT_SEED` runs a single one. A failure names
+//! its seed.
+
+mod common;
+#[path = "common/workload.rs"]
+mod workload;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use cohort_engine::Database;
+use common::options_on;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use vfs::{FailStop, Fault, SimulatedOptions, SimulatedVfs, Survival};
+use workload::{Model, run, verify};
+
+fn for_each_seed(default: u64, test: impl Fn(u64)) {
+    let parse = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    if let Some(seed) = parse("COHORT_SEED") {
+        return test(seed);
+    }
+    for seed in 0..parse("COHORT_SEEDS").unwrap_or(default) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| test(seed))) {
+            eprintln!("the failure was with COHORT_SEED={seed}");
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+/// Runs `f`; true if it came to its end, false if the simulated process ended under it.
+fn lives(disk: &SimulatedVfs, f: impl FnOnce()) -> bool {
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(()) => true,
+        Err(panic) if panic.is::<FailStop>() => false,
+        // Whoever finds every call failing after the end may fail in ways of its own.
+        Err(panic) => {
+            if !disk.is_crashed() {
+                std::panic::resume_unwind(panic);
+            }
+            false
+        }
+    }
+}
+
+/// Opens the database, as often as it takes: each time but the last the power may fail again at some call.
+fn recover(mut disk: SimulatedVfs, random: &mut StdRng, crashes: u32) -> (Database, SimulatedVfs) {
+    for _ in 0..crashes {
+        disk.add_fault(Fault::CrashAtCall(disk.io_calls() + random.random_range(1..120)));
+        let mut opened = None;
+        if !lives(&disk, || opened = Database::open(options_on(&disk, &[])).ok()) || disk.is_crashed() {
+            drop(opened);
+            disk = disk.crash();
+            continue;
+        }
+        disk.clear_faults();
+        if let Some(database) = opened {
+            return (database, disk);
+        }
+    }
+    disk.clear_faults();
+    let database = Database::open(options_on(&disk, &[])).unwrap_or_else(|error| panic!("recovery failed: {error}"));
+    (database, disk)
+}
+
+// invariants: rows 1, 2, 3, 11, 12, 31
+#[test]
+fn after_a_crash_at_any_call_what_was_acknowledged_is_there_and_nothing_by_halves() {
+    for_each_seed(40, |seed| {
+        let mut random = StdRng::seed_from_u64(seed);
+        let mut disk = SimulatedVfs::new(seed);
+        let mut model = Model::default();
+        let mut opened = Some(Database::open(options_on(&disk, &[])).unwrap());
+        for round in 0..4 {
+            let database = opened.take().expect("opened before");
+            disk.add_fault(Fault::CrashAtCall(disk.io_calls() + random.random_range(1..400)));
+            let steps = random.random_range(50..600);
+            let seed = random.random();
+            lives(&disk, || {
+                if !model.has_tables() {
+                    model.create_tables(&database).unwrap();
+                }
+                run(&database, &mut model, seed, steps);
+            });
+            drop(database);
+            disk = disk.crash();
+            let (database, recovered_on) = recover(disk, &mut random, round);
+            disk = recovered_on;
+            verify(&database, &mut model);
+            opened = Some(database);
+        }
+    });
+}
+
+// invariants: rows 6, 7
+#[test]
+fn failing_calls_and_full_disks_lose_nothing() {
+    for_each_seed(40, |seed| {
+        let mut random = StdRng::seed_from_u64(seed);
+        let mut disk = SimulatedVfs::new(seed);
+        let mut model = Model::default();
+        {
+            let database = Database::open(options_on(&disk, &[])).unwrap();
+            model.create_tables(&database).unwrap();
+            for _ in 0..random.random_range(1..4) {
+                let (write, sync) = (disk.writes(), disk.syncs());
+                disk.add_fault(match random.random_range(0..6) {
+                    0 => Fault::FailWrite(write + random.random_range(1..200)),
+                    1 => Fault::FailSync(sync + random.random_range(1..100)),
+                    2 => Fault::NoSpaceFromWrite(write + random.random_range(1..200)),
+                    3 => Fault::ShortWrite(write + random.random_range(1..100)),
+                    4 => Fault::InterruptedWrite(write + random.random_range(1..100)),
+                    _ => Fault::FailRead(random.random_range(1..300)),
+                });
+            }
+            let (seed, steps) = (random.random(), random.random_range(50..500));
+            lives(&disk, || {
+                run(&database, &mut model, seed, steps);
+            });
+        }
+        disk = disk.crash();
+        let (database, _disk) = recover(disk, &mut random, 1);
+        verify(&database, &mut model);
+    });
+}
+
+// invariants: row 25
+#[test]
+fn recovery_killed_midway_and_run_again_gives_the_same_bytes() {
+    for_each_seed(20, |seed| {
+        let mut random = StdRng::seed_from_u64(seed);
+        let disk = SimulatedVfs::new(seed);
+        let mut model = Model::default();
+        let database = Database::open(options_on(&disk, &[])).unwrap();
+        model.create_tables(&database).unwrap();
+        disk.add_fault(Fault::CrashAtCall(disk.io_calls() + random.random_range(50..500)));
+        let run_seed = random.random();
+        lives(&disk, || {
+            run(&database, &mut model, run_seed, 500);
+        });
+        drop(database);
+        let survivors = SimulatedOptions { seed, survival: Survival::AnySubset, faults: Vec::new() };
+        let (once, mut again) = (disk.crash_with(survivors.clone()), disk.crash_with(survivors));
+        assert!(once.contents() == again.contents(), "the two disks begin alike");
+        drop(Database::open(options_on(&once, &[])).unwrap());
+        for _ in 0..3 {
+            again.add_fault(Fault::CrashAtCall(again.io_calls() + random.random_range(1..60)));
+            let mut opened = None;
+            let lived = lives(&again, || opened = Database::open(options_on(&again, &[])).ok());
+            drop(opened);
+            if lived && !again.is_crashed() {
+                break;
+            }
+            again = again.crash();
+        }
+        again.clear_faults();
+        drop(Database::open(options_on(&again, &[])).unwrap());
+        let relations = |disk: &SimulatedVfs| -> Vec<(String, Vec<u8>)> {
+            disk.contents().into_iter().filter(|(path, _)| path.contains("/base/") || path.contains("/clog/")).collect()
+        };
+        for ((path, bytes), (other_path, other)) in relations(&once).into_iter().zip(relations(&again)) {
+            assert_eq!(path, other_path);
+            let differs = bytes.iter().zip(&other).position(|(a, b)| a != b);
+            assert!(bytes == other, "{path} differs at {differs:?}, lengths {} and {}", bytes.len(), other.len());
+        }
+        let (database, _disk) = recover(again, &mut random, 0);
+        verify(&database, &mut model);
+    });
+}
