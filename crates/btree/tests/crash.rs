@@ -278,7 +278,7 @@ fn until_crash(disk: &SimulatedVfs, f: impl FnOnce() -> Result<()>) -> bool {
 
 /// Five lives of a table, each ended by a crash; returns how many commits there were in all.
 fn lives(seed: u64) -> u64 {
-    let options = Options { frames: if seed % 2 == 0 { 24 } else { 256 }, ..Options::small() };
+    let options = Options { frames: if seed.is_multiple_of(2) { 24 } else { 256 }, ..Options::small() };
     let mut random = StdRng::seed_from_u64(seed);
     let crash_at = |random: &mut StdRng, seed: u64| SimulatedOptions {
         seed,

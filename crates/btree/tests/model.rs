@@ -159,7 +159,7 @@ fn operations(seed: u64, kind: Keys, steps: u64) {
             }
             95 if step % 10 == 0 => {
                 let divisor = random.random_range(1..4);
-                let is_dead = |tid: Tid| tid.block % divisor == 0;
+                let is_dead = |tid: Tid| tid.block.is_multiple_of(divisor);
                 let before = entries.len();
                 entries.retain(|(_, tid)| !is_dead(*tid));
                 assert_eq!(tree.vacuum(&is_dead).unwrap(), (before - entries.len()) as u64);

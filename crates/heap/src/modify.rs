@@ -235,10 +235,17 @@ impl Heap {
         {
             return Ok(Obstacle::Holder { holder: locker.xid, tid });
         }
-        if turn.is_none() && locks.must_queue(ctx.owner, self.relation, tid) {
+        if turn.is_none() && locks.must_queue(ctx.owner, self.relation, tid) && !self.holds_already(ctx, tuple, tid) {
             return Ok(Obstacle::Holder { holder: Xid::INVALID, tid });
         }
         Ok(Obstacle::None)
+    }
+
+    /// Whether those who queue for the version wait for this very transaction, which made or locked it.
+    fn holds_already(&self, ctx: &TxnCtx<'_>, tuple: Tuple<'_>, tid: Tid) -> bool {
+        (!tuple.has(flag::XMIN_FROZEN) && ctx.is_own(tuple.xmin()))
+            || tuple.has(flag::LOCKED_IN_MEMORY)
+                && self.services.locks.row_lockers(self.relation, tid).iter().any(|locker| locker.owner == ctx.owner)
     }
 
     /// The version must have been made by a commit or by an earlier command of the own transaction: the caller saw it.

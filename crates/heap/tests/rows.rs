@@ -475,6 +475,46 @@ fn no_committed_hint_is_set_before_the_commit_is_durable() {
 }
 
 #[test]
+fn who_holds_a_row_already_does_not_queue_behind_those_who_wait_for_it() {
+    for locks_first in [false, true] {
+        let db = Db::new(Options::large());
+        let heap = heap_of(&db, FILE);
+        let row = Row::new(insert(&db, &heap, &[0; 100]));
+        let mut holder = db.begin(1);
+        if locks_first {
+            let tid = row.read(&heap, &holder, |tid, _| tid);
+            heap.lock(&holder.ctx(), tid, RowLockMode::Update, WaitPolicy::Block, None).unwrap();
+        } else {
+            row.add(&heap, &mut holder, 1);
+        }
+        thread::scope(|scope| {
+            let waiters: Vec<_> = (2..5)
+                .map(|owner| {
+                    let (db, heap, row) = (&db, &heap, &row);
+                    scope.spawn(move || {
+                        let mut txn = db.begin(owner);
+                        row.add(heap, &mut txn, 100);
+                        txn.commit();
+                    })
+                })
+                .collect();
+            while db.locks.waiting_count() < 3 {
+                thread::sleep(Duration::from_millis(1));
+            }
+            // Longer than newcomers may overtake, shorter than the search for deadlocks takes to begin.
+            thread::sleep(Duration::from_millis(20));
+            for _ in 0..3 {
+                row.add(&heap, &mut holder, 1);
+            }
+            holder.commit();
+            waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+        });
+        let txn = db.begin(1);
+        assert_eq!(row.read(&heap, &txn, |_, payload| number(payload)), 303 + u64::from(!locks_first));
+    }
+}
+
+#[test]
 fn a_row_that_is_too_long_is_refused() {
     let db = Db::new(Options::large());
     let heap = heap_of(&db, FILE);
