@@ -39,10 +39,7 @@ pub fn like(text: &[u8], pattern: &[u8], characters: bool) -> Result<bool> {
                 retry = Some((p, t));
                 continue;
             }
-            Some(_) if t == text.len() => {
-                check_escapes(&pattern[p..])?;
-                false
-            }
+            Some(_) if t == text.len() => false,
             Some(b'_') => {
                 p += 1;
                 t += width(t);
@@ -76,15 +73,6 @@ pub fn like(text: &[u8], pattern: &[u8], characters: bool) -> Result<bool> {
             _ => return Ok(false),
         }
     }
-}
-
-/// Only percent signs may be left at the end of the text, but a dangling escape is an error anyway.
-fn check_escapes(pattern: &[u8]) -> Result<()> {
-    let trailing = pattern.iter().rev().take_while(|byte| **byte == b'\\').count();
-    if trailing == pattern.len() && trailing % 2 == 1 {
-        return Err(invalid_escape("LIKE pattern must not end with escape character"));
-    }
-    Ok(())
 }
 
 /// ILIKE.

@@ -302,6 +302,7 @@ struct Decoder<'a> {
     afternoon: Option<bool>,
     julian: bool,
     zone: Option<GivenZone>,
+    zone_was_named: bool,
     daylight_seconds: i32,
     special: Option<Keyword>,
 }
@@ -327,6 +328,7 @@ pub fn parse_moment(text: &str, settings: &ParseSettings<'_>, time_only: bool) -
         afternoon: None,
         julian: false,
         zone: None,
+        zone_was_named: false,
         daylight_seconds: 0,
         special: None,
     };
@@ -514,6 +516,7 @@ impl Decoder<'_> {
 
     fn zone_name(&mut self, text: &str) -> Option<Result<(), ParseError>> {
         let zone = TimeZone::named(text)?;
+        self.zone_was_named = true;
         Some(self.mark(ZONE).map(|()| self.zone = Some(GivenZone::Rules(zone))))
     }
 
@@ -809,8 +812,12 @@ impl Decoder<'_> {
         let offset = match &self.zone {
             None => None,
             Some(GivenZone::Offset(seconds)) => Some(seconds + self.daylight_seconds),
+            // a zone that changes its offset says nothing about a time without a date
+            Some(GivenZone::Rules(zone)) if self.zone_was_named && !self.has(DATE) && !zone.is_fixed() => {
+                return Err(ParseError::BadFormat);
+            }
             Some(GivenZone::Rules(zone)) => {
-                // a time alone is a time of today
+                // an abbreviation stands for what it means today
                 let local = if self.has(DATE) {
                     self.civil
                 } else {

@@ -80,10 +80,25 @@ impl TimeZone {
         posix_zone(name)
     }
 
+    /// The names of all zones of the database.
+    pub fn all_names() -> Vec<String> {
+        jiff::tz::db().available().map(|name| name.as_str().to_owned()).collect()
+    }
+
     /// The zone that a number of hours east of UTC stands for, as in `SET TIME ZONE 5.5`.
     pub fn from_hours(hours: f64) -> Option<TimeZone> {
         let seconds = (hours * 3600.0).round();
         (seconds.abs() < 168.0 * 3600.0).then(|| TimeZone::fixed(seconds as i32))
+    }
+
+    /// Whether it has had one offset at all times.
+    pub fn is_fixed(&self) -> bool {
+        match &self.0.rules {
+            Rules::Fixed(..) => true,
+            Rules::Named(zone) => {
+                zone.to_fixed_offset().is_ok() || zone.preceding(jiff::Timestamp::MAX).next().is_none()
+            }
+        }
     }
 
     /// The name it was found by, as `SHOW TimeZone` shows it.

@@ -21,7 +21,9 @@ macro_rules! take {
     };
 }
 
+mod arrays;
 mod bytes;
+mod catalog;
 mod comparisons;
 mod datetimes;
 mod degrees;
@@ -29,6 +31,8 @@ mod floats;
 mod integers;
 mod numerics;
 mod patterns;
+mod series;
+mod session;
 mod text;
 
 /// All tables of functions, by subject.
@@ -41,6 +45,10 @@ static TABLES: &[&[FunctionDef]] = &[
     text::FUNCTIONS,
     patterns::FUNCTIONS,
     bytes::FUNCTIONS,
+    arrays::FUNCTIONS,
+    series::FUNCTIONS,
+    catalog::FUNCTIONS,
+    session::FUNCTIONS,
 ];
 
 /// The comparison operators: they are listed with their functions.

@@ -184,7 +184,7 @@ fn chr(_: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
     let limit = |message: String| Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message);
     match *code {
         0 => Err(limit("null character not permitted".to_owned())),
-        ..0 => Err(limit("character number must be positive".to_owned())),
+        ..0 => Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, "character number must be positive")),
         code => match char::from_u32(code as u32) {
             Some(character) => Ok(Value::from(character.to_string())),
             None if code > 0x10_FFFF => Err(limit(format!("requested character too large for encoding: {code}"))),

@@ -112,7 +112,7 @@ impl Numeric {
             return Err(invalid_power("a negative number raised to a non-integer power yields a complex result"));
         }
         if let Some(whole) = whole_exponent.filter(|whole| i32::try_from(*whole).is_ok()) {
-            return self.power_integer(whole, exponent.scale().unwrap_or(0));
+            return self.power_integer(whole);
         }
         if self.is_zero() {
             return Numeric::ZERO.round(MIN_SIGNIFICANT_DIGITS);
@@ -167,16 +167,16 @@ impl Numeric {
         self.to_big_integer().is_some_and(|value| value.bit(0))
     }
 
-    fn power_integer(&self, exponent: i64, exponent_scale: u32) -> Result<Numeric> {
+    fn power_integer(&self, exponent: i64) -> Result<Numeric> {
         let scale = self.scale().unwrap_or(0);
         let log10 = self.approximate_log10() * exponent as f64;
         if log10 > f64::from(super::MAX_INTEGER_DIGITS as u32 + 6) {
             return Err(overflow());
         }
-        if log10 + 1.0 < -(MAX_DISPLAY_SCALE as f64) && !self.is_zero() {
-            return Numeric::from_parts(BigInt::zero(), MAX_DISPLAY_SCALE as u32);
+        let result_scale = display_scale(MIN_SIGNIFICANT_DIGITS, &[scale]);
+        if log10 + 1.0 < -f64::from(result_scale) && !self.is_zero() {
+            return Numeric::from_parts(BigInt::zero(), result_scale);
         }
-        let result_scale = display_scale(MIN_SIGNIFICANT_DIGITS - log10 as i64, &[scale, exponent_scale]);
         match exponent {
             0 => return Numeric::ONE.round(i64::from(result_scale)),
             1 => return self.round(i64::from(result_scale)),
