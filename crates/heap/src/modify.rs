@@ -307,11 +307,11 @@ impl Heap {
     ) -> Result<Tid> {
         let length = HEADER_BYTES + payload.len();
         let page = Page::new(guard);
-        let full = !page.has_room(length);
-        if self.prune_pays(page) || full && self.has_settled(page.prune_xid()) {
-            self.prune(guard, false);
-        } else if full && page.prune_xid().is_valid() {
-            self.services.removal_floor.raise();
+        // Who needs room makes it, and nobody before: so a page is pruned once in as many updates as it has room for.
+        if !page.has_room(length) && page.prune_xid().is_valid() {
+            if !self.has_settled(page.prune_xid()) {
+                self.services.removal_floor.raise();
+            }
             if self.has_settled(page.prune_xid()) {
                 self.prune(guard, false);
             }

@@ -28,7 +28,7 @@ use crate::page::{Item, Page, PageMut};
 use crate::record::{self, Head};
 use crate::tuple::{Tuple, flag};
 
-/// A page with less room than this is worth a look when somebody comes by.
+/// A page with less room than this is worth a look when a scan comes by.
 const LOW_ROOM_BYTES: usize = base::limits::PAGE_SIZE_BYTES / 10;
 
 /// What is to be done to a page. The same lists go into the record.
@@ -63,7 +63,7 @@ pub(crate) struct Pruned {
 }
 
 impl Heap {
-    /// Whether pruning this page is worth its while, judged by its header.
+    /// Whether a scan that comes by should prune this page, judged by its header.
     pub(crate) fn prune_pays(&self, page: Page<'_>) -> bool {
         let xid = page.prune_xid();
         xid.is_valid() && page.room() < LOW_ROOM_BYTES.max(self.reserve_bytes) && self.has_settled(xid)

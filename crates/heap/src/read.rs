@@ -124,14 +124,13 @@ impl Heap {
         Ok(result)
     }
 
-    /// After a read: marks the version as frozen if it can be, and prunes the page if that pays. `passed`: how many older
-    /// versions were in the way. Never waits.
+    /// After a read: marks the version as frozen if it can be, and prunes the page if the way was long. `passed`: how many older
+    /// versions were in it. Never waits.
     #[inline]
     fn leave(&self, pinned: &Pinned<'_>, guard: PageRead<'_>, settled: Option<(u16, Xid, Lsn)>, passed: u32) {
         let page = Page::new(&guard);
         let freezable = settled.filter(|(_, _, csn)| *csn <= self.settled_below());
-        let prunes = page.prune_xid().is_valid()
-            && (self.prune_pays(page) || passed > LONG_CHAIN && self.has_settled(page.prune_xid()));
+        let prunes = passed > LONG_CHAIN && self.has_settled(page.prune_xid());
         drop(guard);
         if freezable.is_some() || prunes {
             self.tidy(pinned, freezable, prunes);
