@@ -46,7 +46,7 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{Catalog, SequenceDef};
 
-use crate::parser::{character_position, too_deep};
+use crate::parser::{STACK_RESERVE_BYTES, character_position, too_deep};
 use crate::plan::{Expr, VirtualTable};
 use crate::tree::{self, Location, Name, Statement};
 use crate::types::{CatalogLookup, EvalContext, SqlType};
@@ -228,9 +228,8 @@ pub(crate) struct Binder<'c, 'a> {
     cte_count: u32,
     subquery_count: u32,
     depends_on_settings: bool,
-    /// Views being expanded, and how deep expressions are nested.
+    /// How many views are being expanded.
     view_depth: u32,
-    depth: u32,
     /// What is being bound is not part of the statement's own text (a view's query, a default): errors don't point.
     text_is_foreign: bool,
 }
@@ -248,7 +247,6 @@ impl<'c, 'a> Binder<'c, 'a> {
             subquery_count: 0,
             depends_on_settings: false,
             view_depth: 0,
-            depth: 0,
             text_is_foreign: false,
         }
     }
@@ -260,13 +258,7 @@ impl<'c, 'a> Binder<'c, 'a> {
 
     /// Runs `inner` one level deeper: 54001 if that is too deep.
     fn nested<R>(&mut self, inner: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        self.depth += 1;
-        if self.depth > crate::parser::DEPTH_MAX * 2 {
-            return Err(too_deep());
-        }
-        let result = inner(self);
-        self.depth -= 1;
-        result
+        if sync::remaining_stack_bytes() < STACK_RESERVE_BYTES { Err(too_deep()) } else { inner(self) }
     }
 
     /// `error` pointing at `location`, unless it points somewhere already.

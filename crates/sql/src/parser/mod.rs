@@ -5,15 +5,17 @@
 //! as the statement is nested, and sessions run on coroutine stacks of a megabyte or so. A text of up to
 //! [`INLINE_TEXT_BYTES`] can't be nested deeper than such a stack bears, and is parsed where it is. A longer one is
 //! parsed by a thread with a large stack, for which the caller waits; the thread is kept, since the grammar's library
-//! keeps memory for every thread that ever used it. A tree nested deeper than [`DEPTH_MAX`] is refused with 54001, so
-//! that all that walks it later (binder, planner, executor) has a bound too.
+//! keeps memory for every thread that ever used it. A tree nested deeper than [`DEPTH_MAX`] is refused with 54001;
+//! what walks it later looks at the stack it has left.
 
 mod convert;
 mod errors;
+mod normalize;
 mod shim;
 mod thread;
 
 pub(crate) use errors::too_deep;
+pub use normalize::{Constant, normalize};
 pub(crate) use shim::parse_plpgsql;
 
 use base::{Error, Result, sqlstate};
@@ -23,10 +25,14 @@ use prost::Message;
 use crate::tree::{Expr, ParsedStatement, TypeName};
 
 /// How deep a statement may be nested.
-pub const DEPTH_MAX: u32 = 500;
+pub const DEPTH_MAX: u32 = 1000;
 
-/// The longest text that is parsed on the caller's stack.
+/// The longest text that is parsed on the caller's stack, and how much of that there must be.
 const INLINE_TEXT_BYTES: usize = 1024;
+const INLINE_STACK_BYTES: usize = 512 << 10;
+
+/// Binder and planner stop with 54001 when less stack than this is left.
+pub(crate) const STACK_RESERVE_BYTES: usize = 96 << 10;
 
 /// The hint of 54001, with the default of the setting it names.
 const STACK_DEPTH_HINT: &str = "Increase the configuration parameter \"max_stack_depth\" (currently 2048kB), \
@@ -79,7 +85,7 @@ fn run<R: Send + 'static>(
     options: ParseOptions,
     read: fn(&protobuf::ParseResult, &str) -> Result<R>,
 ) -> Result<R> {
-    if text.len() <= INLINE_TEXT_BYTES {
+    if text.len() <= INLINE_TEXT_BYTES && sync::remaining_stack_bytes() >= INLINE_STACK_BYTES {
         run_here(text, mode, options, read)
     } else {
         let text = text.to_owned();

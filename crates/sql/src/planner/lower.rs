@@ -46,6 +46,7 @@ impl Planner<'_, '_> {
     }
 
     fn lower_in_place(&mut self, expr: &mut Expr, layout: &Layout) -> Result<()> {
+        self.check_stack()?;
         match &mut expr.kind {
             ExprKind::Variable(variable) if variable.level == 0 => {
                 let Some(slot) = layout.find(variable.relation, variable.attribute) else {

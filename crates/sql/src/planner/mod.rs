@@ -38,9 +38,26 @@ use base::{Oid, Result};
 use engine::LockMode;
 
 use crate::binder::{self, BindContext, Bound, Parameters};
+use crate::parser::{STACK_RESERVE_BYTES, too_deep};
 use crate::plan::{Command, Expr, Node, OutputColumn, Plan, ScanId, Statement, StatementKind};
 use crate::tree::{self, Name};
 use crate::types::SqlType;
+
+/// Binds and plans a parsed statement; a utility statement is handed through.
+///
+/// `types` are the parameters' types as far as they are given ([`Oid::INVALID`] and `unknown` are inferred, and more
+/// parameters may be found).
+///
+/// # Errors
+/// PostgreSQL's, with positions in the context's text; 0A000 for what is left out; 54001 if it is nested too deep.
+pub fn plan(
+    statement: &tree::ParsedStatement,
+    types: &[SqlType],
+    context: &mut BindContext<'_>,
+) -> Result<Statement> {
+    let types = types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>();
+    plan_statement(&statement.statement, context, &mut Parameters::declared(&types))
+}
 
 /// Binds and plans a statement; a utility statement is handed through.
 ///
@@ -210,6 +227,11 @@ const SET_RELATION: u32 = u32::MAX - 2;
 const TARGET_RELATION: u32 = u32::MAX - 3;
 
 impl Planner<'_, '_> {
+    /// 54001 if the stack is nearly used up.
+    fn check_stack(&self) -> Result<()> {
+        if sync::remaining_stack_bytes() < STACK_RESERVE_BYTES { Err(too_deep()) } else { Ok(()) }
+    }
+
     /// A number for a scan.
     fn next_scan(&mut self) -> ScanId {
         self.scan_count += 1;

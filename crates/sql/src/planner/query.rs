@@ -17,6 +17,7 @@ use crate::types::{SqlType, Value};
 impl Planner<'_, '_> {
     /// The plan of a query in a frame of its own; its slots are the query's output columns.
     pub(super) fn query(&mut self, query: Query) -> Result<Plan> {
+        self.check_stack()?;
         self.frames.push(Frame::default());
         let result = self.query_in_frame(query);
         self.frames.pop();
