@@ -10,11 +10,11 @@ use std::path::Path;
 
 use base::{Lsn, Xid};
 use clog::{ClogBits, ClogUpdate, TransactionStatus};
-use cohort_xact::BeginOptions;
+use cohort_xact::{BeginOptions, XactRecord};
 use support::{DIR, Database, REPEATABLE_READ, begin_writing, commit_one, small_log};
 use sync::{Arc, Mutex, thread};
 use vfs::{SimulatedVfs, Vfs};
-use wal::DelayPolicy;
+use wal::{DelayPolicy, RmgrId};
 
 fn check(usual: usize, model: impl Fn() + Send + Sync + 'static) {
     let iterations =
@@ -145,42 +145,50 @@ fn a_checkpoint_finds_the_bits_of_all_that_ended_below_it() {
         check(120, move || {
             let database = database();
             database.manager.tuning().set_clog_update(mode);
-            let ended: Arc<Mutex<Vec<(Lsn, Xid, ClogBits)>>> = Arc::default();
             let mut threads: Vec<_> = (0..2)
                 .map(|number| {
-                    let (database, ended) = (database.clone(), ended.clone());
+                    let database = database.clone();
                     thread::spawn(move || {
                         let mut session = database.session();
-                        let (xid, outcome) = commit_one(&mut session, b"row");
-                        ended.lock().push((outcome.csn.unwrap(), xid, ClogBits::Committed));
+                        let (_, outcome) = commit_one(&mut session, b"row");
                         if number == 0 {
                             database.wal().wait_durable(outcome.gate, DelayPolicy::NONE);
                             database.manager.complete(&outcome);
                         }
-                        let xid = begin_writing(&mut session, b"row");
+                        begin_writing(&mut session, b"row");
                         session.abort();
-                        // Its record lies at or below the insertion point now.
-                        ended.lock().push((database.wal().reserved(), xid, ClogBits::Aborted));
                     })
                 })
                 .collect();
             threads.push(thread::spawn({
-                let (database, ended) = (database.clone(), ended.clone());
+                let database = database.clone();
                 move || {
                     let redo = database.manager.take_redo_point(|redo| redo);
                     database.manager.checkpoint_barrier(redo);
-                    for (end, xid, bits) in ended.lock().iter().filter(|(end, ..)| *end <= redo) {
-                        assert_eq!(database.manager.status().clog().get(*xid).unwrap(), *bits, "{xid:?} at {end}");
-                    }
+                    check_bits(&database, redo);
                 }
             }));
             join_all(threads);
             database.settle();
             assert_eq!(database.manager.unretired(), 0);
-            for (_, xid, bits) in ended.lock().iter() {
-                assert_eq!(database.manager.status().clog().get(*xid).unwrap(), *bits);
-            }
+            check_bits(&database, database.wal().reserved());
         });
+    }
+}
+
+/// Whose end lies below `upto` in the log has its bits.
+fn check_bits(database: &Database, upto: Lsn) {
+    let mut reader = database.wal().reader(Lsn(small_log().segment_size_bytes)).unwrap();
+    while let Some(record) = reader.next().unwrap() {
+        if record.head.rmgr != RmgrId::XACT || record.end > upto {
+            continue;
+        }
+        let bits = match XactRecord::decode(&record).unwrap() {
+            XactRecord::Commit(_) => ClogBits::Committed,
+            _ => ClogBits::Aborted,
+        };
+        let xid = record.head.xid;
+        assert_eq!(database.manager.status().clog().get(xid).unwrap(), bits, "{xid:?} ended at {}", record.end);
     }
 }
 
