@@ -17,12 +17,12 @@ pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client
     for element in &vacuum.options {
         let is_on = element.boolean().unwrap_or(true);
         match element.name.as_str() {
-            "freeze" => options.freeze = is_on,
             "analyze" => analyze = is_on,
             "verbose" => verbose = is_on,
             "skip_locked" => options.skip_locked = is_on,
             "truncate" => options.keep_tail = !is_on,
-            "full" | "disable_page_skipping" | "index_cleanup" | "process_toast" | "parallel" => {}
+            // Rows are frozen in any case.
+            "freeze" | "full" | "disable_page_skipping" | "index_cleanup" | "process_toast" | "parallel" => {}
             other => {
                 let what = if vacuum.is_vacuum { "VACUUM" } else { "ANALYZE" };
                 return Err(Error::new(sqlstate::SYNTAX_ERROR, format!("unrecognized {what} option \"{other}\"")));

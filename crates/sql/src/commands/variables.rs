@@ -75,8 +75,9 @@ pub fn set(session: &mut SqlSession, set: &VariableSet, client: &mut dyn Client)
 
 /// The text of a SET's values: several are joined by commas, quoted if they are names of schemas.
 fn value_text(name: &str, values: &[SettingValue]) -> Result<String> {
-    let is_list = settings::lookup(name) == Ok(Id::SearchPath)
-        || matches!(settings::lookup(name), Ok(Id::Datestyle | Id::UnixSocketDirectories | Id::ListenAddresses));
+    let id = settings::lookup(name).ok();
+    let is_path = id == Some(Id::SearchPath);
+    let is_list = is_path || matches!(id, Some(Id::Datestyle | Id::UnixSocketDirectories | Id::ListenAddresses));
     if values.len() > 1 && !is_list {
         return Err(Error::new(
             sqlstate::INVALID_PARAMETER_VALUE,
@@ -84,7 +85,7 @@ fn value_text(name: &str, values: &[SettingValue]) -> Result<String> {
         ));
     }
     let text = |value: &SettingValue| match value {
-        SettingValue::String(text) if settings::lookup(name) == Ok(Id::SearchPath) && values.len() > 1 => {
+        SettingValue::String(text) if is_path && values.len() > 1 => {
             crate::session::quote_identifier(text)
         }
         SettingValue::String(text) | SettingValue::Number(text) => text.clone(),

@@ -149,7 +149,7 @@ pub(super) fn evaluate_arguments<'p>(
 pub(super) fn comparator_of(sql_type: SqlType, run: &Run<'_, '_>) -> Result<Comparator> {
     let base = types::base_type(&run.catalog, sql_type);
     types::comparator(base.oid).ok_or_else(|| {
-        let name = types::format_type(&run.catalog, base.oid, -1);
+        let name = types::format_type_name(&run.catalog, base.oid);
         Error::new(
             sqlstate::UNDEFINED_FUNCTION,
             format!("could not identify an ordering operator for type {name}"),

@@ -199,12 +199,13 @@ fn insert_or_resolve<'p>(
     let arbiters: SmallVec<[usize; 4]> = on_conflict.arbiters.iter().map(|position| *position as usize).collect();
     let arbiters = (!arbiters.is_empty()).then_some(arbiters.as_slice());
     loop {
-        let arena = Bump::new();
-        let datums = open.datums(values, &arena);
-        let engine = run.engine();
-        let keys = TableKeys::new(&open.kinds, open.expressions(), run);
-        let outcome = engine.insert_on_conflict(&open.table, &datums, &keys, arbiters)?;
-        drop(engine);
+        let outcome = {
+            let arena = Bump::new();
+            let datums = open.datums(values, &arena);
+            let engine = run.engine();
+            let keys = TableKeys::new(&open.kinds, open.expressions(), run);
+            engine.insert_on_conflict(&open.table, &datums, &keys, arbiters)?
+        };
         let ConflictOutcome::Conflict { tid, .. } = outcome else { return Ok(true) };
         let Some(update) = &on_conflict.update else { return Ok(false) };
         // Lock the row first: its newest version is what gets updated.
@@ -249,13 +250,15 @@ fn insert_or_resolve<'p>(
         assign(&update.assignments, &both, &mut updated, run)?;
         open.complete(&mut updated, run)?;
         let changed: ColumnSet = changed_columns(&update.assignments, open);
-        let arena = Bump::new();
-        let datums = open.datums(&updated, &arena);
-        let engine = run.engine();
-        let keys = TableKeys::new(&open.kinds, open.expressions(), run);
-        match engine.update(&open.table, tid, &datums, &changed, &keys)? {
+        let outcome = {
+            let arena = Bump::new();
+            let datums = open.datums(&updated, &arena);
+            let engine = run.engine();
+            let keys = TableKeys::new(&open.kinds, open.expressions(), run);
+            engine.update(&open.table, tid, &datums, &changed, &keys)?
+        };
+        match outcome {
             Modify::Done { .. } => {
-                drop(engine);
                 open.foreign_keys.after_update(&open.table.def, &existing, &updated, run)?;
                 *values = updated;
                 return Ok(true);
@@ -360,11 +363,12 @@ impl<'p> UpdateRows<'p> {
                 }
                 open.complete(&mut updated, run)?;
                 self.arena.reset();
-                let datums = open.datums(&updated, &self.arena);
-                let engine = run.engine();
-                let keys = TableKeys::new(&open.kinds, open.expressions(), run);
-                let outcome = engine.update(&open.table, tid, &datums, changed, &keys)?;
-                drop(engine);
+                let outcome = {
+                    let datums = open.datums(&updated, &self.arena);
+                    let engine = run.engine();
+                    let keys = TableKeys::new(&open.kinds, open.expressions(), run);
+                    engine.update(&open.table, tid, &datums, changed, &keys)?
+                };
                 if let Modify::Done { .. } = outcome {
                     open.foreign_keys.after_update(&open.table.def, &existing, &updated, run)?;
                     if let Some(returning) = &node.returning {

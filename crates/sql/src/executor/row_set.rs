@@ -67,7 +67,7 @@ impl RowEquality {
 }
 
 /// A type whose equality is that of `value`.
-fn type_of(value: &Value) -> Oid {
+pub(super) fn type_of(value: &Value) -> Oid {
     match value {
         Value::Bool(_) => oids::BOOL,
         Value::Int2(_) => oids::INT2,
@@ -92,7 +92,7 @@ fn type_of(value: &Value) -> Oid {
         Value::PgLsn(_) => oids::PG_LSN,
         Value::Jsonb(_) => oids::JSONB,
         Value::Enum(label) => label.type_oid,
-        Value::Array(array) => types::array_type(&BuiltinCatalog, array.element).unwrap_or(oids::TEXTARRAY),
+        Value::Array(array) => types::array_type(&BuiltinCatalog, array.element).unwrap_or(oids::RECORD),
         Value::Record(_) => oids::RECORD,
     }
 }

@@ -10,6 +10,7 @@ use engine::row::{RowBytes, RowView};
 use engine::{Direction, IndexScan, KeyRange, Table, TableScan};
 
 use super::evaluate::{evaluate, is_true};
+use super::row_set::type_of;
 use super::{BoxOperator, Operator, Replacement, Run};
 use crate::plan::{self, Expr, KeyPart, ScanColumn, ScanId};
 use crate::types::{CatalogLookup, StorageKind, Value};
@@ -212,13 +213,13 @@ impl<'p> ScanBase<'p> {
 
     /// Decodes one stored row; whether it passes `also` and the filter.
     #[inline]
-    fn accept(&mut self, tid: Tid, bytes: &[u8], also: Option<&'p Expr>, run: &mut Run<'_, 'p>) -> Result<bool> {
+    fn accept(&mut self, tid: Tid, bytes: &[u8], run: &mut Run<'_, 'p>) -> Result<bool> {
         let (table, decoder) = self.open.as_ref().expect("a scan is opened before it accepts rows");
         decoder.decode(table.row(bytes), tid, &mut self.row)?;
-        for condition in [also, self.filter].into_iter().flatten() {
-            if !is_true(condition, &self.row, run)? {
-                return Ok(false);
-            }
+        if let Some(filter) = self.filter
+            && !is_true(filter, &self.row, run)?
+        {
+            return Ok(false);
         }
         if let Some(kept) = run.locals.kept_row(self.scan) {
             kept.tid = tid;
@@ -227,16 +228,27 @@ impl<'p> ScanBase<'p> {
         Ok(true)
     }
 
-    /// During a re-check of this scan: its one row. `None` if there is no re-check of it.
-    fn replaced(&mut self, condition: Option<&'p Expr>, run: &mut Run<'_, 'p>) -> Result<Option<bool>> {
+    /// During a re-check of this scan: its one row. `None` if there is no re-check of it. Of an index scan, `range`
+    /// says which rows it may give.
+    fn replaced(
+        &mut self,
+        range: Option<(&IndexDef, &'p plan::IndexRange)>,
+        run: &mut Run<'_, 'p>,
+    ) -> Result<Option<bool>> {
         let Replacement::Only(only) = run.locals.replacement(self.scan) else { return Ok(None) };
         if self.gave_replacement {
             return Ok(Some(false));
         }
         self.gave_replacement = true;
         let Some((tid, bytes)) = only.clone() else { return Ok(Some(false)) };
-        self.open(run)?;
-        self.accept(tid, &bytes, condition, run).map(Some)
+        let table = self.open(run)?;
+        if let Some((index, range)) = range {
+            let ranges = key_ranges(index, &table.def, range, run)?;
+            if !is_in_ranges(index, &table, &bytes, &ranges, run)? {
+                return Ok(Some(false));
+            }
+        }
+        self.accept(tid, &bytes, run).map(Some)
     }
 }
 
@@ -267,7 +279,7 @@ impl<'p> Operator<'p> for SeqScanRows<'p> {
             let engine = run.engine();
             let Some((tid, bytes)) = cursor.next(&engine)? else { return Ok(false) };
             drop(engine);
-            if self.base.accept(tid, bytes, None, run)? {
+            if self.base.accept(tid, bytes, run)? {
                 return Ok(true);
             }
         }
@@ -305,7 +317,7 @@ impl<'p> IndexScanRows<'p> {
 
 impl<'p> Operator<'p> for IndexScanRows<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
-        if let Some(answer) = self.base.replaced(self.node.condition.as_ref(), run)? {
+        if let Some(answer) = self.base.replaced(Some((&self.node.index, &self.node.range)), run)? {
             return Ok(answer);
         }
         loop {
@@ -315,7 +327,7 @@ impl<'p> Operator<'p> for IndexScanRows<'p> {
                     let engine = run.engine();
                     let Some((tid, bytes)) = cursor.next(&engine)? else { break };
                     drop(engine);
-                    if self.base.accept(tid, bytes, None, run)? {
+                    if self.base.accept(tid, bytes, run)? {
                         return Ok(true);
                     }
                 }
@@ -360,17 +372,9 @@ impl<'p> IndexPointRow<'p> {
         let base = ScanBase::new(node.scan, &node.table, &node.columns, node.filter.as_ref());
         IndexPointRow { node, base, bytes: RowBytes::new(), key: KeyBuffer::new(), is_done: false }
     }
-}
 
-impl<'p> Operator<'p> for IndexPointRow<'p> {
-    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
-        if let Some(answer) = self.base.replaced(self.node.condition.as_ref(), run)? {
-            return Ok(answer);
-        }
-        if self.is_done {
-            return Ok(false);
-        }
-        self.is_done = true;
+    /// Makes the key; false if no row can have it.
+    fn make_key(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         self.key.clear();
         for (number, expr) in self.node.key.iter().enumerate() {
             let value = evaluate(expr, &[], run)?;
@@ -378,11 +382,44 @@ impl<'p> Operator<'p> for IndexPointRow<'p> {
                 return Ok(false);
             }
         }
+        Ok(true)
+    }
+
+    /// As [`ScanBase::replaced`]: the one row, if it still has the key.
+    fn replaced(&mut self, run: &mut Run<'_, 'p>) -> Result<Option<bool>> {
+        let Replacement::Only(only) = run.locals.replacement(self.base.scan) else { return Ok(None) };
+        let only = only.clone();
+        if let Some((_, bytes)) = only {
+            if !self.make_key(run)? {
+                return Ok(Some(false));
+            }
+            let (lower, upper) = self.key.prefix_range();
+            let table = self.base.open(run)?;
+            if !is_in_ranges(&self.node.index, &table, &bytes, &[KeyRange { lower, upper }], run)? {
+                return Ok(Some(false));
+            }
+        }
+        self.base.replaced(None, run)
+    }
+}
+
+impl<'p> Operator<'p> for IndexPointRow<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        if let Some(answer) = self.replaced(run)? {
+            return Ok(answer);
+        }
+        if self.is_done {
+            return Ok(false);
+        }
+        self.is_done = true;
+        if !self.make_key(run)? {
+            return Ok(false);
+        }
         let table = self.base.open(run)?;
         let position = self.node.index_position as usize;
         let found = run.engine().index_point(&table, position, self.key.as_slice(), &mut self.bytes)?;
         match found {
-            Some(tid) => self.base.accept(tid, &self.bytes, None, run),
+            Some(tid) => self.base.accept(tid, &self.bytes, run),
             None => Ok(false),
         }
     }
@@ -436,7 +473,7 @@ pub(super) fn key_kind(
 ) -> StorageKind {
     match index.keys[number].column {
         Some(column) => StorageKind::of(catalog, table.columns[column].type_oid),
-        None => StorageKind::of_value(value),
+        None => StorageKind::of(catalog, type_of(value)),
     }
 }
 
@@ -593,6 +630,38 @@ fn bounded_range(
         },
     };
     Ok(Some(KeyRange { lower: from, upper: to }))
+}
+
+/// Whether a stored row's key lies in one of the ranges. The keys of expressions are not made again: the statement's
+/// own conditions, which the ranges were made of, are checked where they are kept.
+fn is_in_ranges(
+    index: &IndexDef,
+    table: &Table,
+    bytes: &[u8],
+    ranges: &[KeyRange],
+    run: &Run<'_, '_>,
+) -> Result<bool> {
+    let mut key = KeyBuffer::new();
+    let view = table.row(bytes);
+    for part in &index.keys {
+        let Some(column) = part.column else { return Ok(true) };
+        let kind = StorageKind::of(&run.catalog, table.def.columns[column].type_oid);
+        kind.push_datum_key(view.get(column), part.descending, part.nulls_first, &mut key)?;
+    }
+    let key = key.as_slice();
+    Ok(ranges.iter().any(|range| {
+        let after_lower = match &range.lower {
+            Bound::Included(lower) => key >= lower.as_slice(),
+            Bound::Excluded(lower) => key > lower.as_slice(),
+            Bound::Unbounded => true,
+        };
+        let before_upper = match &range.upper {
+            Bound::Included(upper) => key <= upper.as_slice(),
+            Bound::Excluded(upper) => key < upper.as_slice(),
+            Bound::Unbounded => true,
+        };
+        after_lower && before_upper
+    }))
 }
 
 /// Rows for which the condition is true.

@@ -9,6 +9,7 @@ use engine::catalog::{
 
 use crate::types::context::{CatalogLookup, RegKind, UserFunction, UserType};
 use crate::types::Value;
+pub use crate::types::reg_types::quote_identifier;
 
 /// See the module. Cheap to clone.
 #[derive(Clone)]
@@ -157,14 +158,6 @@ pub fn split_names(text: &str) -> Vec<String> {
         }
         names.push(name);
     }
-}
-
-/// A name as it must be written in a statement: in double quotes unless it is a plain lower-case word.
-pub fn quote_identifier(name: &str) -> String {
-    let is_plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-        && !crate::parser::is_reserved_word(name);
-    if is_plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
 impl CatalogLookup for CatalogView {

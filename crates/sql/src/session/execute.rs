@@ -37,7 +37,7 @@ const ROWS_BETWEEN_RELIEFS: u32 = 64;
 impl SqlSession {
     /// Runs a query string whose one statement has been planned before; false if it has not.
     pub(super) fn run_known(&mut self, text: &str, client: &mut dyn Client) -> Result<bool> {
-        let Some((key_text, constants)) = crate::parser::normalize(text) else { return Ok(false) };
+        let Some((key_text, constants)) = crate::parser::normalize::normalize(text) else { return Ok(false) };
         if self.block == Block::Explicit && self.state.engine().transaction_failed() {
             return Ok(false);
         }

@@ -174,7 +174,7 @@ impl Instance {
     /// 28000 for an unknown role, 3D000 for an unknown database, 53300 when there are too many; errors of settings.
     pub fn connect(self: &Arc<Self>, request: ConnectRequest) -> Result<SqlSession> {
         let catalog = self.database.catalog();
-        let Some(role) = catalog.role_by_name(&request.user).filter(|role| role.can_login) else {
+        let Some(role) = catalog.role_by_name(&request.user).filter(|role| role.login) else {
             let message = format!("role \"{}\" does not exist", request.user);
             return Err(Error::new(sqlstate::INVALID_AUTHORIZATION_SPECIFICATION, message).fatal());
         };

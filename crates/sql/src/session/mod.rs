@@ -33,7 +33,7 @@ pub use instance::{Activity, ConnectRequest, Instance, SessionInfo};
 pub use notify::{Channels, Notification};
 pub use plain_input::input_plain;
 pub use plan_cache::Planned;
-pub use portal::{Execution, Portal, Progress, Running};
+pub use portal::{Execution, Portal, Progress, Running, query_plan};
 pub use prepared::Prepared;
 pub use state::SessionState;
 pub use transaction::set_modes;

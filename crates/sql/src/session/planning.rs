@@ -7,7 +7,7 @@ use base::settings::Id;
 
 use super::catalog_view::CatalogView;
 use super::state::SessionState;
-use crate::binder::{BindContext, PlannerSettings, VariableNames};
+use crate::binder::{BindContext, Parameters, PlannerSettings, VariableNames};
 use crate::types::random::RandomState;
 use crate::types::{CatalogLookup, EvalContext, FormatSettings};
 
@@ -44,6 +44,19 @@ impl<'a> Environment<'a> {
             format: self.state.format(),
             random: None,
         }
+    }
+
+    /// Binds and plans a statement that stands in `text`.
+    ///
+    /// # Errors
+    /// Whatever binding and planning raise.
+    pub fn plan(
+        &self,
+        text: &str,
+        statement: &crate::tree::Statement,
+        mut parameters: Parameters,
+    ) -> Result<crate::plan::Statement> {
+        self.with_context(text, |context| crate::planner::plan_statement(statement, context, &mut parameters))
     }
 
     /// Runs `work` with a context for the binder and the planner. Errors point into `text`.

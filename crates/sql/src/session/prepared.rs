@@ -7,6 +7,7 @@ use base::{Oid, Result};
 
 use super::plan_cache::{Key, Planned, SESSION_LIMIT};
 use super::state::SessionState;
+use crate::binder::Parameters;
 use crate::tree;
 use crate::types::SqlType;
 
@@ -151,7 +152,7 @@ fn make(
     let search_path = Arc::clone(view.path_text());
     let environment = super::planning::Environment::new(state, &view);
     let version = state.engine().catalog_version();
-    let mut statement = environment.with_context(text, |context| crate::planner::plan(tree, types, context))?;
+    let mut statement = environment.plan(text, &tree.statement, Parameters::declared(&types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>()))?;
     statement.catalog_version = version;
     Ok(Arc::new(Planned::new(statement, search_path)))
 }

@@ -57,7 +57,7 @@ impl CachedSettings {
             // Above the last notice there are only errors, which are always told.
             client_min_messages: messages.into_iter().nth(level).unwrap_or(Severity::Warning),
             synchronous_commit: settings.get(Id::SynchronousCommit) != Setting::Word(1),
-            commit_delay: DelayPolicy { delay_us: delay, siblings },
+            commit_delay: DelayPolicy { delay, siblings },
             lock_timeout: timeout(Id::LockTimeout),
             deadlock_timeout: timeout(Id::DeadlockTimeout).unwrap_or(Duration::from_secs(1)),
             statement_timeout: timeout(Id::StatementTimeout),
@@ -231,7 +231,7 @@ pub fn reported(state: &SessionState) -> Vec<(&'static str, String)> {
 }
 
 /// Tells the client of reported settings that a rollback changed.
-pub(super) fn report_changes(state: &SessionState, before: &[(&'static str, String)], client: &mut dyn Client) {
+pub fn report_changes(state: &SessionState, before: &[(&'static str, String)], client: &mut dyn Client) {
     for ((name, old), (_, new)) in before.iter().zip(reported(state)) {
         if *old != new {
             client.parameter_status(name, &new);

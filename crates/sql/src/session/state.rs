@@ -49,6 +49,8 @@ pub struct SessionState {
     pub(crate) temporary_schema: Cell<Option<Oid>>,
     /// Prepared statements by name, for SQL's EXECUTE as for the protocol.
     pub(crate) prepared: RefCell<FxHashMap<String, Arc<super::prepared::Prepared>>>,
+    /// Functions compiled by this session.
+    pub(crate) functions: RefCell<FxHashMap<Oid, std::rc::Rc<crate::plpgsql::Compiled>>>,
 }
 
 /// How long a session may keep its thread while others wait.
@@ -81,6 +83,7 @@ impl SessionState {
             notifications: RefCell::default(),
             temporary_schema: Cell::new(None),
             prepared: RefCell::default(),
+            functions: RefCell::default(),
         })
     }
 
@@ -94,6 +97,16 @@ impl SessionState {
     #[inline]
     pub fn engine_mut(&self) -> RefMut<'_, engine::Session> {
         self.engine.borrow_mut()
+    }
+
+    /// The engine's session for a subtransaction within a statement.
+    ///
+    /// # Errors
+    /// 0A000 while a row operation runs: within an index expression, for one.
+    pub fn try_engine_mut(&self) -> Result<RefMut<'_, engine::Session>> {
+        self.engine
+            .try_borrow_mut()
+            .map_err(|_| Error::unsupported("exception blocks are not supported in functions called by an index"))
     }
 
     /// The session's interrupts.

@@ -1,0 +1,315 @@
+//! The experiments: what is run, under which configurations, and what was published.
+
+use std::time::Duration;
+
+use base::Result;
+use serde::Serialize;
+use sync::Arc;
+use sync::atomic::{AtomicBool, Ordering};
+
+use crate::disk::Disk;
+use crate::driver::{Driver, DriverKind, Measurement, Switches, Workload};
+
+/// One experiment.
+pub struct Experiment {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is about, in a sentence.
+    pub about: &'static str,
+    /// What was published, in a sentence.
+    pub published: &'static str,
+    /// What is compared, "before" first.
+    pub configurations: &'static [Configuration],
+    /// What is run.
+    pub workloads: &'static [Workload],
+    /// Client counts at full length.
+    pub clients: &'static [usize],
+    /// Client counts in a quick run.
+    pub quick_clients: &'static [usize],
+    /// Disks at full length.
+    pub disks: &'static [Disk],
+    /// Disks in a quick run.
+    pub quick_disks: &'static [Disk],
+}
+
+/// One side of a comparison.
+pub struct Configuration {
+    /// What reports call it.
+    pub name: &'static str,
+    /// Its switches.
+    pub switches: Switches,
+}
+
+const DEFAULT: Switches =
+    Switches { group_commit: true, commit_delay_us: Some(0), delay_each: false, commit_siblings: 5 };
+/// A 7200 rpm disk.
+const SLOW_DISK: Disk = Disk::Slowed { sync_us: 8300 };
+
+/// All experiments that are there, in the order of the list.
+pub const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        name: "group-commit",
+        about: "One leader flushes for all that wait, where each committer took the log lock in turn before 9.2.",
+        published: "PostgreSQL 9.2 on a laptop with a 7200 rpm disk (about 8 ms a sync): throughput rises with clients \
+                    \"towards 14,000\" durable writes a second; before, it stayed near the rate of syncs.",
+        configurations: &[
+            Configuration { name: "group_commit=off", switches: Switches { group_commit: false, ..DEFAULT } },
+            Configuration { name: "group_commit=on", switches: DEFAULT },
+        ],
+        workloads: &[Workload::Insert, Workload::Update],
+        clients: &[1, 8, 32, 128],
+        quick_clients: &[1, 32],
+        disks: &[Disk::Real, SLOW_DISK],
+        quick_disks: &[Disk::Real, SLOW_DISK],
+    },
+    Experiment {
+        name: "commit-delay",
+        about: "Only the leader waits commit_delay, where every committer slept the full delay before 9.3.",
+        published: "PostgreSQL 9.3, delay 10 us: 32 clients 18,232 -> 20,018 tps, 128 clients 10,658 -> 39,261 tps; and \
+                    at half of a slow disk's sync time (4000 us) further gains.",
+        configurations: &[
+            Configuration {
+                name: "4000us, each waits",
+                switches: Switches { commit_delay_us: Some(4000), delay_each: true, ..DEFAULT },
+            },
+            Configuration { name: "no delay", switches: DEFAULT },
+            Configuration {
+                name: "10us, each waits",
+                switches: Switches { commit_delay_us: Some(10), delay_each: true, ..DEFAULT },
+            },
+            Configuration {
+                name: "10us, leader waits",
+                switches: Switches { commit_delay_us: Some(10), ..DEFAULT },
+            },
+            Configuration {
+                name: "4000us, leader waits",
+                switches: Switches { commit_delay_us: Some(4000), ..DEFAULT },
+            },
+            Configuration { name: "auto, leader waits", switches: Switches { commit_delay_us: None, ..DEFAULT } },
+        ],
+        workloads: &[Workload::Insert],
+        clients: &[32, 128],
+        quick_clients: &[32],
+        disks: &[Disk::Real, SLOW_DISK],
+        quick_disks: &[SLOW_DISK],
+    },
+];
+
+/// Those of the five that are not there yet, with what they wait for.
+pub const MISSING: &[(&str, &str)] = &[
+    ("clog-group", "grouped updates of the commit log: the switch is there, the experiment is not yet"),
+    ("serializable", "serializable isolation is not there yet"),
+    ("two-phase", "prepared transactions are not there yet"),
+];
+
+/// How an experiment is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How the engine is reached.
+    pub driver: DriverKind,
+    /// Another server, for the wire driver.
+    pub against: Option<String>,
+    /// Fewer clients and shorter rounds.
+    pub quick: bool,
+    /// Client counts in place of the experiment's own.
+    pub clients: Option<Vec<usize>>,
+    /// A disk in place of the experiment's own.
+    pub disk: Option<Disk>,
+    /// Rounds of each configuration.
+    pub rounds: usize,
+    /// Seconds of each round.
+    pub seconds: f64,
+    /// For the workload's randomness.
+    pub seed: u64,
+}
+
+/// One line of a result: a configuration under a number of clients.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figure {
+    /// The workload.
+    pub workload: &'static str,
+    /// The disk.
+    pub disk: String,
+    /// How many clients.
+    pub clients: usize,
+    /// The configuration.
+    pub configuration: String,
+    /// Transactions a second: the median of the rounds.
+    pub tps: f64,
+    /// The lowest round.
+    pub tps_lowest: f64,
+    /// The highest round.
+    pub tps_highest: f64,
+    /// Latency in microseconds: median and 99 % over all rounds.
+    pub latency_us_median: u64,
+    /// See [`Figure::latency_us_median`].
+    pub latency_us_99: u64,
+    /// Commits for each sync of the log, where it is known.
+    pub commits_per_sync: Option<f64>,
+    /// Over the configuration named first, at as many clients.
+    pub ratio: Option<f64>,
+}
+
+/// What an experiment found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// Its name.
+    pub experiment: &'static str,
+    /// What it is about.
+    pub about: &'static str,
+    /// What was published.
+    pub published: &'static str,
+    /// How the engine was reached.
+    pub driver: DriverKind,
+    /// The figures.
+    pub figures: Vec<Figure>,
+    /// In a sentence, whether the published effect shows.
+    pub verdict: String,
+    /// It was stopped before its end.
+    pub is_partial: bool,
+}
+
+/// Makes the driver for a disk.
+fn make_driver(options: &Options, disk: Disk) -> Result<Box<dyn Driver>> {
+    Ok(match (options.driver, &options.against) {
+        (_, Some(url)) => Box::new(crate::wire::WireDriver::against(url, options.seed)?),
+        (DriverKind::Embedded, None) => Box::new(crate::embedded::EmbeddedDriver::new(disk, options.seed)?),
+        (DriverKind::Wire, None) => Box::new(crate::wire::WireDriver::own(disk, options.seed)?),
+    })
+}
+
+impl Experiment {
+    /// Client counts to run with.
+    fn clients(&self, options: &Options) -> Vec<usize> {
+        let own = if options.quick { self.quick_clients } else { self.clients };
+        options.clients.clone().unwrap_or_else(|| own.to_vec())
+    }
+
+    fn disks(&self, options: &Options) -> Vec<Disk> {
+        match (options.disk, &options.against) {
+            (Some(disk), _) => vec![disk],
+            // Another server's disk is what it is.
+            (None, Some(_)) => vec![Disk::Real],
+            (None, None) => if options.quick { self.quick_disks } else { self.disks }.to_vec(),
+        }
+    }
+
+    fn workloads(&self, options: &Options) -> &'static [Workload] {
+        if options.quick { &self.workloads[..1] } else { self.workloads }
+    }
+
+    /// How many rounds a run takes.
+    pub fn round_count(&self, options: &Options) -> usize {
+        self.clients(options).len()
+            * self.disks(options).len()
+            * self.workloads(options).len()
+            * self.configurations.len()
+            * options.rounds
+    }
+
+    /// Runs it. `progress` hears before each round what comes, and after each what was measured.
+    ///
+    /// # Errors
+    /// What a driver raises.
+    pub fn run(
+        &self,
+        options: &Options,
+        stop: &Arc<AtomicBool>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Outcome> {
+        let mut figures = Vec::new();
+        for disk in self.disks(options) {
+            let mut driver = make_driver(options, disk)?;
+            for &workload in self.workloads(options) {
+                for clients in self.clients(options) {
+                    let mut rounds: Vec<Vec<Measurement>> = self.configurations.iter().map(|_| Vec::new()).collect();
+                    for _ in 0..options.rounds {
+                        for (configuration, measured) in self.configurations.iter().zip(&mut rounds) {
+                            if stop.load(Ordering::Relaxed) {
+                                break;
+                            }
+                            progress(&format!(
+                                "{}: {} with {clients} clients, {}, {} disk",
+                                self.name,
+                                workload.name(),
+                                configuration.name,
+                                disk.name()
+                            ));
+                            let length = Duration::from_secs_f64(options.seconds);
+                            measured.push(driver.run(workload, clients, length, configuration.switches, stop)?);
+                        }
+                    }
+                    figures.extend(self.figures(workload, disk, clients, &rounds));
+                }
+            }
+        }
+        let verdict = self.verdict(&figures);
+        let is_partial = stop.load(Ordering::Relaxed);
+        Ok(Outcome {
+            experiment: self.name,
+            about: self.about,
+            published: self.published,
+            driver: options.driver,
+            figures,
+            verdict,
+            is_partial,
+        })
+    }
+
+    /// The figures of all configurations at one client count.
+    fn figures(&self, workload: Workload, disk: Disk, clients: usize, rounds: &[Vec<Measurement>]) -> Vec<Figure> {
+        let mut figures: Vec<Figure> = Vec::new();
+        for (configuration, measured) in self.configurations.iter().zip(rounds) {
+            let mut tps: Vec<f64> = measured.iter().map(Measurement::tps).collect();
+            tps.sort_by(f64::total_cmp);
+            let Some(median) = tps.get(tps.len() / 2).copied() else { continue };
+            let mut latency = crate::driver::new_histogram();
+            for measurement in measured {
+                latency.add(&measurement.latency_us).expect("all histograms have the same bounds");
+            }
+            let syncs: Option<u64> = measured.iter().map(|measurement| measurement.syncs).sum();
+            let transactions: u64 = measured.iter().map(|measurement| measurement.transactions).sum();
+            let first = figures.first().map(|first: &Figure| first.tps);
+            figures.push(Figure {
+                workload: workload.name(),
+                disk: disk.name(),
+                clients,
+                configuration: configuration.name.to_owned(),
+                tps: median,
+                tps_lowest: tps[0],
+                tps_highest: tps[tps.len() - 1],
+                latency_us_median: latency.value_at_quantile(0.5),
+                latency_us_99: latency.value_at_quantile(0.99),
+                commits_per_sync: syncs
+                    .filter(|syncs| *syncs > 0)
+                    .map(|syncs| transactions as f64 / syncs as f64),
+                ratio: first.map(|first| median / first),
+            });
+        }
+        figures
+    }
+
+    /// Whether the published effect shows: the best ratio of the last configuration over the first.
+    fn verdict(&self, figures: &[Figure]) -> String {
+        let (Some(before), Some(after)) = (self.configurations.first(), self.configurations.last()) else {
+            return String::new();
+        };
+        let best = figures
+            .iter()
+            .filter(|figure| figure.configuration == after.name)
+            .filter_map(|figure| figure.ratio.map(|ratio| (ratio, figure)))
+            .max_by(|(left, _), (right, _)| left.total_cmp(right));
+        match best {
+            None => "Nothing was measured to the end.".to_owned(),
+            Some((ratio, figure)) if ratio >= 1.1 => format!(
+                "The effect shows here: \"{}\" reaches {ratio:.2} times \"{}\" at {} clients on the {} disk.",
+                after.name, before.name, figure.clients, figure.disk
+            ),
+            Some((ratio, figure)) => format!(
+                "The effect does not show here: at best {ratio:.2} times \"{}\" (at {} clients, {} disk); with so few \
+                 cores or so fast a sync there is little to gain.",
+                before.name, figure.clients, figure.disk
+            ),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! System catalogs and views: tables computed from the engine's descriptors and the server's state.
+//!
+//! [`registry`] lists each with its columns, as PostgreSQL 15 has them, and the function that makes its rows.
+
+mod builtin;
+mod empty;
+mod information;
+mod monitoring;
+mod objects;
+mod registry;
+mod relations;
+pub mod user_types;
+
+use std::sync::Arc;
+
+use base::{Oid, Result};
+
+use crate::binder::SystemCatalog;
+use crate::executor::Run;
+use crate::plan::VirtualTable;
+use crate::types::Value;
+use registry::{Entry, REGISTRY};
+
+/// Conditions `column = value` that a producer may use to make fewer rows.
+pub type Equal<'e> = &'e [(usize, Value)];
+
+/// The computed tables, for the binder.
+pub fn system() -> &'static dyn SystemCatalog {
+    &*REGISTRY
+}
+
+/// Full rows of a computed table.
+///
+/// # Errors
+/// What evaluating stored expressions raises; most tables never fail.
+pub fn rows(run: &mut Run<'_, '_>, table: &VirtualTable, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    match REGISTRY.entry(table.oid) {
+        Some(Entry { rows, .. }) => rows(run, equal),
+        None => Err(base::Error::internal(format!("system table {} is not in the registry", table.name))),
+    }
+}
+
+/// A computed table by its number.
+pub fn system_table(oid: Oid) -> Option<Arc<VirtualTable>> {
+    REGISTRY.table(oid)
+}
+
+/// A computed table by its name.
+pub fn system_table_named(schema: Option<&str>, name: &str) -> Option<Arc<VirtualTable>> {
+    let schema = match schema {
+        None | Some("pg_catalog") => engine::catalog::PG_CATALOG_SCHEMA,
+        Some("information_schema") => engine::catalog::INFORMATION_SCHEMA,
+        Some(_) => return None,
+    };
+    REGISTRY.table_named(schema, name)
+}

@@ -1,0 +1,219 @@
+//! One call's variables.
+
+use std::sync::Arc;
+
+use base::{Error, Result, sqlstate};
+
+use super::tree::{Function, VariableKind};
+use crate::executor::Run;
+use crate::types::{Cast, CastContext, RecordShape, RecordValue, SqlType, Value, oids};
+
+/// See the module.
+pub struct Frame<'f> {
+    /// The function.
+    pub function: &'f Function,
+    /// The values of its variables; NULL for those that only stand for others.
+    pub values: Vec<Value>,
+    /// Rows gathered by RETURN NEXT and RETURN QUERY.
+    pub rows: Vec<Value>,
+    /// Rows the last statement touched.
+    pub row_count: u64,
+    /// The error being handled.
+    pub handled: Option<Error>,
+    /// Where the call is, for error contexts.
+    pub line: u32,
+    /// What it does there.
+    pub activity: &'static str,
+}
+
+impl<'f> Frame<'f> {
+    /// A call of `function`; all variables are NULL.
+    pub fn new(function: &'f Function) -> Frame<'f> {
+        let mut values = vec![Value::Null; function.variables.len()];
+        values[function.found] = Value::Bool(false);
+        let activity = "during statement block entry";
+        Frame { function, values, rows: Vec::new(), row_count: 0, handled: None, line: 0, activity }
+    }
+
+    /// The type of a variable as a parameter.
+    pub fn type_of(&self, place: usize) -> SqlType {
+        match &self.function.variables[place].kind {
+            VariableKind::Scalar(sql_type) => *sql_type,
+            _ => SqlType::new(oids::RECORD),
+        }
+    }
+
+    /// The type of a record's field, if the record has it now.
+    pub fn field_type(&self, record: usize, field: &str) -> Option<SqlType> {
+        let Value::Record(value) = &self.values[record] else { return None };
+        value.shape.fields.iter().find(|(name, _)| name == field).map(|(_, sql_type)| *sql_type)
+    }
+
+    /// A record's field.
+    ///
+    /// # Errors
+    /// 55000 for a record that has no row yet, 42703 for an unknown field.
+    pub fn field(&self, record: usize, field: &str) -> Result<Value> {
+        let name = &self.function.variables[record].name;
+        let Value::Record(value) = &self.values[record] else {
+            return Err(Error::new(
+                sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("record \"{name}\" is not assigned yet"),
+            )
+            .detail("The tuple structure of a not-yet-assigned record is indeterminate."));
+        };
+        let place = value.shape.fields.iter().position(|(own, _)| own == field);
+        place.and_then(|place| value.fields.get(place).cloned()).ok_or_else(|| {
+            Error::new(sqlstate::UNDEFINED_COLUMN, format!("record \"{name}\" has no field \"{field}\""))
+        })
+    }
+
+    /// Assigns a value of `sql_type` to a variable, cast as an assignment is.
+    ///
+    /// # Errors
+    /// 42804 where there is no cast, 22004 for NULL in a NOT NULL variable, and what the cast raises.
+    pub fn assign(&mut self, place: usize, value: Value, sql_type: SqlType, run: &mut Run<'_, '_>) -> Result<()> {
+        let variable = &self.function.variables[place];
+        match &variable.kind {
+            VariableKind::Scalar(target) => {
+                let value = cast(value, sql_type, *target, run)?;
+                if variable.not_null && value.is_null() {
+                    return Err(Error::new(
+                        sqlstate::NULL_VALUE_NOT_ALLOWED,
+                        format!("null value cannot be assigned to variable \"{}\" declared NOT NULL", variable.name),
+                    ));
+                }
+                self.values[place] = value;
+                Ok(())
+            }
+            VariableKind::Record(shape) => {
+                self.values[place] = match (value, shape) {
+                    (Value::Null, Some(shape)) => null_row(shape),
+                    (Value::Record(record), Some(shape)) => fit_record(&record, shape, run)?,
+                    (value @ (Value::Record(_) | Value::Null), None) => value,
+                    _ => {
+                        return Err(Error::new(
+                            sqlstate::DATATYPE_MISMATCH,
+                            "cannot assign non-composite value to a record variable",
+                        ));
+                    }
+                };
+                Ok(())
+            }
+            VariableKind::Row(places) => {
+                let fields: Vec<(Value, SqlType)> = match &value {
+                    Value::Record(record) => record
+                        .fields
+                        .iter()
+                        .cloned()
+                        .zip(record.shape.fields.iter().map(|(_, sql_type)| *sql_type))
+                        .collect(),
+                    _ => vec![(value, sql_type)],
+                };
+                self.assign_row(&places.clone(), &fields, run)
+            }
+            VariableKind::Field { record, field } => self.assign_field(*record, &field.clone(), value, sql_type, run),
+        }
+    }
+
+    fn assign_row(&mut self, places: &[usize], fields: &[(Value, SqlType)], run: &mut Run<'_, '_>) -> Result<()> {
+        for (number, place) in places.iter().enumerate() {
+            let (value, sql_type) = fields.get(number).cloned().unwrap_or((Value::Null, SqlType::UNKNOWN));
+            self.assign(*place, value, sql_type, run)?;
+        }
+        Ok(())
+    }
+
+    fn assign_field(
+        &mut self,
+        record: usize,
+        field: &str,
+        value: Value,
+        sql_type: SqlType,
+        run: &mut Run<'_, '_>,
+    ) -> Result<()> {
+        self.field(record, field)?;
+        let Value::Record(current) = self.values[record].clone() else {
+            return Err(Error::internal("a record lost its row"));
+        };
+        let place = current.shape.fields.iter().position(|(own, _)| own == field);
+        let place = place.ok_or_else(|| Error::internal("a record lost a field"))?;
+        let mut changed = (*current).clone();
+        changed.fields[place] = cast(value, sql_type, current.shape.fields[place].1, run)?;
+        self.values[record] = Value::Record(Arc::new(changed));
+        Ok(())
+    }
+
+    /// Assigns a row of a query to what INTO or a loop names; NULLs for no row.
+    ///
+    /// # Errors
+    /// As [`Frame::assign`].
+    pub fn assign_columns(
+        &mut self,
+        target: usize,
+        columns: &[(String, SqlType)],
+        row: Option<&[Value]>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<()> {
+        let value_at = |number: usize| row.and_then(|row| row.get(number)).cloned().unwrap_or_default();
+        match &self.function.variables[target].kind {
+            VariableKind::Row(places) => {
+                let fields: Vec<(Value, SqlType)> =
+                    columns.iter().enumerate().map(|(number, (_, sql_type))| (value_at(number), *sql_type)).collect();
+                self.assign_row(&places.clone(), &fields, run)
+            }
+            VariableKind::Record(None) => {
+                let shape = Arc::new(RecordShape { type_oid: oids::RECORD, fields: columns.to_vec() });
+                let fields = (0..columns.len()).map(value_at).collect();
+                self.values[target] = Value::Record(Arc::new(RecordValue { shape, fields }));
+                Ok(())
+            }
+            VariableKind::Record(Some(_)) => {
+                // One composite column fills the record as it is; otherwise column by column.
+                if let ([_], Value::Record(_)) = (columns, value_at(0)) {
+                    return self.assign(target, value_at(0), columns[0].1, run);
+                }
+                let shape = Arc::new(RecordShape { type_oid: oids::RECORD, fields: columns.to_vec() });
+                let fields = (0..columns.len()).map(value_at).collect();
+                let value = Value::Record(Arc::new(RecordValue { shape, fields }));
+                self.assign(target, value, SqlType::new(oids::RECORD), run)
+            }
+            _ => {
+                let sql_type = columns.first().map_or(SqlType::UNKNOWN, |(_, sql_type)| *sql_type);
+                self.assign(target, value_at(0), sql_type, run)
+            }
+        }
+    }
+}
+
+fn null_row(shape: &Arc<RecordShape>) -> Value {
+    let fields = vec![Value::Null; shape.fields.len()];
+    Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields }))
+}
+
+/// A record with the fields of `shape`, by position.
+fn fit_record(record: &RecordValue, shape: &Arc<RecordShape>, run: &mut Run<'_, '_>) -> Result<Value> {
+    if Arc::ptr_eq(&record.shape, shape) {
+        return Ok(Value::Record(Arc::new(record.clone())));
+    }
+    let mut fields = Vec::with_capacity(shape.fields.len());
+    for (number, (_, target)) in shape.fields.iter().enumerate() {
+        let value = record.fields.get(number).cloned().unwrap_or_default();
+        let source = record.shape.fields.get(number).map_or(SqlType::UNKNOWN, |(_, sql_type)| *sql_type);
+        fields.push(cast(value, source, *target, run)?);
+    }
+    Ok(Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields })))
+}
+
+/// Casts as an assignment does; through text where there is no other way, as PL/pgSQL always has.
+///
+/// # Errors
+/// What the cast raises.
+pub fn cast(value: Value, source: SqlType, target: SqlType, run: &mut Run<'_, '_>) -> Result<Value> {
+    if source == target || value.is_null() && source.oid != target.oid {
+        return Ok(value);
+    }
+    let found = Cast::find(&run.catalog, source, target, CastContext::Assignment)
+        .map_or_else(|| Cast::explicit(&run.catalog, source, target), Ok)?;
+    if found.is_noop() { Ok(value) } else { found.apply(run, value) }
+}

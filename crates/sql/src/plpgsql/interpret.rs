@@ -1,0 +1,769 @@
+//! Running a compiled function.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use base::{Error, Result, SqlState, sqlstate};
+
+use super::expression::{OnRow, evaluate, run_dynamic, run_statement};
+use super::frame::{Frame, cast};
+use super::tree::{Block, Expression, Raise, RowSource, Statement, StatementKind, VariableKind};
+use crate::client::Severity;
+use crate::executor::Run;
+use crate::session::Planned;
+use crate::types::{self, RecordValue, SqlType, Value, oids};
+
+/// What becomes of the statements behind one.
+pub enum Flow {
+    /// They run.
+    Next,
+    /// The loop or block of this label (or the innermost loop) ends.
+    Exit(Option<String>),
+    /// Its next round begins.
+    Continue(Option<String>),
+    /// The function returns.
+    Return(Value, SqlType),
+}
+
+/// What a statement is called in error contexts.
+fn activity(kind: &StatementKind) -> &'static str {
+    match kind {
+        StatementKind::Block(_) => "statement block",
+        StatementKind::Assign { .. } => "assignment",
+        StatementKind::If { .. } => "IF",
+        StatementKind::Case { .. } => "CASE",
+        StatementKind::Loop { .. } => "LOOP",
+        StatementKind::While { .. } => "WHILE",
+        StatementKind::ForInteger { .. } => "FOR with integer loop variable",
+        StatementKind::ForQuery { source: RowSource::Query(_), .. } => "FOR over SELECT rows",
+        StatementKind::ForQuery { .. } => "FOR over EXECUTE statement",
+        StatementKind::ForEach { .. } => "FOREACH over array",
+        StatementKind::Exit { is_exit: true, .. } => "EXIT",
+        StatementKind::Exit { .. } => "CONTINUE",
+        StatementKind::Return { .. } => "RETURN",
+        StatementKind::ReturnNext { .. } => "RETURN NEXT",
+        StatementKind::ReturnQuery(_) => "RETURN QUERY",
+        StatementKind::Raise(_) => "RAISE",
+        StatementKind::Assert { .. } => "ASSERT",
+        StatementKind::Sql { .. } => "SQL statement",
+        StatementKind::Execute { .. } => "EXECUTE",
+        StatementKind::Perform(_) => "PERFORM",
+        StatementKind::Diagnostics { .. } => "GET DIAGNOSTICS",
+        StatementKind::Unsupported(_) => "statement",
+    }
+}
+
+/// Runs a block.
+///
+/// # Errors
+/// What its statements raise and its handlers don't catch.
+pub fn run_block(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<Flow> {
+    run.check_depth()?;
+    for &place in &block.variables {
+        let variable = &frame.function.variables[place];
+        if let Some(default) = &variable.default {
+            frame.line = variable.line;
+            frame.activity = "during statement block local variable initialization";
+            let (value, sql_type) = evaluate(default, frame, run)?;
+            frame.assign(place, value, sql_type, run)?;
+        } else if variable.not_null && frame.values[place].is_null() {
+            return Err(Error::new(
+                sqlstate::NULL_VALUE_NOT_ALLOWED,
+                format!("variable \"{}\" must have a default value, since it's declared NOT NULL", variable.name),
+            ));
+        } else if let VariableKind::Record(Some(shape)) = &variable.kind
+            && frame.values[place].is_null()
+        {
+            let fields = vec![Value::Null; shape.fields.len()];
+            frame.values[place] = Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields }));
+        }
+    }
+    let flow = if block.handlers.is_empty() {
+        run_statements(&block.body, frame, run)?
+    } else {
+        run_guarded(block, frame, run)?
+    };
+    Ok(match flow {
+        Flow::Exit(Some(label)) if block.label.as_deref() == Some(label.as_str()) => Flow::Next,
+        flow => flow,
+    })
+}
+
+/// Runs a block with handlers in a subtransaction.
+fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<Flow> {
+    let state = run.state;
+    let savepoint = state.try_engine_mut()?.savepoint()?;
+    let (line, activity) = (frame.line, frame.activity);
+    match run_statements(&block.body, frame, run) {
+        Ok(flow) => {
+            state.try_engine_mut()?.release(savepoint)?;
+            Ok(flow)
+        }
+        Err(error) => {
+            let error = at_place(error, frame);
+            (frame.line, frame.activity) = (line, activity);
+            let handler = block
+                .handlers
+                .iter()
+                .find(|handler| handler.conditions.iter().any(|name| catches(name, error.sqlstate())));
+            let Some(handler) = handler else { return Err(mark_placed(error)) };
+            state.try_engine_mut()?.rollback_to(savepoint)?;
+            state.try_engine_mut()?.release(savepoint)?;
+            for (place, variable) in frame.function.variables.iter().enumerate() {
+                match variable.name.as_str() {
+                    "sqlstate" => frame.values[place] = Value::text(error.sqlstate().as_str()),
+                    "sqlerrm" => frame.values[place] = Value::text(error.message()),
+                    _ => {}
+                }
+            }
+            let outer = frame.handled.replace(error);
+            let result = run_statements(&handler.body, frame, run);
+            frame.handled = outer;
+            result
+        }
+    }
+}
+
+/// The context line of an error that leaves a statement: made once, where the error arose.
+fn at_place(error: Error, frame: &Frame<'_>) -> Error {
+    if is_placed(&error) {
+        return error;
+    }
+    let place = if frame.activity.starts_with("during") {
+        format!("PL/pgSQL function {} line {} {}", frame.function.signature, frame.line, frame.activity)
+    } else {
+        format!("PL/pgSQL function {} line {} at {}", frame.function.signature, frame.line, frame.activity)
+    };
+    mark_placed(error.context(place))
+}
+
+/// Errors that have their context line carry this at its end until they leave the function.
+const PLACED: &str = "\u{0}";
+
+fn is_placed(error: &Error) -> bool {
+    error.fields().context.as_deref().is_some_and(|context| context.ends_with(PLACED))
+}
+
+fn mark_placed(mut error: Error) -> Error {
+    if !is_placed(&error) {
+        error.fields_mut().context.get_or_insert_default().push_str(PLACED);
+    }
+    error
+}
+
+/// The error as it leaves the function, with its context.
+pub fn leaving(error: Error, frame: &Frame<'_>) -> Error {
+    let mut error = at_place(error, frame);
+    if let Some(context) = &mut error.fields_mut().context {
+        context.truncate(context.trim_end_matches(PLACED).len());
+    }
+    error
+}
+
+/// Whether a condition's name, or class, or SQLSTATE covers `state`.
+fn catches(name: &str, state: SqlState) -> bool {
+    if name == "others" {
+        return state != sqlstate::QUERY_CANCELED && state != base::SqlState::new("P0004");
+    }
+    if name.eq_ignore_ascii_case(state.as_str()) {
+        return true;
+    }
+    condition_states(name).any(|known| {
+        known == state || known.as_str().ends_with("000") && known.class() == state.class()
+    })
+}
+
+/// The SQLSTATEs a condition's name stands for.
+fn condition_states(name: &str) -> impl Iterator<Item = SqlState> {
+    let name = name.to_ascii_uppercase();
+    sqlstate::ALL.iter().filter(move |(known, _)| *known == name).map(|(_, state)| *state)
+}
+
+fn run_statements(statements: &[Statement], frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<Flow> {
+    for statement in statements {
+        frame.line = statement.line;
+        frame.activity = activity(&statement.kind);
+        run.step()?;
+        match run_one(&statement.kind, frame, run)? {
+            Flow::Next => {}
+            flow => return Ok(flow),
+        }
+    }
+    Ok(Flow::Next)
+}
+
+/// Whether a condition holds.
+fn holds(condition: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<bool> {
+    let (value, sql_type) = evaluate(condition, frame, run)?;
+    Ok(cast(value, sql_type, SqlType::BOOL, run)?.is_true())
+}
+
+/// What a round of a loop's body means for the loop: `None` goes on, `Some` ends it.
+fn after_round(flow: Flow, label: Option<&str>) -> Option<Flow> {
+    match flow {
+        Flow::Next => None,
+        Flow::Exit(None) => Some(Flow::Next),
+        Flow::Exit(Some(name)) if label == Some(name.as_str()) => Some(Flow::Next),
+        Flow::Continue(None) => None,
+        Flow::Continue(Some(name)) if label == Some(name.as_str()) => None,
+        flow => Some(flow),
+    }
+}
+
+fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<Flow> {
+    match kind {
+        StatementKind::Block(block) => return run_block(block, frame, run),
+        StatementKind::Assign { target, value } => {
+            let (value, sql_type) = evaluate(value, frame, run)?;
+            frame.assign(*target, value, sql_type, run)?;
+        }
+        StatementKind::If { branches, otherwise } => {
+            for (condition, body) in branches {
+                if holds(condition, frame, run)? {
+                    return run_statements(body, frame, run);
+                }
+            }
+            return run_statements(otherwise, frame, run);
+        }
+        StatementKind::Case { operand, branches, otherwise } => {
+            if let Some((operand, place)) = operand {
+                let (value, sql_type) = evaluate(operand, frame, run)?;
+                frame.assign(*place, value, sql_type, run)?;
+            }
+            for (condition, body) in branches {
+                if holds(condition, frame, run)? {
+                    return run_statements(body, frame, run);
+                }
+            }
+            match otherwise {
+                Some(body) => return run_statements(body, frame, run),
+                None => {
+                    return Err(Error::new(sqlstate::CASE_NOT_FOUND, "case not found")
+                        .hint("CASE statement is missing ELSE part."));
+                }
+            }
+        }
+        StatementKind::Loop { label, body } => loop {
+            run.step()?;
+            let flow = run_statements(body, frame, run)?;
+            if let Some(end) = after_round(flow, label.as_deref()) {
+                return Ok(end);
+            }
+        },
+        StatementKind::While { label, condition, body } => {
+            while holds(condition, frame, run)? {
+                run.step()?;
+                let flow = run_statements(body, frame, run)?;
+                if let Some(end) = after_round(flow, label.as_deref()) {
+                    return Ok(end);
+                }
+            }
+        }
+        StatementKind::ForInteger { label, variable, lower, upper, step, reverse, body } => {
+            let bound = |expression: &Expression, what: &str, frame: &Frame<'_>, run: &mut Run<'_, '_>| {
+                let (value, sql_type) = evaluate(expression, frame, run)?;
+                match cast(value, sql_type, SqlType::INT4, run)? {
+                    Value::Int4(number) => Ok(number),
+                    _ => Err(Error::new(
+                        sqlstate::NULL_VALUE_NOT_ALLOWED,
+                        format!("{what} of FOR loop cannot be null"),
+                    )),
+                }
+            };
+            let mut at = bound(lower, "lower bound", frame, run)?;
+            let end = bound(upper, "upper bound", frame, run)?;
+            let step = match step {
+                Some(step) => bound(step, "BY value", frame, run)?,
+                None => 1,
+            };
+            if step <= 0 {
+                return Err(Error::new(
+                    sqlstate::INVALID_PARAMETER_VALUE,
+                    "BY value of FOR loop must be greater than zero",
+                ));
+            }
+            let mut found = false;
+            while if *reverse { at >= end } else { at <= end } {
+                run.step()?;
+                found = true;
+                frame.values[*variable] = Value::Int4(at);
+                let flow = run_statements(body, frame, run)?;
+                if let Some(end) = after_round(flow, label.as_deref()) {
+                    frame.values[frame.function.found] = Value::Bool(found);
+                    return Ok(end);
+                }
+                let next = if *reverse { at.checked_sub(step) } else { at.checked_add(step) };
+                match next {
+                    Some(next) => at = next,
+                    None => break,
+                }
+            }
+            frame.values[frame.function.found] = Value::Bool(found);
+        }
+        StatementKind::ForQuery { label, target, source, body } => {
+            let (columns, rows) = gather(source, frame, run, None)?;
+            let mut found = false;
+            for row in rows {
+                found = true;
+                frame.assign_columns(*target, &columns, Some(&row), run)?;
+                let flow = run_statements(body, frame, run)?;
+                if let Some(end) = after_round(flow, label.as_deref()) {
+                    frame.values[frame.function.found] = Value::Bool(found);
+                    return Ok(end);
+                }
+            }
+            frame.values[frame.function.found] = Value::Bool(found);
+        }
+        StatementKind::ForEach { label, variable, slice, array, body } => {
+            if *slice > 0 {
+                return Err(Error::unsupported("FOREACH ... SLICE is not supported yet"));
+            }
+            let (value, _) = evaluate(array, frame, run)?;
+            let Value::Array(array) = value else {
+                return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "FOREACH expression must not be null"));
+            };
+            let mut found = false;
+            for element in &array.values {
+                found = true;
+                frame.assign(*variable, element.clone(), SqlType::new(array.element), run)?;
+                let flow = run_statements(body, frame, run)?;
+                if let Some(end) = after_round(flow, label.as_deref()) {
+                    frame.values[frame.function.found] = Value::Bool(found);
+                    return Ok(end);
+                }
+            }
+            frame.values[frame.function.found] = Value::Bool(found);
+        }
+        StatementKind::Exit { is_exit, label, condition } => {
+            let leaves = match condition {
+                Some(condition) => holds(condition, frame, run)?,
+                None => true,
+            };
+            if leaves {
+                return Ok(if *is_exit { Flow::Exit(label.clone()) } else { Flow::Continue(label.clone()) });
+            }
+        }
+        StatementKind::Return { value, variable } => {
+            let (value, sql_type) = returned(value.as_ref(), *variable, frame, run)?;
+            return Ok(Flow::Return(value, sql_type));
+        }
+        StatementKind::ReturnNext { value, variable } => {
+            let (value, sql_type) = if value.is_none() && variable.is_none() {
+                (outputs(frame), SqlType::new(oids::RECORD))
+            } else {
+                returned(value.as_ref(), *variable, frame, run)?
+            };
+            let value = match frame.function.shape {
+                Some(_) => value,
+                None => cast(value, sql_type, frame.function.result, run)?,
+            };
+            frame.rows.push(value);
+        }
+        StatementKind::ReturnQuery(source) => {
+            let (columns, rows) = gather(source, frame, run, None)?;
+            let count = rows.len() as u64;
+            for row in rows {
+                let value = result_row(&columns, row, frame, run)?;
+                frame.rows.push(value);
+            }
+            frame.row_count = count;
+            frame.values[frame.function.found] = Value::Bool(count > 0);
+        }
+        StatementKind::Raise(raise) => run_raise(raise, frame, run)?,
+        StatementKind::Assert { condition, message } => {
+            if !holds(condition, frame, run)? {
+                let text = match message {
+                    Some(message) => text_of(message, frame, run)?,
+                    None => "assertion failed".to_owned(),
+                };
+                return Err(Error::new(SqlState::new("P0004"), text));
+            }
+        }
+        StatementKind::Sql { statement, into, strict } => match into {
+            None => {
+                let mut gives_rows = false;
+                let mut on_plan = |planned: &Planned| {
+                    gives_rows = !planned.description.columns.is_empty();
+                    Ok(())
+                };
+                let count =
+                    run_statement(statement, frame, run, &mut on_plan, &mut |_, _| Ok(ControlFlow::Continue(())))?;
+                if gives_rows && statement.text.trim_start().to_ascii_lowercase().starts_with("select") {
+                    return Err(Error::new(sqlstate::SYNTAX_ERROR, "query has no destination for result data")
+                        .hint("If you want to discard the results of a SELECT, use PERFORM instead."));
+                }
+                set_found(count, frame);
+            }
+            Some(target) => run_into(|frame, run, on_plan, on_row| {
+                run_statement(statement, frame, run, on_plan, on_row)
+            }, *target, *strict, frame, run)?,
+        },
+        StatementKind::Execute { source, into, strict } => {
+            let RowSource::Dynamic { text, parameters } = source else {
+                return Err(Error::internal("EXECUTE without a text"));
+            };
+            let text = text_of(text, frame, run)?;
+            let parameters = parameter_values(parameters, frame, run)?;
+            match into {
+                None => {
+                    let mut ignore = |_: &mut Run<'_, '_>, _: &[Value]| Ok(ControlFlow::Continue(()));
+                    let count = run_dynamic(&text, &parameters, frame, run, &mut |_| Ok(()), &mut ignore)?;
+                    frame.row_count = count;
+                }
+                Some(target) => run_into(|frame, run, on_plan, on_row| {
+                    run_dynamic(&text, &parameters, frame, run, on_plan, on_row)
+                }, *target, *strict, frame, run)?,
+            }
+        }
+        StatementKind::Perform(statement) => {
+            let mut ignore = |_: &mut Run<'_, '_>, _: &[Value]| Ok(ControlFlow::Continue(()));
+            let count = run_statement(statement, frame, run, &mut |_| Ok(()), &mut ignore)?;
+            set_found(count, frame);
+        }
+        StatementKind::Diagnostics { stacked, items } => {
+            for (item, target) in items {
+                let (value, sql_type) = diagnostic(*stacked, item, frame)?;
+                frame.assign(*target, value, sql_type, run)?;
+            }
+        }
+        StatementKind::Unsupported(what) => {
+            return Err(Error::unsupported(format!("PL/pgSQL statement {what} is not supported yet")));
+        }
+    }
+    Ok(Flow::Next)
+}
+
+fn set_found(count: u64, frame: &mut Frame<'_>) {
+    frame.row_count = count;
+    frame.values[frame.function.found] = Value::Bool(count > 0);
+}
+
+/// What RETURN names.
+fn returned(
+    value: Option<&Expression>,
+    variable: Option<usize>,
+    frame: &mut Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<(Value, SqlType)> {
+    match (value, variable) {
+        (Some(value), _) => evaluate(value, frame, run),
+        (None, Some(place)) => Ok((frame.values[place].clone(), frame.type_of(place))),
+        (None, None) => Ok((Value::Null, SqlType::UNKNOWN)),
+    }
+}
+
+/// The row of OUT parameters.
+pub fn outputs(frame: &Frame<'_>) -> Value {
+    match (&frame.function.shape, frame.function.outputs.as_slice()) {
+        (Some(shape), outputs) => {
+            let fields = outputs.iter().map(|place| frame.values[*place].clone()).collect();
+            Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields }))
+        }
+        (None, [one]) => frame.values[*one].clone(),
+        _ => Value::Null,
+    }
+}
+
+/// One row of RETURN QUERY as a value of the function's result.
+fn result_row(
+    columns: &[(String, SqlType)],
+    row: Vec<Value>,
+    frame: &Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<Value> {
+    let Some(shape) = &frame.function.shape else {
+        let sql_type = columns.first().map_or(SqlType::UNKNOWN, |(_, sql_type)| *sql_type);
+        let value = row.into_iter().next().unwrap_or_default();
+        return cast(value, sql_type, frame.function.result, run);
+    };
+    if shape.fields.len() != columns.len() {
+        return Err(Error::new(
+            sqlstate::DATATYPE_MISMATCH,
+            "structure of query does not match function result type",
+        ));
+    }
+    let mut fields = Vec::with_capacity(row.len());
+    for ((value, (_, source)), (_, target)) in row.into_iter().zip(columns).zip(&shape.fields) {
+        fields.push(cast(value, *source, *target, run)?);
+    }
+    Ok(Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields })))
+}
+
+/// The names and types of a plan's columns, as records have them.
+type Columns = Vec<(String, SqlType)>;
+
+fn columns_of(planned: &Planned) -> Columns {
+    planned.description.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect()
+}
+
+/// All rows of a query, up to `limit`.
+fn gather(
+    source: &RowSource,
+    frame: &mut Frame<'_>,
+    run: &mut Run<'_, '_>,
+    limit: Option<usize>,
+) -> Result<(Columns, Vec<Vec<Value>>)> {
+    let (mut columns, mut rows) = (Columns::new(), Vec::new());
+    let mut on_plan = |planned: &Planned| {
+        columns = columns_of(planned);
+        Ok(())
+    };
+    let mut on_row = |_: &mut Run<'_, '_>, row: &[Value]| {
+        rows.push(row.to_vec());
+        Ok(if limit == Some(rows.len()) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    };
+    match source {
+        RowSource::Query(query) => {
+            run_statement(query, frame, run, &mut on_plan, &mut on_row)?;
+        }
+        RowSource::Dynamic { text, parameters } => {
+            let text = text_of(text, frame, run)?;
+            let parameters = parameter_values(parameters, frame, run)?;
+            run_dynamic(&text, &parameters, frame, run, &mut on_plan, &mut on_row)?;
+        }
+    }
+    Ok((columns, rows))
+}
+
+/// What runs a statement for INTO.
+type RunFor<'f> = dyn Fn(
+        &Frame<'_>,
+        &mut Run<'_, '_>,
+        &mut dyn FnMut(&Planned) -> Result<()>,
+        &mut OnRow<'_>,
+    ) -> Result<u64>
+    + 'f;
+
+/// A statement with INTO: its first row is assigned.
+fn run_into(
+    statement: impl Fn(
+        &Frame<'_>,
+        &mut Run<'_, '_>,
+        &mut dyn FnMut(&Planned) -> Result<()>,
+        &mut OnRow<'_>,
+    ) -> Result<u64>,
+    target: usize,
+    strict: bool,
+    frame: &mut Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<()> {
+    let statement: &RunFor<'_> = &statement;
+    let (mut columns, mut first, mut count) = (Columns::new(), None::<Vec<Value>>, 0u64);
+    let mut modifies = false;
+    statement(
+        frame,
+        run,
+        &mut |planned| {
+            columns = columns_of(planned);
+            modifies = planned.statement.command != crate::plan::Command::Select;
+            Ok(())
+        },
+        &mut |_, row| {
+            count += 1;
+            if first.is_none() {
+                first = Some(row.to_vec());
+            }
+            // A second row matters only to STRICT; what changes rows runs to its end.
+            Ok(if !strict && count >= 1 || count >= 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        },
+    )?;
+    if strict || modifies {
+        if count == 0 && strict {
+            return Err(Error::new(sqlstate::NO_DATA_FOUND, "query returned no rows"));
+        }
+        if count > 1 {
+            return Err(Error::new(sqlstate::TOO_MANY_ROWS, "query returned more than one row")
+                .hint("Make sure the query returns a single row, or use LIMIT 1."));
+        }
+    }
+    frame.assign_columns(target, &columns, first.as_deref(), run)?;
+    set_found(count, frame);
+    Ok(())
+}
+
+fn parameter_values(
+    expressions: &[Expression],
+    frame: &Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<Vec<(Value, SqlType)>> {
+    expressions.iter().map(|expression| evaluate(expression, frame, run)).collect()
+}
+
+/// The text of an expression's value; NULL is an error.
+fn text_of(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<String> {
+    let (value, sql_type) = evaluate(expression, frame, run)?;
+    if value.is_null() {
+        return Err(Error::new(
+            sqlstate::NULL_VALUE_NOT_ALLOWED,
+            "query string argument of EXECUTE is null",
+        ));
+    }
+    Ok(types::output_string(&value, sql_type.oid, &run.format, &run.catalog))
+}
+
+fn run_raise(raise: &Raise, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<()> {
+    if raise.condition.is_none() && raise.message.is_none() && raise.options.is_empty() {
+        return Err(match &frame.handled {
+            Some(error) => error.clone(),
+            None => Error::new(
+                SqlState::new("0Z002"),
+                "RAISE without parameters cannot be used outside an exception handler",
+            ),
+        });
+    }
+    let mut state = raise.condition.as_deref().map(state_named).transpose()?;
+    let mut message = match &raise.message {
+        Some(format) => {
+            let mut texts = Vec::new();
+            for (value, sql_type) in parameter_values(&raise.parameters, frame, run)? {
+                texts.push(if value.is_null() {
+                    "<NULL>".to_owned()
+                } else {
+                    types::output_string(&value, sql_type.oid, &run.format, &run.catalog)
+                });
+            }
+            Some(fill_in(format, &texts)?)
+        }
+        None => None,
+    };
+    let mut error = Error::new(sqlstate::RAISE_EXCEPTION, "");
+    for (option, expression) in &raise.options {
+        let (value, sql_type) = evaluate(expression, frame, run)?;
+        if value.is_null() {
+            return Err(Error::new(
+                sqlstate::NULL_VALUE_NOT_ALLOWED,
+                "RAISE statement option cannot be null",
+            ));
+        }
+        let text = types::output_string(&value, sql_type.oid, &run.format, &run.catalog);
+        let fields = error.fields_mut();
+        match option {
+            0 => state = Some(state_named(&text)?),
+            1 => message = Some(text),
+            2 => fields.detail = Some(text),
+            3 => fields.hint = Some(text),
+            4 => fields.column = Some(text),
+            5 => fields.constraint = Some(text),
+            6 => fields.data_type = Some(text),
+            7 => fields.table = Some(text),
+            _ => fields.schema = Some(text),
+        }
+    }
+    let severity = match raise.level {
+        level if level >= 21 => None,
+        19 | 20 => Some(Severity::Warning),
+        18 => Some(Severity::Notice),
+        17 => Some(Severity::Info),
+        15 | 16 => Some(Severity::Log),
+        _ => Some(Severity::Debug),
+    };
+    let default = match severity {
+        None => sqlstate::RAISE_EXCEPTION,
+        Some(Severity::Warning) => sqlstate::WARNING,
+        Some(_) => sqlstate::SUCCESSFUL_COMPLETION,
+    };
+    let fields = error.fields_mut();
+    fields.sqlstate = state.unwrap_or(default);
+    fields.message = message.unwrap_or_else(|| {
+        raise.condition.clone().unwrap_or_else(|| state.unwrap_or(default).as_str().to_owned())
+    });
+    match severity {
+        None => Err(error),
+        Some(severity) => {
+            run.notice(severity, &error);
+            Ok(())
+        }
+    }
+}
+
+/// The SQLSTATE that a name or five characters stand for.
+fn state_named(name: &str) -> Result<SqlState> {
+    let is_code = name.len() == 5 && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    if is_code {
+        return Ok(SqlState::new(name));
+    }
+    condition_states(name).next().ok_or_else(|| {
+        Error::new(sqlstate::UNDEFINED_OBJECT, format!("unrecognized exception condition \"{name}\""))
+    })
+}
+
+/// Puts texts in the places of `%`; `%%` stands for itself.
+fn fill_in(format: &str, texts: &[String]) -> Result<String> {
+    let mut out = String::new();
+    let mut texts = texts.iter();
+    let mut characters = format.chars().peekable();
+    while let Some(character) = characters.next() {
+        if character != '%' {
+            out.push(character);
+        } else if characters.next_if_eq(&'%').is_some() {
+            out.push('%');
+        } else {
+            let text = texts.next();
+            out.push_str(text.ok_or_else(|| {
+                Error::new(sqlstate::SYNTAX_ERROR, "too few parameters specified for RAISE")
+            })?);
+        }
+    }
+    if texts.next().is_some() {
+        return Err(Error::new(sqlstate::SYNTAX_ERROR, "too many parameters specified for RAISE"));
+    }
+    Ok(out)
+}
+
+fn diagnostic(stacked: bool, item: &str, frame: &Frame<'_>) -> Result<(Value, SqlType)> {
+    let text = |text: Option<&str>| Ok((Value::text(text.unwrap_or_default()), SqlType::TEXT));
+    if !stacked {
+        return match item {
+            "ROW_COUNT" => Ok((Value::Int8(frame.row_count as i64), SqlType::INT8)),
+            "PG_CONTEXT" => text(Some(&format!(
+                "PL/pgSQL function {} line {} at GET DIAGNOSTICS",
+                frame.function.signature, frame.line
+            ))),
+            other => Err(Error::unsupported(format!("GET DIAGNOSTICS item {other} is not supported"))),
+        };
+    }
+    let Some(error) = &frame.handled else {
+        return Err(Error::new(
+            SqlState::new("0Z002"),
+            "GET STACKED DIAGNOSTICS cannot be used outside an exception handler",
+        ));
+    };
+    let fields = error.fields();
+    match item {
+        "RETURNED_SQLSTATE" => text(Some(fields.sqlstate.as_str())),
+        "MESSAGE_TEXT" => text(Some(&fields.message)),
+        "PG_EXCEPTION_DETAIL" => text(fields.detail.as_deref()),
+        "PG_EXCEPTION_HINT" => text(fields.hint.as_deref()),
+        "PG_EXCEPTION_CONTEXT" => text(fields.context.as_deref().map(|context| context.trim_end_matches(PLACED))),
+        "COLUMN_NAME" => text(fields.column.as_deref()),
+        "CONSTRAINT_NAME" => text(fields.constraint.as_deref()),
+        "PG_DATATYPE_NAME" => text(fields.data_type.as_deref()),
+        "TABLE_NAME" => text(fields.table.as_deref()),
+        "SCHEMA_NAME" => text(fields.schema.as_deref()),
+        other => Err(Error::unsupported(format!("GET STACKED DIAGNOSTICS item {other} is not supported"))),
+    }
+}
+
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percent_signs_take_their_parameters() {
+        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        assert_eq!(fill_in("a % b %% c", &texts(&["1"])).unwrap(), "a 1 b % c");
+        assert!(fill_in("%", &[]).is_err());
+        assert!(fill_in("", &texts(&["1"])).is_err());
+    }
+
+    #[test]
+    fn conditions_cover_codes_names_and_classes() {
+        assert!(catches("unique_violation", sqlstate::UNIQUE_VIOLATION));
+        assert!(catches("integrity_constraint_violation", sqlstate::UNIQUE_VIOLATION));
+        assert!(catches("23505", sqlstate::UNIQUE_VIOLATION));
+        assert!(catches("others", sqlstate::UNIQUE_VIOLATION));
+        assert!(!catches("others", sqlstate::QUERY_CANCELED));
+        assert!(!catches("division_by_zero", sqlstate::UNIQUE_VIOLATION));
+    }
+}

@@ -1,0 +1,300 @@
+//! A compiled function: what the parser's JSON says, typed.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use crate::session::Planned;
+use crate::types::{RecordShape, SqlType};
+
+/// A compiled function body.
+pub struct Function {
+    /// `name(types)` as error contexts name it.
+    pub signature: String,
+    /// The variables, parameters first.
+    pub variables: Vec<Variable>,
+    /// The variable FOUND.
+    pub found: usize,
+    /// The body.
+    pub body: Block,
+    /// The variables of OUT and INOUT parameters, in order.
+    pub outputs: Vec<usize>,
+    /// Those of them that take no argument.
+    pub pure_outputs: Vec<usize>,
+    /// The result of one row.
+    pub result: SqlType,
+    /// It returns a set.
+    pub returns_set: bool,
+    /// The columns of the result, if it is composite.
+    pub shape: Option<Arc<RecordShape>>,
+    /// It may change the database: each statement takes a new snapshot.
+    pub is_volatile: bool,
+}
+
+impl Function {
+    /// Whether a parameter is OUT alone.
+    pub fn is_pure_output(&self, place: usize) -> bool {
+        self.pure_outputs.contains(&place)
+    }
+}
+
+/// A variable.
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: VariableKind,
+    /// Where it was declared.
+    pub line: u32,
+    /// Its first value.
+    pub default: Option<Expression>,
+    /// It can't be NULL.
+    pub not_null: bool,
+    /// A bound cursor's query and the variables of its arguments.
+    pub cursor: Option<(Expression, Vec<usize>)>,
+}
+
+/// What a variable is.
+pub enum VariableKind {
+    /// Of a type.
+    Scalar(SqlType),
+    /// A row of any shape, or of this composite type.
+    Record(Option<Arc<RecordShape>>),
+    /// Several variables, to be assigned together.
+    Row(Vec<usize>),
+    /// A field of a record.
+    Field {
+        /// The record.
+        record: usize,
+        /// The field.
+        field: String,
+    },
+}
+
+/// An SQL expression or statement with the plan it was given last.
+pub struct Expression {
+    /// Its text.
+    pub text: Arc<str>,
+    /// Whether the text is a whole statement.
+    pub is_statement: bool,
+    pub(super) plan: RefCell<Option<ExpressionPlan>>,
+}
+
+/// See [`Expression::plan`].
+#[derive(Clone)]
+pub(super) struct ExpressionPlan {
+    pub planned: Arc<Planned>,
+    /// Record fields that are parameters behind the variables: record, field and the type it was planned with.
+    pub fields: Arc<[(usize, String, SqlType)]>,
+    pub catalog_version: u64,
+}
+
+impl Expression {
+    /// An expression that has not been planned.
+    pub fn new(text: &str, is_statement: bool) -> Expression {
+        Expression { text: Arc::from(text), is_statement, plan: RefCell::new(None) }
+    }
+}
+
+/// BEGIN ... END.
+pub struct Block {
+    /// Its label.
+    pub label: Option<String>,
+    /// Variables that get their defaults when it begins.
+    pub variables: Vec<usize>,
+    /// Its statements.
+    pub body: Vec<Statement>,
+    /// EXCEPTION.
+    pub handlers: Vec<Handler>,
+}
+
+/// WHEN ... THEN.
+pub struct Handler {
+    /// Condition names, lower case; `others` among them.
+    pub conditions: Vec<String>,
+    /// What is done.
+    pub body: Vec<Statement>,
+}
+
+/// A statement and its line.
+pub struct Statement {
+    /// The line in the body.
+    pub line: u32,
+    /// What it does.
+    pub kind: StatementKind,
+}
+
+/// What a statement does.
+pub enum StatementKind {
+    /// A block.
+    Block(Block),
+    /// `variable := expression`
+    Assign {
+        /// The variable.
+        target: usize,
+        /// Its new value.
+        value: Expression,
+    },
+    /// IF: conditions with their statements, and ELSE.
+    If {
+        /// IF and ELSIF.
+        branches: Vec<(Expression, Vec<Statement>)>,
+        /// ELSE.
+        otherwise: Vec<Statement>,
+    },
+    /// CASE.
+    Case {
+        /// The operand and the variable it is put in.
+        operand: Option<(Expression, usize)>,
+        /// WHEN.
+        branches: Vec<(Expression, Vec<Statement>)>,
+        /// ELSE; without it 20000.
+        otherwise: Option<Vec<Statement>>,
+    },
+    /// LOOP.
+    Loop {
+        /// Its label.
+        label: Option<String>,
+        /// Its statements.
+        body: Vec<Statement>,
+    },
+    /// WHILE.
+    While {
+        /// Its label.
+        label: Option<String>,
+        /// As long as this holds.
+        condition: Expression,
+        /// Its statements.
+        body: Vec<Statement>,
+    },
+    /// FOR over integers.
+    ForInteger {
+        /// Its label.
+        label: Option<String>,
+        /// The variable.
+        variable: usize,
+        /// From.
+        lower: Expression,
+        /// To.
+        upper: Expression,
+        /// BY.
+        step: Option<Expression>,
+        /// REVERSE.
+        reverse: bool,
+        /// Its statements.
+        body: Vec<Statement>,
+    },
+    /// FOR over the rows of a query.
+    ForQuery {
+        /// Its label.
+        label: Option<String>,
+        /// What each row is put in.
+        target: usize,
+        /// The rows.
+        source: RowSource,
+        /// Its statements.
+        body: Vec<Statement>,
+    },
+    /// FOREACH over an array.
+    ForEach {
+        /// Its label.
+        label: Option<String>,
+        /// The variable.
+        variable: usize,
+        /// SLICE.
+        slice: u32,
+        /// The array.
+        array: Expression,
+        /// Its statements.
+        body: Vec<Statement>,
+    },
+    /// EXIT and CONTINUE.
+    Exit {
+        /// EXIT.
+        is_exit: bool,
+        /// Of which loop or block.
+        label: Option<String>,
+        /// WHEN.
+        condition: Option<Expression>,
+    },
+    /// RETURN.
+    Return {
+        /// The value.
+        value: Option<Expression>,
+        /// Or the variable.
+        variable: Option<usize>,
+    },
+    /// RETURN NEXT.
+    ReturnNext {
+        /// The value.
+        value: Option<Expression>,
+        /// Or the variable.
+        variable: Option<usize>,
+    },
+    /// RETURN QUERY.
+    ReturnQuery(RowSource),
+    /// RAISE.
+    Raise(Raise),
+    /// ASSERT.
+    Assert {
+        /// What must hold.
+        condition: Expression,
+        /// What is said if not.
+        message: Option<Expression>,
+    },
+    /// An SQL statement.
+    Sql {
+        /// The statement.
+        statement: Expression,
+        /// INTO.
+        into: Option<usize>,
+        /// STRICT.
+        strict: bool,
+    },
+    /// EXECUTE.
+    Execute {
+        /// The statement.
+        source: RowSource,
+        /// INTO.
+        into: Option<usize>,
+        /// STRICT.
+        strict: bool,
+    },
+    /// PERFORM.
+    Perform(Expression),
+    /// GET DIAGNOSTICS: what is asked for, and where it goes.
+    Diagnostics {
+        /// STACKED.
+        stacked: bool,
+        /// Item and variable.
+        items: Vec<(String, usize)>,
+    },
+    /// Something that is not supported, named.
+    Unsupported(String),
+}
+
+/// Where rows come from.
+pub enum RowSource {
+    /// A query.
+    Query(Expression),
+    /// EXECUTE text USING values.
+    Dynamic {
+        /// The text.
+        text: Expression,
+        /// USING.
+        parameters: Vec<Expression>,
+    },
+}
+
+/// RAISE.
+pub struct Raise {
+    /// PostgreSQL's number of the level: 21 is EXCEPTION.
+    pub level: i64,
+    /// A condition's name or SQLSTATE.
+    pub condition: Option<String>,
+    /// The format; `%` stands for a parameter.
+    pub message: Option<String>,
+    /// What the `%` stand for.
+    pub parameters: Vec<Expression>,
+    /// USING: option number and value.
+    pub options: Vec<(i64, Expression)>,
+}
