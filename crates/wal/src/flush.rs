@@ -152,6 +152,9 @@ impl Shared {
                 self.fail("could not write to the write-ahead log", &error);
             }
             self.positions.advance_written(to, prefix.inserted);
+            if self.layout().number_of(from) != self.layout().number_of(to) {
+                self.call_preparer();
+            }
             *written_whole = prefix.whole.min(to);
             Counters::add(&self.counters.writes, 1);
             Counters::add(&self.counters.write_time_us, self.vfs.now_micros() - begin);

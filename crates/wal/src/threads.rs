@@ -7,9 +7,6 @@ use sync::{Arc, Condvar, Mutex};
 
 use crate::shared::Shared;
 
-/// How often the preparing thread looks whether there is work, when nobody calls it.
-const PREPARE_LOOK: Duration = Duration::from_millis(20);
-
 #[derive(Default)]
 struct Call {
     called: bool,
@@ -167,6 +164,7 @@ fn walwriter(shared: &Shared) {
     }
 }
 
+/// Called when a segment was begun, and when old ones were released.
 fn preparer(shared: &Shared) {
     loop {
         loop {
@@ -176,7 +174,7 @@ fn preparer(shared: &Shared) {
                 Err(error) => shared.fail("could not prepare a segment of the write-ahead log", &error),
             }
         }
-        if shared.calls.preparer.wait(Some(Instant::now() + PREPARE_LOOK)) || shared.has_failed() {
+        if shared.calls.preparer.wait(None) || shared.has_failed() {
             return;
         }
     }

@@ -114,6 +114,37 @@ fn every_request_is_served() {
 
 // invariants: row 8
 #[test]
+fn who_waits_for_the_listener_is_told_without_further_traffic() {
+    explore(|| {
+        let wal = log(small_options());
+        let bell = Arc::new((Mutex::new(Lsn::ZERO), sync::Condvar::new()));
+        let ring = Arc::clone(&bell);
+        wal.add_durable_listener(Arc::new(move |durable| {
+            let mut highest = ring.0.lock();
+            *highest = durable.max(*highest);
+            ring.1.notify_all();
+        }));
+        wal.start_flusher_thread();
+        let session = |_| {
+            let (wal, bell) = (Arc::clone(&wal), Arc::clone(&bell));
+            thread::spawn(move || {
+                let end = wal.insert(HEAD, &[b"request"]).end;
+                wal.request_flush(end, DelayPolicy::NONE);
+                let mut highest = bell.0.lock();
+                while *highest < end && wal.durable() < end {
+                    bell.1.wait(&mut highest);
+                }
+            })
+        };
+        let mut threads: Vec<_> = (0..2).map(session).collect();
+        threads.extend(committers(&wal, 1, 1));
+        join(threads);
+        wal.stop();
+    });
+}
+
+// invariants: row 8
+#[test]
 fn a_request_without_a_flusher_is_led_by_somebody() {
     explore(|| {
         let wal = log(small_options());
