@@ -15,7 +15,7 @@ use base::Lsn;
 use cohort_wal::{DelayPolicy, DelayScope, DelaySetting, SiblingsProbe, SyncMethod, Wal, WalOptions};
 use support::{DIR, HEAD, small_options};
 use sync::{Coroutine, ReadyQueue, StackPool, Step};
-use vfs::{SimulatedVfs, SlowedVfs, Vfs};
+use vfs::{RealVfs, SimulatedVfs, SlowedVfs, Vfs};
 
 fn log(options: WalOptions) -> Arc<Wal> {
     Arc::new(Wal::create(Arc::new(SimulatedVfs::new(1)), Path::new(DIR), options).expect("nothing fails"))
@@ -117,7 +117,10 @@ fn a_delay_ends_when_all_others_have_joined() {
 
 #[test]
 fn an_automatic_delay_is_at_most_half_a_sync() {
-    let wal = slow_log(roomy(), Duration::from_millis(4));
+    // On a real clock: a simulated one does not see what a slowed sync takes.
+    let dir = tempfile::tempdir().expect("a directory can be made");
+    let disk = Arc::new(SlowedVfs::new(Arc::new(RealVfs::new()), Duration::from_millis(4)));
+    let wal = Wal::create(disk, &dir.path().join("wal"), roomy()).expect("nothing fails");
     wal.set_siblings_probe(Siblings::new(6, 5, NEVER));
     let policy = DelayPolicy { delay: DelaySetting::Auto, siblings: 5 };
     for _ in 0..30 {
@@ -126,7 +129,9 @@ fn an_automatic_delay_is_at_most_half_a_sync() {
     }
     let statistics = wal.statistics();
     let delay_us = statistics.delay_time_us as f64 / statistics.delays_taken as f64;
-    assert!(statistics.delays_taken > 0 && delay_us < 0.6 * statistics.sync_time_us.mean(), "{statistics:?}");
+    let sync_us = statistics.sync_time_us.mean();
+    assert!(statistics.delays_taken > 0 && sync_us >= 4000.0, "{statistics:?}");
+    assert!(delay_us > 0.2 * sync_us && delay_us < 0.7 * sync_us, "{delay_us} of {sync_us}: {statistics:?}");
 }
 
 // rule R7
@@ -190,18 +195,22 @@ fn tiny_buffers_large_records_and_a_delay_do_not_deadlock() {
 fn durable_is_always_the_end_of_a_record() {
     let wal = log(small_options());
     let begin = wal.durable();
-    let sampled = std::thread::scope(|scope| {
-        let inserter = scope.spawn(|| {
-            for round in 0..300_usize {
-                wal.insert(HEAD, &[&vec![1; 3000 + round * 40]]);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let sampled: Vec<Lsn> = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut round = 0;
+            while !done.load(Ordering::SeqCst) {
+                round += 1;
+                wal.insert(HEAD, &[&vec![1; 3000 + round % 300 * 40]]);
             }
         });
-        let mut sampled = Vec::new();
-        while !inserter.is_finished() {
+        let commit = |_| {
             let end = wal.insert(HEAD, &[b"commit"]).end;
             wal.wait_durable(end, DelayPolicy::NONE);
-            sampled.push(wal.durable());
-        }
+            wal.durable()
+        };
+        let sampled = (0..200).map(commit).collect();
+        done.store(true, Ordering::SeqCst);
         sampled
     });
     let mut reader = wal.reader(begin).expect("a record ends there");
@@ -209,7 +218,7 @@ fn durable_is_always_the_end_of_a_record() {
     while let Some(record) = reader.next().expect("nothing fails") {
         ends.insert(record.end);
     }
-    assert!(sampled.len() > 5 && sampled.iter().all(|durable| ends.contains(durable)));
+    assert!(sampled.iter().all(|durable| ends.contains(durable)));
 }
 
 #[test]
