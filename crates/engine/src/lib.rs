@@ -25,7 +25,9 @@ pub use database::{CheckpointStatistics, Database, OpenOptions, Statistics};
 pub use lockmgr::{AdvisoryKey, Granted, LockMode, LockTag, LockView, RowLockMode, WaitPolicy};
 pub use modify::{ConflictOutcome, Modify};
 pub use scan::{IndexScan, TableScan};
-pub use session::{CheckSummary, PortalSnapshot, SampleSummary, Session, TransactionOptions, VacuumOptions, VacuumSummary};
+pub use session::{
+    CheckSummary, PortalSnapshot, SampleSummary, Session, TransactionOptions, VacuumOptions, VacuumSummary,
+};
 pub use table::{Index, Table};
 pub use wal::{CommitTicket, DelayPolicy, DelaySetting};
 pub use xact::{Isolation, SavepointId};

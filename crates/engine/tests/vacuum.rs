@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::*;
 use cohort_engine::VacuumOptions;
 use cohort_engine::key::PlainKeys;
 use cohort_engine::row::{Datum, PhysicalType};
+use common::*;
 
 #[test]
 fn a_row_updated_again_and_again_between_vacuums_keeps_one_index_entry() {

@@ -23,9 +23,9 @@ use sync::Interrupt;
 use wal::DelayPolicy;
 use xact::{SessionSlot, SnapshotHold};
 
+pub use check::CheckSummary;
 pub(crate) use maintenance::TEMPORARY_DIRECTORY;
 pub use maintenance::{SampleSummary, VacuumOptions, VacuumSummary};
-pub use check::CheckSummary;
 pub use transaction::{PortalSnapshot, TransactionOptions};
 
 use crate::catalog::Catalog;

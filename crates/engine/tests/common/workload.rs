@@ -75,8 +75,8 @@ impl Model {
             session.create_object(pkey)?;
             session.create_object(by_value)?;
         }
-        let ledger =
-            TableDef::new(session.allocate_oid(), PUBLIC_SCHEMA, "ledger", BOOTSTRAP_ROLE).column("number", PhysicalType::I64);
+        let ledger = TableDef::new(session.allocate_oid(), PUBLIC_SCHEMA, "ledger", BOOTSTRAP_ROLE)
+            .column("number", PhysicalType::I64);
         let pkey = IndexDef::new(session.allocate_oid(), &ledger, "ledger_pkey", &[0], true);
         let ledger_oid = ledger.oid;
         session.create_object(ledger)?;
@@ -189,8 +189,7 @@ fn step(client: &mut Client, model: &mut Model, random: &mut StdRng) -> Result<(
         }
         client.session.set_synchronous_commit(random.random_bool(0.6));
         client.session.begin(options)?;
-        client.pending =
-            Some(Pending { effects: Vec::new(), savepoint: None, state: model.state(), failed: false });
+        client.pending = Some(Pending { effects: Vec::new(), savepoint: None, state: model.state(), failed: false });
         return Ok(());
     };
     match random.random_range(0..20) {
