@@ -9,6 +9,8 @@ mod monitoring;
 mod objects;
 mod registry;
 mod relations;
+mod rows;
+mod type_functions;
 pub mod user_types;
 
 use std::sync::Arc;
@@ -36,6 +38,7 @@ pub fn system() -> &'static dyn SystemCatalog {
 pub fn rows(run: &mut Run<'_, '_>, table: &VirtualTable, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     match REGISTRY.entry(table.oid) {
         Some(Entry { rows, .. }) => rows(run, equal),
+        None if run.catalog.catalog().sequence(table.oid).is_some() => relations::sequence_row(run, table.oid),
         None => Err(base::Error::internal(format!("system table {} is not in the registry", table.name))),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use base::{Oid, Result};
-use engine::catalog::{INFORMATION_SCHEMA, PG_CATALOG_SCHEMA};
+use engine::catalog::{INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, SequenceDef};
 use rustc_hash::FxHashMap;
 
 use super::{Equal, builtin, empty, information, monitoring, objects, relations};
@@ -50,11 +50,28 @@ impl SystemCatalog for Registry {
     fn tables(&self) -> Vec<Arc<VirtualTable>> {
         self.entries.iter().map(|entry| Arc::clone(&entry.table)).collect()
     }
+
+    fn sequence_table(&self, sequence: &SequenceDef) -> Option<Arc<VirtualTable>> {
+        Some(relations::sequence_table(sequence))
+    }
+}
+
+/// Columns from names and types.
+pub fn columns(list: &[(&str, Oid)]) -> Vec<VirtualColumn> {
+    let column = |(name, oid): &(&str, Oid)| VirtualColumn { name: (*name).into(), sql_type: SqlType::new(*oid) };
+    list.iter().map(column).collect()
 }
 
 /// Makes a table of `name type, name type, ...`; `[]` behind a type makes an array.
 fn entry(schema: Oid, oid: u32, name: &str, columns: &str, estimated_rows: f64, rows: Rows) -> Entry {
-    let columns = columns
+    let columns = parse_columns(columns);
+    let table = VirtualTable { oid: Oid(oid), schema, name: name.into(), columns, estimated_rows, view_query: None };
+    Entry { table: Arc::new(table), rows }
+}
+
+/// Columns from `name type, name type, ...`.
+fn parse_columns(columns: &str) -> Vec<VirtualColumn> {
+    columns
         .split(',')
         .map(str::trim)
         .filter(|column| !column.is_empty())
@@ -72,9 +89,7 @@ fn entry(schema: Oid, oid: u32, name: &str, columns: &str, estimated_rows: f64, 
             };
             VirtualColumn { name: column_name.into(), sql_type: SqlType::new(type_oid) }
         })
-        .collect();
-    let table = VirtualTable { oid: Oid(oid), schema, name: name.into(), columns, estimated_rows, view_query: None };
-    Entry { table: Arc::new(table), rows }
+        .collect()
 }
 
 /// See the module.
@@ -82,11 +97,11 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
     let catalog = |oid, name, columns, estimated, rows| entry(PG_CATALOG_SCHEMA, oid, name, columns, estimated, rows);
     let schema = |oid, name, columns, estimated, rows| entry(INFORMATION_SCHEMA, oid, name, columns, estimated, rows);
     let mut entries = vec![
-        catalog(1259, "pg_class", "oid oid, relname name, relnamespace oid, reltype oid, reloftype oid, relowner oid, relam oid, relfilenode oid, reltablespace oid, relpages int4, reltuples float4, relallvisible int4, reltoastrelid oid, relhasindex bool, relisshared bool, relpersistence char, relkind char, relnatts int2, relchecks int2, relhasrules bool, relhastriggers bool, relhassubclass bool, relrowsecurity bool, relforcerowsecurity bool, relispopulated bool, relreplident char, relispartition bool, relrewrite oid, relfrozenxid xid, relminmxid xid, relacl text[], reloptions text[], relpartbound text", 300.0, relations::pg_class),
+        catalog(1259, "pg_class", "oid oid, relname name, relnamespace oid, reltype oid, reloftype oid, relowner oid, relam oid, relfilenode oid, reltablespace oid, relpages int4, reltuples float4, relallvisible int4, reltoastrelid oid, relhasindex bool, relisshared bool, relpersistence char, relkind char, relnatts int2, relchecks int2, relhasrules bool, relhastriggers bool, relhassubclass bool, relrowsecurity bool, relforcerowsecurity bool, relispopulated bool, relreplident char, relispartition bool, relrewrite oid, relfrozenxid xid, relminmxid xid, relacl text[], reloptions text[], relpartbound pg_node_tree", 300.0, relations::pg_class),
         catalog(1249, "pg_attribute", "attrelid oid, attname name, atttypid oid, attstattarget int4, attlen int2, attnum int2, attndims int4, attcacheoff int4, atttypmod int4, attbyval bool, attalign char, attstorage char, attcompression char, attnotnull bool, atthasdef bool, atthasmissing bool, attidentity char, attgenerated char, attisdropped bool, attislocal bool, attinhcount int4, attcollation oid, attacl text[], attoptions text[], attfdwoptions text[], attmissingval text", 2000.0, relations::pg_attribute),
-        catalog(2604, "pg_attrdef", "oid oid, adrelid oid, adnum int2, adbin text", 10.0, relations::pg_attrdef),
-        catalog(2610, "pg_index", "indexrelid oid, indrelid oid, indnatts int2, indnkeyatts int2, indisunique bool, indnullsnotdistinct bool, indisprimary bool, indisexclusion bool, indimmediate bool, indisclustered bool, indisvalid bool, indcheckxmin bool, indisready bool, indislive bool, indisreplident bool, indkey int2vector, indcollation oidvector, indclass oidvector, indoption int2vector, indexprs text, indpred text", 20.0, relations::pg_index),
-        catalog(2606, "pg_constraint", "oid oid, conname name, connamespace oid, contype char, condeferrable bool, condeferred bool, convalidated bool, conrelid oid, contypid oid, conindid oid, conparentid oid, confrelid oid, confupdtype char, confdeltype char, confmatchtype char, conislocal bool, coninhcount int4, connoinherit bool, conkey int2[], confkey int2[], conpfeqop oid[], conppeqop oid[], conffeqop oid[], confdelsetcols int2[], conexclop oid[], conbin text", 20.0, relations::pg_constraint),
+        catalog(2604, "pg_attrdef", "oid oid, adrelid oid, adnum int2, adbin pg_node_tree", 10.0, relations::pg_attrdef),
+        catalog(2610, "pg_index", "indexrelid oid, indrelid oid, indnatts int2, indnkeyatts int2, indisunique bool, indnullsnotdistinct bool, indisprimary bool, indisexclusion bool, indimmediate bool, indisclustered bool, indisvalid bool, indcheckxmin bool, indisready bool, indislive bool, indisreplident bool, indkey int2vector, indcollation oidvector, indclass oidvector, indoption int2vector, indexprs pg_node_tree, indpred pg_node_tree", 20.0, relations::pg_index),
+        catalog(2606, "pg_constraint", "oid oid, conname name, connamespace oid, contype char, condeferrable bool, condeferred bool, convalidated bool, conrelid oid, contypid oid, conindid oid, conparentid oid, confrelid oid, confupdtype char, confdeltype char, confmatchtype char, conislocal bool, coninhcount int4, connoinherit bool, conkey int2[], confkey int2[], conpfeqop oid[], conppeqop oid[], conffeqop oid[], confdelsetcols int2[], conexclop oid[], conbin pg_node_tree", 20.0, relations::pg_constraint),
         catalog(2224, "pg_sequence", "seqrelid oid, seqtypid oid, seqstart int8, seqincrement int8, seqmax int8, seqmin int8, seqcache int8, seqcycle bool", 5.0, relations::pg_sequence),
         catalog(3001, "pg_tables", "schemaname name, tablename name, tableowner name, tablespace name, hasindexes bool, hasrules bool, hastriggers bool, rowsecurity bool", 20.0, relations::pg_tables),
         catalog(3002, "pg_indexes", "schemaname name, tablename name, indexname name, tablespace name, indexdef text", 20.0, relations::pg_indexes),
@@ -97,10 +112,10 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
         catalog(1260, "pg_authid", "oid oid, rolname name, rolsuper bool, rolinherit bool, rolcreaterole bool, rolcreatedb bool, rolcanlogin bool, rolreplication bool, rolbypassrls bool, rolconnlimit int4, rolpassword text, rolvaliduntil timestamptz", 2.0, objects::pg_authid),
         catalog(3005, "pg_roles", "rolname name, rolsuper bool, rolinherit bool, rolcreaterole bool, rolcreatedb bool, rolcanlogin bool, rolreplication bool, rolconnlimit int4, rolpassword text, rolvaliduntil timestamptz, rolbypassrls bool, rolconfig text[], oid oid", 2.0, objects::pg_roles),
         catalog(3006, "pg_user", "usename name, usesysid oid, usecreatedb bool, usesuper bool, userepl bool, usebypassrls bool, passwd text, valuntil timestamptz, useconfig text[]", 2.0, objects::pg_user),
-        catalog(1255, "pg_proc", "oid oid, proname name, pronamespace oid, proowner oid, prolang oid, procost float4, prorows float4, provariadic oid, prosupport regproc, prokind char, prosecdef bool, proleakproof bool, proisstrict bool, proretset bool, provolatile char, proparallel char, pronargs int2, pronargdefaults int2, prorettype oid, proargtypes oidvector, proallargtypes oid[], proargmodes char[], proargnames text[], proargdefaults text, protrftypes oid[], prosrc text, probin text, prosqlbody text, proconfig text[], proacl text[]", 1000.0, objects::pg_proc),
+        catalog(1255, "pg_proc", "oid oid, proname name, pronamespace oid, proowner oid, prolang oid, procost float4, prorows float4, provariadic oid, prosupport regproc, prokind char, prosecdef bool, proleakproof bool, proisstrict bool, proretset bool, provolatile char, proparallel char, pronargs int2, pronargdefaults int2, prorettype oid, proargtypes oidvector, proallargtypes oid[], proargmodes char[], proargnames text[], proargdefaults pg_node_tree, protrftypes oid[], prosrc text, probin text, prosqlbody pg_node_tree, proconfig text[], proacl text[]", 1000.0, objects::pg_proc),
         catalog(2612, "pg_language", "oid oid, lanname name, lanowner oid, lanispl bool, lanpltrusted bool, lanplcallfoid oid, laninline oid, lanvalidator oid, lanacl text[]", 4.0, objects::pg_language),
         catalog(2609, "pg_description", "objoid oid, classoid oid, objsubid int4, description text", 10.0, objects::pg_description),
-        catalog(1247, "pg_type", "oid oid, typname name, typnamespace oid, typowner oid, typlen int2, typbyval bool, typtype char, typcategory char, typispreferred bool, typisdefined bool, typdelim char, typrelid oid, typsubscript regproc, typelem oid, typarray oid, typinput regproc, typoutput regproc, typreceive regproc, typsend regproc, typmodin regproc, typmodout regproc, typanalyze regproc, typalign char, typstorage char, typnotnull bool, typbasetype oid, typtypmod int4, typndims int4, typcollation oid, typdefaultbin text, typdefault text, typacl text[]", 200.0, builtin::pg_type),
+        catalog(1247, "pg_type", "oid oid, typname name, typnamespace oid, typowner oid, typlen int2, typbyval bool, typtype char, typcategory char, typispreferred bool, typisdefined bool, typdelim char, typrelid oid, typsubscript regproc, typelem oid, typarray oid, typinput regproc, typoutput regproc, typreceive regproc, typsend regproc, typmodin regproc, typmodout regproc, typanalyze regproc, typalign char, typstorage char, typnotnull bool, typbasetype oid, typtypmod int4, typndims int4, typcollation oid, typdefaultbin pg_node_tree, typdefault text, typacl text[]", 200.0, builtin::pg_type),
         catalog(2601, "pg_am", "oid oid, amname name, amhandler regproc, amtype char", 2.0, builtin::pg_am),
         catalog(3456, "pg_collation", "oid oid, collname name, collnamespace oid, collowner oid, collprovider char, collisdeterministic bool, collencoding int4, collcollate text, collctype text, colliculocale text, collversion text", 3.0, builtin::pg_collation),
         catalog(1213, "pg_tablespace", "oid oid, spcname name, spcowner oid, spcacl text[], spcoptions text[]", 2.0, builtin::pg_tablespace),
@@ -108,7 +123,7 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
         catalog(3501, "pg_enum", "oid oid, enumtypid oid, enumsortorder float4, enumlabel name", 5.0, builtin::pg_enum),
         catalog(3079, "pg_extension", "oid oid, extname name, extowner oid, extnamespace oid, extrelocatable bool, extversion text, extconfig oid[], extcondition text[]", 1.0, builtin::pg_extension),
         catalog(3010, "pg_settings", "name text, setting text, unit text, category text, short_desc text, extra_desc text, context text, vartype text, source text, min_val text, max_val text, enumvals text[], boot_val text, reset_val text, sourcefile text, sourceline int4, pending_restart bool", 200.0, monitoring::pg_settings),
-        catalog(3011, "pg_stat_activity", "datid oid, datname name, pid int4, leader_pid int4, usesysid oid, usename name, application_name text, client_addr text, client_hostname text, client_port int4, backend_start timestamptz, xact_start timestamptz, query_start timestamptz, state_change timestamptz, wait_event_type text, wait_event text, state text, backend_xid xid, backend_xmin xid, query_id int8, query text, backend_type text", 20.0, monitoring::pg_stat_activity),
+        catalog(3011, "pg_stat_activity", "datid oid, datname name, pid int4, leader_pid int4, usesysid oid, usename name, application_name text, client_addr inet, client_hostname text, client_port int4, backend_start timestamptz, xact_start timestamptz, query_start timestamptz, state_change timestamptz, wait_event_type text, wait_event text, state text, backend_xid xid, backend_xmin xid, query_id int8, query text, backend_type text", 20.0, monitoring::pg_stat_activity),
         catalog(3012, "pg_locks", "locktype text, database oid, relation oid, page int4, tuple int2, virtualxid text, transactionid xid, classid oid, objid oid, objsubid int2, virtualtransaction text, pid int4, mode text, granted bool, fastpath bool, waitstart timestamptz", 50.0, monitoring::pg_locks),
         catalog(3013, "pg_prepared_xacts", "transaction xid, gid text, prepared timestamptz, owner name, database name", 1.0, monitoring::pg_prepared_xacts),
         catalog(3014, "pg_prepared_statements", "name text, statement text, prepare_time timestamptz, parameter_types regtype[], from_sql bool, generic_plans int8, custom_plans int8", 5.0, monitoring::pg_prepared_statements),
@@ -118,6 +133,13 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
         catalog(3018, "pg_stat_user_tables", "relid oid, schemaname name, relname name, n_tup_ins int8, n_tup_upd int8, n_tup_del int8, n_tup_hot_upd int8, n_live_tup int8, n_dead_tup int8", 20.0, monitoring::pg_stat_user_tables),
         catalog(3019, "cohort_stat_commit", "name text, value float8", 20.0, monitoring::cohort_stat_commit),
         catalog(3020, "cohort_stat_latches", "name text, shacq int8, exacq int8, blk int8, spindelay int8, dequeue_self int8", 30.0, monitoring::cohort_stat_latches),
+        catalog(2616, "pg_opclass", "oid oid, opcmethod oid, opcname name, opcnamespace oid, opcowner oid, opcfamily oid, opcintype oid, opcdefault bool, opckeytype oid", 30.0, builtin::pg_opclass),
+        catalog(2753, "pg_opfamily", "oid oid, opfmethod oid, opfname name, opfnamespace oid, opfowner oid", 22.0, builtin::pg_opfamily),
+        catalog(2618, "pg_rewrite", "oid oid, rulename name, ev_class oid, ev_type char, ev_enabled char, is_instead bool, ev_qual pg_node_tree, ev_action pg_node_tree", 5.0, builtin::pg_rewrite),
+        catalog(2608, "pg_depend", "classid oid, objid oid, objsubid int4, refclassid oid, refobjid oid, refobjsubid int4, deptype char", 30.0, objects::pg_depend),
+        catalog(2396, "pg_shdescription", "objoid oid, classoid oid, description text", 1.0, objects::pg_shdescription),
+        catalog(1261, "pg_auth_members", "roleid oid, member oid, grantor oid, admin_option bool", 2.0, objects::pg_auth_members),
+        catalog(3021, "pg_matviews", "schemaname name, matviewname name, matviewowner name, tablespace name, hasindexes bool, ispopulated bool, definition text", 2.0, relations::pg_matviews),
         schema(13001, "tables", "table_catalog name, table_schema name, table_name name, table_type text, self_referencing_column_name name, reference_generation text, user_defined_type_catalog name, user_defined_type_schema name, user_defined_type_name name, is_insertable_into text, is_typed text, commit_action text", 20.0, information::tables),
         schema(13002, "columns", "table_catalog name, table_schema name, table_name name, column_name name, ordinal_position int4, column_default text, is_nullable text, data_type text, character_maximum_length int4, character_octet_length int4, numeric_precision int4, numeric_precision_radix int4, numeric_scale int4, datetime_precision int4, udt_catalog name, udt_schema name, udt_name name, is_identity text, identity_generation text, is_generated text, generation_expression text, is_updatable text", 100.0, information::columns),
         schema(13003, "schemata", "catalog_name name, schema_name name, schema_owner name, default_character_set_catalog name, default_character_set_schema name, default_character_set_name name, sql_path text", 4.0, information::schemata),

@@ -1,10 +1,33 @@
 //! Utility statements: everything that is not a query.
 
+mod alter_table;
+mod column;
+mod comment;
+mod constraint;
 mod copy;
+mod create_table;
 mod cursor;
+mod ddl;
+mod dependencies;
+pub mod deparse;
+mod drop;
 mod explain;
+mod function;
+mod index;
 mod maintenance;
+pub mod names;
+mod options;
+mod rename;
+mod restate;
+mod rewrite;
+mod schema;
+mod sequence;
+mod table_as;
+pub mod temporary;
+mod validate;
 mod variables;
+mod view;
+mod volatility;
 
 use std::sync::Arc;
 
@@ -63,6 +86,45 @@ pub fn run(
             variables::set_constraints(session, constraints, *deferred, client)
         }
         Statement::Load(_) => Ok(UtilityOutput::tag("LOAD")),
+        _ => define(&mut ddl::Ddl::new(session.state(), text, client), statement, planned, parameters),
+    }
+}
+
+/// Runs a statement within CREATE SCHEMA.
+pub(super) fn run_definition(ddl: &mut ddl::Ddl<'_>, statement: &Statement) -> Result<UtilityOutput> {
+    let planned = plan_inner(ddl.state, ddl.text, statement)?;
+    define(ddl, statement, &planned, &[])
+}
+
+/// Runs a statement that makes, changes or drops objects, or calls them.
+fn define(
+    ddl: &mut ddl::Ddl<'_>,
+    statement: &Statement,
+    planned: &Planned,
+    parameters: &[Value],
+) -> Result<UtilityOutput> {
+    match statement {
+        Statement::CreateTable(create) => create_table::create(ddl, create),
+        Statement::CreateTableAs(create) => table_as::create(ddl, create),
+        Statement::CreateIndex(create) => index::create(ddl, create),
+        Statement::CreateView(create) => view::create(ddl, create),
+        Statement::CreateSequence(create) => sequence::create(ddl, create),
+        Statement::AlterSequence(alter) => sequence::alter(ddl, alter),
+        Statement::CreateSchema(create) => schema::create(ddl, create),
+        Statement::CreateFunction(create) => function::create(ddl, create),
+        Statement::AlterFunction(alter) => function::alter(ddl, alter),
+        Statement::Do { language, body } => function::run_block(ddl, language.as_ref(), body),
+        Statement::Call(call) => function::call(ddl, call, parameters, &planned.statement.parameters),
+        Statement::Drop(drop) => drop::drop(ddl, drop),
+        Statement::AlterTable(alter) => alter_table::alter(ddl, alter),
+        Statement::Rename(rename) => rename::rename(ddl, rename),
+        Statement::AlterOwner { object, new_owner } => rename::alter_owner(ddl, object, new_owner),
+        Statement::AlterObjectSchema { object, new_schema, if_exists } => {
+            rename::set_schema(ddl, object, new_schema, *if_exists)
+        }
+        Statement::Comment { object, comment } => comment::comment(ddl, object, comment.as_deref()),
+        Statement::Reindex(reindex) => index::reindex(ddl, reindex),
+        Statement::RefreshMaterializedView { view, no_data, .. } => table_as::refresh(ddl, view, *no_data),
         _ => Err(Error::unsupported(format!("{} is not supported", name(statement)))),
     }
 }

@@ -74,7 +74,7 @@ pub fn set(session: &mut SqlSession, set: &VariableSet, client: &mut dyn Client)
 }
 
 /// The text of a SET's values: several are joined by commas, quoted if they are names of schemas.
-fn value_text(name: &str, values: &[SettingValue]) -> Result<String> {
+pub(super) fn value_text(name: &str, values: &[SettingValue]) -> Result<String> {
     let id = settings::lookup(name).ok();
     let is_path = id == Some(Id::SearchPath);
     let is_list = is_path || matches!(id, Some(Id::Datestyle | Id::UnixSocketDirectories | Id::ListenAddresses));

@@ -13,7 +13,8 @@ use crate::client::{Client, Formats, OutgoingRow};
 use crate::executor::{self, Locals, Run};
 use crate::plan::{Command, StatementKind};
 use crate::tree;
-use crate::types::{SqlType, Value};
+use crate::parser::Constant;
+use crate::types::{SqlType, Value, oids};
 
 /// What a utility statement has to say.
 #[derive(Debug, Default)]
@@ -37,7 +38,7 @@ const ROWS_BETWEEN_RELIEFS: u32 = 64;
 impl SqlSession {
     /// Runs a query string whose one statement has been planned before; false if it has not.
     pub(super) fn run_known(&mut self, text: &str, client: &mut dyn Client) -> Result<bool> {
-        let Some((key_text, constants)) = crate::parser::normalize::normalize(text) else { return Ok(false) };
+        let Some((key_text, constants)) = crate::parser::normalize(text) else { return Ok(false) };
         if self.block == Block::Explicit && self.state.engine().transaction_failed() {
             return Ok(false);
         }
@@ -50,7 +51,7 @@ impl SqlSession {
                 planned
             }
         };
-        let parameters = constants.into_iter().map(|constant| constant.value).collect();
+        let Some(parameters) = self.constants(constants, &planned.statement.parameters) else { return Ok(false) };
         self.ensure_transaction()?;
         let mut portal = Portal {
             planned: Some(planned),
@@ -65,6 +66,25 @@ impl SqlSession {
         Ok(true)
     }
 
+    /// The constants of a text as the values of its parameters; `None` if one can't be read as such.
+    fn constants(&self, constants: Vec<Constant>, types: &[SqlType]) -> Option<Vec<Value>> {
+        let mut values = Vec::with_capacity(constants.len());
+        for (constant, sql_type) in constants.into_iter().zip(types) {
+            values.push(match &constant.value {
+                _ if constant.sql_type.oid != oids::UNKNOWN => constant.value,
+                Value::Text(text) => match super::input_plain(text, *sql_type) {
+                    Some(value) => value,
+                    None => {
+                        let environment = super::planning::Environment::new(&self.state, &self.state.catalog());
+                        crate::types::input(&mut environment.eval_context(), text, *sql_type).ok()?
+                    }
+                },
+                _ => constant.value,
+            });
+        }
+        Some(values)
+    }
+
     /// Plans a text whose constants were lifted out; `None` if it can't be planned that way. The original text is
     /// then planned as it stands, and tells of errors in its own words.
     fn plan_normalized(&mut self, key: &Key) -> Result<Option<Arc<Planned>>> {
@@ -76,7 +96,7 @@ impl SqlSession {
         self.ensure_transaction()?;
         match prepared::plan(&self.state, &key.text, &tree, &key.types) {
             Ok(planned)
-                if planned.statement.parameters.as_slice() == &*key.types
+                if is_as_declared(&planned.statement.parameters, &key.types)
                     && matches!(planned.statement.kind, StatementKind::Query(_)) =>
             {
                 Ok(Some(planned))
@@ -364,6 +384,15 @@ impl SqlSession {
         portal.progress = Progress::Rows { rows, tag: output.tag };
         Ok(None)
     }
+}
+
+/// Whether parameters have the types they were given; those given as unknown have taken one.
+fn is_as_declared(types: &[SqlType], declared: &[SqlType]) -> bool {
+    types.len() == declared.len()
+        && types
+            .iter()
+            .zip(declared)
+            .all(|(sql_type, declared)| declared.oid == oids::UNKNOWN || sql_type.oid == declared.oid)
 }
 
 fn format_tag(command: &str, count: u64) -> String {

@@ -76,6 +76,7 @@ impl Drop for SqlSession {
             // The client is gone: what it had begun is undone. There is nobody to tell of an error.
             let _ = self.state.engine_mut().rollback();
         }
+        crate::commands::temporary::end_session(&self.state);
         self.state.engine().advisory_unlock_all();
         self.state.instance.disconnect(self.state.info.pid);
     }

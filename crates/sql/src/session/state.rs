@@ -49,6 +49,8 @@ pub struct SessionState {
     pub(crate) temporary_schema: Cell<Option<Oid>>,
     /// Prepared statements by name, for SQL's EXECUTE as for the protocol.
     pub(crate) prepared: RefCell<FxHashMap<String, Arc<super::prepared::Prepared>>>,
+    /// What becomes of temporary tables when the transaction commits.
+    pub(crate) on_commit: RefCell<Vec<(Oid, crate::tree::OnCommit)>>,
     /// Functions compiled by this session.
     pub(crate) functions: RefCell<FxHashMap<Oid, std::rc::Rc<crate::plpgsql::Compiled>>>,
 }
@@ -83,6 +85,7 @@ impl SessionState {
             notifications: RefCell::default(),
             temporary_schema: Cell::new(None),
             prepared: RefCell::default(),
+            on_commit: RefCell::default(),
             functions: RefCell::default(),
         })
     }

@@ -228,7 +228,8 @@ impl SqlSession {
 
     /// Commits the transaction in progress. What is said from here on waits for it.
     pub(super) fn commit(&mut self, client: &mut dyn Client) -> Result<()> {
-        let deferred = crate::executor::run_pending_checks(&self.state, true, client);
+        let deferred = crate::executor::run_pending_checks(&self.state, true, client)
+            .and_then(|()| crate::commands::temporary::before_commit(&self.state));
         if let Err(error) = deferred {
             self.roll_back(client)?;
             return Err(error);

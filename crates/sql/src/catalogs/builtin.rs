@@ -1,0 +1,452 @@
+//! Types, operators, and what else is built in.
+
+use std::sync::Arc;
+
+use base::{Oid, Result};
+use engine::catalog::{BOOTSTRAP_ROLE, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA};
+
+use super::rows::{
+    BTREE_METHOD, DEFAULT_COLLATION, HEAP_METHOD, NULL, TABLESPACE_OID, Wanted, letter, row, wanted_name, wanted_oid,
+};
+use super::{Equal, relations, type_functions, user_types};
+use crate::executor::Run;
+use crate::plan::VirtualTable;
+use crate::types::context::UserTypeKind;
+use crate::types::type_table::TypeFunction;
+use crate::types::{
+    CatalogLookup, Category, OperatorRole, SqlType, TypeDef, Value, base_type, builtin_type, builtin_types, oids,
+    operators,
+};
+
+/// Whether PostgreSQL has the computed table as a view.
+pub fn is_view(table: &VirtualTable) -> bool {
+    // Views have no fixed numbers there; here they have those from 3001 on, and catalogs of that range are listed.
+    let is_late_catalog = matches!(table.oid.0, 3079 | 3118 | 3256 | 3350 | 3381 | 3394 | 3429 | 3456 | 3466 | 3501 | 3541 | 3592 | 3596 | 3600..=3602);
+    table.schema == INFORMATION_SCHEMA || (table.oid.0 >= 3001 && table.oid.0 < 4000 && !is_late_catalog)
+}
+
+/// What differs between the rows of `pg_type`.
+struct TypeRow {
+    oid: Oid,
+    name: String,
+    schema: Oid,
+    owner: Oid,
+    length: i16,
+    by_value: bool,
+    kind: char,
+    category: char,
+    preferred: bool,
+    relation: Oid,
+    subscript: &'static str,
+    element: Oid,
+    array: Oid,
+    /// Input, output, receive, send, modifier input and output, analyze.
+    functions: [String; 7],
+    align: char,
+    storage: char,
+    not_null: bool,
+    base: SqlType,
+    collation: Oid,
+    default: Option<String>,
+}
+
+impl TypeRow {
+    fn values(self) -> Vec<Value> {
+        let function = |name: &str| Value::oid(type_functions::oid_of(name).unwrap_or(Oid::INVALID));
+        let [input, output, receive, send, modifier_in, modifier_out, analyze] = self.functions.each_ref().map(|name| function(name));
+        row![
+            self.oid,
+            self.name,
+            self.schema,
+            self.owner,
+            self.length,
+            self.by_value,
+            letter(self.kind),
+            letter(self.category),
+            self.preferred,
+            true,
+            letter(','),
+            self.relation,
+            function(self.subscript),
+            self.element,
+            self.array,
+            input,
+            output,
+            receive,
+            send,
+            modifier_in,
+            modifier_out,
+            analyze,
+            letter(self.align),
+            letter(self.storage),
+            self.not_null,
+            self.base.oid,
+            self.base.typmod,
+            0i32,
+            self.collation,
+            NULL,
+            self.default,
+            NULL,
+        ]
+    }
+}
+
+fn builtin_row(def: &TypeDef) -> TypeRow {
+    use TypeFunction::{Input, Output, Receive, Send, TypmodInput, TypmodOutput};
+    let kinds = [Input, Output, Receive, Send, TypmodInput, TypmodOutput];
+    let mut functions: [String; 7] = Default::default();
+    for (function, kind) in functions.iter_mut().zip(kinds) {
+        *function = def.function_name(kind);
+    }
+    if def.is_array() {
+        functions[6] = "array_typanalyze".to_owned();
+    }
+    let subscript = match def.oid {
+        _ if def.is_array() => "array_subscript_handler",
+        oids::INT2VECTOR | oids::OIDVECTOR => "array_subscript_handler",
+        oids::NAME => "raw_array_subscript_handler",
+        oids::JSONB => "jsonb_subscript_handler",
+        _ => "",
+    };
+    TypeRow {
+        oid: def.oid,
+        name: def.name.clone(),
+        schema: PG_CATALOG_SCHEMA,
+        owner: BOOTSTRAP_ROLE,
+        length: def.length,
+        by_value: def.by_value(),
+        kind: def.type_letter(),
+        category: def.category.letter(),
+        preferred: def.is_preferred(),
+        relation: Oid::INVALID,
+        subscript,
+        element: def.element,
+        array: def.array,
+        functions,
+        align: def.align.letter(),
+        storage: def.storage_letter(),
+        not_null: false,
+        base: SqlType::new(Oid::INVALID),
+        collation: def.collation(),
+        default: None,
+    }
+}
+
+/// The support functions of a type that a user made.
+fn user_functions(stem: &str, receive: bool) -> [String; 7] {
+    let name = |suffix: &str| format!("{stem}_{suffix}");
+    let binary = |suffix: &str| if receive { name(suffix) } else { String::new() };
+    [name("in"), name("out"), binary("recv"), binary("send"), String::new(), String::new(), String::new()]
+}
+
+fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Vec<TypeRow> {
+    let Some(described) = user_types::described(&run.catalog, oid) else { return Vec::new() };
+    let view = &run.catalog;
+    let array = described.user_type.array;
+    let plain = TypeRow {
+        oid,
+        name: described.user_type.name.clone(),
+        schema: described.schema,
+        owner: described.owner,
+        length: -1,
+        by_value: false,
+        kind: 'c',
+        category: Category::Composite.letter(),
+        preferred: false,
+        relation: Oid::INVALID,
+        subscript: "",
+        element: Oid::INVALID,
+        array,
+        functions: user_functions("record", true),
+        align: 'd',
+        storage: 'x',
+        not_null: false,
+        base: SqlType::new(Oid::INVALID),
+        collation: Oid::INVALID,
+        default: None,
+    };
+    let own = match &described.user_type.kind {
+        UserTypeKind::Composite(_) => TypeRow { relation: described.relation, ..plain },
+        UserTypeKind::Enum(_) => TypeRow {
+            length: 4,
+            by_value: true,
+            kind: 'e',
+            category: Category::Enum.letter(),
+            functions: user_functions("enum", true),
+            align: 'i',
+            storage: 'p',
+            ..plain
+        },
+        UserTypeKind::Domain(base) => {
+            let innermost = base_type(view, *base).oid;
+            let shape = builtin_type(innermost).map(builtin_row);
+            let mut row = match shape {
+                Some(shape) => TypeRow { oid, array, name: plain.name, schema: plain.schema, owner: plain.owner, ..shape },
+                None => plain,
+            };
+            row.kind = 'd';
+            row.preferred = false;
+            row.base = *base;
+            row.not_null = described.not_null;
+            row.default = described.default.clone();
+            row.functions[0] = "domain_in".to_owned();
+            row.functions[2] = "domain_recv".to_owned();
+            row
+        }
+        UserTypeKind::Array(_) => return Vec::new(),
+    };
+    let array_row = (array != Oid::INVALID).then(|| TypeRow {
+        oid: array,
+        name: format!("_{}", own.name),
+        schema: own.schema,
+        owner: own.owner,
+        length: -1,
+        by_value: false,
+        kind: 'b',
+        category: Category::Array.letter(),
+        preferred: false,
+        relation: Oid::INVALID,
+        subscript: "array_subscript_handler",
+        element: oid,
+        array: Oid::INVALID,
+        functions: {
+            let mut functions = user_functions("array", true);
+            functions[6] = "array_typanalyze".to_owned();
+            functions
+        },
+        align: if own.align == 'd' { 'd' } else { 'i' },
+        storage: 'x',
+        not_null: false,
+        base: SqlType::new(Oid::INVALID),
+        collation: own.collation,
+        default: None,
+    });
+    std::iter::once(own).chain(array_row).collect()
+}
+
+/// `pg_type`
+pub fn pg_type(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let wanted = wanted_oid(equal, 0);
+    let name = wanted_name(equal, 1);
+    let mut rows: Vec<TypeRow> = match wanted {
+        Wanted::Only(oid) => match builtin_type(oid) {
+            Some(def) => vec![builtin_row(def)],
+            None => user_rows(run, user_types::element_of_array(oid).unwrap_or(oid)),
+        },
+        Wanted::Nothing(_) => Vec::new(),
+        Wanted::All => {
+            let mut rows: Vec<TypeRow> = builtin_types().iter().map(builtin_row).collect();
+            for oid in user_types::all(run.catalog.catalog()) {
+                rows.extend(user_rows(run, oid));
+            }
+            rows
+        }
+    };
+    rows.retain(|row| wanted.matches(&row.oid) && name.matches(&row.name.as_str()));
+    Ok(rows.into_iter().map(TypeRow::values).collect())
+}
+
+/// `pg_am`
+pub fn pg_am(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    Ok(vec![
+        row![HEAP_METHOD, "heap", Oid(3), letter('t')],
+        row![BTREE_METHOD, "btree", Oid(330), letter('i')],
+    ])
+}
+
+/// `pg_collation`
+pub fn pg_collation(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let collation = |oid: Oid, name: &str, provider: char, encoding: i32, locale: Option<&str>| {
+        row![
+            oid,
+            name,
+            PG_CATALOG_SCHEMA,
+            BOOTSTRAP_ROLE,
+            letter(provider),
+            true,
+            encoding,
+            locale,
+            locale,
+            NULL,
+            NULL,
+        ]
+    };
+    Ok(vec![
+        collation(DEFAULT_COLLATION, "default", 'd', -1, None),
+        collation(Oid(950), "C", 'c', -1, Some("C")),
+        collation(Oid(951), "POSIX", 'c', -1, Some("POSIX")),
+    ])
+}
+
+/// `pg_tablespace`
+pub fn pg_tablespace(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    Ok(vec![
+        row![TABLESPACE_OID, "pg_default", BOOTSTRAP_ROLE, NULL, NULL],
+        row![Oid(1664), "pg_global", BOOTSTRAP_ROLE, NULL, NULL],
+    ])
+}
+
+/// `pg_operator`
+pub fn pg_operator(_: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let wanted = wanted_oid(equal, 0);
+    let row = |operator: &'static crate::types::OperatorDef| {
+        let is_equality = operator.role == OperatorRole::Equal;
+        row![
+            operator.oid,
+            operator.name,
+            PG_CATALOG_SCHEMA,
+            BOOTSTRAP_ROLE,
+            letter(if operator.left == Oid::INVALID { 'l' } else { 'b' }),
+            is_equality,
+            is_equality,
+            operator.left,
+            operator.right,
+            operator.result,
+            operator.commutator,
+            operator.negator,
+            operator.function,
+            Oid::INVALID,
+            Oid::INVALID,
+        ]
+    };
+    Ok(operators().filter(|operator| wanted.matches(&operator.oid)).map(row).collect())
+}
+
+/// `pg_enum`
+pub fn pg_enum(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let wanted = wanted_oid(equal, 1);
+    let mut rows = Vec::new();
+    for oid in user_types::all(run.catalog.catalog()).into_iter().filter(|oid| wanted.matches(oid)) {
+        let Some(user_type) = run.catalog.user_type(oid) else { continue };
+        let UserTypeKind::Enum(labels) = &user_type.kind else { continue };
+        for (place, label) in labels.iter().enumerate() {
+            rows.push(row![
+                Oid(label.key as u32),
+                oid,
+                Value::Float4(place as f32 + 1.0),
+                label.label.as_str(),
+            ]);
+        }
+    }
+    Ok(rows)
+}
+
+/// `pg_extension`
+pub fn pg_extension(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    Ok(vec![row![Oid(13559), "plpgsql", BOOTSTRAP_ROLE, PG_CATALOG_SCHEMA, false, "1.0", NULL, NULL]])
+}
+
+/// The operator classes that indexes have: number, name, family, type.
+const OPERATOR_CLASSES: &[(u32, &str, u32, Oid)] = &[
+    (1978, "int4_ops", 1976, oids::INT4),
+    (1979, "int2_ops", 1976, oids::INT2),
+    (1981, "oid_ops", 1989, oids::OID),
+    (3122, "date_ops", 434, oids::DATE),
+    (3123, "float8_ops", 1970, oids::FLOAT8),
+    (3124, "int8_ops", 1976, oids::INT8),
+    (3125, "numeric_ops", 1988, oids::NUMERIC),
+    (3126, "text_ops", 1994, oids::TEXT),
+    (3127, "timestamptz_ops", 434, oids::TIMESTAMPTZ),
+    (3128, "timestamp_ops", 434, oids::TIMESTAMP),
+    (10000, "array_ops", 397, oids::ANYARRAY),
+    (10003, "bool_ops", 424, oids::BOOL),
+    (10004, "bpchar_ops", 426, oids::BPCHAR),
+    (10006, "bytea_ops", 428, oids::BYTEA),
+    (10007, "char_ops", 429, oids::CHAR),
+    (10012, "float4_ops", 1970, oids::FLOAT4),
+    (10022, "interval_ops", 1982, oids::INTERVAL),
+    (10028, "name_ops", 1994, oids::NAME),
+    (10032, "oidvector_ops", 1991, oids::OIDVECTOR),
+    (10034, "record_ops", 2994, oids::RECORD),
+    (10038, "time_ops", 1996, oids::TIME),
+    (10041, "timetz_ops", 2000, oids::TIMETZ),
+    (10050, "tid_ops", 2789, oids::TID),
+    (10053, "xid8_ops", 5067, oids::XID8),
+    (10065, "uuid_ops", 2968, oids::UUID),
+    (10067, "pg_lsn_ops", 3253, oids::PG_LSN),
+    (10069, "enum_ops", 3522, oids::ANYENUM),
+    (10088, "jsonb_ops", 4033, oids::JSONB),
+];
+
+/// The families of the operator classes.
+const OPERATOR_FAMILIES: &[(u32, &str)] = &[
+    (397, "array_ops"),
+    (424, "bool_ops"),
+    (426, "bpchar_ops"),
+    (428, "bytea_ops"),
+    (429, "char_ops"),
+    (434, "datetime_ops"),
+    (1970, "float_ops"),
+    (1976, "integer_ops"),
+    (1982, "interval_ops"),
+    (1988, "numeric_ops"),
+    (1989, "oid_ops"),
+    (1991, "oidvector_ops"),
+    (1994, "text_ops"),
+    (1996, "time_ops"),
+    (2000, "timetz_ops"),
+    (2789, "tid_ops"),
+    (2968, "uuid_ops"),
+    (2994, "record_ops"),
+    (3253, "pg_lsn_ops"),
+    (3522, "enum_ops"),
+    (4033, "jsonb_ops"),
+    (5067, "xid8_ops"),
+];
+
+/// The operator class by which an index sorts a type.
+pub fn operator_class(catalog: &dyn CatalogLookup, oid: Oid) -> Oid {
+    let base = base_type(catalog, SqlType::new(oid)).oid;
+    let shape = crate::types::type_shape(catalog, base);
+    let sorted_as = match shape.map(|shape| shape.kind) {
+        Some(crate::types::TypeKind::Array(_)) => oids::ANYARRAY,
+        Some(crate::types::TypeKind::Enum) => oids::ANYENUM,
+        Some(crate::types::TypeKind::Composite) => oids::RECORD,
+        _ if base == oids::VARCHAR => oids::TEXT,
+        _ => base,
+    };
+    OPERATOR_CLASSES.iter().find(|class| class.3 == sorted_as).map_or(Oid::INVALID, |class| Oid(class.0))
+}
+
+/// `pg_opclass`
+pub fn pg_opclass(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let row = |(oid, name, family, type_oid): &(u32, &str, u32, Oid)| {
+        row![
+            Oid(*oid),
+            BTREE_METHOD,
+            *name,
+            PG_CATALOG_SCHEMA,
+            BOOTSTRAP_ROLE,
+            Oid(*family),
+            *type_oid,
+            true,
+            Oid::INVALID,
+        ]
+    };
+    Ok(OPERATOR_CLASSES.iter().map(row).collect())
+}
+
+/// `pg_opfamily`
+pub fn pg_opfamily(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let row = |(oid, name): &(u32, &str)| row![Oid(*oid), BTREE_METHOD, *name, PG_CATALOG_SCHEMA, BOOTSTRAP_ROLE];
+    Ok(OPERATOR_FAMILIES.iter().map(row).collect())
+}
+
+/// `pg_rewrite`: the rule behind each view.
+pub fn pg_rewrite(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let wanted = wanted_oid(equal, 2);
+    let views: Vec<Arc<_>> = relations::tables(run.catalog.catalog());
+    let rows = views.iter().filter(|table| table.view_query.is_some() && wanted.matches(&table.oid)).map(|view| {
+        row![
+            relations::default_oid(view.oid, 0),
+            "_RETURN",
+            view.oid,
+            letter('1'),
+            letter('O'),
+            true,
+            "<>",
+            view.view_query.as_deref(),
+        ]
+    });
+    Ok(rows.collect())
+}

@@ -1,0 +1,470 @@
+//! Schemas, the database, roles, functions, languages, comments.
+
+use std::sync::Arc;
+
+use base::{Oid, Result};
+use engine::catalog::{
+    ArgumentMode, BOOTSTRAP_ROLE, Catalog, FunctionDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, RoleDef,
+    Volatility,
+};
+
+use super::rows::{
+    DATABASE_OID, NULL, TABLESPACE_OID, Wanted, letter, oid_vector, row, text_array, wanted_name, wanted_oid, xid,
+};
+use super::{Equal, relations, type_functions, user_types};
+use crate::executor::Run;
+use crate::types::{self, Implementation, Value, aggregates, functions, oids};
+
+/// The classes of objects, by the numbers of their catalogs.
+pub mod class {
+    use base::Oid;
+
+    /// `pg_class`
+    pub const RELATION: Oid = Oid(1259);
+    /// `pg_constraint`
+    pub const CONSTRAINT: Oid = Oid(2606);
+    /// `pg_namespace`
+    pub const SCHEMA: Oid = Oid(2615);
+    /// `pg_proc`
+    pub const FUNCTION: Oid = Oid(1255);
+    /// `pg_type`
+    pub const TYPE: Oid = Oid(1247);
+    /// `pg_authid`
+    pub const ROLE: Oid = Oid(1260);
+    /// `pg_database`
+    pub const DATABASE: Oid = Oid(1262);
+}
+
+/// Schemas by number, those among them that have no descriptor.
+pub fn schemas(catalog: &Catalog) -> Vec<(Oid, String, Oid)> {
+    let mut all: Vec<(Oid, String, Oid)> =
+        catalog.schemas().map(|schema| (schema.oid, schema.name.clone(), schema.owner)).collect();
+    for (oid, name) in [(PG_CATALOG_SCHEMA, "pg_catalog"), (INFORMATION_SCHEMA, "information_schema")] {
+        if !all.iter().any(|(known, ..)| *known == oid) {
+            all.push((oid, name.to_owned(), BOOTSTRAP_ROLE));
+        }
+    }
+    all.sort();
+    all
+}
+
+/// `pg_namespace`
+pub fn pg_namespace(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let (wanted, name) = (wanted_oid(equal, 0), wanted_name(equal, 1));
+    let rows = schemas(run.catalog.catalog())
+        .into_iter()
+        .filter(|schema| wanted.matches(&schema.0) && name.matches(&schema.1.as_str()))
+        .map(|(oid, name, owner)| row![oid, name, owner, NULL]);
+    Ok(rows.collect())
+}
+
+/// `pg_database`
+pub fn pg_database(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let oldest = run.state.instance.database().status().oldest_xid();
+    Ok(vec![row![
+        DATABASE_OID,
+        run.state.database_name(),
+        BOOTSTRAP_ROLE,
+        6i32,
+        letter('c'),
+        false,
+        true,
+        -1i32,
+        xid(oldest.0),
+        xid(1),
+        TABLESPACE_OID,
+        "C.UTF-8",
+        "C.UTF-8",
+        NULL,
+        NULL,
+        NULL,
+    ]])
+}
+
+fn roles(catalog: &Catalog) -> Vec<Arc<RoleDef>> {
+    let mut all: Vec<Arc<RoleDef>> = catalog.roles().cloned().collect();
+    all.sort_by_key(|role| role.oid);
+    all
+}
+
+fn timestamp(micros: Option<i64>) -> Value {
+    micros.map_or(NULL, Value::TimestampTz)
+}
+
+/// `pg_authid`
+pub fn pg_authid(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    // Verifiers of passwords are for superusers only.
+    let is_superuser = run.state.is_superuser();
+    let row = |role: &Arc<RoleDef>| {
+        row![
+            role.oid,
+            role.name.as_str(),
+            role.superuser,
+            role.inherit,
+            role.create_role,
+            role.create_database,
+            role.login,
+            role.replication,
+            role.superuser,
+            role.connection_limit,
+            role.password.as_deref().filter(|_| is_superuser),
+            timestamp(role.valid_until),
+        ]
+    };
+    Ok(roles(run.catalog.catalog()).iter().map(row).collect())
+}
+
+fn role_settings(role: &RoleDef) -> Value {
+    text_array(role.settings.iter().map(|(name, value)| format!("{name}={value}")))
+}
+
+/// `pg_roles`
+pub fn pg_roles(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let row = |role: &Arc<RoleDef>| {
+        row![
+            role.name.as_str(),
+            role.superuser,
+            role.inherit,
+            role.create_role,
+            role.create_database,
+            role.login,
+            role.replication,
+            role.connection_limit,
+            "********",
+            timestamp(role.valid_until),
+            role.superuser,
+            role_settings(role),
+            role.oid,
+        ]
+    };
+    Ok(roles(run.catalog.catalog()).iter().map(row).collect())
+}
+
+/// `pg_user`
+pub fn pg_user(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let row = |role: &Arc<RoleDef>| {
+        row![
+            role.name.as_str(),
+            role.oid,
+            role.create_database,
+            role.superuser,
+            role.replication,
+            role.superuser,
+            "********",
+            timestamp(role.valid_until),
+            role_settings(role),
+        ]
+    };
+    Ok(roles(run.catalog.catalog()).iter().filter(|role| role.login).map(row).collect())
+}
+
+/// `pg_auth_members`
+pub fn pg_auth_members(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let roles = roles(run.catalog.catalog());
+    let rows = roles
+        .iter()
+        .flat_map(|role| role.member_of.iter().map(|group| row![*group, role.oid, BOOTSTRAP_ROLE, false]));
+    Ok(rows.collect())
+}
+
+/// The languages of functions: number, name, procedural.
+const LANGUAGES: &[(u32, &str, bool)] =
+    &[(12, "internal", false), (13, "c", false), (14, "sql", false), (13563, "plpgsql", true)];
+
+fn language_oid(name: &str) -> Oid {
+    LANGUAGES.iter().find(|language| language.1 == name).map_or(Oid::INVALID, |language| Oid(language.0))
+}
+
+/// `pg_language`
+pub fn pg_language(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let row = |(oid, name, procedural): &(u32, &str, bool)| {
+        let none = Oid::INVALID;
+        row![Oid(*oid), *name, BOOTSTRAP_ROLE, *procedural, matches!(*name, "sql" | "plpgsql"), none, none, none, NULL]
+    };
+    Ok(LANGUAGES.iter().map(row).collect())
+}
+
+/// What differs between the rows of `pg_proc`.
+struct FunctionRow<'r> {
+    oid: Oid,
+    name: &'r str,
+    schema: Oid,
+    owner: Oid,
+    language: Oid,
+    rows: f32,
+    variadic: Oid,
+    kind: char,
+    security_definer: bool,
+    strict: bool,
+    returns_set: bool,
+    volatility: char,
+    defaults: usize,
+    result: Oid,
+    inputs: Vec<Oid>,
+    /// Type, mode and name of every argument, if some are for output.
+    all: Option<Vec<(Oid, char, String)>>,
+    names: Option<Vec<String>>,
+    source: &'r str,
+    settings: Value,
+}
+
+impl<'r> FunctionRow<'r> {
+    fn new(oid: Oid, name: &'r str, result: Oid, inputs: Vec<Oid>) -> FunctionRow<'r> {
+        FunctionRow {
+            oid,
+            name,
+            schema: PG_CATALOG_SCHEMA,
+            owner: BOOTSTRAP_ROLE,
+            language: Oid(12),
+            rows: 0.0,
+            variadic: Oid::INVALID,
+            kind: 'f',
+            security_definer: false,
+            strict: true,
+            returns_set: false,
+            volatility: 'i',
+            defaults: 0,
+            result,
+            inputs,
+            all: None,
+            names: None,
+            source: name,
+            settings: NULL,
+        }
+    }
+
+    fn values(self) -> Vec<Value> {
+        let (all_types, modes, all_names) = match self.all {
+            Some(all) => (
+                Value::array(oids::OID, all.iter().map(|(oid, ..)| Value::oid(*oid)).collect()),
+                Value::array(oids::CHAR, all.iter().map(|(_, mode, _)| letter(*mode)).collect()),
+                Some(all.into_iter().map(|(.., name)| name).collect::<Vec<_>>()),
+            ),
+            None => (NULL, NULL, self.names),
+        };
+        let names = all_names.filter(|names| names.iter().any(|name| !name.is_empty()));
+        row![
+            self.oid,
+            self.name,
+            self.schema,
+            self.owner,
+            self.language,
+            Value::Float4(if self.language == Oid(12) { 1.0 } else { 100.0 }),
+            Value::Float4(self.rows),
+            self.variadic,
+            Oid::INVALID,
+            letter(self.kind),
+            self.security_definer,
+            false,
+            self.strict,
+            self.returns_set,
+            letter(self.volatility),
+            letter(if self.language == Oid(12) { 's' } else { 'u' }),
+            self.inputs.len() as i16,
+            self.defaults as i16,
+            self.result,
+            oid_vector(self.inputs),
+            all_types,
+            modes,
+            names.map_or(NULL, |names| text_array(names)),
+            NULL,
+            NULL,
+            self.source,
+            NULL,
+            NULL,
+            self.settings,
+            NULL,
+        ]
+    }
+}
+
+fn variadic_element(run: &Run<'_, '_>, array: Option<&Oid>) -> Oid {
+    match array {
+        Some(&oids::ANY) => oids::ANY,
+        Some(&oids::ANYARRAY) => oids::ANYELEMENT,
+        Some(&oids::ANYCOMPATIBLEARRAY) => oids::ANYCOMPATIBLE,
+        Some(array) => types::element_type(&run.catalog, *array).unwrap_or(Oid::INVALID),
+        None => Oid::INVALID,
+    }
+}
+
+fn builtin_function<'r>(run: &Run<'_, '_>, def: &'static types::FunctionDef) -> FunctionRow<'r> {
+    let own_names: Vec<String> = def.argument_names.iter().map(|name| (*name).to_owned()).collect();
+    let all = (def.columns.len() > 1).then(|| {
+        let name = |place: usize| own_names.get(place).cloned().unwrap_or_default();
+        let inputs = def.arguments.iter().enumerate().map(|(place, oid)| (*oid, 'i', name(place)));
+        let outputs = def.columns.iter().map(|(name, oid)| (*oid, 'o', (*name).to_owned()));
+        inputs.chain(outputs).collect()
+    });
+    FunctionRow {
+        rows: if def.returns_set { 1000.0 } else { 0.0 },
+        variadic: if def.variadic { variadic_element(run, def.arguments.last()) } else { Oid::INVALID },
+        kind: if matches!(def.implementation, Implementation::Window(_)) { 'w' } else { 'f' },
+        strict: def.strict,
+        returns_set: def.returns_set,
+        volatility: match def.volatility {
+            types::Volatility::Immutable => 'i',
+            types::Volatility::Stable => 's',
+            types::Volatility::Volatile => 'v',
+        },
+        defaults: def.defaults.len(),
+        all,
+        names: (!own_names.is_empty()).then_some(own_names),
+        ..FunctionRow::new(def.oid, def.name, def.result, def.arguments.to_vec())
+    }
+}
+
+fn user_function<'r>(run: &Run<'_, '_>, def: &'r FunctionDef) -> FunctionRow<'r> {
+    let mode = |mode: ArgumentMode| match mode {
+        ArgumentMode::In => 'i',
+        ArgumentMode::Out => 'o',
+        ArgumentMode::InOut => 'b',
+        ArgumentMode::Variadic => 'v',
+        ArgumentMode::Table => 't',
+    };
+    let inputs: Vec<Oid> =
+        def.arguments.iter().filter(|argument| argument.mode.is_input()).map(|argument| argument.type_oid).collect();
+    let name = |name: &Option<String>| name.clone().unwrap_or_default();
+    let has_outputs = def.arguments.iter().any(|argument| argument.mode != ArgumentMode::In);
+    let all = has_outputs.then(|| {
+        def.arguments.iter().map(|argument| (argument.type_oid, mode(argument.mode), name(&argument.name))).collect()
+    });
+    FunctionRow {
+        schema: def.schema,
+        owner: def.owner,
+        language: language_oid(&def.language),
+        rows: if def.returns_set { 1000.0 } else { 0.0 },
+        variadic: if def.is_variadic() { variadic_element(run, inputs.last()) } else { Oid::INVALID },
+        kind: if def.is_procedure() { 'p' } else { 'f' },
+        security_definer: def.security_definer,
+        strict: def.strict,
+        returns_set: def.returns_set,
+        volatility: match def.volatility {
+            Volatility::Immutable => 'i',
+            Volatility::Stable => 's',
+            Volatility::Volatile => 'v',
+        },
+        defaults: def.arguments.iter().filter(|argument| argument.default.is_some()).count(),
+        all,
+        names: Some(def.arguments.iter().map(|argument| name(&argument.name)).collect()),
+        source: &def.body,
+        settings: text_array(def.settings.iter().map(|(name, value)| format!("{name}={value}"))),
+        ..FunctionRow::new(def.oid, &def.name, def.returns, inputs)
+    }
+}
+
+/// `pg_proc`
+pub fn pg_proc(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let (wanted, name) = (wanted_oid(equal, 0), wanted_name(equal, 1));
+    if matches!(wanted, Wanted::Nothing(_)) {
+        return Ok(Vec::new());
+    }
+    let mut rows = Vec::new();
+    for def in functions().filter(|def| wanted.matches(&def.oid) && name.matches(&def.name)) {
+        rows.push(builtin_function(run, def).values());
+    }
+    for def in aggregates().filter(|def| wanted.matches(&def.oid) && name.matches(&def.name)) {
+        let row = FunctionRow {
+            kind: 'a',
+            strict: false,
+            variadic: if def.variadic { variadic_element(run, def.arguments.last()) } else { Oid::INVALID },
+            source: "aggregate_dummy",
+            ..FunctionRow::new(def.oid, def.name, def.result, def.arguments.to_vec())
+        };
+        rows.push(row.values());
+    }
+    for (function, oid) in type_functions::all().filter(|(own, oid)| wanted.matches(oid) && name.matches(own)) {
+        rows.push(FunctionRow::new(oid, function, Oid::INVALID, Vec::new()).values());
+    }
+    let catalog = Arc::clone(run.catalog.catalog());
+    let mut own: Vec<&Arc<FunctionDef>> = catalog
+        .functions()
+        .filter(|def| wanted.matches(&def.oid) && name.matches(&def.name.as_str()))
+        .collect();
+    own.sort_by_key(|def| def.oid);
+    rows.extend(own.into_iter().map(|def| user_function(run, def).values()));
+    Ok(rows)
+}
+
+/// Every comment: object, class, column number, text.
+pub fn comments(catalog: &Catalog) -> Vec<(Oid, Oid, i32, String)> {
+    let mut all = Vec::new();
+    let mut add = |oid: Oid, class: Oid, column: usize, comment: Option<&str>| {
+        all.extend(comment.map(|comment| (oid, class, column as i32, comment.to_owned())));
+    };
+    for object in catalog.objects() {
+        match object {
+            Object::Schema(def) => add(def.oid, class::SCHEMA, 0, def.comment.as_deref()),
+            Object::Table(def) => {
+                add(def.oid, class::RELATION, 0, def.comment.as_deref());
+                for (place, column) in def.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
+                    add(def.oid, class::RELATION, place + 1, column.comment.as_deref());
+                }
+                for constraint in &def.constraints {
+                    add(constraint.oid, class::CONSTRAINT, 0, constraint.comment.as_deref());
+                }
+            }
+            Object::Index(def) => add(def.oid, class::RELATION, 0, def.comment.as_deref()),
+            Object::Sequence(def) => add(def.oid, class::RELATION, 0, def.comment.as_deref()),
+            Object::Function(def) => add(def.oid, class::FUNCTION, 0, def.comment.as_deref()),
+            Object::Role(def) => add(def.oid, class::ROLE, 0, def.comment.as_deref()),
+            Object::Custom(def) => {
+                if def.class == user_types::TYPE_CLASS
+                    && let Ok(body) = user_types::TypeBody::decode(&def.body)
+                {
+                    add(def.oid, class::TYPE, 0, body.comment());
+                }
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+/// `pg_description`
+pub fn pg_description(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let wanted = wanted_oid(equal, 0);
+    let rows = comments(run.catalog.catalog())
+        .into_iter()
+        .filter(|(oid, class, ..)| wanted.matches(oid) && *class != class::ROLE)
+        .map(|(oid, class, column, comment)| row![oid, class, column, comment]);
+    Ok(rows.collect())
+}
+
+/// `pg_shdescription`
+pub fn pg_shdescription(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let wanted = wanted_oid(equal, 0);
+    let rows = comments(run.catalog.catalog())
+        .into_iter()
+        .filter(|(oid, class, ..)| wanted.matches(oid) && *class == class::ROLE)
+        .map(|(oid, class, _, comment)| row![oid, class, comment]);
+    Ok(rows.collect())
+}
+
+/// `pg_depend`: what sequences, indexes and constraints belong to, as clients look for it.
+pub fn pg_depend(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = Arc::clone(run.catalog.catalog());
+    let mut rows = Vec::new();
+    let relation = class::RELATION;
+    let mut sequences: Vec<_> = catalog.sequences().collect();
+    sequences.sort_by_key(|sequence| sequence.oid);
+    for sequence in sequences {
+        let Some((table, place)) = sequence.owned_by else { continue };
+        let is_identity = catalog.table(table).is_some_and(|table| {
+            table.columns.get(place).and_then(|column| column.identity).is_some_and(|own| own.sequence == sequence.oid)
+        });
+        let kind = letter(if is_identity { 'i' } else { 'a' });
+        rows.push(row![relation, sequence.oid, 0i32, relation, table, place as i32 + 1, kind]);
+    }
+    for (table, constraint) in relations::constraints(&catalog) {
+        use engine::catalog::ConstraintKind::{ForeignKey, PrimaryKey, Unique};
+        if let PrimaryKey { index } | Unique { index } = constraint.kind {
+            rows.push(row![relation, index, 0i32, class::CONSTRAINT, constraint.oid, 0i32, letter('i')]);
+        }
+        if let ForeignKey { referenced_table, .. } = constraint.kind {
+            rows.push(row![class::CONSTRAINT, constraint.oid, 0i32, relation, referenced_table, 0i32, letter('n')]);
+        }
+        rows.push(row![class::CONSTRAINT, constraint.oid, 0i32, relation, table.oid, 0i32, letter('a')]);
+    }
+    Ok(rows)
+}

@@ -1,0 +1,800 @@
+//! Tables, indexes, sequences and views: `pg_class` and what describes its rows further.
+
+use std::sync::Arc;
+
+use base::{Oid, Result};
+use engine::catalog::{
+    BOOTSTRAP_ROLE, Catalog, ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, IndexDef, Persistence,
+    RelationKind, SequenceDef, TableDef,
+};
+
+use super::rows::{
+    BTREE_METHOD, HEAP_METHOD, NULL, Wanted, column_numbers, int2_vector, letter, oid_vector, row, text_array,
+    wanted_name, wanted_oid, xid,
+};
+use super::{Equal, builtin, registry};
+use crate::binder::{DefinitionUse, definition_expression};
+use crate::executor::Run;
+use crate::plan::VirtualTable;
+use crate::session::planning::Environment;
+use crate::types::{SqlType, TypeDef, Value, builtin_type, oids};
+
+/// A row of `pg_class`.
+enum Relation {
+    Table(Arc<TableDef>),
+    Index(Arc<IndexDef>),
+    Sequence(Arc<SequenceDef>),
+    System(Arc<VirtualTable>),
+}
+
+impl Relation {
+    fn oid(&self) -> Oid {
+        match self {
+            Relation::Table(def) => def.oid,
+            Relation::Index(def) => def.oid,
+            Relation::Sequence(def) => def.oid,
+            Relation::System(table) => table.oid,
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Relation::Table(def) => &def.name,
+            Relation::Index(def) => &def.name,
+            Relation::Sequence(def) => &def.name,
+            Relation::System(table) => &table.name,
+        }
+    }
+}
+
+/// All relations, or the one that is wanted, by oid.
+fn relations(catalog: &Catalog, oid: &Wanted<'_, Oid>) -> Vec<Relation> {
+    match oid {
+        Wanted::Nothing(_) => Vec::new(),
+        Wanted::Only(oid) => {
+            let system = super::system_table(*oid).map(Relation::System);
+            let table = || catalog.table(*oid).cloned().map(Relation::Table);
+            let index = || catalog.index(*oid).cloned().map(Relation::Index);
+            let sequence = || catalog.sequence(*oid).cloned().map(Relation::Sequence);
+            system.or_else(table).or_else(index).or_else(sequence).into_iter().collect()
+        }
+        Wanted::All => {
+            let mut all: Vec<Relation> = super::system().tables().into_iter().map(Relation::System).collect();
+            all.extend(catalog.tables().cloned().map(Relation::Table));
+            all.extend(catalog.indexes().cloned().map(Relation::Index));
+            all.extend(catalog.sequences().cloned().map(Relation::Sequence));
+            all.sort_by_key(Relation::oid);
+            all
+        }
+    }
+}
+
+/// All user tables, views and materialized views, by oid.
+pub fn tables(catalog: &Catalog) -> Vec<Arc<TableDef>> {
+    let mut all: Vec<Arc<TableDef>> = catalog.tables().cloned().collect();
+    all.sort_by_key(|table| table.oid);
+    all
+}
+
+/// The letter of `relkind`.
+pub fn kind_letter(kind: RelationKind) -> char {
+    match kind {
+        RelationKind::Table => 'r',
+        RelationKind::View => 'v',
+        RelationKind::MaterializedView => 'm',
+    }
+}
+
+fn persistence_letter(persistence: Persistence) -> char {
+    match persistence {
+        Persistence::Permanent => 'p',
+        Persistence::Unlogged => 'u',
+        Persistence::Temporary => 't',
+    }
+}
+
+/// What differs between the rows of `pg_class`.
+struct ClassRow<'r> {
+    oid: Oid,
+    name: &'r str,
+    schema: Oid,
+    row_type: Oid,
+    owner: Oid,
+    method: Oid,
+    file: Oid,
+    pages: i32,
+    rows: f32,
+    has_index: bool,
+    persistence: Persistence,
+    kind: char,
+    columns: usize,
+    checks: usize,
+    has_rules: bool,
+    has_triggers: bool,
+    options: Value,
+}
+
+impl<'r> ClassRow<'r> {
+    fn new(oid: Oid, name: &'r str, schema: Oid, kind: char) -> ClassRow<'r> {
+        ClassRow {
+            oid,
+            name,
+            schema,
+            row_type: Oid::INVALID,
+            owner: BOOTSTRAP_ROLE,
+            method: Oid::INVALID,
+            file: Oid::INVALID,
+            pages: 0,
+            rows: -1.0,
+            has_index: false,
+            persistence: Persistence::Permanent,
+            kind,
+            columns: 0,
+            checks: 0,
+            has_rules: false,
+            has_triggers: false,
+            options: NULL,
+        }
+    }
+
+    fn values(self) -> Vec<Value> {
+        let has_rows = matches!(self.kind, 'r' | 'm');
+        row![
+            self.oid,
+            self.name,
+            self.schema,
+            self.row_type,
+            Oid::INVALID,
+            self.owner,
+            self.method,
+            self.file,
+            Oid::INVALID,
+            self.pages,
+            Value::Float4(self.rows),
+            0i32,
+            Oid::INVALID,
+            self.has_index,
+            false,
+            letter(persistence_letter(self.persistence)),
+            letter(self.kind),
+            self.columns as i16,
+            self.checks as i16,
+            self.has_rules,
+            self.has_triggers,
+            false,
+            false,
+            false,
+            true,
+            letter(if has_rows { 'd' } else { 'n' }),
+            false,
+            Oid::INVALID,
+            xid(if has_rows { 2 } else { 0 }),
+            xid(u64::from(has_rows)),
+            NULL,
+            self.options,
+            NULL,
+        ]
+    }
+}
+
+/// The storage parameters of a table.
+fn table_options(table: &TableDef) -> Value {
+    let mut options = Vec::new();
+    if table.fillfactor != 100 {
+        options.push(format!("fillfactor={}", table.fillfactor));
+    }
+    options.extend(table.options.iter().cloned());
+    text_array(options)
+}
+
+fn is_foreign_key(constraint: &ConstraintDef) -> bool {
+    matches!(constraint.kind, ConstraintKind::ForeignKey { .. })
+}
+
+/// `pg_class`
+pub fn pg_class(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = run.catalog.catalog();
+    let name = wanted_name(equal, 1);
+    let mut rows = Vec::new();
+    for relation in relations(catalog, &wanted_oid(equal, 0)) {
+        if !name.matches(&relation.name()) {
+            continue;
+        }
+        let row = match &relation {
+            Relation::System(table) => ClassRow {
+                method: if builtin::is_view(table) { Oid::INVALID } else { HEAP_METHOD },
+                rows: if builtin::is_view(table) { -1.0 } else { table.estimated_rows as f32 },
+                columns: table.columns.len(),
+                has_rules: builtin::is_view(table),
+                ..ClassRow::new(table.oid, &table.name, table.schema, if builtin::is_view(table) { 'v' } else { 'r' })
+            },
+            Relation::Table(table) => ClassRow {
+                row_type: table.oid,
+                owner: table.owner,
+                method: if table.kind.has_storage() { HEAP_METHOD } else { Oid::INVALID },
+                file: Oid(table.file.0 as u32),
+                pages: table.estimated_pages as i32,
+                rows: table.estimated_rows as f32,
+                has_index: !catalog.indexes_of(table.oid).is_empty(),
+                persistence: table.persistence,
+                columns: table.columns.len(),
+                checks: table.constraints.iter().filter(|c| matches!(c.kind, ConstraintKind::Check { .. })).count(),
+                has_rules: table.kind == RelationKind::View,
+                has_triggers: table.constraints.iter().any(is_foreign_key)
+                    || catalog.tables_referencing(table.oid).next().is_some(),
+                options: table_options(table),
+                ..ClassRow::new(table.oid, &table.name, table.schema, kind_letter(table.kind))
+            },
+            Relation::Index(index) => {
+                let table = catalog.table(index.table);
+                ClassRow {
+                    owner: table.map_or(BOOTSTRAP_ROLE, |table| table.owner),
+                    method: BTREE_METHOD,
+                    file: Oid(index.file.0 as u32),
+                    pages: index.estimated_pages as i32,
+                    rows: index.estimated_rows as f32,
+                    persistence: table.map_or(Persistence::Permanent, |table| table.persistence),
+                    columns: index.keys.len() + index.included.len(),
+                    options: text_array(&index.options),
+                    ..ClassRow::new(index.oid, &index.name, index.schema, 'i')
+                }
+            }
+            Relation::Sequence(sequence) => ClassRow {
+                owner: sequence.owner,
+                file: Oid(sequence.file.0 as u32),
+                pages: 1,
+                rows: 1.0,
+                columns: 3,
+                ..ClassRow::new(sequence.oid, &sequence.name, sequence.schema, 'S')
+            },
+        };
+        rows.push(row.values());
+    }
+    Ok(rows)
+}
+
+/// What differs between the rows of `pg_attribute`.
+struct AttributeRow<'r> {
+    relation: Oid,
+    name: &'r str,
+    sql_type: SqlType,
+    number: i16,
+    not_null: bool,
+    has_default: bool,
+    has_missing: bool,
+    identity: Option<char>,
+    generated: bool,
+    dropped: bool,
+}
+
+impl<'r> AttributeRow<'r> {
+    fn new(relation: Oid, name: &'r str, sql_type: SqlType, number: i16) -> AttributeRow<'r> {
+        AttributeRow {
+            relation,
+            name,
+            sql_type,
+            number,
+            not_null: false,
+            has_default: false,
+            has_missing: false,
+            identity: None,
+            generated: false,
+            dropped: false,
+        }
+    }
+
+    fn values(self, run: &Run<'_, '_>) -> Vec<Value> {
+        let shape = TypeShape::of(run, self.sql_type.oid);
+        // PostgreSQL stores "nothing" as a zero byte, which reads as an empty text.
+        let or_none = |value: Option<char>| Value::Char(value.map_or(0, |letter| letter as u8));
+        let is_array = crate::types::element_type(&run.catalog, self.sql_type.oid).is_some()
+            && !matches!(self.sql_type.oid, oids::INT2VECTOR | oids::OIDVECTOR);
+        row![
+            self.relation,
+            self.name,
+            if self.dropped { Oid::INVALID } else { self.sql_type.oid },
+            if self.number < 0 { 0 } else { -1i32 },
+            shape.length,
+            self.number,
+            i32::from(is_array),
+            -1i32,
+            self.sql_type.typmod,
+            shape.by_value,
+            letter(shape.align),
+            letter(shape.storage),
+            Value::Char(0),
+            self.not_null,
+            self.has_default,
+            self.has_missing,
+            or_none(self.identity),
+            or_none(self.generated.then_some('s')),
+            self.dropped,
+            true,
+            0i32,
+            shape.collation,
+            NULL,
+            NULL,
+            NULL,
+            NULL,
+        ]
+    }
+}
+
+/// What `pg_attribute` repeats of a column's type.
+struct TypeShape {
+    length: i16,
+    by_value: bool,
+    align: char,
+    storage: char,
+    collation: Oid,
+}
+
+impl TypeShape {
+    fn of(run: &Run<'_, '_>, oid: Oid) -> TypeShape {
+        let base = crate::types::base_type(&run.catalog, SqlType::new(oid)).oid;
+        let is_enum = || {
+            matches!(
+                crate::types::type_shape(&run.catalog, base).map(|shape| shape.kind),
+                Some(crate::types::TypeKind::Enum)
+            )
+        };
+        match builtin_type(base) {
+            Some(def) => TypeShape::of_builtin(def),
+            None if is_enum() => {
+                TypeShape { length: 4, by_value: true, align: 'i', storage: 'p', collation: Oid::INVALID }
+            }
+            None => TypeShape { length: -1, by_value: false, align: 'd', storage: 'x', collation: Oid::INVALID },
+        }
+    }
+
+    fn of_builtin(def: &TypeDef) -> TypeShape {
+        TypeShape {
+            length: def.length,
+            by_value: def.by_value(),
+            align: def.align.letter(),
+            storage: def.storage_letter(),
+            collation: def.collation(),
+        }
+    }
+}
+
+/// The columns that every table has without being told.
+const SYSTEM_COLUMNS: &[(&str, Oid, i16)] = &[
+    ("tableoid", oids::OID, -6),
+    ("cmax", oids::CID, -5),
+    ("xmax", oids::XID, -4),
+    ("cmin", oids::CID, -3),
+    ("xmin", oids::XID, -2),
+    ("ctid", oids::TID, -1),
+];
+
+/// The columns of a sequence seen as a table.
+pub const SEQUENCE_COLUMNS: &[(&str, Oid)] =
+    &[("last_value", oids::INT8), ("log_cnt", oids::INT8), ("is_called", oids::BOOL)];
+
+/// `pg_attribute`
+pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = Arc::clone(run.catalog.catalog());
+    let mut rows = Vec::new();
+    for relation in relations(&catalog, &wanted_oid(equal, 0)) {
+        let oid = relation.oid();
+        match &relation {
+            Relation::System(table) => {
+                for (place, column) in table.columns.iter().enumerate() {
+                    let number = place as i16 + 1;
+                    rows.push(AttributeRow::new(oid, &column.name, column.sql_type, number).values(run));
+                }
+            }
+            Relation::Table(table) => {
+                if table.kind.has_storage() {
+                    for (name, type_oid, number) in SYSTEM_COLUMNS {
+                        let attribute = AttributeRow {
+                            not_null: true,
+                            ..AttributeRow::new(oid, name, SqlType::new(*type_oid), *number)
+                        };
+                        rows.push(attribute.values(run));
+                    }
+                }
+                for (place, column) in table.columns.iter().enumerate() {
+                    let number = place as i16 + 1;
+                    let dropped_name = format!("........pg.dropped.{number}........");
+                    let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
+                    let name = if column.dropped { &dropped_name } else { &column.name };
+                    let attribute = AttributeRow {
+                        not_null: column.not_null && !column.dropped,
+                        has_default: (column.default.is_some() || column.generated.is_some()) && !column.dropped,
+                        has_missing: column.missing_default.is_some() && !column.dropped,
+                        identity: column.identity.map(|identity| if identity.always { 'a' } else { 'd' }),
+                        generated: column.generated.is_some(),
+                        dropped: column.dropped,
+                        ..AttributeRow::new(oid, name, sql_type, number)
+                    };
+                    rows.push(attribute.values(run));
+                }
+            }
+            Relation::Index(index) => {
+                let Some(table) = catalog.table(index.table) else { continue };
+                let columns = index_columns(run, table, index);
+                for (place, (name, sql_type)) in columns.iter().enumerate() {
+                    rows.push(AttributeRow::new(oid, name, *sql_type, place as i16 + 1).values(run));
+                }
+            }
+            Relation::Sequence(_) => {
+                for (place, (name, type_oid)) in SEQUENCE_COLUMNS.iter().enumerate() {
+                    let attribute = AttributeRow {
+                        not_null: true,
+                        ..AttributeRow::new(oid, name, SqlType::new(*type_oid), place as i16 + 1)
+                    };
+                    rows.push(attribute.values(run));
+                }
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// The names and types of an index's own columns.
+fn index_columns(run: &Run<'_, '_>, table: &Arc<TableDef>, index: &IndexDef) -> Vec<(String, SqlType)> {
+    let parse = |text: &str| crate::parser::parse_expression(text).ok();
+    let names = crate::commands::names::stored_index_columns(table, &index.keys, parse);
+    let column_type = |place: usize| SqlType::with_typmod(table.columns[place].type_oid, table.columns[place].typmod);
+    let key_types = index.keys.iter().map(|key| match (key.column, &key.expression) {
+        (Some(place), _) => column_type(place),
+        (None, Some(text)) => expression_type(run, table, text),
+        (None, None) => SqlType::TEXT,
+    });
+    let mut columns: Vec<(String, SqlType)> = names.into_iter().zip(key_types).collect();
+    columns.extend(index.included.iter().map(|place| (table.columns[*place].name.clone(), column_type(*place))));
+    columns
+}
+
+/// The type of an index's expression; `text` if it can't be told any more.
+fn expression_type(run: &Run<'_, '_>, table: &Arc<TableDef>, text: &str) -> SqlType {
+    let Ok(expr) = crate::parser::parse_expression(text) else { return SqlType::TEXT };
+    let bound = Environment::new(run.state, &run.catalog).with_context(text, |context| {
+        definition_expression(context, Some(table), &expr, DefinitionUse::IndexKey)
+    });
+    bound.map_or(SqlType::TEXT, |bound| bound.sql_type)
+}
+
+/// A number for a column's default, which has none of its own.
+pub fn default_oid(table: Oid, place: usize) -> Oid {
+    Oid(table.0.wrapping_mul(2048).wrapping_add(place as u32 + 1))
+}
+
+/// `pg_attrdef`
+pub fn pg_attrdef(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let wanted = wanted_oid(equal, 1);
+    let mut rows = Vec::new();
+    for table in tables(run.catalog.catalog()).iter().filter(|table| wanted.matches(&table.oid)) {
+        for (place, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
+            if let Some(text) = column.generated.as_ref().or(column.default.as_ref()) {
+                rows.push(row![default_oid(table.oid, place), table.oid, place as i16 + 1, text.as_str()]);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// `pg_index`
+pub fn pg_index(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = Arc::clone(run.catalog.catalog());
+    let mut indexes: Vec<Arc<IndexDef>> = match (wanted_oid(equal, 0), wanted_oid(equal, 1)) {
+        (Wanted::Only(oid), _) => catalog.index(oid).cloned().into_iter().collect(),
+        (_, Wanted::Only(table)) => catalog.indexes_of(table).to_vec(),
+        (Wanted::Nothing(_), _) | (_, Wanted::Nothing(_)) => Vec::new(),
+        _ => catalog.indexes().cloned().collect(),
+    };
+    indexes.sort_by_key(|index| index.oid);
+    let mut rows = Vec::new();
+    for index in indexes {
+        let Some(table) = catalog.table(index.table) else { continue };
+        let constraint = table.constraints.iter().find(|constraint| {
+            matches!(constraint.kind, ConstraintKind::PrimaryKey { index: oid } | ConstraintKind::Unique { index: oid } if oid == index.oid)
+        });
+        let types: Vec<SqlType> = index_columns(run, table, &index).into_iter().map(|(_, sql_type)| sql_type).collect();
+        let keys = &types[..index.keys.len()];
+        let numbers = index.keys.iter().map(|key| key.column.map_or(0, |place| place as i16 + 1));
+        let included = index.included.iter().map(|place| *place as i16 + 1);
+        let expressions: Vec<&str> = index.keys.iter().filter_map(|key| key.expression.as_deref()).collect();
+        rows.push(row![
+            index.oid,
+            index.table,
+            types.len() as i16,
+            keys.len() as i16,
+            index.unique,
+            index.nulls_not_distinct,
+            index.primary,
+            false,
+            constraint.is_none_or(|constraint| !constraint.deferrable),
+            false,
+            true,
+            false,
+            true,
+            true,
+            false,
+            int2_vector(numbers.chain(included)),
+            oid_vector(keys.iter().map(|key| TypeShape::of(run, key.oid).collation)),
+            oid_vector(keys.iter().map(|key| builtin::operator_class(&run.catalog, key.oid))),
+            int2_vector(index.keys.iter().map(|key| i16::from(key.descending) | i16::from(key.nulls_first) << 1)),
+            (!expressions.is_empty()).then(|| expressions.join(", ")),
+            index.predicate.as_deref(),
+        ]);
+    }
+    Ok(rows)
+}
+
+fn action_letter(action: ForeignKeyAction) -> char {
+    match action {
+        ForeignKeyAction::NoAction => 'a',
+        ForeignKeyAction::Restrict => 'r',
+        ForeignKeyAction::Cascade => 'c',
+        ForeignKeyAction::SetNull => 'n',
+        ForeignKeyAction::SetDefault => 'd',
+    }
+}
+
+/// Every constraint with its table, by oid.
+pub fn constraints(catalog: &Catalog) -> Vec<(Arc<TableDef>, ConstraintDef)> {
+    let mut all: Vec<_> = catalog
+        .tables()
+        .flat_map(|table| table.constraints.iter().map(|constraint| (Arc::clone(table), constraint.clone())))
+        .collect();
+    all.sort_by_key(|(_, constraint)| constraint.oid);
+    all
+}
+
+/// The places of the columns that an index is on.
+pub fn index_places(catalog: &Catalog, index: Oid) -> Vec<usize> {
+    catalog.index(index).map(|index| index.keys.iter().filter_map(|key| key.column).collect()).unwrap_or_default()
+}
+
+/// `pg_constraint`
+pub fn pg_constraint(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = Arc::clone(run.catalog.catalog());
+    let (wanted, relation) = (wanted_oid(equal, 0), wanted_oid(equal, 7));
+    let mut rows = Vec::new();
+    for (table, constraint) in constraints(&catalog) {
+        if !wanted.matches(&constraint.oid) || !relation.matches(&table.oid) {
+            continue;
+        }
+        let blank = || letter(' ');
+        let mut foreign = [Value::oid(Oid::INVALID), blank(), blank(), blank()];
+        let (mut index, mut referenced, mut operators) = (Oid::INVALID, NULL, NULL);
+        let mut condition = NULL;
+        let mut no_inherit = true;
+        let (kind, columns) = match &constraint.kind {
+            ConstraintKind::PrimaryKey { index: oid } => {
+                index = *oid;
+                ('p', column_numbers(&index_places(&catalog, *oid)))
+            }
+            ConstraintKind::Unique { index: oid } => {
+                index = *oid;
+                ('u', column_numbers(&index_places(&catalog, *oid)))
+            }
+            ConstraintKind::Check { expression, no_inherit: not_inherited } => {
+                condition = Value::text(expression);
+                no_inherit = *not_inherited;
+                ('c', column_numbers(&check_columns(run, &table, expression)))
+            }
+            ConstraintKind::ForeignKey {
+                columns,
+                referenced_table,
+                referenced_columns,
+                referenced_index,
+                on_update,
+                on_delete,
+                matching,
+            } => {
+                index = *referenced_index;
+                referenced = column_numbers(referenced_columns);
+                operators = Value::array(
+                    oids::OID,
+                    columns.iter().map(|place| equality_operator(run, table.columns[*place].type_oid)).collect(),
+                );
+                foreign = [
+                    Value::oid(*referenced_table),
+                    letter(action_letter(*on_update)),
+                    letter(action_letter(*on_delete)),
+                    letter(if *matching == ForeignKeyMatch::Full { 'f' } else { 's' }),
+                ];
+                ('f', column_numbers(columns))
+            }
+        };
+        let [referenced_table, on_update, on_delete, matching] = foreign;
+        rows.push(row![
+            constraint.oid,
+            constraint.name.as_str(),
+            table.schema,
+            letter(kind),
+            constraint.deferrable,
+            constraint.initially_deferred,
+            constraint.validated,
+            table.oid,
+            Oid::INVALID,
+            index,
+            Oid::INVALID,
+            referenced_table,
+            on_update,
+            on_delete,
+            matching,
+            true,
+            0i32,
+            no_inherit,
+            columns,
+            referenced,
+            operators.clone(),
+            operators.clone(),
+            operators,
+            NULL,
+            NULL,
+            condition,
+        ]);
+    }
+    if matches!(relation, Wanted::All) {
+        rows.extend(super::user_types::domain_constraints(&catalog).into_iter().filter(|row| {
+            row[0].as_i64().is_none_or(|oid| wanted.matches(&Oid(oid as u32)))
+        }));
+    }
+    Ok(rows)
+}
+
+fn equality_operator(run: &Run<'_, '_>, type_oid: Oid) -> Value {
+    let base = crate::types::base_type(&run.catalog, SqlType::new(type_oid)).oid;
+    let operator = crate::types::ordering_operator(base, crate::types::OperatorRole::Equal);
+    Value::oid(operator.map_or(Oid::INVALID, |operator| operator.oid))
+}
+
+/// The places of the columns a check reads.
+fn check_columns(run: &Run<'_, '_>, table: &Arc<TableDef>, text: &str) -> Vec<usize> {
+    let Ok(expr) = crate::parser::parse_expression(text) else { return Vec::new() };
+    let bound = Environment::new(run.state, &run.catalog)
+        .with_context(text, |context| definition_expression(context, Some(table), &expr, DefinitionUse::Check));
+    bound.map(|bound| crate::binder::expression_columns(&bound)).unwrap_or_default()
+}
+
+/// All sequences by oid.
+fn sequences(catalog: &Catalog) -> Vec<Arc<SequenceDef>> {
+    let mut all: Vec<Arc<SequenceDef>> = catalog.sequences().cloned().collect();
+    all.sort_by_key(|sequence| sequence.oid);
+    all
+}
+
+/// `pg_sequence`
+pub fn pg_sequence(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let row = |sequence: &Arc<SequenceDef>| {
+        row![
+            sequence.oid,
+            sequence.type_oid,
+            sequence.start,
+            sequence.increment,
+            sequence.maximum,
+            sequence.minimum,
+            sequence.cache,
+            sequence.cycle,
+        ]
+    };
+    Ok(sequences(run.catalog.catalog()).iter().map(row).collect())
+}
+
+/// The name of a role.
+pub fn role_name(catalog: &Catalog, oid: Oid) -> String {
+    catalog.role(oid).map_or_else(|| format!("unknown (OID={oid})"), |role| role.name.clone())
+}
+
+/// `pg_tables`
+pub fn pg_tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = run.catalog.catalog();
+    let mut rows: Vec<Vec<Value>> = super::system()
+        .tables()
+        .iter()
+        .filter(|table| !builtin::is_view(table))
+        .map(|table| {
+            let schema = run.catalog.schema_name(table.schema);
+            let owner = role_name(catalog, BOOTSTRAP_ROLE);
+            row![schema, table.name.as_str(), owner, NULL, true, false, false, false]
+        })
+        .collect();
+    for table in tables(catalog).iter().filter(|table| table.kind == RelationKind::Table) {
+        let has_triggers = table.constraints.iter().any(is_foreign_key)
+            || catalog.tables_referencing(table.oid).next().is_some();
+        rows.push(row![
+            run.catalog.schema_name(table.schema),
+            table.name.as_str(),
+            role_name(catalog, table.owner),
+            NULL,
+            !catalog.indexes_of(table.oid).is_empty(),
+            false,
+            has_triggers,
+            false,
+        ]);
+    }
+    Ok(rows)
+}
+
+/// `pg_indexes`
+pub fn pg_indexes(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = Arc::clone(run.catalog.catalog());
+    let mut indexes: Vec<Arc<IndexDef>> = catalog.indexes().cloned().collect();
+    indexes.sort_by_key(|index| index.oid);
+    let mut rows = Vec::new();
+    for index in indexes {
+        let Some(table) = catalog.table(index.table) else { continue };
+        let definition = crate::session::functions::index_definition(run, index.oid, false)?;
+        let schema = run.catalog.schema_name(index.schema);
+        rows.push(row![schema, table.name.as_str(), index.name.as_str(), NULL, definition]);
+    }
+    Ok(rows)
+}
+
+/// `pg_views`
+pub fn pg_views(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = Arc::clone(run.catalog.catalog());
+    let mut rows = Vec::new();
+    for view in tables(&catalog).iter().filter(|table| table.kind == RelationKind::View) {
+        let definition = crate::session::functions::view_definition(run, view.oid)?;
+        let schema = run.catalog.schema_name(view.schema);
+        rows.push(row![schema, view.name.as_str(), role_name(&catalog, view.owner), definition]);
+    }
+    Ok(rows)
+}
+
+/// `pg_matviews`
+pub fn pg_matviews(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = Arc::clone(run.catalog.catalog());
+    let mut rows = Vec::new();
+    for view in tables(&catalog).iter().filter(|table| table.kind == RelationKind::MaterializedView) {
+        let definition = crate::session::functions::view_definition(run, view.oid)?;
+        rows.push(row![
+            run.catalog.schema_name(view.schema),
+            view.name.as_str(),
+            role_name(&catalog, view.owner),
+            NULL,
+            !catalog.indexes_of(view.oid).is_empty(),
+            true,
+            definition,
+        ]);
+    }
+    Ok(rows)
+}
+
+/// `pg_sequences`
+pub fn pg_sequences(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = Arc::clone(run.catalog.catalog());
+    let mut rows = Vec::new();
+    for sequence in sequences(&catalog) {
+        let (last, is_called) = run.engine().sequence_state(sequence.oid)?;
+        rows.push(row![
+            run.catalog.schema_name(sequence.schema),
+            sequence.name.as_str(),
+            role_name(&catalog, sequence.owner),
+            sequence.type_oid,
+            sequence.start,
+            sequence.minimum,
+            sequence.maximum,
+            sequence.increment,
+            sequence.cycle,
+            sequence.cache,
+            is_called.then_some(last),
+        ]);
+    }
+    Ok(rows)
+}
+
+/// The table that a sequence reads as.
+pub fn sequence_table(sequence: &SequenceDef) -> Arc<VirtualTable> {
+    Arc::new(VirtualTable {
+        oid: sequence.oid,
+        schema: sequence.schema,
+        name: sequence.name.as_str().into(),
+        columns: registry::columns(SEQUENCE_COLUMNS),
+        estimated_rows: 1.0,
+        view_query: None,
+    })
+}
+
+/// The one row of a sequence.
+pub fn sequence_row(run: &mut Run<'_, '_>, sequence: Oid) -> Result<Vec<Vec<Value>>> {
+    let (last, is_called) = run.engine().sequence_state(sequence)?;
+    Ok(vec![row![last, 0i64, is_called]])
+}

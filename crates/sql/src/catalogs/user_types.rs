@@ -1,0 +1,391 @@
+//! Types that users make: enums, domains, composite types, and the row types of tables.
+//!
+//! A table's row type has the table's number. The others are custom objects of the class `pg_type` whose body is a
+//! [`TypeBody`]. The array type of any of them has the same number with the highest bit set, and no object of its own.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::{Catalog, CustomDef, Object, TableDef};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::rows::{NULL, letter, row};
+use crate::binder::{BindContext, VariableNames, scalar};
+use crate::binder::{Parameters, PlannerSettings};
+use crate::plan::{Expr, ExprKind};
+use crate::session::CatalogView;
+use crate::tree::Name;
+use crate::types::context::{EnumLabel, UserTypeKind};
+use crate::types::{PlainContext, RecordShape, SqlType, UserType, Value, format_type_name};
+
+/// The class of custom objects that are types: the number of `pg_type`.
+pub const TYPE_CLASS: Oid = Oid(1247);
+/// Set in the numbers of array types of user types.
+const ARRAY_BIT: u32 = 1 << 31;
+
+/// What a type's descriptor holds.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum TypeBody {
+    /// CREATE TYPE ... AS ENUM
+    Enum {
+        /// The labels in order, with the keys by which values are stored.
+        labels: Vec<(i64, String)>,
+        /// `COMMENT ON`.
+        comment: Option<String>,
+    },
+    /// CREATE DOMAIN
+    Domain {
+        /// The type under it.
+        base: SqlType,
+        /// NOT NULL
+        not_null: bool,
+        /// DEFAULT, as SQL.
+        default: Option<String>,
+        /// The checks.
+        checks: Vec<DomainCheck>,
+        /// `COMMENT ON`.
+        comment: Option<String>,
+    },
+    /// CREATE TYPE ... AS (...)
+    Composite {
+        /// Names and types of the fields.
+        fields: Vec<(String, SqlType)>,
+        /// `COMMENT ON`.
+        comment: Option<String>,
+    },
+}
+
+/// A check of a domain.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct DomainCheck {
+    /// The constraint's number.
+    pub oid: Oid,
+    /// Its name.
+    pub name: String,
+    /// A condition on `VALUE`, as SQL.
+    pub expression: String,
+}
+
+impl TypeBody {
+    /// The bytes of a descriptor.
+    pub fn encode(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("a type's body has no map with other keys than texts")
+    }
+
+    /// Reads a descriptor.
+    ///
+    /// # Errors
+    /// XX001 if it was not written by [`TypeBody::encode`].
+    pub fn decode(bytes: &[u8]) -> Result<TypeBody> {
+        serde_json::from_slice(bytes).map_err(|error| Error::corrupted(format!("a type's descriptor is damaged: {error}")))
+    }
+
+    /// `COMMENT ON`.
+    pub fn comment(&self) -> Option<&str> {
+        match self {
+            TypeBody::Enum { comment, .. } | TypeBody::Domain { comment, .. } | TypeBody::Composite { comment, .. } => {
+                comment.as_deref()
+            }
+        }
+    }
+}
+
+/// A type with what only the catalogs want to know of it.
+pub struct Described {
+    /// What resolution and input know.
+    pub user_type: Arc<UserType>,
+    /// Its schema.
+    pub schema: Oid,
+    /// Its owner.
+    pub owner: Oid,
+    /// The table whose rows it describes.
+    pub relation: Oid,
+    /// For a domain: NOT NULL.
+    pub not_null: bool,
+    /// For a domain: DEFAULT.
+    pub default: Option<String>,
+}
+
+/// The number of the array type of a user type.
+pub fn array_of(oid: Oid) -> Oid {
+    Oid(oid.0 | ARRAY_BIT)
+}
+
+/// The element type, if this is an array type of a user type.
+pub fn element_of_array(oid: Oid) -> Option<Oid> {
+    (oid.0 & ARRAY_BIT != 0).then_some(Oid(oid.0 & !ARRAY_BIT))
+}
+
+/// What a type was made of; the cache is good as long as it is the same.
+#[derive(Clone)]
+enum Source {
+    Table(Arc<TableDef>),
+    Custom(Arc<CustomDef>),
+}
+
+impl Source {
+    fn is_same(&self, other: &Source) -> bool {
+        match (self, other) {
+            (Source::Table(a), Source::Table(b)) => Arc::ptr_eq(a, b),
+            (Source::Custom(a), Source::Custom(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+}
+
+/// Types kept by a thread.
+const CACHED_MAX: usize = 1024;
+
+thread_local! {
+    static CACHE: RefCell<FxHashMap<Oid, (Source, Arc<UserType>)>> = RefCell::default();
+}
+
+fn source(catalog: &Catalog, oid: Oid) -> Option<Source> {
+    match catalog.object(oid)? {
+        Object::Table(table) => Some(Source::Table(Arc::clone(table))),
+        Object::Custom(custom) if custom.class == TYPE_CLASS => Some(Source::Custom(Arc::clone(custom))),
+        _ => None,
+    }
+}
+
+fn describe(view: &CatalogView, oid: Oid, source: &Source) -> Option<UserType> {
+    match source {
+        Source::Table(table) => {
+            let live = table.columns.iter().filter(|column| !column.dropped);
+            let fields = live.map(|column| (column.name.clone(), SqlType::with_typmod(column.type_oid, column.typmod)));
+            let shape = RecordShape { type_oid: oid, fields: fields.collect() };
+            Some(UserType {
+                oid,
+                name: table.name.clone(),
+                schema: view.schema_name(table.schema),
+                array: array_of(oid),
+                kind: UserTypeKind::Composite(Arc::new(shape)),
+            })
+        }
+        Source::Custom(custom) => {
+            let kind = match TypeBody::decode(&custom.body).ok()? {
+                TypeBody::Enum { labels, .. } => {
+                    UserTypeKind::Enum(labels.into_iter().map(|(key, label)| EnumLabel { key, label }).collect())
+                }
+                TypeBody::Domain { base, .. } => UserTypeKind::Domain(base),
+                TypeBody::Composite { fields, .. } => {
+                    UserTypeKind::Composite(Arc::new(RecordShape { type_oid: oid, fields }))
+                }
+            };
+            let schema = view.schema_name(custom.schema);
+            Some(UserType { oid, name: custom.name.clone(), schema, array: array_of(oid), kind })
+        }
+    }
+}
+
+/// The type with this number.
+pub fn by_oid(view: &CatalogView, oid: Oid) -> Option<Arc<UserType>> {
+    if let Some(element) = element_of_array(oid) {
+        let element = by_oid(view, element)?;
+        return Some(Arc::new(UserType {
+            oid,
+            name: format!("_{}", element.name),
+            schema: element.schema.clone(),
+            array: Oid::INVALID,
+            kind: UserTypeKind::Array(element.oid),
+        }));
+    }
+    let source = source(view.catalog(), oid)?;
+    let cached = CACHE.with_borrow(|cache| {
+        cache.get(&oid).filter(|(known, _)| known.is_same(&source)).map(|(_, user_type)| Arc::clone(user_type))
+    });
+    if cached.is_some() {
+        return cached;
+    }
+    let user_type = Arc::new(describe(view, oid, &source)?);
+    CACHE.with_borrow_mut(|cache| {
+        if cache.len() >= CACHED_MAX {
+            cache.clear();
+        }
+        cache.insert(oid, (source, Arc::clone(&user_type)));
+    });
+    Some(user_type)
+}
+
+/// The type called `name` in `schema`.
+pub fn named(view: &CatalogView, schema: Oid, name: &str) -> Option<Oid> {
+    let catalog = view.catalog();
+    let plain = |name: &str| {
+        let custom = catalog.custom_by_name(TYPE_CLASS, schema, name).map(|custom| custom.oid);
+        custom.or_else(|| catalog.table_by_name(schema, name).map(|table| table.oid))
+    };
+    plain(name).or_else(|| plain(name.strip_prefix('_')?).map(array_of))
+}
+
+/// The numbers of all user types but arrays, in order.
+pub fn all(catalog: &Catalog) -> Vec<Oid> {
+    let mut all: Vec<Oid> = catalog
+        .tables()
+        .map(|table| table.oid)
+        .chain(catalog.customs(TYPE_CLASS).map(|custom| custom.oid))
+        .collect();
+    all.sort();
+    all
+}
+
+/// A type with its schema and owner.
+pub fn described(view: &CatalogView, oid: Oid) -> Option<Described> {
+    let user_type = by_oid(view, oid)?;
+    match source(view.catalog(), oid)? {
+        Source::Table(table) => Some(Described {
+            user_type,
+            schema: table.schema,
+            owner: table.owner,
+            relation: oid,
+            not_null: false,
+            default: None,
+        }),
+        Source::Custom(custom) => {
+            let (not_null, default) = match TypeBody::decode(&custom.body).ok()? {
+                TypeBody::Domain { not_null, default, .. } => (not_null, default),
+                _ => (false, None),
+            };
+            let (schema, owner) = (custom.schema, custom.owner);
+            Some(Described { user_type, schema, owner, relation: Oid::INVALID, not_null, default })
+        }
+    }
+}
+
+/// The rows of `pg_constraint` for the checks of domains.
+pub fn domain_constraints(catalog: &Catalog) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for custom in catalog.customs(TYPE_CLASS) {
+        let Ok(TypeBody::Domain { checks, .. }) = TypeBody::decode(&custom.body) else { continue };
+        for check in checks {
+            let none = Oid::INVALID;
+            rows.push(row![
+                check.oid,
+                check.name.as_str(),
+                custom.schema,
+                letter('c'),
+                false,
+                false,
+                true,
+                none,
+                custom.oid,
+                none,
+                none,
+                none,
+                letter(' '),
+                letter(' '),
+                letter(' '),
+                true,
+                0i32,
+                false,
+                NULL,
+                NULL,
+                NULL,
+                NULL,
+                NULL,
+                NULL,
+                NULL,
+                check.expression,
+            ]);
+        }
+    }
+    rows
+}
+
+/// `VALUE` in a domain's check.
+struct ValueName(SqlType);
+
+impl VariableNames for ValueName {
+    fn variable(&self, parts: &[Name]) -> Option<(u32, SqlType)> {
+        match parts {
+            [name] if name.as_str() == "value" => Some((0, self.0)),
+            _ => None,
+        }
+    }
+}
+
+/// Checks the constraints of a domain, and of the domains under it.
+///
+/// # Errors
+/// 23502, 23514.
+pub fn check_domain(view: &CatalogView, domain: Oid, value: &Value) -> Result<()> {
+    let Some(custom) = view.catalog().object(domain) else { return Ok(()) };
+    let Object::Custom(custom) = custom else { return Ok(()) };
+    let TypeBody::Domain { base, not_null, checks, .. } = TypeBody::decode(&custom.body)? else { return Ok(()) };
+    if base.oid >= Oid::FIRST_NORMAL {
+        check_domain(view, base.oid, value)?;
+    }
+    let name = || format_type_name(view, domain);
+    if not_null && value.is_null() {
+        let message = format!("domain {} does not allow null values", name());
+        return Err(Error::new(sqlstate::NOT_NULL_VIOLATION, message));
+    }
+    for check in &checks {
+        if holds(view, &check.expression, base, value)? == Some(false) {
+            let message = format!("value for domain {} violates check constraint \"{}\"", name(), check.name);
+            return Err(Error::new(sqlstate::CHECK_VIOLATION, message));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a condition on `VALUE` holds; `None`: unknown. It is computed as the planner computes constants.
+fn holds(view: &CatalogView, text: &str, base: SqlType, value: &Value) -> Result<Option<bool>> {
+    let tree = crate::parser::parse_expression(text)?;
+    let names = ValueName(base);
+    let mut eval = PlainContext::default();
+    let mut context = BindContext {
+        catalog: view.catalog(),
+        system: super::system(),
+        lookup: view,
+        eval: &mut eval,
+        search_path: view.path(),
+        temporary_schema: None,
+        variables: Some(&names),
+        database: "",
+        text,
+        settings: PlannerSettings::default(),
+    };
+    let mut parameters = Parameters::fixed(vec![base]);
+    let mut condition = scalar(&tree, Some(SqlType::BOOL), &mut context, &mut parameters)?;
+    replace_parameters(&mut condition, value);
+    crate::planner::fold(&mut condition, &mut context)?;
+    match condition.kind {
+        ExprKind::Constant(Value::Bool(truth)) => Ok(Some(truth)),
+        ExprKind::Constant(_) => Ok(None),
+        _ => Err(Error::unsupported("a domain's check may call immutable functions only")),
+    }
+}
+
+fn replace_parameters(expr: &mut Expr, value: &Value) {
+    if matches!(expr.kind, ExprKind::Parameter(_)) {
+        expr.kind = ExprKind::Constant(value.clone());
+    }
+    expr.for_each_child_mut(&mut |child| replace_parameters(child, value));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::oids;
+
+    #[test]
+    fn a_descriptor_is_read_back_as_it_was_written() {
+        let body = TypeBody::Domain {
+            base: SqlType::with_typmod(oids::VARCHAR, 14),
+            not_null: true,
+            default: Some("'x'::text".to_owned()),
+            checks: vec![DomainCheck { oid: Oid(7), name: "c".to_owned(), expression: "VALUE <> ''".to_owned() }],
+            comment: None,
+        };
+        assert_eq!(TypeBody::decode(&body.encode()).unwrap(), body);
+        assert_eq!(TypeBody::decode(b"{").unwrap_err().sqlstate(), sqlstate::DATA_CORRUPTED);
+    }
+
+    #[test]
+    fn an_array_types_number_leads_back_to_its_element() {
+        assert_eq!(element_of_array(array_of(Oid(16_400))), Some(Oid(16_400)));
+        assert_eq!(element_of_array(Oid(16_400)), None);
+    }
+}

@@ -1,0 +1,364 @@
+//! A column as it is written, on its way to its descriptor.
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::{ColumnDef, Identity, SequenceDef, TableDef};
+
+use super::ddl::Ddl;
+use super::deparse::{NoNames, TableNames};
+use super::index::is_system_column;
+use super::sequence;
+use super::volatility::volatility;
+use crate::binder::{DefinitionUse, expression_columns};
+use crate::plan::{Expr, ExprKind};
+use crate::tree::{
+    self, ColumnDefinition, Constraint, ConstraintAttribute, ConstraintKind, DefinitionElement, Name,
+};
+use crate::types::{self, SqlType, TypeKind, Value, Volatility, oids};
+
+/// A column, and what its definition asks for beyond its descriptor.
+pub(super) struct NewColumn {
+    /// The descriptor; default, identity and generation are filled in once the whole table is known.
+    pub def: ColumnDef,
+    /// Where it stands.
+    pub location: i32,
+    /// DEFAULT
+    pub default: Option<tree::Expr>,
+    /// GENERATED ALWAYS AS
+    pub generated: Option<tree::Expr>,
+    /// A sequence counts it: serial, or identity with ALWAYS and the sequence's options.
+    pub counted: Option<Counted>,
+    /// CHECK, PRIMARY KEY, UNIQUE and REFERENCES, as table constraints.
+    pub constraints: Vec<Constraint>,
+}
+
+/// How a sequence counts a column.
+pub(super) enum Counted {
+    /// serial
+    Serial,
+    /// GENERATED ... AS IDENTITY
+    Identity { always: bool, options: Vec<DefinitionElement> },
+}
+
+/// The integer type behind a serial type.
+fn serial_type(name: &tree::TypeName) -> Option<Oid> {
+    if name.schema.is_some() || name.percent_type {
+        return None;
+    }
+    match name.name.as_str() {
+        "smallserial" | "serial2" => Some(oids::INT2),
+        "serial" | "serial4" => Some(oids::INT4),
+        "bigserial" | "serial8" => Some(oids::INT8),
+        _ => None,
+    }
+}
+
+/// Reads a column's definition; `table` is the table's name.
+pub(super) fn read(ddl: &Ddl<'_>, table: &str, column: &ColumnDefinition) -> Result<NewColumn> {
+    let Some(type_name) = &column.type_name else {
+        return Err(Error::internal(format!("column \"{}\" has no type", column.name)));
+    };
+    let serial = serial_type(type_name);
+    let sql_type = match serial {
+        Some(_) if type_name.array_dimensions > 0 => {
+            return Err(ddl.at(Error::unsupported("array of serial is not implemented"), type_name.location));
+        }
+        Some(integer) => SqlType::new(integer),
+        None if type_name.setof => {
+            let message = format!("column \"{}\" cannot be declared SETOF", column.name);
+            return Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, message));
+        }
+        None => ddl.type_of(type_name)?,
+    };
+    check_name_and_type(ddl, &column.name, sql_type.oid)?;
+    check_collation(ddl, column, sql_type)?;
+    let physical = types::physical_type(&ddl.view(), sql_type.oid);
+    let mut def = ColumnDef::new(column.name.as_str(), sql_type.oid, physical);
+    def.typmod = sql_type.typmod;
+    def.not_null = serial.is_some();
+    let mut new = NewColumn {
+        def,
+        location: column.location,
+        default: None,
+        generated: None,
+        counted: serial.map(|_| Counted::Serial),
+        constraints: Vec::new(),
+    };
+    let constraints = with_attributes(ddl, &column.constraints)?;
+    let mut nullability = serial.map(|_| true);
+    for constraint in constraints {
+        read_constraint(ddl, table, &column.name, &mut new, &mut nullability, constraint)?;
+    }
+    new.def.not_null = nullability == Some(true);
+    Ok(new)
+}
+
+/// 42701 for a system column's name, 42P16 for a type that no column can have.
+pub(super) fn check_name_and_type(ddl: &Ddl<'_>, name: &str, type_oid: Oid) -> Result<()> {
+    if is_system_column(name) {
+        let message = format!("column name \"{name}\" conflicts with a system column name");
+        return Err(Error::new(sqlstate::DUPLICATE_COLUMN, message));
+    }
+    let view = ddl.view();
+    let shape = types::type_shape(&view, type_oid).map(|shape| shape.kind);
+    if matches!(shape, Some(TypeKind::Pseudo)) || matches!(type_oid, oids::UNKNOWN | oids::RECORD | oids::VOID) {
+        let type_name = types::format_type_name(&view, type_oid);
+        let message = format!("column \"{name}\" has pseudo-type {type_name}");
+        return Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, message));
+    }
+    Ok(())
+}
+
+/// Only collations that order by bytes, which is how everything is ordered.
+fn check_collation(ddl: &Ddl<'_>, column: &ColumnDefinition, sql_type: SqlType) -> Result<()> {
+    let Some(collation) = &column.collation else { return Ok(()) };
+    let view = ddl.view();
+    let base = types::base_type(&view, sql_type).oid;
+    let element = types::element_type(&view, base).unwrap_or(base);
+    if !matches!(element, oids::TEXT | oids::VARCHAR | oids::BPCHAR | oids::NAME | oids::CHAR) {
+        let name = types::format_type_name(&view, sql_type.oid);
+        let error = Error::new(sqlstate::DATATYPE_MISMATCH, format!("collations are not supported by type {name}"));
+        return Err(ddl.at(error, column.location));
+    }
+    let is_known = matches!(collation.name.as_str(), "default" | "C" | "POSIX" | "ucs_basic" | "C.UTF-8" | "C.utf8");
+    if is_known && collation.schema.as_ref().is_none_or(|schema| schema == "pg_catalog") {
+        return Ok(());
+    }
+    let message = format!("collation \"{collation}\" for encoding \"UTF8\" does not exist");
+    Err(ddl.at(Error::new(sqlstate::UNDEFINED_OBJECT, message), column.location))
+}
+
+/// DEFERRABLE and its kin become part of the constraint they stand behind.
+fn with_attributes(ddl: &Ddl<'_>, constraints: &[Constraint]) -> Result<Vec<Constraint>> {
+    let mut out: Vec<Constraint> = Vec::with_capacity(constraints.len());
+    let (mut saw_deferrable, mut saw_initially) = (false, false);
+    for constraint in constraints {
+        let ConstraintKind::Attribute(attribute) = &constraint.kind else {
+            (saw_deferrable, saw_initially) = (false, false);
+            out.push(constraint.clone());
+            continue;
+        };
+        let complaint = |message: String| ddl.at(Error::new(sqlstate::SYNTAX_ERROR, message), constraint.location);
+        let (words, is_first) = match attribute {
+            ConstraintAttribute::Deferrable => ("DEFERRABLE", !saw_deferrable),
+            ConstraintAttribute::NotDeferrable => ("NOT DEFERRABLE", !saw_deferrable),
+            ConstraintAttribute::Deferred => ("INITIALLY DEFERRED", !saw_initially),
+            ConstraintAttribute::Immediate => ("INITIALLY IMMEDIATE", !saw_initially),
+            ConstraintAttribute::Enforced => ("ENFORCED", true),
+            ConstraintAttribute::NotEnforced => ("NOT ENFORCED", true),
+        };
+        let target = out.last_mut().filter(|target| {
+            matches!(
+                target.kind,
+                ConstraintKind::PrimaryKey(_) | ConstraintKind::Unique(_) | ConstraintKind::ForeignKey(_) | ConstraintKind::Exclusion
+            )
+        });
+        let Some(target) = target else { return Err(complaint(format!("misplaced {words} clause"))) };
+        if !is_first {
+            let kind = if words.starts_with("INITIALLY") { "INITIALLY IMMEDIATE/DEFERRED" } else { "DEFERRABLE/NOT DEFERRABLE" };
+            return Err(complaint(format!("multiple {kind} clauses not allowed")));
+        }
+        let contradiction = || complaint("constraint declared INITIALLY DEFERRED must be DEFERRABLE".to_owned());
+        match attribute {
+            ConstraintAttribute::Deferrable => {
+                saw_deferrable = true;
+                target.deferrable = true;
+            }
+            ConstraintAttribute::NotDeferrable => {
+                saw_deferrable = true;
+                if saw_initially && target.initially_deferred {
+                    return Err(contradiction());
+                }
+                target.deferrable = false;
+            }
+            ConstraintAttribute::Deferred => {
+                saw_initially = true;
+                if saw_deferrable && !target.deferrable {
+                    return Err(contradiction());
+                }
+                target.initially_deferred = true;
+                target.deferrable = true;
+            }
+            ConstraintAttribute::Immediate => saw_initially = true,
+            ConstraintAttribute::Enforced => {}
+            ConstraintAttribute::NotEnforced => {
+                return Err(ddl.at(Error::unsupported("NOT ENFORCED constraints are not supported"), constraint.location));
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn read_constraint(
+    ddl: &Ddl<'_>,
+    table: &str,
+    column: &Name,
+    new: &mut NewColumn,
+    nullability: &mut Option<bool>,
+    mut constraint: Constraint,
+) -> Result<()> {
+    let location = constraint.location;
+    let complaint = |message: String| {
+        let message = format!("{message} for column \"{column}\" of table \"{table}\"");
+        Err(ddl.at(Error::new(sqlstate::SYNTAX_ERROR, message), location))
+    };
+    let conflict = |wanted: bool, found: Option<bool>| found.is_some_and(|found| found != wanted);
+    match &mut constraint.kind {
+        ConstraintKind::Null => {
+            if conflict(false, *nullability) {
+                return complaint("conflicting NULL/NOT NULL declarations".to_owned());
+            }
+            *nullability = Some(false);
+        }
+        ConstraintKind::NotNull => {
+            if conflict(true, *nullability) {
+                return complaint("conflicting NULL/NOT NULL declarations".to_owned());
+            }
+            *nullability = Some(true);
+        }
+        ConstraintKind::Default(expr) => {
+            if new.default.is_some() || matches!(new.counted, Some(Counted::Serial)) {
+                return complaint("multiple default values specified".to_owned());
+            }
+            new.default = Some(expr.clone());
+        }
+        ConstraintKind::Identity { always, options } => {
+            if new.counted.is_some() {
+                return complaint("multiple identity specifications".to_owned());
+            }
+            if !matches!(new.def.type_oid, oids::INT2 | oids::INT4 | oids::INT8) {
+                return Err(identity_type());
+            }
+            if conflict(true, *nullability) {
+                return complaint("conflicting NULL/NOT NULL declarations".to_owned());
+            }
+            *nullability = Some(true);
+            new.counted = Some(Counted::Identity { always: *always, options: std::mem::take(options) });
+        }
+        ConstraintKind::Generated { expr, stored } => {
+            if !*stored {
+                return Err(ddl.at(Error::unsupported("virtual generated columns are not supported"), location));
+            }
+            if new.generated.is_some() {
+                return complaint("multiple generation clauses specified".to_owned());
+            }
+            new.generated = Some(expr.clone());
+        }
+        ConstraintKind::PrimaryKey(key) => {
+            if conflict(true, *nullability) {
+                return complaint("conflicting NULL/NOT NULL declarations".to_owned());
+            }
+            key.columns = vec![column.clone()];
+            new.constraints.push(constraint);
+        }
+        ConstraintKind::Unique(key) => {
+            key.columns = vec![column.clone()];
+            new.constraints.push(constraint);
+        }
+        ConstraintKind::ForeignKey(key) => {
+            key.columns = vec![column.clone()];
+            new.constraints.push(constraint);
+        }
+        ConstraintKind::Check(_) => new.constraints.push(constraint),
+        ConstraintKind::Exclusion => {
+            return Err(ddl.at(Error::unsupported("exclusion constraints are not supported"), location));
+        }
+        ConstraintKind::Attribute(_) => {}
+    }
+    let is_identity = matches!(new.counted, Some(Counted::Identity { .. }));
+    if new.default.is_some() && is_identity {
+        return complaint("both default and identity specified".to_owned());
+    }
+    if new.default.is_some() && new.generated.is_some() {
+        return complaint("both default and generation expression specified".to_owned());
+    }
+    if is_identity && new.generated.is_some() {
+        return complaint("both identity and generation expression specified".to_owned());
+    }
+    Ok(())
+}
+
+/// The error for an identity column that is no integer.
+pub(super) fn identity_type() -> Error {
+    Error::new(sqlstate::INVALID_PARAMETER_VALUE, "identity column type must be smallint, integer, or bigint")
+}
+
+/// The text of a default; none for NULL, which needs none.
+pub(super) fn default_text(ddl: &Ddl<'_>, column: &ColumnDef, expr: &tree::Expr) -> Result<Option<String>> {
+    let bound = bind_default(ddl, column, expr)?;
+    Ok((!is_null(&bound)).then(|| ddl.to_store(&bound, &NoNames)))
+}
+
+/// A default, coerced to its column's type.
+pub(super) fn bind_default(ddl: &Ddl<'_>, column: &ColumnDef, expr: &tree::Expr) -> Result<Expr> {
+    let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
+    ddl.expression(None, expr, DefinitionUse::Default { column: &column.name, sql_type })
+}
+
+fn is_null(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Constant(value) => matches!(value, Value::Null),
+        ExprKind::Cast(cast) => is_null(&cast.input),
+        _ => false,
+    }
+}
+
+/// The text of a generated column's expression; `table` holds all columns, those that are generated marked.
+pub(super) fn generated_text(
+    ddl: &Ddl<'_>,
+    table: &Arc<TableDef>,
+    place: usize,
+    expr: &tree::Expr,
+) -> Result<String> {
+    let column = &table.columns[place];
+    let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
+    let used_for = DefinitionUse::Generated { column: &column.name, sql_type };
+    let bound = ddl.expression(Some(table), expr, used_for)?;
+    let other = expression_columns(&bound).into_iter().find(|place| table.columns[*place].generated.is_some());
+    if let Some(other) = other {
+        let name = &table.columns[other].name;
+        let message = format!("cannot use generated column \"{name}\" in column generation expression");
+        let error = Error::new(sqlstate::INVALID_OBJECT_DEFINITION, message)
+            .detail("A generated column cannot reference another generated column.");
+        return Err(ddl.at(error, expr.location));
+    }
+    if volatility(&bound) != Volatility::Immutable {
+        return Err(Error::new(sqlstate::INVALID_OBJECT_DEFINITION, "generation expression is not immutable"));
+    }
+    Ok(ddl.to_store(&bound, &TableNames(table)))
+}
+
+/// The sequence of a column that counts, and the column's default or identity by it.
+pub(super) fn count(
+    ddl: &mut Ddl<'_>,
+    table: &mut TableDef,
+    place: usize,
+    counted: &Counted,
+    taken: &[String],
+) -> Result<SequenceDef> {
+    let type_oid = table.columns[place].type_oid;
+    let no_options: &[DefinitionElement] = &[];
+    let options = match counted {
+        Counted::Serial => no_options,
+        Counted::Identity { options, .. } => options,
+    };
+    let sequence = sequence::for_column(ddl, table, place, type_oid, options, taken)?;
+    match counted {
+        Counted::Serial => {
+            let schema = crate::session::quote_identifier(&ddl.view().schema_name(sequence.schema));
+            let name = crate::session::quote_identifier(&sequence.name);
+            let literal = super::deparse::quote_literal(&format!("{schema}.{name}"));
+            table.columns[place].default = Some(format!("nextval({literal}::regclass)"));
+        }
+        Counted::Identity { always, .. } => {
+            table.columns[place].identity = Some(Identity { always: *always, sequence: sequence.oid });
+        }
+    }
+    Ok(sequence)
+}
+
+/// What marks a column as generated before its expression is known.
+pub(super) fn mark_generated(column: &mut ColumnDef) {
+    column.generated = Some(String::new());
+}

@@ -1,0 +1,94 @@
+//! COMMENT.
+
+use std::sync::Arc;
+
+use base::{Error, Result, sqlstate};
+use engine::LockMode;
+use engine::catalog::{FunctionDef, IndexDef, RelationKind, RoleDef, SchemaDef, SequenceDef, TableDef};
+
+use super::ddl::{Ddl, Found, no_column, no_role, system_refusal};
+use super::drop::find_function;
+use crate::session::UtilityOutput;
+use crate::tree::{ObjectKind, ObjectName};
+
+/// COMMENT ON.
+pub(super) fn comment(ddl: &Ddl<'_>, object: &ObjectName, comment: Option<&str>) -> Result<UtilityOutput> {
+    // An empty comment is none.
+    let comment = comment.filter(|comment| !comment.is_empty()).map(str::to_owned);
+    match object.kind {
+        ObjectKind::Table
+        | ObjectKind::View
+        | ObjectKind::MaterializedView
+        | ObjectKind::Index
+        | ObjectKind::Sequence => match relation(ddl, object)? {
+            Found::Table(table) => ddl.replace(TableDef { comment, ..Arc::unwrap_or_clone(table) })?,
+            Found::Index(index) => ddl.replace(IndexDef { comment, ..Arc::unwrap_or_clone(index) })?,
+            Found::Sequence(sequence) => ddl.replace(SequenceDef { comment, ..Arc::unwrap_or_clone(sequence) })?,
+            Found::System(name) => return Err(system_refusal(&name)),
+        },
+        ObjectKind::Column => {
+            let Found::Table(table) = relation(ddl, object)? else {
+                let message = format!("cannot set comment on relation \"{}\"", object.name);
+                return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
+            };
+            let name = object.part.as_deref().unwrap_or_default();
+            let Some(place) = table.column_by_name(name) else { return Err(no_column(&table, name)) };
+            let mut table = Arc::unwrap_or_clone(table);
+            table.columns[place].comment = comment;
+            ddl.replace(table)?;
+        }
+        ObjectKind::TableConstraint => {
+            let Found::Table(table) = relation(ddl, object)? else {
+                let message = format!("\"{}\" is not a table", object.name);
+                return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
+            };
+            let name = object.part.as_deref().unwrap_or_default();
+            let Some(place) = table.constraints.iter().position(|constraint| constraint.name == name) else {
+                let message = format!("constraint \"{name}\" for table \"{}\" does not exist", table.name);
+                return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
+            };
+            let mut table = Arc::unwrap_or_clone(table);
+            table.constraints[place].comment = comment;
+            ddl.replace(table)?;
+        }
+        ObjectKind::Schema => {
+            let oid = ddl.view().schema_named(&object.name.name)?;
+            let catalog = ddl.catalog();
+            let Some(schema) = catalog.schema(oid) else {
+                return Err(Error::new(
+                    sqlstate::INSUFFICIENT_PRIVILEGE,
+                    format!("permission denied for schema {}", object.name.name),
+                ));
+            };
+            ddl.replace(SchemaDef { comment, ..(**schema).clone() })?;
+        }
+        ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => {
+            let function = find_function(ddl, object)?;
+            ddl.replace(FunctionDef { comment, ..Arc::unwrap_or_clone(function) })?;
+        }
+        ObjectKind::Role => {
+            let catalog = ddl.catalog();
+            let role = catalog.role_by_name(&object.name.name).ok_or_else(|| no_role(&object.name.name))?;
+            ddl.replace(RoleDef { comment, ..(**role).clone() })?;
+        }
+        _ => return Err(Error::unsupported("comments on this kind of object are not supported")),
+    }
+    Ok(UtilityOutput::tag("COMMENT"))
+}
+
+fn relation(ddl: &Ddl<'_>, object: &ObjectName) -> Result<Found> {
+    let found = ddl.required_locked(&object.name, LockMode::ShareUpdateExclusive)?;
+    let is = |kind: RelationKind| matches!(&found, Found::Table(table) if table.kind == kind);
+    let (fits, what) = match object.kind {
+        ObjectKind::Table => (is(RelationKind::Table), "a table"),
+        ObjectKind::View => (is(RelationKind::View), "a view"),
+        ObjectKind::MaterializedView => (is(RelationKind::MaterializedView), "a materialized view"),
+        ObjectKind::Index => (matches!(found, Found::Index(_)), "an index"),
+        ObjectKind::Sequence => (matches!(found, Found::Sequence(_)), "a sequence"),
+        _ => (true, ""),
+    };
+    if fits || matches!(found, Found::System(_)) {
+        return Ok(found);
+    }
+    Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not {what}", found.name())))
+}

@@ -1,0 +1,372 @@
+//! CHECK and FOREIGN KEY constraints: made, validated, altered.
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::LockMode;
+use engine::catalog::{
+    ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, IndexDef, Persistence, RelationKind, TableDef,
+};
+
+use super::ddl::{Ddl, Found, system_refusal};
+use super::deparse::TableNames;
+use super::{names, temporary, validate};
+use crate::binder::{DefinitionUse, expression_columns};
+use crate::executor::check_existing_rows;
+use crate::plan::Expr;
+use crate::tree::{self, Constraint, ForeignKey, Name};
+use crate::types::{self, SqlType};
+
+/// 42710 if the table has a constraint of this name.
+pub(super) fn require_free_name(table: &TableDef, name: &str) -> Result<()> {
+    if table.constraints.iter().any(|constraint| constraint.name == name) {
+        let message = format!("constraint \"{name}\" for relation \"{}\" already exists", table.name);
+        return Err(Error::new(sqlstate::DUPLICATE_OBJECT, message));
+    }
+    Ok(())
+}
+
+/// A CHECK of a table, and its condition over the table's full row.
+pub(super) fn make_check(
+    ddl: &Ddl<'_>,
+    table: &Arc<TableDef>,
+    constraint: &Constraint,
+    expr: &tree::Expr,
+    taken: &[String],
+) -> Result<(ConstraintDef, Expr)> {
+    let condition = ddl.expression(Some(table), expr, DefinitionUse::Check)?;
+    let name = match &constraint.name {
+        Some(name) => {
+            if taken.iter().any(|taken| taken == name.as_str()) {
+                let message = format!("check constraint \"{name}\" already exists");
+                return Err(Error::new(sqlstate::DUPLICATE_OBJECT, message));
+            }
+            require_free_name(table, name)?;
+            name.to_string()
+        }
+        None => {
+            // A constraint on one column is named after it.
+            let column = match expression_columns(&condition).as_slice() {
+                [place] => Some(table.columns[*place].name.clone()),
+                _ => None,
+            };
+            names::constraint_name(&ddl.catalog(), table.schema, &table.name, column.as_deref(), "check", taken)
+        }
+    };
+    let made = ConstraintDef {
+        oid: ddl.allocate_oid(),
+        name,
+        kind: ConstraintKind::Check {
+            expression: ddl.to_store(&condition, &TableNames(table)),
+            no_inherit: constraint.no_inherit,
+        },
+        validated: !constraint.not_valid,
+        deferrable: false,
+        initially_deferred: false,
+        comment: None,
+    };
+    Ok((made, condition))
+}
+
+/// ALTER TABLE ADD CHECK.
+pub(super) fn add_check(ddl: &mut Ddl<'_>, table: Oid, constraint: &Constraint, expr: &tree::Expr) -> Result<()> {
+    let def = ddl.table(table)?;
+    let (made, condition) = make_check(ddl, &def, constraint, expr, &[])?;
+    let (name, is_valid) = (made.name.clone(), made.validated);
+    let mut changed = (*def).clone();
+    changed.constraints.push(made);
+    ddl.replace(changed)?;
+    if is_valid {
+        validate::check(ddl, table, &name, &condition)?;
+    }
+    Ok(())
+}
+
+/// Adds a foreign key to a table that is there, and checks its rows unless NOT VALID was said.
+pub(super) fn add_foreign_key(
+    ddl: &mut Ddl<'_>,
+    table: Oid,
+    constraint: &Constraint,
+    key: &ForeignKey,
+    is_new_table: bool,
+) -> Result<()> {
+    let own = ddl.table(table)?;
+    let referenced = referenced_table(ddl, &own, key)?;
+    // The lock may have been waited for.
+    let own = ddl.table(own.oid)?;
+    let columns = places(&own, &key.columns)?;
+    let (referenced_columns, index) = if key.referenced.is_empty() {
+        primary_key(ddl, &referenced)?
+    } else {
+        let places = places(&referenced, &key.referenced)?;
+        if (1..places.len()).any(|number| places[..number].contains(&places[number])) {
+            return Err(Error::new(
+                sqlstate::INVALID_FOREIGN_KEY,
+                "foreign key referenced-columns list must not contain duplicates",
+            ));
+        }
+        let index = unique_index(ddl, &referenced, &places)?;
+        (places, index)
+    };
+    if columns.len() != referenced_columns.len() {
+        return Err(Error::new(
+            sqlstate::INVALID_FOREIGN_KEY,
+            "number of referencing and referenced columns for foreign key disagree",
+        ));
+    }
+    let on_update = action(key.on_update);
+    let on_delete = action(key.on_delete);
+    refuse_generated(&own, &columns, on_update, on_delete)?;
+    let set_columns = places(&own, &key.on_delete_columns)?;
+    if !set_columns.is_empty() && set_columns.len() < columns.len() {
+        return Err(Error::unsupported("column lists of ON DELETE SET NULL and SET DEFAULT are not supported"));
+    }
+    let matching = match key.match_type {
+        'f' => ForeignKeyMatch::Full,
+        'p' => return Err(Error::unsupported("MATCH PARTIAL not yet implemented")),
+        _ => ForeignKeyMatch::Simple,
+    };
+    let name = match &constraint.name {
+        Some(name) => {
+            require_free_name(&own, name)?;
+            name.to_string()
+        }
+        None => {
+            let joined = names::joined(columns.iter().map(|place| own.columns[*place].name.as_str()));
+            names::constraint_name(&ddl.catalog(), own.schema, &own.name, Some(&joined), "fkey", &[])
+        }
+    };
+    require_comparable(ddl, &name, (&own, &columns), (&referenced, &referenced_columns))?;
+    let made = ConstraintDef {
+        oid: ddl.allocate_oid(),
+        name,
+        kind: ConstraintKind::ForeignKey {
+            columns,
+            referenced_table: referenced.oid,
+            referenced_columns,
+            referenced_index: index,
+            on_update,
+            on_delete,
+            matching,
+        },
+        validated: !constraint.not_valid || is_new_table,
+        deferrable: constraint.deferrable,
+        initially_deferred: constraint.initially_deferred,
+        comment: None,
+    };
+    let mut changed = (*own).clone();
+    changed.constraints.push(made.clone());
+    ddl.replace(changed)?;
+    if made.validated && !is_new_table {
+        check_rows(ddl, table, &made)?;
+    }
+    Ok(())
+}
+
+fn check_rows(ddl: &mut Ddl<'_>, table: Oid, constraint: &ConstraintDef) -> Result<()> {
+    if ddl.open(table)?.block_count()? == 0 {
+        return Ok(());
+    }
+    let def = ddl.table(table)?;
+    ddl.with_latest(|ddl| ddl.with_run(|run| check_existing_rows(constraint, &def, run)))
+}
+
+/// The table that a foreign key refers to, locked against changes of its keys.
+fn referenced_table(ddl: &mut Ddl<'_>, own: &TableDef, key: &ForeignKey) -> Result<Arc<TableDef>> {
+    let referenced = match ddl.required_locked(&key.table, LockMode::ShareRowExclusive)? {
+        Found::Table(table) if table.kind == RelationKind::Table => table,
+        Found::System(name) => return Err(system_refusal(&name)),
+        found => {
+            let message = format!("referenced relation \"{}\" is not a table", found.name());
+            return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
+    };
+    let refused = |message: &str| Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, message));
+    match own.persistence {
+        Persistence::Permanent if referenced.persistence != Persistence::Permanent => {
+            refused("constraints on permanent tables may reference only permanent tables")
+        }
+        Persistence::Unlogged if !temporary::may_outlive(own.persistence, referenced.persistence) => {
+            refused("constraints on unlogged tables may reference only permanent or unlogged tables")
+        }
+        Persistence::Temporary if referenced.persistence != Persistence::Temporary => {
+            refused("constraints on temporary tables may reference only temporary tables")
+        }
+        _ => Ok(referenced),
+    }
+}
+
+fn places(table: &TableDef, names: &[Name]) -> Result<Vec<usize>> {
+    names
+        .iter()
+        .map(|name| {
+            table.column_by_name(name).ok_or_else(|| {
+                let message = format!("column \"{name}\" referenced in foreign key constraint does not exist");
+                Error::new(sqlstate::UNDEFINED_COLUMN, message)
+            })
+        })
+        .collect()
+}
+
+fn primary_key(ddl: &Ddl<'_>, table: &TableDef) -> Result<(Vec<usize>, Oid)> {
+    let catalog = ddl.catalog();
+    let index = catalog.indexes_of(table.oid).iter().find(|index| index.primary);
+    match index {
+        Some(index) => Ok((index.keys.iter().filter_map(|key| key.column).collect(), index.oid)),
+        None => {
+            let message = format!("there is no primary key for referenced table \"{}\"", table.name);
+            Err(Error::new(sqlstate::UNDEFINED_OBJECT, message))
+        }
+    }
+}
+
+/// The unique index on exactly these columns, in whatever order.
+fn unique_index(ddl: &Ddl<'_>, table: &TableDef, columns: &[usize]) -> Result<Oid> {
+    let is_on_these = |index: &IndexDef| {
+        index.unique
+            && index.predicate.is_none()
+            && index.keys.len() == columns.len()
+            && index.keys.iter().all(|key| key.column.is_some_and(|column| columns.contains(&column)))
+    };
+    let catalog = ddl.catalog();
+    let found = catalog.indexes_of(table.oid).iter().find(|index| is_on_these(index));
+    found.map(|index| index.oid).ok_or_else(|| {
+        let message = format!("there is no unique constraint matching given keys for referenced table \"{}\"", table.name);
+        Error::new(sqlstate::INVALID_FOREIGN_KEY, message)
+    })
+}
+
+fn action(letter: char) -> ForeignKeyAction {
+    match letter {
+        'r' => ForeignKeyAction::Restrict,
+        'c' => ForeignKeyAction::Cascade,
+        'n' => ForeignKeyAction::SetNull,
+        'd' => ForeignKeyAction::SetDefault,
+        _ => ForeignKeyAction::NoAction,
+    }
+}
+
+/// A generated column can't be set by an action.
+fn refuse_generated(
+    table: &TableDef,
+    columns: &[usize],
+    on_update: ForeignKeyAction,
+    on_delete: ForeignKeyAction,
+) -> Result<()> {
+    if columns.iter().all(|place| table.columns[*place].generated.is_none()) {
+        return Ok(());
+    }
+    let refused = |what: &str| {
+        let message = format!("invalid {what} action for foreign key constraint containing generated column");
+        Err(Error::new(sqlstate::SYNTAX_ERROR, message))
+    };
+    use ForeignKeyAction::{Cascade, SetDefault, SetNull};
+    if matches!(on_update, SetNull | SetDefault | Cascade) {
+        return refused("ON UPDATE");
+    }
+    if matches!(on_delete, SetNull | SetDefault) {
+        return refused("ON DELETE");
+    }
+    Ok(())
+}
+
+/// 42804 if there is no equality between the columns of a pair.
+pub(super) fn require_comparable(
+    ddl: &Ddl<'_>,
+    name: &str,
+    own: (&TableDef, &[usize]),
+    referenced: (&TableDef, &[usize]),
+) -> Result<()> {
+    let view = ddl.view();
+    for (own_place, other_place) in own.1.iter().zip(referenced.1) {
+        let (own_column, other_column) = (&own.0.columns[*own_place], &referenced.0.columns[*other_place]);
+        let types = [own_column, other_column].map(|column| SqlType::new(column.type_oid));
+        if types::resolve_operator(&view, None, "=", Some(types[1]), types[0]).is_ok() {
+            continue;
+        }
+        let [own_type, other_type] = types.map(|sql_type| types::format_type_name(&view, sql_type.oid));
+        let message = format!("foreign key constraint \"{name}\" cannot be implemented");
+        let detail = format!(
+            "Key columns \"{}\" and \"{}\" are of incompatible types: {own_type} and {other_type}.",
+            own_column.name, other_column.name
+        );
+        return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message).detail(detail));
+    }
+    Ok(())
+}
+
+/// Checks the foreign keys of and to a table whose columns have changed, for the pairs that `concerns` names.
+pub(super) fn check_foreign_keys_again(ddl: &mut Ddl<'_>, table: Oid, column: usize) -> Result<()> {
+    let catalog = ddl.catalog();
+    let mut concerned: Vec<(Oid, ConstraintDef)> = Vec::new();
+    let own = catalog.table(table).into_iter();
+    for other in own.chain(catalog.tables_referencing(table).filter(|other| other.oid != table)) {
+        for constraint in &other.constraints {
+            if let ConstraintKind::ForeignKey { columns, referenced_table, referenced_columns, .. } = &constraint.kind
+                && (other.oid == table && columns.contains(&column)
+                    || *referenced_table == table && referenced_columns.contains(&column))
+            {
+                concerned.push((other.oid, constraint.clone()));
+            }
+        }
+    }
+    for (other, constraint) in concerned {
+        let ConstraintKind::ForeignKey { columns, referenced_table, referenced_columns, .. } = &constraint.kind else {
+            continue;
+        };
+        let (own, referenced) = (ddl.table(other)?, ddl.table(*referenced_table)?);
+        require_comparable(ddl, &constraint.name, (&own, columns), (&referenced, referenced_columns))?;
+        if constraint.validated {
+            check_rows(ddl, other, &constraint)?;
+        }
+    }
+    Ok(())
+}
+
+/// ALTER TABLE VALIDATE CONSTRAINT.
+pub(super) fn validate_constraint(ddl: &mut Ddl<'_>, table: Oid, name: &str) -> Result<()> {
+    let def = ddl.table(table)?;
+    let place = find(&def, name)?;
+    let constraint = &def.constraints[place];
+    match &constraint.kind {
+        ConstraintKind::Check { expression, .. } if !constraint.validated => {
+            let condition = ddl.stored_expression(&def, expression, DefinitionUse::Check)?;
+            validate::check(ddl, table, name, &condition)?;
+        }
+        ConstraintKind::ForeignKey { referenced_table, .. } if !constraint.validated => {
+            ddl.lock(*referenced_table, LockMode::RowShare)?;
+            check_rows(ddl, table, constraint)?;
+        }
+        ConstraintKind::Check { .. } | ConstraintKind::ForeignKey { .. } => return Ok(()),
+        _ => {
+            let message =
+                format!("constraint \"{name}\" of relation \"{}\" is not a foreign key or check constraint", def.name);
+            return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
+    }
+    let mut changed = (*def).clone();
+    changed.constraints[place].validated = true;
+    ddl.replace(changed)
+}
+
+/// ALTER TABLE ALTER CONSTRAINT: whether a foreign key may be deferred.
+pub(super) fn alter(ddl: &Ddl<'_>, table: Oid, name: &str, deferrable: bool, initially_deferred: bool) -> Result<()> {
+    let def = ddl.table(table)?;
+    let place = find(&def, name)?;
+    if !matches!(def.constraints[place].kind, ConstraintKind::ForeignKey { .. }) {
+        let message = format!("constraint \"{name}\" of relation \"{}\" is not a foreign key constraint", def.name);
+        return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
+    }
+    let mut changed = (*def).clone();
+    changed.constraints[place].deferrable = deferrable;
+    changed.constraints[place].initially_deferred = initially_deferred;
+    ddl.replace(changed)
+}
+
+/// The place of a table's constraint: 42704 if there is none of this name.
+pub(super) fn find(table: &TableDef, name: &str) -> Result<usize> {
+    table.constraints.iter().position(|constraint| constraint.name == name).ok_or_else(|| {
+        let message = format!("constraint \"{name}\" of relation \"{}\" does not exist", table.name);
+        Error::new(sqlstate::UNDEFINED_OBJECT, message)
+    })
+}

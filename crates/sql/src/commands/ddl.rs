@@ -1,0 +1,375 @@
+//! What all statements that change the catalog have in common.
+
+use std::cell::Ref;
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, SqlState, sqlstate};
+use engine::catalog::{
+    BOOTSTRAP_ROLE, Catalog, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, Persistence, Relation, TableDef,
+};
+use engine::{LockMode, Table, WaitPolicy};
+
+use super::deparse::{Deparser, Names, Qualify};
+use crate::binder::{BindContext, DefinitionUse, definition_expression, definition_type};
+use crate::client::{Client, Severity};
+use crate::executor::{Locals, Run};
+use crate::parser::character_position;
+use crate::plan::Expr;
+use crate::session::planning::Environment;
+use crate::session::{CatalogView, SessionState, new_run};
+use crate::tree::{self, Location, Name, QualifiedName, RoleName, TablePersistence, TypeName};
+use crate::types::SqlType;
+
+/// A statement that changes the catalog, under way.
+pub(super) struct Ddl<'a> {
+    /// The session.
+    pub state: &'a SessionState,
+    /// The text that locations point into.
+    pub text: &'a Arc<str>,
+    /// Where notices go.
+    pub client: &'a mut dyn Client,
+}
+
+impl<'a> Ddl<'a> {
+    pub fn new(state: &'a SessionState, text: &'a Arc<str>, client: &'a mut dyn Client) -> Ddl<'a> {
+        Ddl { state, text, client }
+    }
+
+    /// The engine's session.
+    pub fn engine(&self) -> Ref<'a, engine::Session> {
+        self.state.engine()
+    }
+
+    /// The catalog, own changes included.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.state.engine_catalog()
+    }
+
+    /// The catalog with the search path.
+    pub fn view(&self) -> CatalogView {
+        self.state.catalog()
+    }
+
+    /// Makes an object.
+    pub fn create(&self, object: impl Into<Object>) -> Result<()> {
+        self.state.changed_catalog.set(true);
+        self.engine().create_object(object)
+    }
+
+    /// Gives an object another description.
+    pub fn replace(&self, object: impl Into<Object>) -> Result<()> {
+        self.state.changed_catalog.set(true);
+        self.engine().replace_object(object)
+    }
+
+    /// Drops an object, and nothing that depends on it.
+    pub fn drop(&self, oid: Oid) -> Result<()> {
+        self.state.changed_catalog.set(true);
+        self.engine().drop_object(oid)
+    }
+
+    /// An identifier for a new object.
+    pub fn allocate_oid(&self) -> Oid {
+        self.engine().allocate_oid()
+    }
+
+    /// Locks a relation until the transaction ends.
+    pub fn lock(&self, oid: Oid, mode: LockMode) -> Result<()> {
+        self.engine().lock_relation(oid, mode, WaitPolicy::Block)?;
+        Ok(())
+    }
+
+    /// The table `oid` as it is now.
+    pub fn table(&self, oid: Oid) -> Result<Arc<TableDef>> {
+        self.catalog().table(oid).cloned().ok_or_else(|| gone(oid))
+    }
+
+    /// The table `oid`, open.
+    pub fn open(&self, oid: Oid) -> Result<Arc<Table>> {
+        self.engine().open_table(oid)
+    }
+
+    /// Tells the client something at level NOTICE.
+    pub fn notice(&mut self, code: SqlState, message: impl Into<String>) {
+        self.tell(Severity::Notice, &Error::new(code, message));
+    }
+
+    /// Tells the client something.
+    pub fn tell(&mut self, severity: Severity, notice: &Error) {
+        // That something is or is not there is what others may have committed a moment ago.
+        self.engine().observe_horizon();
+        self.state.notice(severity, notice, self.client);
+    }
+
+    /// An error that points at `location`.
+    pub fn at(&self, error: Error, location: Location) -> Error {
+        match character_position(self.text, location) {
+            Some(position) => error.at(position),
+            None => error,
+        }
+    }
+
+    /// Runs `work` with a context for the binder; errors point into the statement's text.
+    pub fn bind<T>(&self, work: impl FnOnce(&mut BindContext<'_>) -> Result<T>) -> Result<T> {
+        Environment::new(self.state, &self.view()).with_context(self.text, work)
+    }
+
+    /// Binds an expression of a definition.
+    pub fn expression(
+        &self,
+        table: Option<&Arc<TableDef>>,
+        expr: &tree::Expr,
+        used_for: DefinitionUse<'_>,
+    ) -> Result<Expr> {
+        self.bind(|context| definition_expression(context, table, expr, used_for))
+    }
+
+    /// Binds an expression of a definition that is stored as `text`.
+    pub fn stored_expression(&self, table: &Arc<TableDef>, text: &str, used_for: DefinitionUse<'_>) -> Result<Expr> {
+        bind_stored(self.state, table, text, used_for)
+    }
+
+    /// The text under which an expression is stored.
+    pub fn to_store(&self, expr: &Expr, names: &dyn Names) -> String {
+        Deparser::new(&self.view(), names, Qualify::Always).indented().text(expr)
+    }
+
+    /// The type that a name stands for.
+    pub fn type_of(&self, name: &TypeName) -> Result<SqlType> {
+        self.bind(|context| definition_type(context, name))
+    }
+
+    /// Runs `work` with an execution of its own, for expressions outside a plan.
+    pub fn with_run<'p, T>(&mut self, work: impl FnOnce(&mut Run<'_, 'p>) -> Result<T>) -> Result<T> {
+        let mut locals = Locals::for_expression();
+        let mut run = new_run(self.state, self.client, &[], &mut locals);
+        work(&mut run)
+    }
+
+    /// Runs `work` as a statement that sees all that is committed by now, whatever the isolation level: with the table
+    /// locked against changes, that is all there is.
+    pub fn with_latest<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.engine().push_latest_snapshot()?;
+        let result = work(self);
+        self.engine().pop_snapshot();
+        result
+    }
+
+    /// The role that owns what is made now.
+    pub fn owner(&self) -> Oid {
+        self.catalog().role_by_name(self.state.current_user()).map_or(BOOTSTRAP_ROLE, |role| role.oid)
+    }
+
+    /// The role that a statement names.
+    pub fn role(&self, name: &RoleName) -> Result<Oid> {
+        let name = match name {
+            RoleName::Name(name, _) => name.as_str(),
+            RoleName::CurrentUser => self.state.current_user(),
+            RoleName::SessionUser => self.state.session_user(),
+            RoleName::Public => "public",
+        };
+        match self.catalog().role_by_name(name) {
+            Some(role) => Ok(role.oid),
+            None => Err(no_role(name)),
+        }
+    }
+
+    /// The schema that a new relation called `name` goes to, and how lasting that makes it.
+    pub fn creation_schema(
+        &mut self,
+        name: &QualifiedName,
+        persistence: TablePersistence,
+    ) -> Result<(Oid, Persistence)> {
+        self.check_database(name)?;
+        let is_temporary = persistence == TablePersistence::Temporary;
+        let lasting = match persistence {
+            TablePersistence::Permanent => Persistence::Permanent,
+            TablePersistence::Unlogged => Persistence::Unlogged,
+            TablePersistence::Temporary => Persistence::Temporary,
+        };
+        match name.schema.as_deref() {
+            Some("pg_temp") => Ok((super::temporary::schema(self)?, Persistence::Temporary)),
+            Some(_) if is_temporary => Err(Error::new(
+                sqlstate::INVALID_TABLE_DEFINITION,
+                "cannot create temporary relation in non-temporary schema",
+            )),
+            None if is_temporary => Ok((super::temporary::schema(self)?, Persistence::Temporary)),
+            Some(schema) => {
+                let oid = self.view().schema_named(schema)?;
+                if oid == PG_CATALOG_SCHEMA || oid == INFORMATION_SCHEMA {
+                    let message = format!("permission denied to create \"{schema}.{}\"", name.name);
+                    return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message)
+                        .detail("System catalog modifications are currently disallowed."));
+                }
+                Ok((oid, lasting))
+            }
+            None => Ok((self.current_schema()?, lasting)),
+        }
+    }
+
+    /// The schema that a new object that is no relation goes to.
+    pub fn object_schema(&self, name: &QualifiedName) -> Result<Oid> {
+        self.check_database(name)?;
+        match name.schema.as_deref() {
+            Some(schema) => {
+                let oid = self.view().schema_named(schema)?;
+                if oid == PG_CATALOG_SCHEMA || oid == INFORMATION_SCHEMA {
+                    let message = format!("permission denied for schema {schema}");
+                    return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+                }
+                Ok(oid)
+            }
+            None => self.current_schema(),
+        }
+    }
+
+    fn current_schema(&self) -> Result<Oid> {
+        match self.view().current_schema() {
+            Some(PG_CATALOG_SCHEMA | INFORMATION_SCHEMA) => Err(Error::new(
+                sqlstate::INSUFFICIENT_PRIVILEGE,
+                "permission denied for schema pg_catalog",
+            )),
+            Some(schema) => Ok(schema),
+            None => Err(Error::new(sqlstate::INVALID_SCHEMA_NAME, "no schema has been selected to create in")),
+        }
+    }
+
+    /// A database written before a schema must be this one.
+    pub fn check_database(&self, name: &QualifiedName) -> Result<()> {
+        match (&name.catalog, &name.schema) {
+            (Some(catalog), Some(schema)) if catalog.as_str() != self.state.database_name() => {
+                let message = format!("cross-database references are not implemented: \"{catalog}.{schema}.{}\"", name.name);
+                Err(self.at(Error::unsupported(message), name.location))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What a relation's name stands for now; nothing if it or its schema does not exist.
+    pub fn find(&self, name: &QualifiedName) -> Result<Option<Found>> {
+        self.check_database(name)?;
+        let view = self.view();
+        let schema = match name.schema.as_deref() {
+            Some("pg_temp") => match self.state.temporary_schema.get() {
+                Some(schema) => return Ok(view.catalog().relation_by_name(schema, &name.name).map(Found::of)),
+                None => return Ok(None),
+            },
+            schema => schema,
+        };
+        if let Some(schema) = schema
+            && view.schema_named(schema).is_err()
+        {
+            return Ok(None);
+        }
+        let Some(found) = view.relation(schema, &name.name) else {
+            if let Some(system) = crate::catalogs::system_table_named(schema, &name.name) {
+                return Ok(Some(Found::System(system.name.clone())));
+            }
+            return Ok(None);
+        };
+        Ok(Some(Found::of(found)))
+    }
+
+    /// What a relation's name stands for, locked: looked up again until nothing has changed while the lock was waited for.
+    pub fn find_locked(&self, name: &QualifiedName, mode: LockMode) -> Result<Option<Found>> {
+        let mut found = self.find(name)?;
+        loop {
+            let Some(oid) = found.as_ref().and_then(Found::oid) else { return Ok(found) };
+            self.lock(oid, mode)?;
+            let again = self.find(name)?;
+            if again.as_ref().and_then(Found::oid) == Some(oid) {
+                return Ok(again);
+            }
+            found = again;
+        }
+    }
+
+    /// As [`Ddl::find_locked`]: 42P01 if there is none.
+    pub fn required_locked(&self, name: &QualifiedName, mode: LockMode) -> Result<Found> {
+        match self.find_locked(name, mode)? {
+            Some(found) => Ok(found),
+            None => Err(self.no_relation(name)),
+        }
+    }
+
+    /// 42P01 (or 3F000 if it is the schema that is missing).
+    pub fn no_relation(&self, name: &QualifiedName) -> Error {
+        self.engine().observe_horizon();
+        let message = format!("relation \"{name}\" does not exist");
+        self.at(Error::new(sqlstate::UNDEFINED_TABLE, message), name.location)
+    }
+}
+
+/// What a relation's name stands for.
+#[derive(Clone, Debug)]
+pub(super) enum Found {
+    Table(Arc<TableDef>),
+    Index(Arc<engine::catalog::IndexDef>),
+    Sequence(Arc<engine::catalog::SequenceDef>),
+    /// A table or view that the server computes.
+    System(Name),
+}
+
+impl Found {
+    fn of(relation: Relation<'_>) -> Found {
+        match relation {
+            Relation::Table(table) => Found::Table(Arc::clone(table)),
+            Relation::Index(index) => Found::Index(Arc::clone(index)),
+            Relation::Sequence(sequence) => Found::Sequence(Arc::clone(sequence)),
+        }
+    }
+
+    pub fn oid(&self) -> Option<Oid> {
+        match self {
+            Found::Table(table) => Some(table.oid),
+            Found::Index(index) => Some(index.oid),
+            Found::Sequence(sequence) => Some(sequence.oid),
+            Found::System(_) => None,
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        match self {
+            Found::Table(table) => &table.name,
+            Found::Index(index) => &index.name,
+            Found::Sequence(sequence) => &sequence.name,
+            Found::System(name) => name,
+        }
+    }
+}
+
+/// Binds an expression that is stored as `text`.
+pub(super) fn bind_stored(
+    state: &SessionState,
+    table: &Arc<TableDef>,
+    text: &str,
+    used_for: DefinitionUse<'_>,
+) -> Result<Expr> {
+    let expr = crate::parser::parse_expression(text)?;
+    let table = (!matches!(used_for, DefinitionUse::Default { .. })).then_some(table);
+    Environment::new(state, &state.catalog())
+        .with_context(text, |context| definition_expression(context, table, &expr, used_for))
+}
+
+/// The error for a role that does not exist: 42704.
+pub(super) fn no_role(name: &str) -> Error {
+    Error::new(sqlstate::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist"))
+}
+
+/// The error for an object that somebody else has dropped meanwhile.
+pub(super) fn gone(oid: Oid) -> Error {
+    Error::new(sqlstate::UNDEFINED_TABLE, format!("could not open relation with OID {oid}"))
+}
+
+/// The error for a column that does not exist: 42703.
+pub(super) fn no_column(table: &TableDef, column: &str) -> Error {
+    Error::new(
+        sqlstate::UNDEFINED_COLUMN,
+        format!("column \"{column}\" of relation \"{}\" does not exist", table.name),
+    )
+}
+
+/// A permission that system tables never give.
+pub(super) fn system_refusal(name: &str) -> Error {
+    Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied: \"{name}\" is a system catalog"))
+}

@@ -1,0 +1,199 @@
+//! Definitions of constraints, indexes and views, as `pg_get_constraintdef` and its kin show them.
+
+use std::sync::Arc;
+
+use base::Result;
+use engine::catalog::{
+    ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, IndexDef, RelationKind, TableDef,
+};
+
+use super::expr::{Deparser, NoNames, Qualify, TableNames, sort_suffix};
+use crate::binder::DefinitionUse;
+use crate::commands::ddl::bind_stored;
+use crate::commands::dependencies::relation;
+use crate::plan::ExprKind;
+use crate::session::{SessionState, quote_identifier};
+use crate::types::SqlType;
+
+/// What a stored expression is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoredAs {
+    /// The default of the column at this place.
+    Default(usize),
+    /// Over the table's row: a check, an index's key or predicate, a generated column.
+    OverRow,
+}
+
+/// A stored expression as it reads under the session's search path, as `pg_get_expr` shows it. One that can't be bound
+/// any more is shown as it is stored.
+pub fn stored_expression(state: &SessionState, table: &Arc<TableDef>, text: &str, stored_as: StoredAs) -> String {
+    let view = state.catalog();
+    let shown = match stored_as {
+        StoredAs::Default(place) => {
+            let column = &table.columns[place];
+            let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
+            let used_for = DefinitionUse::Default { column: &column.name, sql_type };
+            bind_stored(state, table, text, used_for)
+                .map(|expr| Deparser::new(&view, &NoNames, Qualify::WhereNeeded).indented().text(&expr))
+        }
+        StoredAs::OverRow => bind_stored(state, table, text, DefinitionUse::IndexKey)
+            .map(|expr| Deparser::new(&view, &TableNames(table), Qualify::WhereNeeded).indented().text(&expr)),
+    };
+    shown.unwrap_or_else(|_| text.to_owned())
+}
+
+/// `CHECK ((a > 0))`
+pub fn check_clause(state: &SessionState, table: &Arc<TableDef>, text: &str) -> String {
+    format!("CHECK ({})", stored_expression(state, table, text, StoredAs::OverRow))
+}
+
+fn column_list(table: &TableDef, columns: &[usize]) -> String {
+    let names: Vec<String> = columns.iter().map(|place| quote_identifier(&table.columns[*place].name)).collect();
+    names.join(", ")
+}
+
+/// A constraint, as `pg_get_constraintdef` shows it.
+pub fn constraint_definition(state: &SessionState, table: &Arc<TableDef>, constraint: &ConstraintDef) -> String {
+    let view = state.catalog();
+    let catalog = view.catalog();
+    let key = |words: &str, index: base::Oid| match catalog.index(index) {
+        Some(index) => {
+            let columns: Vec<usize> = index.keys.iter().filter_map(|key| key.column).collect();
+            let distinct = if index.nulls_not_distinct { " NULLS NOT DISTINCT" } else { "" };
+            let mut text = format!("{words}{distinct} ({})", column_list(table, &columns));
+            if !index.included.is_empty() {
+                text.push_str(&format!(" INCLUDE ({})", column_list(table, &index.included)));
+            }
+            text
+        }
+        None => words.to_owned(),
+    };
+    let mut text = match &constraint.kind {
+        ConstraintKind::PrimaryKey { index } => key("PRIMARY KEY", *index),
+        ConstraintKind::Unique { index } => key("UNIQUE", *index),
+        ConstraintKind::Check { expression, no_inherit } => {
+            let mut text = check_clause(state, table, expression);
+            if *no_inherit {
+                text.push_str(" NO INHERIT");
+            }
+            text
+        }
+        ConstraintKind::ForeignKey {
+            columns,
+            referenced_table,
+            referenced_columns,
+            on_update,
+            on_delete,
+            matching,
+            ..
+        } => {
+            let mut text = format!("FOREIGN KEY ({}) REFERENCES ", column_list(table, columns));
+            if let Some(referenced) = catalog.table(*referenced_table) {
+                text.push_str(&relation(&view, referenced.schema, &referenced.name, referenced.oid));
+                text.push_str(&format!("({})", column_list(referenced, referenced_columns)));
+            }
+            if *matching == ForeignKeyMatch::Full {
+                text.push_str(" MATCH FULL");
+            }
+            for (event, action) in [("UPDATE", on_update), ("DELETE", on_delete)] {
+                let words = match action {
+                    ForeignKeyAction::NoAction => continue,
+                    ForeignKeyAction::Restrict => "RESTRICT",
+                    ForeignKeyAction::Cascade => "CASCADE",
+                    ForeignKeyAction::SetNull => "SET NULL",
+                    ForeignKeyAction::SetDefault => "SET DEFAULT",
+                };
+                text.push_str(&format!(" ON {event} {words}"));
+            }
+            text
+        }
+    };
+    if constraint.deferrable {
+        text.push_str(" DEFERRABLE");
+    }
+    if constraint.initially_deferred {
+        text.push_str(" INITIALLY DEFERRED");
+    }
+    if !constraint.validated {
+        text.push_str(" NOT VALID");
+    }
+    text
+}
+
+/// Column `number` of an index (from 0), as `pg_get_indexdef` shows it; nothing beyond the last one.
+pub fn index_column(state: &SessionState, table: &Arc<TableDef>, index: &IndexDef, number: usize) -> Option<String> {
+    if let Some(included) = number.checked_sub(index.keys.len()) {
+        let place = *index.included.get(included)?;
+        return Some(quote_identifier(&table.columns[place].name));
+    }
+    let key = &index.keys[number];
+    match (key.column, &key.expression) {
+        (Some(place), _) => Some(quote_identifier(&table.columns[place].name)),
+        (None, Some(text)) => {
+            let view = state.catalog();
+            let bound: Result<_> = bind_stored(state, table, text, DefinitionUse::IndexKey);
+            Some(match bound {
+                Ok(expr) => {
+                    let shown = Deparser::new(&view, &TableNames(table), Qualify::WhereNeeded).indented().text(&expr);
+                    let looks_like_function = match &expr.kind {
+                        ExprKind::Call(call) => call.operator.is_none(),
+                        ExprKind::Coalesce(_) | ExprKind::Greatest(_) | ExprKind::Least(_) | ExprKind::NullIf(_) => true,
+                        _ => false,
+                    };
+                    if looks_like_function { shown } else { format!("({shown})") }
+                }
+                Err(_) => format!("({text})"),
+            })
+        }
+        (None, None) => None,
+    }
+}
+
+/// An index, as `pg_get_indexdef` shows it.
+pub fn index_definition(state: &SessionState, index: &IndexDef) -> String {
+    let view = state.catalog();
+    let Some(table) = view.catalog().table(index.table) else { return String::new() };
+    let columns = (0..index.keys.len()).filter_map(|number| {
+        let key = &index.keys[number];
+        let column = index_column(state, table, index, number)?;
+        Some(format!("{column}{}", sort_suffix(key.descending, key.nulls_first)))
+    });
+    let columns: Vec<String> = columns.collect();
+    let mut text = format!(
+        "CREATE {}INDEX {} ON {}.{} USING btree ({})",
+        if index.unique { "UNIQUE " } else { "" },
+        quote_identifier(&index.name),
+        quote_identifier(&view.schema_name(table.schema)),
+        quote_identifier(&table.name),
+        columns.join(", ")
+    );
+    if !index.included.is_empty() {
+        text.push_str(&format!(" INCLUDE ({})", column_list(table, &index.included)));
+    }
+    if index.nulls_not_distinct {
+        text.push_str(" NULLS NOT DISTINCT");
+    }
+    if !index.options.is_empty() {
+        let options: Vec<String> = index
+            .options
+            .iter()
+            .map(|option| match option.split_once('=') {
+                Some((name, value)) if quote_identifier(value) != value => format!("{name}='{value}'"),
+                _ => option.clone(),
+            })
+            .collect();
+        text.push_str(&format!(" WITH ({})", options.join(", ")));
+    }
+    if let Some(predicate) = &index.predicate {
+        text.push_str(&format!(" WHERE {}", stored_expression(state, table, predicate, StoredAs::OverRow)));
+    }
+    text
+}
+
+/// A view's query, as `pg_get_viewdef` shows it; nothing for what is no view.
+pub fn view_definition(view: &TableDef) -> Option<String> {
+    match view.kind {
+        RelationKind::View | RelationKind::MaterializedView => view.view_query.as_ref().map(|text| format!("{text};")),
+        RelationKind::Table => None,
+    }
+}

@@ -1,0 +1,617 @@
+//! Bound expressions to text, as PostgreSQL's `ruleutils.c` writes them.
+
+use base::Oid;
+use engine::catalog::TableDef;
+
+use super::plain_literal;
+use crate::plan::{
+    AggregateCall, Call, CaseWhen, CastExpr, Expr, ExprKind, FunctionTarget, Quantified, Quantifier, SessionValue, SetCall,
+    Subquery, Variable, WindowCall, WindowTarget,
+};
+use crate::session::{CatalogView, quote_identifier};
+use crate::types::context::RegKind;
+use crate::types::text_io::is_reg_type;
+use crate::types::{self, CastContext, CatalogLookup, FormatSettings, SqlType, Value, oids};
+
+/// When names are written with their schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Qualify {
+    /// Unless the schema is `pg_catalog`: for text that is stored.
+    Always,
+    /// Unless the bare name finds the same: for text that is shown.
+    WhereNeeded,
+}
+
+/// What the places that an expression reads are called.
+pub trait Names {
+    /// A slot of the current row, as it is written, with its type.
+    fn column(&self, slot: u32) -> (String, Option<SqlType>);
+
+    /// A slot that holds a computed value is written as the expression that computed it.
+    fn computed(&self, _slot: u32, _deparser: &Deparser<'_>) -> Option<String> {
+        None
+    }
+
+    /// An outer value.
+    fn outer(&self, index: u32, _deparser: &Deparser<'_>) -> String {
+        format!("${index}")
+    }
+
+    /// A subquery.
+    fn subquery(&self, subquery: &Subquery, _deparser: &Deparser<'_>) -> String {
+        format!("(SubPlan {})", subquery.id + 1)
+    }
+
+    /// A column of a range table entry, in an expression that was bound but not planned.
+    fn variable(&self, variable: &Variable) -> (String, Option<SqlType>) {
+        self.column(variable.attribute.max(0) as u32)
+    }
+}
+
+/// For expressions that read no row.
+pub struct NoNames;
+
+impl Names for NoNames {
+    fn column(&self, slot: u32) -> (String, Option<SqlType>) {
+        (format!("column{}", slot + 1), None)
+    }
+}
+
+/// The columns of a table, for expressions over its full row.
+pub struct TableNames<'a>(pub &'a TableDef);
+
+impl Names for TableNames<'_> {
+    fn column(&self, slot: u32) -> (String, Option<SqlType>) {
+        match self.0.columns.get(slot as usize) {
+            Some(column) => {
+                (quote_identifier(&column.name), Some(SqlType::with_typmod(column.type_oid, column.typmod)))
+            }
+            None => NoNames.column(slot),
+        }
+    }
+}
+
+/// Writes bound expressions.
+pub struct Deparser<'a> {
+    view: &'a CatalogView,
+    names: &'a dyn Names,
+    qualify: Qualify,
+    /// CASE stands on lines of its own, as `pg_get_expr` writes it; otherwise all is one line, as in EXPLAIN.
+    indent: bool,
+    format: FormatSettings,
+}
+
+/// Deeper CASEs are not indented any further.
+const INDENT_LIMIT: usize = 40;
+
+impl<'a> Deparser<'a> {
+    /// A deparser that calls places what `names` calls them.
+    pub fn new(view: &'a CatalogView, names: &'a dyn Names, qualify: Qualify) -> Deparser<'a> {
+        Deparser { view, names, qualify, indent: false, format: FormatSettings::default() }
+    }
+
+    /// With CASE on lines of its own.
+    #[must_use]
+    pub fn indented(mut self) -> Deparser<'a> {
+        self.indent = true;
+        self
+    }
+
+    /// With values in the session's formats instead of the default ones.
+    #[must_use]
+    pub fn with_format(mut self, format: &FormatSettings) -> Deparser<'a> {
+        self.format = format.clone();
+        self
+    }
+
+    /// The text of an expression. A cast at its top that was not written is left out: whoever reads the text adds it.
+    pub fn text(&self, expr: &Expr) -> String {
+        let mut out = Writer { deparser: self, text: String::new(), level: 0 };
+        out.expr(expr, false);
+        out.text
+    }
+
+    /// The text of an expression that keeps its meaning wherever it is put: casts are shown.
+    pub fn full_text(&self, expr: &Expr) -> String {
+        let mut out = Writer { deparser: self, text: String::new(), level: 0 };
+        out.expr(expr, true);
+        out.text
+    }
+
+    /// The text of an aggregate call.
+    pub fn aggregate(&self, call: &AggregateCall) -> String {
+        let mut out = Writer { deparser: self, text: String::new(), level: 0 };
+        out.aggregate(call);
+        out.text
+    }
+
+    /// The text of a window function call.
+    pub fn window(&self, call: &WindowCall) -> String {
+        let mut out = Writer { deparser: self, text: String::new(), level: 0 };
+        out.window(call);
+        out.text
+    }
+
+    /// The text of a call in FROM or a select list.
+    pub fn set_call(&self, call: &SetCall) -> String {
+        let mut out = Writer { deparser: self, text: String::new(), level: 0 };
+        out.function(&call.function);
+        out.arguments(&call.arguments);
+        out.text
+    }
+
+    /// The name of a type.
+    pub fn type_name(&self, sql_type: SqlType) -> String {
+        let plain = types::format_type(self.view, sql_type);
+        if self.qualify == Qualify::WhereNeeded {
+            return plain;
+        }
+        let element = types::element_type(self.view, sql_type.oid).unwrap_or(sql_type.oid);
+        match self.view.user_type(element) {
+            Some(user_type) if self.view.type_is_visible(element) => {
+                format!("{}.{plain}", quote_identifier(&user_type.schema))
+            }
+            _ => plain,
+        }
+    }
+
+    /// What a `reg*` value names, as its type would print it.
+    fn reg_text(&self, value: &Value, oid: Oid) -> String {
+        if self.qualify == Qualify::Always
+            && oid == oids::REGCLASS
+            && let Value::Oid(object) = value
+            && let Some(found) = self.view.catalog().object(Oid(*object))
+        {
+            let schema = self.view.schema_name(found.schema());
+            return format!("{}.{}", quote_identifier(&schema), quote_identifier(found.name()));
+        }
+        types::output_string(value, oid, &self.format, self.view)
+    }
+}
+
+struct Writer<'w, 'a> {
+    deparser: &'w Deparser<'a>,
+    text: String,
+    level: usize,
+}
+
+impl Writer<'_, '_> {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn list(&mut self, exprs: &[Expr]) {
+        for (number, expr) in exprs.iter().enumerate() {
+            if number > 0 {
+                self.push(", ");
+            }
+            self.expr(expr, true);
+        }
+    }
+
+    fn arguments(&mut self, arguments: &[Expr]) {
+        self.push("(");
+        self.list(arguments);
+        self.push(")");
+    }
+
+    /// Starts a key word on its own line, if lines are wanted.
+    fn keyword(&mut self, word: &str, before: isize, after: isize) {
+        if self.deparser.indent {
+            self.level = self.level.saturating_add_signed(before);
+            let kept = self.text.trim_end_matches(' ').len();
+            self.text.truncate(kept);
+            self.text.push('\n');
+            self.text.extend(std::iter::repeat_n(' ', self.level.min(INDENT_LIMIT)));
+            self.push(word);
+            self.level = self.level.saturating_add_signed(after);
+        } else {
+            self.push(word);
+        }
+    }
+
+    /// `show_implicit`: a cast that was not written is shown all the same.
+    fn expr(&mut self, expr: &Expr, show_implicit: bool) {
+        match &expr.kind {
+            ExprKind::Constant(value) => self.constant(value, expr.sql_type, true),
+            ExprKind::Parameter(index) => self.push(&format!("${}", index + 1)),
+            ExprKind::Column(slot) => {
+                if let Some(text) = self.deparser.names.computed(*slot, self.deparser) {
+                    return self.push(&text);
+                }
+                let (name, sql_type) = self.deparser.names.column(*slot);
+                self.place(&name, sql_type, expr.sql_type, show_implicit);
+            }
+            ExprKind::Variable(variable) => {
+                let (name, sql_type) = self.deparser.names.variable(variable);
+                self.place(&name, sql_type, expr.sql_type, show_implicit);
+            }
+            ExprKind::Outer(index) => {
+                let text = self.deparser.names.outer(*index, self.deparser);
+                self.push(&text);
+            }
+            ExprKind::Call(call) => self.call(call, expr.sql_type),
+            ExprKind::And(list) => self.junction(list, " AND "),
+            ExprKind::Or(list) => self.junction(list, " OR "),
+            ExprKind::Not(input) => {
+                self.push("(NOT ");
+                self.expr(input, false);
+                self.push(")");
+            }
+            ExprKind::IsNull(input) => self.test(input, "IS NULL"),
+            ExprKind::IsNotNull(input) => self.test(input, "IS NOT NULL"),
+            ExprKind::IsTruth { input, value, negated } => {
+                let test = match (value, negated) {
+                    (Some(true), false) => "IS TRUE",
+                    (Some(true), true) => "IS NOT TRUE",
+                    (Some(false), false) => "IS FALSE",
+                    (Some(false), true) => "IS NOT FALSE",
+                    (None, false) => "IS UNKNOWN",
+                    (None, true) => "IS NOT UNKNOWN",
+                };
+                self.test(input, test);
+            }
+            ExprKind::IsDistinct { equal, negated } => {
+                if *negated {
+                    self.push("(NOT ");
+                }
+                self.push("(");
+                self.expr(&equal.arguments[0], true);
+                self.push(" IS DISTINCT FROM ");
+                self.expr(&equal.arguments[1], true);
+                self.push(if *negated { "))" } else { ")" });
+            }
+            ExprKind::Case { operand, whens, otherwise } => self.case(operand.as_deref(), whens, otherwise.as_deref()),
+            ExprKind::CaseOperand => self.push("CASE_TEST_EXPR"),
+            ExprKind::Coalesce(list) => self.named_list("COALESCE", list),
+            ExprKind::Greatest(list) => self.named_list("GREATEST", list),
+            ExprKind::Least(list) => self.named_list("LEAST", list),
+            ExprKind::NullIf(equal) => self.named_list("NULLIF", &equal.arguments),
+            ExprKind::Array { elements, .. } => {
+                self.push("ARRAY[");
+                self.list(elements);
+                self.push("]");
+                if elements.is_empty() {
+                    let name = self.deparser.type_name(SqlType::new(expr.sql_type.oid));
+                    self.push(&format!("::{name}"));
+                }
+            }
+            ExprKind::Subscript { input, subscripts, .. } => {
+                let is_column = matches!(input.kind, ExprKind::Column(_) | ExprKind::Variable(_));
+                self.in_parentheses(input, !is_column);
+                for (low, high) in subscripts {
+                    self.push("[");
+                    if let Some(low) = low {
+                        self.expr(low, false);
+                        self.push(":");
+                    }
+                    if let Some(high) = high {
+                        self.expr(high, false);
+                    }
+                    self.push("]");
+                }
+            }
+            ExprKind::Quantified(quantified) => self.quantified(quantified),
+            ExprKind::Subquery(subquery) => {
+                let text = self.deparser.names.subquery(subquery, self.deparser);
+                self.push(&text);
+            }
+            ExprKind::Row { fields, .. } => {
+                self.push("ROW(");
+                self.list(fields);
+                self.push(")");
+            }
+            ExprKind::Field(access) => {
+                let is_bare = matches!(access.input.kind, ExprKind::Field(_));
+                self.in_parentheses(&access.input, !is_bare);
+                let name = quote_identifier(&access.name);
+                self.push(&format!(".{name}"));
+            }
+            ExprKind::Cast(cast) => self.cast(cast, expr.sql_type, show_implicit),
+            ExprKind::Session(value) => self.push(&session_value(*value)),
+            ExprKind::Aggregate(call) => self.aggregate(call),
+            ExprKind::Window(call) => self.window(call),
+            ExprKind::Set(call) => {
+                self.function(&call.function);
+                self.arguments(&call.arguments);
+            }
+        }
+    }
+
+    /// A column; with a cast where it is taken for another type than its own.
+    fn place(&mut self, name: &str, own: Option<SqlType>, wanted: SqlType, show_implicit: bool) {
+        match own {
+            Some(own) if own.oid != wanted.oid && show_implicit => {
+                let type_name = self.deparser.type_name(wanted);
+                self.push(&format!("({name})::{type_name}"));
+            }
+            _ => self.push(name),
+        }
+    }
+
+    fn in_parentheses(&mut self, expr: &Expr, needed: bool) {
+        if needed {
+            self.push("(");
+        }
+        self.expr(expr, true);
+        if needed {
+            self.push(")");
+        }
+    }
+
+    fn test(&mut self, input: &Expr, test: &str) {
+        self.push("(");
+        self.expr(input, true);
+        self.push(&format!(" {test})"));
+    }
+
+    fn junction(&mut self, list: &[Expr], between: &str) {
+        self.push("(");
+        for (number, expr) in list.iter().enumerate() {
+            if number > 0 {
+                self.push(between);
+            }
+            self.expr(expr, false);
+        }
+        self.push(")");
+    }
+
+    fn named_list(&mut self, name: &str, list: &[Expr]) {
+        self.push(name);
+        self.arguments(list);
+    }
+
+    /// A constant, with its type where it would not be read as that type without.
+    fn constant(&mut self, value: &Value, sql_type: SqlType, with_type: bool) {
+        let deparser = self.deparser;
+        if value.is_null() {
+            self.push("NULL");
+            if with_type {
+                let name = deparser.type_name(sql_type);
+                self.push(&format!("::{name}"));
+            }
+            return;
+        }
+        let needs_type = match value {
+            Value::Bool(value) => {
+                self.push(if *value { "true" } else { "false" });
+                false
+            }
+            Value::Int4(value) if *value >= 0 && sql_type.oid == oids::INT4 => {
+                self.push(&value.to_string());
+                false
+            }
+            Value::Numeric(_) if sql_type.oid == oids::NUMERIC => {
+                let text = types::output_string(value, sql_type.oid, &deparser.format, deparser.view);
+                let reads_as_numeric = text.starts_with(|c: char| c.is_ascii_digit()) && text.contains(['e', 'E', '.']);
+                self.push(&if reads_as_numeric { text } else { plain_literal(&text) });
+                !reads_as_numeric || sql_type.typmod >= 0
+            }
+            _ => {
+                let text = if is_reg_type(sql_type.oid) {
+                    deparser.reg_text(value, sql_type.oid)
+                } else {
+                    types::output_string(value, sql_type.oid, &deparser.format, deparser.view)
+                };
+                self.push(&plain_literal(&text));
+                sql_type.oid != oids::UNKNOWN
+            }
+        };
+        if needs_type && with_type {
+            let name = deparser.type_name(sql_type);
+            self.push(&format!("::{name}"));
+        }
+    }
+
+    fn call(&mut self, call: &Call, sql_type: SqlType) {
+        if let Some(operator) = call.operator {
+            self.push("(");
+            match call.arguments.as_slice() {
+                [right] => {
+                    self.push(operator.name);
+                    self.push(" ");
+                    self.expr(right, true);
+                }
+                [left, right] => {
+                    self.expr(left, true);
+                    self.push(&format!(" {} ", operator.name));
+                    self.expr(right, true);
+                }
+                _ => {}
+            }
+            return self.push(")");
+        }
+        // What is written `extract(year from t)` is a function whose first argument is the field's name.
+        if let (FunctionTarget::Builtin(function), [field, source]) = (&call.function, call.arguments.as_slice())
+            && function.name == "extract"
+            && let ExprKind::Constant(Value::Text(field)) = &field.kind
+        {
+            self.push(&format!("EXTRACT({field} FROM "));
+            self.expr(source, false);
+            return self.push(")");
+        }
+        let _ = sql_type;
+        self.function(&call.function);
+        self.arguments(&call.arguments);
+    }
+
+    fn function(&mut self, function: &FunctionTarget) {
+        match function {
+            FunctionTarget::Builtin(function) => {
+                let name = quote_identifier(function.name);
+                self.push(&name);
+            }
+            FunctionTarget::Stored(function) => {
+                let view = self.deparser.view;
+                // It may have got another name since the expression was bound.
+                let function = view.catalog().function(function.oid).unwrap_or(function);
+                let is_visible = self.deparser.qualify == Qualify::WhereNeeded
+                    && view.path().contains(&function.schema)
+                    && view
+                        .path()
+                        .iter()
+                        .take_while(|schema| **schema != function.schema)
+                        .all(|schema| view.catalog().functions_named(*schema, &function.name).next().is_none());
+                if !is_visible {
+                    let schema = quote_identifier(&view.schema_name(function.schema));
+                    self.push(&format!("{schema}."));
+                }
+                let name = quote_identifier(&function.name);
+                self.push(&name);
+            }
+        }
+    }
+
+    fn cast(&mut self, cast: &CastExpr, target: SqlType, show_implicit: bool) {
+        let is_implicit = cast.cast.context != CastContext::Explicit;
+        if is_implicit && !show_implicit {
+            return self.expr(&cast.input, show_implicit);
+        }
+        match &cast.input.kind {
+            // A constant that is only cut to a length needs its type once.
+            ExprKind::Constant(value) if cast.input.sql_type == SqlType::new(target.oid) => {
+                self.constant(value, cast.input.sql_type, false);
+            }
+            _ => {
+                self.push("(");
+                self.expr(&cast.input, false);
+                self.push(")");
+            }
+        }
+        let name = self.deparser.type_name(target);
+        self.push(&format!("::{name}"));
+    }
+
+    fn quantified(&mut self, quantified: &Quantified) {
+        self.push("(");
+        self.expr(&quantified.left, true);
+        let quantifier = match quantified.quantifier {
+            Quantifier::Any => "ANY",
+            Quantifier::All => "ALL",
+        };
+        self.push(&format!(" {} {quantifier} (", quantified.operator.name));
+        self.expr(&quantified.array, true);
+        self.push("))");
+    }
+
+    fn case(&mut self, operand: Option<&Expr>, whens: &[CaseWhen], otherwise: Option<&Expr>) {
+        self.keyword("CASE", 0, 4);
+        if let Some(operand) = operand {
+            self.push(" ");
+            self.expr(operand, true);
+        }
+        for when in whens {
+            if !self.deparser.indent {
+                self.push(" ");
+            }
+            self.keyword("WHEN ", 0, 0);
+            self.expr(compared_value(operand, &when.condition), false);
+            self.push(" THEN ");
+            self.expr(&when.result, true);
+        }
+        if !self.deparser.indent {
+            self.push(" ");
+        }
+        self.keyword("ELSE ", 0, 0);
+        match otherwise {
+            Some(otherwise) => self.expr(otherwise, true),
+            None => self.push("NULL"),
+        }
+        if !self.deparser.indent {
+            self.push(" ");
+        }
+        self.keyword("END", -4, 0);
+    }
+
+    fn aggregate(&mut self, call: &AggregateCall) {
+        self.push(&quote_identifier(call.function.name));
+        self.push("(");
+        if call.distinct {
+            self.push("DISTINCT ");
+        }
+        if call.arguments.is_empty() {
+            self.push("*");
+        }
+        self.list(&call.arguments);
+        if !call.order.is_empty() {
+            self.push(" ORDER BY ");
+            for (number, key) in call.order.iter().enumerate() {
+                if number > 0 {
+                    self.push(", ");
+                }
+                self.expr(&key.expr, true);
+                self.push(sort_suffix(key.descending, key.nulls_first));
+            }
+        }
+        self.push(")");
+        self.filter(call.filter.as_ref());
+    }
+
+    fn filter(&mut self, filter: Option<&Expr>) {
+        if let Some(filter) = filter {
+            self.push(" FILTER (WHERE ");
+            self.expr(filter, false);
+            self.push(")");
+        }
+    }
+
+    fn window(&mut self, call: &WindowCall) {
+        match &call.function {
+            WindowTarget::Window(function) => self.push(&quote_identifier(function.name)),
+            WindowTarget::Aggregate(function) => self.push(&quote_identifier(function.name)),
+        }
+        self.push("(");
+        if matches!(call.function, WindowTarget::Aggregate(_)) && call.arguments.is_empty() {
+            self.push("*");
+        }
+        self.list(&call.arguments);
+        self.push(")");
+        self.filter(call.filter.as_ref());
+        self.push(" OVER (?)");
+    }
+}
+
+/// `DESC` and the like behind a sorted expression; nothing for the default order.
+pub(in crate::commands) fn sort_suffix(descending: bool, nulls_first: bool) -> &'static str {
+    match (descending, nulls_first) {
+        (false, false) => "",
+        (false, true) => " NULLS FIRST",
+        (true, true) => " DESC",
+        (true, false) => " DESC NULLS LAST",
+    }
+}
+
+/// Of a condition of a simple CASE, what the operand is compared with.
+fn compared_value<'e>(operand: Option<&Expr>, condition: &'e Expr) -> &'e Expr {
+    if operand.is_some()
+        && let ExprKind::Call(call) = &condition.kind
+        && let [left, right] = call.arguments.as_slice()
+        && left.any(&|expr| matches!(expr.kind, ExprKind::CaseOperand))
+    {
+        return right;
+    }
+    condition
+}
+
+fn session_value(value: SessionValue) -> String {
+    let with = |name: &str, precision: Option<u8>| match precision {
+        Some(precision) => format!("{name}({precision})"),
+        None => name.to_owned(),
+    };
+    match value {
+        SessionValue::CurrentDate => "CURRENT_DATE".to_owned(),
+        SessionValue::CurrentTime(precision) => with("CURRENT_TIME", precision),
+        SessionValue::CurrentTimestamp(precision) => with("CURRENT_TIMESTAMP", precision),
+        SessionValue::LocalTime(precision) => with("LOCALTIME", precision),
+        SessionValue::LocalTimestamp(precision) => with("LOCALTIMESTAMP", precision),
+        SessionValue::CurrentUser => "CURRENT_USER".to_owned(),
+        SessionValue::SessionUser => "SESSION_USER".to_owned(),
+        SessionValue::CurrentCatalog => "CURRENT_CATALOG".to_owned(),
+        SessionValue::CurrentSchema => "CURRENT_SCHEMA".to_owned(),
+    }
+}
+
+/// The name that a `reg*` value shows, for messages.
+pub(in crate::commands) fn relation_name(view: &CatalogView, oid: Oid) -> String {
+    view.object_name(RegKind::Class, oid).unwrap_or_else(|| oid.to_string())
+}

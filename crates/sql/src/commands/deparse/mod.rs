@@ -1,0 +1,31 @@
+//! From expressions and queries back to SQL text, in PostgreSQL's form.
+//!
+//! Two kinds of trees are written:
+//! - **bound expressions** ([`Deparser`]): defaults, checks, index expressions, and what EXPLAIN shows. Every literal
+//!   carries its type and every operator its parentheses, so that the text means the same when it is read again.
+//! - **queries as written** ([`query_text`]): views. Names are completed with their schemas.
+//!
+//! What is stored is written with [`Qualify::Always`], so that it does not depend on the search path it will be read
+//! under; what is shown is written with [`Qualify::WhereNeeded`].
+
+mod definition;
+mod expr;
+mod query;
+mod tree_expr;
+
+pub use definition::{
+    StoredAs, check_clause, constraint_definition, index_column, index_definition, stored_expression, view_definition,
+};
+pub use expr::{Deparser, Names, NoNames, Qualify, TableNames};
+pub use query::{QueryNames, WrittenNames, query_text};
+
+/// `text` as a literal: in quotes, with an `E` in front if it holds a backslash.
+pub fn quote_literal(text: &str) -> String {
+    let quoted = text.replace('\'', "''");
+    if quoted.contains('\\') { format!("E'{}'", quoted.replace('\\', "\\\\")) } else { format!("'{quoted}'") }
+}
+
+/// `text` as PostgreSQL writes constants within expressions: backslashes stand as they are.
+fn plain_literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}

@@ -1,0 +1,413 @@
+//! Queries as written, back to text, laid out as PostgreSQL lays out a view's definition.
+
+use std::cell::RefCell;
+
+use crate::session::quote_identifier;
+use crate::tree::{
+    Alias, CommonTableExpression, CteStatement, Distinct, FromItem, GroupItem, Join, JoinType, LockStrength, LockWait, Name,
+    QualifiedName, Query, QueryBody, Select, SetOperator, SortBy, SortDirection, TableReference, Target, TypeName,
+};
+
+/// What the objects that a query names are called in its text.
+pub trait QueryNames {
+    /// A table, with its alias. Common table expressions are not asked for.
+    fn table(&self, reference: &TableReference) -> String {
+        let mut text = if reference.only { "ONLY ".to_owned() } else { String::new() };
+        text.push_str(&dotted(&reference.name));
+        if let Some(alias) = &reference.alias {
+            text.push_str(&alias_text(alias));
+        }
+        text
+    }
+
+    /// A function.
+    fn function(&self, name: &QualifiedName) -> String {
+        dotted(name)
+    }
+
+    /// A type, with modifiers.
+    fn type_name(&self, name: &TypeName) -> String;
+}
+
+/// Names as they were written; types without their modifiers.
+pub struct WrittenNames;
+
+impl QueryNames for WrittenNames {
+    fn type_name(&self, name: &TypeName) -> String {
+        let mut text = match &name.schema {
+            Some(schema) => format!("{}.{}", quote_identifier(schema), quote_identifier(&name.name)),
+            None => quote_identifier(&name.name),
+        };
+        (0..name.array_dimensions).for_each(|_| text.push_str("[]"));
+        text
+    }
+}
+
+/// A dotted name, each part quoted if need be.
+pub(in crate::commands) fn dotted(name: &QualifiedName) -> String {
+    match &name.schema {
+        Some(schema) => format!("{}.{}", quote_identifier(schema), quote_identifier(&name.name)),
+        None => quote_identifier(&name.name),
+    }
+}
+
+/// ` alias(column, ...)`
+pub(in crate::commands) fn alias_text(alias: &Alias) -> String {
+    let mut text = format!(" {}", quote_identifier(&alias.name));
+    if !alias.columns.is_empty() {
+        let columns: Vec<String> = alias.columns.iter().map(|column| quote_identifier(column)).collect();
+        text.push_str(&format!("({})", columns.join(", ")));
+    }
+    text
+}
+
+/// The text of a query.
+pub fn query_text(query: &Query, names: &dyn QueryNames) -> String {
+    let mut writer = Writer { names, text: String::new(), ctes: RefCell::default() };
+    writer.query(query);
+    writer.text
+}
+
+pub(super) struct Writer<'a> {
+    pub(super) names: &'a dyn QueryNames,
+    text: String,
+    /// Common table expressions in scope: their names hide tables.
+    ctes: RefCell<Vec<Name>>,
+}
+
+impl Writer<'_> {
+    pub(super) fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    pub(super) fn name(&mut self, name: &str) {
+        self.text.push_str(&quote_identifier(name));
+    }
+
+    pub(super) fn qualified(&mut self, name: &QualifiedName) {
+        self.text.push_str(&dotted(name));
+    }
+
+    /// What `write` writes, apart from the rest.
+    pub(super) fn piece(&mut self, write: impl FnOnce(&mut Self)) -> String {
+        let before = std::mem::take(&mut self.text);
+        write(self);
+        std::mem::replace(&mut self.text, before)
+    }
+
+    pub(super) fn query(&mut self, query: &Query) {
+        let outer = self.ctes.borrow().len();
+        if let Some(with) = &query.with {
+            self.push(if with.recursive { " WITH RECURSIVE " } else { " WITH " });
+            if with.recursive {
+                self.ctes.borrow_mut().extend(with.ctes.iter().map(|cte| cte.name.clone()));
+            }
+            for (number, cte) in with.ctes.iter().enumerate() {
+                if number > 0 {
+                    self.push(", ");
+                }
+                self.common_table_expression(cte);
+                if !with.recursive {
+                    self.ctes.borrow_mut().push(cte.name.clone());
+                }
+            }
+            self.push("\n");
+        }
+        match &query.body {
+            QueryBody::Select(select) => self.select(select),
+            QueryBody::Values(rows) => {
+                self.push(" VALUES ");
+                for (number, row) in rows.iter().enumerate() {
+                    if number > 0 {
+                        self.push(", ");
+                    }
+                    self.push("(");
+                    self.exprs(row);
+                    self.push(")");
+                }
+            }
+            QueryBody::SetOperation { operator, all, left, right } => {
+                self.operand(left);
+                self.push(match operator {
+                    SetOperator::Union => "\nUNION",
+                    SetOperator::Intersect => "\nINTERSECT",
+                    SetOperator::Except => "\nEXCEPT",
+                });
+                self.push(if *all { " ALL\n" } else { "\n" });
+                self.operand(right);
+            }
+        }
+        if !query.order.is_empty() {
+            self.push("\n  ORDER BY ");
+            self.sort_list(&query.order);
+        }
+        if let Some(offset) = &query.offset {
+            self.push("\n OFFSET ");
+            self.expr(offset);
+        }
+        if let Some(limit) = &query.limit {
+            if query.with_ties {
+                self.push("\n FETCH FIRST (");
+                self.expr(limit);
+                self.push(") ROWS WITH TIES");
+            } else {
+                self.push("\n LIMIT ");
+                self.expr(limit);
+            }
+        }
+        for lock in &query.locking {
+            self.push(match lock.strength {
+                LockStrength::KeyShare => "\n FOR KEY SHARE",
+                LockStrength::Share => "\n FOR SHARE",
+                LockStrength::NoKeyUpdate => "\n FOR NO KEY UPDATE",
+                LockStrength::Update => "\n FOR UPDATE",
+            });
+            if !lock.tables.is_empty() {
+                let tables: Vec<String> = lock.tables.iter().map(dotted).collect();
+                self.push(&format!(" OF {}", tables.join(", ")));
+            }
+            self.push(match lock.wait {
+                LockWait::Block => "",
+                LockWait::Skip => " SKIP LOCKED",
+                LockWait::Error => " NOWAIT",
+            });
+        }
+        self.ctes.borrow_mut().truncate(outer);
+    }
+
+    /// An operand of a set operation: in parentheses where it is more than a select.
+    fn operand(&mut self, query: &Query) {
+        let is_plain = query.with.is_none()
+            && query.order.is_empty()
+            && query.limit.is_none()
+            && query.offset.is_none()
+            && query.locking.is_empty()
+            && !matches!(query.body, QueryBody::SetOperation { .. });
+        if is_plain {
+            return self.query(query);
+        }
+        self.push("(");
+        self.query(query);
+        self.push(")");
+    }
+
+    fn common_table_expression(&mut self, cte: &CommonTableExpression) {
+        self.name(&cte.name);
+        if !cte.columns.is_empty() {
+            let columns: Vec<String> = cte.columns.iter().map(|column| quote_identifier(column)).collect();
+            self.push(&format!("({})", columns.join(", ")));
+        }
+        self.push(match cte.materialized {
+            None => " AS (",
+            Some(true) => " AS MATERIALIZED (",
+            Some(false) => " AS NOT MATERIALIZED (",
+        });
+        if let CteStatement::Query(query) = &*cte.statement {
+            self.push("\n");
+            self.query(query);
+        }
+        self.push(")");
+    }
+
+    fn select(&mut self, select: &Select) {
+        self.push(" SELECT ");
+        match &select.distinct {
+            Distinct::No => {}
+            Distinct::All => self.push("DISTINCT "),
+            Distinct::On(exprs) => {
+                self.push("DISTINCT ON (");
+                self.exprs(exprs);
+                self.push(") ");
+            }
+        }
+        for (number, target) in select.targets.iter().enumerate() {
+            if number > 0 {
+                self.push(",\n    ");
+            }
+            self.target(target);
+        }
+        for (number, item) in select.from.iter().enumerate() {
+            self.push(if number > 0 { ",\n    " } else { "\n   FROM " });
+            self.from_item(item);
+        }
+        if let Some(filter) = &select.filter {
+            self.push("\n  WHERE ");
+            self.expr(filter);
+        }
+        if !select.group.is_empty() {
+            self.push(if select.group_distinct { "\n  GROUP BY DISTINCT " } else { "\n  GROUP BY " });
+            self.group_items(&select.group);
+        }
+        if let Some(having) = &select.having {
+            self.push("\n HAVING ");
+            self.expr(having);
+        }
+        for (number, window) in select.windows.iter().enumerate() {
+            self.push(if number > 0 { ", " } else { "\n  WINDOW " });
+            self.name(window.name.as_deref().unwrap_or_default());
+            self.push(" AS ");
+            self.window(window);
+        }
+    }
+
+    fn target(&mut self, target: &Target) {
+        self.expr(&target.expr);
+        if let Some(name) = &target.name {
+            self.push(" AS ");
+            self.name(name);
+        }
+    }
+
+    fn group_items(&mut self, items: &[GroupItem]) {
+        for (number, item) in items.iter().enumerate() {
+            if number > 0 {
+                self.push(", ");
+            }
+            let (name, inner) = match item {
+                GroupItem::Expr(expr) => {
+                    self.expr(expr);
+                    continue;
+                }
+                GroupItem::Empty(_) => {
+                    self.push("()");
+                    continue;
+                }
+                GroupItem::Rollup(inner, _) => ("ROLLUP(", inner),
+                GroupItem::Cube(inner, _) => ("CUBE(", inner),
+                GroupItem::Sets(inner, _) => ("GROUPING SETS (", inner),
+            };
+            self.push(name);
+            self.group_items(inner);
+            self.push(")");
+        }
+    }
+
+    fn from_item(&mut self, item: &FromItem) {
+        match item {
+            FromItem::Table(reference) => {
+                let is_cte = reference.name.schema.is_none() && self.ctes.borrow().contains(&reference.name.name);
+                if is_cte {
+                    self.qualified(&reference.name);
+                    if let Some(alias) = &reference.alias {
+                        self.push(&alias_text(alias));
+                    }
+                } else {
+                    let text = self.names.table(reference);
+                    self.push(&text);
+                }
+            }
+            FromItem::Subquery { query, lateral, alias } => {
+                self.push(if *lateral { "LATERAL (" } else { "(" });
+                self.query(query);
+                self.push(")");
+                if let Some(alias) = alias {
+                    self.push(&alias_text(alias));
+                }
+            }
+            FromItem::Function { calls, lateral, ordinality, rows_from, alias, columns, .. } => {
+                if *lateral {
+                    self.push("LATERAL ");
+                }
+                if *rows_from {
+                    self.push("ROWS FROM(");
+                }
+                for (number, (call, own_columns)) in calls.iter().enumerate() {
+                    if number > 0 {
+                        self.push(", ");
+                    }
+                    self.expr(call);
+                    if !own_columns.is_empty() {
+                        self.push(" AS ");
+                        self.column_definitions(own_columns);
+                    }
+                }
+                if *rows_from {
+                    self.push(")");
+                }
+                if *ordinality {
+                    self.push(" WITH ORDINALITY");
+                }
+                match alias {
+                    Some(alias) if columns.is_empty() => self.push(&alias_text(alias)),
+                    Some(alias) => {
+                        self.push(" AS ");
+                        self.name(&alias.name);
+                        self.column_definitions(columns);
+                    }
+                    None if !columns.is_empty() => {
+                        self.push(" AS ");
+                        self.column_definitions(columns);
+                    }
+                    None => {}
+                }
+            }
+            FromItem::Join(join) => self.join(join),
+            FromItem::Unsupported(what, _) => self.push(&format!("/* {what} */")),
+        }
+    }
+
+    fn column_definitions(&mut self, columns: &[crate::tree::ColumnDefinitionItem]) {
+        let columns: Vec<String> = columns
+            .iter()
+            .map(|column| format!("{} {}", quote_identifier(&column.name), self.names.type_name(&column.type_name)))
+            .collect();
+        self.push(&format!("({})", columns.join(", ")));
+    }
+
+    fn join(&mut self, join: &Join) {
+        self.push(if join.alias.is_some() { "((" } else { "(" });
+        self.from_item(&join.left);
+        self.push("\n     ");
+        if join.natural {
+            self.push("NATURAL ");
+        }
+        let is_cross = join.kind == JoinType::Inner && !join.natural && join.using.is_empty() && join.condition.is_none();
+        self.push(match join.kind {
+            JoinType::Inner if is_cross => "CROSS JOIN ",
+            JoinType::Inner => "JOIN ",
+            JoinType::Left => "LEFT JOIN ",
+            JoinType::Right => "RIGHT JOIN ",
+            JoinType::Full => "FULL JOIN ",
+        });
+        self.from_item(&join.right);
+        if !join.using.is_empty() {
+            let using: Vec<String> = join.using.iter().map(|name| quote_identifier(name)).collect();
+            self.push(&format!(" USING ({})", using.join(", ")));
+            if let Some(alias) = &join.using_alias {
+                self.push(" AS ");
+                self.name(alias);
+            }
+        }
+        if let Some(condition) = &join.condition {
+            self.push(" ON ");
+            self.expr(condition);
+        }
+        self.push(")");
+        if let Some(alias) = &join.alias {
+            self.push(")");
+            self.push(&alias_text(alias));
+        }
+    }
+
+    pub(super) fn sort_list(&mut self, list: &[SortBy]) {
+        for (number, item) in list.iter().enumerate() {
+            if number > 0 {
+                self.push(", ");
+            }
+            self.expr(&item.expr);
+            match &item.direction {
+                SortDirection::Ascending => {}
+                SortDirection::Descending => self.push(" DESC"),
+                SortDirection::Using(operator) => {
+                    self.push(" USING ");
+                    self.operator(operator);
+                }
+            }
+            match item.nulls_first {
+                None => {}
+                Some(true) => self.push(" NULLS FIRST"),
+                Some(false) => self.push(" NULLS LAST"),
+            }
+        }
+    }
+}

@@ -1,0 +1,416 @@
+//! Expressions as written, back to text. Whatever binds less tightly than a function call gets parentheses.
+
+use super::plain_literal;
+use super::query::Writer;
+use crate::session::quote_identifier;
+use crate::tree::{
+    Expr, ExprKind, FunctionCall, Indirection, Literal, Name, OperatorName, SessionFunction, SubqueryKind, WindowDefinition,
+};
+
+impl Writer<'_> {
+    pub(super) fn expr(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Literal(literal) => self.literal(literal),
+            ExprKind::Parameter(number) => self.push(&format!("${number}")),
+            ExprKind::Column(parts) => self.dotted(parts),
+            ExprKind::Star(parts) => {
+                self.dotted(parts);
+                self.push(if parts.is_empty() { "*" } else { ".*" });
+            }
+            ExprKind::Cast { input, type_name } => {
+                self.in_parentheses(input);
+                let name = self.names.type_name(type_name);
+                self.push(&format!("::{name}"));
+            }
+            ExprKind::Collate { input, collation } => {
+                self.push("(");
+                self.expr(input);
+                self.push(" COLLATE ");
+                self.qualified(collation);
+                self.push(")");
+            }
+            ExprKind::Operator { operator, left, right } => {
+                self.push("(");
+                if let Some(left) = left {
+                    self.expr(left);
+                    self.push(" ");
+                }
+                self.operator(operator);
+                self.push(" ");
+                self.expr(right);
+                self.push(")");
+            }
+            ExprKind::Quantified { operator, all, left, array } => {
+                self.push("(");
+                self.expr(left);
+                self.push(" ");
+                self.operator(operator);
+                self.push(if *all { " ALL (" } else { " ANY (" });
+                self.expr(array);
+                self.push("))");
+            }
+            ExprKind::In { left, list, negated } => {
+                self.push("(");
+                self.expr(left);
+                self.push(if *negated { " NOT IN (" } else { " IN (" });
+                self.exprs(list);
+                self.push("))");
+            }
+            ExprKind::Between { input, low, high, symmetric, negated } => {
+                self.push("(");
+                self.expr(input);
+                self.push(if *negated { " NOT BETWEEN " } else { " BETWEEN " });
+                if *symmetric {
+                    self.push("SYMMETRIC ");
+                }
+                self.expr(low);
+                self.push(" AND ");
+                self.expr(high);
+                self.push(")");
+            }
+            ExprKind::Distinct { left, right, negated } => {
+                self.push("(");
+                self.expr(left);
+                self.push(if *negated { " IS NOT DISTINCT FROM " } else { " IS DISTINCT FROM " });
+                self.expr(right);
+                self.push(")");
+            }
+            ExprKind::NullIf(left, right) => {
+                self.push("NULLIF(");
+                self.expr(left);
+                self.push(", ");
+                self.expr(right);
+                self.push(")");
+            }
+            ExprKind::And(list) => self.junction(list, " AND "),
+            ExprKind::Or(list) => self.junction(list, " OR "),
+            ExprKind::Not(input) => {
+                self.push("(NOT ");
+                self.expr(input);
+                self.push(")");
+            }
+            ExprKind::NullTest { input, negated } => {
+                self.test(input, if *negated { "IS NOT NULL" } else { "IS NULL" });
+            }
+            ExprKind::BooleanTest { input, value, negated } => {
+                let value = match value {
+                    Some(true) => "TRUE",
+                    Some(false) => "FALSE",
+                    None => "UNKNOWN",
+                };
+                self.test(input, &format!("IS {}{value}", if *negated { "NOT " } else { "" }));
+            }
+            ExprKind::Case { operand, whens, otherwise } => {
+                self.push("CASE");
+                if let Some(operand) = operand {
+                    self.push(" ");
+                    self.expr(operand);
+                }
+                for (condition, result) in whens {
+                    self.push(" WHEN ");
+                    self.expr(condition);
+                    self.push(" THEN ");
+                    self.expr(result);
+                }
+                if let Some(otherwise) = otherwise {
+                    self.push(" ELSE ");
+                    self.expr(otherwise);
+                }
+                self.push(" END");
+            }
+            ExprKind::Coalesce(list) => self.call("COALESCE", list),
+            ExprKind::Greatest(list) => self.call("GREATEST", list),
+            ExprKind::Least(list) => self.call("LEAST", list),
+            ExprKind::Session(function) => self.push(&session_function(*function)),
+            ExprKind::Function(call) => self.function_call(call),
+            ExprKind::Subquery(subquery) => {
+                match &subquery.kind {
+                    SubqueryKind::Scalar => {}
+                    SubqueryKind::Exists => self.push("EXISTS "),
+                    SubqueryKind::Array => self.push("ARRAY"),
+                    SubqueryKind::Quantified { left, operator, all } => {
+                        self.push("(");
+                        self.expr(left);
+                        match operator {
+                            None => self.push(" IN "),
+                            Some(operator) => {
+                                self.push(" ");
+                                self.operator(operator);
+                                self.push(if *all { " ALL " } else { " ANY " });
+                            }
+                        }
+                    }
+                }
+                self.push("(");
+                self.query(&subquery.query);
+                self.push(")");
+                if matches!(subquery.kind, SubqueryKind::Quantified { .. }) {
+                    self.push(")");
+                }
+            }
+            ExprKind::Array(elements) => {
+                self.push("ARRAY[");
+                self.exprs(elements);
+                self.push("]");
+            }
+            ExprKind::Row { fields, .. } => self.call("ROW", fields),
+            ExprKind::Indirection { input, steps } => {
+                let is_column = matches!(input.kind, ExprKind::Column(_) | ExprKind::Parameter(_));
+                let only_subscripts =
+                    steps.iter().all(|step| matches!(step, Indirection::Index(_) | Indirection::Slice(..)));
+                if is_column && only_subscripts {
+                    self.expr(input);
+                } else {
+                    self.in_parentheses(input);
+                }
+                self.indirection(steps);
+            }
+            ExprKind::Default => self.push("DEFAULT"),
+            ExprKind::CurrentOf(cursor) => {
+                self.push("CURRENT OF ");
+                self.name(cursor);
+            }
+            ExprKind::NamedArgument { name, value } => {
+                self.name(name);
+                self.push(" => ");
+                self.expr(value);
+            }
+            ExprKind::MultiAssignment { source, .. } => self.expr(source),
+            ExprKind::Unsupported(what) => self.push(&format!("/* {what} */ NULL")),
+        }
+    }
+
+    pub(super) fn exprs(&mut self, exprs: &[Expr]) {
+        for (number, expr) in exprs.iter().enumerate() {
+            if number > 0 {
+                self.push(", ");
+            }
+            self.expr(expr);
+        }
+    }
+
+    fn in_parentheses(&mut self, expr: &Expr) {
+        self.push("(");
+        self.expr(expr);
+        self.push(")");
+    }
+
+    fn junction(&mut self, list: &[Expr], between: &str) {
+        self.push("(");
+        for (number, expr) in list.iter().enumerate() {
+            if number > 0 {
+                self.push(between);
+            }
+            self.expr(expr);
+        }
+        self.push(")");
+    }
+
+    fn test(&mut self, input: &Expr, test: &str) {
+        self.push("(");
+        self.expr(input);
+        self.push(&format!(" {test})"));
+    }
+
+    fn call(&mut self, name: &str, arguments: &[Expr]) {
+        self.push(&format!("{name}("));
+        self.exprs(arguments);
+        self.push(")");
+    }
+
+    pub(super) fn indirection(&mut self, steps: &[Indirection]) {
+        for step in steps {
+            match step {
+                Indirection::Index(index) => {
+                    self.push("[");
+                    self.expr(index);
+                    self.push("]");
+                }
+                Indirection::Slice(low, high) => {
+                    self.push("[");
+                    low.iter().for_each(|low| self.expr(low));
+                    self.push(":");
+                    high.iter().for_each(|high| self.expr(high));
+                    self.push("]");
+                }
+                Indirection::Field(name) => {
+                    self.push(".");
+                    self.name(name);
+                }
+                Indirection::Star => self.push(".*"),
+            }
+        }
+    }
+
+    pub(super) fn operator(&mut self, operator: &OperatorName) {
+        match &operator.schema {
+            Some(schema) => {
+                let schema = quote_identifier(schema);
+                self.push(&format!("OPERATOR({schema}.{})", operator.name));
+            }
+            None => self.push(&operator.name),
+        }
+    }
+
+    fn dotted(&mut self, parts: &[Name]) {
+        for (number, part) in parts.iter().enumerate() {
+            if number > 0 {
+                self.push(".");
+            }
+            self.name(part);
+        }
+    }
+
+    fn literal(&mut self, literal: &Literal) {
+        match literal {
+            Literal::Null => self.push("NULL"),
+            Literal::Boolean(value) => self.push(if *value { "true" } else { "false" }),
+            Literal::Integer(value) if *value < 0 => self.push(&format!("({value})")),
+            Literal::Integer(value) => self.push(&value.to_string()),
+            Literal::Number(text) => self.push(text),
+            Literal::String(text) => self.push(&plain_literal(text)),
+            Literal::BitString(text) => {
+                let (base, digits) = text.split_at(text.len().min(1));
+                self.push(&format!("{base}'{digits}'"));
+            }
+        }
+    }
+
+    pub(super) fn function_call(&mut self, call: &FunctionCall) {
+        let name = self.names.function(&call.name);
+        self.push(&name);
+        self.push("(");
+        if call.distinct {
+            self.push("DISTINCT ");
+        }
+        if call.star {
+            self.push("*");
+        }
+        for (number, argument) in call.arguments.iter().enumerate() {
+            if number > 0 {
+                self.push(", ");
+            }
+            if call.variadic && number + 1 == call.arguments.len() {
+                self.push("VARIADIC ");
+            }
+            self.expr(argument);
+        }
+        if !call.order.is_empty() && !call.within_group {
+            self.push(" ORDER BY ");
+            self.sort_list(&call.order);
+        }
+        self.push(")");
+        if call.within_group {
+            self.push(" WITHIN GROUP (ORDER BY ");
+            self.sort_list(&call.order);
+            self.push(")");
+        }
+        if let Some(filter) = &call.filter {
+            self.push(" FILTER (WHERE ");
+            self.expr(filter);
+            self.push(")");
+        }
+        if let Some(window) = &call.over {
+            self.push(" OVER ");
+            match &window.name {
+                Some(name) => self.name(name),
+                None => self.window(window),
+            }
+        }
+    }
+
+    /// A window's definition in parentheses.
+    pub(super) fn window(&mut self, window: &WindowDefinition) {
+        let mut pieces = Vec::new();
+        if let Some(base) = &window.base {
+            pieces.push(quote_identifier(base));
+        }
+        if !window.partition.is_empty() {
+            pieces.push(format!("PARTITION BY {}", self.piece(|writer| writer.exprs(&window.partition))));
+        }
+        if !window.order.is_empty() {
+            pieces.push(format!("ORDER BY {}", self.piece(|writer| writer.sort_list(&window.order))));
+        }
+        if window.frame_options & frame::NON_DEFAULT != 0 {
+            pieces.push(self.frame(window));
+        }
+        self.push(&format!("({})", pieces.join(" ")));
+    }
+
+    fn frame(&mut self, window: &WindowDefinition) -> String {
+        let has = |bit: i32| window.frame_options & bit != 0;
+        let mode = if has(frame::ROWS) {
+            "ROWS"
+        } else if has(frame::GROUPS) {
+            "GROUPS"
+        } else {
+            "RANGE"
+        };
+        let start = window.start_offset.as_ref().map(|offset| self.piece(|writer| writer.expr(offset)));
+        let end = window.end_offset.as_ref().map(|offset| self.piece(|writer| writer.expr(offset)));
+        let first = if has(frame::START_UNBOUNDED_PRECEDING) {
+            "UNBOUNDED PRECEDING".to_owned()
+        } else if has(frame::START_CURRENT_ROW) {
+            "CURRENT ROW".to_owned()
+        } else {
+            let way = if has(frame::START_OFFSET_PRECEDING) { "PRECEDING" } else { "FOLLOWING" };
+            format!("{} {way}", start.unwrap_or_default())
+        };
+        let last = if has(frame::END_UNBOUNDED_FOLLOWING) {
+            "UNBOUNDED FOLLOWING".to_owned()
+        } else if has(frame::END_CURRENT_ROW) {
+            "CURRENT ROW".to_owned()
+        } else {
+            let way = if has(frame::END_OFFSET_PRECEDING) { "PRECEDING" } else { "FOLLOWING" };
+            format!("{} {way}", end.unwrap_or_default())
+        };
+        let bounds = if has(frame::BETWEEN) { format!("BETWEEN {first} AND {last}") } else { first };
+        let exclusion = if has(frame::EXCLUDE_CURRENT_ROW) {
+            " EXCLUDE CURRENT ROW"
+        } else if has(frame::EXCLUDE_GROUP) {
+            " EXCLUDE GROUP"
+        } else if has(frame::EXCLUDE_TIES) {
+            " EXCLUDE TIES"
+        } else {
+            ""
+        };
+        format!("{mode} {bounds}{exclusion}")
+    }
+}
+
+/// PostgreSQL's FRAMEOPTION bits.
+mod frame {
+    pub(super) const NON_DEFAULT: i32 = 0x1;
+    pub(super) const ROWS: i32 = 0x4;
+    pub(super) const GROUPS: i32 = 0x8;
+    pub(super) const BETWEEN: i32 = 0x10;
+    pub(super) const START_UNBOUNDED_PRECEDING: i32 = 0x20;
+    pub(super) const END_UNBOUNDED_FOLLOWING: i32 = 0x100;
+    pub(super) const START_CURRENT_ROW: i32 = 0x200;
+    pub(super) const END_CURRENT_ROW: i32 = 0x400;
+    pub(super) const START_OFFSET_PRECEDING: i32 = 0x800;
+    pub(super) const END_OFFSET_PRECEDING: i32 = 0x1000;
+    pub(super) const EXCLUDE_CURRENT_ROW: i32 = 0x8000;
+    pub(super) const EXCLUDE_GROUP: i32 = 0x10000;
+    pub(super) const EXCLUDE_TIES: i32 = 0x20000;
+}
+
+fn session_function(function: SessionFunction) -> String {
+    let with = |name: &str, precision: Option<i32>| match precision {
+        Some(precision) => format!("{name}({precision})"),
+        None => name.to_owned(),
+    };
+    match function {
+        SessionFunction::CurrentDate => "CURRENT_DATE".to_owned(),
+        SessionFunction::CurrentTime(precision) => with("CURRENT_TIME", precision),
+        SessionFunction::CurrentTimestamp(precision) => with("CURRENT_TIMESTAMP", precision),
+        SessionFunction::LocalTime(precision) => with("LOCALTIME", precision),
+        SessionFunction::LocalTimestamp(precision) => with("LOCALTIMESTAMP", precision),
+        SessionFunction::CurrentRole => "CURRENT_ROLE".to_owned(),
+        SessionFunction::CurrentUser => "CURRENT_USER".to_owned(),
+        SessionFunction::User => "USER".to_owned(),
+        SessionFunction::SessionUser => "SESSION_USER".to_owned(),
+        SessionFunction::CurrentCatalog => "CURRENT_CATALOG".to_owned(),
+        SessionFunction::CurrentSchema => "CURRENT_SCHEMA".to_owned(),
+    }
+}

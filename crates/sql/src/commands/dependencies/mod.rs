@@ -1,0 +1,552 @@
+//! What depends on what, and dropping things with all that depends on them.
+//!
+//! Nothing is stored: dependencies are found in the descriptors. Some dependents go without a word
+//! ([`Link::Automatic`]: an index of its table), the others need CASCADE.
+
+mod views;
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::LockMode;
+use engine::catalog::{Catalog, ConstraintKind, FunctionDef, Object, RelationKind, TableDef};
+
+use super::ddl::Ddl;
+use crate::client::Severity;
+use crate::plan::{Expr, ExprKind, FunctionTarget};
+use crate::session::{CatalogView, quote_identifier};
+use crate::types::{self, Value, oids};
+pub(super) use views::{ViewUse, direct_relations, uses_of_views};
+
+/// A thing that may be dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Node {
+    /// An object of the catalog.
+    Object(Oid),
+    /// A column of a table, by place.
+    Column(Oid, usize),
+    /// A constraint of a table.
+    Constraint(Oid, Oid),
+    /// The default of a column.
+    Default(Oid, usize),
+}
+
+impl Node {
+    /// The table that this is a part of.
+    fn table(self) -> Option<Oid> {
+        match self {
+            Node::Object(_) => None,
+            Node::Column(table, _) | Node::Constraint(table, _) | Node::Default(table, _) => Some(table),
+        }
+    }
+}
+
+/// How a dependent goes with what it depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Link {
+    /// Without a word.
+    Automatic,
+    /// Only with CASCADE.
+    Cascade,
+}
+
+/// What depends on things, found as far as it was asked for.
+struct Dependencies<'d, 'a> {
+    ddl: &'d Ddl<'a>,
+    catalog: Arc<Catalog>,
+    views: Option<Vec<ViewUse>>,
+    /// Stored expressions that name functions or sequences.
+    expressions: Option<Vec<ExpressionUse>>,
+}
+
+/// What a stored expression of a table names.
+struct ExpressionUse {
+    owner: Node,
+    functions: Vec<Oid>,
+    relations: Vec<Oid>,
+}
+
+impl Dependencies<'_, '_> {
+    fn views(&mut self) -> &[ViewUse] {
+        self.views.get_or_insert_with(|| uses_of_views(self.ddl))
+    }
+
+    fn expressions(&mut self) -> &[ExpressionUse] {
+        self.expressions.get_or_insert_with(|| expression_uses(self.ddl, &self.catalog))
+    }
+
+    /// What depends on `node` itself, the newest first.
+    fn of(&mut self, node: Node) -> Vec<(Node, Link)> {
+        let mut found = match node {
+            Node::Object(oid) => match self.catalog.object(oid).cloned() {
+                Some(Object::Schema(_)) => self.of_schema(oid),
+                Some(Object::Table(_)) => self.of_table(oid),
+                Some(Object::Index(_)) => self.of_index(oid),
+                Some(Object::Sequence(_)) => self.of_sequence(oid),
+                Some(Object::Function(_)) => self.of_function(oid),
+                Some(Object::Custom(_)) => self.of_type(oid),
+                _ => Vec::new(),
+            },
+            Node::Column(table, place) => self.of_column(table, place),
+            Node::Constraint(table, constraint) => self.of_constraint(table, constraint),
+            Node::Default(..) => Vec::new(),
+        };
+        let newest = |node: &Node| match node {
+            Node::Object(oid) | Node::Constraint(_, oid) => oid.0,
+            Node::Column(table, _) | Node::Default(table, _) => table.0,
+        };
+        found.sort_by_key(|(node, _)| std::cmp::Reverse(newest(node)));
+        found
+    }
+
+    fn of_schema(&self, schema: Oid) -> Vec<(Node, Link)> {
+        let belongs_to_another = |object: &Object| match object {
+            Object::Index(_) => true,
+            Object::Sequence(sequence) => {
+                sequence.owned_by.and_then(|(table, _)| self.catalog.table(table)).is_some_and(|table| table.schema == schema)
+            }
+            _ => false,
+        };
+        self.catalog
+            .objects()
+            .filter(|object| object.schema() == schema && !belongs_to_another(object))
+            .map(|object| (Node::Object(object.oid()), Link::Cascade))
+            .collect()
+    }
+
+    fn of_table(&mut self, table: Oid) -> Vec<(Node, Link)> {
+        let catalog = Arc::clone(&self.catalog);
+        let mut found: Vec<(Node, Link)> = Vec::new();
+        found.extend(catalog.indexes_of(table).iter().map(|index| (Node::Object(index.oid), Link::Automatic)));
+        let owned = catalog.sequences().filter(|sequence| sequence.owned_by.is_some_and(|(owner, _)| owner == table));
+        found.extend(owned.map(|sequence| (Node::Object(sequence.oid), Link::Automatic)));
+        for other in catalog.tables_referencing(table).filter(|other| other.oid != table) {
+            for constraint in &other.constraints {
+                if matches!(&constraint.kind, ConstraintKind::ForeignKey { referenced_table, .. } if *referenced_table == table) {
+                    found.push((Node::Constraint(other.oid, constraint.oid), Link::Cascade));
+                }
+            }
+        }
+        let users = self.views().iter().filter(|user| user.relations.contains(&table));
+        found.extend(users.map(|user| (Node::Object(user.view), Link::Cascade)));
+        found.extend(self.of_type(table));
+        found
+    }
+
+    /// Columns and functions of a type (or of a table's row type).
+    fn of_type(&self, type_oid: Oid) -> Vec<(Node, Link)> {
+        let view = self.ddl.view();
+        let is_of_type =
+            |oid: Oid| oid == type_oid || oid.0 >= Oid::FIRST_NORMAL.0 && types::element_type(&view, oid) == Some(type_oid);
+        let mut found = Vec::new();
+        for table in self.catalog.tables().filter(|table| table.oid != type_oid) {
+            for (place, column) in table.columns.iter().enumerate() {
+                if !column.dropped && is_of_type(column.type_oid) {
+                    found.push((Node::Column(table.oid, place), Link::Cascade));
+                }
+            }
+        }
+        for function in self.catalog.functions() {
+            if is_of_type(function.returns) || function.arguments.iter().any(|argument| is_of_type(argument.type_oid)) {
+                found.push((Node::Object(function.oid), Link::Cascade));
+            }
+        }
+        found
+    }
+
+    fn of_index(&self, index: Oid) -> Vec<(Node, Link)> {
+        let mut found = Vec::new();
+        for table in self.catalog.tables() {
+            for constraint in &table.constraints {
+                if matches!(&constraint.kind, ConstraintKind::ForeignKey { referenced_index, .. } if *referenced_index == index) {
+                    found.push((Node::Constraint(table.oid, constraint.oid), Link::Cascade));
+                }
+            }
+        }
+        found
+    }
+
+    fn of_sequence(&mut self, sequence: Oid) -> Vec<(Node, Link)> {
+        let users = self.expressions().iter().filter(|user| user.relations.contains(&sequence));
+        let mut found: Vec<(Node, Link)> = users.map(|user| (user.owner, Link::Cascade)).collect();
+        let users = self.views().iter().filter(|user| user.relations.contains(&sequence));
+        found.extend(users.map(|user| (Node::Object(user.view), Link::Cascade)));
+        found
+    }
+
+    fn of_function(&mut self, function: Oid) -> Vec<(Node, Link)> {
+        let users = self.expressions().iter().filter(|user| user.functions.contains(&function));
+        let mut found: Vec<(Node, Link)> = users.map(|user| (user.owner, Link::Cascade)).collect();
+        let users = self.views().iter().filter(|user| user.functions.contains(&function));
+        found.extend(users.map(|user| (Node::Object(user.view), Link::Cascade)));
+        found
+    }
+
+    fn of_column(&mut self, table: Oid, place: usize) -> Vec<(Node, Link)> {
+        let catalog = Arc::clone(&self.catalog);
+        let Some(def) = catalog.table(table) else { return Vec::new() };
+        let mut found = Vec::new();
+        for constraint in &def.constraints {
+            let concerns = match &constraint.kind {
+                ConstraintKind::PrimaryKey { index } | ConstraintKind::Unique { index } => {
+                    catalog.index(*index).is_some_and(|index| {
+                        index.keys.iter().any(|key| key.column == Some(place)) || index.included.contains(&place)
+                    })
+                }
+                ConstraintKind::Check { expression, .. } => stored_columns(self.ddl, def, expression).contains(&place),
+                ConstraintKind::ForeignKey { columns, .. } => columns.contains(&place),
+            };
+            if concerns {
+                found.push((Node::Constraint(table, constraint.oid), Link::Automatic));
+            }
+        }
+        for index in catalog.indexes_of(table) {
+            let concerns = index.keys.iter().any(|key| key.column == Some(place))
+                || index.included.contains(&place)
+                || index.expression_columns.contains(&place);
+            if concerns && index.constraint_name.is_none() {
+                found.push((Node::Object(index.oid), Link::Automatic));
+            }
+        }
+        let owned = catalog.sequences().filter(|sequence| sequence.owned_by == Some((table, place)));
+        found.extend(owned.map(|sequence| (Node::Object(sequence.oid), Link::Automatic)));
+        for other in catalog.tables_referencing(table) {
+            for constraint in &other.constraints {
+                if let ConstraintKind::ForeignKey { referenced_table, referenced_columns, columns, .. } = &constraint.kind
+                    && *referenced_table == table
+                    && referenced_columns.contains(&place)
+                    && !(other.oid == table && columns.contains(&place))
+                {
+                    found.push((Node::Constraint(other.oid, constraint.oid), Link::Cascade));
+                }
+            }
+        }
+        for (other, column) in def.columns.iter().enumerate().filter(|(other, _)| *other != place) {
+            if let Some(text) = column.generated.as_ref().filter(|_| !column.dropped)
+                && stored_columns(self.ddl, def, text).contains(&place)
+            {
+                found.push((Node::Column(table, other), Link::Cascade));
+            }
+        }
+        let users = self.views().iter().filter(|user| user.columns.contains(&(table, place)));
+        found.extend(users.map(|user| (Node::Object(user.view), Link::Cascade)));
+        found
+    }
+
+    fn of_constraint(&self, table: Oid, constraint: Oid) -> Vec<(Node, Link)> {
+        let constraint = self
+            .catalog
+            .table(table)
+            .and_then(|table| table.constraints.iter().find(|other| other.oid == constraint));
+        match constraint.map(|constraint| &constraint.kind) {
+            Some(ConstraintKind::PrimaryKey { index } | ConstraintKind::Unique { index }) => {
+                vec![(Node::Object(*index), Link::Automatic)]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The columns that a stored expression reads; none if it can't be read any more.
+pub(super) fn stored_columns(ddl: &Ddl<'_>, table: &Arc<TableDef>, text: &str) -> Vec<usize> {
+    ddl.stored_expression(table, text, crate::binder::DefinitionUse::IndexKey)
+        .map(|expr| crate::binder::expression_columns(&expr))
+        .unwrap_or_default()
+}
+
+/// What the stored expressions of all tables name.
+fn expression_uses(ddl: &Ddl<'_>, catalog: &Catalog) -> Vec<ExpressionUse> {
+    let mut uses = Vec::new();
+    for table in catalog.tables() {
+        for (owner, text) in stored_expressions(catalog, table) {
+            // Without a call there is nothing that could be named.
+            if !text.contains('(') {
+                continue;
+            }
+            let used_for = match owner {
+                Node::Default(_, place) => {
+                    let column = &table.columns[place];
+                    let sql_type = crate::types::SqlType::with_typmod(column.type_oid, column.typmod);
+                    crate::binder::DefinitionUse::Default { column: &column.name, sql_type }
+                }
+                _ => crate::binder::DefinitionUse::IndexKey,
+            };
+            let Ok(expr) = ddl.stored_expression(table, text, used_for) else { continue };
+            let mut user = ExpressionUse { owner, functions: Vec::new(), relations: Vec::new() };
+            named_in(&expr, &mut user.functions, &mut user.relations);
+            if !user.functions.is_empty() || !user.relations.is_empty() {
+                uses.push(user);
+            }
+        }
+    }
+    uses
+}
+
+/// The expressions that a table's definition holds as text, with what each belongs to.
+pub(super) fn stored_expressions<'t>(catalog: &'t Catalog, table: &'t TableDef) -> Vec<(Node, &'t str)> {
+    let mut all = Vec::new();
+    for (place, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
+        all.extend(column.default.as_deref().map(|text| (Node::Default(table.oid, place), text)));
+        all.extend(column.generated.as_deref().map(|text| (Node::Column(table.oid, place), text)));
+    }
+    for constraint in &table.constraints {
+        if let ConstraintKind::Check { expression, .. } = &constraint.kind {
+            all.push((Node::Constraint(table.oid, constraint.oid), expression.as_str()));
+        }
+    }
+    for index in catalog.indexes_of(table.oid) {
+        let texts = index.keys.iter().filter_map(|key| key.expression.as_deref()).chain(index.predicate.as_deref());
+        all.extend(texts.map(|text| (Node::Object(index.oid), text)));
+    }
+    all
+}
+
+/// The functions that users made, and the relations, that a bound expression names.
+fn named_in(expr: &Expr, functions: &mut Vec<Oid>, relations: &mut Vec<Oid>) {
+    match &expr.kind {
+        ExprKind::Call(call) => {
+            if let FunctionTarget::Stored(function) = &call.function {
+                functions.push(function.oid);
+            }
+        }
+        ExprKind::Set(call) => {
+            if let FunctionTarget::Stored(function) = &call.function {
+                functions.push(function.oid);
+            }
+        }
+        ExprKind::Constant(Value::Oid(oid)) if expr.sql_type.oid == oids::REGCLASS => relations.push(Oid(*oid)),
+        _ => {}
+    }
+    expr.for_each_child(&mut |child| named_in(child, functions, relations));
+}
+
+/// What is going to be dropped.
+struct Doomed {
+    node: Node,
+    /// What it depends on; none for what the statement names.
+    because_of: Option<Node>,
+    is_silent: bool,
+}
+
+/// Drops `targets` and, with `cascade`, all that depends on them. What is a part of something else is refused before.
+///
+/// # Errors
+/// 2BP01 if something depends on them and `cascade` is not given.
+pub(super) fn drop_all(ddl: &mut Ddl<'_>, targets: &[Node], cascade: bool) -> Result<()> {
+    let doomed = collect(ddl, targets);
+    report(ddl, targets, &doomed, cascade)?;
+    execute(ddl, &doomed)
+}
+
+/// Everything that goes, dependents before what they depend on.
+fn collect(ddl: &Ddl<'_>, targets: &[Node]) -> Vec<Doomed> {
+    fn visit(
+        dependencies: &mut Dependencies<'_, '_>,
+        targets: &[Node],
+        node: Node,
+        because_of: Option<Node>,
+        is_silent: bool,
+        path: &mut Vec<Node>,
+        doomed: &mut Vec<Doomed>,
+    ) {
+        if path.contains(&node) {
+            return;
+        }
+        if let Some(known) = doomed.iter_mut().find(|known| known.node == node) {
+            known.is_silent |= is_silent;
+            return;
+        }
+        if because_of.is_some() && targets.contains(&node) {
+            return;
+        }
+        // A part of a table that goes as a whole needs no mention.
+        let whole = node.table().map(Node::Object);
+        if whole.is_some_and(|whole| path.contains(&whole) || targets.contains(&whole)) {
+            return;
+        }
+        path.push(node);
+        for (dependent, link) in dependencies.of(node) {
+            visit(dependencies, targets, dependent, Some(node), link == Link::Automatic, path, doomed);
+        }
+        path.pop();
+        doomed.push(Doomed { node, because_of, is_silent });
+    }
+    let mut dependencies = Dependencies { ddl, catalog: ddl.catalog(), views: None, expressions: None };
+    let mut doomed = Vec::new();
+    for target in targets {
+        visit(&mut dependencies, targets, *target, None, true, &mut Vec::new(), &mut doomed);
+    }
+    doomed
+}
+
+/// How many dependents a message names.
+const REPORTED_MAX: usize = 100;
+
+fn report(ddl: &mut Ddl<'_>, targets: &[Node], doomed: &[Doomed], cascade: bool) -> Result<()> {
+    let loud: Vec<&Doomed> = doomed.iter().rev().filter(|doomed| !doomed.is_silent && doomed.because_of.is_some()).collect();
+    if loud.is_empty() {
+        return Ok(());
+    }
+    let view = ddl.view();
+    let lines = |line: &dyn Fn(&Doomed) -> String| -> String {
+        let mut lines: Vec<String> = loud.iter().take(REPORTED_MAX).map(|doomed| line(doomed)).collect();
+        if loud.len() > REPORTED_MAX {
+            lines.push(format!("and {} other objects (see server log for list)", loud.len() - REPORTED_MAX));
+        }
+        lines.join("\n")
+    };
+    if !cascade {
+        let message = match targets {
+            [target] => format!("cannot drop {} because other objects depend on it", describe(&view, *target)),
+            _ => "cannot drop desired object(s) because other objects depend on them".to_owned(),
+        };
+        let detail = lines(&|doomed| {
+            let because_of = doomed.because_of.map(|node| describe(&view, node)).unwrap_or_default();
+            format!("{} depends on {because_of}", describe(&view, doomed.node))
+        });
+        return Err(Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+            .detail(detail)
+            .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+    }
+    let notice = match loud.as_slice() {
+        [only] => {
+            let message = format!("drop cascades to {}", describe(&view, only.node));
+            Error::new(sqlstate::SUCCESSFUL_COMPLETION, message)
+        }
+        _ => {
+            let message = format!("drop cascades to {} other objects", loud.len());
+            let detail = lines(&|doomed| format!("drop cascades to {}", describe(&view, doomed.node)));
+            Error::new(sqlstate::SUCCESSFUL_COMPLETION, message).detail(detail)
+        }
+    };
+    ddl.tell(Severity::Notice, &notice);
+    Ok(())
+}
+
+fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
+    let goes = |oid: Oid| doomed.iter().any(|doomed| doomed.node == Node::Object(oid));
+    for Doomed { node, .. } in doomed {
+        match *node {
+            Node::Object(oid) => {
+                let object = ddl.catalog().object(oid).cloned();
+                match object {
+                    Some(Object::Table(_) | Object::Sequence(_)) => ddl.lock(oid, LockMode::AccessExclusive)?,
+                    Some(Object::Index(index)) => {
+                        ddl.lock(index.table, LockMode::AccessExclusive)?;
+                        ddl.lock(oid, LockMode::AccessExclusive)?;
+                    }
+                    Some(_) => {}
+                    None => continue,
+                }
+                // Another transaction may have dropped it while the lock was waited for.
+                if ddl.catalog().object(oid).is_some() {
+                    ddl.drop(oid)?;
+                }
+            }
+            Node::Column(table, _) | Node::Constraint(table, _) | Node::Default(table, _) if goes(table) => {}
+            Node::Column(table, place) => {
+                ddl.lock(table, LockMode::AccessExclusive)?;
+                let def = ddl.table(table)?;
+                drop_column(ddl, (*def).clone(), place)?;
+            }
+            Node::Constraint(table, constraint) => {
+                ddl.lock(table, LockMode::AccessExclusive)?;
+                let mut def = (*ddl.table(table)?).clone();
+                def.constraints.retain(|other| other.oid != constraint);
+                ddl.replace(def)?;
+            }
+            Node::Default(table, place) => {
+                ddl.lock(table, LockMode::AccessExclusive)?;
+                let mut def = (*ddl.table(table)?).clone();
+                def.columns[place].default = None;
+                ddl.replace(def)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Hides a column: its place stays, so that rows need not be written again.
+fn drop_column(ddl: &Ddl<'_>, mut def: TableDef, place: usize) -> Result<()> {
+    super::view::column_dropped(ddl, &def, place)?;
+    let column = &mut def.columns[place];
+    column.name = format!("........pg.dropped.{}........", place + 1);
+    column.dropped = true;
+    column.not_null = false;
+    column.default = None;
+    column.identity = None;
+    column.generated = None;
+    column.comment = None;
+    column.missing_default = None;
+    ddl.replace(def)
+}
+
+/// What PostgreSQL calls a thing in messages.
+pub(super) fn describe(view: &CatalogView, node: Node) -> String {
+    let catalog = view.catalog();
+    let table_name = |oid: Oid| match catalog.table(oid) {
+        Some(table) => relation(view, table.schema, &table.name, oid),
+        None => oid.to_string(),
+    };
+    let kind_of = |oid: Oid| match catalog.table(oid).map(|table| table.kind) {
+        Some(RelationKind::View) => "view",
+        Some(RelationKind::MaterializedView) => "materialized view",
+        _ => "table",
+    };
+    let column_name = |table: Oid, place: usize| {
+        catalog.table(table).map_or_else(String::new, |table| quote_identifier(&table.columns[place].name))
+    };
+    match node {
+        Node::Column(table, place) => {
+            format!("column {} of {} {}", column_name(table, place), kind_of(table), table_name(table))
+        }
+        Node::Default(table, place) => {
+            let column = column_name(table, place);
+            format!("default value for column {column} of {} {}", kind_of(table), table_name(table))
+        }
+        Node::Constraint(table, constraint) => {
+            let name = catalog
+                .table(table)
+                .and_then(|table| table.constraints.iter().find(|other| other.oid == constraint))
+                .map_or_else(String::new, |constraint| quote_identifier(&constraint.name));
+            format!("constraint {name} on {} {}", kind_of(table), table_name(table))
+        }
+        Node::Object(oid) => match catalog.object(oid) {
+            Some(Object::Schema(schema)) => format!("schema {}", quote_identifier(&schema.name)),
+            Some(Object::Table(_)) => format!("{} {}", kind_of(oid), table_name(oid)),
+            Some(Object::Index(index)) => format!("index {}", relation(view, index.schema, &index.name, oid)),
+            Some(Object::Sequence(sequence)) => {
+                format!("sequence {}", relation(view, sequence.schema, &sequence.name, oid))
+            }
+            Some(Object::Function(function)) => format!("function {}", signature(view, function)),
+            Some(Object::Role(role)) => format!("role {}", quote_identifier(&role.name)),
+            Some(Object::Custom(custom)) => format!("type {}", quote_identifier(&custom.name)),
+            None => oid.to_string(),
+        },
+    }
+}
+
+/// A relation's name, with its schema unless the bare name finds it.
+pub(super) fn relation(view: &CatalogView, schema: Oid, name: &str, oid: Oid) -> String {
+    if view.relation_is_visible(oid, name) {
+        return quote_identifier(name);
+    }
+    format!("{}.{}", quote_identifier(&view.schema_name(schema)), quote_identifier(name))
+}
+
+/// `name(integer,text)`, with its schema unless the bare name finds it.
+pub(super) fn signature(view: &CatalogView, function: &FunctionDef) -> String {
+    let arguments: Vec<String> = function
+        .arguments
+        .iter()
+        .filter(|argument| argument.mode.is_input())
+        .map(|argument| types::format_type_name(view, argument.type_oid))
+        .collect();
+    let name = quote_identifier(&function.name);
+    let arguments = arguments.join(",");
+    if view.path().contains(&function.schema) {
+        format!("{name}({arguments})")
+    } else {
+        format!("{}.{name}({arguments})", quote_identifier(&view.schema_name(function.schema)))
+    }
+}

@@ -1,0 +1,273 @@
+//! DROP.
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, SqlState, sqlstate};
+use engine::LockMode;
+use engine::catalog::{
+    ConstraintKind, FunctionDef, FunctionKind, INFORMATION_SCHEMA, IndexDef, PG_CATALOG_SCHEMA, RelationKind,
+};
+
+use super::ddl::{Ddl, Found, system_refusal};
+use super::dependencies::{Node, drop_all, signature};
+use super::rename::kind_words;
+use super::sequence;
+use crate::session::{UtilityOutput, quote_identifier};
+use crate::tree::{Drop, ObjectKind, ObjectName};
+use crate::types;
+
+/// DROP.
+pub(super) fn drop(ddl: &mut Ddl<'_>, drop: &Drop) -> Result<UtilityOutput> {
+    let mut targets: Vec<Node> = Vec::new();
+    for object in &drop.objects {
+        let found = match drop.kind {
+            ObjectKind::Table
+            | ObjectKind::View
+            | ObjectKind::Index
+            | ObjectKind::Sequence
+            | ObjectKind::MaterializedView => relation(ddl, drop, object)?,
+            ObjectKind::Schema => schema(ddl, drop, object)?,
+            ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => function(ddl, drop, object)?,
+            _ => {
+                nothing_of_the_kind(ddl, drop, object)?;
+                None
+            }
+        };
+        if let Some(oid) = found
+            && !targets.contains(&Node::Object(oid))
+        {
+            targets.push(Node::Object(oid));
+        }
+    }
+    drop_all(ddl, &targets, drop.cascade)?;
+    let words = match drop.kind {
+        ObjectKind::Trigger => "TRIGGER",
+        ObjectKind::Rule => "RULE",
+        ObjectKind::Extension => "EXTENSION",
+        ObjectKind::Policy => "POLICY",
+        ObjectKind::Aggregate => "AGGREGATE",
+        ObjectKind::Operator => "OPERATOR",
+        ObjectKind::Cast => "CAST",
+        ObjectKind::Collation => "COLLATION",
+        ObjectKind::Language => "LANGUAGE",
+        kind => kind_words(kind),
+    };
+    Ok(UtilityOutput::tag(format!("DROP {words}")))
+}
+
+/// What a kind of relations is called in messages, with its code for "does not exist".
+fn kind_name(kind: ObjectKind) -> (&'static str, SqlState) {
+    match kind {
+        ObjectKind::View => ("view", sqlstate::UNDEFINED_TABLE),
+        ObjectKind::Index => ("index", sqlstate::UNDEFINED_OBJECT),
+        ObjectKind::Sequence => ("sequence", sqlstate::UNDEFINED_TABLE),
+        ObjectKind::MaterializedView => ("materialized view", sqlstate::UNDEFINED_TABLE),
+        _ => ("table", sqlstate::UNDEFINED_TABLE),
+    }
+}
+
+fn relation(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option<Oid>> {
+    let (what, code) = kind_name(drop.kind);
+    if let Some(schema) = &object.name.schema
+        && schema != "pg_temp"
+        && ddl.view().schema_named(schema).is_err()
+    {
+        return missing(ddl, drop, sqlstate::INVALID_SCHEMA_NAME, &format!("schema \"{schema}\" does not exist"));
+    }
+    // An index's table is locked before the index.
+    if let Some(Found::Index(index)) = ddl.find(&object.name)? {
+        ddl.lock(index.table, LockMode::AccessExclusive)?;
+    }
+    let Some(found) = ddl.find_locked(&object.name, LockMode::AccessExclusive)? else {
+        return missing(ddl, drop, code, &format!("{what} \"{}\" does not exist", object.name.name));
+    };
+    let kind_found = match &found {
+        Found::Table(table) => match table.kind {
+            RelationKind::Table => ObjectKind::Table,
+            RelationKind::View => ObjectKind::View,
+            RelationKind::MaterializedView => ObjectKind::MaterializedView,
+        },
+        Found::Index(_) => ObjectKind::Index,
+        Found::Sequence(_) => ObjectKind::Sequence,
+        Found::System(name) => return Err(system_refusal(name)),
+    };
+    if kind_found != drop.kind {
+        let article = |kind: ObjectKind| {
+            let name = kind_name(kind).0;
+            if kind == ObjectKind::Index { format!("an {name}") } else { format!("a {name}") }
+        };
+        let message = format!("\"{}\" is not {}", object.name.name, article(drop.kind));
+        let words = kind_words(kind_found);
+        return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message)
+            .hint(format!("Use DROP {words} to remove {}.", article(kind_found))));
+    }
+    match &found {
+        Found::Index(index) => refuse_constraints_index(ddl, index)?,
+        Found::Sequence(def) => {
+            if let (Some(table), Some((_, place))) = (sequence::identity_of(ddl, def), def.owned_by) {
+                let view = ddl.view();
+                let column = super::dependencies::describe(&view, Node::Column(table.oid, place));
+                let message = format!(
+                    "cannot drop {} because {column} requires it",
+                    super::dependencies::describe(&view, Node::Object(def.oid))
+                );
+                return Err(Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                    .hint(format!("You can drop {column} instead.")));
+            }
+        }
+        _ => {}
+    }
+    Ok(found.oid())
+}
+
+/// 2BP01 for the index of a constraint, which goes with the constraint.
+fn refuse_constraints_index(ddl: &Ddl<'_>, index: &IndexDef) -> Result<()> {
+    let table = ddl.table(index.table)?;
+    let constraint = table.constraints.iter().find(|constraint| {
+        matches!(&constraint.kind, ConstraintKind::PrimaryKey { index: of } | ConstraintKind::Unique { index: of } if *of == index.oid)
+    });
+    let Some(constraint) = constraint else { return Ok(()) };
+    let view = ddl.view();
+    let constraint = super::dependencies::describe(&view, Node::Constraint(table.oid, constraint.oid));
+    let index = super::dependencies::describe(&view, Node::Object(index.oid));
+    let message = format!("cannot drop {index} because {constraint} requires it");
+    Err(Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+        .hint(format!("You can drop {constraint} instead.")))
+}
+
+/// What is not there: with IF EXISTS the client is only told.
+fn missing(ddl: &mut Ddl<'_>, drop: &Drop, code: SqlState, message: &str) -> Result<Option<Oid>> {
+    if drop.if_exists {
+        ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
+        return Ok(None);
+    }
+    ddl.engine().observe_horizon();
+    Err(Error::new(code, message))
+}
+
+fn schema(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option<Oid>> {
+    let name = &object.name.name;
+    let Ok(oid) = ddl.view().schema_named(name) else {
+        return missing(ddl, drop, sqlstate::INVALID_SCHEMA_NAME, &format!("schema \"{name}\" does not exist"));
+    };
+    if oid == PG_CATALOG_SCHEMA || oid == INFORMATION_SCHEMA {
+        let message = format!("cannot drop schema {name} because it is required by the database system");
+        return Err(Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
+    }
+    Ok(Some(oid))
+}
+
+fn function(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option<Oid>> {
+    if let Some(schema) = &object.name.schema
+        && ddl.view().schema_named(schema).is_err()
+    {
+        return missing(ddl, drop, sqlstate::INVALID_SCHEMA_NAME, &format!("schema \"{schema}\" does not exist"));
+    }
+    match find_function(ddl, object) {
+        Ok(function) => Ok(Some(function.oid)),
+        Err(error) if drop.if_exists && error.sqlstate() == sqlstate::UNDEFINED_FUNCTION => {
+            let words = kind_words(drop.kind).to_ascii_lowercase();
+            let arguments = object.arguments.iter().flatten().map(|name| shown_type(ddl, name)).collect::<Vec<_>>();
+            let message = format!("{words} {}({}) does not exist, skipping", object.name, arguments.join(","));
+            ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn shown_type(ddl: &Ddl<'_>, name: &crate::tree::TypeName) -> String {
+    match ddl.type_of(name) {
+        Ok(sql_type) => types::format_type_name(&ddl.view(), sql_type.oid),
+        Err(_) => quote_identifier(&name.name),
+    }
+}
+
+/// The function or procedure that a statement names: 42883 if there is none, 42725 if there are several.
+pub(super) fn find_function(ddl: &Ddl<'_>, object: &ObjectName) -> Result<Arc<FunctionDef>> {
+    let view = ddl.view();
+    let schemas = match &object.name.schema {
+        Some(schema) => vec![view.schema_named(schema)?],
+        None => view.path().to_vec(),
+    };
+    let named: Vec<Arc<FunctionDef>> = schemas
+        .iter()
+        .flat_map(|schema| view.catalog().functions_named(*schema, &object.name.name))
+        .cloned()
+        .collect();
+    let words = kind_words(object.kind).to_ascii_lowercase();
+    let is_of_kind = |function: &FunctionDef| match object.kind {
+        ObjectKind::Function => function.kind == FunctionKind::Function,
+        ObjectKind::Procedure => function.kind == FunctionKind::Procedure,
+        _ => true,
+    };
+    let Some(arguments) = &object.arguments else {
+        let mut of_kind = named.iter().filter(|function| is_of_kind(function));
+        return match (of_kind.next(), of_kind.next()) {
+            (Some(function), None) => Ok(Arc::clone(function)),
+            (Some(_), Some(_)) => {
+                let message = format!("{words} name \"{}\" is not unique", object.name);
+                Err(Error::new(sqlstate::AMBIGUOUS_FUNCTION, message)
+                    .hint(format!("Specify the argument list to select the {words} unambiguously.")))
+            }
+            (None, _) => {
+                ddl.engine().observe_horizon();
+                let message = format!("could not find a {words} named \"{}\"", object.name);
+                Err(Error::new(sqlstate::UNDEFINED_FUNCTION, message))
+            }
+        };
+    };
+    let wanted = arguments.iter().map(|name| Ok(ddl.type_of(name)?.oid)).collect::<Result<Vec<Oid>>>()?;
+    let inputs = |function: &FunctionDef| -> Vec<Oid> {
+        let inputs = function.arguments.iter().filter(|argument| argument.mode.is_input());
+        inputs.map(|argument| argument.type_oid).collect()
+    };
+    let all = |function: &FunctionDef| -> Vec<Oid> {
+        function.arguments.iter().map(|argument| argument.type_oid).collect()
+    };
+    // A procedure may be named with its output arguments as well.
+    let found = named.iter().find(|function| inputs(function) == wanted).or_else(|| {
+        named.iter().find(|function| function.kind == FunctionKind::Procedure && all(function) == wanted)
+    });
+    match found {
+        Some(function) if is_of_kind(function) => Ok(Arc::clone(function)),
+        Some(function) => {
+            let message = format!("{} is not a {words}", signature(&view, function));
+            Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message))
+        }
+        None => {
+            ddl.engine().observe_horizon();
+            let types: Vec<String> = wanted.iter().map(|oid| types::format_type_name(&view, *oid)).collect();
+            let message = format!("{words} {}({}) does not exist", object.name, types.join(", "));
+            Err(Error::new(sqlstate::UNDEFINED_FUNCTION, message))
+        }
+    }
+}
+
+/// Kinds of objects of which there are none.
+fn nothing_of_the_kind(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<()> {
+    let name = &object.name;
+    let part = object.part.as_deref().unwrap_or_default();
+    let message = match drop.kind {
+        ObjectKind::Type | ObjectKind::Domain => format!("type \"{name}\" does not exist"),
+        ObjectKind::Extension => format!("extension \"{name}\" does not exist"),
+        ObjectKind::Language => format!("language \"{name}\" does not exist"),
+        ObjectKind::Collation => format!("collation \"{name}\" for encoding \"UTF8\" does not exist"),
+        ObjectKind::Trigger | ObjectKind::Rule | ObjectKind::Policy => {
+            let words = match drop.kind {
+                ObjectKind::Trigger => "trigger",
+                ObjectKind::Rule => "rule",
+                _ => "policy",
+            };
+            if ddl.find(name)?.is_none() {
+                let message = format!("relation \"{name}\" does not exist");
+                return missing(ddl, drop, sqlstate::UNDEFINED_TABLE, &message).map(std::mem::drop);
+            }
+            let of = if drop.kind == ObjectKind::Trigger { "table" } else { "relation" };
+            format!("{words} \"{part}\" for {of} \"{name}\" does not exist")
+        }
+        ObjectKind::ForeignTable => format!("foreign table \"{name}\" does not exist"),
+        _ => return Err(Error::unsupported("this form of DROP is not supported")),
+    };
+    missing(ddl, drop, sqlstate::UNDEFINED_OBJECT, &message).map(std::mem::drop)
+}

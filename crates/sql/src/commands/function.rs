@@ -1,0 +1,450 @@
+//! CREATE FUNCTION and PROCEDURE, ALTER FUNCTION, DO and CALL.
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::{ArgumentDef, ArgumentMode, FunctionDef, FunctionKind, Volatility};
+
+use super::ddl::Ddl;
+use super::dependencies::signature;
+use super::deparse::NoNames;
+use super::drop::find_function;
+use super::variables;
+use crate::binder::{DefinitionUse, Parameters, procedure_call};
+use crate::executor::{evaluate, run_pending_checks};
+use crate::plan::{Expr, FunctionTarget, OutputColumn};
+use crate::session::planning::Environment;
+use crate::session::{SessionState, UtilityOutput};
+use crate::tree::{
+    AlterFunction, CreateFunction, DefinitionElement, DefinitionValue, FunctionCall, FunctionParameter, Name, ObjectKind,
+    ObjectName, ParameterMode, SetAction, TypeName, VariableSet,
+};
+use crate::types::{self, CallTypes, SqlType, TypeKind, Value, oids};
+
+/// CREATE FUNCTION and CREATE PROCEDURE.
+pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<UtilityOutput> {
+    let schema = ddl.object_schema(&create.name)?;
+    if create.has_sql_body {
+        return Err(Error::unsupported("SQL-standard function bodies are not supported"));
+    }
+    let arguments = arguments(ddl, create)?;
+    let (returns, returns_set) = result_type(ddl, create, &arguments)?;
+    let mut function = FunctionDef {
+        oid: ddl.allocate_oid(),
+        schema,
+        name: create.name.name.to_string(),
+        owner: ddl.owner(),
+        arguments,
+        returns,
+        returns_set,
+        language: String::new(),
+        body: String::new(),
+        volatility: Volatility::Volatile,
+        strict: false,
+        kind: if create.is_procedure { FunctionKind::Procedure } else { FunctionKind::Function },
+        security_definer: false,
+        settings: Vec::new(),
+        comment: None,
+    };
+    apply_options(ddl, &mut function, &create.options, true)?;
+    check_body(ddl, &function)?;
+    let tag = if create.is_procedure { "CREATE PROCEDURE" } else { "CREATE FUNCTION" };
+    ddl.engine().lock_name(schema, &function.name)?;
+    let catalog = ddl.catalog();
+    let old = catalog.functions_named(schema, &function.name).find(|old| input_types(old) == input_types(&function));
+    match old {
+        Some(old) if create.replace => {
+            check_replacement(ddl, old, &function)?;
+            function.oid = old.oid;
+            function.owner = old.owner;
+            function.comment.clone_from(&old.comment);
+            ddl.replace(function)?;
+        }
+        Some(_) => {
+            let message = format!("function \"{}\" already exists with same argument types", function.name);
+            return Err(Error::new(sqlstate::DUPLICATE_FUNCTION, message));
+        }
+        None => ddl.create(function)?,
+    }
+    Ok(UtilityOutput::tag(tag))
+}
+
+fn input_types(function: &FunctionDef) -> Vec<Oid> {
+    function.arguments.iter().filter(|argument| argument.mode.is_input()).map(|argument| argument.type_oid).collect()
+}
+
+fn invalid(message: impl Into<String>) -> Error {
+    Error::new(sqlstate::INVALID_FUNCTION_DEFINITION, message)
+}
+
+/// The type of a parameter or result, and whether it is a set of them.
+fn type_of(ddl: &mut Ddl<'_>, name: &TypeName) -> Result<(Oid, bool)> {
+    let bare = TypeName { setof: false, ..name.clone() };
+    let sql_type = ddl.type_of(&bare)?;
+    if name.percent_type {
+        let shown = types::format_type_name(&ddl.view(), sql_type.oid);
+        ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("type reference {}%TYPE converted to {shown}", name.name));
+    }
+    Ok((sql_type.oid, name.setof))
+}
+
+fn arguments(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<Vec<ArgumentDef>> {
+    let mut made: Vec<ArgumentDef> = Vec::with_capacity(create.parameters.len());
+    let mut had_default = false;
+    for parameter in &create.parameters {
+        let (type_oid, is_set) = type_of(ddl, &parameter.type_name)?;
+        if is_set {
+            return Err(invalid(if create.is_procedure {
+                "procedures cannot accept set arguments"
+            } else {
+                "functions cannot accept set arguments"
+            }));
+        }
+        let mode = match parameter.mode {
+            ParameterMode::In => ArgumentMode::In,
+            ParameterMode::Out => ArgumentMode::Out,
+            ParameterMode::InOut => ArgumentMode::InOut,
+            ParameterMode::Variadic => ArgumentMode::Variadic,
+            ParameterMode::Table => ArgumentMode::Table,
+        };
+        check_parameter(ddl, parameter, type_oid, mode, &made)?;
+        let default = match &parameter.default {
+            Some(_) if !mode.is_input() => {
+                return Err(invalid("only input parameters can have default values"));
+            }
+            Some(expr) => {
+                had_default = true;
+                let bound = ddl.expression(None, expr, DefinitionUse::ParameterDefault(SqlType::new(type_oid)))?;
+                Some(ddl.to_store(&bound, &NoNames))
+            }
+            None if had_default && mode.is_input() => {
+                return Err(invalid("input parameters after one with a default value must also have defaults"));
+            }
+            None => None,
+        };
+        made.push(ArgumentDef { name: parameter.name.as_ref().map(ToString::to_string), type_oid, mode, default });
+    }
+    Ok(made)
+}
+
+fn check_parameter(
+    ddl: &Ddl<'_>,
+    parameter: &FunctionParameter,
+    type_oid: Oid,
+    mode: ArgumentMode,
+    before: &[ArgumentDef],
+) -> Result<()> {
+    let has_variadic = before.iter().any(|other| other.mode == ArgumentMode::Variadic);
+    if has_variadic && mode.is_input() {
+        return Err(invalid("VARIADIC parameter must be the last input parameter"));
+    }
+    if mode == ArgumentMode::Variadic {
+        let shape = types::type_shape(&ddl.view(), type_oid).map(|shape| shape.kind);
+        if !matches!(shape, Some(TypeKind::Array(_))) && !matches!(type_oid, oids::ANYARRAY | oids::ANY) {
+            return Err(invalid("VARIADIC parameter must be an array"));
+        }
+    }
+    if let Some(name) = &parameter.name {
+        // A name may serve once on the way in and once on the way out.
+        let is_pure_in = |mode| matches!(mode, ArgumentMode::In | ArgumentMode::Variadic);
+        let is_pure_out = |mode| matches!(mode, ArgumentMode::Out | ArgumentMode::Table);
+        let clashes = before.iter().any(|other| {
+            other.name.as_deref() == Some(name)
+                && !(is_pure_in(mode) && is_pure_out(other.mode))
+                && !(is_pure_out(mode) && is_pure_in(other.mode))
+        });
+        if clashes {
+            return Err(invalid(format!("parameter name \"{name}\" used more than once")));
+        }
+    }
+    Ok(())
+}
+
+/// What it returns: as said, or as the OUT parameters say.
+fn result_type(ddl: &mut Ddl<'_>, create: &CreateFunction, arguments: &[ArgumentDef]) -> Result<(Oid, bool)> {
+    let outputs: Vec<&ArgumentDef> = arguments
+        .iter()
+        .filter(|argument| matches!(argument.mode, ArgumentMode::Out | ArgumentMode::InOut | ArgumentMode::Table))
+        .collect();
+    let by_outputs = match outputs.as_slice() {
+        [] => None,
+        [only] if !create.is_procedure => Some(only.type_oid),
+        _ => Some(oids::RECORD),
+    };
+    if create.is_procedure {
+        return Ok((by_outputs.unwrap_or(oids::VOID), false));
+    }
+    match (&create.returns, by_outputs) {
+        (Some(name), by_outputs) => {
+            let (oid, is_set) = type_of(ddl, name)?;
+            if let Some(required) = by_outputs
+                && required != oid
+            {
+                let shown = types::format_type_name(&ddl.view(), required);
+                return Err(invalid(format!("function result type must be {shown} because of OUT parameters")));
+            }
+            Ok((oid, is_set))
+        }
+        (None, Some(oid)) => Ok((oid, false)),
+        (None, None) => Err(invalid("function result type must be specified")),
+    }
+}
+
+fn apply_options(
+    ddl: &Ddl<'_>,
+    function: &mut FunctionDef,
+    options: &[DefinitionElement],
+    is_new: bool,
+) -> Result<()> {
+    let (mut language, mut body) = (None, None);
+    for (number, option) in options.iter().enumerate() {
+        if option.name != "set" && options[..number].iter().any(|other| other.name == option.name) {
+            let error = Error::new(sqlstate::SYNTAX_ERROR, "conflicting or redundant options");
+            return Err(ddl.at(error, option.location));
+        }
+        match option.name.as_str() {
+            "language" => language = option.text(),
+            "as" => body = Some(body_of(option)?),
+            "volatility" => {
+                function.volatility = match option.text().as_deref() {
+                    Some("immutable") => Volatility::Immutable,
+                    Some("stable") => Volatility::Stable,
+                    _ => Volatility::Volatile,
+                };
+            }
+            "strict" => function.strict = option.boolean().unwrap_or(true),
+            "security" => function.security_definer = option.boolean().unwrap_or(true),
+            "set" => {
+                if let Some(DefinitionValue::Set(set)) = &option.value {
+                    change_setting(ddl.state, function, set)?;
+                }
+            }
+            "cost" | "rows" | "parallel" | "leakproof" | "support" => {}
+            "window" => return Err(Error::unsupported("window functions in this form are not supported")),
+            "transform" => return Err(Error::unsupported("TRANSFORM is not supported")),
+            other => {
+                return Err(Error::new(sqlstate::SYNTAX_ERROR, format!("option \"{other}\" not recognized")));
+            }
+        }
+    }
+    if !is_new {
+        return Ok(());
+    }
+    let language = language.ok_or_else(|| invalid("no language specified"))?.to_ascii_lowercase();
+    match language.as_str() {
+        "plpgsql" | "sql" => function.language = language,
+        "c" | "internal" => {
+            return Err(Error::unsupported(format!("functions in language {language} are not supported")));
+        }
+        other => {
+            let message = format!("language \"{other}\" does not exist");
+            return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message)
+                .hint("Use CREATE EXTENSION to load the language into the database."));
+        }
+    }
+    function.body = body.ok_or_else(|| invalid("no function body specified"))?;
+    Ok(())
+}
+
+fn body_of(option: &DefinitionElement) -> Result<String> {
+    match &option.value {
+        Some(DefinitionValue::Names(parts)) => match parts.as_slice() {
+            [body] => Ok(body.to_string()),
+            _ => Err(invalid("only one AS item needed for this language")),
+        },
+        _ => Ok(option.text().unwrap_or_default()),
+    }
+}
+
+fn change_setting(state: &SessionState, function: &mut FunctionDef, set: &VariableSet) -> Result<()> {
+    let value = match &set.action {
+        SetAction::Value(values) => Some(variables::value_text(&set.name, values)?),
+        SetAction::Current => Some(crate::session::settings::show(state, &set.name)?),
+        SetAction::ResetAll => {
+            function.settings.clear();
+            return Ok(());
+        }
+        _ => None,
+    };
+    function.settings.retain(|(name, _)| !name.eq_ignore_ascii_case(&set.name));
+    function.settings.extend(value.map(|value| (set.name.to_string(), value)));
+    Ok(())
+}
+
+/// What can be known of a body before it runs, unless `check_function_bodies` is off.
+fn check_body(ddl: &Ddl<'_>, function: &FunctionDef) -> Result<()> {
+    let checks = ddl.state.settings.borrow().show("check_function_bodies").is_none_or(|value| value != "off");
+    if !checks {
+        return Ok(());
+    }
+    match function.language.as_str() {
+        "plpgsql" => crate::plpgsql::check(function, &ddl.view()),
+        _ => crate::parser::parse(&function.body, crate::parser::ParseOptions::default()).map(drop).map_err(|error| {
+            let mut error = error;
+            let fields = error.fields_mut();
+            fields.internal_position = fields.position.take();
+            fields.internal_query = Some(function.body.clone());
+            error.context(format!("SQL function \"{}\"", function.name))
+        }),
+    }
+}
+
+/// What CREATE OR REPLACE may not change.
+fn check_replacement(ddl: &Ddl<'_>, old: &FunctionDef, new: &FunctionDef) -> Result<()> {
+    if old.kind != new.kind {
+        let what = if old.kind == FunctionKind::Procedure { "procedure" } else { "function" };
+        return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, "cannot change routine kind")
+            .detail(format!("\"{}\" is a {what}.", old.name)));
+    }
+    let words = if old.kind == FunctionKind::Procedure { "PROCEDURE" } else { "FUNCTION" };
+    let hint = format!("Use DROP {words} {} first.", signature(&ddl.view(), old));
+    if old.returns != new.returns || old.returns_set != new.returns_set {
+        return Err(invalid(if old.kind == FunctionKind::Procedure {
+            "cannot change whether a procedure has output parameters"
+        } else {
+            "cannot change return type of existing function"
+        })
+        .hint(hint));
+    }
+    let outputs = |function: &FunctionDef| -> Vec<(Option<String>, Oid)> {
+        let outputs = function.arguments.iter().filter(|argument| {
+            matches!(argument.mode, ArgumentMode::Out | ArgumentMode::InOut | ArgumentMode::Table)
+        });
+        outputs.map(|argument| (argument.name.clone(), argument.type_oid)).collect()
+    };
+    if old.returns == oids::RECORD && outputs(old) != outputs(new) {
+        return Err(invalid("cannot change return type of existing function")
+            .detail("Row type defined by OUT parameters is different.")
+            .hint(hint));
+    }
+    let inputs = |function: &FunctionDef| -> Vec<ArgumentDef> {
+        function.arguments.iter().filter(|argument| argument.mode.is_input()).cloned().collect()
+    };
+    let (before, after) = (inputs(old), inputs(new));
+    for (before, after) in before.iter().zip(&after) {
+        if let Some(name) = &before.name
+            && before.name != after.name
+        {
+            return Err(invalid(format!("cannot change name of input parameter \"{name}\"")).hint(hint));
+        }
+    }
+    let defaults = |arguments: &[ArgumentDef]| arguments.iter().filter(|argument| argument.default.is_some()).count();
+    if defaults(&after) < defaults(&before) {
+        return Err(invalid("cannot remove parameter defaults from existing function").hint(hint));
+    }
+    Ok(())
+}
+
+/// ALTER FUNCTION and ALTER PROCEDURE, options only.
+pub(super) fn alter(ddl: &Ddl<'_>, alter: &AlterFunction) -> Result<UtilityOutput> {
+    let (kind, tag) = if alter.is_procedure {
+        (ObjectKind::Procedure, "ALTER PROCEDURE")
+    } else {
+        (ObjectKind::Function, "ALTER FUNCTION")
+    };
+    let object = ObjectName {
+        kind,
+        name: alter.function.name.clone(),
+        part: None,
+        arguments: alter.function.arguments.clone(),
+    };
+    let mut function = (*find_function(ddl, &object)?).clone();
+    apply_options(ddl, &mut function, &alter.options, false)?;
+    ddl.replace(function)?;
+    Ok(UtilityOutput::tag(tag))
+}
+
+/// DO.
+pub(super) fn run_block(ddl: &mut Ddl<'_>, language: Option<&Name>, body: &str) -> Result<UtilityOutput> {
+    match language.map(|language| language.to_ascii_lowercase()).as_deref() {
+        None | Some("plpgsql") => {}
+        Some(known @ ("sql" | "c" | "internal")) => {
+            return Err(Error::unsupported(format!("language \"{known}\" does not support inline code execution")));
+        }
+        Some(other) => {
+            let message = format!("language \"{other}\" does not exist");
+            return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message)
+                .hint("Use CREATE EXTENSION to load the language into the database."));
+        }
+    }
+    as_statement(ddl, |ddl| ddl.with_run(|run| crate::plpgsql::run_anonymous(run, body)))?;
+    Ok(UtilityOutput::tag("DO"))
+}
+
+/// Runs `work` under a statement's snapshot, and the checks of constraints that wait for the statement's end.
+fn as_statement<T>(ddl: &mut Ddl<'_>, work: impl FnOnce(&mut Ddl<'_>) -> Result<T>) -> Result<T> {
+    ddl.engine().push_snapshot()?;
+    let result = work(ddl);
+    let result = result.and_then(|value| run_pending_checks(ddl.state, false, ddl.client).map(|()| value));
+    ddl.engine().pop_snapshot();
+    result
+}
+
+/// The procedure of a CALL and its arguments.
+fn resolve(
+    state: &SessionState,
+    text: &str,
+    call: &FunctionCall,
+    parameters: &[SqlType],
+) -> Result<(Arc<FunctionDef>, Vec<Expr>)> {
+    let (function, arguments) = Environment::new(state, &state.catalog())
+        .with_context(text, |context| procedure_call(context, call, &mut Parameters::fixed(parameters.to_vec())))?;
+    match function {
+        FunctionTarget::Stored(function) if function.kind == FunctionKind::Procedure => Ok((function, arguments)),
+        _ => {
+            let message = format!("{} is not a procedure", call.name);
+            Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message).hint("To call a function, use SELECT."))
+        }
+    }
+}
+
+fn outputs(function: &FunctionDef) -> Vec<OutputColumn> {
+    function
+        .arguments
+        .iter()
+        .enumerate()
+        .filter(|(_, argument)| matches!(argument.mode, ArgumentMode::Out | ArgumentMode::InOut))
+        .map(|(number, argument)| OutputColumn {
+            name: argument.name.as_deref().map_or_else(|| Name::from(format!("column{}", number + 1)), Name::from),
+            sql_type: SqlType::new(argument.type_oid),
+            table: Oid::INVALID,
+            attribute: 0,
+        })
+        .collect()
+}
+
+/// The columns that a CALL gives: the procedure's outputs.
+pub(super) fn columns_of_call(
+    state: &SessionState,
+    text: &str,
+    call: &FunctionCall,
+    parameters: &[SqlType],
+) -> Result<Vec<OutputColumn>> {
+    resolve(state, text, call, parameters).map(|(function, _)| outputs(&function))
+}
+
+/// CALL.
+pub(super) fn call(ddl: &mut Ddl<'_>, call: &FunctionCall, parameters: &[Value], types: &[SqlType]) -> Result<UtilityOutput> {
+    let (function, arguments) = resolve(ddl.state, ddl.text, call, types)?;
+    let call_types = CallTypes {
+        arguments: arguments.iter().map(|argument| argument.sql_type).collect(),
+        result: SqlType::new(function.returns),
+    };
+    let result = as_statement(ddl, |ddl| {
+        ddl.with_run(|run| {
+            let mut locals = crate::executor::Locals::for_expression();
+            let mut inner = run.with_locals(parameters, &mut locals);
+            let values =
+                arguments.iter().map(|argument| evaluate(argument, &[], &mut inner)).collect::<Result<Vec<_>>>()?;
+            crate::plpgsql::call(&mut inner, &function, &call_types, &values)
+        })
+    })?;
+    let columns = outputs(&function);
+    let rows = match result {
+        _ if columns.is_empty() => None,
+        Value::Record(record) => Some(vec![record.fields.clone()]),
+        Value::Null | Value::Void => Some(vec![vec![Value::Null; columns.len()]]),
+        value => Some(vec![vec![value]]),
+    };
+    Ok(UtilityOutput { tag: "CALL".to_owned(), rows })
+}

@@ -1,0 +1,371 @@
+//! ALTER ... RENAME, SET SCHEMA and OWNER TO.
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::LockMode;
+use engine::catalog::{
+    ConstraintKind, IndexDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, RelationKind, RoleDef, SchemaDef,
+    SequenceDef, TableDef,
+};
+
+use super::ddl::{Ddl, Found, no_role, system_refusal};
+use super::drop::find_function;
+use super::index::is_system_column;
+use super::restate::{expressions_of, naming_expressions};
+use super::{constraint, temporary, view};
+use crate::session::UtilityOutput;
+use crate::tree::{Name, ObjectKind, ObjectName, QualifiedName, Rename, RoleName};
+
+/// ALTER ... RENAME.
+pub(super) fn rename(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<UtilityOutput> {
+    let object = &rename.object;
+    let new = &rename.new_name;
+    let tag = match object.kind {
+        ObjectKind::Table
+        | ObjectKind::View
+        | ObjectKind::Index
+        | ObjectKind::Sequence
+        | ObjectKind::MaterializedView
+        | ObjectKind::ForeignTable => {
+            rename_relation(ddl, object, new, rename.if_exists)?;
+            format!("ALTER {}", kind_words(object.kind))
+        }
+        ObjectKind::Column => {
+            rename_column(ddl, rename)?;
+            format!("ALTER {}", kind_words(rename.relation_kind))
+        }
+        ObjectKind::TableConstraint => {
+            rename_constraint(ddl, rename)?;
+            "ALTER TABLE".to_owned()
+        }
+        ObjectKind::Schema => {
+            rename_schema(ddl, &object.name.name, new)?;
+            "ALTER SCHEMA".to_owned()
+        }
+        ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => {
+            rename_function(ddl, object, new)?;
+            format!("ALTER {}", kind_words(object.kind))
+        }
+        ObjectKind::Role => {
+            rename_role(ddl, &object.name.name, new)?;
+            "ALTER ROLE".to_owned()
+        }
+        _ => return Err(Error::unsupported("this form of ALTER ... RENAME is not supported")),
+    };
+    Ok(UtilityOutput::tag(tag))
+}
+
+/// The key words of a kind of objects.
+pub(super) fn kind_words(kind: ObjectKind) -> &'static str {
+    match kind {
+        ObjectKind::View => "VIEW",
+        ObjectKind::Index => "INDEX",
+        ObjectKind::Sequence => "SEQUENCE",
+        ObjectKind::MaterializedView => "MATERIALIZED VIEW",
+        ObjectKind::Function => "FUNCTION",
+        ObjectKind::Procedure => "PROCEDURE",
+        ObjectKind::Routine => "ROUTINE",
+        ObjectKind::Schema => "SCHEMA",
+        ObjectKind::Role => "ROLE",
+        ObjectKind::Type => "TYPE",
+        ObjectKind::Domain => "DOMAIN",
+        _ => "TABLE",
+    }
+}
+
+/// What a relation's name stands for, locked for a change: nothing if it does not exist and need not.
+fn relation(ddl: &mut Ddl<'_>, object: &ObjectName, kind: ObjectKind, if_exists: bool) -> Result<Option<Found>> {
+    let found = match ddl.find_locked(&object.name, LockMode::AccessExclusive)? {
+        Some(Found::System(name)) => return Err(system_refusal(&name)),
+        Some(found) => found,
+        None if if_exists => {
+            let message = format!("relation \"{}\" does not exist, skipping", object.name);
+            ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
+            return Ok(None);
+        }
+        None => return Err(ddl.no_relation(&object.name)),
+    };
+    let is = |wanted: RelationKind| matches!(&found, Found::Table(table) if table.kind == wanted);
+    let (fits, what) = match kind {
+        ObjectKind::View => (is(RelationKind::View), "a view"),
+        ObjectKind::MaterializedView => (is(RelationKind::MaterializedView), "a materialized view"),
+        ObjectKind::Sequence => (matches!(found, Found::Sequence(_)), "a sequence"),
+        ObjectKind::Index => (matches!(found, Found::Index(_)), "an index"),
+        ObjectKind::ForeignTable => (false, "a foreign table"),
+        _ => (true, ""),
+    };
+    if !fits {
+        return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not {what}", found.name())));
+    }
+    Ok(Some(found))
+}
+
+fn rename_relation(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_exists: bool) -> Result<()> {
+    let Some(found) = relation(ddl, object, object.kind, if_exists)? else { return Ok(()) };
+    let expressions = naming_expressions(ddl);
+    match found {
+        Found::Table(table) => {
+            let schema = ddl.view().schema_name(table.schema);
+            let texts = view::relation_renamed(ddl, table.oid, &schema, new);
+            ddl.replace(TableDef { name: new.to_string(), ..(*table).clone() })?;
+            view::store_texts(ddl, texts)?;
+        }
+        Found::Sequence(sequence) => {
+            let schema = ddl.view().schema_name(sequence.schema);
+            let texts = view::relation_renamed(ddl, sequence.oid, &schema, new);
+            ddl.replace(SequenceDef { name: new.to_string(), ..(*sequence).clone() })?;
+            view::store_texts(ddl, texts)?;
+        }
+        Found::Index(index) => rename_index(ddl, &index, new)?,
+        Found::System(name) => return Err(system_refusal(&name)),
+    }
+    expressions.store(ddl)
+}
+
+/// An index and the constraint it belongs to are called the same.
+fn rename_index(ddl: &Ddl<'_>, index: &IndexDef, new: &Name) -> Result<()> {
+    if index.constraint_name.is_some() {
+        let mut table = (*ddl.table(index.table)?).clone();
+        for constraint in &mut table.constraints {
+            if let ConstraintKind::PrimaryKey { index: of } | ConstraintKind::Unique { index: of } = constraint.kind
+                && of == index.oid
+            {
+                constraint.name = new.to_string();
+            }
+        }
+        ddl.replace(table)?;
+    }
+    ddl.replace(IndexDef {
+        name: new.to_string(),
+        constraint_name: index.constraint_name.as_ref().map(|_| new.to_string()),
+        ..index.clone()
+    })
+}
+
+fn rename_column(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<()> {
+    let Some(found) = relation(ddl, &rename.object, rename.relation_kind, rename.if_exists)? else { return Ok(()) };
+    let Found::Table(table) = found else {
+        let message = format!("cannot rename columns of relation \"{}\"", found.name());
+        return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message).detail(super::index::not_for(&found)));
+    };
+    let (Some(old), new) = (&rename.object.part, &rename.new_name) else {
+        return Err(Error::internal("no column to rename"));
+    };
+    if is_system_column(old) {
+        return Err(Error::unsupported(format!("cannot rename system column \"{old}\"")));
+    }
+    let Some(place) = table.column_by_name(old) else {
+        return Err(Error::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{old}\" does not exist")));
+    };
+    if is_system_column(new) {
+        let message = format!("column name \"{new}\" conflicts with a system column name");
+        return Err(Error::new(sqlstate::DUPLICATE_COLUMN, message));
+    }
+    if table.column_by_name(new).is_some() {
+        let message = format!("column \"{new}\" of relation \"{}\" already exists", table.name);
+        return Err(Error::new(sqlstate::DUPLICATE_COLUMN, message));
+    }
+    let texts = view::column_renamed(ddl, &table);
+    let expressions = expressions_of(ddl, &table);
+    let mut renamed = (*table).clone();
+    renamed.columns[place].name = new.to_string();
+    ddl.replace(renamed)?;
+    expressions.store(ddl)?;
+    view::store_texts(ddl, texts)
+}
+
+fn rename_constraint(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<()> {
+    let Some(found) = relation(ddl, &rename.object, ObjectKind::Table, rename.if_exists)? else { return Ok(()) };
+    let Found::Table(table) = found else {
+        return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", found.name())));
+    };
+    let old = rename.object.part.as_deref().unwrap_or_default();
+    let Some(place) = table.constraints.iter().position(|constraint| constraint.name == old) else {
+        let message = format!("constraint \"{old}\" for table \"{}\" does not exist", table.name);
+        return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
+    };
+    if let ConstraintKind::PrimaryKey { index } | ConstraintKind::Unique { index } = table.constraints[place].kind {
+        let catalog = ddl.catalog();
+        let index = catalog.index(index).ok_or_else(|| super::ddl::gone(index))?;
+        return rename_index(ddl, index, &rename.new_name);
+    }
+    constraint::require_free_name(&table, &rename.new_name)?;
+    let mut renamed = (*table).clone();
+    renamed.constraints[place].name = rename.new_name.to_string();
+    ddl.replace(renamed)
+}
+
+fn rename_schema(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
+    let oid = ddl.view().schema_named(old)?;
+    super::schema::check_name(new)?;
+    let catalog = ddl.catalog();
+    let Some(schema) = catalog.schema(oid).filter(|_| oid != PG_CATALOG_SCHEMA && oid != INFORMATION_SCHEMA) else {
+        return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied for schema {old}")));
+    };
+    let expressions = naming_expressions(ddl);
+    let texts = view::schema_renamed(ddl, old, new);
+    ddl.replace(SchemaDef { name: new.to_string(), ..(**schema).clone() })?;
+    expressions.store(ddl)?;
+    view::store_texts(ddl, texts)
+}
+
+fn rename_function(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name) -> Result<()> {
+    let function = find_function(ddl, object)?;
+    let expressions = naming_expressions(ddl);
+    let schema = ddl.view().schema_name(function.schema);
+    let texts = view::function_renamed(ddl, &function, &schema, new);
+    let mut renamed = (*function).clone();
+    renamed.name = new.to_string();
+    ddl.replace(renamed)?;
+    expressions.store(ddl)?;
+    view::store_texts(ddl, texts)
+}
+
+fn rename_role(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
+    let catalog = ddl.catalog();
+    let role = catalog.role_by_name(old).ok_or_else(|| no_role(old))?;
+    if old.as_str() == ddl.state.session_user() {
+        return Err(Error::unsupported("session user cannot be renamed"));
+    }
+    ddl.replace(RoleDef { name: new.to_string(), ..(**role).clone() })
+}
+
+/// ALTER ... SET SCHEMA.
+pub(super) fn set_schema(
+    ddl: &mut Ddl<'_>,
+    object: &ObjectName,
+    new: &Name,
+    if_exists: bool,
+) -> Result<UtilityOutput> {
+    let tag = format!("ALTER {}", kind_words(object.kind));
+    match object.kind {
+        ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => {
+            let function = find_function(ddl, object)?;
+            let schema = target_schema(ddl, function.schema, new)?;
+            let expressions = naming_expressions(ddl);
+            let texts = view::function_renamed(ddl, &function, new, &Name::new(&function.name));
+            let mut moved = (*function).clone();
+            moved.schema = schema;
+            ddl.replace(moved)?;
+            expressions.store(ddl)?;
+            view::store_texts(ddl, texts)?;
+        }
+        ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence | ObjectKind::MaterializedView => {
+            let Some(found) = relation(ddl, object, object.kind, if_exists)? else {
+                return Ok(UtilityOutput::tag(tag));
+            };
+            move_relation(ddl, &found, new)?;
+        }
+        _ => return Err(Error::unsupported("this form of ALTER ... SET SCHEMA is not supported")),
+    }
+    Ok(UtilityOutput::tag(tag))
+}
+
+fn target_schema(ddl: &Ddl<'_>, old: Oid, new: &Name) -> Result<Oid> {
+    let schema = ddl.object_schema(&QualifiedName {
+        catalog: None,
+        schema: Some(new.clone()),
+        name: Name::new(""),
+        location: -1,
+    })?;
+    let catalog = ddl.catalog();
+    if temporary::is_temporary(&catalog, schema) || temporary::is_temporary(&catalog, old) {
+        return Err(Error::unsupported("cannot move objects into or out of temporary schemas"));
+    }
+    Ok(schema)
+}
+
+fn move_relation(ddl: &Ddl<'_>, found: &Found, new: &Name) -> Result<()> {
+    let catalog = ddl.catalog();
+    let (oid, old) = match found {
+        Found::Table(table) => (table.oid, table.schema),
+        Found::Sequence(sequence) => (sequence.oid, sequence.schema),
+        Found::Index(index) => {
+            let message = format!("cannot change schema of index \"{}\"", index.name);
+            return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message)
+                .hint("Change the schema of the table instead."));
+        }
+        Found::System(name) => return Err(system_refusal(name)),
+    };
+    let schema = target_schema(ddl, old, new)?;
+    if schema == old {
+        return Ok(());
+    }
+    if catalog.relation_by_name(schema, found.name()).is_some() {
+        let message = format!("relation \"{}\" already exists in schema \"{new}\"", found.name());
+        return Err(Error::new(sqlstate::DUPLICATE_TABLE, message));
+    }
+    let expressions = naming_expressions(ddl);
+    let texts = view::relation_renamed(ddl, oid, new, found.name());
+    match found {
+        Found::Table(table) => {
+            ddl.replace(TableDef { schema, ..(**table).clone() })?;
+            for index in catalog.indexes_of(oid) {
+                ddl.replace(IndexDef { schema, ..(**index).clone() })?;
+            }
+            let owned = catalog.sequences().filter(|sequence| sequence.owned_by.is_some_and(|(owner, _)| owner == oid));
+            for sequence in owned {
+                ddl.replace(SequenceDef { schema, ..(**sequence).clone() })?;
+            }
+        }
+        Found::Sequence(sequence) => {
+            if let Some((table, _)) = sequence.owned_by {
+                let table = ddl.table(table)?;
+                return Err(Error::unsupported("cannot move an owned sequence into another schema")
+                    .detail(format!("Sequence \"{}\" is linked to table \"{}\".", sequence.name, table.name)));
+            }
+            ddl.replace(SequenceDef { schema, ..(**sequence).clone() })?;
+        }
+        Found::Index(_) | Found::System(_) => {}
+    }
+    expressions.store(ddl)?;
+    view::store_texts(ddl, texts)
+}
+
+/// ALTER ... OWNER TO.
+pub(super) fn alter_owner(ddl: &mut Ddl<'_>, object: &ObjectName, owner: &RoleName) -> Result<UtilityOutput> {
+    let role = ddl.role(owner)?;
+    let oid = match object.kind {
+        ObjectKind::Schema => ddl.view().schema_named(&object.name.name)?,
+        ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => find_function(ddl, object)?.oid,
+        ObjectKind::Database => return Ok(UtilityOutput::tag("ALTER DATABASE")),
+        ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence | ObjectKind::MaterializedView => {
+            match relation(ddl, object, object.kind, false)?.and_then(|found| found.oid()) {
+                Some(oid) => oid,
+                None => return Err(ddl.no_relation(&object.name)),
+            }
+        }
+        _ => return Err(Error::unsupported("this form of ALTER ... OWNER TO is not supported")),
+    };
+    set_owner(ddl, oid, role)?;
+    Ok(UtilityOutput::tag(format!("ALTER {}", kind_words(object.kind))))
+}
+
+/// Gives an object, and the sequences a table owns, to a role.
+pub(super) fn set_owner(ddl: &Ddl<'_>, oid: Oid, owner: Oid) -> Result<()> {
+    let catalog = ddl.catalog();
+    match catalog.object(oid).cloned() {
+        Some(Object::Table(table)) => {
+            ddl.replace(TableDef { owner, ..Arc::unwrap_or_clone(table) })?;
+            let owned = catalog.sequences().filter(|sequence| sequence.owned_by.is_some_and(|(table, _)| table == oid));
+            for sequence in owned {
+                ddl.replace(SequenceDef { owner, ..(**sequence).clone() })?;
+            }
+            Ok(())
+        }
+        Some(Object::Sequence(sequence)) => ddl.replace(SequenceDef { owner, ..Arc::unwrap_or_clone(sequence) }),
+        Some(Object::Schema(schema)) => ddl.replace(SchemaDef { owner, ..Arc::unwrap_or_clone(schema) }),
+        Some(Object::Function(function)) => {
+            let mut function = Arc::unwrap_or_clone(function);
+            function.owner = owner;
+            ddl.replace(function)
+        }
+        Some(Object::Custom(custom)) => {
+            let mut custom = Arc::unwrap_or_clone(custom);
+            custom.owner = owner;
+            ddl.replace(custom)
+        }
+        Some(Object::Index(_) | Object::Role(_)) | None => Ok(()),
+    }
+}

@@ -1,0 +1,68 @@
+//! CREATE SCHEMA.
+
+use base::{Error, Result, sqlstate};
+use engine::catalog::SchemaDef;
+
+use super::ddl::Ddl;
+use crate::session::UtilityOutput;
+use crate::tree::{CreateSchema, Name, QualifiedName, RoleName, Statement};
+
+/// CREATE SCHEMA, with the statements in it.
+pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateSchema) -> Result<UtilityOutput> {
+    let owner = match &create.owner {
+        Some(role) => ddl.role(role)?,
+        None => ddl.owner(),
+    };
+    let name = match (&create.name, &create.owner) {
+        (Some(name), _) => name.clone(),
+        (None, Some(RoleName::Name(role, _))) => role.clone(),
+        (None, _) => Name::new(ddl.state.current_user()),
+    };
+    check_name(&name)?;
+    if create.if_not_exists {
+        ddl.engine().lock_name(base::Oid::INVALID, &name)?;
+        if ddl.view().schema_named(&name).is_ok() {
+            ddl.notice(sqlstate::DUPLICATE_SCHEMA, format!("schema \"{name}\" already exists, skipping"));
+            return Ok(UtilityOutput::tag("CREATE SCHEMA"));
+        }
+    }
+    if matches!(name.as_str(), "information_schema") {
+        return Err(Error::new(sqlstate::DUPLICATE_SCHEMA, format!("schema \"{name}\" already exists")));
+    }
+    ddl.create(SchemaDef { oid: ddl.allocate_oid(), name: name.to_string(), owner, comment: None })?;
+    for element in &create.elements {
+        let mut element = element.clone();
+        match &mut element {
+            Statement::CreateTable(inner) => put_into(&mut inner.name, &name)?,
+            Statement::CreateView(inner) => put_into(&mut inner.name, &name)?,
+            Statement::CreateSequence(inner) => put_into(&mut inner.name, &name)?,
+            Statement::CreateIndex(inner) => put_into(&mut inner.table, &name)?,
+            _ => return Err(Error::unsupported("this kind of statement is not supported within CREATE SCHEMA")),
+        }
+        super::run_definition(ddl, &element)?;
+    }
+    Ok(UtilityOutput::tag("CREATE SCHEMA"))
+}
+
+/// What is made within CREATE SCHEMA goes to that schema.
+fn put_into(object: &mut QualifiedName, schema: &Name) -> Result<()> {
+    match &object.schema {
+        Some(other) if other != schema => Err(Error::new(
+            sqlstate::INVALID_SCHEMA_DEFINITION,
+            format!("CREATE specifies a schema ({other}) different from the one being created ({schema})"),
+        )),
+        _ => {
+            object.schema = Some(schema.clone());
+            Ok(())
+        }
+    }
+}
+
+/// 42939 for a name that only the system's schemas have.
+pub(super) fn check_name(name: &str) -> Result<()> {
+    if name.starts_with("pg_") {
+        return Err(Error::new(sqlstate::RESERVED_NAME, format!("unacceptable schema name \"{name}\""))
+            .detail("The prefix \"pg_\" is reserved for system schemas."));
+    }
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! CREATE TABLE AS, SELECT INTO and materialized views: tables made of a query's rows.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::LockMode;
+use engine::catalog::{Persistence, RelationKind};
+
+use super::create_table::{already_there, check_tablespace, plain_table, set_options};
+use super::ddl::{Ddl, Found};
+use super::rewrite::{Sink, without_indexes};
+use super::{cursor, plan_inner, view};
+use crate::session::{Nested, Planned, UtilityOutput};
+use crate::tree::{CreateTableAs, OnCommit, QualifiedName, Statement};
+use crate::types::{SqlType, Value};
+
+/// CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW.
+pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTableAs) -> Result<UtilityOutput> {
+    let into = &create.into;
+    let tag = if create.materialized_view { "CREATE MATERIALIZED VIEW" } else { "CREATE TABLE AS" };
+    let (schema, persistence) = ddl.creation_schema(&into.table, into.persistence)?;
+    if into.on_commit != OnCommit::PreserveRows && persistence != Persistence::Temporary {
+        return Err(Error::new(
+            sqlstate::INVALID_TABLE_DEFINITION,
+            "ON COMMIT can only be used on temporary tables",
+        ));
+    }
+    if create.if_not_exists && already_there(ddl, schema, &into.table.name)? {
+        return Ok(UtilityOutput::tag(tag));
+    }
+    let (planned, parameters) = match &create.source {
+        Statement::Execute(execute) => cursor::plan_of_execute(ddl.state, execute, ddl.client)?,
+        source => (plan_inner(ddl.state, ddl.text, source)?, Vec::new()),
+    };
+    let mut columns: Vec<(String, SqlType)> =
+        planned.description.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect();
+    if into.columns.len() > columns.len() {
+        return Err(Error::new(sqlstate::SYNTAX_ERROR, "too many column names were specified"));
+    }
+    for (column, name) in columns.iter_mut().zip(&into.columns) {
+        column.0 = name.to_string();
+    }
+    check_tablespace(None)?;
+    let mut table = plain_table(ddl, &into.table.name, schema, persistence, &columns)?;
+    set_options(&mut table, &into.options)?;
+    if create.materialized_view {
+        let Statement::Select(query) = &create.source else {
+            return Err(Error::internal("a materialized view of something that is no query"));
+        };
+        table.kind = RelationKind::MaterializedView;
+        table.view_query = Some(view::define(ddl, query)?.0);
+    }
+    let oid = table.oid;
+    ddl.create(table)?;
+    if into.on_commit != OnCommit::PreserveRows {
+        ddl.state.on_commit.borrow_mut().push((oid, into.on_commit));
+    }
+    if into.no_data {
+        return Ok(UtilityOutput::tag(tag));
+    }
+    let count = fill(ddl, oid, &planned, &parameters)?;
+    Ok(UtilityOutput::tag(format!("SELECT {count}")))
+}
+
+/// Stores the rows of a query in a new table.
+fn fill(ddl: &mut Ddl<'_>, table: Oid, planned: &Arc<Planned>, parameters: &[Value]) -> Result<u64> {
+    let open = ddl.open(table)?;
+    let mut sink = Sink::new(ddl, open);
+    ddl.engine().push_snapshot()?;
+    let count = ddl.with_run(|run| {
+        Nested::run(run, planned, parameters, &mut |run, row| {
+            sink.push(row.to_vec(), &run.engine())?;
+            Ok(ControlFlow::Continue(()))
+        })
+    });
+    let count = count.and_then(|count| sink.flush(&ddl.engine()).map(|()| count));
+    ddl.engine().pop_snapshot();
+    count
+}
+
+/// REFRESH MATERIALIZED VIEW.
+pub(super) fn refresh(ddl: &mut Ddl<'_>, name: &QualifiedName, no_data: bool) -> Result<UtilityOutput> {
+    let table = match ddl.required_locked(name, LockMode::AccessExclusive)? {
+        Found::Table(table) if table.kind == RelationKind::MaterializedView => table,
+        found => {
+            let message = format!("\"{}\" is not a materialized view", found.name());
+            return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
+    };
+    let text: Arc<str> = Arc::from(table.view_query.as_deref().unwrap_or_default());
+    let planned = Nested::plan_text(ddl.state, &text, &Arc::from([]))?;
+    let open = ddl.open(table.oid)?;
+    ddl.state.changed_catalog.set(true);
+    ddl.engine().truncate(&open)?;
+    if !no_data {
+        without_indexes(ddl, table.oid, |ddl| fill(ddl, table.oid, &planned, &[]).map(drop))?;
+    }
+    Ok(UtilityOutput::tag("REFRESH MATERIALIZED VIEW"))
+}

@@ -1,0 +1,38 @@
+//! How much an expression's value may change between evaluations.
+
+use engine::catalog::Volatility as StoredVolatility;
+
+use crate::plan::{Expr, ExprKind, FunctionTarget};
+use crate::types::Volatility;
+
+/// The least constant of all that the expression calls.
+pub(super) fn volatility(expr: &Expr) -> Volatility {
+    let mut worst = own_volatility(expr);
+    expr.for_each_child(&mut |child| worst = worst.max(volatility(child)));
+    worst
+}
+
+fn own_volatility(expr: &Expr) -> Volatility {
+    match &expr.kind {
+        ExprKind::Call(call) | ExprKind::NullIf(call) | ExprKind::IsDistinct { equal: call, .. } => {
+            of_function(&call.function)
+        }
+        ExprKind::Set(call) => of_function(&call.function),
+        ExprKind::Quantified(quantified) => quantified.function.volatility,
+        ExprKind::Session(_) => Volatility::Stable,
+        ExprKind::Cast(cast) if !cast.cast.is_immutable() => Volatility::Stable,
+        ExprKind::Subquery(_) => Volatility::Volatile,
+        _ => Volatility::Immutable,
+    }
+}
+
+fn of_function(function: &FunctionTarget) -> Volatility {
+    match function {
+        FunctionTarget::Builtin(function) => function.volatility,
+        FunctionTarget::Stored(function) => match function.volatility {
+            StoredVolatility::Immutable => Volatility::Immutable,
+            StoredVolatility::Stable => Volatility::Stable,
+            StoredVolatility::Volatile => Volatility::Volatile,
+        },
+    }
+}
