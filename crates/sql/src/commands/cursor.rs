@@ -1,9 +1,593 @@
-use std::sync::Arc; use base::{Error,Result}; use crate::client::Client; use crate::session::{Planned,SqlSession,UtilityOutput}; use crate::tree;
-fn no<T>() -> Result<T> { Err(Error::unsupported("not yet")) }
-pub fn prepare(_: &mut SqlSession, _: &tree::Prepare, _: &Arc<str>) -> Result<UtilityOutput> { no() }
-pub fn execute(_: &mut SqlSession, _: &tree::Execute, _: &Arc<Planned>, _: &mut dyn Client) -> Result<UtilityOutput> { no() }
-pub(super) fn plan_of_execute(_: &crate::session::SessionState, _: &tree::Execute, _: &mut dyn Client) -> Result<(Arc<Planned>, Vec<crate::types::Value>)> { no() }
-pub fn deallocate(_: &mut SqlSession, _: Option<&str>) -> Result<UtilityOutput> { no() }
-pub fn declare(_: &mut SqlSession, _: &tree::DeclareCursor, _: &Arc<str>, _: &mut dyn Client) -> Result<UtilityOutput> { no() }
-pub fn fetch(_: &mut SqlSession, _: &tree::Fetch, _: &mut dyn Client) -> Result<UtilityOutput> { no() }
-pub fn close(_: &mut SqlSession, _: Option<&str>) -> Result<UtilityOutput> { no() }
+//! PREPARE and EXECUTE, and cursors.
+//!
+//! A cursor runs under the snapshot of its DECLARE. It keeps the rows it has given if it was declared SCROLL; one that
+//! did not say goes back by beginning again under the same snapshot. A holdable one gathers all its rows when its
+//! transaction commits.
+
+use std::sync::Arc;
+
+use base::{Error, Lsn, Oid, Result, sqlstate};
+use engine::{PortalSnapshot, WaitPolicy};
+
+use crate::binder::{self, Parameters};
+use crate::client::{Client, Format, Formats, OutgoingRow, RowDescription, Severity};
+use crate::executor::{Locals, evaluate, run_pending_checks};
+use crate::plan::OutputColumn;
+use crate::session::planning::Environment;
+use crate::session::{
+    Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput, new_run,
+};
+use crate::tree::{DeclareCursor, Execute, Fetch, FetchDirection, ParsedStatement, Prepare, Statement};
+use crate::types::{self, SqlType, Value};
+
+/// PREPARE.
+pub fn prepare(session: &mut SqlSession, prepare: &Prepare, text: &Arc<str>) -> Result<UtilityOutput> {
+    let state = session.state();
+    if !matches!(
+        prepare.statement,
+        Statement::Select(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
+    ) {
+        return Err(Error::new(
+            sqlstate::INVALID_PREPARED_STATEMENT_DEFINITION,
+            "utility statements cannot be prepared",
+        ));
+    }
+    let name = prepare.name.as_str();
+    if state.prepared.borrow().contains_key(name) {
+        return Err(Error::new(
+            sqlstate::DUPLICATE_PREPARED_STATEMENT,
+            format!("prepared statement \"{name}\" already exists"),
+        ));
+    }
+    let environment = Environment::new(state, &state.catalog());
+    let types = prepare
+        .types
+        .iter()
+        .map(|name| environment.with_context(text, |context| binder::definition_type(context, name)))
+        .map(|sql_type| sql_type.map(|sql_type| sql_type.oid))
+        .collect::<Result<Vec<Oid>>>()?;
+    let tree = ParsedStatement { statement: prepare.statement.clone(), start: 0, end: text.len(), depth: 0 };
+    let prepared = Prepared::new(state, name, Arc::clone(text), Some(Arc::new(tree)), &types, true)?;
+    state.prepared.borrow_mut().insert(name.to_owned(), Arc::new(prepared));
+    Ok(UtilityOutput::tag("PREPARE"))
+}
+
+fn prepared(state: &SessionState, name: &str) -> Result<Arc<Prepared>> {
+    state.prepared.borrow().get(name).cloned().ok_or_else(|| {
+        let message = format!("prepared statement \"{name}\" does not exist");
+        Error::new(sqlstate::INVALID_SQL_STATEMENT_NAME, message)
+    })
+}
+
+/// The plan that EXECUTE runs, and the values of its parameters.
+///
+/// # Errors
+/// 26000 for an unknown statement; 42601 and 42804 for parameters that don't fit.
+pub(super) fn plan_of_execute(
+    state: &SessionState,
+    execute: &Execute,
+    client: &mut dyn Client,
+) -> Result<(Arc<Planned>, Vec<Value>)> {
+    let planned = prepared(state, &execute.name)?.plan(state)?;
+    let values = parameter_values(state, execute, &planned.statement.parameters, client)?;
+    Ok((planned, values))
+}
+
+fn parameter_values(
+    state: &SessionState,
+    execute: &Execute,
+    types: &[SqlType],
+    client: &mut dyn Client,
+) -> Result<Vec<Value>> {
+    if execute.parameters.len() != types.len() {
+        let message = format!("wrong number of parameters for prepared statement \"{}\"", execute.name);
+        let detail = format!("Expected {} parameters but got {}.", types.len(), execute.parameters.len());
+        return Err(Error::new(sqlstate::SYNTAX_ERROR, message).detail(detail));
+    }
+    if types.is_empty() {
+        return Ok(Vec::new());
+    }
+    let view = state.catalog();
+    let environment = Environment::new(state, &view);
+    let mut bound = Vec::with_capacity(types.len());
+    for (number, (expr, sql_type)) in execute.parameters.iter().zip(types).enumerate() {
+        let mut none = Parameters::fixed(Vec::new());
+        let found = environment.with_context("", |context| binder::scalar(expr, None, context, &mut none))?;
+        let coerced = environment.with_context("", |context| binder::scalar(expr, Some(*sql_type), context, &mut none));
+        bound.push(coerced.map_err(|error| {
+            if error.sqlstate() != sqlstate::CANNOT_COERCE {
+                return error;
+            }
+            let message = format!(
+                "parameter ${} of type {} cannot be coerced to the expected type {}",
+                number + 1,
+                types::format_type_name(&view, found.sql_type.oid),
+                types::format_type_name(&view, sql_type.oid)
+            );
+            Error::new(sqlstate::DATATYPE_MISMATCH, message)
+                .hint("You will need to rewrite or cast the expression.")
+        })?);
+    }
+    state.engine().push_snapshot()?;
+    let mut locals = Locals::for_expression();
+    let mut run = new_run(state, client, &[], &mut locals);
+    let values = bound.iter().map(|expr| evaluate(expr, &[], &mut run)).collect();
+    drop(run);
+    state.engine().pop_snapshot();
+    values
+}
+
+/// EXECUTE.
+pub fn execute(session: &mut SqlSession, execute: &Execute, client: &mut dyn Client) -> Result<UtilityOutput> {
+    let prepared = prepared(session.state(), &execute.name)?;
+    let (planned, parameters) = plan_of_execute(session.state(), execute, client)?;
+    let mut portal = Portal {
+        planned: Some(Arc::clone(&planned)),
+        text: Arc::clone(&prepared.text),
+        parameters,
+        formats: Formats::default(),
+        progress: Progress::Ready,
+        is_cursor: false,
+        prepared: Some(prepared),
+    };
+    let mut collector = RowCollector { client, rows: Vec::new() };
+    let tag = session.run_some(&mut portal, 0, &mut collector)?.unwrap_or_default();
+    let gives_rows = !planned.description.columns.is_empty();
+    Ok(UtilityOutput { tag, rows: gives_rows.then_some(collector.rows) })
+}
+
+/// DEALLOCATE.
+pub fn deallocate(session: &mut SqlSession, name: Option<&str>) -> Result<UtilityOutput> {
+    let state = session.state();
+    match name {
+        None => {
+            state.prepared.borrow_mut().clear();
+            Ok(UtilityOutput::tag("DEALLOCATE ALL"))
+        }
+        Some(name) => {
+            prepared(state, name)?;
+            state.prepared.borrow_mut().remove(name);
+            Ok(UtilityOutput::tag("DEALLOCATE"))
+        }
+    }
+}
+
+/// The columns of the utility statements whose columns depend on the session: EXECUTE, FETCH and CALL.
+///
+/// # Errors
+/// 26000 for an unknown statement; those of resolving a procedure.
+pub fn session_columns(
+    state: &SessionState,
+    text: &str,
+    statement: &Statement,
+    parameters: &[SqlType],
+) -> Result<Option<Vec<OutputColumn>>> {
+    match statement {
+        Statement::Execute(execute) => {
+            Ok(Some(prepared(state, &execute.name)?.plan(state)?.statement.columns.clone()))
+        }
+        Statement::Fetch(fetch) if !fetch.is_move => {
+            let cursors = state.cursors.borrow();
+            Ok(cursors.get(fetch.cursor.as_str()).map(|planned| planned.statement.columns.clone()))
+        }
+        Statement::Call(call) => super::function::columns_of_call(state, text, call, parameters).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// A cursor.
+pub struct Cursor {
+    planned: Arc<Planned>,
+    parameters: Vec<Value>,
+    /// None once all rows are kept beyond the transaction.
+    source: Option<Source>,
+    /// Rows given so far, from number `first` on, if they are kept.
+    rows: Vec<Vec<Value>>,
+    first: u64,
+    keeps_rows: bool,
+    /// Rows taken from the plan.
+    taken: u64,
+    /// The plan has no more.
+    is_over: bool,
+    /// The row it stands on, from 1; 0 before the first, one more than there are after the last.
+    position: u64,
+    current: Option<Vec<Value>>,
+    scroll: Option<bool>,
+    /// WITH HOLD
+    pub hold: bool,
+    /// How many savepoints there were when it was made.
+    pub depth: usize,
+}
+
+/// Where a cursor's rows come from while its transaction lasts.
+struct Source {
+    running: Running,
+    snapshot: PortalSnapshot,
+}
+
+impl Cursor {
+    /// Whether it outlives transactions already.
+    pub fn is_held(&self) -> bool {
+        self.source.is_none()
+    }
+
+    /// Its plan.
+    pub fn planned(&self) -> &Arc<Planned> {
+        &self.planned
+    }
+
+    /// Takes rows from the plan until row `number` has come, or there are no more; gives those after `from`.
+    fn take_up_to(
+        &mut self,
+        state: &SessionState,
+        number: u64,
+        from: u64,
+        client: &mut dyn Client,
+    ) -> Result<Vec<Vec<Value>>> {
+        let mut given = Vec::new();
+        if self.taken >= number || self.is_over {
+            return Ok(given);
+        }
+        let Some(source) = &mut self.source else { return Ok(given) };
+        state.engine().begin_statement()?;
+        state.engine().enter_snapshot(&source.snapshot);
+        let (taken, is_over, keeps_rows, rows) =
+            (&mut self.taken, &mut self.is_over, self.keeps_rows, &mut self.rows);
+        let parameters = &self.parameters;
+        let result = source.running.with_dependent_mut(|_, execution| -> Result<()> {
+            let mut run = new_run(state, client, parameters, &mut execution.locals);
+            while *taken < number {
+                if !execution.root.next(&mut run)? {
+                    *is_over = true;
+                    break;
+                }
+                *taken += 1;
+                let row = execution.root.row().to_vec();
+                if keeps_rows {
+                    rows.push(row.clone());
+                }
+                if *taken > from {
+                    given.push(row);
+                }
+            }
+            Ok(())
+        });
+        let result = result.and_then(|()| run_pending_checks(state, false, client));
+        state.engine().end_statement();
+        result?;
+        Ok(given)
+    }
+
+    /// Begins again, to keep the rows this time.
+    fn rewind(&mut self) -> Result<()> {
+        if let Some(source) = &mut self.source {
+            source.running = Running::start(&self.planned)?;
+            self.rows.clear();
+            self.first = 1;
+            (self.taken, self.is_over) = (0, false);
+            self.keeps_rows = true;
+        }
+        Ok(())
+    }
+
+    fn require_backward(&mut self) -> Result<()> {
+        if self.scroll == Some(false) {
+            return Err(Error::new(
+                sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "cursor can only scan forward",
+            )
+            .hint("Declare it with SCROLL option to enable backward scan."));
+        }
+        if !self.keeps_rows { self.rewind() } else { Ok(()) }
+    }
+
+    /// Row `number`, which has come already and is kept.
+    fn kept(&self, number: u64) -> Option<Vec<Value>> {
+        let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        self.rows.get(place).cloned()
+    }
+
+    /// Moves forward by up to `count` rows, which are given.
+    fn forward(&mut self, state: &SessionState, count: u64, client: &mut dyn Client) -> Result<Vec<Vec<Value>>> {
+        let wanted = self.position.saturating_add(count);
+        let mut rows: Vec<Vec<Value>> = Vec::new();
+        // Rows that came already, after a move back.
+        let mut number = self.position + 1;
+        while number <= wanted.min(self.taken) {
+            rows.extend(self.kept(number));
+            number += 1;
+        }
+        let from = self.taken.max(self.position);
+        rows.extend(self.take_up_to(state, wanted, from, client)?);
+        if wanted > self.taken && self.is_over {
+            self.position = self.taken + 1;
+            self.current = None;
+        } else {
+            self.position = wanted.min(self.taken);
+            self.current = rows.last().cloned();
+        }
+        Ok(rows)
+    }
+
+    /// Moves back by up to `count` rows, which are given, the nearest first.
+    fn backward(&mut self, state: &SessionState, count: u64, client: &mut dyn Client) -> Result<Vec<Vec<Value>>> {
+        self.require_backward()?;
+        self.take_up_to(state, self.position, u64::MAX, client)?;
+        let mut rows = Vec::new();
+        while self.position > 0 && (rows.len() as u64) < count {
+            self.position -= 1;
+            if self.position == 0 {
+                break;
+            }
+            rows.extend(self.kept(self.position));
+        }
+        if (rows.len() as u64) < count {
+            self.position = 0;
+        }
+        self.current = if self.position == 0 { None } else { rows.last().cloned() };
+        Ok(rows)
+    }
+
+    /// Moves to row `number`, which is given if there is one.
+    fn absolute(&mut self, state: &SessionState, number: u64, client: &mut dyn Client) -> Result<Option<Vec<Value>>> {
+        if number > self.position {
+            let steps = number - self.position;
+            let rows = self.forward(state, steps, client)?;
+            return Ok(if self.position == number { rows.into_iter().next_back() } else { None });
+        }
+        if number == self.position {
+            return Ok(self.current.clone());
+        }
+        self.require_backward()?;
+        self.take_up_to(state, number, u64::MAX, client)?;
+        self.position = number;
+        self.current = self.kept(number);
+        Ok(self.current.clone())
+    }
+
+    /// What a FETCH gives.
+    fn fetch(&mut self, state: &SessionState, fetch: &Fetch, client: &mut dyn Client) -> Result<Vec<Vec<Value>>> {
+        let one = |row: Option<Vec<Value>>| row.into_iter().collect();
+        match (fetch.direction, fetch.count) {
+            (FetchDirection::Forward | FetchDirection::Backward, 0) | (FetchDirection::Relative, 0) => {
+                Ok(one(self.current.clone()))
+            }
+            (FetchDirection::Forward, count) if count > 0 => self.forward(state, count.unsigned_abs(), client),
+            (FetchDirection::Forward, count) => self.backward(state, count.unsigned_abs(), client),
+            (FetchDirection::Backward, count) if count > 0 => self.backward(state, count.unsigned_abs(), client),
+            (FetchDirection::Backward, count) => self.forward(state, count.unsigned_abs(), client),
+            (FetchDirection::Absolute, count) if count >= 0 => {
+                Ok(one(self.absolute(state, count.unsigned_abs(), client)?))
+            }
+            (FetchDirection::Absolute, count) => {
+                // Counted from the end.
+                self.forward(state, u64::MAX, client)?;
+                let number = (self.taken + 1).saturating_sub(count.unsigned_abs());
+                Ok(one(self.absolute(state, number, client)?))
+            }
+            (FetchDirection::Relative, count) if count > 0 => {
+                let number = self.position.saturating_add(count.unsigned_abs());
+                Ok(one(self.absolute(state, number, client)?))
+            }
+            (FetchDirection::Relative, count) => {
+                let number = self.position.saturating_sub(count.unsigned_abs());
+                Ok(one(self.absolute(state, number, client)?))
+            }
+        }
+    }
+
+    /// Gathers its rows, since its transaction ends.
+    pub fn hold_rows(&mut self, state: &SessionState, client: &mut dyn Client) -> Result<()> {
+        if self.source.is_none() {
+            return Ok(());
+        }
+        if !self.keeps_rows {
+            if self.scroll == Some(false) {
+                self.first = self.taken + 1;
+                self.keeps_rows = true;
+            } else {
+                self.rewind()?;
+            }
+        }
+        self.take_up_to(state, u64::MAX, u64::MAX, client)?;
+        self.source = None;
+        Ok(())
+    }
+}
+
+/// DECLARE.
+pub fn declare(
+    session: &mut SqlSession,
+    declare: &DeclareCursor,
+    text: &Arc<str>,
+    client: &mut dyn Client,
+) -> Result<UtilityOutput> {
+    let _ = client;
+    if !declare.hold && !session.is_in_block() {
+        return Err(Error::new(
+            sqlstate::NO_ACTIVE_SQL_TRANSACTION,
+            "DECLARE CURSOR can only be used in transaction blocks",
+        ));
+    }
+    if declare.binary {
+        return Err(Error::unsupported("binary cursors are not supported"));
+    }
+    let locks_rows = !declare.query.locking.is_empty();
+    if declare.hold && locks_rows {
+        return Err(Error::unsupported("DECLARE CURSOR WITH HOLD ... FOR UPDATE is not supported")
+            .detail("Holdable cursors must be READ ONLY."));
+    }
+    if declare.scroll == Some(true) && locks_rows {
+        return Err(Error::unsupported("DECLARE SCROLL CURSOR ... FOR UPDATE is not supported")
+            .detail("Scrollable cursors must be READ ONLY."));
+    }
+    if session.has_portal(&declare.name) {
+        let message = format!("cursor \"{}\" already exists", declare.name);
+        return Err(Error::new(sqlstate::DUPLICATE_CURSOR, message));
+    }
+    let statement = Statement::Select(Box::new(declare.query.clone()));
+    let state = session.state();
+    let planned = loop {
+        let planned = super::plan_inner(state, text, &statement)?;
+        for (oid, mode) in &planned.statement.locks {
+            state.engine().lock_relation(*oid, *mode, WaitPolicy::Block)?;
+        }
+        if planned.statement.catalog_version == state.engine().catalog_version() {
+            break planned;
+        }
+    };
+    state.engine().begin_statement()?;
+    let snapshot = state.engine().keep_snapshot();
+    state.engine().end_statement();
+    let scroll = if locks_rows { Some(false) } else { declare.scroll };
+    let cursor = Cursor {
+        source: Some(Source { running: Running::start(&planned)?, snapshot }),
+        planned: Arc::clone(&planned),
+        parameters: Vec::new(),
+        rows: Vec::new(),
+        first: 1,
+        keeps_rows: scroll == Some(true),
+        taken: 0,
+        is_over: false,
+        position: 0,
+        current: None,
+        scroll,
+        hold: declare.hold,
+        depth: session.savepoint_depth(),
+    };
+    state.cursors.borrow_mut().insert(declare.name.to_string(), Arc::clone(&planned));
+    session.add_portal(
+        &declare.name,
+        Portal {
+            planned: Some(planned),
+            text: Arc::clone(text),
+            parameters: Vec::new(),
+            formats: Formats::default(),
+            progress: Progress::Cursor(Box::new(cursor)),
+            is_cursor: true,
+            prepared: None,
+        },
+    );
+    Ok(UtilityOutput::tag("DECLARE CURSOR"))
+}
+
+fn no_cursor(name: &str) -> Error {
+    Error::new(sqlstate::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
+}
+
+/// FETCH and MOVE.
+pub fn fetch(session: &mut SqlSession, fetch: &Fetch, client: &mut dyn Client) -> Result<UtilityOutput> {
+    let Some(mut portal) = session.take_portal(&fetch.cursor) else { return Err(no_cursor(&fetch.cursor)) };
+    let result = match &mut portal.progress {
+        Progress::Cursor(cursor) => cursor.fetch(session.state(), fetch, client),
+        _ => Err(no_cursor(&fetch.cursor)),
+    };
+    session.add_portal(&fetch.cursor, portal);
+    let rows = result?;
+    let count = rows.len();
+    if fetch.is_move {
+        return Ok(UtilityOutput::tag(format!("MOVE {count}")));
+    }
+    Ok(UtilityOutput { tag: format!("FETCH {count}"), rows: Some(rows) })
+}
+
+/// CLOSE.
+pub fn close(session: &mut SqlSession, name: Option<&str>) -> Result<UtilityOutput> {
+    let Some(name) = name else {
+        for name in session.cursor_names() {
+            close_one(session, &name);
+        }
+        return Ok(UtilityOutput::tag("CLOSE CURSOR ALL"));
+    };
+    if !session.has_portal(name) {
+        return Err(no_cursor(name));
+    }
+    close_one(session, name);
+    Ok(UtilityOutput::tag("CLOSE CURSOR"))
+}
+
+fn close_one(session: &mut SqlSession, name: &str) {
+    let Some(portal) = session.take_portal(name) else { return };
+    session.state().cursors.borrow_mut().remove(name);
+    if let Progress::Cursor(cursor) = portal.progress
+        && let Some(source) = cursor.source
+    {
+        drop(source.running);
+        session.state().engine().release_snapshot(source.snapshot);
+    }
+}
+
+/// Keeps rows instead of sending them; everything else goes on to the client.
+pub(super) struct RowCollector<'c> {
+    pub client: &'c mut dyn Client,
+    pub rows: Vec<Vec<Value>>,
+}
+
+impl Client for RowCollector<'_> {
+    fn require(&mut self, lsn: Lsn) {
+        self.client.require(lsn);
+    }
+
+    fn row_description(&mut self, _description: &RowDescription, _formats: &Formats) {}
+
+    fn no_data(&mut self) {}
+
+    fn parameter_description(&mut self, _types: &[Oid]) {}
+
+    fn row(&mut self, row: &OutgoingRow<'_>) -> Result<()> {
+        self.rows.push(row.values.to_vec());
+        Ok(())
+    }
+
+    fn command_complete(&mut self, _tag: &str) {}
+
+    fn empty_query(&mut self) {}
+
+    fn portal_suspended(&mut self) {}
+
+    fn parse_complete(&mut self) {}
+
+    fn bind_complete(&mut self) {}
+
+    fn close_complete(&mut self) {}
+
+    fn notice(&mut self, severity: Severity, notice: &Error) {
+        self.client.notice(severity, notice);
+    }
+
+    fn error(&mut self, error: &Error) {
+        self.client.error(error);
+    }
+
+    fn parameter_status(&mut self, name: &str, value: &str) {
+        self.client.parameter_status(name, value);
+    }
+
+    fn notification(&mut self, pid: i32, channel: &str, payload: &str) {
+        self.client.notification(pid, channel, payload);
+    }
+
+    fn copy_in_response(&mut self, format: Format, column_count: usize) {
+        self.client.copy_in_response(format, column_count);
+    }
+
+    fn copy_out_response(&mut self, format: Format, column_count: usize) {
+        self.client.copy_out_response(format, column_count);
+    }
+
+    fn copy_data(&mut self, data: &[u8]) {
+        self.client.copy_data(data);
+    }
+
+    fn copy_done(&mut self) {
+        self.client.copy_done();
+    }
+
+    fn read_copy_data(&mut self) -> Result<Option<Vec<u8>>> {
+        self.client.read_copy_data()
+    }
+
+    fn relieve(&mut self) -> Result<()> {
+        self.client.relieve()
+    }
+}

@@ -20,6 +20,7 @@ mod options;
 mod rename;
 mod restate;
 mod rewrite;
+mod role;
 mod schema;
 mod sequence;
 mod table_as;
@@ -28,6 +29,8 @@ mod validate;
 mod variables;
 mod view;
 mod volatility;
+
+pub use cursor::{Cursor, session_columns};
 
 use std::sync::Arc;
 
@@ -61,7 +64,7 @@ pub fn run(
         Statement::Lock(lock) => maintenance::lock(session, lock),
         Statement::Truncate(truncate) => maintenance::truncate(session, truncate, client),
         Statement::Prepare(prepare) => cursor::prepare(session, prepare, text),
-        Statement::Execute(execute) => cursor::execute(session, execute, planned, client),
+        Statement::Execute(execute) => cursor::execute(session, execute, client),
         Statement::Deallocate(name) => cursor::deallocate(session, name.as_deref()),
         Statement::DeclareCursor(declare) => cursor::declare(session, declare, text, client),
         Statement::Fetch(fetch) => cursor::fetch(session, fetch, client),
@@ -125,6 +128,10 @@ fn define(
         Statement::Comment { object, comment } => comment::comment(ddl, object, comment.as_deref()),
         Statement::Reindex(reindex) => index::reindex(ddl, reindex),
         Statement::RefreshMaterializedView { view, no_data, .. } => table_as::refresh(ddl, view, *no_data),
+        Statement::CreateRole(create) => role::create(ddl, create),
+        Statement::AlterRole(alter) => role::alter(ddl, alter),
+        Statement::DropRole { roles, if_exists } => role::drop(ddl, roles, *if_exists),
+        Statement::GrantRole(grant) => role::grant(ddl, grant),
         _ => Err(Error::unsupported(format!("{} is not supported", name(statement)))),
     }
 }

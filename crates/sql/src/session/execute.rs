@@ -241,6 +241,10 @@ impl SqlSession {
                 let output = UtilityOutput { tag, rows: Some(rows.collect()) };
                 self.give_rows(portal, output, max_rows, client)
             }
+            Progress::Cursor(cursor) => {
+                portal.progress = Progress::Cursor(cursor);
+                Err(Error::unsupported("a cursor made by DECLARE is read by FETCH"))
+            }
             Progress::Done => {
                 let is_select = portal
                     .planned

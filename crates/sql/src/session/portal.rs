@@ -5,8 +5,10 @@ use std::sync::Arc;
 use base::Result;
 use self_cell::self_cell;
 
+use super::SqlSession;
 use super::plan_cache::Planned;
-use crate::client::Formats;
+use super::state::SessionState;
+use crate::client::{Client, Formats};
 use crate::executor::{self, BoxOperator, Locals};
 use crate::plan::{Plan, StatementKind};
 use crate::types::Value;
@@ -91,6 +93,66 @@ pub enum Progress {
         /// The tag.
         tag: String,
     },
+    /// A cursor, which stands on one of its rows.
+    Cursor(Box<crate::commands::Cursor>),
     /// It has ended.
     Done,
+}
+
+impl SqlSession {
+    /// Whether there is a portal or cursor of this name.
+    pub(crate) fn has_portal(&self, name: &str) -> bool {
+        self.portals.contains_key(name)
+    }
+
+    /// Adds a portal, or puts one back.
+    pub(crate) fn add_portal(&mut self, name: &str, portal: Portal) {
+        self.portals.insert(name.to_owned(), portal);
+    }
+
+    /// Takes a portal out.
+    pub(crate) fn take_portal(&mut self, name: &str) -> Option<Portal> {
+        self.portals.remove(name)
+    }
+
+    /// The names of all cursors.
+    pub(crate) fn cursor_names(&self) -> Vec<String> {
+        self.portals.iter().filter(|(_, portal)| portal.is_cursor).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// How many savepoints are open.
+    pub(crate) fn savepoint_depth(&self) -> usize {
+        self.savepoints.len()
+    }
+
+    /// Gathers the rows of cursors that are to outlive the transaction, which is about to commit.
+    pub(super) fn hold_cursors(&mut self, client: &mut dyn Client) -> Result<()> {
+        for portal in self.portals.values_mut() {
+            if let Progress::Cursor(cursor) = &mut portal.progress
+                && cursor.hold
+            {
+                cursor.hold_rows(&self.state, client)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The transaction has ended: portals end with it, but for cursors whose rows were gathered.
+    pub(super) fn end_portals(&mut self) {
+        retain(&mut self.portals, &self.state, |cursor| cursor.is_held());
+    }
+
+    /// Back to a savepoint: what was opened after it ends.
+    pub(super) fn end_portals_above(&mut self, depth: usize) {
+        retain(&mut self.portals, &self.state, |cursor| cursor.is_held() || cursor.depth <= depth);
+    }
+}
+
+fn retain(
+    portals: &mut rustc_hash::FxHashMap<String, Portal>,
+    state: &SessionState,
+    keep: impl Fn(&crate::commands::Cursor) -> bool,
+) {
+    portals.retain(|_, portal| matches!(&portal.progress, Progress::Cursor(cursor) if keep(cursor)));
+    state.cursors.borrow_mut().retain(|name, _| portals.contains_key(name));
 }

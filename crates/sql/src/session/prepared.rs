@@ -70,7 +70,12 @@ impl Prepared {
             return Ok(Arc::clone(planned));
         }
         let Some(tree) = &self.tree else { return Err(base::Error::internal("an empty statement has no plan")) };
-        let planned = plan(state, &self.text, tree, &self.types)?;
+        // The text of SQL's PREPARE is that of another statement: no plan may be found by it.
+        let planned = if self.from_sql {
+            plan_uncached(state, &self.text, tree, &self.types)?
+        } else {
+            plan(state, &self.text, tree, &self.types)?
+        };
         *self.planned.borrow_mut() = Some(Arc::clone(&planned));
         Ok(planned)
     }
@@ -154,5 +159,10 @@ fn make(
     let version = state.engine().catalog_version();
     let mut statement = environment.plan(text, &tree.statement, Parameters::declared(&types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>()))?;
     statement.catalog_version = version;
+    if let Some(columns) =
+        crate::commands::session_columns(state, text, &tree.statement, &statement.parameters)?
+    {
+        statement.columns = columns;
+    }
     Ok(Arc::new(Planned::new(statement, search_path)))
 }

@@ -49,6 +49,8 @@ pub struct SessionState {
     pub(crate) temporary_schema: Cell<Option<Oid>>,
     /// Prepared statements by name, for SQL's EXECUTE as for the protocol.
     pub(crate) prepared: RefCell<FxHashMap<String, Arc<super::prepared::Prepared>>>,
+    /// The plans of cursors by name, for whoever asks for their columns.
+    pub(crate) cursors: RefCell<FxHashMap<String, Arc<Planned>>>,
     /// What becomes of temporary tables when the transaction commits.
     pub(crate) on_commit: RefCell<Vec<(Oid, crate::tree::OnCommit)>>,
     /// Functions compiled by this session.
@@ -85,6 +87,7 @@ impl SessionState {
             notifications: RefCell::default(),
             temporary_schema: Cell::new(None),
             prepared: RefCell::default(),
+            cursors: RefCell::default(),
             on_commit: RefCell::default(),
             functions: RefCell::default(),
         })

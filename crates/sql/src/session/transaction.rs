@@ -179,7 +179,7 @@ impl SqlSession {
             Transaction::RollbackTo(name) => {
                 self.require_block("ROLLBACK TO SAVEPOINT")?;
                 let place = self.savepoint(name)?;
-                self.portals.clear();
+                self.end_portals_above(place);
                 self.state.engine_mut().rollback_to(self.savepoints[place].id)?;
                 let before = settings::reported(&self.state);
                 for _ in place..self.savepoints.len() {
@@ -228,13 +228,15 @@ impl SqlSession {
 
     /// Commits the transaction in progress. What is said from here on waits for it.
     pub(super) fn commit(&mut self, client: &mut dyn Client) -> Result<()> {
-        let deferred = crate::executor::run_pending_checks(&self.state, true, client)
+        let ready = self
+            .hold_cursors(client)
+            .and_then(|()| crate::executor::run_pending_checks(&self.state, true, client))
             .and_then(|()| crate::commands::temporary::before_commit(&self.state));
-        if let Err(error) = deferred {
+        if let Err(error) = ready {
             self.roll_back(client)?;
             return Err(error);
         }
-        self.portals.clear();
+        self.end_portals();
         let result = self.state.engine_mut().commit();
         let committed = result.is_ok();
         self.finish_transaction(committed, client);
@@ -248,7 +250,7 @@ impl SqlSession {
 
     /// Rolls the transaction in progress back.
     pub(super) fn roll_back(&mut self, client: &mut dyn Client) -> Result<()> {
-        self.portals.clear();
+        self.end_portals();
         let result = self.state.engine_mut().rollback();
         self.finish_transaction(false, client);
         self.state.notifications.borrow_mut().clear();

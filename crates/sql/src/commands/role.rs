@@ -1,0 +1,191 @@
+//! Roles, as far as connections need them. Privileges are not kept: who may connect may do everything.
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::RoleDef;
+
+use super::ddl::{Ddl, no_role};
+use super::dependencies::{Node, describe};
+use crate::session::UtilityOutput;
+use crate::tree::{AlterRole, CreateRole, DefinitionElement, DefinitionValue, GrantRole, RoleName};
+
+/// CREATE ROLE, USER, GROUP.
+pub(super) fn create(ddl: &Ddl<'_>, create: &CreateRole) -> Result<UtilityOutput> {
+    require_superuser(ddl, "create role")?;
+    let name = create.name.as_str();
+    if name.starts_with("pg_") {
+        return Err(Error::new(sqlstate::RESERVED_NAME, format!("role name \"{name}\" is reserved"))
+            .detail("Role names starting with \"pg_\" are reserved."));
+    }
+    if matches!(name, "public" | "none") {
+        return Err(Error::new(sqlstate::RESERVED_NAME, format!("role name \"{name}\" is reserved")));
+    }
+    let mut role = RoleDef {
+        oid: ddl.allocate_oid(),
+        name: name.to_owned(),
+        superuser: false,
+        inherit: true,
+        create_role: false,
+        create_database: false,
+        login: create.is_user,
+        replication: false,
+        connection_limit: -1,
+        password: None,
+        valid_until: None,
+        member_of: Vec::new(),
+        settings: Vec::new(),
+        comment: None,
+    };
+    apply(ddl, &mut role, &create.options)?;
+    ddl.create(role)?;
+    Ok(UtilityOutput::tag("CREATE ROLE"))
+}
+
+fn require_superuser(ddl: &Ddl<'_>, what: &str) -> Result<()> {
+    if ddl.state.is_superuser() {
+        return Ok(());
+    }
+    Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied to {what}")))
+}
+
+fn apply(ddl: &Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -> Result<()> {
+    for (number, option) in options.iter().enumerate() {
+        if options[..number].iter().any(|other| other.name == option.name) {
+            let error = Error::new(sqlstate::SYNTAX_ERROR, "conflicting or redundant options");
+            return Err(ddl.at(error, option.location));
+        }
+        let is_on = option.boolean().unwrap_or(true);
+        match option.name.as_str() {
+            "superuser" => role.superuser = is_on,
+            "inherit" => role.inherit = is_on,
+            "createrole" => role.create_role = is_on,
+            "createdb" => role.create_database = is_on,
+            "canlogin" => role.login = is_on,
+            "isreplication" => role.replication = is_on,
+            "bypassrls" | "sysid" => {}
+            "connectionlimit" => {
+                role.connection_limit = match &option.value {
+                    Some(DefinitionValue::Integer(limit)) if *limit >= -1 => i32::try_from(*limit).unwrap_or(i32::MAX),
+                    _ => {
+                        let message = format!("invalid connection limit: {}", option.text().unwrap_or_default());
+                        return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message));
+                    }
+                };
+            }
+            // Connections are trusted: a password that nobody is asked for would protect nothing.
+            "password" if option.value.is_some() => {
+                return Err(Error::unsupported("passwords of roles are not supported"));
+            }
+            "password" => role.password = None,
+            "addroleto" => {
+                if let Some(DefinitionValue::Roles(groups)) = &option.value {
+                    for group in groups {
+                        let group = ddl.role(group)?;
+                        if !role.member_of.contains(&group) {
+                            role.member_of.push(group);
+                        }
+                    }
+                }
+            }
+            "rolemembers" | "adminmembers" | "validUntil" => {
+                return Err(Error::unsupported("this option of roles is not supported"));
+            }
+            other => return Err(Error::internal(format!("option \"{other}\" not recognized"))),
+        }
+    }
+    Ok(())
+}
+
+/// ALTER ROLE.
+pub(super) fn alter(ddl: &Ddl<'_>, alter: &AlterRole) -> Result<UtilityOutput> {
+    require_superuser(ddl, "alter role")?;
+    if alter.action != 0 && alter.options.iter().any(|option| option.name == "rolemembers") {
+        return Err(Error::unsupported("ALTER GROUP is not supported").hint("Use GRANT and REVOKE."));
+    }
+    let oid = ddl.role(&alter.role)?;
+    let catalog = ddl.catalog();
+    let mut role = (**catalog.role(oid).ok_or_else(|| no_role(""))?).clone();
+    apply(ddl, &mut role, &alter.options)?;
+    ddl.replace(role)?;
+    Ok(UtilityOutput::tag("ALTER ROLE"))
+}
+
+/// DROP ROLE.
+pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], if_exists: bool) -> Result<UtilityOutput> {
+    require_superuser(ddl, "drop role")?;
+    for role in roles {
+        let RoleName::Name(name, _) = role else {
+            return Err(Error::new(
+                sqlstate::INVALID_PARAMETER_VALUE,
+                "cannot use special role specifier in DROP ROLE",
+            ));
+        };
+        let catalog = ddl.catalog();
+        let Some(role) = catalog.role_by_name(name) else {
+            if if_exists {
+                ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("role \"{name}\" does not exist, skipping"));
+                continue;
+            }
+            return Err(no_role(name));
+        };
+        if name.as_str() == ddl.state.current_user() {
+            return Err(Error::new(sqlstate::OBJECT_IN_USE, "current user cannot be dropped"));
+        }
+        refuse_owner(ddl, role.oid, name)?;
+        for member in catalog.roles().filter(|member| member.member_of.contains(&role.oid)) {
+            let mut member = (**member).clone();
+            member.member_of.retain(|group| *group != role.oid);
+            ddl.replace(member)?;
+        }
+        ddl.drop(role.oid)?;
+    }
+    Ok(UtilityOutput::tag("DROP ROLE"))
+}
+
+/// 2BP01 for a role that owns something.
+fn refuse_owner(ddl: &Ddl<'_>, role: Oid, name: &str) -> Result<()> {
+    let view = ddl.view();
+    let mut owned: Vec<String> = view
+        .catalog()
+        .objects()
+        .filter(|object| object.owner() == Some(role))
+        .map(|object| format!("owner of {}", describe(&view, Node::Object(object.oid()))))
+        .collect();
+    if owned.is_empty() {
+        return Ok(());
+    }
+    owned.sort();
+    let message = format!("role \"{name}\" cannot be dropped because some objects depend on it");
+    Err(Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message).detail(owned.join("\n")))
+}
+
+/// GRANT and REVOKE of roles.
+pub(super) fn grant(ddl: &Ddl<'_>, grant: &GrantRole) -> Result<UtilityOutput> {
+    require_superuser(ddl, "grant role")?;
+    for grantee in &grant.grantees {
+        let member = ddl.role(grantee)?;
+        for group in &grant.roles {
+            let catalog = ddl.catalog();
+            let group = catalog.role_by_name(group).ok_or_else(|| no_role(group))?;
+            let mut role = (**catalog.role(member).ok_or_else(|| no_role(""))?).clone();
+            if grant.is_grant {
+                if group.oid == member || is_member(&catalog, group.oid, member) {
+                    let message = format!("role \"{}\" is a member of role \"{}\"", group.name, role.name);
+                    return Err(Error::new(sqlstate::INVALID_GRANTOR, message));
+                }
+                if !role.member_of.contains(&group.oid) {
+                    role.member_of.push(group.oid);
+                }
+            } else {
+                role.member_of.retain(|other| *other != group.oid);
+            }
+            ddl.replace(role)?;
+        }
+    }
+    Ok(UtilityOutput::tag(if grant.is_grant { "GRANT ROLE" } else { "REVOKE ROLE" }))
+}
+
+/// Whether `role` is, directly or not, a member of `group`.
+fn is_member(catalog: &engine::catalog::Catalog, role: Oid, group: Oid) -> bool {
+    let Some(role) = catalog.role(role) else { return false };
+    role.member_of.iter().any(|direct| *direct == group || is_member(catalog, *direct, group))
+}
