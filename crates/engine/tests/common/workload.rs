@@ -329,6 +329,9 @@ pub fn verify(database: &Database, model: &mut Model) {
     assert!(found <= expected.len(), "{found} transactions found, {} committed", expected.len());
     // In one thread numbers are given in commit order.
     assert_eq!(numbers, expected[..found], "what is recovered is no prefix in commit order");
+    if std::env::var("COHORT_TRACE").is_ok() {
+        eprintln!("committed {} acknowledged {} found {found}", expected.len(), model.acknowledged);
+    }
     assert!(found >= model.acknowledged, "{} were acknowledged, {found} recovered", model.acknowledged);
     let state = replay(&model.committed[..found]);
     for (table, rows) in open.tables.iter().zip(&state) {

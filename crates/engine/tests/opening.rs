@@ -1,0 +1,193 @@
+//! Every state a data directory may be found in.
+
+mod common;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use base::sqlstate;
+use cohort_engine::key::PlainKeys;
+use cohort_engine::row::{Datum, PhysicalType};
+use cohort_engine::{CONTROL_FILE, Database, OpenOptions};
+use common::*;
+use vfs::{Fault, OpenMode, SimulatedVfs, Vfs};
+
+const TYPES: [PhysicalType; 2] = [PhysicalType::I32, PhysicalType::I64];
+
+fn error_of(options: OpenOptions) -> base::Error {
+    match Database::open(options) {
+        Ok(_) => panic!("it opened"),
+        Err(error) => error,
+    }
+}
+
+#[test]
+fn a_missing_or_empty_directory_is_made_only_when_asked() {
+    let disk = SimulatedVfs::new(1);
+    let not_made = || OpenOptions { create: false, ..options_on(&disk, &[]) };
+    assert_eq!(error_of(not_made()).sqlstate(), sqlstate::UNDEFINED_FILE);
+    disk.create_dir_all(Path::new("/data")).unwrap();
+    assert_eq!(error_of(not_made()).sqlstate(), sqlstate::UNDEFINED_FILE);
+    drop(Database::open(options_on(&disk, &[])).unwrap());
+    drop(Database::open(not_made()).unwrap());
+}
+
+#[test]
+fn a_directory_in_use_is_refused() {
+    let (database, disk) = simulated(1);
+    let error = error_of(options_on(&disk, &[]));
+    assert_eq!(error.sqlstate(), sqlstate::LOCK_FILE_EXISTS);
+    database.close().unwrap();
+    drop(Database::open(options_on(&disk, &[])).unwrap());
+}
+
+#[test]
+fn a_directory_that_is_not_ours_or_not_whole_is_refused_and_left_alone() {
+    let disk = SimulatedVfs::new(1);
+    disk.create_dir_all(Path::new("/data")).unwrap();
+    disk.open(Path::new("/data/important.txt"), OpenMode::Create).unwrap().write_all_at(b"text", 0).unwrap();
+    let error = error_of(options_on(&disk, &[]));
+    assert_eq!(error.sqlstate(), sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    assert!(disk.contents().iter().any(|(path, bytes)| path.ends_with("important.txt") && bytes == b"text"));
+
+    for part in ["wal", "base", "clog", CONTROL_FILE] {
+        let (database, disk) = simulated(1);
+        database.close().unwrap();
+        drop(database);
+        let path = Path::new("/data").join(part);
+        if part == CONTROL_FILE {
+            disk.remove_file(&path).unwrap()
+        } else {
+            disk.remove_dir_all(&path).unwrap()
+        }
+        let error = error_of(options_on(&disk, &[]));
+        assert_eq!(error.sqlstate(), sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, "{part}");
+    }
+}
+
+#[test]
+fn a_damaged_control_file_is_refused() {
+    let (database, disk) = simulated(1);
+    database.close().unwrap();
+    drop(database);
+    let path = Path::new("/data").join(CONTROL_FILE);
+    disk.flip_bit(&path, 25, 1).unwrap();
+    drop(Database::open(options_on(&disk, &[])).expect("one whole copy is enough"));
+    let file = disk.open(&path, OpenMode::ReadWrite).unwrap();
+    file.write_all_at(&[0; 8192], 0).unwrap();
+    assert_eq!(error_of(options_on(&disk, &[])).sqlstate(), sqlstate::DATA_CORRUPTED);
+}
+
+#[test]
+fn an_unreadable_directory_is_an_error() {
+    let disk = SimulatedVfs::new(1);
+    drop(Database::open(options_on(&disk, &[])).unwrap());
+    for read in 1..6 {
+        let disk = disk.crash();
+        disk.add_fault(Fault::FailRead(read));
+        if let Err(error) = Database::open(options_on(&disk, &[])) {
+            assert_eq!(error.sqlstate(), sqlstate::IO_ERROR);
+        }
+    }
+}
+
+#[test]
+fn making_a_database_may_be_interrupted_anywhere_and_is_begun_again() {
+    let calls = {
+        let disk = SimulatedVfs::new(0);
+        drop(Database::open(options_on(&disk, &[])).unwrap());
+        disk.io_calls()
+    };
+    for call in 1..=calls {
+        let disk = SimulatedVfs::new(call);
+        disk.add_fault(Fault::CrashAtCall(call));
+        let opened = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| Database::open(options_on(&disk, &[]))));
+        drop(opened);
+        let after = disk.crash();
+        let database = match Database::open(options_on(&after, &[])) {
+            Ok(database) => database,
+            Err(error) => panic!("crash at call {call}: {error}"),
+        };
+        assert!(database.catalog().schema_by_name("public").is_some(), "crash at call {call}");
+        let mut session = database.session().unwrap();
+        let table = create_table(&mut session, "t", &TYPES);
+        run(&mut session, |s| s.insert(&table, &[Datum::I32(1), Datum::I64(1)], &PlainKeys)).unwrap();
+    }
+}
+
+#[test]
+fn a_closed_database_has_nothing_to_redo_and_takes_no_more_work() {
+    let (database, disk) = simulated(1);
+    let mut session = database.session().unwrap();
+    let table = create_table(&mut session, "t", &TYPES);
+    begin(&mut session);
+    session.xid().unwrap();
+    assert_eq!(database.close().unwrap_err().sqlstate(), sqlstate::OBJECT_IN_USE);
+    session.rollback().unwrap();
+    run(&mut session, |s| s.insert(&table, &[Datum::I32(1), Datum::I64(1)], &PlainKeys)).unwrap();
+    database.close().unwrap();
+    assert_eq!(session.begin(Default::default()).unwrap_err().sqlstate(), sqlstate::ADMIN_SHUTDOWN);
+    assert_eq!(database.session().unwrap_err().sqlstate(), sqlstate::ADMIN_SHUTDOWN);
+    assert!(database.control().closed);
+    assert_eq!(database.control().redo, database.wal().durable());
+    drop((session, database));
+    let database = Database::open(options_on(&disk, &[])).unwrap();
+    assert!(!database.control().closed);
+    let mut session = database.session().unwrap();
+    let table = session.open_table(table.oid()).unwrap();
+    assert_eq!(run(&mut session, |s| Ok(get(s, &table, 1, |_| ()))).unwrap(), Some(()));
+}
+
+// invariants: row 4
+#[test]
+fn damage_in_the_log_before_its_durable_end_is_refused_loudly_and_changes_nothing() {
+    let disk = SimulatedVfs::new(1);
+    let database = Database::open(options_on(&disk, &[])).unwrap();
+    let mut session = database.session().unwrap();
+    let table = create_table(&mut session, "t", &TYPES);
+    for id in 0..50 {
+        run(&mut session, |s| s.insert(&table, &[Datum::I32(id), Datum::I64(0)], &PlainKeys)).unwrap();
+    }
+    let redo = database.control().redo;
+    let end = database.wal().durable();
+    drop((session, database));
+    let crashed = disk.crash();
+    let middle = redo.0 + (end.0 - redo.0) / 2;
+    let (segment, offset) = (middle / (64 << 10), middle % (64 << 10));
+    let names = crashed.list_dir(Path::new("/data/wal")).unwrap();
+    let name = names
+        .iter()
+        .find(|name| u64::from_str_radix(name, 16) == Ok(segment) || name.ends_with(&format!("{segment:X}")));
+    let path = Path::new("/data/wal").join(name.unwrap_or_else(|| panic!("segment {segment} among {names:?}")));
+    crashed.flip_bit(&path, offset, 3).unwrap();
+    let before = crashed.contents();
+    let error = error_of(options_on(&crashed, &[]));
+    assert_eq!(error.sqlstate(), sqlstate::DATA_CORRUPTED, "{error}");
+    let log = |contents: Vec<(String, Vec<u8>)>| {
+        contents.into_iter().filter(|(path, _)| path.contains("/wal/")).collect::<Vec<_>>()
+    };
+    assert!(log(before) == log(crashed.contents()), "nothing of the log was cut off");
+}
+
+#[test]
+fn dropping_the_last_handle_ends_all_threads_and_loses_nothing_acknowledged() {
+    let directory = tempfile::tempdir().unwrap();
+    let oid = {
+        let database = real(directory.path(), &[]);
+        let mut session = database.session().unwrap();
+        let table = create_table(&mut session, "t", &TYPES);
+        run(&mut session, |s| s.insert(&table, &[Datum::I32(1), Datum::I64(1)], &PlainKeys)).unwrap();
+        let wal = Arc::downgrade(database.wal());
+        drop((session, database));
+        let oid = table.oid();
+        drop(table);
+        assert_eq!(wal.strong_count(), 0, "nobody holds the log any more");
+        oid
+    };
+    let database = real(directory.path(), &[]);
+    let mut session = database.session().unwrap();
+    let table = session.open_table(oid).unwrap();
+    assert_eq!(run(&mut session, |s| Ok(get(s, &table, 1, |_| ()))).unwrap(), Some(()));
+    drop((session, table));
+    database.close().unwrap();
+}
