@@ -1,7 +1,7 @@
 //! Crashes on the simulated disk: at any call, with any part of what was not synced, while running and while recovering.
 //!
 //! `COHORT_SEEDS` says how many seeds each test runs (default a few dozen), `COHORT_SEED` runs a single one. A failure names
-//! its seed.
+//! its seed; `COHORT_TRACE` shows how much each crash left.
 
 mod common;
 #[path = "common/workload.rs"]
@@ -14,7 +14,7 @@ use common::options_on;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use vfs::{FailStop, Fault, SimulatedOptions, SimulatedVfs, Survival};
-use workload::{Model, run, verify};
+use workload::{Model, Runner, verify};
 
 fn for_each_seed(default: u64, test: impl Fn(u64)) {
     let parse = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
@@ -77,12 +77,13 @@ fn after_a_crash_at_any_call_what_was_acknowledged_is_there_and_nothing_by_halve
             disk.add_fault(Fault::CrashAtCall(disk.io_calls() + random.random_range(1..400)));
             let steps = random.random_range(50..600);
             let seed = random.random();
+            let mut runner = Runner::new(&database);
             lives(&disk, || {
-                if !model.has_tables() {
-                    model.create_tables(&database).unwrap();
+                if runner.create_tables(&mut model).is_ok() {
+                    runner.run(&mut model, seed, steps);
                 }
-                run(&database, &mut model, seed, steps);
             });
+            drop(runner);
             drop(database);
             disk = disk.crash();
             let (database, recovered_on) = recover(disk, &mut random, round);
@@ -102,7 +103,8 @@ fn failing_calls_and_full_disks_lose_nothing() {
         let mut model = Model::default();
         {
             let database = Database::open(options_on(&disk, &[])).unwrap();
-            model.create_tables(&database).unwrap();
+            let mut runner = Runner::new(&database);
+            runner.create_tables(&mut model).unwrap();
             for _ in 0..random.random_range(1..4) {
                 let (write, sync) = (disk.writes(), disk.syncs());
                 disk.add_fault(match random.random_range(0..6) {
@@ -116,7 +118,7 @@ fn failing_calls_and_full_disks_lose_nothing() {
             }
             let (seed, steps) = (random.random(), random.random_range(50..500));
             lives(&disk, || {
-                run(&database, &mut model, seed, steps);
+                runner.run(&mut model, seed, steps);
             });
         }
         disk = disk.crash();
@@ -133,12 +135,14 @@ fn recovery_killed_midway_and_run_again_gives_the_same_bytes() {
         let disk = SimulatedVfs::new(seed);
         let mut model = Model::default();
         let database = Database::open(options_on(&disk, &[])).unwrap();
-        model.create_tables(&database).unwrap();
+        let mut runner = Runner::new(&database);
+        runner.create_tables(&mut model).unwrap();
         disk.add_fault(Fault::CrashAtCall(disk.io_calls() + random.random_range(50..500)));
         let run_seed = random.random();
         lives(&disk, || {
-            run(&database, &mut model, run_seed, 500);
+            runner.run(&mut model, run_seed, 500);
         });
+        drop(runner);
         drop(database);
         let survivors = SimulatedOptions { seed, survival: Survival::AnySubset, faults: Vec::new() };
         let (once, mut again) = (disk.crash_with(survivors.clone()), disk.crash_with(survivors));

@@ -6,6 +6,7 @@
 //! the tables must be what those transactions made of them.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use base::{Oid, Result};
@@ -59,8 +60,7 @@ impl Model {
     }
 
     /// Makes the tables. Before this returns nothing is acknowledged.
-    pub fn create_tables(&mut self, database: &Database) -> Result<()> {
-        let mut session = database.session()?;
+    fn create_tables(&mut self, session: &mut Session) -> Result<()> {
         session.begin(TransactionOptions::default())?;
         let mut oids = Vec::new();
         for number in 0..TABLES {
@@ -117,50 +117,71 @@ struct Pending {
     failed: bool,
 }
 
-/// Runs `steps` random steps. Errors of the disk roll the transaction they hit back and are counted; whatever ends the
-/// simulated process panics through here.
-pub fn run(database: &Database, model: &mut Model, seed: u64, steps: u32) -> u32 {
-    let mut random = StdRng::seed_from_u64(seed);
-    let mut errors = 0;
-    let mut clients: Vec<Client> = Vec::new();
-    for number in 0..SESSIONS as i32 {
-        clients.push(Client { session: database.session().unwrap(), pending: None, number });
-    }
-    for _ in 0..steps {
-        match random.random_range(0..100) {
-            0..3 => {
-                database.checkpoint().unwrap();
-            }
-            3..5 => {
-                database.tidy();
-            }
-            5..7 => {
-                if vacuum(database, model, &mut random).is_err() {
-                    errors += 1;
-                }
-            }
-            7..10 => {
-                if read_only(database, model).is_err() {
-                    errors += 1;
-                }
-            }
-            _ => {
-                let which = random.random_range(0..clients.len());
-                if step(&mut clients[which], model, &mut random).is_err() {
-                    errors += 1;
-                    let client = &mut clients[which];
-                    client.pending = None;
-                    client.session.rollback().unwrap();
-                }
-            }
-        }
-    }
-    errors
+/// The sessions of a run. They outlive the simulated process's end, which would otherwise find them in the middle of its
+/// unwinding, where they can't fail again.
+pub struct Runner<'a> {
+    database: &'a Database,
+    clients: Vec<Client>,
+    helper: Option<Session>,
 }
 
-fn vacuum(database: &Database, model: &Model, random: &mut StdRng) -> Result<()> {
-    let mut session = database.session()?;
-    let Some(open) = model.open(&session)? else { return Ok(()) };
+impl<'a> Runner<'a> {
+    pub fn new(database: &'a Database) -> Runner<'a> {
+        let clients = (0..SESSIONS as i32)
+            .map(|number| Client { session: database.session().unwrap(), pending: None, number })
+            .collect();
+        Runner { database, clients, helper: Some(database.session().unwrap()) }
+    }
+
+    /// Makes the tables unless they were made before.
+    pub fn create_tables(&mut self, model: &mut Model) -> Result<()> {
+        if model.has_tables() { Ok(()) } else { model.create_tables(self.helper.as_mut().expect("until dropped")) }
+    }
+
+    /// Runs `steps` random steps. Errors of the disk roll the transaction they hit back and are counted; whatever ends the
+    /// simulated process panics through here.
+    pub fn run(&mut self, model: &mut Model, seed: u64, steps: u32) -> u32 {
+        let mut random = StdRng::seed_from_u64(seed);
+        let mut errors = 0;
+        for _ in 0..steps {
+            let helper = self.helper.as_mut().expect("until dropped");
+            let outcome = match random.random_range(0..100) {
+                0..3 => self.database.checkpoint(),
+                3..5 => {
+                    self.database.tidy();
+                    Ok(())
+                }
+                5..7 => vacuum(helper, model, &mut random),
+                7..10 => read_only(helper, model),
+                _ => {
+                    let which = random.random_range(0..self.clients.len());
+                    let client = &mut self.clients[which];
+                    step(client, model, &mut random).inspect_err(|_| {
+                        client.pending = None;
+                        client.session.rollback().unwrap();
+                    })
+                }
+            };
+            if outcome.is_err() {
+                errors += 1;
+                self.helper.as_mut().expect("until dropped").rollback().unwrap();
+            }
+        }
+        errors
+    }
+}
+
+impl Drop for Runner<'_> {
+    fn drop(&mut self) {
+        for session in self.clients.drain(..).map(|client| client.session).chain(self.helper.take()) {
+            // What is in progress is rolled back, which the end of the simulated process may stop.
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(session)));
+        }
+    }
+}
+
+fn vacuum(session: &mut Session, model: &Model, random: &mut StdRng) -> Result<()> {
+    let Some(open) = model.open(session)? else { return Ok(()) };
     let table = &open.tables[random.random_range(0..TABLES)];
     // The others are in the middle of their transactions: only what is not locked.
     match session.vacuum(table, VacuumOptions { skip_locked: true, ..VacuumOptions::default() }) {
@@ -170,11 +191,10 @@ fn vacuum(database: &Database, model: &Model, random: &mut StdRng) -> Result<()>
 }
 
 /// invariants: row 11. Who only reads is answered when all that was seen is durable: from then on it must survive.
-fn read_only(database: &Database, model: &mut Model) -> Result<()> {
-    let mut session = database.session()?;
-    let Some(open) = model.open(&session)? else { return Ok(()) };
-    begin(&mut session);
-    let seen = statement(&session, |s| Ok(all(s, &open.ledger, |row| row[0] == Datum::Null).len()))?;
+fn read_only(session: &mut Session, model: &mut Model) -> Result<()> {
+    let Some(open) = model.open(session)? else { return Ok(()) };
+    begin(session);
+    let seen = statement(session, |s| Ok(all(s, &open.ledger, |row| row[0] == Datum::Null).len()))?;
     session.commit_and_wait()?;
     model.acknowledged = model.acknowledged.max(seen);
     Ok(())
