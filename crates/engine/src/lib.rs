@@ -19,7 +19,8 @@ mod table;
 
 pub use activity::TableActivity;
 pub use btree::{Direction, KeyRange};
-pub use clog::Snapshot;
+pub use buffer::PageId;
+pub use clog::{Snapshot, TransactionStatus};
 pub use control::{CONTROL_FILE, ControlData, FORMAT_VERSION, read_control};
 pub use database::{CheckpointStatistics, Database, OpenOptions, Statistics};
 pub use lockmgr::{AdvisoryKey, Granted, LockMode, LockTag, LockView, RowLockMode, WaitPolicy};

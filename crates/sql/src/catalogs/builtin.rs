@@ -438,7 +438,7 @@ pub fn pg_rewrite(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Val
     let views: Vec<Arc<_>> = relations::tables(run.catalog.catalog());
     let rows = views.iter().filter(|table| table.view_query.is_some() && wanted.matches(&table.oid)).map(|view| {
         row![
-            relations::default_oid(view.oid, 0),
+            super::rule_oid(view.oid),
             "_RETURN",
             view.oid,
             letter('1'),

@@ -23,6 +23,11 @@ use crate::plan::VirtualTable;
 use crate::types::Value;
 use registry::{Entry, REGISTRY};
 
+pub use objects::{class, comments};
+pub use relations::{constraints, role_name};
+pub use rows::{BTREE_METHOD, DATABASE_OID};
+pub use type_functions::{name_of as type_function_name, oid_of as type_function};
+
 /// Conditions `column = value` that a producer may use to make fewer rows.
 pub type Equal<'e> = &'e [(usize, Value)];
 
@@ -41,6 +46,11 @@ pub fn rows(run: &mut Run<'_, '_>, table: &VirtualTable, equal: Equal<'_>) -> Re
         None if run.catalog.catalog().sequence(table.oid).is_some() => relations::sequence_row(run, table.oid),
         None => Err(base::Error::internal(format!("system table {} is not in the registry", table.name))),
     }
+}
+
+/// The number of the rule behind a view.
+pub fn rule_oid(view: Oid) -> Oid {
+    relations::default_oid(view, 0)
 }
 
 /// A computed table by its number.

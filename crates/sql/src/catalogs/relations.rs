@@ -457,9 +457,9 @@ fn expression_type(run: &Run<'_, '_>, table: &Arc<TableDef>, text: &str) -> SqlT
     bound.map_or(SqlType::TEXT, |bound| bound.sql_type)
 }
 
-/// A number for a column's default, which has none of its own.
+/// A number for a column's default (or a view's rule, with place 0), which has none of its own.
 pub fn default_oid(table: Oid, place: usize) -> Oid {
-    Oid(table.0.wrapping_mul(2048).wrapping_add(place as u32 + 1))
+    Oid(table.0.wrapping_mul(2048).wrapping_add(place as u32))
 }
 
 /// `pg_attrdef`
@@ -469,7 +469,7 @@ pub fn pg_attrdef(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Val
     for table in tables(run.catalog.catalog()).iter().filter(|table| wanted.matches(&table.oid)) {
         for (place, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
             if let Some(text) = column.generated.as_ref().or(column.default.as_ref()) {
-                rows.push(row![default_oid(table.oid, place), table.oid, place as i16 + 1, text.as_str()]);
+                rows.push(row![default_oid(table.oid, place + 1), table.oid, place as i16 + 1, text.as_str()]);
             }
         }
     }
@@ -720,7 +720,7 @@ pub fn pg_indexes(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>
     let mut rows = Vec::new();
     for index in indexes {
         let Some(table) = catalog.table(index.table) else { continue };
-        let definition = crate::session::functions::index_definition(run, index.oid, false)?;
+        let definition = crate::session::functions::index_definition(run, index.oid)?;
         let schema = run.catalog.schema_name(index.schema);
         rows.push(row![schema, table.name.as_str(), index.name.as_str(), NULL, definition]);
     }

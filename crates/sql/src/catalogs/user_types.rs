@@ -293,6 +293,16 @@ pub fn domain_constraints(catalog: &Catalog) -> Vec<Vec<Value>> {
     rows
 }
 
+/// The condition of a domain's check by the constraint's number.
+pub fn check_expression(catalog: &Catalog, constraint: Oid) -> Option<String> {
+    catalog.customs(TYPE_CLASS).find_map(|custom| match TypeBody::decode(&custom.body) {
+        Ok(TypeBody::Domain { checks, .. }) => {
+            checks.into_iter().find(|check| check.oid == constraint).map(|check| check.expression)
+        }
+        _ => None,
+    })
+}
+
 /// `VALUE` in a domain's check.
 struct ValueName(SqlType);
 

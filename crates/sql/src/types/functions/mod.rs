@@ -29,9 +29,12 @@ mod datetimes;
 mod degrees;
 mod floats;
 mod integers;
+mod json;
+mod jsonb;
 mod numerics;
 mod patterns;
 mod series;
+mod server;
 mod session;
 mod text;
 
@@ -48,7 +51,10 @@ static TABLES: &[&[FunctionDef]] = &[
     arrays::FUNCTIONS,
     series::FUNCTIONS,
     catalog::FUNCTIONS,
+    json::FUNCTIONS,
+    jsonb::FUNCTIONS,
     session::FUNCTIONS,
+    server::FUNCTIONS,
 ];
 
 /// The comparison operators: they are listed with their functions.

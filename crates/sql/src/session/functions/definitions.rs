@@ -1,0 +1,282 @@
+//! Definitions as SQL: `pg_get_indexdef` and its kin.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use base::{Oid, Result};
+use engine::catalog::{ArgumentDef, ArgumentMode, FunctionDef, RelationKind, TableDef, Volatility};
+
+use super::{Bodies, Found, integer, oid, relation, relation_named, text};
+use crate::catalogs;
+use crate::commands::deparse::{self, StoredAs};
+use crate::executor::Run;
+use crate::session::quote_identifier;
+use crate::types::{Value, format_type_name};
+
+pub(super) const FUNCTIONS: Bodies = &[
+    (1643, |run, args| Ok(index_definition(run, oid(args, 0)?)?.into())),
+    (2507, index_part),
+    (1387, constraint),
+    (2508, constraint),
+    (1716, expression),
+    (2509, expression),
+    (1640, |run, args| view_named(run, args)),
+    (2505, |run, args| view_named(run, args)),
+    (1641, |run, args| Ok(view_definition(run, oid(args, 0)?)?.into())),
+    (2506, |run, args| Ok(view_definition(run, oid(args, 0)?)?.into())),
+    (3159, |run, args| Ok(view_definition(run, oid(args, 0)?)?.into())),
+    (1573, rule),
+    (2504, rule),
+    (1662, |_, _| Ok(Value::Null)),
+    (2730, |_, _| Ok(Value::Null)),
+    (2098, function),
+    (2162, |run, args| Ok(of_function(run, args, |run, def| arguments(run, def, true))?.into())),
+    (2232, |run, args| Ok(of_function(run, args, |run, def| arguments(run, def, false))?.into())),
+    (2165, |run, args| Ok(of_function(run, args, result)?.into())),
+    (6197, |_, _| Ok(Value::Null)),
+    (3808, argument_default),
+    (3352, |_, _| Ok(Value::Null)),
+    (3408, |_, _| Ok(Value::Null)),
+    (3415, |_, _| Ok(Value::Null)),
+    (6174, |_, _| Ok(Value::Null)),
+];
+
+/// An index's definition; `None` for what is no index.
+///
+/// # Errors
+/// None today; stored expressions that can't be read any more are shown as they are stored.
+pub fn index_definition(run: &Run<'_, '_>, index: Oid) -> Result<Option<String>> {
+    let index = run.catalog.catalog().index(index).cloned();
+    Ok(index.map(|index| deparse::index_definition(run.state, &index)))
+}
+
+/// A view's query; `None` for what is no view.
+///
+/// # Errors
+/// None today.
+pub fn view_definition(run: &Run<'_, '_>, view: Oid) -> Result<Option<String>> {
+    Ok(run.catalog.catalog().table(view).and_then(|table| deparse::view_definition(table)))
+}
+
+fn view_named(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    let view = relation_named(run, text(args, 0)?)?;
+    Ok(view_definition(run, view)?.unwrap_or_else(|| "Not a view".to_owned()).into())
+}
+
+/// One column of an index, or all of it for column 0.
+fn index_part(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    let index = oid(args, 0)?;
+    let column = integer(args, 1)?;
+    if column == 0 {
+        return Ok(index_definition(run, index)?.into());
+    }
+    let catalog = Arc::clone(run.catalog.catalog());
+    let Some(index) = catalog.index(index) else { return Ok(Value::Null) };
+    let Some(table) = catalog.table(index.table) else { return Ok(Value::Null) };
+    let part = usize::try_from(column - 1).ok().and_then(|place| {
+        let is_there = place < index.keys.len() + index.included.len();
+        is_there.then(|| deparse::index_column(run.state, table, index, place)).flatten()
+    });
+    // PostgreSQL's answer for a column that is not there is empty, not NULL.
+    Ok(Value::from(part.unwrap_or_default()))
+}
+
+fn constraint(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    let wanted = oid(args, 0)?;
+    let catalog = Arc::clone(run.catalog.catalog());
+    for table in catalog.tables() {
+        if let Some(constraint) = table.constraints.iter().find(|constraint| constraint.oid == wanted) {
+            return Ok(deparse::constraint_definition(run.state, table, constraint).into());
+        }
+    }
+    let domain = catalogs::user_types::check_expression(&catalog, wanted);
+    Ok(domain.map(|text| format!("CHECK ({text})")).into())
+}
+
+/// The place of the column whose default reads `text`.
+fn default_place(table: &TableDef, text: &str) -> Option<usize> {
+    table.columns.iter().position(|column| column.default.as_deref() == Some(text))
+}
+
+fn expression(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    let stored = text(args, 0)?;
+    let relation_oid = oid(args, 1)?;
+    let catalog = Arc::clone(run.catalog.catalog());
+    let table = catalog.table(relation_oid).or_else(|| catalog.table(catalog.index(relation_oid)?.table));
+    let Some(table) = table else {
+        return Ok(if relation_oid == Oid::INVALID { Value::text(stored) } else { Value::Null });
+    };
+    let stored_as = default_place(table, stored).map_or(StoredAs::OverRow, StoredAs::Default);
+    Ok(deparse::stored_expression(run.state, table, stored, stored_as).into())
+}
+
+/// The rule behind a view.
+fn rule(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    let wanted = oid(args, 0)?;
+    let catalog = Arc::clone(run.catalog.catalog());
+    let view = catalog
+        .tables()
+        .find(|table| table.kind != RelationKind::Table && catalogs::rule_oid(table.oid) == wanted);
+    let Some(view) = view else { return Ok(Value::Null) };
+    let name = super::relation_name(run, view.oid);
+    let query = deparse::view_definition(view).unwrap_or_default();
+    Ok(format!("CREATE RULE \"_RETURN\" AS\n    ON SELECT TO {name} DO INSTEAD {query}").into())
+}
+
+/// Asks `what` of a function that a user made.
+fn of_function(
+    run: &Run<'_, '_>,
+    args: &[Value],
+    what: impl FnOnce(&Run<'_, '_>, &FunctionDef) -> Option<String>,
+) -> Result<Option<String>> {
+    let wanted = oid(args, 0)?;
+    if let Some(def) = run.catalog.catalog().function(wanted).cloned() {
+        return Ok(what(run, &def));
+    }
+    let builtin = crate::types::function(wanted).map(|def| (def.arguments, def.result, def.returns_set));
+    let builtin = builtin.or_else(|| crate::types::aggregate(wanted).map(|def| (def.arguments, def.result, false)));
+    Ok(builtin.and_then(|(inputs, result, returns_set)| what(run, &plain_function(wanted, inputs, result, returns_set))))
+}
+
+/// A built-in function, described as one that a user made.
+fn plain_function(oid: Oid, inputs: &[Oid], result: Oid, returns_set: bool) -> FunctionDef {
+    let argument =
+        |type_oid: &Oid| ArgumentDef { name: None, type_oid: *type_oid, mode: ArgumentMode::In, default: None };
+    FunctionDef {
+        oid,
+        schema: engine::catalog::PG_CATALOG_SCHEMA,
+        name: String::new(),
+        owner: engine::catalog::BOOTSTRAP_ROLE,
+        arguments: inputs.iter().map(argument).collect(),
+        returns: result,
+        returns_set,
+        language: "internal".to_owned(),
+        body: String::new(),
+        volatility: Volatility::Volatile,
+        strict: false,
+        kind: engine::catalog::FunctionKind::Function,
+        security_definer: false,
+        settings: Vec::new(),
+        comment: None,
+    }
+}
+
+fn argument(run: &Run<'_, '_>, argument: &ArgumentDef, with_default: bool) -> String {
+    let mut text = String::new();
+    text.push_str(match argument.mode {
+        ArgumentMode::In | ArgumentMode::Table => "",
+        ArgumentMode::Out => "OUT ",
+        ArgumentMode::InOut => "INOUT ",
+        ArgumentMode::Variadic => "VARIADIC ",
+    });
+    if let Some(name) = argument.name.as_ref().filter(|name| !name.is_empty()) {
+        text.push_str(&quote_identifier(name));
+        text.push(' ');
+    }
+    text.push_str(&format_type_name(&run.catalog, argument.type_oid));
+    if let Some(default) = argument.default.as_ref().filter(|_| with_default) {
+        text.push_str(" DEFAULT ");
+        text.push_str(default);
+    }
+    text
+}
+
+fn arguments(run: &Run<'_, '_>, def: &FunctionDef, with_defaults: bool) -> Option<String> {
+    // The identity of a procedure has its output arguments, that of a function has not.
+    let shown = def.arguments.iter().filter(|argument| match argument.mode {
+        ArgumentMode::Table => false,
+        ArgumentMode::Out => with_defaults || def.is_procedure(),
+        _ => true,
+    });
+    Some(shown.map(|own| argument(run, own, with_defaults)).collect::<Vec<_>>().join(", "))
+}
+
+fn result(run: &Run<'_, '_>, def: &FunctionDef) -> Option<String> {
+    if def.is_procedure() {
+        return None;
+    }
+    let columns: Vec<&ArgumentDef> =
+        def.arguments.iter().filter(|argument| argument.mode == ArgumentMode::Table).collect();
+    if !columns.is_empty() {
+        let columns: Vec<String> = columns.into_iter().map(|column| argument(run, column, false)).collect();
+        return Some(format!("TABLE({})", columns.join(", ")));
+    }
+    let set = if def.returns_set { "SETOF " } else { "" };
+    Some(format!("{set}{}", format_type_name(&run.catalog, def.returns)))
+}
+
+fn argument_default(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    let number = integer(args, 1)?;
+    let def = run.catalog.catalog().function(oid(args, 0)?).cloned();
+    let default = def.and_then(|def| {
+        let mut inputs = def.arguments.iter().filter(|argument| argument.mode.is_input());
+        inputs.nth(usize::try_from(number - 1).ok()?)?.default.clone()
+    });
+    Ok(default.into())
+}
+
+/// A quote in dollars that `body` does not hold.
+fn dollar_quote(body: &str, stem: &str) -> String {
+    let mut quote = format!("${stem}$");
+    while body.contains(&quote[..quote.len() - 1]) {
+        quote.insert(quote.len() - 1, 'x');
+    }
+    quote
+}
+
+/// CREATE FUNCTION, as it would be written.
+fn function(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    let Some(def) = run.catalog.catalog().function(oid(args, 0)?).cloned() else { return Ok(Value::Null) };
+    let what = if def.is_procedure() { "PROCEDURE" } else { "FUNCTION" };
+    let schema = quote_identifier(&run.catalog.schema_name(def.schema));
+    let mut text = format!("CREATE OR REPLACE {what} {schema}.{}(", quote_identifier(&def.name));
+    text.push_str(&arguments(run, &def, true).unwrap_or_default());
+    text.push_str(")\n");
+    if let Some(result) = result(run, &def) {
+        let _ = writeln!(text, " RETURNS {result}");
+    }
+    let _ = write!(text, " LANGUAGE {}\n", quote_identifier(&def.language));
+    let mut attributes = String::new();
+    attributes.push_str(match def.volatility {
+        _ if def.is_procedure() => "",
+        Volatility::Immutable => " IMMUTABLE",
+        Volatility::Stable => " STABLE",
+        Volatility::Volatile => "",
+    });
+    if def.strict {
+        attributes.push_str(" STRICT");
+    }
+    if def.security_definer {
+        attributes.push_str(" SECURITY DEFINER");
+    }
+    if !attributes.is_empty() {
+        text.push_str(&attributes);
+        text.push('\n');
+    }
+    for (name, value) in &def.settings {
+        let _ = writeln!(text, " SET {} TO {}", quote_identifier(name), deparse::quote_literal(value));
+    }
+    let quote = dollar_quote(&def.body, if def.is_procedure() { "procedure" } else { "function" });
+    let _ = write!(text, "AS {quote}{}{quote}\n", def.body);
+    Ok(text.into())
+}
+
+/// Whether a relation is a table or the like, for those who ask for columns.
+pub(super) fn table_of(run: &Run<'_, '_>, oid: Oid) -> Option<Arc<TableDef>> {
+    match relation(run, oid)? {
+        Found::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dollar_quote_does_not_end_within_what_it_quotes() {
+        assert_eq!(dollar_quote("begin end", "function"), "$function$");
+        assert_eq!(dollar_quote("a $function$ b", "function"), "$functionx$");
+        assert_eq!(dollar_quote("$functionx", "function"), "$functionxx$");
+    }
+}

@@ -1,0 +1,141 @@
+//! Comments, owners, and properties of objects.
+
+use base::{Oid, Result};
+use engine::catalog::RelationKind;
+
+use super::definitions::table_of;
+use super::{Bodies, boolean, integer, oid, text};
+use crate::catalogs;
+use crate::executor::Run;
+use crate::types::Value;
+
+pub(super) const FUNCTIONS: Bodies = &[
+    (1215, |run, args| comment(run, oid(args, 0)?, Some(text(args, 1)?), 0)),
+    (1348, |run, args| comment(run, oid(args, 0)?, None, 0)),
+    (1216, |run, args| comment(run, oid(args, 0)?, Some("pg_class"), integer(args, 1)?)),
+    (1993, |run, args| comment(run, oid(args, 0)?, Some(text(args, 1)?), 0)),
+    (1642, |run, args| Ok(catalogs::role_name(run.catalog.catalog(), oid(args, 0)?).into())),
+    (3537, describe),
+    (6120, |_, _| Ok(Value::Null)),
+    (6121, |run, args| Ok(Value::Bool(table_of(run, oid(args, 0)?).is_some_and(|table| table.kind == RelationKind::Table)))),
+    (3842, |run, args| {
+        // Insert, update and delete.
+        let is_table = table_of(run, oid(args, 0)?).is_some_and(|table| table.kind == RelationKind::Table);
+        boolean(args, 1)?;
+        Ok(Value::Int4(if is_table { 1 << 3 | 1 << 2 | 1 << 4 } else { 0 }))
+    }),
+    (3843, |run, args| {
+        let is_table = table_of(run, oid(args, 0)?).is_some_and(|table| table.kind == RelationKind::Table);
+        Ok(Value::Bool(is_table && integer(args, 1)? > 0))
+    }),
+    (3424, |_, args| Ok(args[0].clone())),
+    (3778, |_, _| Ok(Value::text(""))),
+    (3298, |_, _| Ok(Value::Bool(false))),
+    (3299, |_, _| Ok(Value::Bool(false))),
+    (636, |_, args| {
+        let is_btree = oid(args, 0)? == catalogs::BTREE_METHOD;
+        Ok(if is_btree { access_method_property(text(args, 1)?) } else { Value::Null })
+    }),
+    (637, |run, args| {
+        let is_index = run.catalog.catalog().index(oid(args, 0)?).is_some();
+        Ok(if is_index { index_property(text(args, 1)?) } else { Value::Null })
+    }),
+    (638, index_column_property),
+    (3448, |_, _| Ok(Value::Null)),
+    (6249, |_, _| Ok(Value::Null)),
+];
+
+/// The comment on an object, or on a column of it.
+fn comment(run: &Run<'_, '_>, wanted: Oid, catalog_name: Option<&str>, column: i64) -> Result<Value> {
+    let class = match catalog_name {
+        None => None,
+        Some(name) => match catalogs::system_table_named(Some("pg_catalog"), name) {
+            Some(table) => Some(table.oid),
+            None => return Ok(Value::Null),
+        },
+    };
+    let found = catalogs::comments(run.catalog.catalog()).into_iter().find(|(oid, own_class, own_column, _)| {
+        *oid == wanted && class.is_none_or(|class| class == *own_class) && i64::from(*own_column) == column
+    });
+    Ok(found.map(|(.., comment)| comment).into())
+}
+
+/// What an object is, in words.
+fn describe(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    let (class, object, part) = (oid(args, 0)?, oid(args, 1)?, integer(args, 2)?);
+    let catalog = run.catalog.catalog();
+    let words = match class {
+        catalogs::class::RELATION => {
+            let what = match super::relation(run, object) {
+                Some(super::Found::Table(table)) => match table.kind {
+                    RelationKind::Table => "table",
+                    RelationKind::View => "view",
+                    RelationKind::MaterializedView => "materialized view",
+                },
+                Some(super::Found::Index(_)) => "index",
+                Some(super::Found::Sequence(_)) => "sequence",
+                Some(super::Found::System) => "table",
+                None => return Ok(Value::Null),
+            };
+            let name = super::relation_name(run, object);
+            let column = table_of(run, object).zip(usize::try_from(part - 1).ok());
+            match column.and_then(|(table, place)| table.columns.get(place).map(|column| column.name.clone())) {
+                Some(column) => format!("column {column} of {what} {name}"),
+                None => format!("{what} {name}"),
+            }
+        }
+        catalogs::class::CONSTRAINT => {
+            let found = catalogs::constraints(catalog).into_iter().find(|(_, constraint)| constraint.oid == object);
+            let Some((table, constraint)) = found else { return Ok(Value::Null) };
+            format!("constraint {} on table {}", constraint.name, super::relation_name(run, table.oid))
+        }
+        catalogs::class::SCHEMA => match run.catalog.schema_name(object) {
+            name if name.is_empty() => return Ok(Value::Null),
+            name => format!("schema {name}"),
+        },
+        catalogs::class::FUNCTION => match catalog.function(object) {
+            Some(function) => format!("function {}", function.name),
+            None => return Ok(Value::Null),
+        },
+        catalogs::class::TYPE => format!("type {}", crate::types::format_type_name(&run.catalog, object)),
+        catalogs::class::ROLE => format!("role {}", catalogs::role_name(catalog, object)),
+        _ => return Ok(Value::Null),
+    };
+    Ok(words.into())
+}
+
+/// What a B-tree can do.
+fn access_method_property(name: &str) -> Value {
+    match name.to_ascii_lowercase().as_str() {
+        "can_order" | "can_unique" | "can_multi_col" | "can_include" => Value::Bool(true),
+        "can_exclude" => Value::Bool(false),
+        _ => Value::Null,
+    }
+}
+
+fn index_property(name: &str) -> Value {
+    match name.to_ascii_lowercase().as_str() {
+        "index_scan" | "backward_scan" => Value::Bool(true),
+        "clusterable" | "bitmap_scan" => Value::Bool(false),
+        _ => Value::Null,
+    }
+}
+
+fn index_column_property(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    let Some(index) = run.catalog.catalog().index(oid(args, 0)?) else { return Ok(Value::Null) };
+    let place = usize::try_from(integer(args, 1)? - 1).unwrap_or(usize::MAX);
+    let is_included = place >= index.keys.len() && place < index.keys.len() + index.included.len();
+    let Some(key) = index.keys.get(place) else {
+        let property = text(args, 2)?.to_ascii_lowercase();
+        return Ok(if is_included && property == "orderable" { Value::Bool(false) } else { Value::Null });
+    };
+    Ok(match text(args, 2)?.to_ascii_lowercase().as_str() {
+        "asc" => Value::Bool(!key.descending),
+        "desc" => Value::Bool(key.descending),
+        "nulls_first" => Value::Bool(key.nulls_first),
+        "nulls_last" => Value::Bool(!key.nulls_first),
+        "orderable" | "search_array" | "search_nulls" => Value::Bool(true),
+        "distance_orderable" | "returnable" => Value::Bool(false),
+        _ => Value::Null,
+    })
+}

@@ -1,0 +1,184 @@
+//! Functions that need the session, the catalogs or the engine.
+//!
+//! `types::functions::session` and `types::functions::server` declare them; here, by the same numbers, is what they
+//! do. What they say does not come from a visibility check on rows, so it counts as seen at the moment it is said
+//! (rule R3): the answer to a client waits for the log as if every commit so far had been read.
+
+mod activity;
+mod definitions;
+mod descriptions;
+mod files;
+mod locks;
+mod log;
+mod names;
+mod privileges;
+mod sequences;
+mod settings;
+mod transactions;
+
+use std::sync::LazyLock;
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::{IndexDef, SequenceDef, TableDef};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+pub use definitions::{index_definition, view_definition};
+
+use crate::executor::Run;
+use crate::types::{self, CatalogLookup, Value};
+
+/// What a function does.
+type Body = fn(&mut Run<'_, '_>, &[Value]) -> Result<Value>;
+/// What a function that returns a set does.
+type SetBody = fn(&mut Run<'_, '_>, &[Value]) -> Result<Vec<Value>>;
+/// Functions of one subject by their numbers.
+type Bodies = &'static [(u32, Body)];
+
+const TABLES: &[Bodies] = &[
+    activity::FUNCTIONS,
+    definitions::FUNCTIONS,
+    descriptions::FUNCTIONS,
+    files::FUNCTIONS,
+    locks::FUNCTIONS,
+    log::FUNCTIONS,
+    names::FUNCTIONS,
+    sequences::FUNCTIONS,
+    settings::FUNCTIONS,
+    transactions::FUNCTIONS,
+];
+
+const SETS: &[(u32, SetBody)] = &[
+    (1936, activity::backend_ids),
+    (2556, |_, _| Ok(vec![Value::oid(crate::catalogs::DATABASE_OID)])),
+    (3035, activity::listening_channels),
+    (3425, |_, _| Ok(Vec::new())),
+    (6119, |_, _| Ok(Vec::new())),
+    (9103, files::advise_willneed),
+];
+
+static BODIES: LazyLock<FxHashMap<Oid, Body>> =
+    LazyLock::new(|| TABLES.iter().flat_map(|table| table.iter()).map(|(oid, body)| (Oid(*oid), *body)).collect());
+
+/// Calls a function of the registry that the session answers.
+///
+/// # Errors
+/// Whatever it raises; 0A000 for one that is declared only.
+pub fn call(run: &mut Run<'_, '_>, function: Oid, args: &[Value]) -> Result<Value> {
+    run.engine().observe_horizon();
+    if let Some(body) = BODIES.get(&function) {
+        return body(run, args);
+    }
+    let name = types::function(function).map_or("?", |def| def.name);
+    match privileges::asked_by(name) {
+        Some(what) => privileges::check(run, what, args),
+        None => Err(Error::unsupported(format!("function {name} is not supported"))),
+    }
+}
+
+/// Calls a function of the registry that the session answers with a set.
+///
+/// # Errors
+/// As [`call`].
+pub fn call_set(run: &mut Run<'_, '_>, function: Oid, args: &[Value]) -> Result<Vec<Value>> {
+    run.engine().observe_horizon();
+    match SETS.iter().find(|(oid, _)| *oid == function.0) {
+        Some((_, body)) => body(run, args),
+        None => Ok(vec![call(run, function, args)?]),
+    }
+}
+
+/// The text of argument `place`.
+fn text(args: &[Value], place: usize) -> Result<&str> {
+    args.get(place).and_then(Value::as_str).ok_or_else(|| mistyped(args, place))
+}
+
+/// Any integer or oid.
+fn integer(args: &[Value], place: usize) -> Result<i64> {
+    args.get(place).and_then(Value::as_i64).ok_or_else(|| mistyped(args, place))
+}
+
+fn oid(args: &[Value], place: usize) -> Result<Oid> {
+    match args.get(place) {
+        Some(Value::Oid(oid)) => Ok(Oid(*oid)),
+        _ => Err(mistyped(args, place)),
+    }
+}
+
+fn boolean(args: &[Value], place: usize) -> Result<bool> {
+    match args.get(place) {
+        Some(Value::Bool(value)) => Ok(*value),
+        _ => Err(mistyped(args, place)),
+    }
+}
+
+/// The plan is wrong, never the client.
+#[cold]
+fn mistyped(args: &[Value], place: usize) -> Error {
+    Error::internal(format!("function called with a wrong argument {}: {:?}", place + 1, args.get(place)))
+}
+
+/// Refuses who is no superuser.
+fn require_superuser(run: &Run<'_, '_>, function: &str) -> Result<()> {
+    if run.state.is_superuser() {
+        return Ok(());
+    }
+    Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied for function {function}")))
+}
+
+/// What a relation's number stands for.
+enum Found {
+    Table(Arc<TableDef>),
+    Index(Arc<IndexDef>),
+    Sequence(Arc<SequenceDef>),
+    System,
+}
+
+fn relation(run: &Run<'_, '_>, oid: Oid) -> Option<Found> {
+    let catalog = run.catalog.catalog();
+    let table = catalog.table(oid).cloned().map(Found::Table);
+    let index = || catalog.index(oid).cloned().map(Found::Index);
+    let sequence = || catalog.sequence(oid).cloned().map(Found::Sequence);
+    let system = || crate::catalogs::system_table(oid).map(|_| Found::System);
+    table.or_else(index).or_else(sequence).or_else(system)
+}
+
+/// The relation that a text names: 42P01 if there is none.
+fn relation_named(run: &Run<'_, '_>, name: &str) -> Result<Oid> {
+    types::reg_types::parse_reg(&run.catalog, name, types::oids::REGCLASS).map(Oid)
+}
+
+/// The name of a relation as `regclass` prints it.
+fn relation_name(run: &Run<'_, '_>, oid: Oid) -> String {
+    let name = run.catalog.object_name(types::context::RegKind::Class, oid);
+    name.unwrap_or_else(|| oid.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::Implementation;
+
+    #[test]
+    fn every_declared_function_has_a_body_and_every_body_a_declaration() {
+        for def in types::functions().filter(|def| matches!(def.implementation, Implementation::Session)) {
+            let has_body = BODIES.contains_key(&def.oid)
+                || SETS.iter().any(|(oid, _)| *oid == def.oid.0)
+                || privileges::asked_by(def.name).is_some();
+            assert!(has_body, "{} ({}) does nothing", def.name, def.oid);
+        }
+        let all = TABLES.iter().flat_map(|table| table.iter()).map(|(oid, _)| *oid).chain(SETS.iter().map(|set| set.0));
+        for oid in all {
+            let def = types::function(Oid(oid)).unwrap_or_else(|| panic!("function {oid} is not declared"));
+            assert!(matches!(def.implementation, Implementation::Session), "{} has a body elsewhere", def.name);
+        }
+    }
+
+    #[test]
+    fn no_number_is_given_twice() {
+        let mut seen = rustc_hash::FxHashSet::default();
+        for oid in TABLES.iter().flat_map(|table| table.iter()).map(|(oid, _)| *oid) {
+            assert!(seen.insert(oid), "function {oid} has two bodies");
+        }
+    }
+}

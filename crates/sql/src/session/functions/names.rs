@@ -1,0 +1,60 @@
+//! Whether an object's bare name finds it.
+
+use base::{Oid, Result};
+use engine::catalog::PG_CATALOG_SCHEMA;
+
+use super::{Bodies, Found, oid, relation};
+use crate::catalogs;
+use crate::executor::Run;
+use crate::types::{CatalogLookup, Value, aggregate, builtin_type, function, operator};
+
+pub(super) const FUNCTIONS: Bodies = &[
+    (2079, |run, args| relation_is_visible(run, oid(args, 0)?)),
+    (2080, |run, args| {
+        let wanted = oid(args, 0)?;
+        let is_there = builtin_type(wanted).is_some() || run.catalog.user_type(wanted).is_some();
+        Ok(if is_there { Value::Bool(run.catalog.type_is_visible(wanted)) } else { Value::Null })
+    }),
+    (2081, |run, args| function_is_visible(run, oid(args, 0)?)),
+    (2082, |_, args| Ok(operator(oid(args, 0)?).map(|_| true).into())),
+    (2083, |_, _| Ok(Value::Bool(true))),
+    (3829, |_, _| Ok(Value::Bool(true))),
+    (3815, |_, args| Ok(matches!(oid(args, 0)?.0, 100 | 950 | 951).then_some(true).into())),
+    (2093, |_, _| Ok(Value::Null)),
+    (3403, |_, _| Ok(Value::Null)),
+    (3756, |_, _| Ok(Value::Null)),
+    (3757, |_, _| Ok(Value::Null)),
+    (3768, |_, _| Ok(Value::Null)),
+    (3758, |_, _| Ok(Value::Null)),
+];
+
+fn relation_is_visible(run: &Run<'_, '_>, wanted: Oid) -> Result<Value> {
+    Ok(match relation(run, wanted) {
+        Some(Found::Table(table)) => run.catalog.relation_is_visible(wanted, &table.name),
+        Some(Found::Index(index)) => run.catalog.relation_is_visible(wanted, &index.name),
+        Some(Found::Sequence(sequence)) => run.catalog.relation_is_visible(wanted, &sequence.name),
+        Some(Found::System) => {
+            let table = catalogs::system_table(wanted);
+            table.is_some_and(|table| run.catalog.path().contains(&table.schema))
+        }
+        None => return Ok(Value::Null),
+    }
+    .into())
+}
+
+fn function_is_visible(run: &Run<'_, '_>, wanted: Oid) -> Result<Value> {
+    if function(wanted).is_some() || aggregate(wanted).is_some() {
+        return Ok(Value::Bool(run.catalog.path().contains(&PG_CATALOG_SCHEMA)));
+    }
+    let Some(def) = run.catalog.catalog().function(wanted) else { return Ok(Value::Null) };
+    // A function of the same name and arguments in a schema nearer in the path hides it.
+    let inputs = |def: &engine::catalog::FunctionDef| -> Vec<Oid> {
+        def.arguments.iter().filter(|argument| argument.mode.is_input()).map(|argument| argument.type_oid).collect()
+    };
+    let own = inputs(def);
+    let catalog = run.catalog.catalog();
+    let nearest = run.catalog.path().iter().find_map(|schema| {
+        catalog.functions_named(*schema, &def.name).find(|other| inputs(other) == own).map(|other| other.oid)
+    });
+    Ok(Value::Bool(nearest == Some(wanted)))
+}

@@ -1,0 +1,91 @@
+//! Settings, and who and where the session is.
+
+use base::settings::Change;
+use base::{Error, Result, sqlstate};
+
+use super::{Bodies, boolean, oid, text};
+use crate::executor::Run;
+use crate::session::settings;
+use crate::types::{Value, datetime, oids};
+
+/// What `version()` says; clients take the number out of it.
+const VERSION: &str = concat!(
+    "PostgreSQL 15.0 (Cohort ",
+    env!("CARGO_PKG_VERSION"),
+    ") on ",
+    "x86_64-pc-linux-gnu, compiled by rustc, 64-bit"
+);
+
+pub(super) const FUNCTIONS: Bodies = &[
+    (89, |_, _| Ok(Value::text(VERSION))),
+    (2077, |run, args| settings::show(run.state, text(args, 0)?).map(Value::from)),
+    (3294, current_setting),
+    (2078, set_config),
+    (1402, |run, _| Ok(run.catalog.current_schema_name().into())),
+    (1403, current_schemas),
+    (861, |run, _| Ok(run.state.database_name().into())),
+    (745, |run, _| Ok(run.state.current_user().into())),
+    (746, |run, _| Ok(run.state.session_user().into())),
+    (710, |run, _| Ok(run.state.session_user().into())),
+    (817, |run, _| Ok(Value::text(run.state.info.query()))),
+    (2854, |run, _| Ok(run.state.temporary_schema.get().unwrap_or_default().into())),
+    (2855, is_other_temporary_schema),
+    (2560, |run, _| Ok(Value::TimestampTz(run.state.instance.started_at))),
+    (2034, |run, _| Ok(Value::TimestampTz(run.state.instance.started_at))),
+    (3163, |_, _| Ok(Value::Int4(0))),
+    (2196, |run, _| Ok(run.state.info.peer.map(|peer| peer.ip().to_string()).into())),
+    (2197, |run, _| Ok(run.state.info.peer.map(|peer| i32::from(peer.port())).into())),
+    (2198, |_, _| Ok(Value::Null)),
+    (2199, |_, _| Ok(Value::Null)),
+    (2621, reload_configuration),
+    (2622, |_, _| Ok(Value::Bool(false))),
+    (3788, |_, _| Ok(Value::TimestampTz(datetime::clock_micros()))),
+    (6240, setting_flags),
+];
+
+fn current_setting(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    let missing_is_fine = boolean(args, 1)?;
+    match settings::show(run.state, text(args, 0)?) {
+        Ok(value) => Ok(value.into()),
+        Err(error) if missing_is_fine && error.sqlstate() == sqlstate::UNDEFINED_OBJECT => Ok(Value::Null),
+        Err(error) => Err(error),
+    }
+}
+
+fn set_config(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    if args[0].is_null() {
+        return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "SET requires parameter name"));
+    }
+    let name = text(args, 0)?;
+    let change = if matches!(args[2], Value::Bool(true)) { Change::Local } else { Change::Session };
+    match &args[1] {
+        Value::Null => settings::reset(run.state, name, change, &mut *run.client)?,
+        _ => settings::set(run.state, name, text(args, 1)?, change, &mut *run.client)?,
+    }
+    // What follows in the same statement reads and writes values by the new settings.
+    run.format = run.state.format();
+    settings::show(run.state, name).map(Value::from)
+}
+
+fn current_schemas(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    let path = if boolean(args, 0)? { run.catalog.path() } else { run.catalog.explicit_path() };
+    let names = path.iter().map(|schema| run.catalog.schema_name(*schema).into()).collect();
+    Ok(Value::array(oids::NAME, names))
+}
+
+fn is_other_temporary_schema(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    let schema = oid(args, 0)?;
+    let is_own = run.state.temporary_schema.get() == Some(schema);
+    Ok(Value::Bool(!is_own && run.catalog.schema_name(schema).starts_with("pg_temp_")))
+}
+
+fn reload_configuration(run: &mut Run<'_, '_>, _: &[Value]) -> Result<Value> {
+    super::require_superuser(run, "pg_reload_conf")?;
+    let reload = run.state.instance.reload.lock().clone();
+    Ok(Value::Bool(reload.is_none_or(|reload| reload())))
+}
+
+fn setting_flags(_: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    let known = base::settings::lookup(text(args, 0)?).is_ok();
+    Ok(if known { Value::array(oids::TEXT, Vec::new()) } else { Value::Null })
+}

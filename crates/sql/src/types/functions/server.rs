@@ -1,0 +1,43 @@
+//! More functions that the session and the engine answer: about the server itself, its log and its counters.
+//!
+//! As in [`super::session`], only their declarations are here.
+
+use base::Oid;
+
+use super::FunctionDef;
+use crate::types::oids::*;
+
+/// The columns of `pgfadvise_willneed`.
+const ADVICE: &[(&str, Oid)] =
+    &[("relpath", TEXT), ("os_page_size", INT8), ("rel_os_pages", INT8), ("os_pages_free", INT8)];
+/// The columns of `pg_sequence_parameters`.
+const SEQUENCE_PARAMETERS: &[(&str, Oid)] = &[
+    ("start_value", INT8),
+    ("minimum_value", INT8),
+    ("maximum_value", INT8),
+    ("increment", INT8),
+    ("cycle_option", BOOL),
+    ("cache_size", INT8),
+    ("data_type", OID),
+];
+
+#[rustfmt::skip]
+pub(super) static FUNCTIONS: &[FunctionDef] = &[
+    FunctionDef::session(1181, "age", &[XID], INT4),
+    FunctionDef::session(3939, "mxid_age", &[XID], INT4),
+    FunctionDef::session(3078, "pg_sequence_parameters", &[OID], RECORD).named(&["sequence_oid"]).columns(SEQUENCE_PARAMETERS),
+    FunctionDef::session(3098, "pg_create_restore_point", &[TEXT], PG_LSN).volatile(),
+    FunctionDef::session(3073, "pg_is_wal_replay_paused", &[], BOOL).volatile(),
+    FunctionDef::session(3821, "pg_last_wal_replay_lsn", &[], PG_LSN).volatile(),
+    FunctionDef::session(3820, "pg_last_wal_receive_lsn", &[], PG_LSN).volatile(),
+    FunctionDef::session(3830, "pg_last_xact_replay_timestamp", &[], TIMESTAMPTZ).volatile(),
+    FunctionDef::session(3775, "pg_stat_reset_shared", &[TEXT], VOID).volatile(),
+    FunctionDef::session(2307, "pg_stat_reset_slru", &[TEXT], VOID).volatile().not_strict(),
+    FunctionDef::session(3776, "pg_stat_reset_single_table_counters", &[OID], VOID).volatile(),
+    FunctionDef::session(3788, "pg_stat_get_snapshot_timestamp", &[], TIMESTAMPTZ),
+    FunctionDef::session(1936, "pg_stat_get_backend_idset", &[], INT4).returning_set(),
+    // What PostgreSQL has as extensions: a relation into the cache.
+    FunctionDef::session(9101, "pg_prewarm", &[REGCLASS], INT8).volatile(),
+    FunctionDef::session(9102, "pg_prewarm", &[REGCLASS, TEXT], INT8).volatile(),
+    FunctionDef::session(9103, "pgfadvise_willneed", &[REGCLASS], RECORD).volatile().returning_set().columns(ADVICE),
+];
