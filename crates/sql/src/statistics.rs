@@ -1,1 +1,60 @@
-pub fn analyze(_: &mut crate::session::SqlSession, _: base::Oid) -> base::Result<()> { Ok(()) }
+//! ANALYZE: what the planner wants to know of a table, from a sample of its rows.
+
+use std::sync::Arc;
+
+use base::{Oid, Result};
+use engine::catalog::{IndexDef, TableDef};
+use engine::{LockMode, WaitPolicy};
+
+use crate::planner::{ColumnStatistics, TableStatistics};
+use crate::session::SqlSession;
+use crate::types::{StorageKind, Value};
+
+/// Rows in a sample: enough for a hundred parts of equal size, as PostgreSQL reckons.
+const SAMPLE_ROWS: usize = 30_000;
+
+/// Takes a sample of a table's rows and stores what it says about the table and its columns.
+///
+/// # Errors
+/// 42P01 if the table is gone; 40P01, 55P03, 57014 from waiting for its lock; XX001 and 58030.
+pub fn analyze(session: &mut SqlSession, table: Oid) -> Result<()> {
+    let state = session.state();
+    state.engine().lock_relation(table, LockMode::ShareUpdateExclusive, WaitPolicy::Block)?;
+    let open = state.engine().open_table(table)?;
+    let view = state.catalog();
+    let kinds: Vec<StorageKind> =
+        open.def.columns.iter().map(|column| StorageKind::of(&view, column.type_oid)).collect();
+    let mut samples: Vec<Vec<Value>> = vec![Vec::new(); kinds.len()];
+    state.engine().push_snapshot()?;
+    let summary = state.engine().sample(&open, SAMPLE_ROWS, &mut |_, row| {
+        for ((datum, kind), sample) in row.iter().zip(&kinds).zip(&mut samples) {
+            sample.push(kind.read(datum)?);
+        }
+        Ok(())
+    });
+    state.engine().pop_snapshot();
+    let summary = summary?;
+    let columns = open.def.columns.iter().zip(&samples).map(|(column, sample)| {
+        (!column.dropped && !sample.is_empty()).then(|| ColumnStatistics::from_sample(sample, summary.rows))
+    });
+    let statistics = TableStatistics { columns: columns.collect() };
+    let old = Arc::clone(&open.def);
+    let new = TableDef {
+        estimated_rows: summary.rows,
+        estimated_pages: summary.pages,
+        column_statistics: Some(statistics.encode()),
+        ..(*old).clone()
+    };
+    state.changed_catalog.set(true);
+    if new != *old {
+        state.engine().replace_object(new)?;
+    }
+    for index in &open.indexes {
+        let pages = index.block_count()?;
+        if pages != index.def.estimated_pages || index.def.estimated_rows != summary.rows {
+            let new = IndexDef { estimated_rows: summary.rows, estimated_pages: pages, ..(*index.def).clone() };
+            state.engine().replace_object(new)?;
+        }
+    }
+    Ok(())
+}

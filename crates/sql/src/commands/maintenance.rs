@@ -37,6 +37,8 @@ pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client
     };
     for table in tables {
         if vacuum.is_vacuum {
+            // Each table is vacuumed in transactions of its own.
+            session.leave_implicit(client)?;
             let open = session.state().engine().open_table(table.oid)?;
             let summary = session.state().engine_mut().vacuum(&open, options)?;
             if verbose {
@@ -44,6 +46,7 @@ pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client
             }
         }
         if analyze {
+            session.enter_implicit()?;
             crate::statistics::analyze(session, table.oid)?;
         }
     }

@@ -13,6 +13,7 @@ mod function_scan;
 mod join;
 mod keys;
 mod lock_rows;
+mod measure;
 mod modify;
 mod recheck;
 mod row_set;
@@ -31,6 +32,7 @@ use engine::row::RowBytes;
 pub use evaluate::evaluate;
 pub use foreign_key::{Deferral, PendingCheck, apply_deferral, check_existing_rows, run_pending_checks};
 pub use keys::TableKeys;
+pub use measure::{Measured, Measurements};
 pub use modify::{failing_row, not_null_violation};
 pub use scan::RowDecoder;
 
@@ -69,6 +71,8 @@ pub struct Locals<'p> {
     kept_rows: Vec<Option<KeptRow>>,
     /// Rows inserted, updated or deleted by the statement's topmost node.
     pub affected_rows: u64,
+    /// What each node does is counted here, for EXPLAIN ANALYZE.
+    pub measurements: Option<Measurements>,
 }
 
 /// What a scan gives while a re-check runs.
@@ -99,6 +103,7 @@ impl<'p> Locals<'p> {
             replacements: Vec::new(),
             kept_rows: Vec::new(),
             affected_rows: 0,
+            measurements: None,
         }
     }
 
@@ -112,6 +117,7 @@ impl<'p> Locals<'p> {
             replacements: Vec::new(),
             kept_rows: Vec::new(),
             affected_rows: 0,
+            measurements: None,
         }
     }
 
@@ -273,6 +279,14 @@ impl EvalContext for Run<'_, '_> {
 
 /// Makes the operators of `plan`. `locals` learns which scans must keep their rows.
 pub fn build<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> BoxOperator<'p> {
+    let operator = operator_of(plan, locals);
+    match &locals.measurements {
+        None => operator,
+        Some(measurements) => measure::measuring(operator, plan, measurements),
+    }
+}
+
+fn operator_of<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> BoxOperator<'p> {
     match &plan.node {
         Node::Result { exprs, condition } => Box::new(scan::ResultRow::new(exprs, condition.as_ref())),
         Node::Values { rows } => Box::new(scan::ValuesRows::new(rows)),

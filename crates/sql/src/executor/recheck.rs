@@ -120,6 +120,7 @@ impl<'p> Recheck<'p> {
             replacements,
             kept_rows: Vec::new(),
             affected_rows: 0,
+            measurements: None,
         };
         let mut operator = build(self.input, &mut locals);
         let parameters = run.parameters;

@@ -503,6 +503,22 @@ impl SqlSession {
         }
     }
 
+    /// Commits the implicit transaction around a statement that makes its own.
+    ///
+    /// # Errors
+    /// Of the commit.
+    pub fn leave_implicit(&mut self, client: &mut dyn Client) -> Result<()> {
+        if self.block == Block::Implicit { self.commit(client) } else { Ok(()) }
+    }
+
+    /// Begins an implicit transaction again, after [`SqlSession::leave_implicit`].
+    ///
+    /// # Errors
+    /// 57P01 if the database is closing.
+    pub fn enter_implicit(&mut self) -> Result<()> {
+        self.ensure_transaction()
+    }
+
     /// Whether BEGIN has begun a block.
     pub fn is_in_block(&self) -> bool {
         self.block == Block::Explicit

@@ -9,7 +9,6 @@ use crate::plan::{
     Subquery, Variable, WindowCall, WindowTarget,
 };
 use crate::session::{CatalogView, quote_identifier};
-use crate::types::context::RegKind;
 use crate::types::text_io::is_reg_type;
 use crate::types::{self, CastContext, CatalogLookup, FormatSettings, SqlType, Value, oids};
 
@@ -572,7 +571,7 @@ impl Writer<'_, '_> {
 }
 
 /// `DESC` and the like behind a sorted expression; nothing for the default order.
-pub(in crate::commands) fn sort_suffix(descending: bool, nulls_first: bool) -> &'static str {
+pub fn sort_suffix(descending: bool, nulls_first: bool) -> &'static str {
     match (descending, nulls_first) {
         (false, false) => "",
         (false, true) => " NULLS FIRST",
@@ -609,9 +608,4 @@ fn session_value(value: SessionValue) -> String {
         SessionValue::CurrentCatalog => "CURRENT_CATALOG".to_owned(),
         SessionValue::CurrentSchema => "CURRENT_SCHEMA".to_owned(),
     }
-}
-
-/// The name that a `reg*` value shows, for messages.
-pub(in crate::commands) fn relation_name(view: &CatalogView, oid: Oid) -> String {
-    view.object_name(RegKind::Class, oid).unwrap_or_else(|| oid.to_string())
 }

@@ -1,0 +1,170 @@
+//! EXPLAIN.
+
+mod nodes;
+mod render;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use base::{Error, Result, sqlstate};
+use engine::WaitPolicy;
+
+use super::{cursor, plan_inner};
+use crate::client::Client;
+use crate::executor::{Locals, Measurements, build, run_pending_checks};
+use crate::plan::StatementKind;
+use crate::session::{Planned, SessionState, SqlSession, UtilityOutput, new_run, query_plan};
+use crate::tree::{Explain, Statement};
+use crate::types::Value;
+use nodes::Explainer;
+use render::{Summary, json, text};
+
+/// The options of EXPLAIN.
+#[derive(Debug, Clone, Copy)]
+struct Options {
+    analyze: bool,
+    verbose: bool,
+    costs: bool,
+    timing: bool,
+    summary: bool,
+    json: bool,
+}
+
+/// EXPLAIN.
+pub fn run(
+    session: &mut SqlSession,
+    explain: &Explain,
+    source: &Arc<str>,
+    parameters: &[Value],
+    client: &mut dyn Client,
+) -> Result<UtilityOutput> {
+    let options = read_options(explain)?;
+    let state = session.state();
+    let planning = Instant::now();
+    let (planned, values) = match &explain.statement {
+        Statement::Execute(execute) => cursor::plan_of_execute(state, execute, client)?,
+        Statement::CreateTableAs(create) => {
+            if options.analyze {
+                return Err(Error::unsupported("EXPLAIN ANALYZE of this kind of statement is not supported"));
+            }
+            (plan_inner(state, source, &create.source)?, parameters.to_vec())
+        }
+        Statement::DeclareCursor(declare) => {
+            let query = Statement::Select(Box::new(declare.query.clone()));
+            (plan_inner(state, source, &query)?, parameters.to_vec())
+        }
+        statement => (plan_inner(state, source, statement)?, parameters.to_vec()),
+    };
+    let planning = planning.elapsed();
+    if matches!(planned.statement.kind, StatementKind::Utility(_)) {
+        let line = if options.json { "[\n  \"Utility Statement\"\n]" } else { "Utility statements have no plan structure" };
+        return Ok(output(vec![line.to_owned()]));
+    }
+    for (oid, mode) in &planned.statement.locks {
+        state.engine().lock_relation(*oid, *mode, WaitPolicy::Block)?;
+    }
+    let mut summary = Summary { planning: options.summary.then_some(planning), execution: None };
+    let measured = if options.analyze {
+        let (measured, took) = measure(state, &planned, &values, client)?;
+        summary.execution = options.summary.then_some(took);
+        Some(measured)
+    } else {
+        None
+    };
+    let plan = query_plan(&planned)?;
+    let view = state.catalog();
+    let mut explainer = Explainer::new(state, &view, &planned.statement, options, measured.as_ref());
+    let node = explainer.explain(plan);
+    Ok(output(if options.json {
+        vec![json(&node, options, &summary)]
+    } else {
+        text(&node, options, &summary)
+    }))
+}
+
+fn output(lines: Vec<String>) -> UtilityOutput {
+    let rows = lines.into_iter().map(|line| vec![Value::text(line)]).collect();
+    UtilityOutput { tag: "EXPLAIN".to_owned(), rows: Some(rows) }
+}
+
+/// Runs the plan to its end and throws its rows away.
+fn measure(
+    state: &SessionState,
+    planned: &Arc<Planned>,
+    parameters: &[Value],
+    client: &mut dyn Client,
+) -> Result<(Measurements, std::time::Duration)> {
+    let measurements = Measurements::default();
+    let mut locals = Locals::new(&planned.statement);
+    locals.measurements = Some(measurements.clone());
+    let started = Instant::now();
+    state.engine().push_snapshot()?;
+    let mut root = build(query_plan(planned)?, &mut locals);
+    let mut run = new_run(state, client, parameters, &mut locals);
+    let mut result = Ok(());
+    loop {
+        match root.next(&mut run) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => {
+                result = Err(error);
+                break;
+            }
+        }
+    }
+    drop(run);
+    let result = result.and_then(|()| run_pending_checks(state, false, client));
+    state.engine().pop_snapshot();
+    result.map(|()| (measurements, started.elapsed()))
+}
+
+fn read_options(explain: &Explain) -> Result<Options> {
+    let mut options =
+        Options { analyze: false, verbose: false, costs: true, timing: true, summary: false, json: false };
+    let (mut timing, mut summary, mut wal) = (None, None, false);
+    for element in &explain.options {
+        let is_on = element.boolean().ok_or_else(|| {
+            Error::new(sqlstate::SYNTAX_ERROR, format!("{} requires a Boolean value", element.name))
+        });
+        match element.name.as_str() {
+            "analyze" => options.analyze = is_on?,
+            "verbose" => options.verbose = is_on?,
+            "costs" => options.costs = is_on?,
+            "timing" => timing = Some(is_on?),
+            "summary" => summary = Some(is_on?),
+            "wal" => wal = is_on?,
+            "buffers" | "settings" => drop(is_on?),
+            "format" => {
+                let format = element.text().unwrap_or_default().to_ascii_lowercase();
+                match format.as_str() {
+                    "text" => options.json = false,
+                    "json" => options.json = true,
+                    "xml" | "yaml" => {
+                        return Err(Error::unsupported(format!("EXPLAIN format {format} is not supported")));
+                    }
+                    _ => {
+                        let message = format!("unrecognized value for EXPLAIN option \"format\": \"{format}\"");
+                        return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message));
+                    }
+                }
+            }
+            other => {
+                let message = format!("unrecognized EXPLAIN option \"{other}\"");
+                return Err(Error::new(sqlstate::SYNTAX_ERROR, message));
+            }
+        }
+    }
+    let needs_analyze = |what: &str| {
+        let message = format!("EXPLAIN option {what} requires ANALYZE");
+        Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message))
+    };
+    if wal && !options.analyze {
+        return needs_analyze("WAL");
+    }
+    if timing == Some(true) && !options.analyze {
+        return needs_analyze("TIMING");
+    }
+    options.timing = timing.unwrap_or(options.analyze);
+    options.summary = summary.unwrap_or(options.analyze);
+    Ok(options)
+}

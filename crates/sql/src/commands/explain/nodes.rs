@@ -1,0 +1,866 @@
+//! Plans as EXPLAIN shows them: PostgreSQL's names for nodes and for what they do.
+//!
+//! Nodes that PostgreSQL has no name for are shown as part of others: a filter or projection as that of the node
+//! below it, the right side of a hash join under a `Hash`.
+
+use std::cell::RefCell;
+
+use rustc_hash::FxHashMap;
+
+use super::Options;
+use crate::commands::deparse::{Deparser, Names, Qualify, sort_suffix};
+use crate::executor::{Measured, Measurements};
+use crate::plan::{
+    Expr, ExprKind, IndexPoint, IndexScan, JoinKind, KeyPart, Node, OnConflict, Plan, Quantifier, ScanColumn, SetOperator, SortKey,
+    Statement, Subquery, SubqueryBody, SubqueryKind, Target,
+};
+use crate::session::{CatalogView, SessionState, quote_identifier};
+use crate::types::{self, SqlType, oids};
+use engine::catalog::{IndexDef, TableDef};
+
+/// A node as it is shown.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    /// What stands in its line in the text form: `Seq Scan on t`.
+    pub title: String,
+    /// `Node Type` and what belongs to it in the JSON form.
+    pub kind: Vec<(&'static str, Property)>,
+    /// What it is to the node above: `Outer`, `Inner`, `InitPlan`, ...
+    pub relationship: &'static str,
+    /// `InitPlan 1 (returns $0)`, `CTE x`, ...
+    pub name: Option<String>,
+    pub startup: f64,
+    pub total: f64,
+    pub rows: f64,
+    pub width: u64,
+    pub measured: Option<Measured>,
+    /// Lines below it.
+    pub properties: Vec<(&'static str, Property)>,
+    /// Plans that run before it, then its inputs, then its subplans.
+    pub children: Vec<Shown>,
+}
+
+/// What a line says.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Property {
+    Text(String),
+    List(Vec<String>),
+    Flag(bool),
+    Number(u64),
+}
+
+/// A slot of a node's rows.
+#[derive(Debug, Clone)]
+struct Slot {
+    text: String,
+    sql_type: Option<SqlType>,
+    /// It is not a column but what computed it.
+    is_computed: bool,
+}
+
+/// What the slots under an expression are called.
+struct SlotNames<'e> {
+    slots: &'e [Slot],
+    outer: &'e RefCell<FxHashMap<u32, String>>,
+    subqueries: &'e RefCell<FxHashMap<u32, String>>,
+    /// Computed slots go in parentheses.
+    parentheses: bool,
+}
+
+impl Names for SlotNames<'_> {
+    fn column(&self, slot: u32) -> (String, Option<SqlType>) {
+        match self.slots.get(slot as usize) {
+            Some(slot) => (slot.text.clone(), slot.sql_type),
+            None => (format!("column{}", slot + 1), None),
+        }
+    }
+
+    fn computed(&self, slot: u32, _deparser: &Deparser<'_>) -> Option<String> {
+        let slot = self.slots.get(slot as usize).filter(|slot| slot.is_computed)?;
+        let has_parentheses = slot.text.starts_with('(') && slot.text.ends_with(')');
+        Some(if self.parentheses && !has_parentheses { format!("({})", slot.text) } else { slot.text.clone() })
+    }
+
+    fn outer(&self, index: u32, _deparser: &Deparser<'_>) -> String {
+        self.outer.borrow().get(&index).cloned().unwrap_or_else(|| format!("${index}"))
+    }
+
+    fn subquery(&self, subquery: &Subquery, deparser: &Deparser<'_>) -> String {
+        let shown = self.subqueries.borrow().get(&subquery.id).cloned();
+        let name = shown.unwrap_or_else(|| format!("SubPlan {}", subquery.id + 1));
+        let SubqueryKind::Quantified { quantifier, hashable, left, .. } = &subquery.kind else {
+            return if name.starts_with('$') { name } else { format!("({name})") };
+        };
+        if *hashable && !subquery.correlated && *quantifier == Quantifier::Any {
+            return format!("(hashed {})", name.trim_start_matches('$'));
+        }
+        let _ = (left, deparser);
+        format!("({name})")
+    }
+}
+
+/// Makes what is shown of a plan.
+pub(super) struct Explainer<'e> {
+    state: &'e SessionState,
+    view: &'e CatalogView,
+    statement: &'e Statement,
+    options: Options,
+    measured: Option<&'e Measurements>,
+    /// What outer values stand for.
+    outer: RefCell<FxHashMap<u32, String>>,
+    /// What subqueries are called where they are used.
+    subqueries: RefCell<FxHashMap<u32, String>>,
+    /// Numbers of init plans and subplans given out.
+    plans_named: u32,
+    /// Names of common table expressions by number.
+    ctes: FxHashMap<u32, String>,
+}
+
+impl<'e> Explainer<'e> {
+    pub fn new(
+        state: &'e SessionState,
+        view: &'e CatalogView,
+        statement: &'e Statement,
+        options: Options,
+        measured: Option<&'e Measurements>,
+    ) -> Explainer<'e> {
+        Explainer {
+            state,
+            view,
+            statement,
+            options,
+            measured,
+            outer: RefCell::default(),
+            subqueries: RefCell::default(),
+            plans_named: 0,
+            ctes: FxHashMap::default(),
+        }
+    }
+
+    /// What is shown of a whole plan.
+    pub fn explain(&mut self, plan: &Plan) -> Shown {
+        self.node(plan).0
+    }
+
+    fn expr_text(&self, expr: &Expr, slots: &[Slot], parentheses: bool) -> String {
+        let names = SlotNames { slots, outer: &self.outer, subqueries: &self.subqueries, parentheses };
+        let format = self.state.format();
+        Deparser::new(self.view, &names, Qualify::WhereNeeded).with_format(&format).text(expr)
+    }
+
+    fn full_text(&self, expr: &Expr, slots: &[Slot]) -> String {
+        let names = SlotNames { slots, outer: &self.outer, subqueries: &self.subqueries, parentheses: true };
+        let format = self.state.format();
+        Deparser::new(self.view, &names, Qualify::WhereNeeded).with_format(&format).full_text(expr)
+    }
+
+    /// The text of an expression, and the plans of the subqueries in it.
+    fn condition(&mut self, shown: &mut Shown, key: &'static str, expr: &Expr, slots: &[Slot], parentheses: bool) {
+        self.subplans(shown, expr, slots);
+        let text = self.expr_text(expr, slots, parentheses);
+        // A condition that is no operator expression stands in parentheses as well.
+        let text = if text.starts_with('(') && text.ends_with(')') { text } else { format!("({text})") };
+        let text = match &expr.kind {
+            ExprKind::Column(_) | ExprKind::Constant(_) | ExprKind::Call(_) if !text.contains(' ') => {
+                text.trim_start_matches('(').strip_suffix(')').map_or(text.clone(), str::to_owned)
+            }
+            _ => text,
+        };
+        shown.properties.push((key, Property::Text(text)));
+    }
+
+    /// Shows the plans of the subqueries of an expression below the node that has it.
+    fn subplans(&mut self, shown: &mut Shown, expr: &Expr, slots: &[Slot]) {
+        if let ExprKind::Subquery(subquery) = &expr.kind
+            && let SubqueryBody::Planned(plan) = &subquery.body
+            && !self.subqueries.borrow().contains_key(&subquery.id)
+        {
+            self.plans_named += 1;
+            let number = self.plans_named;
+            let is_hashed = matches!(&subquery.kind, SubqueryKind::Quantified { hashable: true, .. });
+            let is_init = !subquery.correlated && !matches!(subquery.kind, SubqueryKind::Quantified { .. });
+            for (index, argument) in &subquery.arguments {
+                let text = self.full_text(argument, slots);
+                self.outer.borrow_mut().insert(*index, text);
+            }
+            let (usage, title, relationship) = if is_init {
+                (format!("${}", number - 1), format!("InitPlan {number} (returns ${})", number - 1), "InitPlan")
+            } else {
+                (format!("SubPlan {number}"), format!("SubPlan {number}"), "SubPlan")
+            };
+            let _ = is_hashed;
+            self.subqueries.borrow_mut().insert(subquery.id, usage);
+            let mut child = self.node(plan).0;
+            child.name = Some(title);
+            child.relationship = relationship;
+            shown.children.push(child);
+        }
+        let mut inner: Vec<&Expr> = Vec::new();
+        expr.for_each_child(&mut |child| inner.push(child));
+        inner.into_iter().for_each(|child| self.subplans(shown, child, slots));
+    }
+
+    fn scan_title(&self, what: &str, table: &TableDef, alias: &str) -> String {
+        let name = if self.options.verbose {
+            let schema = quote_identifier(&self.view.schema_name(table.schema));
+            format!("{schema}.{}", quote_identifier(&table.name))
+        } else {
+            quote_identifier(&table.name)
+        };
+        with_alias(&format!("{what} on {name}"), &table.name, alias)
+    }
+
+    /// The slots of a scan of a table.
+    fn scan_slots(&self, table: &TableDef, alias: &str, columns: &[ScanColumn]) -> Vec<Slot> {
+        columns
+            .iter()
+            .map(|column| {
+                let (name, sql_type) = match column {
+                    ScanColumn::Column(place) => {
+                        let column = &table.columns[*place as usize];
+                        (column.name.as_str(), SqlType::with_typmod(column.type_oid, column.typmod))
+                    }
+                    ScanColumn::Ctid => ("ctid", SqlType::new(oids::TID)),
+                    ScanColumn::TableOid => ("tableoid", SqlType::new(oids::OID)),
+                    ScanColumn::Xmin => ("xmin", SqlType::new(oids::XID)),
+                    ScanColumn::Xmax => ("xmax", SqlType::new(oids::XID)),
+                    ScanColumn::Cmin => ("cmin", SqlType::new(oids::CID)),
+                    ScanColumn::Cmax => ("cmax", SqlType::new(oids::CID)),
+                };
+                self.slot(alias, name, sql_type)
+            })
+            .collect()
+    }
+
+    /// A column's slot: with the alias in front where there is more than one table.
+    fn slot(&self, alias: &str, name: &str, sql_type: SqlType) -> Slot {
+        let name = quote_identifier(name);
+        let text = if self.statement.scan_count > 1 || self.options.verbose {
+            format!("{}.{name}", quote_identifier(alias))
+        } else {
+            name
+        };
+        Slot { text, sql_type: Some(sql_type), is_computed: false }
+    }
+
+    fn expr_slots(&self, exprs: &[Expr], input: &[Slot]) -> Vec<Slot> {
+        exprs
+            .iter()
+            .map(|expr| match &expr.kind {
+                ExprKind::Column(slot) if (*slot as usize) < input.len() => {
+                    Slot { sql_type: Some(expr.sql_type), ..input[*slot as usize].clone() }
+                }
+                _ => Slot {
+                    text: self.full_text(expr, input),
+                    sql_type: Some(expr.sql_type),
+                    is_computed: true,
+                },
+            })
+            .collect()
+    }
+
+    fn width(&self, slots: &[Slot]) -> u64 {
+        slots.iter().filter_map(|slot| slot.sql_type).map(average_width).sum()
+    }
+
+    /// A node and its slots.
+    fn node(&mut self, plan: &Plan) -> (Shown, Vec<Slot>) {
+        let mut shown =
+            Shown { total: plan.cost, rows: plan.rows, measured: self.measured_of(plan), ..Shown::default() };
+        let slots = self.describe(plan, &mut shown);
+        shown.width = self.width(&slots);
+        if self.options.verbose && !slots.is_empty() && !shown.properties.iter().any(|(key, _)| *key == "Output") {
+            let texts = slots.iter().map(|slot| slot.text.clone()).collect();
+            shown.properties.insert(0, ("Output", Property::List(texts)));
+        }
+        (shown, slots)
+    }
+
+    fn measured_of(&self, plan: &Plan) -> Option<Measured> {
+        self.measured.map(|measured| measured.of(plan).unwrap_or_default())
+    }
+
+    /// Takes what is shown of the input in place of a node that has no line of its own.
+    fn merge(&self, plan: &Plan, shown: &mut Shown, input: Shown) {
+        let own = std::mem::take(shown);
+        *shown = input;
+        shown.total = own.total.max(shown.total);
+        shown.rows = own.rows;
+        shown.measured = self.measured_of(plan);
+        // Its output is not what the node below gives.
+        shown.properties.retain(|(key, _)| *key != "Output");
+    }
+
+    fn input(&mut self, plan: &Plan, relationship: &'static str, shown: &mut Shown) -> Vec<Slot> {
+        let (mut child, slots) = self.node(plan);
+        child.relationship = relationship;
+        shown.children.push(child);
+        slots
+    }
+
+    fn describe(&mut self, plan: &Plan, shown: &mut Shown) -> Vec<Slot> {
+        match &plan.node {
+            Node::Result { exprs, condition } => {
+                name(shown, "Result");
+                for expr in exprs {
+                    self.subplans(shown, expr, &[]);
+                }
+                if let Some(condition) = condition {
+                    self.condition(shown, "One-Time Filter", condition, &[], true);
+                }
+                self.expr_slots(exprs, &[])
+            }
+            Node::Values { rows } => {
+                name(shown, "Values Scan");
+                shown.title = "Values Scan on \"*VALUES*\"".to_owned();
+                shown.kind.push(("Alias", Property::Text("*VALUES*".to_owned())));
+                let first: &[Expr] = rows.first().map_or(&[], Vec::as_slice);
+                first
+                    .iter()
+                    .enumerate()
+                    .map(|(number, expr)| self.slot("*VALUES*", &format!("column{}", number + 1), expr.sql_type))
+                    .collect()
+            }
+            Node::SeqScan(scan) => {
+                name(shown, "Seq Scan");
+                shown.title = self.scan_title("Seq Scan", &scan.table, &scan.alias);
+                relation(shown, &scan.table.name, &scan.alias);
+                let slots = self.scan_slots(&scan.table, &scan.alias, &scan.columns);
+                self.filter(shown, scan.filter.as_ref(), &slots);
+                slots
+            }
+            Node::IndexScan(scan) => self.index_scan(scan, shown),
+            Node::IndexPoint(scan) => self.index_point(scan, shown),
+            Node::FunctionScan(scan) => {
+                name(shown, "Function Scan");
+                let function = scan.calls.first().map_or("", |call| match &call.function {
+                    crate::plan::FunctionTarget::Builtin(function) => function.name,
+                    crate::plan::FunctionTarget::Stored(function) => function.name.as_str(),
+                });
+                shown.title = match scan.calls.as_slice() {
+                    [_] => {
+                        with_alias(&format!("Function Scan on {}", quote_identifier(function)), function, &scan.alias)
+                    }
+                    _ => format!("Function Scan on {}", quote_identifier(&scan.alias)),
+                };
+                shown.kind.push(("Function Name", Property::Text(function.to_owned())));
+                shown.kind.push(("Alias", Property::Text(scan.alias.to_string())));
+                let types = scan.calls.iter().flat_map(|call| call.columns.iter().copied());
+                let types = types.chain(scan.ordinality.then_some(SqlType::INT8));
+                let slots: Vec<Slot> = scan
+                    .column_names
+                    .iter()
+                    .zip(types)
+                    .map(|(column, sql_type)| self.slot(&scan.alias, column, sql_type))
+                    .collect();
+                self.filter(shown, scan.filter.as_ref(), &slots);
+                slots
+            }
+            Node::VirtualScan(scan) => {
+                name(shown, "Seq Scan");
+                let table = quote_identifier(&scan.table.name);
+                shown.title = with_alias(&format!("Seq Scan on {table}"), &scan.table.name, &scan.alias);
+                relation(shown, &scan.table.name, &scan.alias);
+                let slots: Vec<Slot> = scan
+                    .columns
+                    .iter()
+                    .map(|place| {
+                        let column = &scan.table.columns[*place as usize];
+                        self.slot(&scan.alias, &column.name, column.sql_type)
+                    })
+                    .collect();
+                self.filter(shown, scan.filter.as_ref(), &slots);
+                slots
+            }
+            Node::CteScan { cte, name: alias, filter, .. } => {
+                name(shown, "CTE Scan");
+                let cte_name = self.ctes.get(&cte.0).cloned().unwrap_or_else(|| alias.to_string());
+                shown.title = with_alias(&format!("CTE Scan on {}", quote_identifier(&cte_name)), &cte_name, alias);
+                shown.kind.push(("CTE Name", Property::Text(cte_name)));
+                shown.kind.push(("Alias", Property::Text(alias.to_string())));
+                let slots = self.unnamed_slots(alias, plan.width);
+                self.filter(shown, filter.as_ref(), &slots);
+                slots
+            }
+            Node::WorkTableScan { cte } => {
+                name(shown, "WorkTable Scan");
+                let cte_name = self.ctes.get(&cte.0).cloned().unwrap_or_default();
+                shown.title = format!("WorkTable Scan on {}", quote_identifier(&cte_name));
+                shown.kind.push(("CTE Name", Property::Text(cte_name.clone())));
+                self.unnamed_slots(&cte_name, plan.width)
+            }
+            Node::Filter { input, condition } => {
+                let (child, slots) = self.node(input);
+                let is_group = matches!(input.node, Node::Aggregate(_));
+                self.merge(plan, shown, child);
+                self.condition(shown, "Filter", condition, &slots, !is_group);
+                slots
+            }
+            Node::Project { input, exprs } => {
+                let (child, slots) = self.node(input);
+                self.merge(plan, shown, child);
+                for expr in exprs {
+                    self.subplans(shown, expr, &slots);
+                }
+                self.expr_slots(exprs, &slots)
+            }
+            Node::ProjectSet { input, calls } => {
+                name(shown, "ProjectSet");
+                let mut slots = self.input(input, "Outer", shown);
+                for call in calls {
+                    let names =
+                        SlotNames { slots: &slots, outer: &self.outer, subqueries: &self.subqueries, parentheses: true };
+                    let text = Deparser::new(self.view, &names, Qualify::WhereNeeded).set_call(call);
+                    let sql_type = Some(call.types.result);
+                    slots.push(Slot { text, sql_type, is_computed: true });
+                }
+                slots
+            }
+            Node::NestedLoop(join) => {
+                let title = join_title("Nested Loop", join.kind);
+                name(shown, "Nested Loop");
+                shown.title = title;
+                shown.kind.push(("Join Type", Property::Text(join_name(join.kind).to_owned())));
+                let left = self.input(&join.left, "Outer", shown);
+                for (index, argument) in &join.arguments {
+                    let text = self.full_text(argument, &left);
+                    self.outer.borrow_mut().insert(*index, text);
+                }
+                let (mut child, right) = self.node(&join.right);
+                child.relationship = "Inner";
+                if join.keep_right && !is_single_row(&join.right) {
+                    let mut materialize = Shown {
+                        startup: child.startup,
+                        total: child.total,
+                        rows: child.rows,
+                        width: child.width,
+                        measured: child.measured,
+                        relationship: "Inner",
+                        ..Shown::default()
+                    };
+                    name(&mut materialize, "Materialize");
+                    child.relationship = "Outer";
+                    materialize.children.push(child);
+                    child = materialize;
+                }
+                shown.children.push(child);
+                self.joined(shown, left, right, join.kind, "Join Filter", join.condition.as_ref())
+            }
+            Node::HashJoin(join) => {
+                name(shown, "Hash Join");
+                shown.title = join_title("Hash", join.kind);
+                shown.kind.push(("Join Type", Property::Text(join_name(join.kind).to_owned())));
+                let left = self.input(&join.left, "Outer", shown);
+                let (mut child, right) = self.node(&join.right);
+                child.relationship = "Outer";
+                let mut hash = Shown {
+                    startup: child.total,
+                    total: child.total,
+                    rows: child.rows,
+                    width: child.width,
+                    measured: child.measured,
+                    relationship: "Inner",
+                    ..Shown::default()
+                };
+                name(&mut hash, "Hash");
+                shown.startup = child.total;
+                hash.children.push(child);
+                shown.children.push(hash);
+                let pairs: Vec<String> = join
+                    .left_keys
+                    .iter()
+                    .zip(&join.right_keys)
+                    .map(|(one, other)| {
+                        format!("({} = {})", self.full_text(one, &left), self.full_text(other, &right))
+                    })
+                    .collect();
+                let text = if pairs.len() == 1 { pairs.concat() } else { format!("({})", pairs.join(" AND ")) };
+                shown.properties.push(("Hash Cond", Property::Text(text)));
+                self.joined(shown, left, right, join.kind, "Join Filter", join.condition.as_ref())
+            }
+            Node::Sort { input, keys } => {
+                name(shown, "Sort");
+                let slots = self.input(input, "Outer", shown);
+                shown.startup = plan.cost;
+                shown.properties.push(("Sort Key", Property::List(self.sort_keys(keys, &slots))));
+                slots
+            }
+            Node::Limit { input, .. } => {
+                name(shown, "Limit");
+                let slots = self.input(input, "Outer", shown);
+                shown.startup = shown.children[0].startup;
+                slots
+            }
+            Node::Aggregate(aggregate) => {
+                let (title, strategy) = match (aggregate.groups.is_empty(), aggregate.sorted) {
+                    (true, _) => ("Aggregate", "Plain"),
+                    (false, true) => ("GroupAggregate", "Sorted"),
+                    (false, false) => ("HashAggregate", "Hashed"),
+                };
+                let title = if aggregate.calls.is_empty() && aggregate.sorted && !aggregate.groups.is_empty() {
+                    "Group"
+                } else {
+                    title
+                };
+                name(shown, "Aggregate");
+                shown.title = title.to_owned();
+                shown.kind.push(("Strategy", Property::Text(strategy.to_owned())));
+                shown.kind.push(("Partial Mode", Property::Text("Simple".to_owned())));
+                let input = self.input(&aggregate.input, "Outer", shown);
+                if !aggregate.sorted {
+                    shown.startup = plan.cost.min(shown.children[0].total.max(0.0));
+                }
+                let mut slots = self.expr_slots(&aggregate.groups, &input);
+                if !slots.is_empty() {
+                    let keys = slots.iter().map(|slot| slot.text.clone()).collect();
+                    shown.properties.push(("Group Key", Property::List(keys)));
+                }
+                for call in &aggregate.calls {
+                    let names =
+                        SlotNames { slots: &input, outer: &self.outer, subqueries: &self.subqueries, parentheses: true };
+                    let text = Deparser::new(self.view, &names, Qualify::WhereNeeded).aggregate(call);
+                    slots.push(Slot { text, sql_type: Some(call.types.result), is_computed: true });
+                }
+                slots
+            }
+            Node::Window(window) => {
+                name(shown, "WindowAgg");
+                let mut slots = self.input(&window.input, "Outer", shown);
+                let input = slots.clone();
+                for call in &window.calls {
+                    let names =
+                        SlotNames { slots: &input, outer: &self.outer, subqueries: &self.subqueries, parentheses: true };
+                    let text = Deparser::new(self.view, &names, Qualify::WhereNeeded).window(call);
+                    slots.push(Slot { text, sql_type: Some(call.types.result), is_computed: true });
+                }
+                slots
+            }
+            Node::Distinct { input } => {
+                name(shown, "Aggregate");
+                shown.title = "HashAggregate".to_owned();
+                shown.kind.push(("Strategy", Property::Text("Hashed".to_owned())));
+                shown.kind.push(("Partial Mode", Property::Text("Simple".to_owned())));
+                let slots = self.input(input, "Outer", shown);
+                shown.startup = shown.children[0].total;
+                let keys = slots.iter().map(|slot| slot.text.clone()).collect();
+                shown.properties.push(("Group Key", Property::List(keys)));
+                slots
+            }
+            Node::DistinctOn { input, .. } => {
+                name(shown, "Unique");
+                self.input(input, "Outer", shown)
+            }
+            Node::SetOperation { operation, all, left, right } => {
+                name(shown, "SetOp");
+                let command = match (operation, all) {
+                    (SetOperator::Intersect, false) => "Intersect",
+                    (SetOperator::Intersect, true) => "Intersect All",
+                    (SetOperator::Except, false) => "Except",
+                    (SetOperator::Except, true) => "Except All",
+                };
+                shown.title = format!("HashSetOp {command}");
+                shown.kind.push(("Strategy", Property::Text("Hashed".to_owned())));
+                shown.kind.push(("Command", Property::Text(command.to_owned())));
+                let slots = self.input(left, "Outer", shown);
+                self.input(right, "Inner", shown);
+                slots
+            }
+            Node::Append { inputs } => {
+                name(shown, "Append");
+                let mut slots = Vec::new();
+                for (number, input) in inputs.iter().enumerate() {
+                    let of_input = self.input(input, "Member", shown);
+                    if number == 0 {
+                        slots = of_input;
+                    }
+                }
+                slots
+            }
+            Node::With { ctes, input } => {
+                let mut before = Vec::new();
+                for cte in ctes {
+                    self.ctes.insert(cte.id.0, cte.name.to_string());
+                    let mut child = self.node(&cte.plan).0;
+                    child.name = Some(format!("CTE {}", cte.name));
+                    child.relationship = "InitPlan";
+                    before.push(child);
+                }
+                let (child, slots) = self.node(input);
+                self.merge(plan, shown, child);
+                before.append(&mut shown.children);
+                shown.children = before;
+                slots
+            }
+            Node::RecursiveUnion(union) => {
+                name(shown, "Recursive Union");
+                let slots = self.input(&union.anchor, "Outer", shown);
+                self.input(&union.recursive, "Inner", shown);
+                slots
+            }
+            Node::LockRows(lock) => {
+                name(shown, "LockRows");
+                self.input(&lock.input, "Outer", shown)
+            }
+            Node::Insert(insert) => {
+                self.change("Insert", &insert.target, &insert.target.table.name, shown);
+                self.input(&insert.input, "Outer", shown);
+                if let Some(on_conflict) = &insert.on_conflict {
+                    self.on_conflict(on_conflict, &insert.target, shown);
+                }
+                self.returned(insert.returning.as_deref(), shown)
+            }
+            Node::Update(update) => {
+                self.change("Update", &update.target, &update.target.table.name, shown);
+                self.input(&update.input, "Outer", shown);
+                self.returned(update.returning.as_deref(), shown)
+            }
+            Node::Delete(delete) => {
+                self.change("Delete", &delete.target, &delete.target.table.name, shown);
+                self.input(&delete.input, "Outer", shown);
+                self.returned(delete.returning.as_deref(), shown)
+            }
+        }
+    }
+
+    fn filter(&mut self, shown: &mut Shown, filter: Option<&Expr>, slots: &[Slot]) {
+        if let Some(filter) = filter {
+            self.condition(shown, "Filter", filter, slots, true);
+        }
+    }
+
+    /// The slots of rows whose columns have no names here.
+    fn unnamed_slots(&self, alias: &str, width: u32) -> Vec<Slot> {
+        (1..=width)
+            .map(|number| Slot {
+                text: format!("{}.column{number}", quote_identifier(alias)),
+                sql_type: None,
+                is_computed: false,
+            })
+            .collect()
+    }
+
+    fn index_scan(&mut self, scan: &IndexScan, shown: &mut Shown) -> Vec<Slot> {
+        name(shown, "Index Scan");
+        let direction = if scan.backward { " Backward" } else { "" };
+        let what = format!("Index Scan{direction} using {}", quote_identifier(&scan.index.name));
+        shown.title = self.scan_title(&what, &scan.table, &scan.alias);
+        let direction = if scan.backward { "Backward" } else { "Forward" };
+        shown.kind.push(("Scan Direction", Property::Text(direction.to_owned())));
+        shown.kind.push(("Index Name", Property::Text(scan.index.name.clone())));
+        relation(shown, &scan.table.name, &scan.alias);
+        let slots = self.scan_slots(&scan.table, &scan.alias, &scan.columns);
+        self.range_condition(scan, shown);
+        self.filter(shown, scan.filter.as_ref(), &slots);
+        slots
+    }
+
+    /// The text of the conditions that a range of an index makes sure of.
+    fn range_condition(&self, scan: &IndexScan, shown: &mut Shown) {
+        let mut conditions = Vec::new();
+        for (number, part) in scan.range.equal.iter().enumerate() {
+            conditions.push(match part {
+                KeyPart::Equal(value) => self.key_condition(&scan.table, &scan.alias, &scan.index, number, "=", value),
+                KeyPart::AnyOf(array) => {
+                    let key = self.index_key(&scan.table, &scan.alias, &scan.index, number, None);
+                    format!("({key} = ANY ({}))", self.full_text(array, &[]))
+                }
+                KeyPart::IsNull => {
+                    let key = self.index_key(&scan.table, &scan.alias, &scan.index, number, None);
+                    format!("({key} IS NULL)")
+                }
+            });
+        }
+        let next = scan.range.equal.len();
+        for (bound, strict, inclusive) in [(&scan.range.lower, ">", ">="), (&scan.range.upper, "<", "<=")] {
+            if let Some((value, is_inclusive)) = bound {
+                let operator = if *is_inclusive { inclusive } else { strict };
+                conditions.push(self.key_condition(&scan.table, &scan.alias, &scan.index, next, operator, value));
+            }
+        }
+        if scan.range.skip_nulls && scan.range.lower.is_none() && scan.range.upper.is_none() {
+            let key = self.index_key(&scan.table, &scan.alias, &scan.index, next, None);
+            conditions.push(format!("({key} IS NOT NULL)"));
+        }
+        push_conditions(shown, conditions);
+    }
+
+    /// `(key = value)`
+    fn key_condition(
+        &self,
+        table: &TableDef,
+        alias: &str,
+        index: &IndexDef,
+        number: usize,
+        operator: &str,
+        value: &Expr,
+    ) -> String {
+        let key = self.index_key(table, alias, index, number, Some(value.sql_type));
+        format!("({key} {operator} {})", self.full_text(value, &[]))
+    }
+
+    /// A key of an index as an expression over its table.
+    fn index_key(
+        &self,
+        table: &TableDef,
+        alias: &str,
+        index: &IndexDef,
+        number: usize,
+        compared_as: Option<SqlType>,
+    ) -> String {
+        let Some(key) = index.keys.get(number) else { return String::new() };
+        let Some(place) = key.column else { return key.expression.clone().unwrap_or_default() };
+        let column = &table.columns[place];
+        let slot = self.slot(alias, &column.name, SqlType::with_typmod(column.type_oid, column.typmod));
+        // A string of limited length is compared as text.
+        match compared_as {
+            Some(sql_type) if sql_type.oid == oids::TEXT && column.type_oid == oids::VARCHAR => {
+                format!("({})::text", slot.text)
+            }
+            _ => slot.text,
+        }
+    }
+
+    fn index_point(&mut self, scan: &IndexPoint, shown: &mut Shown) -> Vec<Slot> {
+        name(shown, "Index Scan");
+        let what = format!("Index Scan using {}", quote_identifier(&scan.index.name));
+        shown.title = self.scan_title(&what, &scan.table, &scan.alias);
+        shown.kind.push(("Scan Direction", Property::Text("Forward".to_owned())));
+        shown.kind.push(("Index Name", Property::Text(scan.index.name.clone())));
+        relation(shown, &scan.table.name, &scan.alias);
+        let slots = self.scan_slots(&scan.table, &scan.alias, &scan.columns);
+        let conditions = scan
+            .key
+            .iter()
+            .enumerate()
+            .map(|(number, value)| self.key_condition(&scan.table, &scan.alias, &scan.index, number, "=", value))
+            .collect();
+        push_conditions(shown, conditions);
+        self.filter(shown, scan.filter.as_ref(), &slots);
+        slots
+    }
+
+    fn joined(
+        &mut self,
+        shown: &mut Shown,
+        left: Vec<Slot>,
+        right: Vec<Slot>,
+        kind: JoinKind,
+        key: &'static str,
+        condition: Option<&Expr>,
+    ) -> Vec<Slot> {
+        let left_count = left.len();
+        let mut slots = left;
+        slots.extend(right);
+        if let Some(condition) = condition {
+            self.condition(shown, key, condition, &slots, true);
+        }
+        if matches!(kind, JoinKind::Semi | JoinKind::Anti) {
+            slots.truncate(left_count);
+        }
+        slots
+    }
+
+    fn sort_keys(&self, keys: &[SortKey], slots: &[Slot]) -> Vec<String> {
+        keys.iter()
+            .map(|key| format!("{}{}", self.full_text(&key.expr, slots), sort_suffix(key.descending, key.nulls_first)))
+            .collect()
+    }
+
+    fn change(&self, operation: &str, target: &Target, alias: &str, shown: &mut Shown) {
+        shown.kind.push(("Node Type", Property::Text("ModifyTable".to_owned())));
+        shown.kind.push(("Operation", Property::Text(operation.to_owned())));
+        shown.title = self.scan_title(operation, &target.table, alias);
+        relation(shown, &target.table.name, alias);
+        shown.rows = 0.0;
+    }
+
+    fn on_conflict(&mut self, on_conflict: &OnConflict, target: &Target, shown: &mut Shown) {
+        let resolution = if on_conflict.update.is_some() { "UPDATE" } else { "NOTHING" };
+        shown.properties.push(("Conflict Resolution", Property::Text(resolution.to_owned())));
+        let catalog = self.view.catalog();
+        let indexes = catalog.indexes_of(target.table.oid);
+        let arbiters: Vec<String> = on_conflict
+            .arbiters
+            .iter()
+            .filter_map(|position| indexes.get(*position as usize))
+            .map(|index| index.name.clone())
+            .collect();
+        if !arbiters.is_empty() {
+            shown.properties.push(("Conflict Arbiter Indexes", Property::List(arbiters)));
+        }
+    }
+
+    fn returned(&self, returning: Option<&[Expr]>, shown: &mut Shown) -> Vec<Slot> {
+        let Some(returning) = returning else { return Vec::new() };
+        shown.rows = shown.children.first().map_or(0.0, |child| child.rows);
+        returning
+            .iter()
+            .map(|expr| Slot { text: String::new(), sql_type: Some(expr.sql_type), is_computed: true })
+            .collect()
+    }
+}
+
+fn push_conditions(shown: &mut Shown, conditions: Vec<String>) {
+    let text = match conditions.as_slice() {
+        [] => return,
+        [only] => only.clone(),
+        _ => format!("({})", conditions.join(" AND ")),
+    };
+    shown.properties.push(("Index Cond", Property::Text(text)));
+}
+
+fn name(shown: &mut Shown, name: &'static str) {
+    shown.title = name.to_owned();
+    shown.kind.push(("Node Type", Property::Text(name.to_owned())));
+}
+
+fn relation(shown: &mut Shown, table: &str, alias: &str) {
+    shown.kind.push(("Relation Name", Property::Text(table.to_owned())));
+    shown.kind.push(("Alias", Property::Text(alias.to_owned())));
+}
+
+fn with_alias(title: &str, name: &str, alias: &str) -> String {
+    if name == alias { title.to_owned() } else { format!("{title} {}", quote_identifier(alias)) }
+}
+
+fn join_name(kind: JoinKind) -> &'static str {
+    match kind {
+        JoinKind::Inner => "Inner",
+        JoinKind::Left => "Left",
+        JoinKind::Right => "Right",
+        JoinKind::Full => "Full",
+        JoinKind::Semi => "Semi",
+        JoinKind::Anti => "Anti",
+    }
+}
+
+fn join_title(method: &str, kind: JoinKind) -> String {
+    match (method, kind) {
+        ("Nested Loop", JoinKind::Inner) => "Nested Loop".to_owned(),
+        (method, JoinKind::Inner) => format!("{method} Join"),
+        (method, kind) => format!("{method} {} Join", join_name(kind)),
+    }
+}
+
+fn is_single_row(plan: &Plan) -> bool {
+    matches!(plan.node, Node::Result { .. } | Node::IndexPoint(_))
+}
+
+/// How many bytes a value of a type takes, on average, as PostgreSQL reckons without statistics.
+fn average_width(sql_type: SqlType) -> u64 {
+    let length = types::builtin_type(sql_type.oid).map_or(-1, |definition| definition.length);
+    if length > 0 {
+        return length.unsigned_abs().into();
+    }
+    let most = match sql_type.oid {
+        oids::VARCHAR | oids::BPCHAR if sql_type.typmod >= 4 => i64::from(sql_type.typmod - 4) * 4 + 4,
+        _ => return 32,
+    };
+    let most = most.unsigned_abs();
+    match most {
+        0..=32 => most,
+        33..=999 if sql_type.oid == oids::BPCHAR => most,
+        33..=999 => 32 + (most - 32) / 2,
+        _ => 32 + (1000 - 32) / 2,
+    }
+}

@@ -1,0 +1,90 @@
+//! What the nodes of a running plan do, counted and timed for EXPLAIN ANALYZE.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use base::Result;
+use rustc_hash::FxHashMap;
+
+use super::{BoxOperator, Operator, Run};
+use crate::plan::Plan;
+use crate::types::Value;
+
+/// What one node did, over all its loops.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// How often it was run.
+    pub loops: u64,
+    /// Rows it gave.
+    pub rows: u64,
+    /// Time until the first row of each loop.
+    pub first: Duration,
+    /// Time in all, what is below it included.
+    pub total: Duration,
+}
+
+/// What the nodes of a plan did.
+#[derive(Clone, Debug, Default)]
+pub struct Measurements(Rc<RefCell<FxHashMap<usize, Measured>>>);
+
+impl Measurements {
+    /// What a node did; nothing if it never ran.
+    pub fn of(&self, plan: &Plan) -> Option<Measured> {
+        self.0.borrow().get(&key(plan)).copied()
+    }
+}
+
+/// Plans don't move while they run.
+fn key(plan: &Plan) -> usize {
+    std::ptr::from_ref(plan) as usize
+}
+
+/// `operator` of `plan`, its doings counted.
+pub(super) fn measuring<'p>(
+    operator: BoxOperator<'p>,
+    plan: &'p Plan,
+    measurements: &Measurements,
+) -> BoxOperator<'p> {
+    Box::new(Measuring { operator, node: key(plan), measurements: measurements.clone(), loop_rows: None })
+}
+
+struct Measuring<'p> {
+    operator: BoxOperator<'p>,
+    node: usize,
+    measurements: Measurements,
+    /// Rows of the loop under way.
+    loop_rows: Option<u64>,
+}
+
+impl<'p> Operator<'p> for Measuring<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        let started = Instant::now();
+        let found = self.operator.next(run)?;
+        let took = started.elapsed();
+        let mut all = self.measurements.0.borrow_mut();
+        let measured = all.entry(self.node).or_default();
+        let rows = self.loop_rows.get_or_insert_with(|| {
+            measured.loops += 1;
+            0
+        });
+        if *rows == 0 {
+            measured.first += took;
+        }
+        measured.total += took;
+        if found {
+            *rows += 1;
+            measured.rows += 1;
+        }
+        Ok(found)
+    }
+
+    fn row(&self) -> &[Value] {
+        self.operator.row()
+    }
+
+    fn rescan(&mut self) {
+        self.loop_rows = None;
+        self.operator.rescan();
+    }
+}
