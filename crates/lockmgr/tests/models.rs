@@ -187,10 +187,23 @@ fn a_cancelled_member_is_gone_and_the_others_get_their_turns() {
                 let (row, session) = (row.clone(), Session::new(&locks, 2));
                 move || assert!(update(&row, &session))
             }),
-            boxed(move || interrupt.raise(InterruptKind::Cancel)),
             boxed({
                 let locks = locks.clone();
-                move || locks.transaction_ended(xid(10))
+                move || {
+                    // Most often there is a queue by then.
+                    for _ in 0..30 {
+                        if locks.waiting_count() < 3 {
+                            thread::yield_now();
+                        }
+                    }
+                    interrupt.raise(InterruptKind::Cancel);
+                    for _ in 0..30 {
+                        if locks.waiting_count() == 3 {
+                            thread::yield_now();
+                        }
+                    }
+                    locks.transaction_ended(xid(10));
+                }
             }),
         ];
         spawn_all(threads);
