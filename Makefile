@@ -13,10 +13,7 @@ test: setup lint ## All tests.
 	$(CARGO) xtask floors
 	$(CARGO) xtask links
 	$(CARGO) test --workspace
-	RUSTFLAGS="--cfg shuttle" CARGO_TARGET_DIR=target/shuttle $(CARGO) test --release -p cohort-sync --test models
 	scripts/shuttle.sh
-	$(CARGO) build --release -p cohort
-	tests/clients/run.sh
 
 bench: build ## The figures the project watches.
 	scripts/bench.sh

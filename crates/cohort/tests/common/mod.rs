@@ -1,0 +1,104 @@
+//! A server process for tests, and PostgreSQL's clients.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A running `cohort serve`, stopped when dropped.
+pub struct Server {
+    process: Child,
+    folder: PathBuf,
+    port: u16,
+}
+
+/// A port nobody uses at the moment.
+pub fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+impl Server {
+    /// Serves `folder/data`; the socket lies in `folder`.
+    pub fn start(folder: &Path, settings: &[&str]) -> Server {
+        let port = free_port();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cohort"));
+        command.arg("serve").arg(folder.join("data")).args(["--host", "127.0.0.1", "--port", &port.to_string()]);
+        command.arg("--socket-dir").arg(folder);
+        for setting in settings {
+            command.args(["-c", setting]);
+        }
+        let log = std::fs::File::options().create(true).append(true).open(folder.join("log")).unwrap();
+        let process = command.stderr(log).stdin(Stdio::null()).spawn().unwrap();
+        let mut server = Server { process, folder: folder.to_owned(), port };
+        let started = Instant::now();
+        while postgres::Client::connect(&server.url(), postgres::NoTls).is_err() {
+            assert!(server.process.try_wait().unwrap().is_none(), "the server ended: {}", server.log());
+            assert!(started.elapsed() < Duration::from_secs(60), "the server did not come up: {}", server.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        server
+    }
+
+    /// Where drivers connect to.
+    pub fn url(&self) -> String {
+        format!("host={} port={} user=postgres dbname=postgres", self.folder.display(), self.port)
+    }
+
+    /// A new connection.
+    pub fn connect(&self) -> postgres::Client {
+        postgres::Client::connect(&self.url(), postgres::NoTls).unwrap()
+    }
+
+    /// What the server has said.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+    }
+
+    /// SIGKILL.
+    pub fn kill(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// SIGTERM, and the end.
+    pub fn stop(mut self) {
+        let status = Command::new("kill").arg(self.process.id().to_string()).status().unwrap();
+        assert!(status.success());
+        assert!(self.process.wait().unwrap().success(), "the server did not stop cleanly: {}", self.log());
+    }
+
+    /// Runs one of PostgreSQL's clients against the server.
+    pub fn client(&self, program: &str, arguments: &[&str]) -> Output {
+        Command::new(program)
+            .args(["-h", self.folder.to_str().unwrap(), "-p", &self.port.to_string(), "-U", "postgres"])
+            .args(arguments)
+            .arg("postgres")
+            .output()
+            .unwrap()
+    }
+
+    /// What psql prints for one query, unaligned and without headers.
+    pub fn psql(&self, query: &str) -> String {
+        let output = self.client("psql", &["-XAt", "-v", "ON_ERROR_STOP=1", "-c", query]);
+        assert!(output.status.success(), "{query}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Whether `program` is there. Where CI is set a missing client is an error; elsewhere the test is skipped, aloud.
+pub fn has_client(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !found {
+        assert!(std::env::var_os("CI").is_none(), "{program} is missing");
+        eprintln!("SKIPPED: {program} is missing");
+    }
+    found
+}
