@@ -40,9 +40,14 @@ impl JsonbValue {
         self.0.heap_bytes()
     }
 
-    /// `jsonb`'s order.
+    /// `jsonb`'s order. An empty array comes before everything, even null, when it is the whole value.
     pub fn compare(&self, other: &JsonbValue) -> Ordering {
-        self.0.compare(&other.0)
+        other.is_empty_array().cmp(&self.is_empty_array()).then_with(|| self.0.compare(&other.0))
+    }
+
+    /// Whether it is `[]`.
+    pub fn is_empty_array(&self) -> bool {
+        matches!(&self.0, Json::Array(values) if values.is_empty())
     }
 
     /// Feeds the value to a hasher.
@@ -163,8 +168,7 @@ impl Json {
 
     /// Reads JSON text. 22P02 with a DETAIL, 54001 when nested too deeply.
     pub fn parse(text: &str) -> Result<Json> {
-        let mut parser = Parser { text, bytes: text.as_bytes(), position: 0, depth: 0 };
-        parser.document()
+        Parser { text, bytes: text.as_bytes(), position: 0, depth: 0, keeps_text: false }.document()
     }
 
     /// Appends the value as `jsonb` shows it: a blank after each comma and colon.
@@ -274,6 +278,8 @@ struct Parser<'a> {
     bytes: &'a [u8],
     position: usize,
     depth: usize,
+    /// Whether the value stays text: then escapes needn't stand for characters.
+    keeps_text: bool,
 }
 
 impl Parser<'_> {
@@ -327,7 +333,12 @@ impl Parser<'_> {
         if self.position >= self.bytes.len() {
             return self.error("The input string ended unexpectedly.".to_owned(), end);
         }
-        self.error(format!("{expectation} \"{}\".", &self.text[self.position..end]), end)
+        let token = &self.text[self.position..end];
+        let is_word = token.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        if is_word && !matches!(token, "true" | "false" | "null") {
+            return self.invalid_token();
+        }
+        self.error(format!("{expectation} \"{token}\"."), end)
     }
 
     #[cold]
@@ -554,6 +565,9 @@ impl Parser<'_> {
 
     fn unicode_escape(&mut self) -> Result<char> {
         let code = self.four_digits()?;
+        if self.keeps_text {
+            return Ok(char::from_u32(code).unwrap_or('\u{fffd}'));
+        }
         match code {
             0 => Err(Error::new(sqlstate::UNTRANSLATABLE_CHARACTER, "unsupported Unicode escape sequence")
                 .detail("\\u0000 cannot be converted to text.")
@@ -579,5 +593,5 @@ impl Parser<'_> {
 
 /// Checks that text is JSON, without keeping the value. 22P02 with a DETAIL.
 pub fn check(text: &str) -> Result<()> {
-    Json::parse(text).map(|_| ())
+    Parser { text, bytes: text.as_bytes(), position: 0, depth: 0, keeps_text: true }.document().map(|_| ())
 }

@@ -1,4 +1,19 @@
 //! Types, values, functions and operators with PostgreSQL's semantics.
+//!
+//! - [`value`] is what an expression evaluates to, 24 bytes and cheap to clone; [`type_table`] is what `pg_type` knows.
+//! - [`text_io`] and [`binary_io`] read and write every type; [`storage`] maps values to the engine's rows and keys;
+//!   [`compare`] orders and hashes them. The three agree: equal values have equal keys and hashes, and keys are
+//!   ordered as values are (see the tests in `properties`).
+//! - [`cast`], [`operators`], [`functions`] and [`aggregates`] are static tables with PostgreSQL's own numbers;
+//!   [`resolve`] chooses among them, and among what users made, by PostgreSQL's rules.
+//! - [`numeric`], [`datetime`], [`json`], [`pattern`] are the arithmetic behind them.
+//! - [`context`] is all that evaluation asks of the session and the catalog.
+//!
+//! Text is compared by its bytes, as in the "C" collation. Values never hold what their type forbids: text is UTF-8
+//! without zeros, dates and timestamps are in range or infinite.
+//!
+//! Left out: bit strings, money, XML, geometric, network and range types, text search, and what regular expressions
+//! need backtracking for.
 
 pub mod aggregates;
 pub mod array_text;
@@ -11,6 +26,7 @@ pub mod function_def;
 pub mod functions;
 pub mod json;
 pub mod json_convert;
+pub mod json_text;
 pub mod keywords;
 pub mod number_text;
 pub mod numeric;
@@ -51,3 +67,6 @@ pub use type_table::{
     builtin_types, element_type, type_shape,
 };
 pub use value::{ArrayValue, Dimension, EnumValue, Interval, RecordShape, RecordValue, SmolStr, TimeTz, Value};
+
+#[cfg(test)]
+mod tests;

@@ -384,7 +384,10 @@ pub(super) fn write_ordered(value: &Value, out: &mut Vec<u8>) {
             out.extend_from_slice(&(moment as u64 ^ (1 << 63)).to_be_bytes());
             out.extend_from_slice(&(time.zone as u32 ^ (1 << 31)).to_be_bytes());
         }
-        Value::Jsonb(json) => write_ordered_json(&json.0, out),
+        Value::Jsonb(json) => {
+            out.push(u8::from(!json.is_empty_array()));
+            write_ordered_json(&json.0, out);
+        }
         Value::Array(array) => {
             for value in &array.values {
                 // before every element, so that a shorter array sorts first

@@ -665,7 +665,8 @@ mod tests {
         assert!(matches("mississippi", "%iss%ip%"));
         assert!(matches("", "%"));
         assert!(!matches("", "_"));
-        assert!(like(b"a", b"a\\", true).is_err());
+        assert!(like(b"ab", b"a\\", true).is_err());
+        assert!(!matches("a", "a\\"));
     }
 
     #[test]

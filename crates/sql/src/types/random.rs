@@ -62,6 +62,8 @@ mod tests {
     #[test]
     fn a_seed_gives_the_numbers_postgresql_gives() {
         let mut state = RandomState::from_float(0.5);
-        let _ = state.next_f64();
+        let numbers = [state.next_f64(), state.next_f64(), state.next_f64()];
+        assert_eq!(numbers, [0.9851677175347999, 0.825301858027981, 0.12974610012450416]);
+        assert_eq!(RandomState::from_float(-0.25).next_f64(), 0.5553213340039351);
     }
 }

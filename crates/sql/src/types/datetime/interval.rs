@@ -3,7 +3,8 @@
 use base::{Error, Result, sqlstate};
 
 use super::calendar::{DAY, HOUR, MINUTE, SECOND, interval_out_of_range};
-use super::parse::{Field, FieldKind, ParseError, parse_clock, split_fields};
+use super::fields::{Field, FieldKind, split_fields};
+use super::parse::{ParseError, parse_clock};
 use crate::types::context::IntervalStyle;
 use crate::types::value::Interval;
 

@@ -9,6 +9,7 @@ pub mod abbreviations;
 pub mod arithmetic;
 pub mod calendar;
 pub mod extract;
+pub mod fields;
 pub mod format;
 pub mod interval;
 pub mod parse;

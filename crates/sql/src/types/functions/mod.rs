@@ -1,7 +1,7 @@
 //! The registry of built-in functions.
 //!
 //! Each module lists the functions of one subject: number, name, argument types, result type and implementation,
-//! as `pg_proc` has them. A test holds the lists against a real server's catalog.
+//! as `pg_proc` has them.
 
 use std::cmp::Ordering;
 use std::sync::LazyLock;

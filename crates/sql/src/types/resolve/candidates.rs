@@ -84,9 +84,8 @@ fn narrow(
     if let [only] = candidates.as_slice() {
         return Some(*only);
     }
-    if unknown().next().is_none() {
-        return None;
-    }
+    // without literals there is nothing more to go by
+    unknown().next()?;
 
     // what category does each literal have?
     let mut slots = Vec::new();

@@ -215,7 +215,7 @@ impl Mismatch {
         let name = |oid: Oid| format_type_name(catalog, oid);
         let error = |message: String| Error::new(sqlstate::DATATYPE_MISMATCH, message);
         match self {
-            Mismatch::NotAlike(declared, first, second) if declared == "anyarray and anyelement" => {
+            Mismatch::NotAlike("anyarray and anyelement", first, second) => {
                 error("argument declared anyarray is not consistent with argument declared anyelement".to_owned())
                     .detail(format!("{} versus {}", name(first), name(second)))
             }

@@ -1,0 +1,300 @@
+//! Functions of `json`, which keeps its text, and of making JSON from SQL values.
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+
+use super::{FunctionDef, mismatch};
+use crate::types::context::EvalContext;
+use crate::types::function_def::{CallTypes, ReadyRows, ValueStream};
+use crate::types::json::{self, Json, JsonbValue, write_string};
+use crate::types::json_convert::{key_text, to_json, write_json};
+use crate::types::json_text::{self, JsonKind};
+use crate::types::oids::*;
+use crate::types::type_table::SqlType;
+use crate::types::value::{ArrayValue, RecordShape, RecordValue, Value};
+
+/// A `jsonb` value of a tree.
+pub(super) fn jsonb(json: Json) -> Value {
+    Value::Jsonb(Arc::new(JsonbValue(json)))
+}
+
+pub(super) fn invalid(message: impl Into<String>) -> Error {
+    Error::new(sqlstate::INVALID_PARAMETER_VALUE, message)
+}
+
+/// The steps of a path; `None` if one is NULL.
+pub(super) fn path_steps(array: &ArrayValue) -> Option<Vec<&str>> {
+    array.values.iter().map(Value::as_str).collect()
+}
+
+fn text_path(a: &[Value]) -> Result<Option<&str>> {
+    let [Value::Text(text), Value::Array(path)] = a else { return Err(mismatch(&a[0])) };
+    let Some(steps) = path_steps(path) else { return Ok(None) };
+    let mut current = text.trim();
+    for step in steps {
+        let next = match JsonKind::of(current) {
+            JsonKind::Object => json_text::member(current, step),
+            JsonKind::Array => step.trim().parse().ok().and_then(|index| json_text::element(current, index)),
+            _ => None,
+        };
+        match next {
+            Some(next) => current = next,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(current))
+}
+
+fn json_array_length(_: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
+    take!(a; Text text);
+    match JsonKind::of(text) {
+        JsonKind::Array => Ok(Value::Int4(json_text::elements(text).map_or(0, |elements| elements.len() as i32))),
+        JsonKind::Object => Err(invalid("cannot get array length of a non-array")),
+        _ => Err(invalid("cannot get array length of a scalar")),
+    }
+}
+
+/// Without the members that are null, and without blanks.
+fn strip_text(text: &str, out: &mut String) {
+    if let Some(members) = json_text::members(text) {
+        out.push('{');
+        let mut first = true;
+        for (key, value) in members {
+            if JsonKind::of(value) == JsonKind::Null {
+                continue;
+            }
+            if !first {
+                out.push(',');
+            }
+            first = false;
+            push_string(&key, out);
+            out.push(':');
+            strip_text(value, out);
+        }
+        out.push('}');
+    } else if let Some(elements) = json_text::elements(text) {
+        out.push('[');
+        for (index, element) in elements.into_iter().enumerate() {
+            if index > 0 {
+                out.push(',');
+            }
+            strip_text(element, out);
+        }
+        out.push(']');
+    } else {
+        out.push_str(text.trim());
+    }
+}
+
+fn push_string(text: &str, out: &mut String) {
+    let mut quoted = Vec::new();
+    write_string(text, &mut quoted);
+    out.push_str(&String::from_utf8_lossy(&quoted));
+}
+
+/// Keys and values from an array of both, an array of pairs, or two arrays. 2202E, 22004.
+pub(super) fn pairs(a: &[Value]) -> Result<Vec<(String, Option<String>)>> {
+    let wrong = |message: &str| Error::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, message);
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let flat: Vec<(Option<String>, Option<String>)> = match a {
+        [Value::Array(array)] => {
+            match array.dimensions.as_slice() {
+                [] => return Ok(Vec::new()),
+                [only] if only.length % 2 == 1 => return Err(wrong("array must have even number of elements")),
+                [_] => {}
+                [_, inner] if inner.length != 2 => return Err(wrong("array must have two columns")),
+                [_, _] => {}
+                _ => return Err(wrong("wrong number of array subscripts")),
+            }
+            array.values.chunks(2).map(|pair| (text(&pair[0]), text(&pair[1]))).collect()
+        }
+        [Value::Array(keys), Value::Array(values)] => {
+            if keys.dimensions.len() > 1 || values.dimensions.len() > 1 {
+                return Err(wrong("wrong number of array subscripts"));
+            }
+            if keys.values.len() != values.values.len() {
+                return Err(wrong("mismatched array dimensions"));
+            }
+            keys.values.iter().zip(&values.values).map(|(key, value)| (text(key), text(value))).collect()
+        }
+        _ => return Err(mismatch(&a[0])),
+    };
+    flat.into_iter()
+        .map(|(key, value)| match key {
+            Some(key) => Ok((key, value)),
+            None => Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "null value not allowed for object key")),
+        })
+        .collect()
+}
+
+fn object_text(pairs: &[(String, Option<String>)]) -> String {
+    let mut out = String::from("{");
+    for (index, (key, value)) in pairs.iter().enumerate() {
+        if index > 0 {
+            out.push_str(", ");
+        }
+        push_string(key, &mut out);
+        out.push_str(" : ");
+        match value {
+            Some(value) => push_string(value, &mut out),
+            None => out.push_str("null"),
+        }
+    }
+    out.push('}');
+    out
+}
+
+fn json_of(context: &dyn EvalContext, types: &CallTypes, a: &[Value], index: usize) -> Result<String> {
+    let mut out = Vec::new();
+    let oid = types.arguments.get(index).map_or(TEXT, |ty| ty.oid);
+    write_json(&a[index], oid, context, &mut out)?;
+    Ok(String::from_utf8(out).expect("JSON text is UTF-8"))
+}
+
+/// With a line break after each comma of the outermost level, if asked for.
+fn lines(text: String, wanted: &Value) -> Result<Value> {
+    if !wanted.is_true() {
+        return Ok(Value::from(text));
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut depth = 0;
+    let mut in_string = false;
+    let mut escaped = false;
+    for character in text.chars() {
+        out.push(character);
+        if in_string {
+            in_string = escaped || character != '"';
+            escaped = character == '\\' && !escaped;
+            continue;
+        }
+        match character {
+            '"' => in_string = true,
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth -= 1,
+            ',' if depth == 1 => out.push_str("\n "),
+            _ => {}
+        }
+    }
+    Ok(Value::from(out))
+}
+
+/// Checks the alternating keys and values of a call. 22023.
+pub(super) fn check_members(a: &[Value], function: &str) -> Result<()> {
+    if a.len() % 2 == 1 {
+        return Err(invalid("argument list must have even number of elements")
+            .hint(format!("The arguments of {function}() must consist of alternating keys and values.")));
+    }
+    match a.iter().step_by(2).position(Value::is_null) {
+        Some(index) if function == "json_build_object" => {
+            Err(invalid(format!("argument {} cannot be null", index * 2 + 1)).hint("Object keys should be text."))
+        }
+        Some(index) => Err(invalid(format!("argument {}: key must not be null", index * 2 + 1))),
+        None => Ok(()),
+    }
+}
+
+fn build_object(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Result<Value> {
+    check_members(a, "json_build_object")?;
+    let mut out = vec![b'{'];
+    for index in (0..a.len()).step_by(2) {
+        if index > 0 {
+            out.extend_from_slice(b", ");
+        }
+        let key = key_text(&a[index], types.arguments[index].oid, context)?;
+        json::write_string(&key, &mut out);
+        out.extend_from_slice(b" : ");
+        write_json(&a[index + 1], types.arguments[index + 1].oid, context, &mut out)?;
+    }
+    out.push(b'}');
+    Ok(Value::from(String::from_utf8(out).expect("JSON text is UTF-8")))
+}
+
+fn build_array(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Result<Value> {
+    let mut out = vec![b'['];
+    for (index, value) in a.iter().enumerate() {
+        if index > 0 {
+            out.extend_from_slice(b", ");
+        }
+        write_json(value, types.arguments[index].oid, context, &mut out)?;
+    }
+    out.push(b']');
+    Ok(Value::from(String::from_utf8(out).expect("JSON text is UTF-8")))
+}
+
+/// Rows of key and value.
+pub(super) fn key_value_rows(rows: impl Iterator<Item = (Value, Value)>, value_type: Oid) -> Box<dyn ValueStream> {
+    let fields = vec![("key".to_owned(), SqlType::TEXT), ("value".to_owned(), SqlType::new(value_type))];
+    let shape = Arc::new(RecordShape { type_oid: RECORD, fields });
+    let rows = rows
+        .map(|(key, value)| Value::Record(Arc::new(RecordValue { shape: shape.clone(), fields: vec![key, value] })))
+        .collect();
+    ReadyRows::boxed(rows)
+}
+
+fn each_text(a: &[Value], function: &str, value_type: Oid) -> Result<Box<dyn ValueStream>> {
+    let Value::Text(text) = &a[0] else { return Err(mismatch(&a[0])) };
+    let members = json_text::members(text).ok_or_else(|| match JsonKind::of(text) {
+        JsonKind::Array => invalid("cannot deconstruct an array as an object"),
+        _ => invalid("cannot deconstruct a scalar"),
+    })?;
+    let _ = function;
+    let as_text = value_type == TEXT;
+    let rows = members.into_iter().map(|(key, value)| {
+        let value = if as_text { json_text::plain(value).into() } else { Value::from(value) };
+        (Value::from(key), value)
+    });
+    Ok(key_value_rows(rows, value_type))
+}
+
+fn json_keys(_: &mut dyn EvalContext, _: &CallTypes, a: &[Value]) -> Result<Box<dyn ValueStream>> {
+    take!(a; Text text);
+    let members = json_text::members(text).ok_or_else(|| match JsonKind::of(text) {
+        JsonKind::Array => invalid("cannot call json_object_keys on an array"),
+        _ => invalid("cannot call json_object_keys on a scalar"),
+    })?;
+    Ok(ReadyRows::boxed(members.into_iter().map(|(key, _)| Value::from(key)).collect()))
+}
+
+fn elements_text(a: &[Value], as_text: bool) -> Result<Box<dyn ValueStream>> {
+    let Value::Text(text) = &a[0] else { return Err(mismatch(&a[0])) };
+    let function = if as_text { "json_array_elements_text" } else { "json_array_elements" };
+    let elements = json_text::elements(text).ok_or_else(|| match JsonKind::of(text) {
+        JsonKind::Object => invalid(format!("cannot call {function} on a non-array")),
+        _ => invalid(format!("cannot call {function} on a scalar")),
+    })?;
+    let rows = elements
+        .into_iter()
+        .map(|element| if as_text { json_text::plain(element).into() } else { Value::from(element) });
+    Ok(ReadyRows::boxed(rows.collect()))
+}
+
+#[rustfmt::skip]
+pub(super) static FUNCTIONS: &[FunctionDef] = &[
+    FunctionDef::plain(3947, "json_object_field", &[JSON, TEXT], JSON, |_, a| { take!(a; Text j, Text k); Ok(json_text::member(j, k).into()) }).named(&["from_json", "field_name"]),
+    FunctionDef::plain(3948, "json_object_field_text", &[JSON, TEXT], TEXT, |_, a| { take!(a; Text j, Text k); Ok(json_text::member(j, k).and_then(json_text::plain).into()) }).named(&["from_json", "field_name"]),
+    FunctionDef::plain(3949, "json_array_element", &[JSON, INT4], JSON, |_, a| { take!(a; Text j, Int4 n); Ok(json_text::element(j, i64::from(*n)).into()) }).named(&["from_json", "element_index"]),
+    FunctionDef::plain(3950, "json_array_element_text", &[JSON, INT4], TEXT, |_, a| { take!(a; Text j, Int4 n); Ok(json_text::element(j, i64::from(*n)).and_then(json_text::plain).into()) }).named(&["from_json", "element_index"]),
+    FunctionDef::plain(3951, "json_extract_path", &[JSON, TEXT_ARRAY], JSON, |_, a| Ok(text_path(a)?.into())).variadic().named(&["from_json", "path_elems"]),
+    FunctionDef::plain(3953, "json_extract_path_text", &[JSON, TEXT_ARRAY], TEXT, |_, a| Ok(text_path(a)?.and_then(json_text::plain).into())).variadic().named(&["from_json", "path_elems"]),
+    FunctionDef::plain(3968, "json_typeof", &[JSON], TEXT, |_, a| { take!(a; Text j); Ok(Value::from(JsonKind::of(j).name())) }),
+    FunctionDef::plain(3956, "json_array_length", &[JSON], INT4, json_array_length),
+    FunctionDef::plain(3261, "json_strip_nulls", &[JSON], JSON, |_, a| { take!(a; Text j); let mut out = String::new(); strip_text(j, &mut out); Ok(Value::from(out)) }),
+    FunctionDef::plain(3202, "json_object", &[TEXT_ARRAY], JSON, |_, a| Ok(Value::from(object_text(&pairs(a)?)))),
+    FunctionDef::plain(3203, "json_object", &[TEXT_ARRAY, TEXT_ARRAY], JSON, |_, a| Ok(Value::from(object_text(&pairs(a)?)))),
+    FunctionDef::plain(3201, "json_build_object", &[], JSON, |_, _| Ok(Value::from("{}"))).stable().not_strict(),
+    FunctionDef::typed(3200, "json_build_object", &[ANY], JSON, build_object).stable().not_strict().variadic(),
+    FunctionDef::plain(3199, "json_build_array", &[], JSON, |_, _| Ok(Value::from("[]"))).stable().not_strict(),
+    FunctionDef::typed(3198, "json_build_array", &[ANY], JSON, build_array).stable().not_strict().variadic(),
+    FunctionDef::typed(3176, "to_json", &[ANYELEMENT], JSON, |context, types, a| Ok(Value::from(json_of(context, types, a, 0)?))).stable(),
+    FunctionDef::typed(3787, "to_jsonb", &[ANYELEMENT], JSONB, |context, types, a| Ok(jsonb(to_json(&a[0], types.arguments[0].oid, context)?))).stable(),
+    FunctionDef::typed(3155, "row_to_json", &[RECORD], JSON, |context, types, a| Ok(Value::from(json_of(context, types, a, 0)?))).stable(),
+    FunctionDef::typed(3156, "row_to_json", &[RECORD, BOOL], JSON, |context, types, a| lines(json_of(context, types, a, 0)?, &a[1])).stable(),
+    FunctionDef::typed(3153, "array_to_json", &[ANYARRAY], JSON, |context, types, a| Ok(Value::from(json_of(context, types, a, 0)?))).stable(),
+    FunctionDef::typed(3154, "array_to_json", &[ANYARRAY, BOOL], JSON, |context, types, a| lines(json_of(context, types, a, 0)?, &a[1])).stable(),
+    FunctionDef::set(3958, "json_each", &[JSON], RECORD, |_, _, a| each_text(a, "json_each", JSON)).named(&["from_json"]).columns(&[("key", TEXT), ("value", JSON)]),
+    FunctionDef::set(3959, "json_each_text", &[JSON], RECORD, |_, _, a| each_text(a, "json_each_text", TEXT)).named(&["from_json"]).columns(&[("key", TEXT), ("value", TEXT)]),
+    FunctionDef::set(3957, "json_object_keys", &[JSON], TEXT, json_keys),
+    FunctionDef::set(3955, "json_array_elements", &[JSON], JSON, |_, _, a| elements_text(a, false)).named(&["from_json"]).columns(&[("value", JSON)]),
+    FunctionDef::set(3969, "json_array_elements_text", &[JSON], TEXT, |_, _, a| elements_text(a, true)).named(&["from_json"]).columns(&[("value", TEXT)]),
+];
