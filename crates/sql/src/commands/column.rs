@@ -21,8 +21,6 @@ use crate::types::{self, SqlType, TypeKind, Value, Volatility, oids};
 pub(super) struct NewColumn {
     /// The descriptor; default, identity and generation are filled in once the whole table is known.
     pub def: ColumnDef,
-    /// Where it stands.
-    pub location: i32,
     /// DEFAULT
     pub default: Option<tree::Expr>,
     /// GENERATED ALWAYS AS
@@ -79,7 +77,6 @@ pub(super) fn read(ddl: &Ddl<'_>, table: &str, column: &ColumnDefinition) -> Res
     def.not_null = serial.is_some();
     let mut new = NewColumn {
         def,
-        location: column.location,
         default: None,
         generated: None,
         counted: serial.map(|_| Counted::Serial),

@@ -224,7 +224,6 @@ impl Parts {
             });
             self.columns.push(NewColumn {
                 def,
-                location: -1,
                 default: None,
                 generated: None,
                 counted,

@@ -39,8 +39,10 @@ pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client
         if vacuum.is_vacuum {
             // Each table is vacuumed in transactions of its own.
             session.leave_implicit(client)?;
-            let open = session.state().engine().open_table(table.oid)?;
-            let summary = session.state().engine_mut().vacuum(&open, options)?;
+            let summary = session.outside_transaction(client, |state| {
+                let open = state.engine().open_table(table.oid)?;
+                state.engine_mut().vacuum(&open, options)
+            })?;
             if verbose {
                 tell(session, &table, summary, client);
             }

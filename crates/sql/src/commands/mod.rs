@@ -54,6 +54,7 @@ pub fn run(
     parameters: &[Value],
     client: &mut dyn Client,
 ) -> Result<UtilityOutput> {
+    refuse_read_only(session.state(), statement)?;
     match statement {
         Statement::Set(set) => variables::set(session, set, client),
         Statement::Show(name) => variables::show(session, name),
@@ -93,8 +94,76 @@ pub fn run(
     }
 }
 
+/// Runs a utility statement within a function: those that need the session as a whole are refused there.
+///
+/// # Errors
+/// Whatever the statement raises; 0A000 for those that can't run there.
+pub fn run_nested(
+    state: &SessionState,
+    statement: &Statement,
+    planned: &Arc<Planned>,
+    text: &Arc<str>,
+    parameters: &[Value],
+    client: &mut dyn Client,
+) -> Result<UtilityOutput> {
+    refuse_read_only(state, statement)?;
+    define(&mut ddl::Ddl::new(state, text, client), statement, planned, parameters)
+}
+
+/// 25006 for a statement that changes the catalog in a read-only transaction.
+fn refuse_read_only(state: &SessionState, statement: &Statement) -> Result<()> {
+    let Some(tag) = definition_tag(statement) else { return Ok(()) };
+    let is_read_only = {
+        let engine = state.engine();
+        engine.in_transaction() && engine.transaction_options().read_only
+    };
+    if !is_read_only {
+        return Ok(());
+    }
+    Err(Error::new(
+        sqlstate::READ_ONLY_SQL_TRANSACTION,
+        format!("cannot execute {tag} in a read-only transaction"),
+    ))
+}
+
+/// The tag of a statement that changes the catalog.
+fn definition_tag(statement: &Statement) -> Option<String> {
+    let object = |verb: &str, kind: tree::ObjectKind| format!("{verb} {}", rename::kind_words(kind));
+    Some(match statement {
+        Statement::CreateTable(_) => "CREATE TABLE".to_owned(),
+        Statement::CreateTableAs(create) if create.is_select_into => "SELECT INTO".to_owned(),
+        Statement::CreateTableAs(create) if create.materialized_view => "CREATE MATERIALIZED VIEW".to_owned(),
+        Statement::CreateTableAs(_) => "CREATE TABLE AS".to_owned(),
+        Statement::CreateIndex(_) => "CREATE INDEX".to_owned(),
+        Statement::CreateView(_) => "CREATE VIEW".to_owned(),
+        Statement::CreateSequence(_) => "CREATE SEQUENCE".to_owned(),
+        Statement::AlterSequence(_) => "ALTER SEQUENCE".to_owned(),
+        Statement::CreateSchema(_) => "CREATE SCHEMA".to_owned(),
+        Statement::CreateFunction(create) if create.is_procedure => "CREATE PROCEDURE".to_owned(),
+        Statement::CreateFunction(_) => "CREATE FUNCTION".to_owned(),
+        Statement::AlterFunction(_) => "ALTER FUNCTION".to_owned(),
+        Statement::Drop(drop) => object("DROP", drop.kind),
+        Statement::Truncate(_) => "TRUNCATE TABLE".to_owned(),
+        Statement::AlterTable(alter) => object("ALTER", alter.kind),
+        Statement::Rename(rename) => match rename.object.kind {
+            tree::ObjectKind::Column => object("ALTER", rename.relation_kind),
+            kind => object("ALTER", kind),
+        },
+        Statement::AlterOwner { object: named, .. } | Statement::AlterObjectSchema { object: named, .. } => {
+            object("ALTER", named.kind)
+        }
+        Statement::Comment { .. } => "COMMENT".to_owned(),
+        Statement::RefreshMaterializedView { .. } => "REFRESH MATERIALIZED VIEW".to_owned(),
+        Statement::CreateRole(_) => "CREATE ROLE".to_owned(),
+        Statement::AlterRole(_) => "ALTER ROLE".to_owned(),
+        Statement::DropRole { .. } => "DROP ROLE".to_owned(),
+        Statement::GrantRole(_) => "GRANT ROLE".to_owned(),
+        _ => return None,
+    })
+}
+
 /// Runs a statement within CREATE SCHEMA.
-pub(super) fn run_definition(ddl: &mut ddl::Ddl<'_>, statement: &Statement) -> Result<UtilityOutput> {
+fn run_definition(ddl: &mut ddl::Ddl<'_>, statement: &Statement) -> Result<UtilityOutput> {
     let planned = plan_inner(ddl.state, ddl.text, statement)?;
     define(ddl, statement, &planned, &[])
 }

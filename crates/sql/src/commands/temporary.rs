@@ -53,10 +53,10 @@ fn drop_contents(engine: &engine::Session, catalog: &Catalog, schema: Oid) -> Re
 }
 
 /// Drops all that is temporary in the session: DISCARD TEMP.
-pub(super) fn discard(ddl: &Ddl<'_>) -> Result<()> {
-    let Some(schema) = ddl.state.temporary_schema.get() else { return Ok(()) };
-    ddl.state.changed_catalog.set(true);
-    drop_contents(&ddl.engine(), &ddl.catalog(), schema)
+pub(super) fn discard(state: &SessionState) -> Result<()> {
+    let Some(schema) = state.temporary_schema.get() else { return Ok(()) };
+    state.changed_catalog.set(true);
+    drop_contents(&state.engine(), &state.engine_catalog(), schema)
 }
 
 /// The session ends, outside of any transaction: its temporary objects go.

@@ -134,10 +134,13 @@ pub fn discard(session: &mut SqlSession, what: Discard, client: &mut dyn Client)
             state.prepared.borrow_mut().clear();
             state.instance.channels.unlisten(session.pid(), None);
             state.engine().advisory_unlock_all();
+            state.engine().forget_sequences();
             state.plans.borrow_mut().clear();
+            super::temporary::discard(state)?;
         }
         Discard::Plans => session.state().plans.borrow_mut().clear(),
-        Discard::Sequences | Discard::Temporary => {}
+        Discard::Sequences => session.state().engine().forget_sequences(),
+        Discard::Temporary => super::temporary::discard(session.state())?,
     }
     Ok(UtilityOutput::tag(tag))
 }

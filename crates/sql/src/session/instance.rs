@@ -146,6 +146,8 @@ pub struct ConnectRequest {
 impl Instance {
     /// The SQL side of `database`.
     pub fn new(database: Database) -> Arc<Instance> {
+        // What can't be removed now is removed when its name is used again.
+        let _ = crate::commands::temporary::remove_leftovers(&database);
         Arc::new(Instance {
             database,
             plans: PlanCache::default(),

@@ -248,6 +248,20 @@ impl SqlSession {
         Ok(())
     }
 
+    /// Runs `work` outside of any transaction: the implicit one ends before it, and another begins after it.
+    pub(crate) fn outside_transaction<T>(
+        &mut self,
+        client: &mut dyn Client,
+        work: impl FnOnce(&SessionState) -> Result<T>,
+    ) -> Result<T> {
+        if self.block != Block::None {
+            self.commit(client)?;
+        }
+        let result = work(&self.state);
+        self.ensure_transaction()?;
+        result
+    }
+
     /// Rolls the transaction in progress back.
     pub(super) fn roll_back(&mut self, client: &mut dyn Client) -> Result<()> {
         self.end_portals();

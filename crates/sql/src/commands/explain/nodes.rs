@@ -45,8 +45,6 @@ pub(super) struct Shown {
 pub(super) enum Property {
     Text(String),
     List(Vec<String>),
-    Flag(bool),
-    Number(u64),
 }
 
 /// A slot of a node's rows.

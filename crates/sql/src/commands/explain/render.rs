@@ -74,8 +74,6 @@ fn text_node(node: &Shown, mut indent: usize, options: Options, lines: &mut Vec<
         let text = match property {
             Property::Text(text) => text.clone(),
             Property::List(items) => items.join(", "),
-            Property::Flag(flag) => flag.to_string(),
-            Property::Number(number) => number.to_string(),
         };
         lines.push(format!("{:width$}{key}: {text}", "", width = indent * 2));
     }
@@ -162,8 +160,6 @@ fn json_node(node: &Shown, options: Options) -> Vec<(String, JsonValue)> {
     let of_property = |property: &Property| match property {
         Property::Text(text) => JsonValue::Raw(quoted(text)),
         Property::List(items) => JsonValue::Strings(items.clone()),
-        Property::Flag(flag) => JsonValue::Raw(flag.to_string()),
-        Property::Number(number) => JsonValue::Raw(number.to_string()),
     };
     let mut kind = node.kind.iter();
     if let Some((key, property)) = kind.next() {
