@@ -54,9 +54,7 @@ fn read_table(text: &str) -> BTreeMap<String, Floor> {
         let cells: Vec<&str> = line.trim().trim_matches('|').split('|').map(str::trim).collect();
         let [number, name, _, also] = cells[..] else { continue };
         let Ok(number) = number.parse() else { continue };
-        let names = |cell: &str| -> Vec<String> {
-            cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
-        };
+        let names = |cell: &str| -> Vec<String> { cell.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
         for name in names(name) {
             floors.insert(name, Floor { number, may_use: names(also) });
         }
@@ -98,7 +96,9 @@ mod tests {
 
     #[test]
     fn the_table_is_read_with_its_extra_edges() {
-        let table = read_table("| floor | crate | duty | may also use |\n| --- | --- | --- | --- |\n| 3 | `ssi` | x | `clog` |\n| 0 | `base` | y | |\n");
+        let table = read_table(
+            "| floor | crate | duty | may also use |\n| --- | --- | --- | --- |\n| 3 | `ssi` | x | `clog` |\n| 0 | `base` | y | |\n",
+        );
         assert_eq!(table["ssi"].number, 3);
         assert_eq!(table["ssi"].may_use, ["clog"]);
         assert!(table["base"].may_use.is_empty());

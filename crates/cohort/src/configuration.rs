@@ -40,7 +40,8 @@ pub fn create(directory: &Path) -> Result<()> {
     if path.exists() {
         return Ok(());
     }
-    std::fs::write(&path, TEMPLATE).map_err(|error| Error::io(format!("could not write \"{}\"", path.display()), &error))
+    std::fs::write(&path, TEMPLATE)
+        .map_err(|error| Error::io(format!("could not write \"{}\"", path.display()), &error))
 }
 
 /// Reads the file's entries; none if there is no file.
@@ -50,9 +51,9 @@ pub fn create(directory: &Path) -> Result<()> {
 pub fn read(directory: &Path) -> Result<Vec<(String, String)>> {
     let path = path(directory);
     match std::fs::read_to_string(&path) {
-        Ok(text) => parse(&text).map_err(|(line, error)| {
-            error.detail(format!("In file \"{}\", line {line}.", path.display()))
-        }),
+        Ok(text) => {
+            parse(&text).map_err(|(line, error)| error.detail(format!("In file \"{}\", line {line}.", path.display())))
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(Error::io(format!("could not read \"{}\"", path.display()), &error)),
     }
@@ -72,9 +73,8 @@ pub fn apply(settings: &ServerSettings, directory: &Path) -> Result<()> {
 fn parse(text: &str) -> std::result::Result<Vec<(String, String)>, (usize, Error)> {
     let mut entries: Vec<(String, String)> = Vec::new();
     for (number, line) in text.lines().enumerate() {
-        let parsed = parse_line(line).map_err(|message| {
-            (number + 1, Error::new(sqlstate::CONFIG_FILE_ERROR, message))
-        })?;
+        let parsed =
+            parse_line(line).map_err(|message| (number + 1, Error::new(sqlstate::CONFIG_FILE_ERROR, message)))?;
         if let Some((name, value)) = parsed {
             entries.retain(|(earlier, _)| !earlier.eq_ignore_ascii_case(&name));
             entries.push((name, value));
@@ -88,8 +88,7 @@ fn parse_line(line: &str) -> std::result::Result<Option<(String, String)>, Strin
     if line.is_empty() || line.starts_with('#') {
         return Ok(None);
     }
-    let name_end =
-        line.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.')).unwrap_or(line.len());
+    let name_end = line.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.')).unwrap_or(line.len());
     let (name, rest) = line.split_at(name_end);
     if name.is_empty() {
         return Err(format!("syntax error near \"{line}\""));

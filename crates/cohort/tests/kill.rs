@@ -105,12 +105,10 @@ fn acknowledged_transactions_survive_being_killed_and_none_is_half_there() {
                       (select 1 from pairs b where b.id = a.id and b.half <> a.half)";
         let alone: i64 = connection.query_one(halves, &[]).unwrap().get(0);
         assert_eq!(alone, 0, "round {round}: transactions are half there");
-        let sum: i64 =
-            connection.query_one("select sum(balance)::bigint from accounts", &[]).unwrap().get(0);
+        let sum: i64 = connection.query_one("select sum(balance)::bigint from accounts", &[]).unwrap().get(0);
         assert_eq!(sum, 20_000, "round {round}: money was made or lost");
         // By index and by scan, the same rows.
-        let by_index: i64 =
-            connection.query_one("select count(*) from pairs where id > 0", &[]).unwrap().get(0);
+        let by_index: i64 = connection.query_one("select count(*) from pairs where id > 0", &[]).unwrap().get(0);
         let by_scan: i64 = connection.query_one("select count(*) from pairs", &[]).unwrap().get(0);
         assert_eq!(by_index, by_scan, "round {round}: index and heap disagree");
         first = found_maximum(&acknowledged) / CLIENTS as i64 + 2;

@@ -27,13 +27,13 @@ fn every_step_and_mode_runs_and_the_balances_add_up() {
             assert!(text.contains("number of failed transactions: 0"), "{script} {mode}: {text}");
         }
     }
-    let sums = server.psql(
-        "select (select sum(delta) from pgbench_history), (select sum(abalance) from pgbench_accounts)",
-    );
+    let sums =
+        server.psql("select (select sum(delta) from pgbench_history), (select sum(abalance) from pgbench_accounts)");
     let (history, accounts) = sums.split_once('|').unwrap();
     assert_eq!(history, accounts, "the history adds up to the accounts' balances");
     // Only tpcb-like touches branches and tellers, each of them alike.
-    let sums = server.psql("select (select sum(tbalance) from pgbench_tellers), (select sum(bbalance) from pgbench_branches)");
+    let sums =
+        server.psql("select (select sum(tbalance) from pgbench_tellers), (select sum(bbalance) from pgbench_branches)");
     let (tellers, branches) = sums.split_once('|').unwrap();
     assert_eq!(tellers, branches);
     server.stop();

@@ -144,8 +144,7 @@ pub fn run_clients<C: Send>(
     let end = started + length;
     let counts: Vec<Result<ClientCount>> = std::thread::scope(|scope| {
         let run = &run;
-        let threads: Vec<_> =
-            all.iter_mut().map(|client| scope.spawn(move || run(client, end, stop))).collect();
+        let threads: Vec<_> = all.iter_mut().map(|client| scope.spawn(move || run(client, end, stop))).collect();
         let join = |thread: std::thread::ScopedJoinHandle<'_, Result<ClientCount>>| {
             thread.join().unwrap_or_else(|_| Err(Error::internal("a client thread panicked")))
         };

@@ -7,9 +7,7 @@ use base::{Oid, Result};
 use engine::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
 use engine::key::{KeyBuffer, PlainKeys};
 use engine::row::{ColumnSet, Datum, PhysicalType, RowBytes};
-use engine::{
-    Database, DelayPolicy, DelaySetting, Modify, OpenOptions, Session, Table, TransactionOptions,
-};
+use engine::{Database, DelayPolicy, DelaySetting, Modify, OpenOptions, Session, Table, TransactionOptions};
 use rand::{Rng, SeedableRng};
 use sync::Arc;
 use sync::atomic::AtomicBool;

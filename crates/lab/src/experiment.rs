@@ -77,10 +77,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
                 name: "10us, each waits",
                 switches: Switches { commit_delay_us: Some(10), delay_each: true, ..DEFAULT },
             },
-            Configuration {
-                name: "10us, leader waits",
-                switches: Switches { commit_delay_us: Some(10), ..DEFAULT },
-            },
+            Configuration { name: "10us, leader waits", switches: Switches { commit_delay_us: Some(10), ..DEFAULT } },
             Configuration {
                 name: "4000us, leader waits",
                 switches: Switches { commit_delay_us: Some(4000), ..DEFAULT },
@@ -211,12 +208,7 @@ impl Experiment {
     ///
     /// # Errors
     /// What a driver raises.
-    pub fn run(
-        &self,
-        options: &Options,
-        stop: &Arc<AtomicBool>,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<Outcome> {
+    pub fn run(&self, options: &Options, stop: &Arc<AtomicBool>, progress: &mut dyn FnMut(&str)) -> Result<Outcome> {
         let mut figures = Vec::new();
         for disk in self.disks(options) {
             let mut driver = make_driver(options, disk)?;
@@ -280,9 +272,7 @@ impl Experiment {
                 tps_highest: tps[tps.len() - 1],
                 latency_us_median: latency.value_at_quantile(0.5),
                 latency_us_99: latency.value_at_quantile(0.99),
-                commits_per_sync: syncs
-                    .filter(|syncs| *syncs > 0)
-                    .map(|syncs| transactions as f64 / syncs as f64),
+                commits_per_sync: syncs.filter(|syncs| *syncs > 0).map(|syncs| transactions as f64 / syncs as f64),
                 ratio: first.map(|first| median / first),
             });
         }

@@ -7,7 +7,7 @@
 pub mod command;
 pub mod disk;
 pub mod driver;
+mod embedded;
 pub mod experiment;
 pub mod report;
-mod embedded;
 mod wire;

@@ -48,7 +48,16 @@ pub fn print(outcome: &Outcome) {
     println!("Published: {}", outcome.published);
     println!(
         "\n{:<8} {:<7} {:>7}  {:<22} {:>10} {:>19} {:>10} {:>10} {:>8} {:>7}",
-        "workload", "disk", "clients", "configuration", "tps", "lowest..highest", "median us", "99 % us", "c/sync", "ratio"
+        "workload",
+        "disk",
+        "clients",
+        "configuration",
+        "tps",
+        "lowest..highest",
+        "median us",
+        "99 % us",
+        "c/sync",
+        "ratio"
     );
     let mut last = None;
     for figure in &outcome.figures {

@@ -120,8 +120,7 @@ impl Driver for WireDriver {
             Some(micros) => micros.to_string(),
             None => "auto".to_owned(),
         };
-        let settings =
-            format!("set commit_delay = {delay}; set commit_siblings = {}", switches.commit_siblings);
+        let settings = format!("set commit_delay = {delay}; set commit_siblings = {}", switches.commit_siblings);
         let (count, taken) = run_clients(
             clients,
             length,

@@ -143,10 +143,9 @@ impl Client for PortClient<'_> {
                     let answer = match Message::decode(&pending[..extent.length])? {
                         Message::CopyData(data) => Some(Ok(Some(data.to_vec()))),
                         Message::CopyDone => Some(Ok(None)),
-                        Message::CopyFail(reason) => Some(Err(Error::new(
-                            sqlstate::QUERY_CANCELED,
-                            format!("COPY from stdin failed: {reason}"),
-                        ))),
+                        Message::CopyFail(reason) => {
+                            Some(Err(Error::new(sqlstate::QUERY_CANCELED, format!("COPY from stdin failed: {reason}"))))
+                        }
                         // Clients send these in good faith before they know that COPY began.
                         Message::Flush | Message::Sync => None,
                         _ => Some(Err(Error::new(

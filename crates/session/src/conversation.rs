@@ -98,20 +98,22 @@ impl Conversation {
             Ok(Message::Parse { name, query, types }) => {
                 self.sql.parse(name, query, &types, &mut client).map(|()| client.parse_complete())
             }
-            Ok(Message::Bind(bind)) => {
-                formats(bind.parameter_formats.iter()).and_then(|parameter_formats| {
-                    let result_formats = formats(bind.result_formats.iter())?;
-                    let parameters = bind.parameters().collect::<smallvec::SmallVec<[_; 16]>>();
-                    self.sql.bind(bind.portal, bind.statement, &parameter_formats, &parameters, result_formats)?;
-                    client.bind_complete();
-                    Ok(())
-                })
-            }
+            Ok(Message::Bind(bind)) => formats(bind.parameter_formats.iter()).and_then(|parameter_formats| {
+                let result_formats = formats(bind.result_formats.iter())?;
+                let parameters = bind.parameters().collect::<smallvec::SmallVec<[_; 16]>>();
+                self.sql.bind(bind.portal, bind.statement, &parameter_formats, &parameters, result_formats)?;
+                client.bind_complete();
+                Ok(())
+            }),
             Ok(Message::Describe { is_portal: false, name }) => self.sql.describe_statement(name, &mut client),
             Ok(Message::Describe { is_portal: true, name }) => self.sql.describe_portal(name, &mut client),
             Ok(Message::Execute { portal, max_rows }) => self.sql.execute(portal, max_rows, &mut client),
             Ok(Message::Close { is_portal, name }) => {
-                if is_portal { self.sql.close_portal(name) } else { self.sql.close_statement(name) }
+                if is_portal {
+                    self.sql.close_portal(name)
+                } else {
+                    self.sql.close_statement(name)
+                }
                 client.close_complete();
                 Ok(())
             }
@@ -169,9 +171,7 @@ fn formats(codes: impl Iterator<Item = i16>) -> base::Result<Formats> {
         .map(|code| match code {
             0 => Ok(Format::Text),
             1 => Ok(Format::Binary),
-            other => {
-                Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, format!("unsupported format code: {other}")))
-            }
+            other => Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, format!("unsupported format code: {other}"))),
         })
         .collect::<base::Result<_>>()
         .map(Formats)

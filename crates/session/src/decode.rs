@@ -188,7 +188,14 @@ impl<'a> Message<'a> {
                 }
                 let parameters = &parameters[..parameters.len() - body.0.len()];
                 let result_formats = Codes(body.codes(2)?);
-                Message::Bind(Bind { portal, statement, parameter_formats, parameter_count, parameters, result_formats })
+                Message::Bind(Bind {
+                    portal,
+                    statement,
+                    parameter_formats,
+                    parameter_count,
+                    parameters,
+                    result_formats,
+                })
             }
             b'D' | b'C' => {
                 let is_portal = match body.u8()? {

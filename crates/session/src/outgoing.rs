@@ -113,11 +113,7 @@ impl Outgoing {
     ///
     /// # Errors
     /// What `write` returned.
-    pub fn try_message(
-        &mut self,
-        kind: u8,
-        write: impl FnOnce(&mut Vec<u8>) -> base::Result<()>,
-    ) -> base::Result<()> {
+    pub fn try_message(&mut self, kind: u8, write: impl FnOnce(&mut Vec<u8>) -> base::Result<()>) -> base::Result<()> {
         let start = self.begin(kind);
         match write(&mut self.bytes) {
             Ok(()) => {

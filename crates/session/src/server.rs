@@ -59,7 +59,10 @@ impl Server {
         for address in addresses(&options.host, port)? {
             let listener = listen_tcp(SocketAddr::new(address.ip(), port))?;
             if port == 0 {
-                port = listener.local_addr().map_err(|error| Error::io("could not read a socket's address", &error))?.port();
+                port = listener
+                    .local_addr()
+                    .map_err(|error| Error::io("could not read a socket's address", &error))?
+                    .port();
             }
             listeners.push(Listener::Tcp(listener));
         }
@@ -83,10 +86,11 @@ impl Server {
             0 => std::thread::available_parallelism().map_or(2, usize::from),
             count => count,
         };
-        let workers = (0..worker_count).map(|number| worker::start(Arc::clone(&shared), number)).collect::<Result<_>>()?;
+        let workers =
+            (0..worker_count).map(|number| worker::start(Arc::clone(&shared), number)).collect::<Result<_>>()?;
         let workers: Arc<Vec<WorkerHandle>> = Arc::new(workers);
-        let stop_accepting = mio::Waker::new(poll.registry(), STOP)
-            .map_err(|error| Error::io("could not create a waker", &error))?;
+        let stop_accepting =
+            mio::Waker::new(poll.registry(), STOP).map_err(|error| Error::io("could not create a waker", &error))?;
         let acceptor = {
             let workers = Arc::clone(&workers);
             std::thread::Builder::new()
@@ -131,9 +135,9 @@ fn addresses(host: &str, port: u16) -> Result<Vec<SocketAddr>> {
     let mut all = Vec::new();
     for name in host.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         let name = if name == "*" { "0.0.0.0" } else { name };
-        let resolved = (name, port).to_socket_addrs().map_err(|error| {
-            Error::io(format!("could not translate host name \"{name}\" to address"), &error)
-        })?;
+        let resolved = (name, port)
+            .to_socket_addrs()
+            .map_err(|error| Error::io(format!("could not translate host name \"{name}\" to address"), &error))?;
         for address in resolved {
             if !all.contains(&address) {
                 all.push(address);

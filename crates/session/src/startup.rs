@@ -50,8 +50,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Request, usize)>> {
     }
     let Some(packet) = bytes.get(..length) else { return Ok(None) };
     let [_, _, _, _, major_high, major_low, minor_high, minor_low, ..] = *packet else { return Ok(None) };
-    let (major, minor) =
-        (u16::from_be_bytes([major_high, major_low]), u16::from_be_bytes([minor_high, minor_low]));
+    let (major, minor) = (u16::from_be_bytes([major_high, major_low]), u16::from_be_bytes([minor_high, minor_low]));
     let mut context = DecodeContext::default();
     let mut buffer = BytesMut::from(packet);
     let mut decoded = PgWireFrontendMessage::decode(&mut buffer, &context);
@@ -100,11 +99,8 @@ fn start_request(startup: Startup) -> Result<StartRequest> {
         }
     }
     let user = user.filter(|user| !user.is_empty()).ok_or_else(|| {
-        Error::new(
-            sqlstate::INVALID_AUTHORIZATION_SPECIFICATION,
-            "no PostgreSQL user name specified in startup packet",
-        )
-        .fatal()
+        Error::new(sqlstate::INVALID_AUTHORIZATION_SPECIFICATION, "no PostgreSQL user name specified in startup packet")
+            .fatal()
     })?;
     let database = database.filter(|database| !database.is_empty()).unwrap_or_else(|| user.clone());
     let is_newer = startup.protocol_number_minor > 0 || !unknown_options.is_empty();
@@ -181,8 +177,12 @@ mod tests {
         let Some((Request::Start(start), length)) = decode(&bytes).unwrap() else { panic!("not a start") };
         assert_eq!(length, bytes.len());
         assert_eq!((start.user.as_str(), start.database.as_str()), ("u", "u"));
-        let expected =
-            [("default_transaction_isolation", "read committed"), ("work_mem", "8MB"), ("foo.bar", "1"), ("application_name", "a")];
+        let expected = [
+            ("default_transaction_isolation", "read committed"),
+            ("work_mem", "8MB"),
+            ("foo.bar", "1"),
+            ("application_name", "a"),
+        ];
         let got: Vec<_> = start.settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(got, expected);
     }
@@ -215,7 +215,9 @@ mod tests {
             if bytes.len() >= 8 && random.random_bool(0.9) {
                 let length = bytes.len() as u32;
                 bytes[..4].copy_from_slice(&length.to_be_bytes());
-                bytes[4..8].copy_from_slice(&[[0, 3, 0, 0], [4, 0xd2, 0x16, 0x2e], [4, 0xd2, 0x16, 0x30]][random.random_range(0..3)]);
+                bytes[4..8].copy_from_slice(
+                    &[[0, 3, 0, 0], [4, 0xd2, 0x16, 0x2e], [4, 0xd2, 0x16, 0x30]][random.random_range(0..3)],
+                );
             }
             let _ = decode(&bytes);
         }

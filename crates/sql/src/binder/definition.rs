@@ -131,14 +131,14 @@ impl Binder<'_, '_> {
                     binder.error(sqlstate::DATATYPE_MISMATCH, message, location)
                 })
             }
-            DefinitionUse::Default { column, sql_type } | DefinitionUse::Generated { column, sql_type } => {
-                self.coerce_or(bound, sql_type, CastContext::Assignment, location, |binder, bound| {
+            DefinitionUse::Default { column, sql_type } | DefinitionUse::Generated { column, sql_type } => self
+                .coerce_or(bound, sql_type, CastContext::Assignment, location, |binder, bound| {
                     let (wanted, found) = (binder.type_name(sql_type.oid), binder.type_name(bound.sql_type.oid));
-                    let message = format!("column \"{column}\" is of type {wanted} but default expression is of type {found}");
+                    let message =
+                        format!("column \"{column}\" is of type {wanted} but default expression is of type {found}");
                     Error::new(sqlstate::DATATYPE_MISMATCH, message)
                         .hint("You will need to rewrite or cast the expression.")
-                })
-            }
+                }),
             DefinitionUse::AlterType { column, sql_type, is_using } => {
                 self.coerce_or(bound, sql_type, CastContext::Assignment, location, |binder, _| {
                     let wanted = crate::types::format_type(binder.context.lookup, sql_type);

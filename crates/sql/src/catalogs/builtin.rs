@@ -21,7 +21,10 @@ use crate::types::{
 /// Whether PostgreSQL has the computed table as a view.
 pub fn is_view(table: &VirtualTable) -> bool {
     // Views have no fixed numbers there; here they have those from 3001 on, and catalogs of that range are listed.
-    let is_late_catalog = matches!(table.oid.0, 3079 | 3118 | 3256 | 3350 | 3381 | 3394 | 3429 | 3456 | 3466 | 3501 | 3541 | 3592 | 3596 | 3600..=3602);
+    let is_late_catalog = matches!(
+        table.oid.0,
+        3079 | 3118 | 3256 | 3350 | 3381 | 3394 | 3429 | 3456 | 3466 | 3501 | 3541 | 3592 | 3596 | 3600..=3602
+    );
     table.schema == INFORMATION_SCHEMA || (table.oid.0 >= 3001 && table.oid.0 < 4000 && !is_late_catalog)
 }
 
@@ -53,7 +56,8 @@ struct TypeRow {
 impl TypeRow {
     fn values(self) -> Vec<Value> {
         let function = |name: &str| Value::oid(type_functions::oid_of(name).unwrap_or(Oid::INVALID));
-        let [input, output, receive, send, modifier_in, modifier_out, analyze] = self.functions.each_ref().map(|name| function(name));
+        let [input, output, receive, send, modifier_in, modifier_out, analyze] =
+            self.functions.each_ref().map(|name| function(name));
         row![
             self.oid,
             self.name,
@@ -181,7 +185,9 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Vec<TypeRow> {
             let innermost = base_type(view, *base).oid;
             let shape = builtin_type(innermost).map(builtin_row);
             let mut row = match shape {
-                Some(shape) => TypeRow { oid, array, name: plain.name, schema: plain.schema, owner: plain.owner, ..shape },
+                Some(shape) => {
+                    TypeRow { oid, array, name: plain.name, schema: plain.schema, owner: plain.owner, ..shape }
+                }
                 None => plain,
             };
             row.kind = 'd';
@@ -248,28 +254,13 @@ pub fn pg_type(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>
 
 /// `pg_am`
 pub fn pg_am(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    Ok(vec![
-        row![HEAP_METHOD, "heap", Oid(3), letter('t')],
-        row![BTREE_METHOD, "btree", Oid(330), letter('i')],
-    ])
+    Ok(vec![row![HEAP_METHOD, "heap", Oid(3), letter('t')], row![BTREE_METHOD, "btree", Oid(330), letter('i')]])
 }
 
 /// `pg_collation`
 pub fn pg_collation(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let collation = |oid: Oid, name: &str, provider: char, encoding: i32, locale: Option<&str>| {
-        row![
-            oid,
-            name,
-            PG_CATALOG_SCHEMA,
-            BOOTSTRAP_ROLE,
-            letter(provider),
-            true,
-            encoding,
-            locale,
-            locale,
-            NULL,
-            NULL,
-        ]
+        row![oid, name, PG_CATALOG_SCHEMA, BOOTSTRAP_ROLE, letter(provider), true, encoding, locale, locale, NULL, NULL,]
     };
     Ok(vec![
         collation(DEFAULT_COLLATION, "default", 'd', -1, None),
@@ -320,12 +311,7 @@ pub fn pg_enum(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>
         let Some(user_type) = run.catalog.user_type(oid) else { continue };
         let UserTypeKind::Enum(labels) = &user_type.kind else { continue };
         for (place, label) in labels.iter().enumerate() {
-            rows.push(row![
-                Oid(label.key as u32),
-                oid,
-                Value::Float4(place as f32 + 1.0),
-                label.label.as_str(),
-            ]);
+            rows.push(row![Oid(label.key as u32), oid, Value::Float4(place as f32 + 1.0), label.label.as_str(),]);
         }
     }
     Ok(rows)

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{BOOTSTRAP_ROLE, ColumnDef, ConstraintKind, PG_CATALOG_SCHEMA, Persistence, RelationKind, TableDef};
+use engine::catalog::{
+    BOOTSTRAP_ROLE, ColumnDef, ConstraintKind, PG_CATALOG_SCHEMA, Persistence, RelationKind, TableDef,
+};
 
 use super::Equal;
 use super::objects;
@@ -13,7 +15,9 @@ use crate::commands::deparse::{StoredAs, stored_expression};
 use crate::executor::Run;
 use crate::plan::VirtualTable;
 use crate::types::numeric::decode_typmod;
-use crate::types::{CatalogLookup, SqlType, TypeKind, Value, base_type, builtin_type, format_type_name, oids, type_shape};
+use crate::types::{
+    CatalogLookup, SqlType, TypeKind, Value, base_type, builtin_type, format_type_name, oids, type_shape,
+};
 
 /// `tables`
 pub fn tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
@@ -246,22 +250,23 @@ pub fn table_constraints(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<
     let database = run.state.database_name();
     let catalog = run.catalog.catalog();
     let mut rows = Vec::new();
-    let mut add = |table: &TableDef, name: &str, kind: &str, deferrable: bool, deferred: bool, distinct: Option<bool>| {
-        let schema = run.catalog.schema_name(table.schema);
-        rows.push(row![
-            database,
-            schema.as_str(),
-            name,
-            database,
-            schema.as_str(),
-            table.name.as_str(),
-            kind,
-            yes_or_no(deferrable),
-            yes_or_no(deferred),
-            yes_or_no(true),
-            distinct.map(yes_or_no),
-        ]);
-    };
+    let mut add =
+        |table: &TableDef, name: &str, kind: &str, deferrable: bool, deferred: bool, distinct: Option<bool>| {
+            let schema = run.catalog.schema_name(table.schema);
+            rows.push(row![
+                database,
+                schema.as_str(),
+                name,
+                database,
+                schema.as_str(),
+                table.name.as_str(),
+                kind,
+                yes_or_no(deferrable),
+                yes_or_no(deferred),
+                yes_or_no(true),
+                distinct.map(yes_or_no),
+            ]);
+        };
     for (table, constraint) in constraints(catalog) {
         let index = |oid: Oid| catalog.index(oid).is_none_or(|index| !index.nulls_not_distinct);
         let (kind, distinct) = match &constraint.kind {

@@ -68,10 +68,8 @@ pub fn pg_settings(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Va
         };
         let server_source = server.source(id);
         let source = if own.is_own(id) { "session" } else { server_source.name() };
-        let boot = settings::parse(id, definition.default).map_or_else(
-            |_| definition.default.to_owned(),
-            |value| plain_text(id, &value),
-        );
+        let boot = settings::parse(id, definition.default)
+            .map_or_else(|_| definition.default.to_owned(), |value| plain_text(id, &value));
         let shown = match id {
             Id::TransactionIsolation | Id::TransactionReadOnly | Id::TransactionDeferrable | Id::IsSuperuser => {
                 crate::session::settings::show(run.state, definition.name)?
@@ -87,7 +85,11 @@ pub fn pg_settings(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Va
             NULL,
             definition.context.name(),
             kind_name(&definition.kind),
-            if definition.context == Context::Internal && server_source == Source::Default { "default" } else { source },
+            if definition.context == Context::Internal && server_source == Source::Default {
+                "default"
+            } else {
+                source
+            },
             minimum,
             maximum,
             words,
@@ -164,8 +166,7 @@ pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
 /// `pg_locks`
 pub fn pg_locks(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let instance = &run.state.instance;
-    let pids: FxHashMap<OwnerId, i32> =
-        instance.sessions().iter().map(|info| (info.owner, info.pid)).collect();
+    let pids: FxHashMap<OwnerId, i32> = instance.sessions().iter().map(|info| (info.owner, info.pid)).collect();
     let (now, clock) = (Instant::now(), datetime::clock_micros());
     let mut rows = Vec::new();
     for view in instance.database().locks().snapshot() {
@@ -194,9 +195,9 @@ pub fn pg_locks(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
             }
         };
         let [database, relation, page, tuple, transaction, class, object, part] = place;
-        let since = view.waiting_since.map(|since| {
-            Value::TimestampTz(clock - now.saturating_duration_since(since).as_micros() as i64)
-        });
+        let since = view
+            .waiting_since
+            .map(|since| Value::TimestampTz(clock - now.saturating_duration_since(since).as_micros() as i64));
         rows.push(row![
             view.tag.kind(),
             database,

@@ -161,9 +161,8 @@ pub fn pg_user(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
 /// `pg_auth_members`
 pub fn pg_auth_members(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let roles = roles(run.catalog.catalog());
-    let rows = roles
-        .iter()
-        .flat_map(|role| role.member_of.iter().map(|group| row![*group, role.oid, BOOTSTRAP_ROLE, false]));
+    let rows =
+        roles.iter().flat_map(|role| role.member_of.iter().map(|group| row![*group, role.oid, BOOTSTRAP_ROLE, false]));
     Ok(rows.collect())
 }
 
@@ -377,10 +376,8 @@ pub fn pg_proc(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>
         rows.push(FunctionRow::new(oid, function, Oid::INVALID, Vec::new()).values());
     }
     let catalog = Arc::clone(run.catalog.catalog());
-    let mut own: Vec<&Arc<FunctionDef>> = catalog
-        .functions()
-        .filter(|def| wanted.matches(&def.oid) && name.matches(&def.name.as_str()))
-        .collect();
+    let mut own: Vec<&Arc<FunctionDef>> =
+        catalog.functions().filter(|def| wanted.matches(&def.oid) && name.matches(&def.name.as_str())).collect();
     own.sort_by_key(|def| def.oid);
     rows.extend(own.into_iter().map(|def| user_function(run, def).values()));
     Ok(rows)

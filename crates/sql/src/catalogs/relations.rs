@@ -451,9 +451,8 @@ fn index_columns(run: &Run<'_, '_>, table: &Arc<TableDef>, index: &IndexDef) -> 
 /// The type of an index's expression; `text` if it can't be told any more.
 fn expression_type(run: &Run<'_, '_>, table: &Arc<TableDef>, text: &str) -> SqlType {
     let Ok(expr) = crate::parser::parse_expression(text) else { return SqlType::TEXT };
-    let bound = Environment::new(run.state, &run.catalog).with_context(text, |context| {
-        definition_expression(context, Some(table), &expr, DefinitionUse::IndexKey)
-    });
+    let bound = Environment::new(run.state, &run.catalog)
+        .with_context(text, |context| definition_expression(context, Some(table), &expr, DefinitionUse::IndexKey));
     bound.map_or(SqlType::TEXT, |bound| bound.sql_type)
 }
 
@@ -632,9 +631,11 @@ pub fn pg_constraint(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<
         ]);
     }
     if matches!(relation, Wanted::All) {
-        rows.extend(super::user_types::domain_constraints(&catalog).into_iter().filter(|row| {
-            row[0].as_i64().is_none_or(|oid| wanted.matches(&Oid(oid as u32)))
-        }));
+        rows.extend(
+            super::user_types::domain_constraints(&catalog)
+                .into_iter()
+                .filter(|row| row[0].as_i64().is_none_or(|oid| wanted.matches(&Oid(oid as u32)))),
+        );
     }
     Ok(rows)
 }
@@ -696,8 +697,8 @@ pub fn pg_tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>>
         })
         .collect();
     for table in tables(catalog).iter().filter(|table| table.kind == RelationKind::Table) {
-        let has_triggers = table.constraints.iter().any(is_foreign_key)
-            || catalog.tables_referencing(table.oid).next().is_some();
+        let has_triggers =
+            table.constraints.iter().any(is_foreign_key) || catalog.tables_referencing(table.oid).next().is_some();
         rows.push(row![
             run.catalog.schema_name(table.schema),
             table.name.as_str(),

@@ -79,7 +79,8 @@ impl TypeBody {
     /// # Errors
     /// XX001 if it was not written by [`TypeBody::encode`].
     pub fn decode(bytes: &[u8]) -> Result<TypeBody> {
-        serde_json::from_slice(bytes).map_err(|error| Error::corrupted(format!("a type's descriptor is damaged: {error}")))
+        serde_json::from_slice(bytes)
+            .map_err(|error| Error::corrupted(format!("a type's descriptor is damaged: {error}")))
     }
 
     /// `COMMENT ON`.
@@ -221,11 +222,8 @@ pub fn named(view: &CatalogView, schema: Oid, name: &str) -> Option<Oid> {
 
 /// The numbers of all user types but arrays, in order.
 pub fn all(catalog: &Catalog) -> Vec<Oid> {
-    let mut all: Vec<Oid> = catalog
-        .tables()
-        .map(|table| table.oid)
-        .chain(catalog.customs(TYPE_CLASS).map(|custom| custom.oid))
-        .collect();
+    let mut all: Vec<Oid> =
+        catalog.tables().map(|table| table.oid).chain(catalog.customs(TYPE_CLASS).map(|custom| custom.oid)).collect();
     all.sort();
     all
 }

@@ -12,9 +12,7 @@ use super::sequence;
 use super::volatility::volatility;
 use crate::binder::{DefinitionUse, expression_columns};
 use crate::plan::{Expr, ExprKind};
-use crate::tree::{
-    self, ColumnDefinition, Constraint, ConstraintAttribute, ConstraintKind, DefinitionElement, Name,
-};
+use crate::tree::{self, ColumnDefinition, Constraint, ConstraintAttribute, ConstraintKind, DefinitionElement, Name};
 use crate::types::{self, SqlType, TypeKind, Value, Volatility, oids};
 
 /// A column, and what its definition asks for beyond its descriptor.
@@ -148,12 +146,19 @@ fn with_attributes(ddl: &Ddl<'_>, constraints: &[Constraint]) -> Result<Vec<Cons
         let target = out.last_mut().filter(|target| {
             matches!(
                 target.kind,
-                ConstraintKind::PrimaryKey(_) | ConstraintKind::Unique(_) | ConstraintKind::ForeignKey(_) | ConstraintKind::Exclusion
+                ConstraintKind::PrimaryKey(_)
+                    | ConstraintKind::Unique(_)
+                    | ConstraintKind::ForeignKey(_)
+                    | ConstraintKind::Exclusion
             )
         });
         let Some(target) = target else { return Err(complaint(format!("misplaced {words} clause"))) };
         if !is_first {
-            let kind = if words.starts_with("INITIALLY") { "INITIALLY IMMEDIATE/DEFERRED" } else { "DEFERRABLE/NOT DEFERRABLE" };
+            let kind = if words.starts_with("INITIALLY") {
+                "INITIALLY IMMEDIATE/DEFERRED"
+            } else {
+                "DEFERRABLE/NOT DEFERRABLE"
+            };
             return Err(complaint(format!("multiple {kind} clauses not allowed")));
         }
         let contradiction = || complaint("constraint declared INITIALLY DEFERRED must be DEFERRABLE".to_owned());
@@ -180,7 +185,9 @@ fn with_attributes(ddl: &Ddl<'_>, constraints: &[Constraint]) -> Result<Vec<Cons
             ConstraintAttribute::Immediate => saw_initially = true,
             ConstraintAttribute::Enforced => {}
             ConstraintAttribute::NotEnforced => {
-                return Err(ddl.at(Error::unsupported("NOT ENFORCED constraints are not supported"), constraint.location));
+                return Err(
+                    ddl.at(Error::unsupported("NOT ENFORCED constraints are not supported"), constraint.location)
+                );
             }
         }
     }
@@ -302,12 +309,7 @@ fn is_null(expr: &Expr) -> bool {
 }
 
 /// The text of a generated column's expression; `table` holds all columns, those that are generated marked.
-pub(super) fn generated_text(
-    ddl: &Ddl<'_>,
-    table: &Arc<TableDef>,
-    place: usize,
-    expr: &tree::Expr,
-) -> Result<String> {
+pub(super) fn generated_text(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize, expr: &tree::Expr) -> Result<String> {
     let column = &table.columns[place];
     let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
     let used_for = DefinitionUse::Generated { column: &column.name, sql_type };

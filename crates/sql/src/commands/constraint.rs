@@ -231,7 +231,8 @@ fn unique_index(ddl: &Ddl<'_>, table: &TableDef, columns: &[usize]) -> Result<Oi
     let catalog = ddl.catalog();
     let found = catalog.indexes_of(table.oid).iter().find(|index| is_on_these(index));
     found.map(|index| index.oid).ok_or_else(|| {
-        let message = format!("there is no unique constraint matching given keys for referenced table \"{}\"", table.name);
+        let message =
+            format!("there is no unique constraint matching given keys for referenced table \"{}\"", table.name);
         Error::new(sqlstate::INVALID_FOREIGN_KEY, message)
     })
 }

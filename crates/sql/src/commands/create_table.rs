@@ -5,7 +5,9 @@ use std::sync::Arc;
 use base::limits::COLUMNS_MAX;
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
-use engine::catalog::{ColumnDef, ConstraintDef, ConstraintKind as StoredKind, IndexDef, Persistence, SequenceDef, TableDef};
+use engine::catalog::{
+    ColumnDef, ConstraintDef, ConstraintKind as StoredKind, IndexDef, Persistence, SequenceDef, TableDef,
+};
 
 use super::column::{self, Counted, NewColumn};
 use super::ddl::{Ddl, Found};
@@ -13,8 +15,8 @@ use super::options::{self, OptionsOf};
 use super::{constraint, index, names};
 use crate::session::UtilityOutput;
 use crate::tree::{
-    Constraint, ConstraintKind, CreateTable, DefinitionElement, DefinitionValue, ForeignKey, KeyConstraint, Name, OnCommit,
-    QualifiedName, TableElement,
+    Constraint, ConstraintKind, CreateTable, DefinitionElement, DefinitionValue, ForeignKey, KeyConstraint, Name,
+    OnCommit, QualifiedName, TableElement,
 };
 use crate::types;
 
@@ -23,10 +25,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTable) -> Result<UtilityO
     refuse_unsupported(create)?;
     let (schema, persistence) = ddl.creation_schema(&create.name, create.persistence)?;
     if create.on_commit != OnCommit::PreserveRows && persistence != Persistence::Temporary {
-        return Err(Error::new(
-            sqlstate::INVALID_TABLE_DEFINITION,
-            "ON COMMIT can only be used on temporary tables",
-        ));
+        return Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, "ON COMMIT can only be used on temporary tables"));
     }
     if create.if_not_exists && already_there(ddl, schema, &create.name.name)? {
         return Ok(UtilityOutput::tag("CREATE TABLE"));
@@ -70,9 +69,7 @@ fn refuse_unsupported(create: &CreateTable) -> Result<()> {
 pub(super) fn check_tablespace(name: Option<&str>) -> Result<()> {
     match name {
         None | Some("pg_default") => Ok(()),
-        Some(name) => {
-            Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("tablespace \"{name}\" does not exist")))
-        }
+        Some(name) => Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("tablespace \"{name}\" does not exist"))),
     }
 }
 
@@ -222,16 +219,11 @@ impl Parts {
                 always: identity.always,
                 options: identity_options(ddl, identity.sequence),
             });
-            self.columns.push(NewColumn {
-                def,
-                default: None,
-                generated: None,
-                counted,
-                constraints: Vec::new(),
-            });
+            self.columns.push(NewColumn { def, default: None, generated: None, counted, constraints: Vec::new() });
         }
         if has(like::CONSTRAINTS) {
-            let checks = model.constraints.iter().filter(|constraint| matches!(constraint.kind, StoredKind::Check { .. }));
+            let checks =
+                model.constraints.iter().filter(|constraint| matches!(constraint.kind, StoredKind::Check { .. }));
             for check in checks {
                 let mut check = check.clone();
                 check.comment = check.comment.filter(|_| has(like::COMMENTS));
@@ -404,9 +396,9 @@ impl Parts {
         for copied in &self.copied_indexes {
             let (model, source) = (&copied.model, &copied.index);
             let moved = |place: usize| -> Result<usize> {
-                table.column_by_name(&model.columns[place].name).ok_or_else(|| {
-                    Error::internal(format!("column \"{}\" was not copied", model.columns[place].name))
-                })
+                table
+                    .column_by_name(&model.columns[place].name)
+                    .ok_or_else(|| Error::internal(format!("column \"{}\" was not copied", model.columns[place].name)))
             };
             let columns =
                 names::stored_index_columns(model, &source.keys, |text| crate::parser::parse_expression(text).ok());
@@ -417,8 +409,7 @@ impl Parts {
                 (false, true) => (Some(joined.as_str()), "key"),
                 (false, false) => (Some(joined.as_str()), "idx"),
             };
-            let name =
-                names::relation_name(&catalog, table.schema, &table.name, second, label, is_constraint, taken);
+            let name = names::relation_name(&catalog, table.schema, &table.name, second, label, is_constraint, taken);
             let mut index = IndexDef {
                 oid: ddl.allocate_oid(),
                 schema: table.schema,

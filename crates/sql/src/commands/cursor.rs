@@ -14,9 +14,7 @@ use crate::client::{Client, Format, Formats, OutgoingRow, RowDescription, Severi
 use crate::executor::{Locals, evaluate, run_pending_checks};
 use crate::plan::OutputColumn;
 use crate::session::planning::Environment;
-use crate::session::{
-    Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput, new_run,
-};
+use crate::session::{Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput, new_run};
 use crate::tree::{DeclareCursor, Execute, Fetch, FetchDirection, ParsedStatement, Prepare, Statement};
 use crate::types::{self, SqlType, Value};
 
@@ -104,8 +102,7 @@ fn parameter_values(
                 types::format_type_name(&view, found.sql_type.oid),
                 types::format_type_name(&view, sql_type.oid)
             );
-            Error::new(sqlstate::DATATYPE_MISMATCH, message)
-                .hint("You will need to rewrite or cast the expression.")
+            Error::new(sqlstate::DATATYPE_MISMATCH, message).hint("You will need to rewrite or cast the expression.")
         })?);
     }
     state.engine().push_snapshot()?;
@@ -163,9 +160,7 @@ pub fn session_columns(
     parameters: &[SqlType],
 ) -> Result<Option<Vec<OutputColumn>>> {
     match statement {
-        Statement::Execute(execute) => {
-            Ok(Some(prepared(state, &execute.name)?.plan(state)?.statement.columns.clone()))
-        }
+        Statement::Execute(execute) => Ok(Some(prepared(state, &execute.name)?.plan(state)?.statement.columns.clone())),
         Statement::Fetch(fetch) if !fetch.is_move => {
             let cursors = state.cursors.borrow();
             Ok(cursors.get(fetch.cursor.as_str()).map(|planned| planned.statement.columns.clone()))
@@ -231,8 +226,7 @@ impl Cursor {
         let Some(source) = &mut self.source else { return Ok(given) };
         state.engine().begin_statement()?;
         state.engine().enter_snapshot(&source.snapshot);
-        let (taken, is_over, keeps_rows, rows) =
-            (&mut self.taken, &mut self.is_over, self.keeps_rows, &mut self.rows);
+        let (taken, is_over, keeps_rows, rows) = (&mut self.taken, &mut self.is_over, self.keeps_rows, &mut self.rows);
         let parameters = &self.parameters;
         let result = source.running.with_dependent_mut(|_, execution| -> Result<()> {
             let mut run = new_run(state, client, parameters, &mut execution.locals);
@@ -272,11 +266,8 @@ impl Cursor {
 
     fn require_backward(&mut self) -> Result<()> {
         if self.scroll == Some(false) {
-            return Err(Error::new(
-                sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
-                "cursor can only scan forward",
-            )
-            .hint("Declare it with SCROLL option to enable backward scan."));
+            return Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, "cursor can only scan forward")
+                .hint("Declare it with SCROLL option to enable backward scan."));
         }
         if !self.keeps_rows { self.rewind() } else { Ok(()) }
     }

@@ -225,10 +225,9 @@ impl<'a> Ddl<'a> {
 
     fn current_schema(&self) -> Result<Oid> {
         match self.view().current_schema() {
-            Some(PG_CATALOG_SCHEMA | INFORMATION_SCHEMA) => Err(Error::new(
-                sqlstate::INSUFFICIENT_PRIVILEGE,
-                "permission denied for schema pg_catalog",
-            )),
+            Some(PG_CATALOG_SCHEMA | INFORMATION_SCHEMA) => {
+                Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, "permission denied for schema pg_catalog"))
+            }
             Some(schema) => Ok(schema),
             None => Err(Error::new(sqlstate::INVALID_SCHEMA_NAME, "no schema has been selected to create in")),
         }
@@ -238,7 +237,8 @@ impl<'a> Ddl<'a> {
     pub fn check_database(&self, name: &QualifiedName) -> Result<()> {
         match (&name.catalog, &name.schema) {
             (Some(catalog), Some(schema)) if catalog.as_str() != self.state.database_name() => {
-                let message = format!("cross-database references are not implemented: \"{catalog}.{schema}.{}\"", name.name);
+                let message =
+                    format!("cross-database references are not implemented: \"{catalog}.{schema}.{}\"", name.name);
                 Err(self.at(Error::unsupported(message), name.location))
             }
             _ => Ok(()),
@@ -363,10 +363,7 @@ pub(super) fn gone(oid: Oid) -> Error {
 
 /// The error for a column that does not exist: 42703.
 pub(super) fn no_column(table: &TableDef, column: &str) -> Error {
-    Error::new(
-        sqlstate::UNDEFINED_COLUMN,
-        format!("column \"{column}\" of relation \"{}\" does not exist", table.name),
-    )
+    Error::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{column}\" of relation \"{}\" does not exist", table.name))
 }
 
 /// A permission that system tables never give.

@@ -190,11 +190,8 @@ pub(super) fn find_function(ddl: &Ddl<'_>, object: &ObjectName) -> Result<Arc<Fu
         Some(schema) => vec![view.schema_named(schema)?],
         None => view.path().to_vec(),
     };
-    let named: Vec<Arc<FunctionDef>> = schemas
-        .iter()
-        .flat_map(|schema| view.catalog().functions_named(*schema, &object.name.name))
-        .cloned()
-        .collect();
+    let named: Vec<Arc<FunctionDef>> =
+        schemas.iter().flat_map(|schema| view.catalog().functions_named(*schema, &object.name.name)).cloned().collect();
     let words = kind_words(object.kind).to_ascii_lowercase();
     let is_of_kind = |function: &FunctionDef| match object.kind {
         ObjectKind::Function => function.kind == FunctionKind::Function,
@@ -222,13 +219,13 @@ pub(super) fn find_function(ddl: &Ddl<'_>, object: &ObjectName) -> Result<Arc<Fu
         let inputs = function.arguments.iter().filter(|argument| argument.mode.is_input());
         inputs.map(|argument| argument.type_oid).collect()
     };
-    let all = |function: &FunctionDef| -> Vec<Oid> {
-        function.arguments.iter().map(|argument| argument.type_oid).collect()
-    };
+    let all =
+        |function: &FunctionDef| -> Vec<Oid> { function.arguments.iter().map(|argument| argument.type_oid).collect() };
     // A procedure may be named with its output arguments as well.
-    let found = named.iter().find(|function| inputs(function) == wanted).or_else(|| {
-        named.iter().find(|function| function.kind == FunctionKind::Procedure && all(function) == wanted)
-    });
+    let found = named
+        .iter()
+        .find(|function| inputs(function) == wanted)
+        .or_else(|| named.iter().find(|function| function.kind == FunctionKind::Procedure && all(function) == wanted));
     match found {
         Some(function) if is_of_kind(function) => Ok(Arc::clone(function)),
         Some(function) => {

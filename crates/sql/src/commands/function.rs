@@ -6,8 +6,8 @@ use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{ArgumentDef, ArgumentMode, FunctionDef, FunctionKind, Volatility};
 
 use super::ddl::Ddl;
-use super::dependencies::signature;
 use super::deparse::NoNames;
+use super::dependencies::signature;
 use super::drop::find_function;
 use super::variables;
 use crate::binder::{DefinitionUse, Parameters, procedure_call};
@@ -16,8 +16,8 @@ use crate::plan::{Expr, FunctionTarget, OutputColumn};
 use crate::session::planning::Environment;
 use crate::session::{SessionState, UtilityOutput};
 use crate::tree::{
-    AlterFunction, CreateFunction, DefinitionElement, DefinitionValue, FunctionCall, FunctionParameter, Name, ObjectKind,
-    ObjectName, ParameterMode, SetAction, TypeName, VariableSet,
+    AlterFunction, CreateFunction, DefinitionElement, DefinitionValue, FunctionCall, FunctionParameter, Name,
+    ObjectKind, ObjectName, ParameterMode, SetAction, TypeName, VariableSet,
 };
 use crate::types::{self, CallTypes, SqlType, TypeKind, Value, oids};
 
@@ -190,12 +190,7 @@ fn result_type(ddl: &mut Ddl<'_>, create: &CreateFunction, arguments: &[Argument
     }
 }
 
-fn apply_options(
-    ddl: &Ddl<'_>,
-    function: &mut FunctionDef,
-    options: &[DefinitionElement],
-    is_new: bool,
-) -> Result<()> {
+fn apply_options(ddl: &Ddl<'_>, function: &mut FunctionDef, options: &[DefinitionElement], is_new: bool) -> Result<()> {
     let (mut language, mut body) = (None, None);
     for (number, option) in options.iter().enumerate() {
         if option.name != "set" && options[..number].iter().any(|other| other.name == option.name) {
@@ -307,9 +302,10 @@ fn check_replacement(ddl: &Ddl<'_>, old: &FunctionDef, new: &FunctionDef) -> Res
         .hint(hint));
     }
     let outputs = |function: &FunctionDef| -> Vec<(Option<String>, Oid)> {
-        let outputs = function.arguments.iter().filter(|argument| {
-            matches!(argument.mode, ArgumentMode::Out | ArgumentMode::InOut | ArgumentMode::Table)
-        });
+        let outputs = function
+            .arguments
+            .iter()
+            .filter(|argument| matches!(argument.mode, ArgumentMode::Out | ArgumentMode::InOut | ArgumentMode::Table));
         outputs.map(|argument| (argument.name.clone(), argument.type_oid)).collect()
     };
     if old.returns == oids::RECORD && outputs(old) != outputs(new) {
@@ -342,12 +338,8 @@ pub(super) fn alter(ddl: &Ddl<'_>, alter: &AlterFunction) -> Result<UtilityOutpu
     } else {
         (ObjectKind::Function, "ALTER FUNCTION")
     };
-    let object = ObjectName {
-        kind,
-        name: alter.function.name.clone(),
-        part: None,
-        arguments: alter.function.arguments.clone(),
-    };
+    let object =
+        ObjectName { kind, name: alter.function.name.clone(), part: None, arguments: alter.function.arguments.clone() };
     let mut function = (*find_function(ddl, &object)?).clone();
     apply_options(ddl, &mut function, &alter.options, false)?;
     ddl.replace(function)?;
@@ -424,7 +416,12 @@ pub(super) fn columns_of_call(
 }
 
 /// CALL.
-pub(super) fn call(ddl: &mut Ddl<'_>, call: &FunctionCall, parameters: &[Value], types: &[SqlType]) -> Result<UtilityOutput> {
+pub(super) fn call(
+    ddl: &mut Ddl<'_>,
+    call: &FunctionCall,
+    parameters: &[Value],
+    types: &[SqlType],
+) -> Result<UtilityOutput> {
     let (function, arguments) = resolve(ddl.state, ddl.text, call, types)?;
     let call_types = CallTypes {
         arguments: arguments.iter().map(|argument| argument.sql_type).collect(),

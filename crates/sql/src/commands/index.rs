@@ -141,13 +141,10 @@ fn key_of(ddl: &Ddl<'_>, table: &Arc<TableDef>, element: &IndexElement) -> Resul
                     ));
                 }
                 // Read back on its own, it must keep its type.
-                let text = super::deparse::Deparser::new(
-                    &ddl.view(),
-                    &TableNames(table),
-                    super::deparse::Qualify::Always,
-                )
-                .indented()
-                .full_text(&bound);
+                let text =
+                    super::deparse::Deparser::new(&ddl.view(), &TableNames(table), super::deparse::Qualify::Always)
+                        .indented()
+                        .full_text(&bound);
                 key.expression = Some(text);
                 (bound.sql_type, Some(bound))
             }
@@ -183,7 +180,12 @@ fn included_column(table: &TableDef, element: &IndexElement) -> Result<usize> {
     let Some(name) = &element.column else {
         return Err(Error::unsupported("expressions are not supported in included columns"));
     };
-    let refused = |what: &str| Err(Error::new(sqlstate::INVALID_OBJECT_DEFINITION, format!("including column does not support {what} options")));
+    let refused = |what: &str| {
+        Err(Error::new(
+            sqlstate::INVALID_OBJECT_DEFINITION,
+            format!("including column does not support {what} options"),
+        ))
+    };
     if element.descending {
         return refused("ASC/DESC");
     }
@@ -210,9 +212,8 @@ fn require_order(ddl: &Ddl<'_>, sql_type: SqlType) -> Result<()> {
     }
     let name = types::format_type_name(&view, sql_type.oid);
     let message = format!("data type {name} has no default operator class for access method \"btree\"");
-    Err(Error::new(sqlstate::UNDEFINED_OBJECT, message).hint(
-        "You must specify an operator class for the index or define a default operator class for the data type.",
-    ))
+    Err(Error::new(sqlstate::UNDEFINED_OBJECT, message)
+        .hint("You must specify an operator class for the index or define a default operator class for the data type."))
 }
 
 /// Fills an index that was made for a table that has rows.
@@ -267,7 +268,9 @@ pub(super) fn of_constraint(
         return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, message));
     }
     if constraint.deferrable {
-        return Err(ddl.at(Error::unsupported(format!("deferrable {kind} constraints are not supported")), constraint.location));
+        return Err(
+            ddl.at(Error::unsupported(format!("deferrable {kind} constraints are not supported")), constraint.location)
+        );
     }
     for place in &columns {
         require_order(ddl, SqlType::new(table.columns[*place].type_oid))?;
@@ -387,7 +390,8 @@ fn use_index(
     if let Some(new_name) = &constraint.name
         && new_name != name
     {
-        let message = format!("ALTER TABLE / ADD CONSTRAINT USING INDEX will rename index \"{name}\" to \"{new_name}\"");
+        let message =
+            format!("ALTER TABLE / ADD CONSTRAINT USING INDEX will rename index \"{name}\" to \"{new_name}\"");
         ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
         index.name = new_name.to_string();
     }

@@ -97,10 +97,7 @@ pub fn truncate(session: &mut SqlSession, truncate: &Truncate, client: &mut dyn 
                 tables.push(Arc::clone(referring));
                 continue;
             }
-            let detail = format!(
-                "Table \"{}\" references \"{}\".",
-                referring.name, table.name
-            );
+            let detail = format!("Table \"{}\" references \"{}\".", referring.name, table.name);
             return Err(Error::unsupported("cannot truncate a table referenced in a foreign key constraint")
                 .detail(detail)
                 .hint(format!(

@@ -8,8 +8,8 @@ mod copy;
 mod create_table;
 mod cursor;
 mod ddl;
-mod dependencies;
 pub mod deparse;
+mod dependencies;
 mod drop;
 mod explain;
 mod function;
@@ -120,10 +120,7 @@ fn refuse_read_only(state: &SessionState, statement: &Statement) -> Result<()> {
     if !is_read_only {
         return Ok(());
     }
-    Err(Error::new(
-        sqlstate::READ_ONLY_SQL_TRANSACTION,
-        format!("cannot execute {tag} in a read-only transaction"),
-    ))
+    Err(Error::new(sqlstate::READ_ONLY_SQL_TRANSACTION, format!("cannot execute {tag} in a read-only transaction")))
 }
 
 /// The tag of a statement that changes the catalog.
@@ -254,10 +251,7 @@ fn find_table(session: &SqlSession, name: &QualifiedName) -> Result<Arc<TableDef
     }
     match view.relation(name.schema.as_deref(), &name.name) {
         Some(Relation::Table(table)) => Ok(Arc::clone(table)),
-        Some(_) => Err(Error::new(
-            sqlstate::WRONG_OBJECT_TYPE,
-            format!("\"{}\" is not a table", name.name),
-        )),
+        Some(_) => Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", name.name))),
         None => {
             // That it is not there is something others may have committed a moment ago.
             session.state().engine().observe_horizon();

@@ -154,10 +154,9 @@ fn figured_name(expr: &Expr) -> Option<String> {
         ExprKind::NullIf(..) => Some("nullif".to_owned()),
         ExprKind::Cast { input, type_name } => figured_name(input).or_else(|| Some(type_name.name.to_string())),
         ExprKind::Collate { input, .. } => figured_name(input),
-        ExprKind::Case { otherwise, .. } => otherwise
-            .as_ref()
-            .and_then(|otherwise| figured_name(otherwise))
-            .or_else(|| Some("case".to_owned())),
+        ExprKind::Case { otherwise, .. } => {
+            otherwise.as_ref().and_then(|otherwise| figured_name(otherwise)).or_else(|| Some("case".to_owned()))
+        }
         ExprKind::Array(_) => Some("array".to_owned()),
         ExprKind::Row { .. } => Some("row".to_owned()),
         ExprKind::Coalesce(_) => Some("coalesce".to_owned()),

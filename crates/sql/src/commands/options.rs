@@ -13,8 +13,14 @@ pub(super) enum OptionsOf {
 }
 
 /// Options that tables take and that change nothing here.
-const IGNORED_OF_TABLES: &[&str] =
-    &["autovacuum_enabled", "parallel_workers", "toast_tuple_target", "user_catalog_table", "vacuum_index_cleanup", "vacuum_truncate"];
+const IGNORED_OF_TABLES: &[&str] = &[
+    "autovacuum_enabled",
+    "parallel_workers",
+    "toast_tuple_target",
+    "user_catalog_table",
+    "vacuum_index_cleanup",
+    "vacuum_truncate",
+];
 
 /// The name, namespace included, and the text of each option, checked.
 ///

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
 use engine::catalog::{
-    ConstraintKind, IndexDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, RelationKind, RoleDef, SchemaDef,
+    ConstraintKind, INFORMATION_SCHEMA, IndexDef, Object, PG_CATALOG_SCHEMA, RelationKind, RoleDef, SchemaDef,
     SequenceDef, TableDef,
 };
 
@@ -232,12 +232,7 @@ fn rename_role(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
 }
 
 /// ALTER ... SET SCHEMA.
-pub(super) fn set_schema(
-    ddl: &mut Ddl<'_>,
-    object: &ObjectName,
-    new: &Name,
-    if_exists: bool,
-) -> Result<UtilityOutput> {
+pub(super) fn set_schema(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_exists: bool) -> Result<UtilityOutput> {
     let tag = format!("ALTER {}", kind_words(object.kind));
     match object.kind {
         ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => {
@@ -283,8 +278,9 @@ fn move_relation(ddl: &Ddl<'_>, found: &Found, new: &Name) -> Result<()> {
         Found::Sequence(sequence) => (sequence.oid, sequence.schema),
         Found::Index(index) => {
             let message = format!("cannot change schema of index \"{}\"", index.name);
-            return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message)
-                .hint("Change the schema of the table instead."));
+            return Err(
+                Error::new(sqlstate::WRONG_OBJECT_TYPE, message).hint("Change the schema of the table instead.")
+            );
         }
         Found::System(name) => return Err(system_refusal(name)),
     };

@@ -141,12 +141,7 @@ fn bounds(type_oid: Oid) -> (i64, i64) {
 }
 
 /// Reads the options into a descriptor: a new one, or one that is changed.
-pub(super) fn apply(
-    ddl: &Ddl<'_>,
-    def: &mut SequenceDef,
-    options: &[DefinitionElement],
-    is_new: bool,
-) -> Result<Said> {
+pub(super) fn apply(ddl: &Ddl<'_>, def: &mut SequenceDef, options: &[DefinitionElement], is_new: bool) -> Result<Said> {
     let invalid = |message: String| Error::new(sqlstate::INVALID_PARAMETER_VALUE, message);
     for (number, option) in options.iter().enumerate() {
         if options[..number].iter().any(|other| other.name == option.name) {
@@ -194,10 +189,18 @@ pub(super) fn apply(
     }
     let type_name = || types::format_type_name(&types::BuiltinCatalog, def.type_oid);
     if !(least..=greatest).contains(&def.maximum) {
-        return Err(invalid(format!("MAXVALUE ({}) is out of range for sequence data type {}", def.maximum, type_name())));
+        return Err(invalid(format!(
+            "MAXVALUE ({}) is out of range for sequence data type {}",
+            def.maximum,
+            type_name()
+        )));
     }
     if !(least..=greatest).contains(&def.minimum) {
-        return Err(invalid(format!("MINVALUE ({}) is out of range for sequence data type {}", def.minimum, type_name())));
+        return Err(invalid(format!(
+            "MINVALUE ({}) is out of range for sequence data type {}",
+            def.minimum,
+            type_name()
+        )));
     }
     if def.minimum >= def.maximum {
         return Err(invalid(format!("MINVALUE ({}) must be less than MAXVALUE ({})", def.minimum, def.maximum)));

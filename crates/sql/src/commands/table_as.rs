@@ -21,10 +21,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTableAs) -> Result<Utilit
     let tag = if create.materialized_view { "CREATE MATERIALIZED VIEW" } else { "CREATE TABLE AS" };
     let (schema, persistence) = ddl.creation_schema(&into.table, into.persistence)?;
     if into.on_commit != OnCommit::PreserveRows && persistence != Persistence::Temporary {
-        return Err(Error::new(
-            sqlstate::INVALID_TABLE_DEFINITION,
-            "ON COMMIT can only be used on temporary tables",
-        ));
+        return Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, "ON COMMIT can only be used on temporary tables"));
     }
     if create.if_not_exists && already_there(ddl, schema, &into.table.name)? {
         return Ok(UtilityOutput::tag(tag));

@@ -124,7 +124,8 @@ pub fn before_commit(state: &SessionState) -> Result<()> {
                 for index in catalog.indexes_of(oid) {
                     engine.drop_object(index.oid)?;
                 }
-                let owned = catalog.sequences().filter(|sequence| sequence.owned_by.is_some_and(|(table, _)| table == oid));
+                let owned =
+                    catalog.sequences().filter(|sequence| sequence.owned_by.is_some_and(|(table, _)| table == oid));
                 for sequence in owned {
                     engine.drop_object(sequence.oid)?;
                 }

@@ -42,11 +42,9 @@ pub(super) fn not_null(ddl: &mut Ddl<'_>, table: Oid, columns: &[usize]) -> Resu
     }
     let def = Arc::clone(&open.def);
     let schema = ddl.view().schema_name(def.schema);
-    for_each_row(ddl, &open, &mut |_, _, values| {
-        match columns.iter().find(|place| values[**place].is_null()) {
-            None => Ok(()),
-            Some(place) => Err(contains_nulls(&def, &schema, *place)),
-        }
+    for_each_row(ddl, &open, &mut |_, _, values| match columns.iter().find(|place| values[**place].is_null()) {
+        None => Ok(()),
+        Some(place) => Err(contains_nulls(&def, &schema, *place)),
     })
 }
 

@@ -12,10 +12,8 @@ use crate::types::Value;
 pub fn set(session: &mut SqlSession, set: &VariableSet, client: &mut dyn Client) -> Result<UtilityOutput> {
     let change = if set.is_local { Change::Local } else { Change::Session };
     if set.is_local && !session.is_in_block() {
-        let warning = Error::new(
-            sqlstate::NO_ACTIVE_SQL_TRANSACTION,
-            "SET LOCAL can only be used in transaction blocks",
-        );
+        let warning =
+            Error::new(sqlstate::NO_ACTIVE_SQL_TRANSACTION, "SET LOCAL can only be used in transaction blocks");
         super::notice(session, Severity::Warning, &warning, client);
     }
     let state = session.state();
@@ -79,15 +77,10 @@ pub(super) fn value_text(name: &str, values: &[SettingValue]) -> Result<String> 
     let is_path = id == Some(Id::SearchPath);
     let is_list = is_path || matches!(id, Some(Id::Datestyle | Id::UnixSocketDirectories | Id::ListenAddresses));
     if values.len() > 1 && !is_list {
-        return Err(Error::new(
-            sqlstate::INVALID_PARAMETER_VALUE,
-            format!("SET {name} takes only one argument"),
-        ));
+        return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, format!("SET {name} takes only one argument")));
     }
     let text = |value: &SettingValue| match value {
-        SettingValue::String(text) if is_path && values.len() > 1 => {
-            crate::session::quote_identifier(text)
-        }
+        SettingValue::String(text) if is_path && values.len() > 1 => crate::session::quote_identifier(text),
         SettingValue::String(text) | SettingValue::Number(text) => text.clone(),
         SettingValue::Integer(number) => number.to_string(),
         SettingValue::Interval(text, _) => text.clone(),

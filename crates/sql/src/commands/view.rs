@@ -7,8 +7,8 @@ use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{ColumnDef, PG_CATALOG_SCHEMA, Persistence, RelationKind, TableDef};
 
 use super::ddl::{Ddl, Found};
-use super::dependencies::{direct_relations, uses_of_views};
 use super::deparse::{Deparser, NoNames, Qualify, QueryNames, WrittenNames, query_text};
+use super::dependencies::{direct_relations, uses_of_views};
 use super::options::{self, OptionsOf};
 use super::{column, temporary};
 use crate::binder::{self, Parameters};
@@ -71,13 +71,13 @@ fn replace(ddl: &Ddl<'_>, old: Oid, mut view: TableDef) -> Result<UtilityOutput>
     for (new, old) in view.columns.iter().zip(&old.columns) {
         if new.name != old.name {
             let message = format!("cannot change name of view column \"{}\" to \"{}\"", old.name, new.name);
-            return Err(refused(message)
-                .hint("Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead."));
+            return Err(
+                refused(message).hint("Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead.")
+            );
         }
         if (new.type_oid, new.typmod) != (old.type_oid, old.typmod) {
-            let [was, is] = [old, new].map(|column| {
-                types::format_type(&lookup, types::SqlType::with_typmod(column.type_oid, column.typmod))
-            });
+            let [was, is] = [old, new]
+                .map(|column| types::format_type(&lookup, types::SqlType::with_typmod(column.type_oid, column.typmod)));
             let message = format!("cannot change data type of view column \"{}\" from {was} to {is}", old.name);
             return Err(refused(message));
         }
@@ -165,7 +165,8 @@ impl QueryNames for StoredNames<'_, '_> {
     }
 
     fn function(&self, name: &QualifiedName) -> String {
-        let is_built_in = || !types::functions_named(&name.name).is_empty() || !types::aggregates_named(&name.name).is_empty();
+        let is_built_in =
+            || !types::functions_named(&name.name).is_empty() || !types::aggregates_named(&name.name).is_empty();
         if name.schema.is_some() || is_built_in() {
             return WrittenNames.function(name);
         }
@@ -242,7 +243,8 @@ fn write_stars_out(query: &mut Query, bound: &binder::Query) {
 
 /// The operands of a set operation, in the order in which they were bound.
 fn write_leaves_out<'b>(query: &mut Query, leaves: &mut dyn Iterator<Item = &'b binder::Query>) {
-    let is_leaf = !matches!(query.body, QueryBody::SetOperation { .. }) || query.with.is_some() || !query.order.is_empty();
+    let is_leaf =
+        !matches!(query.body, QueryBody::SetOperation { .. }) || query.with.is_some() || !query.order.is_empty();
     if is_leaf {
         if let Some(leaf) = leaves.next() {
             write_stars_out(query, leaf);
@@ -335,12 +337,8 @@ pub(super) fn relation_renamed(ddl: &Ddl<'_>, relation: Oid, schema: &str, name:
             let old = reference.name.name.clone();
             (old != name).then(|| Alias { name: old, columns: Vec::new() })
         });
-        let name = QualifiedName {
-            catalog: None,
-            schema: Some(Name::from(schema)),
-            name: Name::from(name),
-            location: -1,
-        };
+        let name =
+            QualifiedName { catalog: None, schema: Some(Name::from(schema)), name: Name::from(name), location: -1 };
         TableReference { name, alias, only: reference.only }
     })
 }
@@ -350,10 +348,8 @@ pub(super) fn column_renamed(ddl: &Ddl<'_>, relation: &TableDef) -> Vec<(Oid, St
     let old_names: Vec<Name> =
         relation.columns.iter().filter(|column| !column.dropped).map(|column| Name::new(&column.name)).collect();
     restated_texts(ddl, relation.oid, &|reference| {
-        let mut alias = reference
-            .alias
-            .clone()
-            .unwrap_or_else(|| Alias { name: reference.name.name.clone(), columns: Vec::new() });
+        let mut alias =
+            reference.alias.clone().unwrap_or_else(|| Alias { name: reference.name.name.clone(), columns: Vec::new() });
         let known = alias.columns.len();
         alias.columns.extend(old_names.iter().skip(known).cloned());
         TableReference { alias: Some(alias), ..reference.clone() }

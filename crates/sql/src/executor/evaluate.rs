@@ -25,10 +25,9 @@ pub fn evaluate<'p>(expr: &'p Expr, row: &[Value], run: &mut Run<'_, 'p>) -> Res
         ExprKind::Column(slot) => Ok(row[*slot as usize].clone()),
         ExprKind::Parameter(index) => match run.parameters.get(*index as usize) {
             Some(value) => Ok(value.clone()),
-            None => Err(Error::new(
-                sqlstate::UNDEFINED_PARAMETER,
-                format!("no value found for parameter {}", index + 1),
-            )),
+            None => {
+                Err(Error::new(sqlstate::UNDEFINED_PARAMETER, format!("no value found for parameter {}", index + 1)))
+            }
         },
         ExprKind::Outer(index) => Ok(run.locals.outer[*index as usize].clone()),
         ExprKind::Call(call) => evaluate_call(call, row, run),
@@ -133,11 +132,7 @@ pub(super) fn is_true<'p>(condition: &'p Expr, row: &[Value], run: &mut Run<'_, 
     Ok(evaluate(condition, row, run)?.is_true())
 }
 
-pub(super) fn evaluate_arguments<'p>(
-    arguments: &'p [Expr],
-    row: &[Value],
-    run: &mut Run<'_, 'p>,
-) -> Result<Arguments> {
+pub(super) fn evaluate_arguments<'p>(arguments: &'p [Expr], row: &[Value], run: &mut Run<'_, 'p>) -> Result<Arguments> {
     let mut values = Arguments::new();
     for argument in arguments {
         values.push(evaluate(argument, row, run)?);
@@ -150,10 +145,7 @@ pub(super) fn comparator_of(sql_type: SqlType, run: &Run<'_, '_>) -> Result<Comp
     let base = types::base_type(&run.catalog, sql_type);
     types::comparator(base.oid).ok_or_else(|| {
         let name = types::format_type_name(&run.catalog, base.oid);
-        Error::new(
-            sqlstate::UNDEFINED_FUNCTION,
-            format!("could not identify an ordering operator for type {name}"),
-        )
+        Error::new(sqlstate::UNDEFINED_FUNCTION, format!("could not identify an ordering operator for type {name}"))
     })
 }
 
@@ -185,12 +177,7 @@ fn call_function(call: &Call, arguments: &[Value], run: &mut Run<'_, '_>) -> Res
 }
 
 /// AND (`decisive` false) and OR (`decisive` true).
-fn evaluate_junction<'p>(
-    operands: &'p [Expr],
-    decisive: bool,
-    row: &[Value],
-    run: &mut Run<'_, 'p>,
-) -> Result<Value> {
+fn evaluate_junction<'p>(operands: &'p [Expr], decisive: bool, row: &[Value], run: &mut Run<'_, 'p>) -> Result<Value> {
     let mut is_unknown = false;
     for operand in operands {
         match evaluate(operand, row, run)? {

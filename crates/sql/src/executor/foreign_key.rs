@@ -9,9 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{
-    Catalog, ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, TableDef,
-};
+use engine::catalog::{Catalog, ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, TableDef};
 use rustc_hash::FxHashMap;
 
 use super::row_set::RowEquality;
@@ -172,13 +170,7 @@ impl ForeignKeys {
     ///
     /// # Errors
     /// As [`ForeignKeys::check_new_row`], and 23503 for ON UPDATE RESTRICT.
-    pub fn after_update(
-        &self,
-        table: &TableDef,
-        old: &[Value],
-        new: &[Value],
-        run: &mut Run<'_, '_>,
-    ) -> Result<()> {
+    pub fn after_update(&self, table: &TableDef, old: &[Value], new: &[Value], run: &mut Run<'_, '_>) -> Result<()> {
         self.check_new_row(table, new, Some(old), run)?;
         for key in &self.incoming {
             let (gone, replacement) = (pick(old, &key.referenced_columns), pick(new, &key.referenced_columns));
@@ -343,10 +335,8 @@ fn require_referenced(key: &ForeignKey, values: &[Value], run: &mut Run<'_, '_>)
 
 /// The error for a reference without its row: 23503.
 fn not_present(key: &ForeignKey, values: &[Value], run: &Run<'_, '_>) -> Error {
-    let message = format!(
-        "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
-        key.table.name, key.name
-    );
+    let message =
+        format!("insert or update on table \"{}\" violates foreign key constraint \"{}\"", key.table.name, key.name);
     let detail = format!(
         "{} is not present in table \"{}\".",
         describe(&key.table, &key.columns, values, run),
@@ -386,9 +376,7 @@ fn describe(table: &TableDef, columns: &[usize], values: &[Value], run: &Run<'_,
     let texts: Vec<String> = columns
         .iter()
         .zip(values)
-        .map(|(column, value)| {
-            types::output_string(value, table.columns[*column].type_oid, &run.format, &run.catalog)
-        })
+        .map(|(column, value)| types::output_string(value, table.columns[*column].type_oid, &run.format, &run.catalog))
         .collect();
     format!("Key ({})=({})", names.join(", "), texts.join(", "))
 }
@@ -446,12 +434,7 @@ fn update_references(
     execute(&text, values, &types, run)
 }
 
-fn execute(
-    text: &str,
-    values: Vec<Value>,
-    types: &[SqlType],
-    run: &mut Run<'_, '_>,
-) -> Result<()> {
+fn execute(text: &str, values: Vec<Value>, types: &[SqlType], run: &mut Run<'_, '_>) -> Result<()> {
     run_text(text, values, types, run, &mut |_, _| Ok(ControlFlow::Continue(())))
 }
 

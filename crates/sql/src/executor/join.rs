@@ -179,13 +179,8 @@ impl<'p> HashJoinRows<'p> {
 
     fn make_table(&mut self, run: &mut Run<'_, 'p>) -> Result<Table> {
         let equality = RowEquality::new(self.node.right_keys.iter().map(|key| key.sql_type), run)?;
-        let mut table = Table {
-            rows: Vec::new(),
-            matched: Vec::new(),
-            by_key: RowMap::default(),
-            equality,
-            has_null_key: false,
-        };
+        let mut table =
+            Table { rows: Vec::new(), matched: Vec::new(), by_key: RowMap::default(), equality, has_null_key: false };
         while self.right.next(run)? {
             run.step()?;
             let row = self.right.row();

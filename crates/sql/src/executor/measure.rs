@@ -41,11 +41,7 @@ fn key(plan: &Plan) -> usize {
 }
 
 /// `operator` of `plan`, its doings counted.
-pub(super) fn measuring<'p>(
-    operator: BoxOperator<'p>,
-    plan: &'p Plan,
-    measurements: &Measurements,
-) -> BoxOperator<'p> {
+pub(super) fn measuring<'p>(operator: BoxOperator<'p>, plan: &'p Plan, measurements: &Measurements) -> BoxOperator<'p> {
     Box::new(Measuring { operator, node: key(plan), measurements: measurements.clone(), loop_rows: None })
 }
 

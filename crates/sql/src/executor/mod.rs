@@ -222,11 +222,7 @@ impl<'a, 'p> Run<'a, 'p> {
     }
 
     /// The same execution with other locals: for a re-check or a function's expression.
-    pub fn with_locals<'b, 'q>(
-        &'b mut self,
-        parameters: &'b [Value],
-        locals: &'b mut Locals<'q>,
-    ) -> Run<'b, 'q> {
+    pub fn with_locals<'b, 'q>(&'b mut self, parameters: &'b [Value], locals: &'b mut Locals<'q>) -> Run<'b, 'q> {
         Run {
             state: self.state,
             client: &mut *self.client,
@@ -316,12 +312,9 @@ fn operator_of<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> BoxOperator<'p> {
         Node::Window(node) => Box::new(window::WindowRows::new(node, build(&node.input, locals))),
         Node::Distinct { input } => Box::new(set_operation::Distinct::new(build(input, locals))),
         Node::DistinctOn { input, keys } => Box::new(set_operation::DistinctOn::new(build(input, locals), keys)),
-        Node::SetOperation { operation, all, left, right } => Box::new(set_operation::SetOperationRows::new(
-            *operation,
-            *all,
-            build(left, locals),
-            build(right, locals),
-        )),
+        Node::SetOperation { operation, all, left, right } => {
+            Box::new(set_operation::SetOperationRows::new(*operation, *all, build(left, locals), build(right, locals)))
+        }
         Node::Append { inputs } => {
             Box::new(set_operation::Append::new(inputs.iter().map(|input| build(input, locals)).collect()))
         }

@@ -33,8 +33,7 @@ struct OpenTarget<'p> {
 impl<'p> OpenTarget<'p> {
     fn open(target: &'p Target, run: &Run<'_, 'p>) -> Result<OpenTarget<'p>> {
         let table = run.engine().open_table(target.table.oid)?;
-        let kinds =
-            table.def.columns.iter().map(|column| StorageKind::of(&run.catalog, column.type_oid)).collect();
+        let kinds = table.def.columns.iter().map(|column| StorageKind::of(&run.catalog, column.type_oid)).collect();
         let full_row = RowDecoder::of_full_row(&table.def, &run.catalog);
         let foreign_keys = foreign_key::ForeignKeys::of(&table.def, &run.state.engine_catalog());
         Ok(OpenTarget { target, table, kinds, full_row, foreign_keys })
@@ -56,8 +55,7 @@ impl<'p> OpenTarget<'p> {
             for (name, check) in &expressions.checks {
                 if matches!(evaluate(check, values, run)?, Value::Bool(false)) {
                     let def = &self.table.def;
-                    let message =
-                        format!("new row for relation \"{}\" violates check constraint \"{name}\"", def.name);
+                    let message = format!("new row for relation \"{}\" violates check constraint \"{name}\"", def.name);
                     return Err(Error::new(sqlstate::CHECK_VIOLATION, message)
                         .detail(failing_row(def, values, run))
                         .constraint(&run.catalog.schema_name(def.schema), &def.name, name));
@@ -116,10 +114,7 @@ pub fn failing_row(def: &TableDef, values: &[Value], run: &Run<'_, '_>) -> Strin
 
 /// The error for a row that another transaction changed or deleted, where the snapshot must not move: 40001.
 pub(super) fn concurrent_change(what: &str) -> Error {
-    Error::new(
-        sqlstate::SERIALIZATION_FAILURE,
-        format!("could not serialize access due to concurrent {what}"),
-    )
+    Error::new(sqlstate::SERIALIZATION_FAILURE, format!("could not serialize access due to concurrent {what}"))
 }
 
 /// INSERT.

@@ -634,13 +634,7 @@ fn bounded_range(
 
 /// Whether a stored row's key lies in one of the ranges. The keys of expressions are not made again: the statement's
 /// own conditions, which the ranges were made of, are checked where they are kept.
-fn is_in_ranges(
-    index: &IndexDef,
-    table: &Table,
-    bytes: &[u8],
-    ranges: &[KeyRange],
-    run: &Run<'_, '_>,
-) -> Result<bool> {
+fn is_in_ranges(index: &IndexDef, table: &Table, bytes: &[u8], ranges: &[KeyRange], run: &Run<'_, '_>) -> Result<bool> {
     let mut key = KeyBuffer::new();
     let view = table.row(bytes);
     for part in &index.keys {

@@ -20,7 +20,11 @@ enum Kept {
     Value(Value),
     Rows(Vec<Row>),
     /// The distinct rows, and whether one holds a NULL.
-    Hashed { rows: RowSet, has_null: bool, is_empty: bool },
+    Hashed {
+        rows: RowSet,
+        has_null: bool,
+        is_empty: bool,
+    },
 }
 
 /// The value of a subquery for `row`; of an ARRAY subquery, of type `sql_type`.
@@ -108,11 +112,7 @@ fn start(state: &mut SubqueryState<'_>) {
 }
 
 /// `left IN (subquery)` by a hash table of its rows.
-fn probe<'p>(
-    state: &mut SubqueryState<'p>,
-    left: &[Value],
-    run: &mut Run<'_, 'p>,
-) -> Result<Value> {
+fn probe<'p>(state: &mut SubqueryState<'p>, left: &[Value], run: &mut Run<'_, 'p>) -> Result<Value> {
     if state.kept.is_none() {
         start(state);
         let (mut rows, mut has_null, mut is_empty) = (RowSet::default(), false, true);

@@ -30,14 +30,7 @@ struct Partition {
 
 impl<'p> WindowRows<'p> {
     pub fn new(node: &'p plan::Window, input: BoxOperator<'p>) -> Self {
-        WindowRows {
-            node,
-            input,
-            pending: None,
-            is_at_end: false,
-            finished: Vec::new(),
-            row: Row::default(),
-        }
+        WindowRows { node, input, pending: None, is_at_end: false, finished: Vec::new(), row: Row::default() }
     }
 
     fn next_input(&mut self, run: &mut Run<'_, 'p>) -> Result<Option<(Row, Row)>> {
@@ -68,8 +61,7 @@ impl<'p> WindowRows<'p> {
         let order = RowOrder::new(&self.node.order, run)?;
         let mut peers = Vec::with_capacity(rows.len());
         let mut start = 0;
-        let keys: Vec<Row> =
-            rows.iter().map(|row| sort_keys_of(&self.node.order, row, run)).collect::<Result<_>>()?;
+        let keys: Vec<Row> = rows.iter().map(|row| sort_keys_of(&self.node.order, row, run)).collect::<Result<_>>()?;
         while start < rows.len() {
             let mut end = start + 1;
             while end < rows.len() && order.compare(&keys[start], &keys[end]).is_eq() {
@@ -146,9 +138,8 @@ fn frame<'p>(call: &'p WindowCall, at: usize, partition: &Partition, run: &mut R
         })
     };
     let (start_offset, end_offset) = (offset(&call.frame.start, "starting")?, offset(&call.frame.end, "ending")?);
-    let has_offset = |bound: &WindowFrameBound| {
-        matches!(bound, WindowFrameBound::Preceding(_) | WindowFrameBound::Following(_))
-    };
+    let has_offset =
+        |bound: &WindowFrameBound| matches!(bound, WindowFrameBound::Preceding(_) | WindowFrameBound::Following(_));
     if call.frame.mode == WindowFrameMode::Range && (has_offset(&call.frame.start) || has_offset(&call.frame.end)) {
         return Err(Error::unsupported("RANGE with offset PRECEDING/FOLLOWING is not supported"));
     }
@@ -162,10 +153,12 @@ fn frame<'p>(call: &'p WindowCall, at: usize, partition: &Partition, run: &mut R
                 let (start, end) = partition.peers[at];
                 if is_start { start } else { end }
             }
-            (WindowFrameBound::Preceding(_), WindowFrameMode::Rows) => match (at + usize::from(!is_start)).checked_sub(offset) {
-                Some(place) => place,
-                None => 0,
-            },
+            (WindowFrameBound::Preceding(_), WindowFrameMode::Rows) => {
+                match (at + usize::from(!is_start)).checked_sub(offset) {
+                    Some(place) => place,
+                    None => 0,
+                }
+            }
             (WindowFrameBound::Following(_), WindowFrameMode::Rows) => edge(at.saturating_add(offset)).min(count),
             (WindowFrameBound::Preceding(_), _) => {
                 let mut group = partition.peers[at];
@@ -303,4 +296,3 @@ fn bucket(at: usize, count: usize, buckets: usize) -> usize {
     let in_larger = larger * (size + 1);
     if at < in_larger { at / (size + 1) + 1 } else { larger + (at - in_larger) / size.max(1) + 1 }
 }
-

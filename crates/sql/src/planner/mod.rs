@@ -50,11 +50,7 @@ use crate::types::SqlType;
 ///
 /// # Errors
 /// PostgreSQL's, with positions in the context's text; 0A000 for what is left out; 54001 if it is nested too deep.
-pub fn plan(
-    statement: &tree::ParsedStatement,
-    types: &[SqlType],
-    context: &mut BindContext<'_>,
-) -> Result<Statement> {
+pub fn plan(statement: &tree::ParsedStatement, types: &[SqlType], context: &mut BindContext<'_>) -> Result<Statement> {
     let types = types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>();
     plan_statement(&statement.statement, context, &mut Parameters::declared(&types))
 }

@@ -34,7 +34,8 @@ pub fn compile(function: &FunctionDef, catalog: &CatalogView) -> Result<Function
         };
         parameters.push(format!("{mode}{name} {}", type_name(argument.type_oid)));
     }
-    let has_outputs = function.arguments.iter().any(|argument| !argument.mode.is_input() || argument.mode == ArgumentMode::InOut);
+    let has_outputs =
+        function.arguments.iter().any(|argument| !argument.mode.is_input() || argument.mode == ArgumentMode::InOut);
     let returns = if !columns.is_empty() {
         format!("RETURNS TABLE({})", columns.join(", "))
     } else if function.is_procedure() || has_outputs && !function.returns_set {
@@ -391,16 +392,15 @@ impl Reader<'_> {
                     let branch = &branch["PLpgSQL_case_when"];
                     branches.push((needed(&branch["expr"])?, self.statements(&branch["stmts"])?));
                 }
-                let otherwise = if flag(&json["have_else"]) { Some(self.statements(&json["else_stmts"])?) } else { None };
+                let otherwise =
+                    if flag(&json["have_else"]) { Some(self.statements(&json["else_stmts"])?) } else { None };
                 let operand = expression(&json["t_expr"]).map(|operand| (operand, number(&json["t_varno"])));
                 StatementKind::Case { operand, branches, otherwise }
             }
             "PLpgSQL_stmt_loop" => StatementKind::Loop { label, body: self.statements(&json["body"])? },
-            "PLpgSQL_stmt_while" => StatementKind::While {
-                label,
-                condition: needed(&json["cond"])?,
-                body: self.statements(&json["body"])?,
-            },
+            "PLpgSQL_stmt_while" => {
+                StatementKind::While { label, condition: needed(&json["cond"])?, body: self.statements(&json["body"])? }
+            }
             "PLpgSQL_stmt_fori" => StatementKind::ForInteger {
                 label,
                 variable: self.loop_variable(&json["var"])?,
@@ -429,11 +429,9 @@ impl Reader<'_> {
                 array: needed(&json["expr"])?,
                 body: self.statements(&json["body"])?,
             },
-            "PLpgSQL_stmt_exit" => StatementKind::Exit {
-                is_exit: flag(&json["is_exit"]),
-                label,
-                condition: expression(&json["cond"]),
-            },
+            "PLpgSQL_stmt_exit" => {
+                StatementKind::Exit { is_exit: flag(&json["is_exit"]), label, condition: expression(&json["cond"]) }
+            }
             "PLpgSQL_stmt_return" => StatementKind::Return {
                 value: expression(&json["expr"]),
                 variable: json["retvarno"].as_u64().map(|place| place as usize),

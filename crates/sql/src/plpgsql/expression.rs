@@ -81,8 +81,7 @@ fn plan(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result
     .map_err(|error| internal_position(error, &expression.text))?;
     let tree = statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "an expression is empty"))?;
     let names = Names { frame, fields: RefCell::default() };
-    let types: Vec<SqlType> =
-        (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
+    let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
     let environment = Environment::new(run.state, &run.catalog).with_variables(&names);
     let mut statement = environment
         .plan(&expression.text, &tree.statement, Parameters::fixed(types))
@@ -105,11 +104,7 @@ fn internal_position(mut error: Error, text: &str) -> Error {
 }
 
 /// Runs `work` with the parameters of `plan`: the variables, and the record fields it reads.
-fn with_parameters<T>(
-    plan: &ExpressionPlan,
-    frame: &Frame<'_>,
-    work: impl FnOnce(&[Value]) -> Result<T>,
-) -> Result<T> {
+fn with_parameters<T>(plan: &ExpressionPlan, frame: &Frame<'_>, work: impl FnOnce(&[Value]) -> Result<T>) -> Result<T> {
     if plan.fields.is_empty() {
         return work(&frame.values);
     }
@@ -165,12 +160,7 @@ pub fn evaluate(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_
 /// What is done with each row of a statement.
 pub type OnRow<'f> = dyn FnMut(&mut Run<'_, '_>, &[Value]) -> Result<ControlFlow<()>> + 'f;
 
-fn run_plan(
-    plan: &ExpressionPlan,
-    frame: &Frame<'_>,
-    run: &mut Run<'_, '_>,
-    on_row: &mut OnRow<'_>,
-) -> Result<u64> {
+fn run_plan(plan: &ExpressionPlan, frame: &Frame<'_>, run: &mut Run<'_, '_>, on_row: &mut OnRow<'_>) -> Result<u64> {
     let state = run.state;
     if frame.function.is_volatile {
         state.engine().push_snapshot()?;
@@ -205,8 +195,7 @@ pub fn run_statement(
         )));
     }
     on_plan(&plan.planned)?;
-    run_plan(&plan, frame, run, on_row)
-        .map_err(|error| error.context(format!("SQL statement \"{}\"", expression.text)))
+    run_plan(&plan, frame, run, on_row).map_err(|error| error.context(format!("SQL statement \"{}\"", expression.text)))
 }
 
 /// Runs a text made at run time with these parameters.

@@ -168,9 +168,8 @@ fn catches(name: &str, state: SqlState) -> bool {
     if name.eq_ignore_ascii_case(state.as_str()) {
         return true;
     }
-    condition_states(name).any(|known| {
-        known == state || known.as_str().ends_with("000") && known.class() == state.class()
-    })
+    condition_states(name)
+        .any(|known| known == state || known.as_str().ends_with("000") && known.class() == state.class())
 }
 
 /// The SQLSTATEs a condition's name stands for.
@@ -264,10 +263,9 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                 let (value, sql_type) = evaluate(expression, frame, run)?;
                 match cast(value, sql_type, SqlType::INT4, run)? {
                     Value::Int4(number) => Ok(number),
-                    _ => Err(Error::new(
-                        sqlstate::NULL_VALUE_NOT_ALLOWED,
-                        format!("{what} of FOR loop cannot be null"),
-                    )),
+                    _ => {
+                        Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, format!("{what} of FOR loop cannot be null")))
+                    }
                 }
             };
             let mut at = bound(lower, "lower bound", frame, run)?;
@@ -394,9 +392,13 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                 }
                 set_found(count, frame);
             }
-            Some(target) => run_into(|frame, run, on_plan, on_row| {
-                run_statement(statement, frame, run, on_plan, on_row)
-            }, *target, *strict, frame, run)?,
+            Some(target) => run_into(
+                |frame, run, on_plan, on_row| run_statement(statement, frame, run, on_plan, on_row),
+                *target,
+                *strict,
+                frame,
+                run,
+            )?,
         },
         StatementKind::Execute { source, into, strict } => {
             let RowSource::Dynamic { text, parameters } = source else {
@@ -410,9 +412,13 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                     let count = run_dynamic(&text, &parameters, frame, run, &mut |_| Ok(()), &mut ignore)?;
                     frame.row_count = count;
                 }
-                Some(target) => run_into(|frame, run, on_plan, on_row| {
-                    run_dynamic(&text, &parameters, frame, run, on_plan, on_row)
-                }, *target, *strict, frame, run)?,
+                Some(target) => run_into(
+                    |frame, run, on_plan, on_row| run_dynamic(&text, &parameters, frame, run, on_plan, on_row),
+                    *target,
+                    *strict,
+                    frame,
+                    run,
+                )?,
             }
         }
         StatementKind::Perform(statement) => {
@@ -477,10 +483,7 @@ fn result_row(
         return cast(value, sql_type, frame.function.result, run);
     };
     if shape.fields.len() != columns.len() {
-        return Err(Error::new(
-            sqlstate::DATATYPE_MISMATCH,
-            "structure of query does not match function result type",
-        ));
+        return Err(Error::new(sqlstate::DATATYPE_MISMATCH, "structure of query does not match function result type"));
     }
     let mut fields = Vec::with_capacity(row.len());
     for ((value, (_, source)), (_, target)) in row.into_iter().zip(columns).zip(&shape.fields) {
@@ -526,22 +529,12 @@ fn gather(
 }
 
 /// What runs a statement for INTO.
-type RunFor<'f> = dyn Fn(
-        &Frame<'_>,
-        &mut Run<'_, '_>,
-        &mut dyn FnMut(&Planned) -> Result<()>,
-        &mut OnRow<'_>,
-    ) -> Result<u64>
-    + 'f;
+type RunFor<'f> =
+    dyn Fn(&Frame<'_>, &mut Run<'_, '_>, &mut dyn FnMut(&Planned) -> Result<()>, &mut OnRow<'_>) -> Result<u64> + 'f;
 
 /// A statement with INTO: its first row is assigned.
 fn run_into(
-    statement: impl Fn(
-        &Frame<'_>,
-        &mut Run<'_, '_>,
-        &mut dyn FnMut(&Planned) -> Result<()>,
-        &mut OnRow<'_>,
-    ) -> Result<u64>,
+    statement: impl Fn(&Frame<'_>, &mut Run<'_, '_>, &mut dyn FnMut(&Planned) -> Result<()>, &mut OnRow<'_>) -> Result<u64>,
     target: usize,
     strict: bool,
     frame: &mut Frame<'_>,
@@ -593,10 +586,7 @@ fn parameter_values(
 fn text_of(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<String> {
     let (value, sql_type) = evaluate(expression, frame, run)?;
     if value.is_null() {
-        return Err(Error::new(
-            sqlstate::NULL_VALUE_NOT_ALLOWED,
-            "query string argument of EXECUTE is null",
-        ));
+        return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "query string argument of EXECUTE is null"));
     }
     Ok(types::output_string(&value, sql_type.oid, &run.format, &run.catalog))
 }
@@ -630,10 +620,7 @@ fn run_raise(raise: &Raise, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Res
     for (option, expression) in &raise.options {
         let (value, sql_type) = evaluate(expression, frame, run)?;
         if value.is_null() {
-            return Err(Error::new(
-                sqlstate::NULL_VALUE_NOT_ALLOWED,
-                "RAISE statement option cannot be null",
-            ));
+            return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "RAISE statement option cannot be null"));
         }
         let text = types::output_string(&value, sql_type.oid, &run.format, &run.catalog);
         let fields = error.fields_mut();
@@ -664,9 +651,8 @@ fn run_raise(raise: &Raise, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Res
     };
     let fields = error.fields_mut();
     fields.sqlstate = state.unwrap_or(default);
-    fields.message = message.unwrap_or_else(|| {
-        raise.condition.clone().unwrap_or_else(|| state.unwrap_or(default).as_str().to_owned())
-    });
+    fields.message = message
+        .unwrap_or_else(|| raise.condition.clone().unwrap_or_else(|| state.unwrap_or(default).as_str().to_owned()));
     match severity {
         None => Err(error),
         Some(severity) => {
@@ -682,9 +668,9 @@ fn state_named(name: &str) -> Result<SqlState> {
     if is_code {
         return Ok(SqlState::new(name));
     }
-    condition_states(name).next().ok_or_else(|| {
-        Error::new(sqlstate::UNDEFINED_OBJECT, format!("unrecognized exception condition \"{name}\""))
-    })
+    condition_states(name)
+        .next()
+        .ok_or_else(|| Error::new(sqlstate::UNDEFINED_OBJECT, format!("unrecognized exception condition \"{name}\"")))
 }
 
 /// Puts texts in the places of `%`; `%%` stands for itself.
@@ -699,9 +685,9 @@ fn fill_in(format: &str, texts: &[String]) -> Result<String> {
             out.push('%');
         } else {
             let text = texts.next();
-            out.push_str(text.ok_or_else(|| {
-                Error::new(sqlstate::SYNTAX_ERROR, "too few parameters specified for RAISE")
-            })?);
+            out.push_str(
+                text.ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "too few parameters specified for RAISE"))?,
+            );
         }
     }
     if texts.next().is_some() {
@@ -743,7 +729,6 @@ fn diagnostic(stacked: bool, item: &str, frame: &Frame<'_>) -> Result<(Value, Sq
         other => Err(Error::unsupported(format!("GET STACKED DIAGNOSTICS item {other} is not supported"))),
     }
 }
-
 
 #[cfg(test)]
 mod tests {

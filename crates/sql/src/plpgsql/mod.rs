@@ -91,9 +91,9 @@ pub fn run_anonymous(run: &mut Run<'_, '_>, body: &str) -> Result<()> {
 /// # Errors
 /// 42601 and its kin.
 pub fn check(function: &FunctionDef, catalog: &CatalogView) -> Result<()> {
-    compile::compile(function, catalog).map(|_| ()).map_err(|error| {
-        error.context(format!("compilation of PL/pgSQL function \"{}\" near line 1", function.name))
-    })
+    compile::compile(function, catalog)
+        .map(|_| ())
+        .map_err(|error| error.context(format!("compilation of PL/pgSQL function \"{}\" near line 1", function.name)))
 }
 
 /// The compiled form of a function; compiled anew if it was replaced.
@@ -104,10 +104,8 @@ fn compiled(run: &Run<'_, '_>, function: &Arc<FunctionDef>) -> Result<Rc<Compile
     {
         return Ok(Rc::clone(compiled));
     }
-    let made = Rc::new(Compiled {
-        definition: Arc::clone(function),
-        function: compile::compile(function, &run.catalog)?,
-    });
+    let made =
+        Rc::new(Compiled { definition: Arc::clone(function), function: compile::compile(function, &run.catalog)? });
     state.functions.borrow_mut().insert(function.oid, Rc::clone(&made));
     Ok(made)
 }
@@ -159,4 +157,3 @@ fn execute(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>) -> R
     };
     Ok((value, rows))
 }
-

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{
-    Catalog, FunctionDef, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, Relation,
-};
+use engine::catalog::{Catalog, FunctionDef, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, Relation};
 
-use crate::types::context::{CatalogLookup, RegKind, UserFunction, UserType};
 use crate::types::Value;
+use crate::types::context::{CatalogLookup, RegKind, UserFunction, UserType};
 pub use crate::types::reg_types::quote_identifier;
 
 /// See the module. Cheap to clone.

@@ -11,9 +11,9 @@ use super::state::SessionState;
 use super::{Block, SqlSession, prepared};
 use crate::client::{Client, Formats, OutgoingRow};
 use crate::executor::{self, Locals, Run};
+use crate::parser::Constant;
 use crate::plan::{Command, StatementKind};
 use crate::tree;
-use crate::parser::Constant;
 use crate::types::{SqlType, Value, oids};
 
 /// What a utility statement has to say.
@@ -246,17 +246,11 @@ impl SqlSession {
                 Err(Error::unsupported("a cursor made by DECLARE is read by FETCH"))
             }
             Progress::Done => {
-                let is_select = portal
-                    .planned
-                    .as_ref()
-                    .is_some_and(|planned| !planned.description.columns.is_empty());
+                let is_select = portal.planned.as_ref().is_some_and(|planned| !planned.description.columns.is_empty());
                 if is_select {
                     return Ok(Some("SELECT 0".to_owned()));
                 }
-                Err(Error::new(
-                    sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
-                    "portal \"\" cannot be run",
-                ))
+                Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, "portal \"\" cannot be run"))
             }
         }
     }
@@ -486,11 +480,7 @@ impl Nested {
     ///
     /// # Errors
     /// Whatever binding and planning raise.
-    pub fn plan_uncached(
-        state: &SessionState,
-        text: &Arc<str>,
-        tree: &tree::ParsedStatement,
-    ) -> Result<Arc<Planned>> {
+    pub fn plan_uncached(state: &SessionState, text: &Arc<str>, tree: &tree::ParsedStatement) -> Result<Arc<Planned>> {
         prepared::plan_uncached(state, text, tree, &Arc::from([]))
     }
 
@@ -507,4 +497,3 @@ impl Nested {
         prepared::plan(state, text, tree, types)
     }
 }
-

@@ -195,9 +195,7 @@ impl Instance {
                 "client_encoding" => "UTF8",
                 _ => value,
             };
-            session_settings
-                .set_at_session_start(name, value, role.superuser)
-                .map_err(Error::fatal)?;
+            session_settings.set_at_session_start(name, value, role.superuser).map_err(Error::fatal)?;
         }
         let engine = self.database.session().map_err(Error::fatal)?;
         let now = datetime::clock_micros();
@@ -218,8 +216,8 @@ impl Instance {
             query: Mutex::new(Arc::from("")),
             application_name: Mutex::new(Arc::from(application_name)),
         });
-        let state = SessionState::new(Arc::clone(self), Arc::clone(&info), engine, session_settings)
-            .map_err(Error::fatal)?;
+        let state =
+            SessionState::new(Arc::clone(self), Arc::clone(&info), engine, session_settings).map_err(Error::fatal)?;
         state.apply_settings();
         self.sessions.lock().insert(info.pid, info);
         Ok(SqlSession::new(state))
@@ -277,4 +275,3 @@ pub(super) fn reported(state: &SessionState) -> Vec<(&'static str, String)> {
     }
     all
 }
-

@@ -226,10 +226,7 @@ impl SqlSession {
         self.state.start_time_slice();
         let prepared = self.prepared(statement)?;
         if !portal.is_empty() && self.portals.contains_key(portal) {
-            return Err(Error::new(
-                sqlstate::DUPLICATE_CURSOR,
-                format!("cursor \"{portal}\" already exists"),
-            ));
+            return Err(Error::new(sqlstate::DUPLICATE_CURSOR, format!("cursor \"{portal}\" already exists")));
         }
         let planned = match &prepared.tree {
             Some(tree) => {
@@ -302,9 +299,7 @@ impl SqlSession {
 
     fn portal_mut(&mut self, name: &str) -> Result<&mut Portal> {
         let found = if name.is_empty() { self.unnamed_portal.as_mut() } else { self.portals.get_mut(name) };
-        found.ok_or_else(|| {
-            Error::new(sqlstate::INVALID_CURSOR_NAME, format!("portal \"{name}\" does not exist"))
-        })
+        found.ok_or_else(|| Error::new(sqlstate::INVALID_CURSOR_NAME, format!("portal \"{name}\" does not exist")))
     }
 
     /// Tells the client of a statement's parameters and columns.
@@ -354,8 +349,8 @@ impl SqlSession {
     pub fn execute(&mut self, name: &str, max_rows: u32, client: &mut dyn Client) -> Result<()> {
         let _timer = self.statement_timer();
         self.portal_mut(name)?;
-        let mut portal = if name.is_empty() { self.unnamed_portal.take() } else { self.portals.remove(name) }
-            .expect("found above");
+        let mut portal =
+            if name.is_empty() { self.unnamed_portal.take() } else { self.portals.remove(name) }.expect("found above");
         self.begin_work_on(&portal.text);
         let result = self.run_portal(&mut portal, max_rows, client);
         // COMMIT and ROLLBACK end all portals, this one too; its name is free then.
@@ -551,5 +546,6 @@ fn check_format_count(formats: &Formats, count: usize, what: &str, of: &str) -> 
 
 /// Whether a planned statement gives rows.
 pub(crate) fn gives_rows(planned: &Planned) -> bool {
-    !planned.description.columns.is_empty() || matches!(&planned.statement.kind, StatementKind::Query(plan) if plan.width > 0)
+    !planned.description.columns.is_empty()
+        || matches!(&planned.statement.kind, StatementKind::Query(plan) if plan.width > 0)
 }

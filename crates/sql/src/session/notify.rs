@@ -105,8 +105,7 @@ mod tests {
         let channels = Channels::default();
         channels.listen(1, "a");
         channels.listen(2, "b");
-        let notification =
-            Notification { pid: 3, channel: "a".to_owned(), payload: "x".to_owned(), csn: base::Lsn(9) };
+        let notification = Notification { pid: 3, channel: "a".to_owned(), payload: "x".to_owned(), csn: base::Lsn(9) };
         channels.send(&notification);
         assert_eq!(channels.take(1), [notification.clone()]);
         assert!(channels.take(1).is_empty() && channels.take(2).is_empty());

@@ -78,4 +78,3 @@ impl PlanCache {
         plans.insert(key, Arc::clone(planned));
     }
 }
-

@@ -38,12 +38,7 @@ impl<'a> Environment<'a> {
 
     /// What literals are read with.
     pub fn eval_context(&self) -> SessionEval<'a> {
-        SessionEval {
-            state: self.state,
-            view: self.view.clone(),
-            format: self.state.format(),
-            random: None,
-        }
+        SessionEval { state: self.state, view: self.view.clone(), format: self.state.format(), random: None }
     }
 
     /// Binds and plans a statement that stands in `text`.
@@ -63,11 +58,7 @@ impl<'a> Environment<'a> {
     ///
     /// # Errors
     /// What `work` returns.
-    pub fn with_context<T>(
-        &self,
-        text: &str,
-        work: impl FnOnce(&mut BindContext<'_>) -> Result<T>,
-    ) -> Result<T> {
+    pub fn with_context<T>(&self, text: &str, work: impl FnOnce(&mut BindContext<'_>) -> Result<T>) -> Result<T> {
         let mut eval = self.eval_context();
         let mut context = BindContext {
             catalog: self.view.catalog(),

@@ -147,21 +147,18 @@ fn keep_in_session(state: &SessionState, key: Key, planned: &Arc<Planned>) {
 }
 
 /// Binds and plans.
-fn make(
-    state: &SessionState,
-    text: &str,
-    tree: &tree::ParsedStatement,
-    types: &[SqlType],
-) -> Result<Arc<Planned>> {
+fn make(state: &SessionState, text: &str, tree: &tree::ParsedStatement, types: &[SqlType]) -> Result<Arc<Planned>> {
     let view = state.catalog();
     let search_path = Arc::clone(view.path_text());
     let environment = super::planning::Environment::new(state, &view);
     let version = state.engine().catalog_version();
-    let mut statement = environment.plan(text, &tree.statement, Parameters::declared(&types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>()))?;
+    let mut statement = environment.plan(
+        text,
+        &tree.statement,
+        Parameters::declared(&types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>()),
+    )?;
     statement.catalog_version = version;
-    if let Some(columns) =
-        crate::commands::session_columns(state, text, &tree.statement, &statement.parameters)?
-    {
+    if let Some(columns) = crate::commands::session_columns(state, text, &tree.statement, &statement.parameters)? {
         statement.columns = columns;
     }
     Ok(Arc::new(Planned::new(statement, search_path)))

@@ -83,9 +83,8 @@ pub(super) fn isolation_of(value: &Setting) -> Isolation {
 fn format_settings(settings: &SessionSettings) -> Result<FormatSettings> {
     let (date_style, date_order) = date_style(settings.get(Id::Datestyle).as_text())?;
     let zone_name = settings.get(Id::Timezone);
-    let time_zone = TimeZone::named(zone_name.as_text()).ok_or_else(|| {
-        invalid_value("TimeZone", zone_name.as_text())
-    })?;
+    let time_zone =
+        TimeZone::named(zone_name.as_text()).ok_or_else(|| invalid_value("TimeZone", zone_name.as_text()))?;
     Ok(FormatSettings {
         date_style,
         date_order,
@@ -105,10 +104,7 @@ fn format_settings(settings: &SessionSettings) -> Result<FormatSettings> {
 }
 
 fn invalid_value(name: &str, text: &str) -> Error {
-    Error::new(
-        sqlstate::INVALID_PARAMETER_VALUE,
-        format!("invalid value for parameter \"{name}\": \"{text}\""),
-    )
+    Error::new(sqlstate::INVALID_PARAMETER_VALUE, format!("invalid value for parameter \"{name}\": \"{text}\""))
 }
 
 /// Reads `DateStyle`: an output style, an order, or both.
@@ -179,8 +175,7 @@ pub fn set(state: &SessionState, name: &str, text: &str, change: Change, client:
                 "UTF8" | "UNICODE" => text = "UTF8".to_owned(),
                 "SQLASCII" => text = "SQL_ASCII".to_owned(),
                 _ => {
-                    return Err(invalid_value("client_encoding", &text)
-                        .detail("Only UTF8 is supported."));
+                    return Err(invalid_value("client_encoding", &text).detail("Only UTF8 is supported."));
                 }
             }
         }

@@ -48,12 +48,7 @@ pub(super) fn isolation_name(state: &SessionState) -> &'static str {
 }
 
 /// `SET transaction_isolation = ...` and its kin.
-pub(super) fn set_characteristic(
-    state: &SessionState,
-    id: Id,
-    text: &str,
-    client: &mut dyn Client,
-) -> Result<()> {
+pub(super) fn set_characteristic(state: &SessionState, id: Id, text: &str, client: &mut dyn Client) -> Result<()> {
     let value = base::settings::parse(id, text)?;
     let modes = match id {
         Id::TransactionIsolation => TransactionModes {
@@ -78,10 +73,8 @@ pub fn set_modes(state: &SessionState, modes: TransactionModes, client: &mut dyn
     let mut engine = state.engine_mut();
     if !engine.in_transaction() {
         drop(engine);
-        let warning = Error::new(
-            sqlstate::NO_ACTIVE_SQL_TRANSACTION,
-            "SET TRANSACTION can only be used in transaction blocks",
-        );
+        let warning =
+            Error::new(sqlstate::NO_ACTIVE_SQL_TRANSACTION, "SET TRANSACTION can only be used in transaction blocks");
         state.notice(Severity::Warning, &warning, client);
         return Ok(());
     }
@@ -143,10 +136,8 @@ impl SqlSession {
                         }
                     }
                     Block::Explicit => {
-                        let warning = Error::new(
-                            sqlstate::ACTIVE_SQL_TRANSACTION,
-                            "there is already a transaction in progress",
-                        );
+                        let warning =
+                            Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress");
                         self.state.notice(Severity::Warning, &warning, client);
                         if *modes != TransactionModes::default() {
                             set_modes(&self.state, *modes, client)?;
@@ -205,8 +196,7 @@ impl SqlSession {
                 let message = format!("{what} AND CHAIN can only be used in transaction blocks");
                 return Err(Error::new(sqlstate::NO_ACTIVE_SQL_TRANSACTION, message));
             }
-            let warning =
-                Error::new(sqlstate::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
+            let warning = Error::new(sqlstate::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
             self.state.notice(Severity::Warning, &warning, client);
             if self.block == Block::None {
                 return Ok(if commit { "COMMIT" } else { "ROLLBACK" }.to_owned());
@@ -309,18 +299,12 @@ impl SqlSession {
         if self.block == Block::Explicit {
             return Ok(());
         }
-        Err(Error::new(
-            sqlstate::NO_ACTIVE_SQL_TRANSACTION,
-            format!("{what} can only be used in transaction blocks"),
-        ))
+        Err(Error::new(sqlstate::NO_ACTIVE_SQL_TRANSACTION, format!("{what} can only be used in transaction blocks")))
     }
 
     fn savepoint(&self, name: &str) -> Result<usize> {
         self.savepoints.iter().rposition(|savepoint| savepoint.name == name).ok_or_else(|| {
-            Error::new(
-                sqlstate::INVALID_SAVEPOINT_SPECIFICATION,
-                format!("savepoint \"{name}\" does not exist"),
-            )
+            Error::new(sqlstate::INVALID_SAVEPOINT_SPECIFICATION, format!("savepoint \"{name}\" does not exist"))
         })
     }
 

@@ -48,10 +48,8 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
     for (name, value) in &arguments.settings {
         settings.set_at_start(name, value, Source::CommandLine)?;
     }
-    let database = Database::open(OpenOptions {
-        settings: Arc::clone(&settings),
-        ..OpenOptions::new(&arguments.directory)
-    })?;
+    let database =
+        Database::open(OpenOptions { settings: Arc::clone(&settings), ..OpenOptions::new(&arguments.directory) })?;
     configuration::create(&arguments.directory)?;
     let instance = Instance::new(database.clone());
     let reload = {
@@ -94,9 +92,8 @@ fn server_options(arguments: &ServeArguments, settings: &ServerSettings) -> Resu
     };
     let port = match arguments.port {
         Some(port) => port,
-        None => u16::try_from(integer(Id::Port)).map_err(|_| {
-            Error::new(sqlstate::INVALID_PARAMETER_VALUE, "port is out of range")
-        })?,
+        None => u16::try_from(integer(Id::Port))
+            .map_err(|_| Error::new(sqlstate::INVALID_PARAMETER_VALUE, "port is out of range"))?,
     };
     Ok(ServerOptions {
         host: arguments.host.clone().unwrap_or_else(|| text(Id::ListenAddresses)),

@@ -30,7 +30,8 @@ pub fn run(arguments: &TestFsyncArguments) -> Result<()> {
     let path = arguments.directory.join("cohort-test-fsync.tmp");
     let result = measure_all(&vfs, &path, Duration::from_secs(arguments.seconds.max(1)));
     if vfs.exists(&path) {
-        vfs.remove_file(&path).map_err(|error| Error::io(format!("could not remove \"{}\"", path.display()), &error))?;
+        vfs.remove_file(&path)
+            .map_err(|error| Error::io(format!("could not remove \"{}\"", path.display()), &error))?;
     }
     result
 }

@@ -32,10 +32,7 @@ pub(super) fn add(ddl: &mut Ddl<'_>, oid: Oid, definition: &ColumnDefinition, if
         return Err(Error::new(sqlstate::DUPLICATE_COLUMN, message));
     }
     if old.columns.len() >= COLUMNS_MAX {
-        return Err(Error::new(
-            sqlstate::TOO_MANY_COLUMNS,
-            format!("tables can have at most {COLUMNS_MAX} columns"),
-        ));
+        return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, format!("tables can have at most {COLUMNS_MAX} columns")));
     }
     let mut column = column::read(ddl, &old.name, definition)?;
     let constraints = std::mem::take(&mut column.constraints);

@@ -99,8 +99,7 @@ fn check_applies(action: &Action, found: &Found) -> Result<()> {
     if applies {
         return Ok(());
     }
-    let message =
-        format!("ALTER action {} cannot be performed on relation \"{}\"", action_name(action), found.name());
+    let message = format!("ALTER action {} cannot be performed on relation \"{}\"", action_name(action), found.name());
     Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message).detail(not_for(found)))
 }
 
@@ -183,9 +182,7 @@ fn run(ddl: &mut Ddl<'_>, oid: Oid, action: &Action) -> Result<()> {
         Action::SetNotNull(column) => columns::set_not_null(ddl, oid, column),
         Action::DropNotNull(column) => columns::drop_not_null(ddl, oid, column),
         Action::DropExpression { column, if_exists } => columns::drop_expression(ddl, oid, column, *if_exists),
-        Action::SetType { column, type_name, using, .. } => {
-            types::change(ddl, oid, column, type_name, using.as_ref())
-        }
+        Action::SetType { column, type_name, using, .. } => types::change(ddl, oid, column, type_name, using.as_ref()),
         Action::SetStatistics(column) | Action::SetStorage(column) | Action::SetColumnOptions(column) => {
             // Known to be there is all that is asked: rows are stored one way.
             if ddl.catalog().table(oid).is_some() { place_of(&*ddl.table(oid)?, column).map(drop) } else { Ok(()) }

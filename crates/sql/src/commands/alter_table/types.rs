@@ -6,8 +6,8 @@ use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{ConstraintKind, IndexDef, TableDef};
 
 use super::super::ddl::Ddl;
-use super::super::dependencies::{Node, stored_columns, uses_of_views};
 use super::super::deparse::{Deparser, NoNames, Qualify, TableNames};
+use super::super::dependencies::{Node, stored_columns, uses_of_views};
 use super::super::rewrite::rewrite;
 use super::super::{column, constraint, sequence};
 use super::place_of;
@@ -33,8 +33,11 @@ pub(super) fn change(
     column::check_name_and_type(ddl, name, target.oid)?;
     refuse_dependents(ddl, &old, place)?;
     if using.is_some() && old.columns[place].generated.is_some() {
-        let error = Error::new(sqlstate::INVALID_COLUMN_DEFINITION, "cannot specify USING when altering type of generated column")
-            .detail(format!("Column \"{name}\" is a generated column."));
+        let error = Error::new(
+            sqlstate::INVALID_COLUMN_DEFINITION,
+            "cannot specify USING when altering type of generated column",
+        )
+        .detail(format!("Column \"{name}\" is a generated column."));
         return Err(error);
     }
     let values = conversion(ddl, &old, place, target, using)?;
@@ -147,13 +150,16 @@ fn refuse_dependents(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize) -> Resu
     let view = ddl.view();
     if let Some(user) = uses_of_views(ddl).iter().find(|user| user.columns.contains(&(table.oid, place))) {
         let user = super::super::dependencies::describe(&view, Node::Object(user.view));
-        return Err(Error::unsupported("cannot alter type of a column used by a view or rule")
-            .detail(format!("rule _RETURN on {user} depends on column \"{}\"", quote_identifier(name).trim_matches('"'))));
+        return Err(Error::unsupported("cannot alter type of a column used by a view or rule").detail(format!(
+            "rule _RETURN on {user} depends on column \"{}\"",
+            quote_identifier(name).trim_matches('"')
+        )));
     }
     let uses_it = |text: &str| stored_columns(ddl, table, text).contains(&place);
-    let generated = table.columns.iter().enumerate().find(|(other, column)| {
-        *other != place && !column.dropped && column.generated.as_deref().is_some_and(uses_it)
-    });
+    let generated =
+        table.columns.iter().enumerate().find(|(other, column)| {
+            *other != place && !column.dropped && column.generated.as_deref().is_some_and(uses_it)
+        });
     if let Some((_, generated)) = generated {
         return Err(Error::unsupported("cannot alter type of a column used by a generated column")
             .detail(format!("Column \"{name}\" is used by generated column \"{}\".", generated.name)));

@@ -58,9 +58,7 @@ fn write_csv(text: &str, force: bool, is_only: bool, options: &CopyOptions, out:
     let needs_quotes = force
         || text == options.null
         || (is_only && text == "\\.")
-        || text.bytes().any(|byte| {
-            byte == options.delimiter || byte == options.quote || matches!(byte, b'\n' | b'\r')
-        });
+        || text.bytes().any(|byte| byte == options.delimiter || byte == options.quote || matches!(byte, b'\n' | b'\r'));
     if !needs_quotes {
         out.extend_from_slice(text.as_bytes());
         return;
@@ -320,8 +318,7 @@ mod tests {
     #[test]
     fn csv_fields_may_hold_delimiters_quotes_and_line_ends() {
         let data = b"1,\"a,\"\"b\"\"\nc\",\n2,,\"\"\n";
-        let expected =
-            [row(&[Some("1"), Some("a,\"b\"\nc"), None]), row(&[Some("2"), None, Some("")])];
+        let expected = [row(&[Some("1"), Some("a,\"b\"\nc"), None]), row(&[Some("2"), None, Some("")])];
         for cut in 0..data.len() {
             assert_eq!(lines(&[&data[..cut], &data[cut..]], &options("csv")), expected, "cut at {cut}");
         }
@@ -329,7 +326,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let values = [Some("plain"), None, Some(""), Some("tab\tnewline\nback\\slash,\"quoted\""), Some("\\N"), Some("\\.")];
+        let values =
+            [Some("plain"), None, Some(""), Some("tab\tnewline\nback\\slash,\"quoted\""), Some("\\N"), Some("\\.")];
         for format in ["text", "csv"] {
             let options = options(format);
             let mut out = Vec::new();

@@ -81,10 +81,7 @@ fn columns_of(table: &TableDef, names: &[crate::tree::Name]) -> Result<Vec<usize
             )
         })?;
         if places.contains(&place) {
-            return Err(Error::new(
-                sqlstate::DUPLICATE_COLUMN,
-                format!("column \"{name}\" specified more than once"),
-            ));
+            return Err(Error::new(sqlstate::DUPLICATE_COLUMN, format!("column \"{name}\" specified more than once")));
         }
         places.push(place);
     }
@@ -108,8 +105,7 @@ fn copy_to(
     let quoted: Vec<bool> = columns
         .iter()
         .map(|column| {
-            options.force_quote_all
-                || options.force_quote.as_ref().is_some_and(|names| names.contains(&column.name))
+            options.force_quote_all || options.force_quote.as_ref().is_some_and(|names| names.contains(&column.name))
         })
         .collect();
     let mut out = Vec::new();
@@ -227,7 +223,8 @@ fn copy_from(
     client.copy_in_response(wire_format(options), columns.len());
     client.relieve()?;
     let mut running = Running::start(&planned)?;
-    let mut source = Source { table, columns, types: &types, options, reader: LineReader::default(), fields: Vec::new() };
+    let mut source =
+        Source { table, columns, types: &types, options, reader: LineReader::default(), fields: Vec::new() };
     let result = running.with_dependent_mut(|_, execution| -> Result<u64> {
         let mut insert = |values: &[Value], client: &mut dyn Client| -> Result<()> {
             let mut run = new_run(state, client, values, &mut execution.locals);
@@ -287,10 +284,9 @@ impl Source<'_> {
                         continue;
                     }
                     let context = |error: Error, column: Option<(&str, &str)>| match column {
-                        Some((name, text)) => error.context(format!(
-                            "COPY {}, line {number}, column {name}: \"{text}\"",
-                            self.table.name
-                        )),
+                        Some((name, text)) => {
+                            error.context(format!("COPY {}, line {number}, column {name}: \"{text}\"", self.table.name))
+                        }
                         None => error.context(format!(
                             "COPY {}, line {number}: \"{}\"",
                             self.table.name,
@@ -459,4 +455,3 @@ impl BinaryReader {
         Ok(bytes.map(|bytes| bytes.iter().fold(0i64, |number, byte| (number << 8) | i64::from(*byte))))
     }
 }
-

@@ -137,7 +137,9 @@ pub fn index_column(state: &SessionState, table: &Arc<TableDef>, index: &IndexDe
                     let shown = Deparser::new(&view, &TableNames(table), Qualify::WhereNeeded).indented().text(&expr);
                     let looks_like_function = match &expr.kind {
                         ExprKind::Call(call) => call.operator.is_none(),
-                        ExprKind::Coalesce(_) | ExprKind::Greatest(_) | ExprKind::Least(_) | ExprKind::NullIf(_) => true,
+                        ExprKind::Coalesce(_) | ExprKind::Greatest(_) | ExprKind::Least(_) | ExprKind::NullIf(_) => {
+                            true
+                        }
                         _ => false,
                     };
                     if looks_like_function { shown } else { format!("({shown})") }

@@ -5,8 +5,8 @@ use engine::catalog::TableDef;
 
 use super::plain_literal;
 use crate::plan::{
-    AggregateCall, Call, CaseWhen, CastExpr, Expr, ExprKind, FunctionTarget, Quantified, Quantifier, SessionValue, SetCall,
-    Subquery, Variable, WindowCall, WindowTarget,
+    AggregateCall, Call, CaseWhen, CastExpr, Expr, ExprKind, FunctionTarget, Quantified, Quantifier, SessionValue,
+    SetCall, Subquery, Variable, WindowCall, WindowTarget,
 };
 use crate::session::{CatalogView, quote_identifier};
 use crate::types::text_io::is_reg_type;

@@ -4,8 +4,9 @@ use std::cell::RefCell;
 
 use crate::session::quote_identifier;
 use crate::tree::{
-    Alias, CommonTableExpression, CteStatement, Distinct, FromItem, GroupItem, Join, JoinType, LockStrength, LockWait, Name,
-    QualifiedName, Query, QueryBody, Select, SetOperator, SortBy, SortDirection, TableReference, Target, TypeName,
+    Alias, CommonTableExpression, CteStatement, Distinct, FromItem, GroupItem, Join, JoinType, LockStrength, LockWait,
+    Name, QualifiedName, Query, QueryBody, Select, SetOperator, SortBy, SortDirection, TableReference, Target,
+    TypeName,
 };
 
 /// What the objects that a query names are called in its text.
@@ -361,7 +362,8 @@ impl Writer<'_> {
         if join.natural {
             self.push("NATURAL ");
         }
-        let is_cross = join.kind == JoinType::Inner && !join.natural && join.using.is_empty() && join.condition.is_none();
+        let is_cross =
+            join.kind == JoinType::Inner && !join.natural && join.using.is_empty() && join.condition.is_none();
         self.push(match join.kind {
             JoinType::Inner if is_cross => "CROSS JOIN ",
             JoinType::Inner => "JOIN ",

@@ -4,7 +4,8 @@ use super::plain_literal;
 use super::query::Writer;
 use crate::session::quote_identifier;
 use crate::tree::{
-    Expr, ExprKind, FunctionCall, Indirection, Literal, Name, OperatorName, SessionFunction, SubqueryKind, WindowDefinition,
+    Expr, ExprKind, FunctionCall, Indirection, Literal, Name, OperatorName, SessionFunction, SubqueryKind,
+    WindowDefinition,
 };
 
 impl Writer<'_> {

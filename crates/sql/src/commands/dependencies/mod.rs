@@ -102,9 +102,10 @@ impl Dependencies<'_, '_> {
     fn of_schema(&self, schema: Oid) -> Vec<(Node, Link)> {
         let belongs_to_another = |object: &Object| match object {
             Object::Index(_) => true,
-            Object::Sequence(sequence) => {
-                sequence.owned_by.and_then(|(table, _)| self.catalog.table(table)).is_some_and(|table| table.schema == schema)
-            }
+            Object::Sequence(sequence) => sequence
+                .owned_by
+                .and_then(|(table, _)| self.catalog.table(table))
+                .is_some_and(|table| table.schema == schema),
             _ => false,
         };
         self.catalog
@@ -122,7 +123,8 @@ impl Dependencies<'_, '_> {
         found.extend(owned.map(|sequence| (Node::Object(sequence.oid), Link::Automatic)));
         for other in catalog.tables_referencing(table).filter(|other| other.oid != table) {
             for constraint in &other.constraints {
-                if matches!(&constraint.kind, ConstraintKind::ForeignKey { referenced_table, .. } if *referenced_table == table) {
+                if matches!(&constraint.kind, ConstraintKind::ForeignKey { referenced_table, .. } if *referenced_table == table)
+                {
                     found.push((Node::Constraint(other.oid, constraint.oid), Link::Cascade));
                 }
             }
@@ -136,8 +138,9 @@ impl Dependencies<'_, '_> {
     /// Columns and functions of a type (or of a table's row type).
     fn of_type(&self, type_oid: Oid) -> Vec<(Node, Link)> {
         let view = self.ddl.view();
-        let is_of_type =
-            |oid: Oid| oid == type_oid || oid.0 >= Oid::FIRST_NORMAL.0 && types::element_type(&view, oid) == Some(type_oid);
+        let is_of_type = |oid: Oid| {
+            oid == type_oid || oid.0 >= Oid::FIRST_NORMAL.0 && types::element_type(&view, oid) == Some(type_oid)
+        };
         let mut found = Vec::new();
         for table in self.catalog.tables().filter(|table| table.oid != type_oid) {
             for (place, column) in table.columns.iter().enumerate() {
@@ -158,7 +161,8 @@ impl Dependencies<'_, '_> {
         let mut found = Vec::new();
         for table in self.catalog.tables() {
             for constraint in &table.constraints {
-                if matches!(&constraint.kind, ConstraintKind::ForeignKey { referenced_index, .. } if *referenced_index == index) {
+                if matches!(&constraint.kind, ConstraintKind::ForeignKey { referenced_index, .. } if *referenced_index == index)
+                {
                     found.push((Node::Constraint(table.oid, constraint.oid), Link::Cascade));
                 }
             }
@@ -212,7 +216,8 @@ impl Dependencies<'_, '_> {
         found.extend(owned.map(|sequence| (Node::Object(sequence.oid), Link::Automatic)));
         for other in catalog.tables_referencing(table) {
             for constraint in &other.constraints {
-                if let ConstraintKind::ForeignKey { referenced_table, referenced_columns, columns, .. } = &constraint.kind
+                if let ConstraintKind::ForeignKey { referenced_table, referenced_columns, columns, .. } =
+                    &constraint.kind
                     && *referenced_table == table
                     && referenced_columns.contains(&place)
                     && !(other.oid == table && columns.contains(&place))
@@ -234,10 +239,8 @@ impl Dependencies<'_, '_> {
     }
 
     fn of_constraint(&self, table: Oid, constraint: Oid) -> Vec<(Node, Link)> {
-        let constraint = self
-            .catalog
-            .table(table)
-            .and_then(|table| table.constraints.iter().find(|other| other.oid == constraint));
+        let constraint =
+            self.catalog.table(table).and_then(|table| table.constraints.iter().find(|other| other.oid == constraint));
         match constraint.map(|constraint| &constraint.kind) {
             Some(ConstraintKind::PrimaryKey { index } | ConstraintKind::Unique { index }) => {
                 vec![(Node::Object(*index), Link::Automatic)]
@@ -383,7 +386,8 @@ fn collect(ddl: &Ddl<'_>, targets: &[Node]) -> Vec<Doomed> {
 const REPORTED_MAX: usize = 100;
 
 fn report(ddl: &mut Ddl<'_>, targets: &[Node], doomed: &[Doomed], cascade: bool) -> Result<()> {
-    let loud: Vec<&Doomed> = doomed.iter().rev().filter(|doomed| !doomed.is_silent && doomed.because_of.is_some()).collect();
+    let loud: Vec<&Doomed> =
+        doomed.iter().rev().filter(|doomed| !doomed.is_silent && doomed.because_of.is_some()).collect();
     if loud.is_empty() {
         return Ok(());
     }

@@ -53,9 +53,11 @@ pub(in crate::commands) fn uses_of_views(ddl: &Ddl<'_>) -> Vec<ViewUse> {
             if let Ok(Some(bound)) = bound {
                 let mut relations = Vec::new();
                 walk(&bound.query, &mut Vec::new(), &mut found, &mut relations);
-                found.relations.extend(relations.into_iter().filter(|oid| {
-                    matches!(catalog.object(*oid), Some(Object::Sequence(_) | Object::Table(_)))
-                }));
+                found.relations.extend(
+                    relations
+                        .into_iter()
+                        .filter(|oid| matches!(catalog.object(*oid), Some(Object::Sequence(_) | Object::Table(_)))),
+                );
             }
             // What stands in the views that this one reads is theirs.
             let relations = std::mem::take(&mut found.relations);

@@ -57,7 +57,8 @@ pub fn run(
     };
     let planning = planning.elapsed();
     if matches!(planned.statement.kind, StatementKind::Utility(_)) {
-        let line = if options.json { "[\n  \"Utility Statement\"\n]" } else { "Utility statements have no plan structure" };
+        let line =
+            if options.json { "[\n  \"Utility Statement\"\n]" } else { "Utility statements have no plan structure" };
         return Ok(output(vec![line.to_owned()]));
     }
     for (oid, mode) in &planned.statement.locks {
@@ -75,11 +76,7 @@ pub fn run(
     let view = state.catalog();
     let mut explainer = Explainer::new(state, &view, &planned.statement, options, measured.as_ref());
     let node = explainer.explain(plan);
-    Ok(output(if options.json {
-        vec![json(&node, options, &summary)]
-    } else {
-        text(&node, options, &summary)
-    }))
+    Ok(output(if options.json { vec![json(&node, options, &summary)] } else { text(&node, options, &summary) }))
 }
 
 fn output(lines: Vec<String>) -> UtilityOutput {
@@ -123,9 +120,9 @@ fn read_options(explain: &Explain) -> Result<Options> {
         Options { analyze: false, verbose: false, costs: true, timing: true, summary: false, json: false };
     let (mut timing, mut summary, mut wal) = (None, None, false);
     for element in &explain.options {
-        let is_on = element.boolean().ok_or_else(|| {
-            Error::new(sqlstate::SYNTAX_ERROR, format!("{} requires a Boolean value", element.name))
-        });
+        let is_on = element
+            .boolean()
+            .ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, format!("{} requires a Boolean value", element.name)));
         match element.name.as_str() {
             "analyze" => options.analyze = is_on?,
             "verbose" => options.verbose = is_on?,

@@ -11,8 +11,8 @@ use super::Options;
 use crate::commands::deparse::{Deparser, Names, Qualify, sort_suffix};
 use crate::executor::{Measured, Measurements};
 use crate::plan::{
-    Expr, ExprKind, IndexPoint, IndexScan, JoinKind, KeyPart, Node, OnConflict, Plan, Quantifier, ScanColumn, SetOperator, SortKey,
-    Statement, Subquery, SubqueryBody, SubqueryKind, Target,
+    Expr, ExprKind, IndexPoint, IndexScan, JoinKind, KeyPart, Node, OnConflict, Plan, Quantifier, ScanColumn,
+    SetOperator, SortKey, Statement, Subquery, SubqueryBody, SubqueryKind, Target,
 };
 use crate::session::{CatalogView, SessionState, quote_identifier};
 use crate::types::{self, SqlType, oids};
@@ -248,11 +248,7 @@ impl<'e> Explainer<'e> {
                 ExprKind::Column(slot) if (*slot as usize) < input.len() => {
                     Slot { sql_type: Some(expr.sql_type), ..input[*slot as usize].clone() }
                 }
-                _ => Slot {
-                    text: self.full_text(expr, input),
-                    sql_type: Some(expr.sql_type),
-                    is_computed: true,
-                },
+                _ => Slot { text: self.full_text(expr, input), sql_type: Some(expr.sql_type), is_computed: true },
             })
             .collect()
     }
@@ -406,8 +402,12 @@ impl<'e> Explainer<'e> {
                 name(shown, "ProjectSet");
                 let mut slots = self.input(input, "Outer", shown);
                 for call in calls {
-                    let names =
-                        SlotNames { slots: &slots, outer: &self.outer, subqueries: &self.subqueries, parentheses: true };
+                    let names = SlotNames {
+                        slots: &slots,
+                        outer: &self.outer,
+                        subqueries: &self.subqueries,
+                        parentheses: true,
+                    };
                     let text = Deparser::new(self.view, &names, Qualify::WhereNeeded).set_call(call);
                     let sql_type = Some(call.types.result);
                     slots.push(Slot { text, sql_type, is_computed: true });
@@ -468,9 +468,7 @@ impl<'e> Explainer<'e> {
                     .left_keys
                     .iter()
                     .zip(&join.right_keys)
-                    .map(|(one, other)| {
-                        format!("({} = {})", self.full_text(one, &left), self.full_text(other, &right))
-                    })
+                    .map(|(one, other)| format!("({} = {})", self.full_text(one, &left), self.full_text(other, &right)))
                     .collect();
                 let text = if pairs.len() == 1 { pairs.concat() } else { format!("({})", pairs.join(" AND ")) };
                 shown.properties.push(("Hash Cond", Property::Text(text)));
@@ -514,8 +512,12 @@ impl<'e> Explainer<'e> {
                     shown.properties.push(("Group Key", Property::List(keys)));
                 }
                 for call in &aggregate.calls {
-                    let names =
-                        SlotNames { slots: &input, outer: &self.outer, subqueries: &self.subqueries, parentheses: true };
+                    let names = SlotNames {
+                        slots: &input,
+                        outer: &self.outer,
+                        subqueries: &self.subqueries,
+                        parentheses: true,
+                    };
                     let text = Deparser::new(self.view, &names, Qualify::WhereNeeded).aggregate(call);
                     slots.push(Slot { text, sql_type: Some(call.types.result), is_computed: true });
                 }
@@ -526,8 +528,12 @@ impl<'e> Explainer<'e> {
                 let mut slots = self.input(&window.input, "Outer", shown);
                 let input = slots.clone();
                 for call in &window.calls {
-                    let names =
-                        SlotNames { slots: &input, outer: &self.outer, subqueries: &self.subqueries, parentheses: true };
+                    let names = SlotNames {
+                        slots: &input,
+                        outer: &self.outer,
+                        subqueries: &self.subqueries,
+                        parentheses: true,
+                    };
                     let text = Deparser::new(self.view, &names, Qualify::WhereNeeded).window(call);
                     slots.push(Slot { text, sql_type: Some(call.types.result), is_computed: true });
                 }

@@ -147,11 +147,8 @@ fn notify(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
 fn reset_shared(_: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let target = text(args, 0)?;
     if !matches!(target, "archiver" | "bgwriter" | "recovery_prefetch" | "wal") {
-        return Err(Error::new(
-            sqlstate::INVALID_PARAMETER_VALUE,
-            format!("unrecognized reset target: \"{target}\""),
-        )
-        .hint("Target must be \"archiver\", \"bgwriter\", \"recovery_prefetch\", or \"wal\"."));
+        return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, format!("unrecognized reset target: \"{target}\""))
+            .hint("Target must be \"archiver\", \"bgwriter\", \"recovery_prefetch\", or \"wal\"."));
     }
     Ok(Value::Void)
 }

@@ -114,9 +114,8 @@ fn expression(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
 fn rule(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let wanted = oid(args, 0)?;
     let catalog = Arc::clone(run.catalog.catalog());
-    let view = catalog
-        .tables()
-        .find(|table| table.kind != RelationKind::Table && catalogs::rule_oid(table.oid) == wanted);
+    let view =
+        catalog.tables().find(|table| table.kind != RelationKind::Table && catalogs::rule_oid(table.oid) == wanted);
     let Some(view) = view else { return Ok(Value::Null) };
     let name = super::relation_name(run, view.oid);
     let query = deparse::view_definition(view).unwrap_or_default();
@@ -135,7 +134,8 @@ fn of_function(
     }
     let builtin = crate::types::function(wanted).map(|def| (def.arguments, def.result, def.returns_set));
     let builtin = builtin.or_else(|| crate::types::aggregate(wanted).map(|def| (def.arguments, def.result, false)));
-    Ok(builtin.and_then(|(inputs, result, returns_set)| what(run, &plain_function(wanted, inputs, result, returns_set))))
+    Ok(builtin
+        .and_then(|(inputs, result, returns_set)| what(run, &plain_function(wanted, inputs, result, returns_set))))
 }
 
 /// A built-in function, described as one that a user made.

@@ -17,7 +17,9 @@ pub(super) const FUNCTIONS: Bodies = &[
     (1642, |run, args| Ok(catalogs::role_name(run.catalog.catalog(), oid(args, 0)?).into())),
     (3537, describe),
     (6120, |_, _| Ok(Value::Null)),
-    (6121, |run, args| Ok(Value::Bool(table_of(run, oid(args, 0)?).is_some_and(|table| table.kind == RelationKind::Table)))),
+    (6121, |run, args| {
+        Ok(Value::Bool(table_of(run, oid(args, 0)?).is_some_and(|table| table.kind == RelationKind::Table)))
+    }),
     (3842, |run, args| {
         // Insert, update and delete.
         let is_table = table_of(run, oid(args, 0)?).is_some_and(|table| table.kind == RelationKind::Table);

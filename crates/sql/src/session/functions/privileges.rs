@@ -71,7 +71,10 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
     };
     let only_looks = |privilege: &str| {
         privilege.split(',').any(|word| {
-            matches!(word.trim().to_ascii_uppercase().as_str(), "SELECT" | "USAGE" | "EXECUTE" | "CONNECT" | "TEMP" | "TEMPORARY")
+            matches!(
+                word.trim().to_ascii_uppercase().as_str(),
+                "SELECT" | "USAGE" | "EXECUTE" | "CONNECT" | "TEMP" | "TEMPORARY"
+            )
         })
     };
     let allowed = match what {
