@@ -198,7 +198,7 @@ impl Binder<'_, '_> {
         let first_width = rows.first().map_or(0, Vec::len);
         for row in rows {
             if row.len() != first_width {
-                let location = row.first().map_or(-1, |expr| expr.location);
+                let location = row.first().map_or(-1, tree::Expr::start);
                 return Err(self.error(sqlstate::SYNTAX_ERROR, "VALUES lists must all be the same length", location));
             }
             bound.push(self.insert_row(insert, table, places, row)?);
@@ -244,7 +244,7 @@ impl Binder<'_, '_> {
         places: &[usize],
         row: &[tree::Expr],
     ) -> Result<Vec<Expr>> {
-        self.check_counts(insert, places.len(), row.len(), |index| row[index].location)?;
+        self.check_counts(insert, places.len(), row.len(), |index| row[index].start())?;
         let mut given = Vec::with_capacity(row.len());
         for (expr, place) in row.iter().zip(places) {
             let column = &table.columns[*place];
@@ -254,7 +254,7 @@ impl Binder<'_, '_> {
             self.check_insertable(column, insert.overriding, expr.location)?;
             let bound = self.expr(expr)?;
             let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
-            given.push((*place, self.coerce_for_column(bound, sql_type, &column.name, expr.location)?));
+            given.push((*place, self.coerce_for_column(bound, sql_type, &column.name, expr.start())?));
         }
         self.full_row(table, given, insert.overriding)
     }
@@ -489,7 +489,7 @@ impl Binder<'_, '_> {
                 let bound = self.expr(&assignment.value)?;
                 let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
                 let location =
-                    if assignment.value.location >= 0 { assignment.value.location } else { assignment.column.location };
+                    if assignment.value.start() >= 0 { assignment.value.start() } else { assignment.column.location };
                 self.coerce_for_column(bound, sql_type, &column.name, location)?
             };
             assignments.push(Assignment { column: place as u32, value });

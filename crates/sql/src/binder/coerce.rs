@@ -22,15 +22,18 @@ impl Binder<'_, '_> {
         match &expr.kind {
             ExprKind::Parameter(index) if expr.sql_type.oid == oids::UNKNOWN => {
                 let index = *index;
+                let location = if expr.sql_type.typmod >= 0 { expr.sql_type.typmod } else { location };
                 self.coerce_parameter(index, target, context, location).map(Some)
             }
             ExprKind::Constant(value) if expr.sql_type.oid == oids::UNKNOWN => {
                 if target.oid == oids::UNKNOWN {
                     return Ok(Some(expr));
                 }
+                let place = expr.sql_type.typmod;
                 let literal = match value {
                     Value::Text(text) => {
                         let text = text.clone();
+                        let location = if place >= 0 { place } else { location };
                         self.literal_input(&text, target, context, location)?
                     }
                     _ => Expr::null(SqlType::new(target.oid)),

@@ -21,10 +21,14 @@ impl Binder<'_, '_> {
             if cte.search_or_cycle {
                 return Err(self.unsupported("SEARCH and CYCLE clauses are not supported", cte.location));
             }
+            if !with.recursive {
+                self.scope().later_ctes = with.ctes[index..].iter().map(|later| later.name.clone()).collect();
+            }
             let id = CteId(self.cte_count);
             self.cte_count += 1;
             bound.push(self.cte(cte, id, with.recursive)?);
         }
+        self.scope().later_ctes.clear();
         Ok(bound)
     }
 
@@ -136,7 +140,11 @@ impl Binder<'_, '_> {
             let message = "each UNION query must have the same number of columns";
             return Err(self.error(sqlstate::SYNTAX_ERROR, message, cte.location));
         }
-        self.match_recursive_types(cte, &mut recursive, &columns)?;
+        let location = |index: usize| match &left.body {
+            QueryBody::Select(select) => Self::target_location(&select.targets, index),
+            _ => cte.location,
+        };
+        self.match_recursive_types(cte, &mut recursive, &columns, &location)?;
         let visible = &mut self.scope().ctes[place];
         visible.state = CteState::Ready;
         // Its own working table does not count.
@@ -157,6 +165,7 @@ impl Binder<'_, '_> {
         cte: &CommonTableExpression,
         recursive: &mut Query,
         columns: &[(Name, SqlType)],
+        location: &dyn Fn(usize) -> tree::Location,
     ) -> Result<()> {
         for (index, (_, wanted)) in columns.iter().enumerate() {
             let found = recursive.output().nth(index).expect("the numbers of columns are equal").expr.sql_type;
@@ -172,7 +181,7 @@ impl Binder<'_, '_> {
                     cte.name,
                     index + 1
                 );
-                let error = self.error(sqlstate::DATATYPE_MISMATCH, message, cte.location);
+                let error = self.error(sqlstate::DATATYPE_MISMATCH, message, location(index));
                 return Err(error.hint("Cast the output of the non-recursive term to the correct type."));
             }
             if found.oid != wanted.oid {

@@ -19,22 +19,22 @@ impl Binder<'_, '_> {
     /// Binds an expression that is used as it is: `unknown` becomes text.
     pub(super) fn settled_expr(&mut self, expr: &tree::Expr) -> Result<Expr> {
         let bound = self.expr(expr)?;
-        self.settle(bound, expr.location)
+        self.settle(bound, expr.start())
     }
 
     /// An expression on its own, coerced to a type as in an assignment.
     pub(super) fn scalar(&mut self, expr: &tree::Expr, target: Option<SqlType>) -> Result<Expr> {
         let bound = self.expr(expr)?;
-        let Some(target) = target else { return self.settle(bound, expr.location) };
-        self.coerce_or(bound, target, CastContext::Assignment, expr.location, |binder, bound| {
-            binder.cannot_cast(bound.sql_type.oid, target.oid, expr.location)
+        let Some(target) = target else { return self.settle(bound, expr.start()) };
+        self.coerce_or(bound, target, CastContext::Assignment, expr.start(), |binder, bound| {
+            binder.cannot_cast(bound.sql_type.oid, target.oid, expr.start())
         })
     }
 
     /// Binds a condition.
     pub(super) fn condition(&mut self, expr: &tree::Expr, construct: &str) -> Result<Expr> {
         let bound = self.expr(expr)?;
-        self.coerce_boolean(bound, construct, expr.location)
+        self.coerce_boolean(bound, construct, expr.start())
     }
 
     fn exprs(&mut self, exprs: &[tree::Expr]) -> Result<Vec<Expr>> {
@@ -46,7 +46,8 @@ impl Binder<'_, '_> {
         match &expr.kind {
             Tree::Literal(literal) => self.literal(literal, location),
             Tree::Parameter(number) => {
-                let sql_type = self.parameters.reference(*number).map_err(|error| self.at(error, location))?;
+                let sql_type = self.parameters.reference(*number, location).map_err(|error| self.at(error, location))?;
+                let sql_type = if sql_type.oid == oids::UNKNOWN { unknown_at(location) } else { sql_type };
                 Ok(Expr::new(ExprKind::Parameter(number - 1), sql_type))
             }
             Tree::Column(parts) => self.column(parts, location),
@@ -120,11 +121,11 @@ impl Binder<'_, '_> {
 
     fn literal(&mut self, literal: &Literal, location: Location) -> Result<Expr> {
         Ok(match literal {
-            Literal::Null => Expr::null(SqlType::UNKNOWN),
+            Literal::Null => Expr::null(unknown_at(location)),
             Literal::Boolean(value) => Expr::boolean(*value),
             Literal::Integer(value) => Expr::constant(Value::Int4(*value), SqlType::INT4),
             Literal::Number(text) => return self.number(text, location),
-            Literal::String(text) => Expr::constant(Value::Text(SmolStr::new(text)), SqlType::UNKNOWN),
+            Literal::String(text) => Expr::constant(Value::Text(SmolStr::new(text)), unknown_at(location)),
             Literal::BitString(_) => return Err(self.unsupported("bit strings are not supported", location)),
         })
     }
@@ -197,7 +198,7 @@ impl Binder<'_, '_> {
         make: impl FnOnce(Vec<Expr>) -> ExprKind,
     ) -> Result<Expr> {
         let bound = self.exprs(list)?;
-        let locations = list.iter().map(|expr| expr.location).collect::<Vec<_>>();
+        let locations = list.iter().map(tree::Expr::start).collect::<Vec<_>>();
         let (coerced, common) = self.coerce_to_common(bound, construct, &locations)?;
         Ok(Expr::new(make(coerced), common))
     }
@@ -247,7 +248,7 @@ impl Binder<'_, '_> {
             Some(operand) => {
                 let bound = self.expr(operand)?;
                 // A literal operand is compared as text.
-                Some((self.settle(bound, operand.location)?, operand.location))
+                Some((self.settle(bound, operand.start())?, operand.location))
             }
             None => None,
         };
@@ -266,11 +267,11 @@ impl Binder<'_, '_> {
                     None => binder.condition(condition, "CASE/WHEN")?,
                 });
                 results.push(binder.expr(result)?);
-                locations.push(result.location);
+                locations.push(result.start());
             }
             // The ELSE comes first when the common type is looked for.
             let (otherwise, otherwise_location) = match otherwise {
-                Some(otherwise) => (binder.expr(otherwise)?, otherwise.location),
+                Some(otherwise) => (binder.expr(otherwise)?, otherwise.start()),
                 None => (Expr::null(SqlType::UNKNOWN), location),
             };
             let types = std::iter::once(otherwise.sql_type).chain(results.iter().map(|expr| expr.sql_type));
@@ -354,7 +355,7 @@ impl Binder<'_, '_> {
             nested = nested || self.is_array(expr.sql_type);
             bound.push(expr);
         }
-        let locations = elements.iter().map(|element| element.location).collect::<Vec<_>>();
+        let locations = elements.iter().map(tree::Expr::start).collect::<Vec<_>>();
         let (elements, element_type) = match wanted {
             Some((array, element)) => {
                 let target = if nested { array } else { element };
@@ -562,8 +563,8 @@ impl Binder<'_, '_> {
 
     fn array_index(&mut self, index: &tree::Expr) -> Result<Expr> {
         let bound = self.expr(index)?;
-        self.coerce_or(bound, SqlType::INT4, CastContext::Assignment, index.location, |binder, _| {
-            binder.error(sqlstate::DATATYPE_MISMATCH, "array subscript must have type integer", index.location)
+        self.coerce_or(bound, SqlType::INT4, CastContext::Assignment, index.start(), |binder, _| {
+            binder.error(sqlstate::DATATYPE_MISMATCH, "array subscript must have type integer", index.start())
         })
     }
 
@@ -594,6 +595,12 @@ impl Binder<'_, '_> {
     pub(super) fn dotted(parts: &[Name]) -> String {
         parts.join_with_dots()
     }
+}
+
+/// The type of a literal or parameter that has none yet. Its modifier, which means nothing otherwise, remembers where
+/// it stands: an error in reading the literal points there, wherever its type is found out.
+fn unknown_at(location: Location) -> SqlType {
+    SqlType::with_typmod(oids::UNKNOWN, location)
 }
 
 /// An integer of at most 64 bits, in any base the grammar takes.

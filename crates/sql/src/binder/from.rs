@@ -110,7 +110,7 @@ impl Binder<'_, '_> {
                 let (oid, schema) = (table.oid, table.schema);
                 let kind = RelationKind::Virtual(table);
                 let mut relation = Relation { kind, alias: shown, columns, lateral: false };
-                self.rename_columns(&mut relation, alias, name.location)?;
+                self.rename_columns(&mut relation, alias)?;
                 let relation = self.add_relation(relation);
                 Ok(self.named(relation, alias.is_none().then_some(schema), oid))
             }
@@ -129,7 +129,7 @@ impl Binder<'_, '_> {
                 let shown = alias.map_or_else(|| name.name.clone(), |alias| alias.name.clone());
                 let kind = RelationKind::Virtual(table);
                 let mut relation = Relation { kind, alias: shown, columns, lateral: false };
-                self.rename_columns(&mut relation, alias, name.location)?;
+                self.rename_columns(&mut relation, alias)?;
                 let relation = self.add_relation(relation);
                 Ok(self.named(relation, alias.is_none().then_some(sequence.schema), sequence.oid))
             }
@@ -152,14 +152,14 @@ impl Binder<'_, '_> {
         let relation = self.add_table(table, shown);
         if alias.is_some() {
             let mut entry = self.scope().relations.pop().expect("it was added one line above");
-            self.rename_columns(&mut entry, alias, location)?;
+            self.rename_columns(&mut entry, alias)?;
             self.scope().relations.push(entry);
         }
         Ok(relation)
     }
 
     /// Gives an entry's columns the names that its alias lists.
-    fn rename_columns(&self, relation: &mut Relation, alias: Option<&Alias>, location: Location) -> Result<()> {
+    fn rename_columns(&self, relation: &mut Relation, alias: Option<&Alias>) -> Result<()> {
         let Some(alias) = alias else { return Ok(()) };
         let live = relation.columns.iter().filter(|column| !column.dropped).count();
         if alias.columns.len() > live {
@@ -168,7 +168,7 @@ impl Binder<'_, '_> {
                 alias.name,
                 alias.columns.len()
             );
-            return Err(self.error(sqlstate::INVALID_COLUMN_REFERENCE, message, location));
+            return Err(Error::new(sqlstate::INVALID_COLUMN_REFERENCE, message));
         }
         let live = relation.columns.iter_mut().filter(|column| !column.dropped);
         for (column, name) in live.zip(&alias.columns) {
@@ -204,7 +204,7 @@ impl Binder<'_, '_> {
         let shown = alias.map_or_else(|| Name::new(view), |alias| alias.name.clone());
         let kind = RelationKind::Subquery(Box::new(query));
         let mut relation = Relation { kind, alias: shown, columns, lateral: false };
-        self.rename_columns(&mut relation, alias, location)?;
+        self.rename_columns(&mut relation, alias)?;
         let relation = self.add_relation(relation);
         Ok(self.named(relation, alias.is_none().then_some(schema).flatten(), oid))
     }
@@ -256,9 +256,26 @@ impl Binder<'_, '_> {
         let alias = reference.alias.as_ref();
         let shown = alias.map_or_else(|| cte.name.clone(), |alias| alias.name.clone());
         let mut relation = Relation { kind, alias: shown, columns, lateral: false };
-        self.rename_columns(&mut relation, alias, name.location)?;
+        self.rename_columns(&mut relation, alias)?;
         let relation = self.add_relation(relation);
         Ok(Some(self.named(relation, None, Oid::INVALID)))
+    }
+
+    /// Where a subquery's opening parenthesis stands, which the tree does not tell: before its first expression.
+    fn start_of_subquery(&self, query: &tree::Query) -> Location {
+        let (first, parentheses) = match &query.body {
+            tree::QueryBody::Select(select) => (select.targets.first().map(|target| target.expr.start()), 1),
+            tree::QueryBody::Values(rows) => (rows.first().and_then(|row| row.first()).map(tree::Expr::start), 2),
+            tree::QueryBody::SetOperation { left, .. } => return self.start_of_subquery(left),
+        };
+        let mut before = first.and_then(|first| usize::try_from(first).ok()).unwrap_or(0);
+        for _ in 0..parentheses {
+            match self.context.text.get(..before).and_then(|text| text.rfind('(')) {
+                Some(place) => before = place,
+                None => return -1,
+            }
+        }
+        before as Location
     }
 
     fn from_subquery(&mut self, query: &tree::Query, lateral: bool, alias: Option<&Alias>) -> Result<Named> {
@@ -273,7 +290,8 @@ impl Binder<'_, '_> {
             } else {
                 "For example, FROM (SELECT ...) [AS] foo."
             };
-            return Err(Error::new(sqlstate::SYNTAX_ERROR, message).hint(example));
+            let location = self.start_of_subquery(query);
+            return Err(self.error(sqlstate::SYNTAX_ERROR, message, location).hint(example));
         };
         let scope = self.scope();
         let before = (scope.place, std::mem::replace(&mut scope.lateral_active, lateral));
@@ -287,7 +305,7 @@ impl Binder<'_, '_> {
             .collect();
         let kind = RelationKind::Subquery(Box::new(bound));
         let mut relation = Relation { kind, alias: alias.name.clone(), columns, lateral };
-        self.rename_columns(&mut relation, Some(alias), -1)?;
+        self.rename_columns(&mut relation, Some(alias))?;
         let relation = self.add_relation(relation);
         Ok(self.named(relation, None, Oid::INVALID))
     }
@@ -314,7 +332,7 @@ impl Binder<'_, '_> {
         let shown = alias.map_or(first_name, |alias| alias.name.clone());
         let kind = RelationKind::Function { calls, ordinality };
         let mut relation = Relation { kind, alias: shown, columns, lateral: true };
-        self.rename_columns(&mut relation, alias, location)?;
+        self.rename_columns(&mut relation, alias)?;
         let relation = self.add_relation(relation);
         Ok(self.named(relation, None, Oid::INVALID))
     }

@@ -26,7 +26,7 @@ impl Binder<'_, '_> {
             Callee::Aggregate(aggregate) => self.aggregate(call, aggregate, arguments, &resolved),
             Callee::Function(FunctionDef { implementation: Implementation::Window(_), .. }) if call.over.is_none() => {
                 let message = format!("window function {} requires an OVER clause", call.name.name);
-                Err(self.error(sqlstate::WINDOWING_ERROR, message, location))
+                Err(self.error(sqlstate::WRONG_OBJECT_TYPE, message, location))
             }
             Callee::Function(def) if call.over.is_some() => {
                 if !matches!(def.implementation, Implementation::Window(_)) {
@@ -119,6 +119,7 @@ impl Binder<'_, '_> {
                 types.push(self.sort_type(sort)?);
             }
         }
+        self.check_schema(call.name.schema.as_deref(), location)?;
         let wanted = types::Call {
             schema: call.name.schema.as_deref(),
             name: &call.name.name,
@@ -191,7 +192,7 @@ impl Binder<'_, '_> {
         function: Option<&FunctionTarget>,
     ) -> Result<Vec<Expr>> {
         let mut given = arguments.into_iter().map(Some).collect::<Vec<_>>();
-        let place = |index: usize| call.arguments.get(index).map_or(call.location, |argument| argument.location);
+        let place = |index: usize| call.arguments.get(index).map_or(call.location, tree::Expr::start);
         let mut assembled = Vec::with_capacity(resolved.arguments.len());
         for (position, source) in resolved.arguments.iter().enumerate() {
             assembled.push(match source {
@@ -456,7 +457,11 @@ impl Binder<'_, '_> {
         }
         if arguments.iter().any(|argument| argument.any(&|expr| matches!(expr.kind, ExprKind::Window(_)))) {
             let message = "aggregate function calls cannot contain window function calls";
-            return Err(self.error(sqlstate::GROUPING_ERROR, message, location));
+            let place = call.arguments.iter().zip(&arguments).find(|(_, bound)| {
+                bound.any(&|expr| matches!(expr.kind, ExprKind::Window(_)))
+            });
+            let place = place.map_or(location, |(written, _)| written.start());
+            return Err(self.error(sqlstate::GROUPING_ERROR, message, place));
         }
         if arguments.iter().any(|argument| argument.any(&|expr| matches!(expr.kind, ExprKind::Set(_)))) {
             return Err(self

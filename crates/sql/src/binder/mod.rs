@@ -196,7 +196,10 @@ pub fn bind(
         Statement::Unsupported(what) => Err(Error::unsupported(format!("{what} is not supported"))),
         _ => return Ok(None),
     };
-    let query = query.and_then(|query| binder.parameters.check_all_known().map(|()| query));
+    let query = query.and_then(|query| match binder.parameters.check_all_known() {
+        Ok(()) => Ok(query),
+        Err((error, location)) => Err(binder.at(error, location)),
+    });
     let bound = query.map(|query| Bound {
         query,
         cte_count: binder.cte_count,

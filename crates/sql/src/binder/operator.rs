@@ -137,12 +137,13 @@ impl Binder<'_, '_> {
         let mut others = Vec::new();
         for item in list {
             let bound = self.expr(item)?;
+            let start = item.start();
             let has_column =
                 bound.any(&|expr| matches!(&expr.kind, ExprKind::Variable(variable) if variable.level == 0));
             if has_column || bound.any(&|expr| matches!(expr.kind, ExprKind::Subquery(_))) {
-                others.push((bound, item.location));
+                others.push((bound, start));
             } else {
-                plain.push((bound, item.location));
+                plain.push((bound, start));
             }
         }
         let mut tests = Vec::new();

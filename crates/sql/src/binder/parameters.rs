@@ -2,19 +2,20 @@
 
 use base::{Error, Oid, Result, sqlstate};
 
+use crate::tree::Location;
 use crate::types::{SqlType, oids};
 
 /// The types of a statement's parameters.
 #[derive(Debug, Clone, Default)]
 pub struct Parameters {
     types: Vec<SqlType>,
-    /// For each parameter, how many of its uses have not been given a type.
-    untyped_uses: Vec<u32>,
+    /// For each parameter, how many of its uses have not been given a type, and where the first stands.
+    untyped_uses: Vec<(u32, Location)>,
     fixed: bool,
 }
 
 /// The highest parameter number.
-const PARAMETER_MAX: u32 = 65_535;
+const PARAMETER_MAX: u32 = 1_000_000;
 
 impl Parameters {
     /// Types as a client declares them: [`Oid::INVALID`] and `unknown` are to be inferred, and more may come.
@@ -34,7 +35,7 @@ impl Parameters {
     }
 
     /// The type of parameter `number` (from 1) so far: 42P02 if there is no such parameter.
-    pub(super) fn reference(&mut self, number: u32) -> Result<SqlType> {
+    pub(super) fn reference(&mut self, number: u32, location: Location) -> Result<SqlType> {
         let no_such = || Error::new(sqlstate::UNDEFINED_PARAMETER, format!("there is no parameter ${number}"));
         if number == 0 || number > PARAMETER_MAX {
             return Err(no_such());
@@ -48,9 +49,12 @@ impl Parameters {
         }
         if self.types[index].oid == oids::UNKNOWN {
             if self.untyped_uses.len() <= index {
-                self.untyped_uses.resize(index + 1, 0);
+                self.untyped_uses.resize(index + 1, (0, location));
             }
-            self.untyped_uses[index] += 1;
+            if self.untyped_uses[index].0 == 0 {
+                self.untyped_uses[index].1 = location;
+            }
+            self.untyped_uses[index].0 += 1;
         }
         Ok(self.types[index])
     }
@@ -58,7 +62,7 @@ impl Parameters {
     /// Gives a use of parameter `index` (from 0) a type; the parameter too, if it has none. The parameter's type then.
     pub(super) fn decide(&mut self, index: u32, target: SqlType) -> SqlType {
         let index = index as usize;
-        if let Some(uses) = self.untyped_uses.get_mut(index) {
+        if let Some((uses, _)) = self.untyped_uses.get_mut(index) {
             *uses = uses.saturating_sub(1);
         }
         let slot = &mut self.types[index];
@@ -68,14 +72,15 @@ impl Parameters {
         *slot
     }
 
-    /// 42P18 if a parameter has no type, 42P08 if a use of one that has a type was not given it.
-    pub(super) fn check_all_known(&self) -> Result<()> {
+    /// 42P18 if a parameter has no type, 42P08 (with its place) if a use of one that has a type was not given it.
+    pub(super) fn check_all_known(&self) -> Result<(), (Error, Location)> {
         let message = |index: usize| format!("could not determine data type of parameter ${}", index + 1);
         if let Some(index) = self.types.iter().position(|sql_type| sql_type.oid == oids::UNKNOWN) {
-            return Err(Error::new(sqlstate::INDETERMINATE_DATATYPE, message(index)));
+            return Err((Error::new(sqlstate::INDETERMINATE_DATATYPE, message(index)), -1));
         }
-        if let Some(index) = self.untyped_uses.iter().position(|uses| *uses > 0) {
-            return Err(Error::new(sqlstate::AMBIGUOUS_PARAMETER, message(index)));
+        if let Some(index) = self.untyped_uses.iter().position(|(uses, _)| *uses > 0) {
+            let location = self.untyped_uses[index].1;
+            return Err((Error::new(sqlstate::AMBIGUOUS_PARAMETER, message(index)), location));
         }
         Ok(())
     }

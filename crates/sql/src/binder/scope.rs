@@ -137,6 +137,8 @@ pub(super) struct Scope {
     pub(super) names: Vec<NamedItem>,
     /// Common table expressions visible here and further in.
     pub(super) ctes: Vec<VisibleCte>,
+    /// Names of common table expressions that come later in the WITH being bound.
+    pub(super) later_ctes: Vec<Name>,
     /// The query has an aggregate of its own level.
     pub(super) has_aggregates: bool,
     /// The query has a window function.
@@ -147,8 +149,6 @@ pub(super) struct Scope {
     pub(super) windows: Vec<WindowSpec>,
     /// Within an aggregate's arguments.
     pub(super) in_aggregate: bool,
-    /// Within a window function's arguments.
-    pub(super) in_window: bool,
     /// Within CASE or COALESCE, where sets are refused.
     pub(super) set_refusal: Option<&'static str>,
     /// What is being bound may read items that stand before it in FROM.
@@ -223,9 +223,6 @@ pub(super) const SYSTEM_COLUMNS: &[(&str, i32, Oid)] = &[
     ("tableoid", -6, oids::OID),
 ];
 
-/// The attribute number that stands for a table's whole row.
-pub(super) const WHOLE_ROW: i32 = 0x4000_0000;
-
 impl Scope {
     pub(super) fn new(place: Place) -> Scope {
         Scope {
@@ -234,12 +231,12 @@ impl Scope {
             from: Vec::new(),
             names: Vec::new(),
             ctes: Vec::new(),
+            later_ctes: Vec::new(),
             has_aggregates: false,
             has_windows: false,
             has_sets: false,
             windows: Vec::new(),
             in_aggregate: false,
-            in_window: false,
             set_refusal: None,
             lateral_active: false,
         }
@@ -368,9 +365,12 @@ impl Binder<'_, '_> {
             // A system column is found if a single table has it.
             if let Some((_, attribute, oid)) = SYSTEM_COLUMNS.iter().find(|(system, ..)| *system == name.as_str()) {
                 let mut tables = scope.readable().filter(|item| item.table != Oid::INVALID);
-                if let (Some(item), None) = (tables.next(), tables.next())
-                    && let Some(relation) = item.relation
-                {
+                let (first, second) = (tables.next(), tables.next());
+                if second.is_some() {
+                    let message = format!("column reference \"{name}\" is ambiguous");
+                    return Err(self.error(sqlstate::AMBIGUOUS_COLUMN, message, location));
+                }
+                if let Some(relation) = first.and_then(|item| item.relation) {
                     let variable = Variable { level: level as u32, relation, attribute: *attribute, location };
                     return Ok(Some(FoundColumn { expr: Expr::new(ExprKind::Variable(variable), SqlType::new(*oid)) }));
                 }
@@ -537,15 +537,9 @@ impl Binder<'_, '_> {
         for scope in self.scopes.iter().rev() {
             for relation in &scope.relations {
                 if relation.alias == *name {
-                    let error = invalid(self).detail(format!(
+                    return invalid(self).hint(format!(
                         "There is an entry for table \"{name}\", but it cannot be referenced from this part of the query."
                     ));
-                    let lateral = scope.names.iter().any(|item| item.lateral_only && item.alias == *name);
-                    return if lateral {
-                        error.hint("To reference that table, you must mark this subquery with LATERAL.")
-                    } else {
-                        error
-                    };
                 }
                 let table = match &relation.kind {
                     super::RelationKind::Table(def) => def.name.as_str(),
@@ -582,7 +576,7 @@ impl Binder<'_, '_> {
         let mut exact =
             relations.filter(|relation| relation.columns.iter().any(|column| !column.dropped && column.name == *name));
         if let Some(relation) = exact.next() {
-            return error.detail(format!(
+            return error.hint(format!(
                 "There is a column named \"{name}\" in table \"{}\", but it cannot be referenced from this part of the query.",
                 relation.alias
             ));

@@ -125,8 +125,8 @@ impl Binder<'_, '_> {
         let mut items: Vec<OrderItem> = Vec::with_capacity(order.len());
         for sort in order {
             let target = self.find_target(&sort.expr, targets, Place::OrderBy)?;
-            self.settle_target(&mut targets[target], sort.expr.location)?;
-            self.require_ordering(targets[target].expr.sql_type, sort.expr.location)?;
+            self.settle_target(&mut targets[target], sort.expr.start())?;
+            self.require_ordering(targets[target].expr.sql_type, sort.expr.start())?;
             let descending = self.is_descending(sort)?;
             let nulls_first = sort.nulls_first.unwrap_or(descending);
             // The same target again adds nothing.
@@ -158,9 +158,9 @@ impl Binder<'_, '_> {
                     };
                     for part in parts {
                         let index = self.find_target(part, targets, Place::GroupBy)?;
-                        self.settle_target(&mut targets[index], part.location)?;
+                        self.settle_target(&mut targets[index], part.start())?;
                         let group = targets[index].expr.clone();
-                        self.check_group(&group, part.location)?;
+                        self.check_group(&group, part.start())?;
                         // A hidden target made for this is not needed: nothing sorts by it yet.
                         if targets[index].hidden && index + 1 == targets.len() {
                             let refers = matches!(part.kind, tree::ExprKind::Literal(_));
@@ -210,11 +210,11 @@ impl Binder<'_, '_> {
                 for (item, sort) in order.iter().zip(&query.order) {
                     if targets[item.target as usize].hidden {
                         let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
-                        return Err(self.error(sqlstate::INVALID_COLUMN_REFERENCE, message, sort.expr.location));
+                        return Err(self.error(sqlstate::INVALID_COLUMN_REFERENCE, message, sort.expr.start()));
                     }
                 }
                 for (index, target) in targets.iter().take(visible).enumerate() {
-                    let location = select.targets.get(index).map_or(-1, |target| target.expr.location);
+                    let location = select.targets.get(index).map_or(-1, |target| target.expr.start());
                     self.require_equality(target.expr.sql_type, location)?;
                 }
                 Ok(Distinct::All)
@@ -233,8 +233,17 @@ impl Binder<'_, '_> {
                 let leading = order.iter().take_while(|item| on.contains(&item.target)).count();
                 let later = order.iter().skip(leading).position(|item| on.contains(&item.target));
                 if later.is_some() || (leading < on.len() && leading < order.len()) {
-                    let location =
-                        order.iter().zip(&query.order).nth(leading).map_or(-1, |(_, sort)| sort.expr.location);
+                    // The culprit is the expression that sorting does not begin with.
+                    let culprit = match later {
+                        Some(later) => order[leading + later].target,
+                        None => on
+                            .iter()
+                            .copied()
+                            .find(|target| !order[..leading].iter().any(|item| item.target == *target))
+                            .unwrap_or(on[0]),
+                    };
+                    let place = on.iter().position(|target| *target == culprit).unwrap_or(0);
+                    let location = exprs.get(place).map_or(-1, tree::Expr::start);
                     let message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions";
                     return Err(self.error(sqlstate::INVALID_COLUMN_REFERENCE, message, location));
                 }
@@ -290,7 +299,7 @@ impl Binder<'_, '_> {
         let mut bound = Vec::with_capacity(rows.len());
         for row in rows {
             if row.len() != width {
-                let location = row.first().map_or(-1, |expr| expr.location);
+                let location = row.first().map_or(-1, tree::Expr::start);
                 return Err(self.error(sqlstate::SYNTAX_ERROR, "VALUES lists must all be the same length", location));
             }
             if let Some(default) = row.iter().find(|expr| matches!(expr.kind, tree::ExprKind::Default)) {
@@ -302,7 +311,7 @@ impl Binder<'_, '_> {
         let bound_width = bound[0].len();
         for column in 0..bound_width {
             let types = bound.iter().map(|row| row[column].sql_type).collect::<Vec<_>>();
-            let place = |row: usize| rows[row].get(column).map_or(-1, |expr| expr.location);
+            let place = |row: usize| rows[row].get(column).map_or(-1, tree::Expr::start);
             if !settle && types.iter().all(|sql_type| sql_type.oid == oids::UNKNOWN) {
                 continue;
             }
@@ -318,7 +327,7 @@ impl Binder<'_, '_> {
 
     /// The locations of a select list's items, for errors about columns.
     pub(super) fn target_location(targets: &[Target], index: usize) -> i32 {
-        targets.get(index).map_or(-1, |target| target.expr.location)
+        targets.get(index).map_or(-1, |target| target.expr.start())
     }
 }
 

@@ -52,7 +52,18 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// What a table's name stands for: 3F000 if the schema doesn't exist.
+    /// 3F000 if a schema is named that doesn't exist.
+    pub(super) fn check_schema(&self, schema: Option<&str>, location: Location) -> Result<()> {
+        match schema {
+            Some(name) if self.schema_named(name).is_none() => {
+                let message = format!("schema \"{name}\" does not exist");
+                Err(self.error(sqlstate::INVALID_SCHEMA_NAME, message, location))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What a table's name stands for.
     pub(super) fn relation_named(
         &mut self,
         schema: Option<&Name>,
@@ -101,7 +112,17 @@ impl Binder<'_, '_> {
                     None => name.name.to_string(),
                 };
                 let message = format!("relation \"{shown}\" does not exist");
-                Err(self.error(sqlstate::UNDEFINED_TABLE, message, name.location))
+                let error = self.error(sqlstate::UNDEFINED_TABLE, message, name.location);
+                let later = self.scopes.iter().any(|scope| scope.later_ctes.contains(&name.name));
+                if name.schema.is_none() && later {
+                    return Err(error
+                        .detail(format!(
+                            "There is a WITH item named \"{}\", but it cannot be referenced from this part of the query.",
+                            name.name
+                        ))
+                        .hint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references."));
+                }
+                Err(error)
             }
         }
     }

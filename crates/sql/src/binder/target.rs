@@ -56,7 +56,7 @@ impl Binder<'_, '_> {
         else {
             return (Oid::INVALID, 0);
         };
-        let relation = &scope.relations[variable.relation as usize];
+        let Some(relation) = scope.relations.get(variable.relation as usize) else { return (Oid::INVALID, 0) };
         match (&relation.kind, usize::try_from(variable.attribute)) {
             (RelationKind::Table(table), Ok(place)) => (table.oid, place as i16 + 1),
             (RelationKind::Table(table), Err(_)) => (table.oid, variable.attribute as i16),
@@ -74,7 +74,7 @@ impl Binder<'_, '_> {
     pub(super) fn settle_targets(&mut self, targets: &mut [TargetEntry], written: &[Target]) -> Result<()> {
         for (index, target) in targets.iter_mut().enumerate() {
             if target.expr.sql_type.oid == oids::UNKNOWN {
-                let location = written.get(index).map_or(-1, |target| target.expr.location);
+                let location = written.get(index).map_or(-1, |target| target.expr.start());
                 let expr = std::mem::replace(&mut target.expr, Expr::null(SqlType::UNKNOWN));
                 target.expr = self.settle(expr, location)?;
                 target.column.sql_type = target.expr.sql_type;
@@ -123,7 +123,7 @@ impl Binder<'_, '_> {
         if let Some(found) = targets.iter().position(|target| same(&target.expr, &bound)) {
             return Ok(found);
         }
-        let bound = self.settle(bound, expr.location)?;
+        let bound = self.settle(bound, expr.start())?;
         let mut target = self.target(bound, Name::new_static("?column?"));
         target.hidden = true;
         targets.push(target);

@@ -29,6 +29,7 @@ impl Binder<'_, '_> {
     }
 
     fn plain_type(&mut self, name: &TypeName) -> Result<SqlType> {
+        self.check_schema(name.schema.as_deref(), name.location)?;
         let oid = types::resolve_type_name(self.context.lookup, name.schema.as_deref(), &name.name)
             .map_err(|error| self.at(error, name.location))?;
         if name.modifiers.is_empty() {

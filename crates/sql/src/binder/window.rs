@@ -181,7 +181,7 @@ impl Binder<'_, '_> {
         let mut partition = Vec::with_capacity(definition.partition.len());
         for expr in &definition.partition {
             let bound = self.settled_expr(expr)?;
-            self.require_equality(bound.sql_type, expr.location)?;
+            self.require_equality(bound.sql_type, expr.start())?;
             partition.push(bound);
         }
         self.scope().place = Place::WindowOrder;
@@ -221,7 +221,7 @@ impl Binder<'_, '_> {
             let bound = binder.expr(expr);
             binder.scope().place = before;
             let construct = if mode == WindowFrameMode::Rows { "ROWS" } else { "GROUPS" };
-            let bound = binder.coerce_to(bound?, SqlType::INT8, construct, expr.location)?;
+            let bound = binder.coerce_to(bound?, SqlType::INT8, construct, expr.start())?;
             if bound.any(&|expr| matches!(&expr.kind, ExprKind::Variable(variable) if variable.level == 0)) {
                 let message = format!("argument of {construct} must not contain variables");
                 return Err(binder.error(sqlstate::INVALID_COLUMN_REFERENCE, message, expr.location));
@@ -279,7 +279,7 @@ impl Binder<'_, '_> {
         let before = std::mem::replace(&mut self.scope().place, place);
         let bound = self.expr(expr);
         self.scope().place = before;
-        let bound = self.coerce_to(bound?, SqlType::INT8, construct, expr.location)?;
+        let bound = self.coerce_to(bound?, SqlType::INT8, construct, expr.start())?;
         if let Some(location) = super::aggregate::first_own_variable(&bound) {
             let message = format!("argument of {construct} must not contain variables");
             return Err(self.error(sqlstate::INVALID_COLUMN_REFERENCE, message, location));

@@ -207,9 +207,9 @@ impl Planner<'_, '_> {
                 continue;
             }
             let operands = key_operands(index, table, relation, expressions.as_deref(), position);
-            if let Some(path) =
-                self.index_path(relations, relation, index, position as u32, &operands, &indexables, offered)
-            {
+            let path = self.index_path(relations, relation, index, position as u32, &operands, &indexables, offered);
+            if let Some(mut path) = path {
+                use_predicate(&mut path, expressions.as_deref(), position, offered);
                 paths.push(path);
             }
         }
@@ -331,7 +331,7 @@ impl Planner<'_, '_> {
                 }
             }
         }
-        if equal.is_empty() && lower.is_none() && upper.is_none() {
+        if equal.is_empty() && lower.is_none() && upper.is_none() && !skip_nulls {
             return None;
         }
         let found = (size.rows * share).max(1.0);
@@ -466,6 +466,26 @@ fn is_usable(expressions: Option<&TableExpressions>, position: usize, offered: &
             parts.iter().all(|part| {
                 offered.iter().any(|offered| implies(offered.condition, part) || excludes_null(offered.condition, part))
             })
+        }
+    }
+}
+
+/// Conditions that a partial index's own condition states need not be tested again.
+fn use_predicate(
+    path: &mut ScanPath,
+    expressions: Option<&TableExpressions>,
+    position: usize,
+    offered: &[Offered<'_>],
+) {
+    let own = expressions.and_then(|expressions| expressions.indexes.get(position)).and_then(Option::as_ref);
+    let Some(predicate) = own.and_then(|own| own.predicate.as_ref()) else { return };
+    let parts = match &predicate.kind {
+        ExprKind::And(parts) => parts.as_slice(),
+        _ => std::slice::from_ref(predicate),
+    };
+    for (place, offered) in offered.iter().enumerate() {
+        if !path.used.contains(&place) && parts.iter().any(|part| binder::same(part, offered.condition)) {
+            path.used.push(place);
         }
     }
 }

@@ -28,8 +28,16 @@ impl Planner<'_, '_> {
             self.plan_group(&relations, group)?
         };
         let has_outer_join = path.has_outer_join();
+        // RETURNING reads the target's columns from the version written, not from the scan.
+        let returning = query.change.as_deref_mut().and_then(returning_of).and_then(Option::take);
         let mut needed = Needed::of(&query, &path);
         needed.add_column(relation, -1);
+        for entry in returning.iter().flatten() {
+            needed.add_all_but(&entry.expr, relation);
+        }
+        if let Some(place) = query.change.as_deref_mut().and_then(returning_of) {
+            *place = returning;
+        }
         conditions.iter().for_each(|condition| needed.add(condition));
         let mut relations = std::mem::take(&mut query.relations);
         let mut builder = Builder { relations: &mut relations, needed: &needed, scans: Default::default() };
@@ -140,6 +148,14 @@ impl Planner<'_, '_> {
         let (rows, cost) = (input.rows, input.cost + input.rows * 0.01);
         let insert = Insert { target, input, on_conflict, returning };
         Ok(node(Node::Insert(Box::new(insert)), width, rows, cost))
+    }
+}
+
+fn returning_of(change: &mut Change) -> Option<&mut Option<Vec<TargetEntry>>> {
+    match change {
+        Change::Insert { returning, .. } | Change::Update { returning, .. } | Change::Delete { returning, .. } => {
+            Some(returning)
+        }
     }
 }
 

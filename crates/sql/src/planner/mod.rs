@@ -31,6 +31,9 @@ mod set_operation;
 mod statistics;
 mod upper;
 
+#[cfg(test)]
+mod tests;
+
 pub use fold::fold;
 pub use statistics::{ColumnStatistics, TableStatistics};
 

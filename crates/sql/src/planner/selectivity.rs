@@ -32,6 +32,8 @@ pub(super) struct Size {
     pub(super) rows: f64,
     pub(super) pages: f64,
     pub(super) statistics: Option<TableStatistics>,
+    /// Columns that are keys by themselves: as many values as rows.
+    pub(super) keys: Vec<i32>,
 }
 
 impl Planner<'_, '_> {
@@ -41,16 +43,21 @@ impl Planner<'_, '_> {
     }
 
     fn size(&self, kind: &RelationKind) -> Size {
-        let rows_only = |rows: f64| Size { rows, pages: rows / 100.0, statistics: None };
+        let rows_only = |rows: f64| Size { rows, pages: rows / 100.0, ..Size::default() };
         match kind {
             RelationKind::Table(table) => {
                 let statistics = TableStatistics::of(table);
+                let keys = self.context.catalog.indexes_of(table.oid).iter().filter_map(|index| match index.keys.as_slice() {
+                    [key] if index.unique && index.predicate.is_none() => key.column.map(|column| column as i32),
+                    _ => None,
+                });
+                let keys = keys.collect();
                 if table.estimated_rows < 0.0 {
-                    return Size { rows: UNKNOWN_ROWS, pages: UNKNOWN_PAGES, statistics };
+                    return Size { rows: UNKNOWN_ROWS, pages: UNKNOWN_PAGES, statistics, keys };
                 }
                 // A table grows between counts: small ones are taken for somewhat larger.
                 let pages = f64::from(table.estimated_pages).max(UNKNOWN_PAGES);
-                Size { rows: table.estimated_rows.max(1.0), pages, statistics }
+                Size { rows: table.estimated_rows.max(1.0), pages, statistics, keys }
             }
             RelationKind::Virtual(table) => rows_only(table.estimated_rows.max(1.0)),
             RelationKind::Values(rows) => rows_only(rows.len() as f64),
@@ -103,7 +110,10 @@ impl Relations<'_> {
         if variable.level != 0 {
             return DEFAULT_DISTINCT;
         }
-        let size = &self.sizes[variable.relation as usize];
+        let Some(size) = self.sizes.get(variable.relation as usize) else { return DEFAULT_DISTINCT };
+        if size.keys.contains(&variable.attribute) {
+            return size.rows;
+        }
         let known =
             size.statistics.as_ref().zip(usize::try_from(variable.attribute).ok()).and_then(|(statistics, place)| {
                 statistics.columns.get(place)?.as_ref().map(|column| column.distinct_among(size.rows))
@@ -116,7 +126,7 @@ impl Relations<'_> {
         if variable.level != 0 {
             return None;
         }
-        let statistics = self.sizes[variable.relation as usize].statistics.as_ref()?;
+        let statistics = self.sizes.get(variable.relation as usize)?.statistics.as_ref()?;
         statistics.columns.get(usize::try_from(variable.attribute).ok()?)?.as_ref()
     }
 }

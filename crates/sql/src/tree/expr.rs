@@ -285,6 +285,39 @@ pub enum Indirection {
 }
 
 impl Expr {
+    /// Where its text starts: [`Expr::location`] is where its operator or keyword stands.
+    pub fn start(&self) -> Location {
+        let leftmost = |other: Location| match (self.location, other) {
+            (own, other) if own < 0 => other,
+            (own, other) if other < 0 => own,
+            (own, other) => own.min(other),
+        };
+        match &self.kind {
+            ExprKind::Cast { input, type_name } => {
+                let inner = input.start();
+                let named = if type_name.location >= 0 && inner < 0 { type_name.location } else { inner };
+                leftmost(named)
+            }
+            ExprKind::Operator { left: Some(left), .. }
+            | ExprKind::Quantified { left, .. }
+            | ExprKind::In { left, .. }
+            | ExprKind::Distinct { left, .. }
+            | ExprKind::NullIf(left, _) => leftmost(left.start()),
+            ExprKind::Between { input, .. }
+            | ExprKind::NullTest { input, .. }
+            | ExprKind::BooleanTest { input, .. }
+            | ExprKind::Collate { input, .. } => leftmost(input.start()),
+            ExprKind::And(parts) | ExprKind::Or(parts) => leftmost(parts.first().map_or(-1, Expr::start)),
+            ExprKind::Function(call) => leftmost(call.arguments.first().map_or(-1, Expr::start)),
+            ExprKind::Subquery(subquery) => match &subquery.kind {
+                SubqueryKind::Quantified { left, .. } => leftmost(left.start()),
+                _ => self.location,
+            },
+            ExprKind::Indirection { input, .. } => input.start(),
+            _ => self.location,
+        }
+    }
+
     /// An expression at a place.
     pub fn new(kind: ExprKind, location: Location) -> Expr {
         Expr { kind, location }

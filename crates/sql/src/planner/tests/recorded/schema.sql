@@ -1,0 +1,11 @@
+create table pgbench_branches(bid int primary key, bbalance int, filler char(88));
+create table pgbench_tellers(tid int primary key, bid int, tbalance int, filler char(84));
+create table pgbench_accounts(aid int primary key, bid int, abalance int, filler char(84));
+create table pgbench_history(tid int, bid int, aid int, delta int, mtime timestamp, filler char(22));
+create table test(id int, info text);
+create table sli_test(id int primary key, info text);
+create table events(id int8 primary key, kind varchar(10) default 'plain', at timestamptz default now(), account int, amount numeric(10,2), done bool);
+create index on events(kind, at); create index on events(account); create index on events(amount) where not done;
+create table people(id int primary key, name text check (name <> ''), boss int);
+create unique index on people(lower(name));
+create view rich as select aid, abalance from pgbench_accounts where abalance > 1000000;
