@@ -46,7 +46,8 @@ impl Binder<'_, '_> {
         match &expr.kind {
             Tree::Literal(literal) => self.literal(literal, location),
             Tree::Parameter(number) => {
-                let sql_type = self.parameters.reference(*number, location).map_err(|error| self.at(error, location))?;
+                let sql_type =
+                    self.parameters.reference(*number, location).map_err(|error| self.at(error, location))?;
                 let sql_type = if sql_type.oid == oids::UNKNOWN { unknown_at(location) } else { sql_type };
                 Ok(Expr::new(ExprKind::Parameter(number - 1), sql_type))
             }

@@ -146,7 +146,7 @@ impl Binder<'_, '_> {
         &mut self,
         table: Arc<TableDef>,
         alias: Option<&Alias>,
-        location: Location,
+        _location: Location,
     ) -> Result<u32> {
         let shown = alias.map_or_else(|| Name::new(&table.name), |alias| alias.name.clone());
         let relation = self.add_table(table, shown);

@@ -457,9 +457,11 @@ impl Binder<'_, '_> {
         }
         if arguments.iter().any(|argument| argument.any(&|expr| matches!(expr.kind, ExprKind::Window(_)))) {
             let message = "aggregate function calls cannot contain window function calls";
-            let place = call.arguments.iter().zip(&arguments).find(|(_, bound)| {
-                bound.any(&|expr| matches!(expr.kind, ExprKind::Window(_)))
-            });
+            let place = call
+                .arguments
+                .iter()
+                .zip(&arguments)
+                .find(|(_, bound)| bound.any(&|expr| matches!(expr.kind, ExprKind::Window(_))));
             let place = place.map_or(location, |(written, _)| written.start());
             return Err(self.error(sqlstate::GROUPING_ERROR, message, place));
         }

@@ -84,10 +84,10 @@ impl Binder<'_, '_> {
     }
 
     fn relation_in(&self, schema: Oid, name: &str) -> Option<FoundRelation> {
-        if schema == PG_CATALOG_SCHEMA || schema == INFORMATION_SCHEMA {
-            if let Some(table) = self.context.system.table_named(schema, name) {
-                return Some(FoundRelation::Virtual(table));
-            }
+        if (schema == PG_CATALOG_SCHEMA || schema == INFORMATION_SCHEMA)
+            && let Some(table) = self.context.system.table_named(schema, name)
+        {
+            return Some(FoundRelation::Virtual(table));
         }
         match self.context.catalog.relation_by_name(schema, name)? {
             catalog::Relation::Table(table) => Some(FoundRelation::Table(table.clone())),
@@ -283,19 +283,6 @@ impl Binder<'_, '_> {
         to_row_slots(&mut bound);
         crate::planner::fold(&mut bound, self.context)?;
         Ok(bound)
-    }
-
-    /// The text of a stored expression, bound as a variable of the innermost scope's entry `relation`.
-    pub(super) fn variables_of_entry(&mut self, mut expr: Expr, relation: u32) -> Expr {
-        fn replace(expr: &mut Expr, relation: u32) {
-            if let crate::plan::ExprKind::Column(slot) = expr.kind {
-                let variable = crate::plan::Variable { level: 0, relation, attribute: slot as i32, location: -1 };
-                expr.kind = crate::plan::ExprKind::Variable(variable);
-            }
-            expr.for_each_child_mut(&mut |child| replace(child, relation));
-        }
-        replace(&mut expr, relation);
-        expr
     }
 }
 

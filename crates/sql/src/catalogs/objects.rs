@@ -265,7 +265,7 @@ impl<'r> FunctionRow<'r> {
             oid_vector(self.inputs),
             all_types,
             modes,
-            names.map_or(NULL, |names| text_array(names)),
+            names.map_or(NULL, text_array),
             NULL,
             NULL,
             self.source,

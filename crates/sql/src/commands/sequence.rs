@@ -150,7 +150,7 @@ pub(super) fn apply(ddl: &Ddl<'_>, def: &mut SequenceDef, options: &[DefinitionE
         }
     }
     let find = |name: &str| options.iter().find(|option| option.name == name);
-    let number = |name: &str| find(name).map(|option| integer(option)).transpose();
+    let number = |name: &str| find(name).map(integer).transpose();
     let mut said = Said::default();
 
     let (mut reset_minimum, mut reset_maximum) = (is_new, is_new);

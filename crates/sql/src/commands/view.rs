@@ -212,7 +212,7 @@ fn write_stars_out(query: &mut Query, bound: &binder::Query) {
                     _ => others += 1,
                 }
             }
-            let bare_columns = if bare == 0 { 0 } else { count.saturating_sub(others) / bare };
+            let bare_columns = count.saturating_sub(others).checked_div(bare).unwrap_or(0);
             let mut output = bound.output();
             let mut targets = Vec::with_capacity(count);
             for target in std::mem::take(&mut select.targets) {
@@ -242,7 +242,7 @@ fn write_stars_out(query: &mut Query, bound: &binder::Query) {
 }
 
 /// The operands of a set operation, in the order in which they were bound.
-fn write_leaves_out<'b>(query: &mut Query, leaves: &mut dyn Iterator<Item = &'b binder::Query>) {
+fn write_leaves_out(query: &mut Query, leaves: &mut dyn Iterator<Item = &binder::Query>) {
     let is_leaf =
         !matches!(query.body, QueryBody::SetOperation { .. }) || query.with.is_some() || !query.order.is_empty();
     if is_leaf {

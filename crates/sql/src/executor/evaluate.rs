@@ -8,9 +8,7 @@ use smallvec::SmallVec;
 
 use super::{Run, subquery};
 use crate::plan::{Call, CaseWhen, Expr, ExprKind, FieldAccess, FunctionTarget, Quantified, Quantifier, SessionValue};
-use crate::types::{
-    self, ArrayValue, CallTypes, Comparator, Dimension, EvalContext, Implementation, RecordValue, SqlType, Value,
-};
+use crate::types::{self, ArrayValue, CallTypes, Comparator, Dimension, Implementation, RecordValue, SqlType, Value};
 
 /// Values of a call's arguments; most calls have one or two.
 pub(super) type Arguments = SmallVec<[Value; 4]>;

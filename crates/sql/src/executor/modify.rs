@@ -15,7 +15,7 @@ use super::keys::TableKeys;
 use super::recheck::{Recheck, Rechecked};
 use super::scan::{RowDecoder, evaluate_into};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{self, Assignment, Expr, OnConflict, Target};
+use crate::plan::{self, Assignment, OnConflict, Target};
 use crate::types::{self, StorageKind, Value};
 
 /// Datums of one row on their way to the engine.

@@ -8,7 +8,7 @@ use engine::row::RowBytes;
 
 use super::evaluate::is_true;
 use super::scan::RowDecoder;
-use super::{Locals, Operator, Replacement, Run, build};
+use super::{Locals, Replacement, Run, build};
 use crate::plan::{self, Plan, ScanId, ScanSlots};
 use crate::types::Value;
 

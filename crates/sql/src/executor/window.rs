@@ -154,10 +154,7 @@ fn frame<'p>(call: &'p WindowCall, at: usize, partition: &Partition, run: &mut R
                 if is_start { start } else { end }
             }
             (WindowFrameBound::Preceding(_), WindowFrameMode::Rows) => {
-                match (at + usize::from(!is_start)).checked_sub(offset) {
-                    Some(place) => place,
-                    None => 0,
-                }
+                (at + usize::from(!is_start)).saturating_sub(offset)
             }
             (WindowFrameBound::Following(_), WindowFrameMode::Rows) => edge(at.saturating_add(offset)).min(count),
             (WindowFrameBound::Preceding(_), _) => {
@@ -232,7 +229,7 @@ fn window_column<'p>(
         }
         let row = &partition.rows[at];
         let arguments = evaluate_arguments(&call.arguments, row, run)?;
-        let mut argument_of = |place: Option<usize>, run: &mut Run<'_, 'p>| -> Result<Option<Value>> {
+        let argument_of = |place: Option<usize>, run: &mut Run<'_, 'p>| -> Result<Option<Value>> {
             place.map(|place| evaluate(&call.arguments[0], &partition.rows[place], run)).transpose()
         };
         values.push(match kind {

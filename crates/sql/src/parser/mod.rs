@@ -56,13 +56,13 @@ impl Default for ParseOptions {
 /// Errors: 42601 with PostgreSQL's message and position, and the other errors of its grammar; 54001 if a statement is
 /// nested too deep.
 pub fn parse(text: &str, options: ParseOptions) -> Result<Vec<ParsedStatement>> {
-    run(text, shim::Mode::Statements, options, |result, text| convert::statements(result, text))
+    run(text, shim::Mode::Statements, options, convert::statements)
 }
 
 /// Parses one statement as it stands in a PL/pgSQL function where an expression is expected: a select list and what
 /// may follow it.
 pub fn parse_plpgsql_expression(text: &str) -> Result<Vec<ParsedStatement>> {
-    run(text, shim::Mode::PlpgsqlExpression, ParseOptions::default(), |result, text| convert::statements(result, text))
+    run(text, shim::Mode::PlpgsqlExpression, ParseOptions::default(), convert::statements)
 }
 
 /// Parses a type's name with its modifiers.

@@ -374,23 +374,22 @@ impl Planner<'_, '_> {
         };
         let per_row = joined * settings.cpu_tuple_cost;
         let mut best = Step { rows: joined, cost: nested + per_row + penalty, method: StepMethod::Nested };
-        if let (Some(Unit::Relation(relation)), false) = (&candidate.unit, lateral) {
-            if let Some(Path::Scan { conditions, .. }) = &candidate.path
-                && matches!(
-                    relations.query.relations[*relation as usize].kind,
-                    RelationKind::Table(_) | RelationKind::Virtual(_)
-                )
-            {
-                let own = self.own_conditions(candidate, conditions);
-                let offered = own.iter().map(|(condition, relations)| Offered { condition, relations: *relations });
-                let joining = joining.iter().map(|(condition, relations)| Offered { condition, relations: *relations });
-                let offered = offered.chain(joining).collect::<Vec<_>>();
-                let lookup = self.cheapest_access(relations, *relation, &offered, set)?;
-                if lookup.requires != 0 {
-                    let cost = cost + rows * lookup.cost + per_row + penalty;
-                    if cost < best.cost {
-                        best = Step { rows: joined, cost, method: StepMethod::Lookup(lookup) };
-                    }
+        if let (Some(Unit::Relation(relation)), false) = (&candidate.unit, lateral)
+            && let Some(Path::Scan { conditions, .. }) = &candidate.path
+            && matches!(
+                relations.query.relations[*relation as usize].kind,
+                RelationKind::Table(_) | RelationKind::Virtual(_)
+            )
+        {
+            let own = self.own_conditions(candidate, conditions);
+            let offered = own.iter().map(|(condition, relations)| Offered { condition, relations: *relations });
+            let joining = joining.iter().map(|(condition, relations)| Offered { condition, relations: *relations });
+            let offered = offered.chain(joining).collect::<Vec<_>>();
+            let lookup = self.cheapest_access(relations, *relation, &offered, set)?;
+            if lookup.requires != 0 {
+                let cost = cost + rows * lookup.cost + per_row + penalty;
+                if cost < best.cost {
+                    best = Step { rows: joined, cost, method: StepMethod::Lookup(lookup) };
                 }
             }
         }

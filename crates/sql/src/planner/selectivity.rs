@@ -47,10 +47,11 @@ impl Planner<'_, '_> {
         match kind {
             RelationKind::Table(table) => {
                 let statistics = TableStatistics::of(table);
-                let keys = self.context.catalog.indexes_of(table.oid).iter().filter_map(|index| match index.keys.as_slice() {
-                    [key] if index.unique && index.predicate.is_none() => key.column.map(|column| column as i32),
-                    _ => None,
-                });
+                let keys =
+                    self.context.catalog.indexes_of(table.oid).iter().filter_map(|index| match index.keys.as_slice() {
+                        [key] if index.unique && index.predicate.is_none() => key.column.map(|column| column as i32),
+                        _ => None,
+                    });
                 let keys = keys.collect();
                 if table.estimated_rows < 0.0 {
                     return Size { rows: UNKNOWN_ROWS, pages: UNKNOWN_PAGES, statistics, keys };

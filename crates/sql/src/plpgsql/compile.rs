@@ -236,23 +236,12 @@ impl Reader<'_> {
             },
             other => return Err(Error::unsupported(format!("PL/pgSQL variable of kind {other} is not supported"))),
         };
-        let cursor = expression(&json["cursor_explicit_expr"]).map(|query| {
-            let arguments = match json["cursor_explicit_argrow"].as_u64() {
-                Some(row) => match self.variables.get(row as usize).map(|variable| &variable.kind) {
-                    Some(VariableKind::Row(variables)) => variables.clone(),
-                    _ => Vec::new(),
-                },
-                None => Vec::new(),
-            };
-            (query, arguments)
-        });
         Ok(Variable {
             name: text(&json["refname"]).unwrap_or_default(),
             kind,
             line: number(&json["lineno"]) as u32,
             default: expression(&json["default_val"]),
             not_null: flag(&json["notnull"]),
-            cursor,
         })
     }
 

@@ -49,8 +49,6 @@ pub struct Variable {
     pub default: Option<Expression>,
     /// It can't be NULL.
     pub not_null: bool,
-    /// A bound cursor's query and the variables of its arguments.
-    pub cursor: Option<(Expression, Vec<usize>)>,
 }
 
 /// What a variable is.

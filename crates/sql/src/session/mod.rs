@@ -40,7 +40,6 @@ pub use transaction::set_modes;
 
 use crate::client::{Client, Format, Formats};
 use crate::parser::{self, ParseOptions};
-use crate::plan::StatementKind;
 use crate::tree;
 use crate::types::{self, SqlType, Value};
 
@@ -542,10 +541,4 @@ fn check_format_count(formats: &Formats, count: usize, what: &str, of: &str) -> 
         return Err(Error::new(sqlstate::PROTOCOL_VIOLATION, message));
     }
     Ok(())
-}
-
-/// Whether a planned statement gives rows.
-pub(crate) fn gives_rows(planned: &Planned) -> bool {
-    !planned.description.columns.is_empty()
-        || matches!(&planned.statement.kind, StatementKind::Query(plan) if plan.width > 0)
 }

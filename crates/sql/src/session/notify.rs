@@ -107,7 +107,7 @@ mod tests {
         channels.listen(2, "b");
         let notification = Notification { pid: 3, channel: "a".to_owned(), payload: "x".to_owned(), csn: base::Lsn(9) };
         channels.send(&notification);
-        assert_eq!(channels.take(1), [notification.clone()]);
+        assert_eq!(channels.take(1), std::slice::from_ref(&notification));
         assert!(channels.take(1).is_empty() && channels.take(2).is_empty());
         channels.unlisten(1, None);
         channels.send(&notification);

@@ -100,9 +100,10 @@ fn row_locks_stand_below_limit_and_above_order() {
 fn statements_say_what_they_lock_and_return() {
     let world = World::new();
     let statement = world.plan("update test set info = (select name from people limit 1) where id = 1");
-    let locks = statement.locks.iter().map(|(oid, mode)| {
-        (world.catalog.table(*oid).expect("it is a table").name.clone(), format!("{mode:?}"))
-    });
+    let locks = statement
+        .locks
+        .iter()
+        .map(|(oid, mode)| (world.catalog.table(*oid).expect("it is a table").name.clone(), format!("{mode:?}")));
     let mut locks = locks.collect::<Vec<_>>();
     locks.sort();
     assert_eq!(locks, [("people".into(), "AccessShare".into()), ("test".into(), "RowExclusive".into())]);

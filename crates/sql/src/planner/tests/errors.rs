@@ -18,7 +18,8 @@ fn names_that_are_not_there() {
     world.expect_error("select * from nowhere", "42P01", "relation \"nowhere\" does not exist", 15);
     world.expect_error("select * from no.where", "42P01", "relation \"no.where\" does not exist", 15);
     world.expect_error("select nothing", "42703", "column \"nothing\" does not exist", 8);
-    let error = world.expect_error("select abalanc from pgbench_accounts", "42703", "column \"abalanc\" does not exist", 8);
+    let error =
+        world.expect_error("select abalanc from pgbench_accounts", "42703", "column \"abalanc\" does not exist", 8);
     assert_eq!(
         error.fields().hint.as_deref(),
         Some("Perhaps you meant to reference the column \"pgbench_accounts.abalance\".")
@@ -68,8 +69,18 @@ fn types_that_do_not_fit() {
     );
     assert_eq!(error.fields().hint.as_deref(), Some("You will need to rewrite or cast the expression."));
     world.expect_error("select 'abc'::int", "22P02", "invalid input syntax for type integer: \"abc\"", 8);
-    world.expect_error("insert into test values ('abc', 1)", "22P02", "invalid input syntax for type integer: \"abc\"", 26);
-    world.expect_error("select case when true then 1 else true end", "42804", "CASE types boolean and integer cannot be matched", 28);
+    world.expect_error(
+        "insert into test values ('abc', 1)",
+        "22P02",
+        "invalid input syntax for type integer: \"abc\"",
+        26,
+    );
+    world.expect_error(
+        "select case when true then 1 else true end",
+        "42804",
+        "CASE types boolean and integer cannot be matched",
+        28,
+    );
     world.expect_error("select 1 union select true", "42804", "UNION types integer and boolean cannot be matched", 23);
     world.expect_error("select true::date", "42846", "cannot cast type boolean to date", 12);
     world.expect_error("select array[]", "42P18", "cannot determine type of empty array", 8);
@@ -106,7 +117,12 @@ fn grouping_rules() {
         "subquery uses ungrouped column \"h.aid\" from outer query",
         51,
     );
-    world.expect_error("select 1 from test where count(*) > 1", "42803", "aggregate functions are not allowed in WHERE", 26);
+    world.expect_error(
+        "select 1 from test where count(*) > 1",
+        "42803",
+        "aggregate functions are not allowed in WHERE",
+        26,
+    );
     world.expect_error("select sum(count(*)) from test", "42803", "aggregate function calls cannot be nested", 8);
     world.expect_error("select * from test group by 3", "42P10", "GROUP BY position 3 is not in select list", 29);
     world.expect_error("select id from test order by 2", "42P10", "ORDER BY position 2 is not in select list", 30);
@@ -122,7 +138,12 @@ fn grouping_rules() {
         "SELECT DISTINCT ON expressions must match initial ORDER BY expressions",
         21,
     );
-    world.expect_error("select rank() over (), 1 from test where rank() over () > 1", "42P20", "window functions are not allowed in WHERE", 42);
+    world.expect_error(
+        "select rank() over (), 1 from test where rank() over () > 1",
+        "42P20",
+        "window functions are not allowed in WHERE",
+        42,
+    );
     world.expect_error("select row_number()", "42809", "window function row_number requires an OVER clause", 8);
     world.expect_error(
         "select id from test where generate_series(1, 2) = 1",
@@ -135,11 +156,31 @@ fn grouping_rules() {
 #[test]
 fn counts_of_columns() {
     let world = World::new();
-    world.expect_error("insert into test values (1, 'a', 2)", "42601", "INSERT has more expressions than target columns", 34);
-    world.expect_error("insert into test (id, info) values (1)", "42601", "INSERT has more target columns than expressions", 23);
-    world.expect_error("insert into test (id, id) values (1, 2)", "42701", "column \"id\" specified more than once", 23);
+    world.expect_error(
+        "insert into test values (1, 'a', 2)",
+        "42601",
+        "INSERT has more expressions than target columns",
+        34,
+    );
+    world.expect_error(
+        "insert into test (id, info) values (1)",
+        "42601",
+        "INSERT has more target columns than expressions",
+        23,
+    );
+    world.expect_error(
+        "insert into test (id, id) values (1, 2)",
+        "42701",
+        "column \"id\" specified more than once",
+        23,
+    );
     world.expect_error("values (1), (2, 3)", "42601", "VALUES lists must all be the same length", 14);
-    world.expect_error("select 1 union select 1, 2", "42601", "each UNION query must have the same number of columns", 23);
+    world.expect_error(
+        "select 1 union select 1, 2",
+        "42601",
+        "each UNION query must have the same number of columns",
+        23,
+    );
     world.expect_error("update test set id = 1, id = 2", "42601", "multiple assignments to same column \"id\"", 0);
     world.expect_error(
         "insert into test values (1, 'a') on conflict (id) do nothing",
@@ -164,9 +205,24 @@ fn from_clause_rules() {
         error.fields().hint.as_deref(),
         Some("There is an entry for table \"t\", but it cannot be referenced from this part of the query.")
     );
-    world.expect_error("select * from test full join people on test.id < people.id", "0A000", "FULL JOIN is only supported with merge-joinable or hash-joinable join conditions", 0);
-    world.expect_error("select 1 for update of x", "42P01", "relation \"x\" in FOR UPDATE clause not found in FROM clause", 24);
-    world.expect_error("select count(*) from test for update", "0A000", "FOR UPDATE is not allowed with aggregate functions", 0);
+    world.expect_error(
+        "select * from test full join people on test.id < people.id",
+        "0A000",
+        "FULL JOIN is only supported with merge-joinable or hash-joinable join conditions",
+        0,
+    );
+    world.expect_error(
+        "select 1 for update of x",
+        "42P01",
+        "relation \"x\" in FOR UPDATE clause not found in FROM clause",
+        24,
+    );
+    world.expect_error(
+        "select count(*) from test for update",
+        "0A000",
+        "FOR UPDATE is not allowed with aggregate functions",
+        0,
+    );
     world.expect_error(
         "select t.id from people p left join test t on t.id = p.id for update",
         "0A000",

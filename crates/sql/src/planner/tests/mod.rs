@@ -13,8 +13,8 @@ use std::sync::Arc;
 use base::settings::{ServerSettings, Source};
 use base::{Error, Oid, Result};
 use engine::catalog::{
-    BOOTSTRAP_ROLE, Catalog, ColumnDef, ConstraintDef, ConstraintKind, IndexDef, IndexKey, PG_CATALOG_SCHEMA, PUBLIC_SCHEMA,
-    RelationKind, TableDef,
+    BOOTSTRAP_ROLE, Catalog, ColumnDef, ConstraintDef, ConstraintKind, IndexDef, IndexKey, PG_CATALOG_SCHEMA,
+    PUBLIC_SCHEMA, RelationKind, TableDef,
 };
 use engine::row::PhysicalType;
 use engine::{Database, OpenOptions, TransactionOptions};
@@ -121,7 +121,12 @@ impl World {
         let maker = Maker { session: &session };
         let (int, text, bpchar) = (oids::INT4, oids::TEXT, oids::BPCHAR);
         maker.put(
-            maker.table("pgbench_branches", &[("bid", int, -1), ("bbalance", int, -1), ("filler", bpchar, 92)], 10.0, 1),
+            maker.table(
+                "pgbench_branches",
+                &[("bid", int, -1), ("bbalance", int, -1), ("filler", bpchar, 92)],
+                10.0,
+                1,
+            ),
             &[0],
             &[],
         );
@@ -171,14 +176,11 @@ impl World {
         );
         events.columns[1].default = Some("'plain'".to_owned());
         events.columns[2].default = Some("now()".to_owned());
-        let events = maker.put(
-            events,
-            &[0],
-            &[("events_kind_at", &[1, 2], false), ("events_account", &[3], false)],
-        );
-        let mut partial = session.catalog().table(events).map(|table| {
-            IndexDef::new(session.allocate_oid(), table, "events_open", &[4], false)
-        });
+        let events = maker.put(events, &[0], &[("events_kind_at", &[1, 2], false), ("events_account", &[3], false)]);
+        let mut partial = session
+            .catalog()
+            .table(events)
+            .map(|table| IndexDef::new(session.allocate_oid(), table, "events_open", &[4], false));
         if let Some(index) = &mut partial {
             index.predicate = Some("not done".to_owned());
             index.expression_columns = vec![5];
@@ -268,7 +270,8 @@ impl World {
             Ok(statement) => panic!("{text}\nplanned:\n{}", show::statement(&statement)),
             Err(error) => error,
         };
-        let found = (error.sqlstate().as_str().to_owned(), error.message().to_owned(), error.fields().position.unwrap_or(0));
+        let found =
+            (error.sqlstate().as_str().to_owned(), error.message().to_owned(), error.fields().position.unwrap_or(0));
         assert_eq!(found, (code.to_owned(), message.to_owned(), position), "{text}");
         error
     }

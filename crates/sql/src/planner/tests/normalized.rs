@@ -157,10 +157,27 @@ impl Random {
 
     fn statement(&mut self) -> String {
         match self.below(5) {
-            0 => format!("insert into events (id, kind, account, amount) values ({}, {}, {}, {})", self.constant(), self.constant(), self.constant(), self.scalar(1)),
-            1 => format!("update events set amount = {}, kind = {} where {}", self.scalar(2), self.constant(), self.condition(1)),
+            0 => format!(
+                "insert into events (id, kind, account, amount) values ({}, {}, {}, {})",
+                self.constant(),
+                self.constant(),
+                self.constant(),
+                self.scalar(1)
+            ),
+            1 => format!(
+                "update events set amount = {}, kind = {} where {}",
+                self.scalar(2),
+                self.constant(),
+                self.condition(1)
+            ),
             2 => format!("delete from events where {} and {}", self.condition(1), self.condition(1)),
-            3 => format!("select {}, {} as x from events where {} order by 1 limit {}", self.scalar(2), self.constant(), self.condition(2), self.below(50)),
+            3 => format!(
+                "select {}, {} as x from events where {} order by 1 limit {}",
+                self.scalar(2),
+                self.constant(),
+                self.condition(2),
+                self.below(50)
+            ),
             _ => format!("select {} from events where {}", self.scalar(2), self.condition(2)),
         }
     }

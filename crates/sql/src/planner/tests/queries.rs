@@ -220,9 +220,7 @@ fn window_functions_add_columns_to_sorted_partitions() {
 #[test]
 fn using_and_natural_joins_merge_their_columns() {
     let world = World::new();
-    let names = |text: &str| {
-        world.plan(text).columns.iter().map(|column| column.name.to_string()).collect::<Vec<_>>()
-    };
+    let names = |text: &str| world.plan(text).columns.iter().map(|column| column.name.to_string()).collect::<Vec<_>>();
     assert_eq!(
         names("select * from pgbench_branches join pgbench_tellers using (bid)"),
         ["bid", "bbalance", "filler", "tid", "tbalance", "filler"]
@@ -230,7 +228,9 @@ fn using_and_natural_joins_merge_their_columns() {
     assert_eq!(names("select * from test natural join sli_test"), ["id", "info"]);
     assert_eq!(names("select t.*, 1 from test t"), ["id", "info", "?column?"]);
     assert_eq!(
-        names("select max(id), id::text, case when true then 1 end, (select info from test limit 1), array[1], now(), current_date, coalesce(1,2), t from test t group by id, t.info"),
+        names(
+            "select max(id), id::text, case when true then 1 end, (select info from test limit 1), array[1], now(), current_date, coalesce(1,2), t from test t group by id, t.info"
+        ),
         ["max", "id", "case", "info", "array", "now", "current_date", "coalesce", "t"]
     );
 }

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use crate::plan::{
-    Expr, ExprKind, FunctionTarget, KeyPart, Node, Plan, Recheck, ScanColumn, SetCall, SortKey, Statement, StatementKind,
-    SubqueryBody, SubqueryKind,
+    Expr, ExprKind, FunctionTarget, KeyPart, Node, Plan, Recheck, ScanColumn, SetCall, SortKey, Statement,
+    StatementKind, SubqueryBody, SubqueryKind,
 };
 use crate::types::{BuiltinCatalog, FormatSettings, format_type_name, output_string};
 
@@ -124,9 +124,10 @@ fn node(plan: &Plan, depth: usize, out: &mut String) {
         ),
         Node::VirtualScan(scan) => {
             let names = scan.columns.iter().map(|column| scan.table.columns[*column as usize].name.as_str());
-            let equal = scan.equal.iter().map(|(column, value)| {
-                format!(" {} = {}", scan.table.columns[*column as usize].name, expr(value))
-            });
+            let equal = scan
+                .equal
+                .iter()
+                .map(|(column, value)| format!(" {} = {}", scan.table.columns[*column as usize].name, expr(value)));
             let names = names.collect::<Vec<_>>().join(", ");
             format!("VirtualScan {} [{names}]{}{}", scan.alias, equal.collect::<String>(), filter(&scan.filter))
         }
@@ -151,12 +152,14 @@ fn node(plan: &Plan, depth: usize, out: &mut String) {
             let arguments = join.arguments.iter().map(|(index, value)| format!(" o{index} := {}", expr(value)));
             let arguments = arguments.collect::<String>();
             let kept = if join.keep_right { " kept" } else { "" };
-            let condition = join.condition.as_ref().map_or_else(String::new, |condition| format!(" on {}", expr(condition)));
+            let condition =
+                join.condition.as_ref().map_or_else(String::new, |condition| format!(" on {}", expr(condition)));
             format!("NestedLoop {:?}{kept}{arguments}{condition}", join.kind)
         }
         Node::HashJoin(join) => {
             inputs.extend([&join.left, &join.right]);
-            let condition = join.condition.as_ref().map_or_else(String::new, |condition| format!(" on {}", expr(condition)));
+            let condition =
+                join.condition.as_ref().map_or_else(String::new, |condition| format!(" on {}", expr(condition)));
             format!("HashJoin {:?} ({}) = ({}){condition}", join.kind, list(&join.left_keys), list(&join.right_keys))
         }
         Node::Sort { input, keys: sort } => {
@@ -175,8 +178,10 @@ fn node(plan: &Plan, depth: usize, out: &mut String) {
             inputs.push(&aggregate.input);
             let calls = aggregate.calls.iter().map(|call| {
                 let distinct = if call.distinct { "distinct " } else { "" };
-                let order = if call.order.is_empty() { String::new() } else { format!(" order by {}", keys(&call.order)) };
-                let condition = call.filter.as_ref().map_or_else(String::new, |filter| format!(" filter {}", expr(filter)));
+                let order =
+                    if call.order.is_empty() { String::new() } else { format!(" order by {}", keys(&call.order)) };
+                let condition =
+                    call.filter.as_ref().map_or_else(String::new, |filter| format!(" filter {}", expr(filter)));
                 format!("{}({distinct}{}{order}){condition}", call.function.name, list(&call.arguments))
             });
             let calls = calls.collect::<Vec<_>>().join(", ");
@@ -226,7 +231,10 @@ fn node(plan: &Plan, depth: usize, out: &mut String) {
         }
         Node::LockRows(lock) => {
             inputs.push(&lock.input);
-            let locks = lock.locks.iter().map(|lock| format!("{} #{} {:?} {:?}", lock.table.name, lock.ctid, lock.mode, lock.wait));
+            let locks = lock
+                .locks
+                .iter()
+                .map(|lock| format!("{} #{} {:?} {:?}", lock.table.name, lock.ctid, lock.mode, lock.wait));
             format!("LockRows {}{}", locks.collect::<Vec<_>>().join(", "), recheck(&lock.recheck))
         }
         Node::Insert(insert) => {
@@ -235,9 +243,10 @@ fn node(plan: &Plan, depth: usize, out: &mut String) {
                 let update = conflict.update.as_ref().map_or_else(
                     || "nothing".to_owned(),
                     |update| {
-                        let set = update.assignments.iter().map(|assignment| {
-                            format!("{} = {}", assignment.column, expr(&assignment.value))
-                        });
+                        let set = update
+                            .assignments
+                            .iter()
+                            .map(|assignment| format!("{} = {}", assignment.column, expr(&assignment.value)));
                         format!("update {}{}", set.collect::<Vec<_>>().join(", "), filter(&update.condition))
                     },
                 );
@@ -284,10 +293,7 @@ pub(super) fn expr(shown: &Expr) -> String {
         ExprKind::Constant(value) if value.is_null() => "NULL".to_owned(),
         ExprKind::Constant(value) => {
             let text = output_string(value, shown.sql_type.oid, &FormatSettings::default(), &BuiltinCatalog);
-            let plain = matches!(
-                value,
-                crate::types::Value::Int4(_) | crate::types::Value::Bool(_)
-            );
+            let plain = matches!(value, crate::types::Value::Int4(_) | crate::types::Value::Bool(_));
             if plain { text } else { format!("'{text}'::{}", type_name(shown)) }
         }
         ExprKind::Parameter(index) => format!("${}", index + 1),

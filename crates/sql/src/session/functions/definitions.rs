@@ -235,7 +235,7 @@ fn function(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     if let Some(result) = result(run, &def) {
         let _ = writeln!(text, " RETURNS {result}");
     }
-    let _ = write!(text, " LANGUAGE {}\n", quote_identifier(&def.language));
+    let _ = writeln!(text, " LANGUAGE {}", quote_identifier(&def.language));
     let mut attributes = String::new();
     attributes.push_str(match def.volatility {
         _ if def.is_procedure() => "",
@@ -257,7 +257,7 @@ fn function(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
         let _ = writeln!(text, " SET {} TO {}", quote_identifier(name), deparse::quote_literal(value));
     }
     let quote = dollar_quote(&def.body, if def.is_procedure() { "procedure" } else { "function" });
-    let _ = write!(text, "AS {quote}{}{quote}\n", def.body);
+    let _ = writeln!(text, "AS {quote}{}{quote}", def.body);
     Ok(text.into())
 }
 
