@@ -55,3 +55,6 @@ select g.x, count(*) from generate_series(1, 1000) n, lateral (select n % 3 as x
 select count(*), sum(x), avg(x), min(x), max(x) from generate_series(1, 10000) x;
 select count(distinct x % 100) from generate_series(1, 10000) x;
 select avg(x)::numeric(10,3), sum(x::numeric / 3) from generate_series(1, 10) x;
+select count(*) from s group by g order by g;
+select count(*) from s group by g, b order by b, g;
+select max(n) from s group by g, n order by g nulls first, n + 1;

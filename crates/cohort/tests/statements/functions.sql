@@ -208,3 +208,35 @@ create function variadic_sum(variadic xs int[]) returns bigint language sql as $
 select variadic_sum(1, 2, 3), variadic_sum(variadic array[4, 5]);
 create function poly(a anyelement) returns anyelement language sql as $$ select a $$;
 select poly(1), poly('x'::text);
+create function records() returns setof log language plpgsql as $$
+declare
+  r log;
+begin
+  for r in select * from log order by id limit 2 loop
+    return next r;
+  end loop;
+  return;
+end
+$$;
+select msg from records();
+create function one_record() returns log language plpgsql as $$
+declare
+  r log;
+begin
+  select * into r from log order by id limit 1;
+  return r;
+end
+$$;
+select (one_record()).msg;
+create function odd_returns(x int) returns text language plpgsql as $$
+declare
+  s text := 'return x;'; -- return x;
+begin
+  if x = 1 then return s; end if;
+  if x = 2 then return null; end if;
+  if x = 3 then RETURN /* why */ s
+  ; end if;
+  return 'x' || s;
+end
+$$;
+select odd_returns(1), odd_returns(2), odd_returns(3), odd_returns(4);
