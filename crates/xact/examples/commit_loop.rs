@@ -9,8 +9,10 @@
 //! `cost` leaves the disk out: nanoseconds for the parts of a transaction on one thread, and on two at once.
 //!
 //! ```text
-//! cargo run --release -p cohort-xact --example commit_loop -- [DIRECTORY] [SECONDS] [threads|tickets|cost]
+//! cargo run --release -p cohort-xact --example commit_loop -- [DIRECTORY] [SECONDS] [threads|tickets|cost|all] [SYNC_US]
 //! ```
+//!
+//! With SYNC_US the disk is emulated: put DIRECTORY in memory, and each sync takes so many microseconds, one at a time.
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -27,7 +29,7 @@ use clog::{StatusStore, StatusStoreOptions};
 use cohort_xact::{BeginOptions, FileRemover, ManagerOptions, SessionSlot, TransactionManager};
 use lockmgr::{LockManager, LockMode, LockOptions, LockTag};
 use sync::Interrupt;
-use vfs::{RealVfs, Vfs};
+use vfs::{RealVfs, SlowedVfs, Vfs};
 use wal::{CommitTicket, DelayPolicy, RecordHead, RmgrId, Wal, WalOptions};
 
 const PAYLOAD: [u8; 96] = [7; 96];
@@ -45,8 +47,13 @@ fn main() {
     let dir = arguments.next().map_or_else(|| std::env::temp_dir().join("xact_commit_loop"), PathBuf::from);
     let seconds: f64 = arguments.next().map_or(2.0, |text| text.parse().expect("SECONDS is a number"));
     let only = arguments.next();
-    let wanted = |name: &str| only.as_deref().is_none_or(|only| only == name);
-    let vfs: Arc<dyn Vfs> = Arc::new(RealVfs::new());
+    let wanted = |name: &str| only.as_deref().is_none_or(|only| only == name || only == "all");
+    let sync_us = arguments.next().map(|text| text.parse().expect("SYNC_US is a number"));
+    let real: Arc<dyn Vfs> = Arc::new(RealVfs::new());
+    let vfs = match sync_us {
+        Some(sync_us) => Arc::new(SlowedVfs::new(real, Duration::from_micros(sync_us))),
+        None => real,
+    };
     if wanted("cost") {
         cost(&fresh(&vfs, &dir, WalOptions { fsync: false, ..WalOptions::default() }));
     }

@@ -157,17 +157,13 @@ impl Binder<'_, '_> {
                         _ => std::slice::from_ref(expr),
                     };
                     for part in parts {
+                        let known = targets.len();
                         let index = self.find_target(part, targets, Place::GroupBy)?;
                         self.settle_target(&mut targets[index], part.start())?;
                         let group = targets[index].expr.clone();
                         self.check_group(&group, part.start())?;
-                        // A hidden target made for this is not needed: nothing sorts by it yet.
-                        if targets[index].hidden && index + 1 == targets.len() {
-                            let refers = matches!(part.kind, tree::ExprKind::Literal(_));
-                            if !refers {
-                                targets.pop();
-                            }
-                        }
+                        // A hidden target made for this is not needed: only ORDER BY's, made before, are referred to.
+                        targets.truncate(known);
                         if !groups.iter().any(|other| same(other, &group)) {
                             groups.push(group);
                         }

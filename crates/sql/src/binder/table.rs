@@ -235,6 +235,8 @@ impl Binder<'_, '_> {
                     expressions.checks.push((Name::new(&constraint.name), condition));
                 }
             }
+            // Checked in the order of their names, so that the same one is always violated first.
+            expressions.checks.sort_by(|(one, _), (other, _)| one.cmp(other));
             for (place, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
                 if let Some(text) = &column.generated {
                     let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);

@@ -23,7 +23,8 @@ pub fn is_view(table: &VirtualTable) -> bool {
     // Views have no fixed numbers there; here they have those from 3001 on, and catalogs of that range are listed.
     let is_late_catalog = matches!(
         table.oid.0,
-        3079 | 3118 | 3256 | 3350 | 3381 | 3394 | 3429 | 3456 | 3466 | 3501 | 3541 | 3592 | 3596 | 3600..=3602
+        3079 | 3118 | 3256 | 3350 | 3381 | 3394 | 3429 | 3456 | 3466 | 3501 | 3541 | 3576 | 3592 | 3596 | 3600
+            ..=3602 | 3764
     );
     table.schema == INFORMATION_SCHEMA || (table.oid.0 >= 3001 && table.oid.0 < 4000 && !is_late_catalog)
 }

@@ -176,7 +176,7 @@ impl ColumnRow<'_> {
 }
 
 fn own_column(run: &Run<'_, '_>, table: &Arc<TableDef>, place: usize, column: &ColumnDef) -> Vec<Value> {
-    let shown = |text: &String, stored_as| stored_expression(run.state, table, text, stored_as);
+    let shown = |text: &String, stored_as| stored_expression(run.state, table, text, stored_as, false);
     ColumnRow {
         schema: run.catalog.schema_name(table.schema),
         table: &table.name,

@@ -231,7 +231,10 @@ pub fn pg_prepared_statements(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec
     let mut statements: Vec<_> = prepared.values().collect();
     statements.sort_by(|a, b| a.name.cmp(&b.name));
     let row = |statement: &std::sync::Arc<crate::session::Prepared>| {
-        let types = statement.types.iter().map(|sql_type| Value::oid(sql_type.oid)).collect();
+        // Types that were not given are those that binding found.
+        let planned = statement.tree.as_ref().and_then(|_| statement.plan(run.state).ok());
+        let known = planned.as_ref().map_or(&*statement.types, |planned| &planned.statement.parameters);
+        let types = known.iter().map(|sql_type| Value::oid(sql_type.oid)).collect();
         row![
             statement.name.as_str(),
             statement.text.as_ref(),

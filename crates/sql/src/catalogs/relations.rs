@@ -721,7 +721,7 @@ pub fn pg_indexes(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>
     let mut rows = Vec::new();
     for index in indexes {
         let Some(table) = catalog.table(index.table) else { continue };
-        let definition = crate::session::functions::index_definition(run, index.oid)?;
+        let definition = crate::session::functions::index_definition(run, index.oid, false)?;
         let schema = run.catalog.schema_name(index.schema);
         rows.push(row![schema, table.name.as_str(), index.name.as_str(), NULL, definition]);
     }

@@ -8,7 +8,7 @@ use engine::catalog::{
     ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, IndexDef, Persistence, RelationKind, TableDef,
 };
 
-use super::ddl::{Ddl, Found, system_refusal};
+use super::ddl::{Ddl, Found, system_refusal, without_position};
 use super::deparse::TableNames;
 use super::{names, temporary, validate};
 use crate::binder::{DefinitionUse, expression_columns};
@@ -71,7 +71,7 @@ pub(super) fn make_check(
 /// ALTER TABLE ADD CHECK.
 pub(super) fn add_check(ddl: &mut Ddl<'_>, table: Oid, constraint: &Constraint, expr: &tree::Expr) -> Result<()> {
     let def = ddl.table(table)?;
-    let (made, condition) = make_check(ddl, &def, constraint, expr, &[])?;
+    let (made, condition) = make_check(ddl, &def, constraint, expr, &[]).map_err(without_position)?;
     let (name, is_valid) = (made.name.clone(), made.validated);
     let mut changed = (*def).clone();
     changed.constraints.push(made);
@@ -296,7 +296,7 @@ pub(super) fn require_comparable(
     Ok(())
 }
 
-/// Checks the foreign keys of and to a table whose columns have changed, for the pairs that `concerns` names.
+/// Checks the foreign keys that a column belongs to, on either side, after its type has changed.
 pub(super) fn check_foreign_keys_again(ddl: &mut Ddl<'_>, table: Oid, column: usize) -> Result<()> {
     let catalog = ddl.catalog();
     let mut concerned: Vec<(Oid, ConstraintDef)> = Vec::new();

@@ -23,7 +23,11 @@ use crate::types;
 /// CREATE TABLE.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTable) -> Result<UtilityOutput> {
     refuse_unsupported(create)?;
-    let (schema, persistence) = ddl.creation_schema(&create.name, create.persistence)?;
+    let (schema, persistence) =
+        ddl.creation_schema(&create.name, create.persistence).map_err(|error| match error.sqlstate() {
+            sqlstate::INVALID_SCHEMA_NAME | sqlstate::INVALID_TABLE_DEFINITION => ddl.at(error, create.name.location),
+            _ => error,
+        })?;
     if create.on_commit != OnCommit::PreserveRows && persistence != Persistence::Temporary {
         return Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, "ON COMMIT can only be used on temporary tables"));
     }
@@ -187,7 +191,8 @@ impl Parts {
     /// LIKE: columns with types and NOT NULL, and what else is asked for.
     fn add_like(&mut self, ddl: &Ddl<'_>, name: &QualifiedName, options: u32) -> Result<()> {
         let has = |bit: u32| options & bit != 0;
-        let model = match ddl.required_locked(name, LockMode::AccessShare)? {
+        let found = ddl.required_locked(name, LockMode::AccessShare).map_err(|error| ddl.at(error, name.location));
+        let model = match found? {
             Found::Table(table) => table,
             found => {
                 let message = format!("relation \"{}\" is invalid in LIKE clause", found.name());

@@ -295,8 +295,7 @@ impl<'a> Ddl<'a> {
     /// 42P01 (or 3F000 if it is the schema that is missing).
     pub fn no_relation(&self, name: &QualifiedName) -> Error {
         self.engine().observe_horizon();
-        let message = format!("relation \"{name}\" does not exist");
-        self.at(Error::new(sqlstate::UNDEFINED_TABLE, message), name.location)
+        Error::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
     }
 }
 
@@ -345,6 +344,18 @@ pub(super) fn bind_stored(
     text: &str,
     used_for: DefinitionUse<'_>,
 ) -> Result<Expr> {
+    let bound = bind_text(state, table, text, used_for);
+    // A position would be one in the stored text, which nobody sees.
+    bound.map_err(without_position)
+}
+
+/// The same error, pointing nowhere.
+pub(super) fn without_position(mut error: Error) -> Error {
+    error.fields_mut().position = None;
+    error
+}
+
+fn bind_text(state: &SessionState, table: &Arc<TableDef>, text: &str, used_for: DefinitionUse<'_>) -> Result<Expr> {
     let expr = crate::parser::parse_expression(text)?;
     let table = (!matches!(used_for, DefinitionUse::Default { .. })).then_some(table);
     Environment::new(state, &state.catalog())

@@ -103,6 +103,15 @@ fn relation(ddl: &mut Ddl<'_>, object: &ObjectName, kind: ObjectKind, if_exists:
 
 fn rename_relation(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_exists: bool) -> Result<()> {
     let Some(found) = relation(ddl, object, object.kind, if_exists)? else { return Ok(()) };
+    let schema = match &found {
+        Found::Table(table) => table.schema,
+        Found::Index(index) => index.schema,
+        Found::Sequence(sequence) => sequence.schema,
+        Found::System(name) => return Err(system_refusal(name)),
+    };
+    if ddl.catalog().relation_by_name(schema, new).is_some() {
+        return Err(Error::new(sqlstate::DUPLICATE_TABLE, format!("relation \"{new}\" already exists")));
+    }
     let expressions = naming_expressions(ddl);
     match found {
         Found::Table(table) => {

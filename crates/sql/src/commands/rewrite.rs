@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use base::{FileNumber, Lsn, Oid, Result};
 use bumpalo::Bump;
-use engine::Table;
 use engine::catalog::{IndexDef, TableDef};
 use engine::key::PlainKeys;
 use engine::row::Datum;
+use engine::{LockMode, Table};
 use smallvec::SmallVec;
 
 use super::ddl::Ddl;
@@ -64,6 +64,8 @@ pub(super) type MakeRow<'m, 'p> = &'m mut dyn FnMut(&mut Run<'_, 'p>, &[Value]) 
 /// built again. The caller holds an AccessExclusive lock.
 pub(super) fn rewrite<'p>(ddl: &mut Ddl<'_>, old: &Arc<Table>, mut new: TableDef, make: MakeRow<'_, 'p>) -> Result<()> {
     let oid = new.oid;
+    // Locked as a scan locks it, the table is read as it was opened, though the catalog moves on.
+    ddl.lock(oid, LockMode::AccessShare)?;
     for column in &mut new.columns {
         column.missing_default = None;
     }

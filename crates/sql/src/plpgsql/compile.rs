@@ -49,7 +49,7 @@ pub fn compile(function: &FunctionDef, catalog: &CatalogView) -> Result<Function
         "CREATE {kind} {}({}) {returns} AS {} LANGUAGE plpgsql",
         quote_identifier(&function.name),
         parameters.join(", "),
-        quote_body(&function.body)
+        quote_body(&super::returns::with_expressions(&function.body))
     );
     let inputs: Vec<String> = function
         .arguments

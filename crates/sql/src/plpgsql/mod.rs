@@ -4,6 +4,7 @@ mod compile;
 mod expression;
 mod frame;
 mod interpret;
+mod returns;
 mod tree;
 
 use std::rc::Rc;

@@ -204,10 +204,13 @@ impl CatalogLookup for CatalogView {
                 (!name.is_empty()).then(|| quote_identifier(&name))
             }
             RegKind::Role => catalog.role(oid).map(|role| quote_identifier(&role.name)),
-            RegKind::Proc => catalog.function(oid).map(|function| {
-                let visible = self.path().contains(&function.schema);
-                self.qualified(function.schema, &function.name, visible)
-            }),
+            RegKind::Proc => match catalog.function(oid) {
+                Some(function) => {
+                    let visible = self.path().contains(&function.schema);
+                    Some(self.qualified(function.schema, &function.name, visible))
+                }
+                None => crate::catalogs::type_function_name(oid).map(str::to_owned),
+            },
             RegKind::Collation | RegKind::TextSearch => None,
         }
     }
@@ -232,7 +235,8 @@ impl CatalogLookup for CatalogView {
                     .into_iter()
                     .flat_map(|schema| self.0.catalog.functions_named(schema, bare))
                     .map(|function| function.oid);
-                found.next()
+                let is_builtin = schema.is_none_or(|schema| schema == "pg_catalog");
+                found.next().or_else(|| is_builtin.then(|| crate::catalogs::type_function(bare)).flatten())
             }
             RegKind::Collation | RegKind::TextSearch => None,
         })

@@ -160,7 +160,7 @@ impl SqlSession {
     /// Describes a portal's rows, runs it to its end and, if it is the last of its string, commits before its tag.
     fn run_with_description(&mut self, portal: &mut Portal, is_last: bool, client: &mut dyn Client) -> Result<()> {
         if let Some(planned) = &portal.planned
-            && !planned.description.columns.is_empty()
+            && (!planned.description.columns.is_empty() || planned.statement.command == Command::Select)
         {
             client.row_description(&planned.description, &portal.formats);
         }
@@ -210,6 +210,21 @@ impl SqlSession {
         }
     }
 
+    /// 25006 for a change of rows in a read-only transaction.
+    fn refuse_read_only(&self, command: Command) -> Result<()> {
+        let what = match command {
+            Command::Insert => "INSERT",
+            Command::Update => "UPDATE",
+            Command::Delete => "DELETE",
+            _ => return Ok(()),
+        };
+        if !self.state.engine().transaction_options().read_only {
+            return Ok(());
+        }
+        let message = format!("cannot execute {what} in a read-only transaction");
+        Err(Error::new(sqlstate::READ_ONLY_SQL_TRANSACTION, message))
+    }
+
     /// Gives up to `max_rows` rows of a portal (0 for all); its tag, if that was the end.
     pub(crate) fn run_some(
         &mut self,
@@ -224,6 +239,7 @@ impl SqlSession {
                     let output = crate::commands::run(self, tree, &planned, &portal.text, &portal.parameters, client)?;
                     return self.give_rows(portal, output, max_rows, client);
                 }
+                self.refuse_read_only(planned.statement.command)?;
                 let planned = self.lock_and_check(planned, portal)?;
                 self.state.engine().begin_statement()?;
                 let result = self.run_query(portal, &planned, None, max_rows, client);

@@ -23,6 +23,12 @@ pub fn out_of_range(type_name: &str, text: &str) -> Error {
 /// Reads a decimal integer within `[min, max]`, blanks around it allowed. 22P02, 22003.
 pub fn parse_integer(text: &str, type_name: &str, min: i64, max: i64) -> Result<i64> {
     let bytes = text.as_bytes();
+    if (1..=9).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_digit) {
+        let value = bytes.iter().fold(0_u32, |value, byte| value * 10 + u32::from(byte - b'0'));
+        if i64::from(value) <= max {
+            return Ok(i64::from(value));
+        }
+    }
     let mut position = bytes.iter().take_while(|byte| is_space(**byte)).count();
     let negative = match bytes.get(position) {
         Some(b'-') => {

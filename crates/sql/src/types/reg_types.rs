@@ -171,8 +171,12 @@ fn no_function(text: &str) -> Error {
 }
 
 fn parse_regproc(catalog: &dyn CatalogLookup, text: &str) -> Result<u32> {
-    match functions_called(catalog, &split_name(text)?).as_slice() {
-        [] => Err(no_function(text)),
+    let parts = split_name(text)?;
+    match functions_called(catalog, &parts).as_slice() {
+        [] => match catalog.object_named(RegKind::Proc, &parts)? {
+            Some(oid) => Ok(oid.0),
+            None => Err(no_function(text)),
+        },
         [(oid, _)] => Ok(*oid),
         _ => Err(Error::new(sqlstate::AMBIGUOUS_FUNCTION, format!("more than one function named \"{text}\""))),
     }

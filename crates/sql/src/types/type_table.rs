@@ -445,6 +445,16 @@ pub fn element_type(catalog: &dyn CatalogLookup, oid: Oid) -> Option<Oid> {
     }
 }
 
+/// The type of what subscripts and `ANY` find in a value: as [`element_type`], and also for `int2vector` and
+/// `oidvector`, which are arrays in all but name.
+pub fn subscripted_type(catalog: &dyn CatalogLookup, oid: Oid) -> Option<Oid> {
+    match oid {
+        oids::INT2VECTOR => Some(oids::INT2),
+        oids::OIDVECTOR => Some(oids::OID),
+        _ => element_type(catalog, oid),
+    }
+}
+
 /// The type of arrays of `oid`, if it has one.
 pub fn array_type(catalog: &dyn CatalogLookup, oid: Oid) -> Option<Oid> {
     type_shape(catalog, oid).map(|shape| shape.array).filter(|array| *array != Oid::INVALID)

@@ -14,7 +14,7 @@ use super::numeric::Numeric;
 /// A value knows how it is stored, not which SQL type it has: `text`, `varchar`, `char(n)`, `name`,
 /// `json` and `unknown` all are [`Value::Text`], and `oid`, `regclass` and their kin all are
 /// [`Value::Oid`]. Whatever depends on the type (text output, `char(n)`'s comparison) takes the type too.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub enum Value {
     /// SQL NULL of any type.
     #[default]
@@ -75,7 +75,53 @@ pub enum Value {
 
 const _: () = assert!(std::mem::size_of::<Value>() == 24);
 
+impl Clone for Value {
+    /// The kinds that rows are mostly made of come first and inline.
+    #[inline]
+    fn clone(&self) -> Value {
+        match self {
+            Value::Int4(value) => Value::Int4(*value),
+            Value::Int8(value) => Value::Int8(*value),
+            Value::Null => Value::Null,
+            Value::Bool(value) => Value::Bool(*value),
+            other => other.clone_other(),
+        }
+    }
+}
+
 impl Value {
+    fn clone_other(&self) -> Value {
+        match self {
+            Value::Null => Value::Null,
+            Value::Void => Value::Void,
+            Value::Bool(value) => Value::Bool(*value),
+            Value::Int2(value) => Value::Int2(*value),
+            Value::Int4(value) => Value::Int4(*value),
+            Value::Int8(value) => Value::Int8(*value),
+            Value::Float4(value) => Value::Float4(*value),
+            Value::Float8(value) => Value::Float8(*value),
+            Value::Numeric(value) => Value::Numeric(value.clone()),
+            Value::Text(value) => Value::Text(value.clone()),
+            Value::Bytea(value) => Value::Bytea(value.clone()),
+            Value::Date(value) => Value::Date(*value),
+            Value::Time(value) => Value::Time(*value),
+            Value::TimeTz(value) => Value::TimeTz(*value),
+            Value::Timestamp(value) => Value::Timestamp(*value),
+            Value::TimestampTz(value) => Value::TimestampTz(*value),
+            Value::Interval(value) => Value::Interval(*value),
+            Value::Uuid(value) => Value::Uuid(*value),
+            Value::Oid(value) => Value::Oid(*value),
+            Value::Char(value) => Value::Char(*value),
+            Value::Tid(value) => Value::Tid(*value),
+            Value::Xid(value) => Value::Xid(*value),
+            Value::PgLsn(value) => Value::PgLsn(*value),
+            Value::Jsonb(value) => Value::Jsonb(value.clone()),
+            Value::Enum(value) => Value::Enum(*value),
+            Value::Array(value) => Value::Array(value.clone()),
+            Value::Record(value) => Value::Record(value.clone()),
+        }
+    }
+
     /// Whether this is SQL NULL.
     #[inline]
     pub fn is_null(&self) -> bool {

@@ -8,7 +8,7 @@ use engine::catalog::{ConstraintKind, RelationKind, TableDef};
 use engine::row::encode_row;
 
 use super::super::column::{self, Counted};
-use super::super::ddl::{Ddl, no_column};
+use super::super::ddl::{Ddl, no_column, without_position};
 use super::super::dependencies::{Node, drop_all};
 use super::super::rewrite::rewrite;
 use super::super::volatility::volatility;
@@ -45,7 +45,7 @@ pub(super) fn add(ddl: &mut Ddl<'_>, oid: Oid, definition: &ColumnDefinition, if
     }
     let mut filling = None;
     if let Some(expr) = &column.default {
-        filling = Some(column::bind_default(ddl, &new.columns[place], expr)?);
+        filling = Some(column::bind_default(ddl, &new.columns[place], expr).map_err(without_position)?);
         new.columns[place].default = column::default_text(ddl, &new.columns[place], expr)?;
     }
     if let Some(expr) = &column.generated {
@@ -178,7 +178,7 @@ pub(super) fn set_default(ddl: &mut Ddl<'_>, oid: Oid, name: &Name, default: Opt
         });
     }
     let text = match default {
-        Some(expr) => column::default_text(ddl, column, expr)?,
+        Some(expr) => column::default_text(ddl, column, expr).map_err(without_position)?,
         None => None,
     };
     let mut new = (*def).clone();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{ConstraintKind, IndexDef, TableDef};
 
-use super::super::ddl::Ddl;
+use super::super::ddl::{Ddl, without_position};
 use super::super::deparse::{Deparser, NoNames, Qualify, TableNames};
 use super::super::dependencies::{Node, stored_columns, uses_of_views};
 use super::super::rewrite::rewrite;
@@ -29,7 +29,7 @@ pub(super) fn change(
 ) -> Result<()> {
     let old = ddl.table(oid)?;
     let place = place_of(&old, name)?;
-    let target = ddl.type_of(type_name)?;
+    let target = ddl.type_of(type_name).map_err(without_position)?;
     column::check_name_and_type(ddl, name, target.oid)?;
     refuse_dependents(ddl, &old, place)?;
     if using.is_some() && old.columns[place].generated.is_some() {

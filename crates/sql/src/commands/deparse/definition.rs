@@ -26,7 +26,13 @@ pub enum StoredAs {
 
 /// A stored expression as it reads under the session's search path, as `pg_get_expr` shows it. One that can't be bound
 /// any more is shown as it is stored.
-pub fn stored_expression(state: &SessionState, table: &Arc<TableDef>, text: &str, stored_as: StoredAs) -> String {
+pub fn stored_expression(
+    state: &SessionState,
+    table: &Arc<TableDef>,
+    text: &str,
+    stored_as: StoredAs,
+    pretty: bool,
+) -> String {
     let view = state.catalog();
     let shown = match stored_as {
         StoredAs::Default(place) => {
@@ -34,17 +40,18 @@ pub fn stored_expression(state: &SessionState, table: &Arc<TableDef>, text: &str
             let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
             let used_for = DefinitionUse::Default { column: &column.name, sql_type };
             bind_stored(state, table, text, used_for)
-                .map(|expr| Deparser::new(&view, &NoNames, Qualify::WhereNeeded).indented().text(&expr))
+                .map(|expr| Deparser::new(&view, &NoNames, Qualify::WhereNeeded).indented().pretty(pretty).text(&expr))
         }
-        StoredAs::OverRow => bind_stored(state, table, text, DefinitionUse::IndexKey)
-            .map(|expr| Deparser::new(&view, &TableNames(table), Qualify::WhereNeeded).indented().text(&expr)),
+        StoredAs::OverRow => bind_stored(state, table, text, DefinitionUse::IndexKey).map(|expr| {
+            Deparser::new(&view, &TableNames(table), Qualify::WhereNeeded).indented().pretty(pretty).text(&expr)
+        }),
     };
     shown.unwrap_or_else(|_| text.to_owned())
 }
 
 /// `CHECK ((a > 0))`
-pub fn check_clause(state: &SessionState, table: &Arc<TableDef>, text: &str) -> String {
-    format!("CHECK ({})", stored_expression(state, table, text, StoredAs::OverRow))
+pub fn check_clause(state: &SessionState, table: &Arc<TableDef>, text: &str, pretty: bool) -> String {
+    format!("CHECK ({})", stored_expression(state, table, text, StoredAs::OverRow, pretty))
 }
 
 fn column_list(table: &TableDef, columns: &[usize]) -> String {
@@ -53,7 +60,12 @@ fn column_list(table: &TableDef, columns: &[usize]) -> String {
 }
 
 /// A constraint, as `pg_get_constraintdef` shows it.
-pub fn constraint_definition(state: &SessionState, table: &Arc<TableDef>, constraint: &ConstraintDef) -> String {
+pub fn constraint_definition(
+    state: &SessionState,
+    table: &Arc<TableDef>,
+    constraint: &ConstraintDef,
+    pretty: bool,
+) -> String {
     let view = state.catalog();
     let catalog = view.catalog();
     let key = |words: &str, index: base::Oid| match catalog.index(index) {
@@ -72,7 +84,7 @@ pub fn constraint_definition(state: &SessionState, table: &Arc<TableDef>, constr
         ConstraintKind::PrimaryKey { index } => key("PRIMARY KEY", *index),
         ConstraintKind::Unique { index } => key("UNIQUE", *index),
         ConstraintKind::Check { expression, no_inherit } => {
-            let mut text = check_clause(state, table, expression);
+            let mut text = check_clause(state, table, expression, pretty);
             if *no_inherit {
                 text.push_str(" NO INHERIT");
             }
@@ -121,7 +133,13 @@ pub fn constraint_definition(state: &SessionState, table: &Arc<TableDef>, constr
 }
 
 /// Column `number` of an index (from 0), as `pg_get_indexdef` shows it; nothing beyond the last one.
-pub fn index_column(state: &SessionState, table: &Arc<TableDef>, index: &IndexDef, number: usize) -> Option<String> {
+pub fn index_column(
+    state: &SessionState,
+    table: &Arc<TableDef>,
+    index: &IndexDef,
+    number: usize,
+    pretty: bool,
+) -> Option<String> {
     if let Some(included) = number.checked_sub(index.keys.len()) {
         let place = *index.included.get(included)?;
         return Some(quote_identifier(&table.columns[place].name));
@@ -134,7 +152,9 @@ pub fn index_column(state: &SessionState, table: &Arc<TableDef>, index: &IndexDe
             let bound: Result<_> = bind_stored(state, table, text, DefinitionUse::IndexKey);
             Some(match bound {
                 Ok(expr) => {
-                    let shown = Deparser::new(&view, &TableNames(table), Qualify::WhereNeeded).indented().text(&expr);
+                    let names = TableNames(table);
+                    let deparser = Deparser::new(&view, &names, Qualify::WhereNeeded).indented().pretty(pretty);
+                    let shown = deparser.text(&expr);
                     let looks_like_function = match &expr.kind {
                         ExprKind::Call(call) => call.operator.is_none(),
                         ExprKind::Coalesce(_) | ExprKind::Greatest(_) | ExprKind::Least(_) | ExprKind::NullIf(_) => {
@@ -152,21 +172,24 @@ pub fn index_column(state: &SessionState, table: &Arc<TableDef>, index: &IndexDe
 }
 
 /// An index, as `pg_get_indexdef` shows it.
-pub fn index_definition(state: &SessionState, index: &IndexDef) -> String {
+pub fn index_definition(state: &SessionState, index: &IndexDef, pretty: bool) -> String {
     let view = state.catalog();
     let Some(table) = view.catalog().table(index.table) else { return String::new() };
     let columns = (0..index.keys.len()).filter_map(|number| {
         let key = &index.keys[number];
-        let column = index_column(state, table, index, number)?;
+        let column = index_column(state, table, index, number, pretty)?;
         Some(format!("{column}{}", sort_suffix(key.descending, key.nulls_first)))
     });
     let columns: Vec<String> = columns.collect();
     let mut text = format!(
-        "CREATE {}INDEX {} ON {}.{} USING btree ({})",
+        "CREATE {}INDEX {} ON {} USING btree ({})",
         if index.unique { "UNIQUE " } else { "" },
         quote_identifier(&index.name),
-        quote_identifier(&view.schema_name(table.schema)),
-        quote_identifier(&table.name),
+        if pretty {
+            relation(&view, table.schema, &table.name, table.oid)
+        } else {
+            format!("{}.{}", quote_identifier(&view.schema_name(table.schema)), quote_identifier(&table.name))
+        },
         columns.join(", ")
     );
     if !index.included.is_empty() {
@@ -187,7 +210,7 @@ pub fn index_definition(state: &SessionState, index: &IndexDef) -> String {
         text.push_str(&format!(" WITH ({})", options.join(", ")));
     }
     if let Some(predicate) = &index.predicate {
-        text.push_str(&format!(" WHERE {}", stored_expression(state, table, predicate, StoredAs::OverRow)));
+        text.push_str(&format!(" WHERE {}", stored_expression(state, table, predicate, StoredAs::OverRow, pretty)));
     }
     text
 }

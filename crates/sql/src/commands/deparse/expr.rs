@@ -77,6 +77,8 @@ pub struct Deparser<'a> {
     qualify: Qualify,
     /// CASE stands on lines of its own, as `pg_get_expr` writes it; otherwise all is one line, as in EXPLAIN.
     indent: bool,
+    /// Only the parentheses that precedence asks for.
+    pretty: bool,
     format: FormatSettings,
 }
 
@@ -86,13 +88,20 @@ const INDENT_LIMIT: usize = 40;
 impl<'a> Deparser<'a> {
     /// A deparser that calls places what `names` calls them.
     pub fn new(view: &'a CatalogView, names: &'a dyn Names, qualify: Qualify) -> Deparser<'a> {
-        Deparser { view, names, qualify, indent: false, format: FormatSettings::default() }
+        Deparser { view, names, qualify, indent: false, pretty: false, format: FormatSettings::default() }
     }
 
     /// With CASE on lines of its own.
     #[must_use]
     pub fn indented(mut self) -> Deparser<'a> {
         self.indent = true;
+        self
+    }
+
+    /// With no more parentheses than a reader needs, as `pg_get_expr` writes it when asked to be pretty.
+    #[must_use]
+    pub fn pretty(mut self, pretty: bool) -> Deparser<'a> {
+        self.pretty = pretty;
         self
     }
 
@@ -188,6 +197,31 @@ impl Writer<'_, '_> {
         }
     }
 
+    /// The parentheses that a node puts around itself.
+    fn open(&mut self) {
+        if !self.deparser.pretty {
+            self.push("(");
+        }
+    }
+
+    fn close(&mut self) {
+        if !self.deparser.pretty {
+            self.push(")");
+        }
+    }
+
+    /// A part of another expression: in parentheses, where a pretty text would be read wrongly without.
+    fn part(&mut self, expr: &Expr, place: Place<'_>, show_implicit: bool) {
+        let needed = self.deparser.pretty && !stands_alone(expr, place);
+        if needed {
+            self.push("(");
+        }
+        self.expr(expr, show_implicit);
+        if needed {
+            self.push(")");
+        }
+    }
+
     fn arguments(&mut self, arguments: &[Expr]) {
         self.push("(");
         self.list(arguments);
@@ -230,12 +264,13 @@ impl Writer<'_, '_> {
                 self.push(&text);
             }
             ExprKind::Call(call) => self.call(call, expr.sql_type),
-            ExprKind::And(list) => self.junction(list, " AND "),
-            ExprKind::Or(list) => self.junction(list, " OR "),
+            ExprKind::And(list) => self.junction(list, " AND ", Place::And),
+            ExprKind::Or(list) => self.junction(list, " OR ", Place::Or),
             ExprKind::Not(input) => {
-                self.push("(NOT ");
-                self.expr(input, false);
-                self.push(")");
+                self.open();
+                self.push("NOT ");
+                self.part(input, Place::Not, false);
+                self.close();
             }
             ExprKind::IsNull(input) => self.test(input, "IS NULL"),
             ExprKind::IsNotNull(input) => self.test(input, "IS NOT NULL"),
@@ -252,13 +287,17 @@ impl Writer<'_, '_> {
             }
             ExprKind::IsDistinct { equal, negated } => {
                 if *negated {
-                    self.push("(NOT ");
+                    self.open();
+                    self.push("NOT ");
                 }
-                self.push("(");
-                self.expr(&equal.arguments[0], true);
+                self.open();
+                self.part(&equal.arguments[0], Place::Test, true);
                 self.push(" IS DISTINCT FROM ");
-                self.expr(&equal.arguments[1], true);
-                self.push(if *negated { "))" } else { ")" });
+                self.part(&equal.arguments[1], Place::Test, true);
+                self.close();
+                if *negated {
+                    self.close();
+                }
             }
             ExprKind::Case { operand, whens, otherwise } => self.case(operand.as_deref(), whens, otherwise.as_deref()),
             ExprKind::CaseOperand => self.push("CASE_TEST_EXPR"),
@@ -322,7 +361,8 @@ impl Writer<'_, '_> {
         match own {
             Some(own) if own.oid != wanted.oid && show_implicit => {
                 let type_name = self.deparser.type_name(wanted);
-                self.push(&format!("({name})::{type_name}"));
+                let (open, close) = if self.deparser.pretty { ("", "") } else { ("(", ")") };
+                self.push(&format!("{open}{name}{close}::{type_name}"));
             }
             _ => self.push(name),
         }
@@ -339,20 +379,21 @@ impl Writer<'_, '_> {
     }
 
     fn test(&mut self, input: &Expr, test: &str) {
-        self.push("(");
-        self.expr(input, true);
-        self.push(&format!(" {test})"));
+        self.open();
+        self.part(input, Place::Test, true);
+        self.push(&format!(" {test}"));
+        self.close();
     }
 
-    fn junction(&mut self, list: &[Expr], between: &str) {
-        self.push("(");
+    fn junction(&mut self, list: &[Expr], between: &str, place: Place<'_>) {
+        self.open();
         for (number, expr) in list.iter().enumerate() {
             if number > 0 {
                 self.push(between);
             }
-            self.expr(expr, false);
+            self.part(expr, place, false);
         }
-        self.push(")");
+        self.close();
     }
 
     fn named_list(&mut self, name: &str, list: &[Expr]) {
@@ -404,21 +445,22 @@ impl Writer<'_, '_> {
 
     fn call(&mut self, call: &Call, sql_type: SqlType) {
         if let Some(operator) = call.operator {
-            self.push("(");
+            let place = |is_first: bool| Place::Operand { operator: operator.name, is_first };
+            self.open();
             match call.arguments.as_slice() {
                 [right] => {
                     self.push(operator.name);
                     self.push(" ");
-                    self.expr(right, true);
+                    self.part(right, place(false), true);
                 }
                 [left, right] => {
-                    self.expr(left, true);
+                    self.part(left, place(true), true);
                     self.push(&format!(" {} ", operator.name));
-                    self.expr(right, true);
+                    self.part(right, place(false), true);
                 }
                 _ => {}
             }
-            return self.push(")");
+            return self.close();
         }
         // What is written `extract(year from t)` is a function whose first argument is the field's name.
         if let (FunctionTarget::Builtin(function), [field, source]) = (&call.function, call.arguments.as_slice())
@@ -472,9 +514,9 @@ impl Writer<'_, '_> {
                 self.constant(value, cast.input.sql_type, false);
             }
             _ => {
-                self.push("(");
-                self.expr(&cast.input, false);
-                self.push(")");
+                self.open();
+                self.part(&cast.input, Place::Cast, false);
+                self.close();
             }
         }
         let name = self.deparser.type_name(target);
@@ -482,15 +524,16 @@ impl Writer<'_, '_> {
     }
 
     fn quantified(&mut self, quantified: &Quantified) {
-        self.push("(");
-        self.expr(&quantified.left, true);
+        self.open();
+        self.part(&quantified.left, Place::Test, true);
         let quantifier = match quantified.quantifier {
             Quantifier::Any => "ANY",
             Quantifier::All => "ALL",
         };
         self.push(&format!(" {} {quantifier} (", quantified.operator.name));
-        self.expr(&quantified.array, true);
-        self.push("))");
+        self.part(&quantified.array, Place::Test, true);
+        self.push(")");
+        self.close();
     }
 
     fn case(&mut self, operand: Option<&Expr>, whens: &[CaseWhen], otherwise: Option<&Expr>) {
@@ -567,6 +610,60 @@ impl Writer<'_, '_> {
         self.push(")");
         self.filter(call.filter.as_ref());
         self.push(" OVER (?)");
+    }
+}
+
+/// Where an expression stands within another.
+#[derive(Clone, Copy)]
+enum Place<'o> {
+    And,
+    Or,
+    Not,
+    /// Before `IS`, or on either side of a comparison that is no plain operator.
+    Test,
+    /// Before `::`.
+    Cast,
+    Operand {
+        operator: &'o str,
+        is_first: bool,
+    },
+}
+
+/// How tightly an arithmetic operator binds: 1 for sums, 2 for products.
+fn arithmetic_rank(operator: &str) -> Option<u8> {
+    match operator {
+        "+" | "-" => Some(1),
+        "*" | "/" | "%" => Some(2),
+        _ => None,
+    }
+}
+
+/// Whether a pretty text needs no parentheses around `expr` in its place. As PostgreSQL decides it, which trusts readers
+/// with the precedence of arithmetic and of AND and OR, and with nothing else.
+fn stands_alone(expr: &Expr, place: Place<'_>) -> bool {
+    let is_logical = matches!(place, Place::And | Place::Or | Place::Not);
+    match &expr.kind {
+        ExprKind::Call(call) => match (call.operator, place) {
+            (None, _) => true,
+            (Some(own), Place::Operand { operator, is_first }) => {
+                match (arithmetic_rank(own.name), arithmetic_rank(operator)) {
+                    (Some(own), Some(outer)) => own > outer || own == outer && is_first,
+                    _ => false,
+                }
+            }
+            (Some(_), _) => is_logical,
+        },
+        ExprKind::IsNull(_) | ExprKind::IsNotNull(_) | ExprKind::IsTruth { .. } | ExprKind::IsDistinct { .. } => {
+            is_logical
+        }
+        ExprKind::Quantified(_) => false,
+        ExprKind::And(_) | ExprKind::Not(_) => matches!(place, Place::And | Place::Or),
+        ExprKind::Or(_) => matches!(place, Place::Or),
+        // Among conditions, a cast that was not written is not shown.
+        ExprKind::Cast(cast) if is_logical && cast.cast.context != CastContext::Explicit => {
+            stands_alone(&cast.input, place)
+        }
+        _ => true,
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base::{Oid, Result};
 use engine::catalog::{ArgumentDef, ArgumentMode, FunctionDef, RelationKind, TableDef, Volatility};
 
-use super::{Bodies, Found, integer, oid, relation, relation_named, text};
+use super::{Bodies, Found, boolean, integer, oid, relation, relation_named, text};
 use crate::catalogs;
 use crate::commands::deparse::{self, StoredAs};
 use crate::executor::Run;
@@ -14,7 +14,7 @@ use crate::session::quote_identifier;
 use crate::types::{Value, format_type_name};
 
 pub(super) const FUNCTIONS: Bodies = &[
-    (1643, |run, args| Ok(index_definition(run, oid(args, 0)?)?.into())),
+    (1643, |run, args| Ok(index_definition(run, oid(args, 0)?, false)?.into())),
     (2507, index_part),
     (1387, constraint),
     (2508, constraint),
@@ -45,9 +45,9 @@ pub(super) const FUNCTIONS: Bodies = &[
 ///
 /// # Errors
 /// None today; stored expressions that can't be read any more are shown as they are stored.
-pub fn index_definition(run: &Run<'_, '_>, index: Oid) -> Result<Option<String>> {
+pub fn index_definition(run: &Run<'_, '_>, index: Oid, pretty: bool) -> Result<Option<String>> {
     let index = run.catalog.catalog().index(index).cloned();
-    Ok(index.map(|index| deparse::index_definition(run.state, &index)))
+    Ok(index.map(|index| deparse::index_definition(run.state, &index, pretty)))
 }
 
 /// A view's query; `None` for what is no view.
@@ -63,19 +63,24 @@ fn view_named(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     Ok(view_definition(run, view)?.unwrap_or_else(|| "Not a view".to_owned()).into())
 }
 
+/// Whether the last argument, if it is given, asks for few parentheses.
+fn is_pretty(args: &[Value], place: usize) -> bool {
+    matches!(args.get(place), Some(Value::Bool(true)))
+}
+
 /// One column of an index, or all of it for column 0.
 fn index_part(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let index = oid(args, 0)?;
-    let column = integer(args, 1)?;
+    let (column, pretty) = (integer(args, 1)?, boolean(args, 2)?);
     if column == 0 {
-        return Ok(index_definition(run, index)?.into());
+        return Ok(index_definition(run, index, pretty)?.into());
     }
     let catalog = Arc::clone(run.catalog.catalog());
     let Some(index) = catalog.index(index) else { return Ok(Value::Null) };
     let Some(table) = catalog.table(index.table) else { return Ok(Value::Null) };
     let part = usize::try_from(column - 1).ok().and_then(|place| {
         let is_there = place < index.keys.len() + index.included.len();
-        is_there.then(|| deparse::index_column(run.state, table, index, place)).flatten()
+        is_there.then(|| deparse::index_column(run.state, table, index, place, pretty)).flatten()
     });
     // PostgreSQL's answer for a column that is not there is empty, not NULL.
     Ok(Value::from(part.unwrap_or_default()))
@@ -83,10 +88,11 @@ fn index_part(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
 
 fn constraint(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let wanted = oid(args, 0)?;
+    let pretty = is_pretty(args, 1);
     let catalog = Arc::clone(run.catalog.catalog());
     for table in catalog.tables() {
         if let Some(constraint) = table.constraints.iter().find(|constraint| constraint.oid == wanted) {
-            return Ok(deparse::constraint_definition(run.state, table, constraint).into());
+            return Ok(deparse::constraint_definition(run.state, table, constraint, pretty).into());
         }
     }
     let domain = catalogs::user_types::check_expression(&catalog, wanted);
@@ -107,7 +113,7 @@ fn expression(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
         return Ok(if relation_oid == Oid::INVALID { Value::text(stored) } else { Value::Null });
     };
     let stored_as = default_place(table, stored).map_or(StoredAs::OverRow, StoredAs::Default);
-    Ok(deparse::stored_expression(run.state, table, stored, stored_as).into())
+    Ok(deparse::stored_expression(run.state, table, stored, stored_as, is_pretty(args, 2)).into())
 }
 
 /// The rule behind a view.

@@ -350,10 +350,10 @@ fn type_steps(
         _ => {}
     }
     // int2vector and oidvector are arrays with a notation of their own
-    if let (oids::INT2VECTOR, TypeKind::Array(oids::INT2)) | (oids::OIDVECTOR, TypeKind::Array(oids::OID)) =
-        (source, target_shape.kind)
-    {
-        return Some(Vec::new());
+    match (source, target_shape.kind) {
+        (oids::INT2VECTOR, TypeKind::Array(_)) => return type_steps(catalog, oids::INT2_ARRAY, target, context),
+        (oids::OIDVECTOR, TypeKind::Array(_)) => return type_steps(catalog, oids::OID_ARRAY, target, context),
+        _ => {}
     }
     if context >= CastContext::Assignment && is_string(Some(target_shape.category)) {
         let mut steps = vec![Step::Output];

@@ -2,10 +2,16 @@
 //!
 //! As in [`super::session`], only their declarations are here.
 
-use base::Oid;
+use std::sync::Arc;
 
-use super::FunctionDef;
+use base::{Oid, Result};
+
+use super::{FunctionDef, mismatch};
+use crate::types::context::EvalContext;
+use crate::types::function_def::{CallTypes, ReadyRows, ValueStream};
 use crate::types::oids::*;
+use crate::types::type_table::SqlType;
+use crate::types::value::{RecordShape, RecordValue, Value};
 
 /// The columns of `pgfadvise_willneed`.
 const ADVICE: &[(&str, Oid)] =
@@ -36,8 +42,22 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::session(3776, "pg_stat_reset_single_table_counters", &[OID], VOID).volatile(),
     FunctionDef::session(3788, "pg_stat_get_snapshot_timestamp", &[], TIMESTAMPTZ),
     FunctionDef::session(1936, "pg_stat_get_backend_idset", &[], INT4).returning_set(),
+    // In `information_schema`.
+    FunctionDef::set(9104, "_pg_expandarray", &[ANYARRAY], RECORD, expand_array).columns(&[("x", ANYELEMENT), ("n", INT4)]),
     // What PostgreSQL has as extensions: a relation into the cache.
     FunctionDef::session(9101, "pg_prewarm", &[REGCLASS], INT8).volatile(),
     FunctionDef::session(9102, "pg_prewarm", &[REGCLASS, TEXT], INT8).volatile(),
     FunctionDef::session(9103, "pgfadvise_willneed", &[REGCLASS], RECORD).volatile().returning_set().columns(ADVICE),
 ];
+
+/// The elements of an array, numbered from 1.
+fn expand_array(_: &mut dyn EvalContext, _: &CallTypes, a: &[Value]) -> Result<Box<dyn ValueStream>> {
+    take!(a; Array array);
+    let fields = vec![("x".to_owned(), SqlType::new(array.element)), ("n".to_owned(), SqlType::INT4)];
+    let shape = Arc::new(RecordShape { type_oid: RECORD, fields });
+    let row = |(place, value): (usize, &Value)| {
+        let fields = vec![value.clone(), Value::Int4(place as i32 + 1)];
+        Value::Record(Arc::new(RecordValue { shape: Arc::clone(&shape), fields }))
+    };
+    Ok(ReadyRows::boxed(array.values.iter().enumerate().map(row).collect()))
+}

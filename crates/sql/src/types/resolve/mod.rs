@@ -244,6 +244,9 @@ fn targets_named(catalog: &dyn CatalogLookup, call: &Call<'_>) -> Vec<Target> {
         targets.extend(functions::functions_named(call.name).iter().map(|def| Target::Function(def)));
         targets.extend(aggregates::aggregates_named(call.name).iter().map(|def| Target::Aggregate(def)));
     }
+    if call.schema == Some("information_schema") && call.name.starts_with("_pg_") {
+        targets.extend(functions::functions_named(call.name).iter().map(|def| Target::Function(def)));
+    }
     if call.schema != Some("pg_catalog") {
         targets.extend(catalog.user_functions(call.schema, call.name).into_iter().map(Target::User));
     }

@@ -1,0 +1,195 @@
+//! The same statements on Cohort and on a real PostgreSQL 15: rows, row counts and errors must agree.
+//!
+//! Each file of `tests/statements` runs in one connection and one schema of its own on either server, statement by
+//! statement through the simple protocol. A statement ends with a `;` at the end of a line outside of `$$`. Where the two
+//! are known to differ, `ALLOWED` says so and why.
+
+mod common;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Server, free_port};
+use postgres::{Client, NoTls, SimpleQueryMessage};
+
+/// Differences that stay: file, the statement's beginning, and why.
+const ALLOWED: &[(&str, &str, &str)] = &[];
+
+/// The binaries of PostgreSQL 15, if they are here. Where CI is set they must be.
+fn server_binaries() -> Option<PathBuf> {
+    let folder =
+        std::env::var_os("PG_BINDIR").map_or_else(|| PathBuf::from("/usr/lib/postgresql/15/bin"), PathBuf::from);
+    if folder.join("initdb").exists() && folder.join("postgres").exists() {
+        return Some(folder);
+    }
+    assert!(std::env::var_os("CI").is_none(), "no PostgreSQL server in {}", folder.display());
+    eprintln!("SKIPPED: no PostgreSQL server in {}", folder.display());
+    None
+}
+
+/// A command of PostgreSQL's, which root may not run: then as the user `postgres`.
+fn as_database_user(program: &Path, arguments: &[&str], is_root: bool) -> Command {
+    if !is_root {
+        let mut command = Command::new(program);
+        command.args(arguments);
+        return command;
+    }
+    let mut line = format!("exec '{}'", program.display());
+    for argument in arguments {
+        write!(line, " '{argument}'").unwrap();
+    }
+    let mut command = Command::new("su");
+    command.args(["postgres", "-s", "/bin/sh", "-c", &line]);
+    command
+}
+
+/// A real PostgreSQL in a temporary folder, stopped when dropped.
+struct Reference {
+    process: Child,
+    folder: tempfile::TempDir,
+    port: u16,
+}
+
+impl Reference {
+    fn start(binaries: &Path) -> Reference {
+        let folder = tempfile::tempdir().unwrap();
+        let user = Command::new("id").arg("-u").output().unwrap();
+        let is_root = user.stdout.trim_ascii() == b"0";
+        if is_root {
+            assert!(Command::new("chown").arg("postgres").arg(folder.path()).status().unwrap().success());
+        }
+        let data = folder.path().join("data");
+        let data = data.to_str().unwrap();
+        let arguments = ["-D", data, "--locale=C", "-E", "UTF8", "-A", "trust", "-U", "postgres", "-N"];
+        let output = as_database_user(&binaries.join("initdb"), &arguments, is_root)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "initdb: {}", String::from_utf8_lossy(&output.stderr));
+        let port = free_port();
+        let number = port.to_string();
+        let sockets = folder.path().to_str().unwrap();
+        let arguments = ["-D", data, "-p", &number, "-k", sockets, "-h", "", "-F"];
+        let process = as_database_user(&binaries.join("postgres"), &arguments, is_root)
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut reference = Reference { process, folder, port };
+        let started = Instant::now();
+        while Client::connect(&reference.url(), NoTls).is_err() {
+            assert!(reference.process.try_wait().unwrap().is_none(), "PostgreSQL ended");
+            assert!(started.elapsed() < Duration::from_secs(60), "PostgreSQL did not come up");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        reference
+    }
+
+    fn url(&self) -> String {
+        format!("host={} port={} user=postgres dbname=postgres", self.folder.path().display(), self.port)
+    }
+}
+
+impl Drop for Reference {
+    fn drop(&mut self) {
+        // The postmaster's own word on its pid: the child may be `su`.
+        let pid = std::fs::read_to_string(self.folder.path().join("data/postmaster.pid")).unwrap_or_default();
+        if let Some(pid) = pid.lines().next() {
+            // It may have ended already.
+            let _ = Command::new("kill").args(["-INT", pid]).status();
+        }
+        let _ = self.process.wait();
+    }
+}
+
+/// The statements of a file: each ends with a `;` at the end of a line outside of `$$`.
+fn statements(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut current = String::new();
+    for line in text.lines() {
+        if current.is_empty() && (line.trim().is_empty() || line.starts_with("--")) {
+            continue;
+        }
+        current.push_str(line);
+        current.push('\n');
+        if line.trim_end().ends_with(';') && current.matches("$$").count() % 2 == 0 {
+            found.push(std::mem::take(&mut current).trim_end().to_owned());
+        }
+    }
+    assert!(current.is_empty(), "an unfinished statement: {current}");
+    found
+}
+
+/// What a client sees of one statement.
+fn outcome(client: &mut Client, statement: &str) -> String {
+    let mut seen = String::new();
+    match client.simple_query(statement) {
+        Ok(messages) => {
+            for message in messages {
+                match message {
+                    SimpleQueryMessage::RowDescription(columns) => {
+                        let names: Vec<&str> = columns.iter().map(|column| column.name()).collect();
+                        writeln!(seen, "columns {}", names.join(" | ")).unwrap();
+                    }
+                    SimpleQueryMessage::Row(row) => {
+                        let values: Vec<&str> = (0..row.len()).map(|i| row.get(i).unwrap_or("(null)")).collect();
+                        writeln!(seen, "row {}", values.join(" | ")).unwrap();
+                    }
+                    SimpleQueryMessage::CommandComplete(count) => writeln!(seen, "complete {count}").unwrap(),
+                    _ => {}
+                }
+            }
+        }
+        Err(error) => match error.as_db_error() {
+            Some(error) => writeln!(seen, "error {}: {}", error.code().code(), error.message()).unwrap(),
+            None => panic!("the connection broke at {statement}: {error}"),
+        },
+    }
+    seen
+}
+
+#[test]
+fn statements_have_the_results_that_postgresql_gives_them() {
+    let Some(binaries) = server_binaries() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let reference = Reference::start(&binaries);
+    let statement_folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/statements");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(statement_folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    let (mut compared, mut differing, mut report) = (0, 0, String::new());
+    for file in files {
+        let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
+        let mut ours = server.connect();
+        let mut theirs = Client::connect(&reference.url(), NoTls).unwrap();
+        for setup in
+            [format!("create schema d_{name}"), format!("set search_path to d_{name}"), "set timezone to 'UTC'".into()]
+        {
+            ours.simple_query(&setup).unwrap();
+            theirs.simple_query(&setup).unwrap();
+        }
+        for statement in statements(&std::fs::read_to_string(&file).unwrap()) {
+            let (expected, found) = (outcome(&mut theirs, &statement), outcome(&mut ours, &statement));
+            compared += 1;
+            let allowed = ALLOWED.iter().find(|(of, start, _)| *of == name && statement.starts_with(start));
+            match (expected == found, allowed) {
+                (true, None) => {}
+                (true, Some((_, start, _))) => eprintln!("{name}: no longer different, take it off the list: {start}"),
+                (false, Some((_, start, reason))) => eprintln!("{name}: differs ({reason}): {start}"),
+                (false, None) => {
+                    differing += 1;
+                    writeln!(report, "--- {name}: {statement}\nPostgreSQL:\n{expected}Cohort:\n{found}").unwrap();
+                }
+            }
+        }
+    }
+    assert!(differing == 0, "{differing} of {compared} statements differ\n{report}");
+    eprintln!("{compared} statements agree");
+    server.stop();
+}
