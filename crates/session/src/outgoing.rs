@@ -236,9 +236,10 @@ mod tests {
     #[test]
     fn a_gate_at_the_end_holds_for_what_comes_next() {
         let mut out = Outgoing::default();
-        tag(&mut out, "A");
+        out.ready_for_query(b'I');
         out.require(Lsn(10));
         let sendable = out.sendable(Lsn(5)).len();
+        assert_eq!(sendable, 6);
         out.consume(sendable);
         tag(&mut out, "B");
         assert_eq!(out.sendable(Lsn(9)), b"");

@@ -112,9 +112,15 @@ impl LineReader {
             if is_csv && byte == options.quote {
                 self.in_quotes = !self.in_quotes;
             } else if is_csv && self.in_quotes && byte == options.escape && options.escape != options.quote {
+                if self.looked + 1 == self.bytes.len() && !is_last_data {
+                    return Ok(None);
+                }
                 self.looked += 1;
             } else if !is_csv && byte == b'\\' {
-                // Whatever follows is part of the field, a line's end too.
+                // Whatever follows is part of the field, a line's end too; it may not have come yet.
+                if self.looked + 1 == self.bytes.len() && !is_last_data {
+                    return Ok(None);
+                }
                 if self.bytes.get(self.looked + 1) == Some(&b'.') && self.looked == self.consumed {
                     // The end of data, where it stands alone.
                     let rest = &self.bytes[self.looked + 2..];
