@@ -116,7 +116,7 @@ fn statements(text: &str) -> Vec<String> {
         }
         current.push_str(line);
         current.push('\n');
-        if line.trim_end().ends_with(';') && current.matches("$$").count() % 2 == 0 {
+        if line.trim_end().ends_with(';') && current.matches("$$").count().is_multiple_of(2) {
             found.push(std::mem::take(&mut current).trim_end().to_owned());
         }
     }
