@@ -4,7 +4,7 @@ CARGO ?= cargo
 # Where the tests find PostgreSQL's server and isolationtester.
 export PG_BINDIR ?= $(lastword $(sort $(wildcard /usr/lib/postgresql/*/bin)))
 
-.PHONY: demo test bench build setup check lint clean
+.PHONY: demo test models bench build setup check lint clean
 
 demo: build ## Repeats the commit-path experiments quickly, on the embedded engine.
 	target/release/cohort lab run all --quick --out report
@@ -13,6 +13,8 @@ test: setup lint ## All tests.
 	$(CARGO) xtask floors
 	$(CARGO) xtask links
 	$(CARGO) test --workspace
+
+models: setup ## Concurrent state machines under the shuttle scheduler; some minutes.
 	scripts/shuttle.sh
 
 bench: build ## The figures the project watches.

@@ -12,7 +12,7 @@ need() { # need PACKAGE TEST...
 
 have_libclang() {
     [ -n "${LIBCLANG_PATH:-}" ] && return 0
-    ls /usr/lib/llvm-*/lib/libclang*.so* /usr/lib/*/libclang*.so* /usr/lib64/libclang*.so* /usr/local/lib/libclang*.so* 2>/dev/null | grep -q .
+    [ -n "$(ls /usr/lib/llvm-*/lib/libclang*.so* /usr/lib/*/libclang*.so* /usr/lib64/libclang*.so* /usr/local/lib/libclang*.so* 2>/dev/null)" ]
 }
 
 command -v cargo >/dev/null || {

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 export RUSTFLAGS="--cfg shuttle" CARGO_TARGET_DIR=target/shuttle
 for test in crates/*/tests/{models,model,interleavings}.rs; do
     [ -e "$test" ] || continue
-    grep -q "shuttle" "$test" || continue
+    grep -q "cfg(shuttle)" "$test" || continue
     crate=$(basename "$(dirname "$(dirname "$test")")")
     cargo test --quiet --release -p "cohort-$crate" --test "$(basename "$test" .rs)"
 done
