@@ -12,6 +12,7 @@ use engine::{PortalSnapshot, WaitPolicy};
 use crate::binder::{self, Parameters};
 use crate::client::{Client, Format, Formats, OutgoingRow, RowDescription, Severity};
 use crate::executor::{Locals, evaluate, run_pending_checks};
+use crate::parser::character_position;
 use crate::plan::OutputColumn;
 use crate::session::planning::Environment;
 use crate::session::{Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput, new_run};
@@ -63,16 +64,18 @@ fn prepared(state: &SessionState, name: &str) -> Result<Arc<Prepared>> {
 /// 26000 for an unknown statement; 42601 and 42804 for parameters that don't fit.
 pub(super) fn plan_of_execute(
     state: &SessionState,
+    text: &str,
     execute: &Execute,
     client: &mut dyn Client,
 ) -> Result<(Arc<Planned>, Vec<Value>)> {
     let planned = prepared(state, &execute.name)?.plan(state)?;
-    let values = parameter_values(state, execute, &planned.statement.parameters, client)?;
+    let values = parameter_values(state, text, execute, &planned.statement.parameters, client)?;
     Ok((planned, values))
 }
 
 fn parameter_values(
     state: &SessionState,
+    text: &str,
     execute: &Execute,
     types: &[SqlType],
     client: &mut dyn Client,
@@ -90,8 +93,8 @@ fn parameter_values(
     let mut bound = Vec::with_capacity(types.len());
     for (number, (expr, sql_type)) in execute.parameters.iter().zip(types).enumerate() {
         let mut none = Parameters::fixed(Vec::new());
-        let found = environment.with_context("", |context| binder::scalar(expr, None, context, &mut none))?;
-        let coerced = environment.with_context("", |context| binder::scalar(expr, Some(*sql_type), context, &mut none));
+        let found = environment.with_context(text, |context| binder::scalar(expr, None, context, &mut none))?;
+        let coerced = environment.with_context(text, |context| binder::scalar(expr, Some(*sql_type), context, &mut none));
         bound.push(coerced.map_err(|error| {
             if error.sqlstate() != sqlstate::CANNOT_COERCE {
                 return error;
@@ -102,7 +105,12 @@ fn parameter_values(
                 types::format_type_name(&view, found.sql_type.oid),
                 types::format_type_name(&view, sql_type.oid)
             );
-            Error::new(sqlstate::DATATYPE_MISMATCH, message).hint("You will need to rewrite or cast the expression.")
+            let error = Error::new(sqlstate::DATATYPE_MISMATCH, message)
+                .hint("You will need to rewrite or cast the expression.");
+            match character_position(text, expr.location) {
+                Some(position) => error.at(position),
+                None => error,
+            }
         })?);
     }
     state.engine().push_snapshot()?;
@@ -115,9 +123,14 @@ fn parameter_values(
 }
 
 /// EXECUTE.
-pub fn execute(session: &mut SqlSession, execute: &Execute, client: &mut dyn Client) -> Result<UtilityOutput> {
+pub fn execute(
+    session: &mut SqlSession,
+    execute: &Execute,
+    text: &str,
+    client: &mut dyn Client,
+) -> Result<UtilityOutput> {
     let prepared = prepared(session.state(), &execute.name)?;
-    let (planned, parameters) = plan_of_execute(session.state(), execute, client)?;
+    let (planned, parameters) = plan_of_execute(session.state(), text, execute, client)?;
     let mut portal = Portal {
         planned: Some(Arc::clone(&planned)),
         text: Arc::clone(&prepared.text),

@@ -12,7 +12,7 @@ use super::ddl::{Ddl, Found, system_refusal};
 use super::dependencies::{Node, drop_all, signature};
 use super::rename::kind_words;
 use super::sequence;
-use crate::session::{UtilityOutput, quote_identifier};
+use crate::session::UtilityOutput;
 use crate::tree::{Drop, ObjectKind, ObjectName};
 use crate::types;
 
@@ -167,7 +167,7 @@ fn function(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Optio
         Ok(function) => Ok(Some(function.oid)),
         Err(error) if drop.if_exists && error.sqlstate() == sqlstate::UNDEFINED_FUNCTION => {
             let words = kind_words(drop.kind).to_ascii_lowercase();
-            let arguments = object.arguments.iter().flatten().map(|name| shown_type(ddl, name)).collect::<Vec<_>>();
+            let arguments = object.arguments.iter().flatten().map(written_type).collect::<Vec<_>>();
             let message = format!("{words} {}({}) does not exist, skipping", object.name, arguments.join(","));
             ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
             Ok(None)
@@ -176,11 +176,10 @@ fn function(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Optio
     }
 }
 
-fn shown_type(ddl: &Ddl<'_>, name: &crate::tree::TypeName) -> String {
-    match ddl.type_of(name) {
-        Ok(sql_type) => types::format_type_name(&ddl.view(), sql_type.oid),
-        Err(_) => quote_identifier(&name.name),
-    }
+/// A type's name as the grammar gives it.
+fn written_type(name: &crate::tree::TypeName) -> String {
+    let schema = name.schema.as_ref().map_or_else(String::new, |schema| format!("{schema}."));
+    format!("{schema}{}{}", name.name, "[]".repeat(name.array_dimensions as usize))
 }
 
 /// The function or procedure that a statement names: 42883 if there is none, 42725 if there are several.

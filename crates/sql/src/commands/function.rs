@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{ArgumentDef, ArgumentMode, FunctionDef, FunctionKind, Volatility};
 
-use super::ddl::Ddl;
+use super::ddl::{Ddl, without_position};
 use super::deparse::NoNames;
 use super::dependencies::signature;
 use super::drop::find_function;
@@ -80,7 +80,7 @@ fn invalid(message: impl Into<String>) -> Error {
 /// The type of a parameter or result, and whether it is a set of them.
 fn type_of(ddl: &mut Ddl<'_>, name: &TypeName) -> Result<(Oid, bool)> {
     let bare = TypeName { setof: false, ..name.clone() };
-    let sql_type = ddl.type_of(&bare)?;
+    let sql_type = ddl.type_of(&bare).map_err(without_position)?;
     if name.percent_type {
         let shown = types::format_type_name(&ddl.view(), sql_type.oid);
         ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("type reference {}%TYPE converted to {shown}", name.name));
@@ -233,8 +233,7 @@ fn apply_options(ddl: &Ddl<'_>, function: &mut FunctionDef, options: &[Definitio
         }
         other => {
             let message = format!("language \"{other}\" does not exist");
-            return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message)
-                .hint("Use CREATE EXTENSION to load the language into the database."));
+            return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
         }
     }
     function.body = body.ok_or_else(|| invalid("no function body specified"))?;
@@ -355,8 +354,7 @@ pub(super) fn run_block(ddl: &mut Ddl<'_>, language: Option<&Name>, body: &str) 
         }
         Some(other) => {
             let message = format!("language \"{other}\" does not exist");
-            return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message)
-                .hint("Use CREATE EXTENSION to load the language into the database."));
+            return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
         }
     }
     as_statement(ddl, |ddl| ddl.with_run(|run| crate::plpgsql::run_anonymous(run, body)))?;
@@ -384,8 +382,15 @@ fn resolve(
     match function {
         FunctionTarget::Stored(function) if function.kind == FunctionKind::Procedure => Ok((function, arguments)),
         _ => {
-            let message = format!("{} is not a procedure", call.name);
-            Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message).hint("To call a function, use SELECT."))
+            let view = state.catalog();
+            let types = arguments.iter().map(|argument| types::format_type_name(&view, argument.sql_type.oid));
+            let types: Vec<String> = types.collect();
+            let message = format!("{}({}) is not a procedure", call.name, types.join(", "));
+            let error = Error::new(sqlstate::WRONG_OBJECT_TYPE, message).hint("To call a function, use SELECT.");
+            Err(match crate::parser::character_position(text, call.location) {
+                Some(position) => error.at(position),
+                None => error,
+            })
         }
     }
 }

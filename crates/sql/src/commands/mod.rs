@@ -65,7 +65,7 @@ pub fn run(
         Statement::Lock(lock) => maintenance::lock(session, lock),
         Statement::Truncate(truncate) => maintenance::truncate(session, truncate, client),
         Statement::Prepare(prepare) => cursor::prepare(session, prepare, text),
-        Statement::Execute(execute) => cursor::execute(session, execute, client),
+        Statement::Execute(execute) => cursor::execute(session, execute, text, client),
         Statement::Deallocate(name) => cursor::deallocate(session, name.as_deref()),
         Statement::DeclareCursor(declare) => cursor::declare(session, declare, text, client),
         Statement::Fetch(fetch) => cursor::fetch(session, fetch, client),

@@ -27,7 +27,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTableAs) -> Result<Utilit
         return Ok(UtilityOutput::tag(tag));
     }
     let (planned, parameters) = match &create.source {
-        Statement::Execute(execute) => cursor::plan_of_execute(ddl.state, execute, ddl.client)?,
+        Statement::Execute(execute) => cursor::plan_of_execute(ddl.state, ddl.text, execute, ddl.client)?,
         source => (plan_inner(ddl.state, ddl.text, source)?, Vec::new()),
     };
     let mut columns: Vec<(String, SqlType)> =

@@ -12,6 +12,7 @@ use engine::WaitPolicy;
 use super::{cursor, plan_inner};
 use crate::client::Client;
 use crate::executor::{Locals, Measurements, build, run_pending_checks};
+use crate::parser::character_position;
 use crate::plan::StatementKind;
 use crate::session::{Planned, SessionState, SqlSession, UtilityOutput, new_run, query_plan};
 use crate::tree::{Explain, Statement};
@@ -38,11 +39,11 @@ pub fn run(
     parameters: &[Value],
     client: &mut dyn Client,
 ) -> Result<UtilityOutput> {
-    let options = read_options(explain)?;
+    let options = read_options(explain, source)?;
     let state = session.state();
     let planning = Instant::now();
     let (planned, values) = match &explain.statement {
-        Statement::Execute(execute) => cursor::plan_of_execute(state, execute, client)?,
+        Statement::Execute(execute) => cursor::plan_of_execute(state, source, execute, client)?,
         Statement::CreateTableAs(create) => {
             if options.analyze {
                 return Err(Error::unsupported("EXPLAIN ANALYZE of this kind of statement is not supported"));
@@ -115,11 +116,15 @@ fn measure(
     result.map(|()| (measurements, started.elapsed()))
 }
 
-fn read_options(explain: &Explain) -> Result<Options> {
+fn read_options(explain: &Explain, source: &str) -> Result<Options> {
     let mut options =
         Options { analyze: false, verbose: false, costs: true, timing: true, summary: false, json: false };
     let (mut timing, mut summary, mut wal) = (None, None, false);
     for element in &explain.options {
+        let at = |error: Error| match character_position(source, element.location) {
+            Some(position) => error.at(position),
+            None => error,
+        };
         let is_on = element
             .boolean()
             .ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, format!("{} requires a Boolean value", element.name)));
@@ -141,13 +146,13 @@ fn read_options(explain: &Explain) -> Result<Options> {
                     }
                     _ => {
                         let message = format!("unrecognized value for EXPLAIN option \"format\": \"{format}\"");
-                        return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message));
+                        return Err(at(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message)));
                     }
                 }
             }
             other => {
                 let message = format!("unrecognized EXPLAIN option \"{other}\"");
-                return Err(Error::new(sqlstate::SYNTAX_ERROR, message));
+                return Err(at(Error::new(sqlstate::SYNTAX_ERROR, message)));
             }
         }
     }

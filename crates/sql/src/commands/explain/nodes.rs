@@ -50,10 +50,26 @@ pub(super) enum Property {
 /// A slot of a node's rows.
 #[derive(Debug, Clone)]
 struct Slot {
+    /// The table's alias, of a column.
+    alias: Option<String>,
     text: String,
     sql_type: Option<SqlType>,
     /// It is not a column but what computed it.
     is_computed: bool,
+}
+
+impl Slot {
+    /// As it is written, with the alias in front if there is one and that is wanted.
+    fn written(&self, with_alias: bool) -> String {
+        match &self.alias {
+            Some(alias) if with_alias => format!("{alias}.{}", self.text),
+            _ => self.text.clone(),
+        }
+    }
+
+    fn computed(text: String, sql_type: SqlType) -> Slot {
+        Slot { alias: None, text, sql_type: Some(sql_type), is_computed: true }
+    }
 }
 
 /// What the slots under an expression are called.
@@ -63,12 +79,14 @@ struct SlotNames<'e> {
     subqueries: &'e RefCell<FxHashMap<u32, String>>,
     /// Computed slots go in parentheses.
     parentheses: bool,
+    /// Columns have their table's alias in front.
+    aliases: bool,
 }
 
 impl Names for SlotNames<'_> {
     fn column(&self, slot: u32) -> (String, Option<SqlType>) {
         match self.slots.get(slot as usize) {
-            Some(slot) => (slot.text.clone(), slot.sql_type),
+            Some(slot) => (slot.written(self.aliases), slot.sql_type),
             None => (format!("column{}", slot + 1), None),
         }
     }
@@ -140,22 +158,36 @@ impl<'e> Explainer<'e> {
         self.node(plan).0
     }
 
-    fn expr_text(&self, expr: &Expr, slots: &[Slot], parentheses: bool) -> String {
-        let names = SlotNames { slots, outer: &self.outer, subqueries: &self.subqueries, parentheses };
-        let format = self.state.format();
-        Deparser::new(self.view, &names, Qualify::WhereNeeded).with_format(&format).text(expr)
+    /// What the slots are called: with aliases where there is more than one table, unless `aliases` says otherwise.
+    fn names<'s>(&'s self, slots: &'s [Slot], aliases: Option<bool>) -> SlotNames<'s> {
+        let aliases = aliases.unwrap_or(self.statement.scan_count > 1);
+        SlotNames { slots, outer: &self.outer, subqueries: &self.subqueries, parentheses: true, aliases }
+    }
+
+    fn expr_text(&self, expr: &Expr, names: &SlotNames<'_>) -> String {
+        Deparser::new(self.view, names, Qualify::WhereNeeded).with_format(&self.state.format()).text(expr)
     }
 
     fn full_text(&self, expr: &Expr, slots: &[Slot]) -> String {
-        let names = SlotNames { slots, outer: &self.outer, subqueries: &self.subqueries, parentheses: true };
-        let format = self.state.format();
-        Deparser::new(self.view, &names, Qualify::WhereNeeded).with_format(&format).full_text(expr)
+        self.full_text_with(expr, &self.names(slots, None))
+    }
+
+    fn full_text_with(&self, expr: &Expr, names: &SlotNames<'_>) -> String {
+        Deparser::new(self.view, names, Qualify::WhereNeeded).with_format(&self.state.format()).full_text(expr)
     }
 
     /// The text of an expression, and the plans of the subqueries in it.
-    fn condition(&mut self, shown: &mut Shown, key: &'static str, expr: &Expr, slots: &[Slot], parentheses: bool) {
+    fn condition(
+        &mut self,
+        shown: &mut Shown,
+        key: &'static str,
+        expr: &Expr,
+        slots: &[Slot],
+        (parentheses, aliases): (bool, Option<bool>),
+    ) {
         self.subplans(shown, expr, slots);
-        let text = self.expr_text(expr, slots, parentheses);
+        let names = SlotNames { parentheses, ..self.names(slots, aliases) };
+        let text = self.expr_text(expr, &names);
         // A condition that is no operator expression stands in parentheses as well.
         let text = if text.starts_with('(') && text.ends_with(')') { text } else { format!("({text})") };
         let text = match &expr.kind {
@@ -178,7 +210,7 @@ impl<'e> Explainer<'e> {
             let is_hashed = matches!(&subquery.kind, SubqueryKind::Quantified { hashable: true, .. });
             let is_init = !subquery.correlated && !matches!(subquery.kind, SubqueryKind::Quantified { .. });
             for (index, argument) in &subquery.arguments {
-                let text = self.full_text(argument, slots);
+                let text = self.full_text_with(argument, &self.names(slots, Some(true)));
                 self.outer.borrow_mut().insert(*index, text);
             }
             let (usage, title, relationship) = if is_init {
@@ -230,15 +262,19 @@ impl<'e> Explainer<'e> {
             .collect()
     }
 
-    /// A column's slot: with the alias in front where there is more than one table.
+    /// A column's slot.
     fn slot(&self, alias: &str, name: &str, sql_type: SqlType) -> Slot {
-        let name = quote_identifier(name);
-        let text = if self.statement.scan_count > 1 || self.options.verbose {
-            format!("{}.{name}", quote_identifier(alias))
-        } else {
-            name
-        };
-        Slot { text, sql_type: Some(sql_type), is_computed: false }
+        Slot {
+            alias: Some(quote_identifier(alias)),
+            text: quote_identifier(name),
+            sql_type: Some(sql_type),
+            is_computed: false,
+        }
+    }
+
+    fn written(&self, slots: &[Slot]) -> Vec<String> {
+        let aliases = self.statement.scan_count > 1;
+        slots.iter().map(|slot| slot.written(aliases)).collect()
     }
 
     fn expr_slots(&self, exprs: &[Expr], input: &[Slot]) -> Vec<Slot> {
@@ -248,7 +284,7 @@ impl<'e> Explainer<'e> {
                 ExprKind::Column(slot) if (*slot as usize) < input.len() => {
                     Slot { sql_type: Some(expr.sql_type), ..input[*slot as usize].clone() }
                 }
-                _ => Slot { text: self.full_text(expr, input), sql_type: Some(expr.sql_type), is_computed: true },
+                _ => Slot::computed(self.full_text(expr, input), expr.sql_type),
             })
             .collect()
     }
@@ -264,8 +300,7 @@ impl<'e> Explainer<'e> {
         let slots = self.describe(plan, &mut shown);
         shown.width = self.width(&slots);
         if self.options.verbose && !slots.is_empty() && !shown.properties.iter().any(|(key, _)| *key == "Output") {
-            let texts = slots.iter().map(|slot| slot.text.clone()).collect();
-            shown.properties.insert(0, ("Output", Property::List(texts)));
+            shown.properties.insert(0, ("Output", Property::List(self.written(&slots))));
         }
         (shown, slots)
     }
@@ -300,7 +335,7 @@ impl<'e> Explainer<'e> {
                     self.subplans(shown, expr, &[]);
                 }
                 if let Some(condition) = condition {
-                    self.condition(shown, "One-Time Filter", condition, &[], true);
+                    self.condition(shown, "One-Time Filter", condition, &[], (true, None));
                 }
                 self.expr_slots(exprs, &[])
             }
@@ -387,7 +422,7 @@ impl<'e> Explainer<'e> {
                 let (child, slots) = self.node(input);
                 let is_group = matches!(input.node, Node::Aggregate(_));
                 self.merge(plan, shown, child);
-                self.condition(shown, "Filter", condition, &slots, !is_group);
+                self.condition(shown, "Filter", condition, &slots, (!is_group, None));
                 slots
             }
             Node::Project { input, exprs } => {
@@ -402,15 +437,9 @@ impl<'e> Explainer<'e> {
                 name(shown, "ProjectSet");
                 let mut slots = self.input(input, "Outer", shown);
                 for call in calls {
-                    let names = SlotNames {
-                        slots: &slots,
-                        outer: &self.outer,
-                        subqueries: &self.subqueries,
-                        parentheses: true,
-                    };
+                    let names = self.names(&slots, None);
                     let text = Deparser::new(self.view, &names, Qualify::WhereNeeded).set_call(call);
-                    let sql_type = Some(call.types.result);
-                    slots.push(Slot { text, sql_type, is_computed: true });
+                    slots.push(Slot::computed(text, call.types.result));
                 }
                 slots
             }
@@ -421,7 +450,7 @@ impl<'e> Explainer<'e> {
                 shown.kind.push(("Join Type", Property::Text(join_name(join.kind).to_owned())));
                 let left = self.input(&join.left, "Outer", shown);
                 for (index, argument) in &join.arguments {
-                    let text = self.full_text(argument, &left);
+                    let text = self.full_text_with(argument, &self.names(&left, Some(true)));
                     self.outer.borrow_mut().insert(*index, text);
                 }
                 let (mut child, right) = self.node(&join.right);
@@ -508,18 +537,13 @@ impl<'e> Explainer<'e> {
                 }
                 let mut slots = self.expr_slots(&aggregate.groups, &input);
                 if !slots.is_empty() {
-                    let keys = slots.iter().map(|slot| slot.text.clone()).collect();
+                    let keys = self.written(&slots);
                     shown.properties.push(("Group Key", Property::List(keys)));
                 }
                 for call in &aggregate.calls {
-                    let names = SlotNames {
-                        slots: &input,
-                        outer: &self.outer,
-                        subqueries: &self.subqueries,
-                        parentheses: true,
-                    };
+                    let names = self.names(&input, None);
                     let text = Deparser::new(self.view, &names, Qualify::WhereNeeded).aggregate(call);
-                    slots.push(Slot { text, sql_type: Some(call.types.result), is_computed: true });
+                    slots.push(Slot::computed(text, call.types.result));
                 }
                 slots
             }
@@ -528,14 +552,9 @@ impl<'e> Explainer<'e> {
                 let mut slots = self.input(&window.input, "Outer", shown);
                 let input = slots.clone();
                 for call in &window.calls {
-                    let names = SlotNames {
-                        slots: &input,
-                        outer: &self.outer,
-                        subqueries: &self.subqueries,
-                        parentheses: true,
-                    };
+                    let names = self.names(&input, None);
                     let text = Deparser::new(self.view, &names, Qualify::WhereNeeded).window(call);
-                    slots.push(Slot { text, sql_type: Some(call.types.result), is_computed: true });
+                    slots.push(Slot::computed(text, call.types.result));
                 }
                 slots
             }
@@ -546,7 +565,7 @@ impl<'e> Explainer<'e> {
                 shown.kind.push(("Partial Mode", Property::Text("Simple".to_owned())));
                 let slots = self.input(input, "Outer", shown);
                 shown.startup = shown.children[0].total;
-                let keys = slots.iter().map(|slot| slot.text.clone()).collect();
+                let keys = self.written(&slots);
                 shown.properties.push(("Group Key", Property::List(keys)));
                 slots
             }
@@ -628,7 +647,7 @@ impl<'e> Explainer<'e> {
 
     fn filter(&mut self, shown: &mut Shown, filter: Option<&Expr>, slots: &[Slot]) {
         if let Some(filter) = filter {
-            self.condition(shown, "Filter", filter, slots, true);
+            self.condition(shown, "Filter", filter, slots, (true, Some(self.options.verbose)));
         }
     }
 
@@ -636,7 +655,8 @@ impl<'e> Explainer<'e> {
     fn unnamed_slots(&self, alias: &str, width: u32) -> Vec<Slot> {
         (1..=width)
             .map(|number| Slot {
-                text: format!("{}.column{number}", quote_identifier(alias)),
+                alias: Some(quote_identifier(alias)),
+                text: format!("column{number}"),
                 sql_type: None,
                 is_computed: false,
             })
@@ -659,7 +679,15 @@ impl<'e> Explainer<'e> {
     }
 
     /// The text of the conditions that a range of an index makes sure of.
-    fn range_condition(&self, scan: &IndexScan, shown: &mut Shown) {
+    fn range_condition(&mut self, scan: &IndexScan, shown: &mut Shown) {
+        for part in &scan.range.equal {
+            if let KeyPart::Equal(value) | KeyPart::AnyOf(value) = part {
+                self.subplans(shown, value, &[]);
+            }
+        }
+        for (value, _) in scan.range.lower.iter().chain(&scan.range.upper) {
+            self.subplans(shown, value, &[]);
+        }
         let mut conditions = Vec::new();
         for (number, part) in scan.range.equal.iter().enumerate() {
             conditions.push(match part {
@@ -715,12 +743,13 @@ impl<'e> Explainer<'e> {
         let Some(place) = key.column else { return key.expression.clone().unwrap_or_default() };
         let column = &table.columns[place];
         let slot = self.slot(alias, &column.name, SqlType::with_typmod(column.type_oid, column.typmod));
+        let written = slot.written(self.options.verbose);
         // A string of limited length is compared as text.
         match compared_as {
             Some(sql_type) if sql_type.oid == oids::TEXT && column.type_oid == oids::VARCHAR => {
-                format!("({})::text", slot.text)
+                format!("({written})::text")
             }
-            _ => slot.text,
+            _ => written,
         }
     }
 
@@ -732,6 +761,7 @@ impl<'e> Explainer<'e> {
         shown.kind.push(("Index Name", Property::Text(scan.index.name.clone())));
         relation(shown, &scan.table.name, &scan.alias);
         let slots = self.scan_slots(&scan.table, &scan.alias, &scan.columns);
+        scan.key.iter().for_each(|value| self.subplans(shown, value, &[]));
         let conditions = scan
             .key
             .iter()
@@ -756,7 +786,7 @@ impl<'e> Explainer<'e> {
         let mut slots = left;
         slots.extend(right);
         if let Some(condition) = condition {
-            self.condition(shown, key, condition, &slots, true);
+            self.condition(shown, key, condition, &slots, (true, None));
         }
         if matches!(kind, JoinKind::Semi | JoinKind::Anti) {
             slots.truncate(left_count);
@@ -799,7 +829,7 @@ impl<'e> Explainer<'e> {
         shown.rows = shown.children.first().map_or(0.0, |child| child.rows);
         returning
             .iter()
-            .map(|expr| Slot { text: String::new(), sql_type: Some(expr.sql_type), is_computed: true })
+            .map(|expr| Slot::computed(String::new(), expr.sql_type))
             .collect()
     }
 }

@@ -16,6 +16,7 @@ use crate::tree::{
     ColumnDefinition, Constraint, ConstraintAttribute, ConstraintKind, CreateDomain, CreateFunction, CreateIndex,
     CreateRole, CreateSchema, CreateSequence, CreateTable, CreateTableAs, CreateView, Drop, ForeignKey,
     FunctionParameter, FunctionSignature, Grant, GrantRole, KeyConstraint, Name, ObjectKind, ObjectName, ParameterMode,
+    QueryBody,
     QualifiedName, Reindex, ReindexTarget, Rename, Statement, TableElement, TypeName,
 };
 
@@ -141,9 +142,14 @@ impl Converter {
     }
 
     pub(super) fn select_into(&mut self, select: &pb::SelectStmt, into: &pb::IntoClause) -> Result<Statement> {
+        let mut query = self.query(select)?;
+        if let crate::tree::QueryBody::Select(select) = &mut query.body {
+            // It has become the statement's own.
+            select.into = None;
+        }
         Ok(Statement::CreateTableAs(Box::new(CreateTableAs {
             into: self.into(into)?,
-            source: Statement::Select(Box::new(self.query(select)?)),
+            source: Statement::Select(Box::new(query)),
             materialized_view: false,
             is_select_into: true,
             if_not_exists: false,
@@ -348,10 +354,15 @@ impl Converter {
     }
 
     pub(super) fn rename(&mut self, rename: &pb::RenameStmt) -> Result<Rename> {
-        let mut object = self.object(rename.rename_type(), &rename.relation, &rename.object)?;
-        if let Some(part) = optional(&rename.subname) {
-            object.part = Some(part);
-        }
+        let object = if rename.relation.is_none() && node(&rename.object).is_none() {
+            // Schemas, roles and databases are named by a word alone.
+            let name = QualifiedName::bare(rename.subname.as_str());
+            ObjectName { kind: object_kind(rename.rename_type()), name, part: None, arguments: None }
+        } else {
+            let mut object = self.object(rename.rename_type(), &rename.relation, &rename.object)?;
+            object.part = optional(&rename.subname).or(object.part);
+            object
+        };
         Ok(Rename {
             object,
             relation_kind: object_kind(rename.relation_type()),
