@@ -9,7 +9,7 @@ use crate::plan::{AggregateCall, Call, Expr, ExprKind, FunctionTarget, SubqueryB
 use crate::tree::Location;
 use base::Error;
 
-/// Whether two bound expressions are the same computation. Subqueries are never the same.
+/// Whether two bound expressions are the same computation. Two subqueries written alike are not.
 pub(crate) fn same(left: &Expr, right: &Expr) -> bool {
     let all = |left: &[Expr], right: &[Expr]| {
         left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
@@ -68,6 +68,10 @@ pub(crate) fn same(left: &Expr, right: &Expr) -> bool {
         (ExprKind::Field(a), ExprKind::Field(b)) => a.field == b.field && same(&a.input, &b.input),
         (ExprKind::Cast(a), ExprKind::Cast(b)) => a.cast.target == b.cast.target && same(&a.input, &b.input),
         (ExprKind::Session(a), ExprKind::Session(b)) => a == b,
+        // A copy of a subquery that is not planned yet has the original's number.
+        (ExprKind::Subquery(a), ExprKind::Subquery(b)) => {
+            matches!((&a.body, &b.body), (SubqueryBody::Bound(_), SubqueryBody::Bound(_))) && a.id == b.id
+        }
         (ExprKind::Set(a), ExprKind::Set(b)) => {
             same_function(&a.function, &b.function) && all(&a.arguments, &b.arguments)
         }
@@ -110,6 +114,25 @@ fn same_call(left: &Call, right: &Call) -> bool {
     same_function(&left.function, &right.function)
         && left.arguments.len() == right.arguments.len()
         && left.arguments.iter().zip(&right.arguments).all(|(left, right)| same(left, right))
+}
+
+/// Where the first of the expressions that `test` holds for stands, if it is a call that knows its place.
+pub(super) fn location_of(expr: &Expr, test: &dyn Fn(&Expr) -> bool) -> Option<Location> {
+    if test(expr) {
+        return match &expr.kind {
+            ExprKind::Aggregate(call) => Some(call.location),
+            ExprKind::Window(call) => Some(call.location),
+            ExprKind::Set(call) => Some(call.location),
+            _ => None,
+        };
+    }
+    let mut found = None;
+    expr.for_each_child(&mut |child| {
+        if found.is_none() {
+            found = location_of(child, test);
+        }
+    });
+    found
 }
 
 /// Where a column of this very query stands in `expr`, if one does.

@@ -84,7 +84,7 @@ impl Binder<'_, '_> {
         }
         let mut places = Vec::with_capacity(insert.columns.len());
         for column in &insert.columns {
-            let place = self.assigned_column(table, column)?;
+            let place = self.assigned_column(table, column, false)?;
             if places.contains(&place) {
                 let message = format!("column \"{}\" specified more than once", column.name);
                 return Err(self.error(sqlstate::DUPLICATE_COLUMN, message, column.location));
@@ -94,9 +94,9 @@ impl Binder<'_, '_> {
         Ok(places)
     }
 
-    fn assigned_column(&mut self, table: &TableDef, column: &InsertColumn) -> Result<usize> {
+    fn assigned_column(&mut self, table: &TableDef, column: &InsertColumn, is_update: bool) -> Result<usize> {
         let Some(place) = table.column_by_name(&column.name) else {
-            if super::scope::SYSTEM_COLUMNS.iter().any(|(name, ..)| *name == column.name.as_str()) {
+            if is_update && super::scope::SYSTEM_COLUMNS.iter().any(|(name, ..)| *name == column.name.as_str()) {
                 let message = format!("cannot assign to system column \"{}\"", column.name);
                 return Err(self.unsupported(message, column.location));
             }
@@ -388,7 +388,7 @@ impl Binder<'_, '_> {
                     )),
                 }
             }
-            tree::ConflictTarget::Index { elements, filter, .. } => {
+            tree::ConflictTarget::Index { elements, filter, location } => {
                 let expressions = self.expressions_of(table)?;
                 let mut columns = Vec::new();
                 let mut wanted_expressions = Vec::new();
@@ -398,7 +398,7 @@ impl Binder<'_, '_> {
                             Some(place) => columns.push(place),
                             None => {
                                 let message = format!("column \"{name}\" does not exist");
-                                return Err(Error::new(sqlstate::UNDEFINED_COLUMN, message));
+                                return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, *location));
                             }
                         },
                         (None, Some(expr)) => {
@@ -462,7 +462,7 @@ impl Binder<'_, '_> {
     ) -> Result<Vec<Assignment>> {
         let mut assignments: Vec<Assignment> = Vec::with_capacity(written.len());
         for assignment in written {
-            let place = self.assigned_column(table, &assignment.column)?;
+            let place = self.assigned_column(table, &assignment.column, true)?;
             let column = &table.columns[place];
             if assignments.iter().any(|other| other.column as usize == place) {
                 let message = format!("multiple assignments to same column \"{}\"", column.name);

@@ -448,26 +448,21 @@ impl Binder<'_, '_> {
     ) -> Result<AggregateCall> {
         let location = call.location;
         // The arguments were bound before anybody knew that this is an aggregate.
-        if arguments
-            .iter()
-            .any(|argument| argument.any(&|expr| matches!(&expr.kind, ExprKind::Aggregate(inner) if inner.level == 0)))
-        {
+        let find = |test: &dyn Fn(&Expr) -> bool| {
+            let found = arguments.iter().find(|argument| argument.any(test))?;
+            Some(super::aggregate::location_of(found, test).unwrap_or(location))
+        };
+        if let Some(place) = find(&|expr| matches!(&expr.kind, ExprKind::Aggregate(inner) if inner.level == 0)) {
             let message = "aggregate function calls cannot be nested";
-            return Err(self.error(sqlstate::GROUPING_ERROR, message, location));
-        }
-        if arguments.iter().any(|argument| argument.any(&|expr| matches!(expr.kind, ExprKind::Window(_)))) {
-            let message = "aggregate function calls cannot contain window function calls";
-            let place = call
-                .arguments
-                .iter()
-                .zip(&arguments)
-                .find(|(_, bound)| bound.any(&|expr| matches!(expr.kind, ExprKind::Window(_))));
-            let place = place.map_or(location, |(written, _)| written.start());
             return Err(self.error(sqlstate::GROUPING_ERROR, message, place));
         }
-        if arguments.iter().any(|argument| argument.any(&|expr| matches!(expr.kind, ExprKind::Set(_)))) {
+        if let Some(place) = find(&|expr| matches!(expr.kind, ExprKind::Window(_))) {
+            let message = "aggregate function calls cannot contain window function calls";
+            return Err(self.error(sqlstate::GROUPING_ERROR, message, place));
+        }
+        if let Some(place) = find(&|expr| matches!(expr.kind, ExprKind::Set(_))) {
             return Err(self
-                .unsupported("aggregate function calls cannot contain set-returning function calls", location)
+                .unsupported("aggregate function calls cannot contain set-returning function calls", place)
                 .hint("You might be able to move the set-returning function into a LATERAL FROM item."));
         }
         let mut order = Vec::new();

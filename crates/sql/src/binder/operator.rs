@@ -74,6 +74,7 @@ impl Binder<'_, '_> {
         right: SqlType,
         location: Location,
     ) -> Result<ResolvedOperator> {
+        self.check_schema(schema, location)?;
         types::resolve_operator(self.context.lookup, schema, name, left, right)
             .map_err(|error| self.at(error, location))
     }

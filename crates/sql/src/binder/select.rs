@@ -181,7 +181,9 @@ impl Binder<'_, '_> {
     }
 
     fn check_group(&mut self, group: &Expr, location: i32) -> Result<()> {
-        if group.any(&|expr| matches!(&expr.kind, ExprKind::Aggregate(call) if call.level == 0)) {
+        let aggregate = |expr: &Expr| matches!(&expr.kind, ExprKind::Aggregate(call) if call.level == 0);
+        if group.any(&aggregate) {
+            let location = super::aggregate::location_of(group, &aggregate).unwrap_or(location);
             let message = "aggregate functions are not allowed in GROUP BY";
             return Err(self.error(sqlstate::GROUPING_ERROR, message, location));
         }

@@ -249,7 +249,7 @@ impl Binder<'_, '_> {
                 _ => {
                     let message = "invalid UNION/INTERSECT/EXCEPT ORDER BY clause";
                     return Err(self
-                        .unsupported(message, sort.expr.location)
+                        .unsupported(message, sort.expr.start())
                         .detail("Only result column names can be used, not expressions or functions.")
                         .hint("Add the expression/function to every SELECT, or move the UNION into a FROM clause."));
                 }

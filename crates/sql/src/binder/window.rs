@@ -71,7 +71,11 @@ impl Binder<'_, '_> {
         let location = call.location;
         let place = self.scope().place;
         if !place.allows_windows() {
-            let message = format!("window functions are not allowed in {}", place.name());
+            let place = match place {
+                Place::WindowPartition | Place::WindowOrder | Place::WindowFrame => "window definitions",
+                place => place.name(),
+            };
+            let message = format!("window functions are not allowed in {place}");
             return Err(self.error(sqlstate::WINDOWING_ERROR, message, location));
         }
         if arguments.iter().any(|argument| argument.any(&|expr| matches!(expr.kind, ExprKind::Window(_)))) {
@@ -94,7 +98,7 @@ impl Binder<'_, '_> {
         };
         self.scope().has_windows = true;
         let sql_type = resolved.types.result;
-        let call = WindowCall { function, arguments, types: resolved.types.clone(), frame, filter, window };
+        let call = WindowCall { function, arguments, types: resolved.types.clone(), frame, filter, window, location };
         Ok(Expr::new(ExprKind::Window(Box::new(call)), sql_type))
     }
 

@@ -324,6 +324,8 @@ pub struct WindowCall {
     pub filter: Option<Expr>,
     /// Which of the query's windows it is over; meaningless after planning.
     pub window: u32,
+    /// Where it stands in the statement's text, in bytes from 0.
+    pub location: i32,
 }
 
 /// What a [`WindowCall`] calls.

@@ -16,6 +16,7 @@ use crate::plan::{
     Expr, ExprKind, FunctionScan, HashJoin, IndexPoint, IndexRange, IndexScan, JoinKind, NestedLoop, Node, Plan,
     ScanColumn, ScanId, SeqScan, SetCall, VirtualScan,
 };
+use crate::types::{SqlType, Value};
 
 /// What building a query's FROM needs and finds out.
 pub(super) struct Builder<'q> {
@@ -49,6 +50,11 @@ impl Planner<'_, '_> {
     pub(super) fn filter(&mut self, plan: Plan, conditions: Vec<Expr>, layout: &Layout) -> Result<Plan> {
         let Some(condition) = self.lower_conditions(conditions, layout)? else { return Ok(plan) };
         let (width, rows, cost) = (plan.width as usize, plan.rows, plan.cost);
+        // What is never true needs no rows to be looked at.
+        if let Some(Value::Bool(false) | Value::Null) = condition.as_constant() {
+            let exprs = vec![Expr::null(SqlType::UNKNOWN); width];
+            return Ok(node(Node::Result { exprs, condition: Some(Expr::boolean(false)) }, width, 1.0, 0.01));
+        }
         // A row that comes from nothing takes the condition itself.
         if let Node::Result { exprs, condition: None } = plan.node {
             return Ok(node(Node::Result { exprs, condition: Some(condition) }, width, rows, cost));

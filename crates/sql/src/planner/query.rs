@@ -215,7 +215,8 @@ impl Planner<'_, '_> {
             if ordered.cost / ordered.rows.max(1.0) >= cheapest.cost {
                 return Ok(None);
             }
-            subqueries.push(first_of(query, conditions, argument, descending));
+            let number = u32::MAX - subqueries.len() as u32;
+            subqueries.push(first_of(query, conditions, argument, descending, number));
         }
         let mut rewritten = Query { targets: query.targets.clone(), ..Query::default() };
         for target in &mut rewritten.targets {
@@ -226,7 +227,7 @@ impl Planner<'_, '_> {
 }
 
 /// `SELECT argument FROM ... WHERE conditions ORDER BY argument LIMIT 1`, one query further in.
-fn first_of(query: &Query, conditions: Vec<Expr>, argument: &Expr, descending: bool) -> Expr {
+fn first_of(query: &Query, conditions: Vec<Expr>, argument: &Expr, descending: bool, id: u32) -> Expr {
     let column = plan::OutputColumn {
         name: crate::tree::Name::new_static("?column?"),
         sql_type: argument.sql_type,
@@ -252,7 +253,7 @@ fn first_of(query: &Query, conditions: Vec<Expr>, argument: &Expr, descending: b
     let subquery = plan::Subquery {
         kind: SubqueryKind::Scalar,
         body: SubqueryBody::Bound(Box::new(inner)),
-        id: 0,
+        id,
         arguments: Vec::new(),
         correlated: false,
     };

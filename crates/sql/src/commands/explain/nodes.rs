@@ -827,10 +827,7 @@ impl<'e> Explainer<'e> {
     fn returned(&self, returning: Option<&[Expr]>, shown: &mut Shown) -> Vec<Slot> {
         let Some(returning) = returning else { return Vec::new() };
         shown.rows = shown.children.first().map_or(0.0, |child| child.rows);
-        returning
-            .iter()
-            .map(|expr| Slot::computed(String::new(), expr.sql_type))
-            .collect()
+        returning.iter().map(|expr| Slot::computed(String::new(), expr.sql_type)).collect()
     }
 }
 

@@ -16,7 +16,6 @@ use crate::tree::{
     ColumnDefinition, Constraint, ConstraintAttribute, ConstraintKind, CreateDomain, CreateFunction, CreateIndex,
     CreateRole, CreateSchema, CreateSequence, CreateTable, CreateTableAs, CreateView, Drop, ForeignKey,
     FunctionParameter, FunctionSignature, Grant, GrantRole, KeyConstraint, Name, ObjectKind, ObjectName, ParameterMode,
-    QueryBody,
     QualifiedName, Reindex, ReindexTarget, Rename, Statement, TableElement, TypeName,
 };
 

@@ -123,7 +123,7 @@ fn grouping_rules() {
         "aggregate functions are not allowed in WHERE",
         26,
     );
-    world.expect_error("select sum(count(*)) from test", "42803", "aggregate function calls cannot be nested", 8);
+    world.expect_error("select sum(count(*)) from test", "42803", "aggregate function calls cannot be nested", 12);
     world.expect_error("select * from test group by 3", "42P10", "GROUP BY position 3 is not in select list", 29);
     world.expect_error("select id from test order by 2", "42P10", "ORDER BY position 2 is not in select list", 30);
     world.expect_error(

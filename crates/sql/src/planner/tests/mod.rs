@@ -24,7 +24,8 @@ use crate::binder::{BindContext, NoSystemCatalog, Parameters, PlannerSettings};
 use crate::parser::{ParseOptions, parse};
 use crate::plan::Statement;
 use crate::types::context::RegKind;
-use crate::types::{CatalogLookup, PlainContext, SqlType, oids};
+use crate::types::random::RandomState;
+use crate::types::{CatalogLookup, EvalContext, FormatSettings, PlainContext, SqlType, oids};
 
 /// A catalog with pgbench's tables at scale 10 and some others.
 pub(super) struct World {
@@ -39,6 +40,34 @@ impl CatalogLookup for Lookup<'_> {
     fn object_named(&self, kind: RegKind, name: &[String]) -> Result<Option<Oid>> {
         let table = name.last().and_then(|name| self.0.table_by_name(PUBLIC_SCHEMA, name));
         Ok(table.filter(|_| kind == RegKind::Class).map(|table| table.oid))
+    }
+}
+
+/// What literals are read with.
+struct Eval<'a> {
+    plain: PlainContext,
+    lookup: Lookup<'a>,
+}
+
+impl EvalContext for Eval<'_> {
+    fn format(&self) -> &FormatSettings {
+        self.plain.format()
+    }
+
+    fn catalog(&self) -> &dyn CatalogLookup {
+        &self.lookup
+    }
+
+    fn transaction_timestamp(&self) -> i64 {
+        self.plain.transaction_timestamp()
+    }
+
+    fn statement_timestamp(&self) -> i64 {
+        self.plain.statement_timestamp()
+    }
+
+    fn random(&mut self) -> &mut RandomState {
+        self.plain.random()
     }
 }
 
@@ -221,7 +250,7 @@ impl World {
 
     pub(super) fn with_context<R>(&self, text: &str, work: impl FnOnce(&mut BindContext<'_>) -> R) -> R {
         let lookup = Lookup(&self.catalog);
-        let mut eval = PlainContext::default();
+        let mut eval = Eval { plain: PlainContext::default(), lookup: Lookup(&self.catalog) };
         let mut context = BindContext {
             catalog: &self.catalog,
             system: &NoSystemCatalog,

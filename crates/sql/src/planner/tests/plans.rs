@@ -262,6 +262,7 @@ fn conditions_known_to_be_false_or_true_are_folded() {
         "select bid from pgbench_branches where 1 = 1 and bid > 2 + 3",
         "SeqScan pgbench_branches [bid] where (#0 > 5)",
     );
+    world.expect("select * from test where 1 = 0 and id = 5", "Result NULL, NULL where f");
     world.expect(
         "select case when 1 > 2 then 1/0 when true then 5 end, coalesce(null, 3, 4), 1/0",
         "Result 5, 3, (1 / 0)",
