@@ -15,10 +15,11 @@
 //! `CLAIMED`, the id is stable.
 #![allow(unsafe_code)]
 
-use std::alloc::{self, Layout};
+use std::alloc::{Layout, handle_alloc_error};
 use std::ptr::NonNull;
 
 use base::{FileNumber, Lsn};
+use rustix::mm;
 use sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use sync::{LatchClass, RawLatch};
 
@@ -187,7 +188,7 @@ impl Frame {
 pub(crate) struct Frames {
     headers: Box<[Frame]>,
     slab: NonNull<u8>,
-    layout: Layout,
+    bytes: usize,
 }
 
 // SAFETY: the slab is owned, and reached only through the frames' headers.
@@ -199,16 +200,12 @@ impl Frames {
     pub(crate) fn new(count: usize) -> Frames {
         assert!(count > 0 && count < u32::MAX as usize, "the number of frames fits the table's links");
         let bytes = count.checked_mul(PAGE_BYTES).expect("the slab fits the address space");
-        let layout = Layout::from_size_align(bytes, 4096).expect("the slab fits the address space");
-        // SAFETY: the layout's size is not zero, since `count` is not.
-        let Some(slab) = NonNull::new(unsafe { alloc::alloc_zeroed(layout) }) else {
-            alloc::handle_alloc_error(layout)
-        };
+        let slab = map(bytes);
         let headers = (0..count)
             // SAFETY: the offset lies inside the slab.
             .map(|index| Frame::new(unsafe { slab.add(index * PAGE_BYTES) }))
             .collect();
-        Frames { headers, slab, layout }
+        Frames { headers, slab, bytes }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -218,6 +215,23 @@ impl Frames {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Frame> {
         self.headers.iter()
     }
+}
+
+/// Maps memory that is zero, and takes none before it is touched.
+fn map(bytes: usize) -> NonNull<u8> {
+    let access = mm::ProtFlags::READ | mm::ProtFlags::WRITE;
+    // SAFETY: no address is asked for, so nothing that exists is replaced.
+    let mapped = unsafe { mm::mmap_anonymous(std::ptr::null_mut(), bytes, access, mm::MapFlags::PRIVATE) };
+    let Some(slab) = mapped.ok().and_then(|slab| NonNull::new(slab.cast::<u8>())) else {
+        let page = Layout::from_size_align(bytes, 4096).expect("the slab fits the address space");
+        handle_alloc_error(page)
+    };
+    // Pages are reached at random: with small pages of the processor's, every look-up would miss its translation buffer
+    // several times. Where there are no large ones it is as before.
+    #[cfg(target_os = "linux")]
+    // SAFETY: the range was just mapped.
+    let _ = unsafe { mm::madvise(slab.as_ptr().cast(), bytes, mm::Advice::LinuxHugepage) };
+    slab
 }
 
 impl std::ops::Index<u32> for Frames {
@@ -231,7 +245,8 @@ impl std::ops::Index<u32> for Frames {
 
 impl Drop for Frames {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout, and no guard outlives the pool that owns the frames.
-        unsafe { alloc::dealloc(self.slab.as_ptr(), self.layout) }
+        // SAFETY: mapped in `new` with this length, and no guard outlives the pool that owns the frames.
+        let unmapped = unsafe { mm::munmap(self.slab.as_ptr().cast(), self.bytes) };
+        debug_assert!(unmapped.is_ok(), "what was mapped can be unmapped");
     }
 }

@@ -16,7 +16,7 @@ pub const TEMPLATE: &str = "\
 
 #port = 5432
 #max_connections = 10000
-#shared_buffers = 128MB
+#shared_buffers = 2GB           # a quarter of memory, from 128MB to 2GB, when not set
 #synchronous_commit = on
 #commit_delay = 0               # microseconds, or auto
 #commit_siblings = 5

@@ -448,22 +448,25 @@ impl Worker {
         let mut durable = self.wal.durable();
         loop {
             self.send_unsettled(durable);
-            self.waiting_for.store(self.gated.peek().map_or(u64::MAX, |Reverse((lsn, _))| lsn.0), Ordering::SeqCst);
-            // The listener may have run before it could see what we wait for.
-            let now_durable = self.wal.durable();
-            self.free_gated(now_durable);
+            let Some(highest) = self.gated.iter().map(|Reverse((lsn, _))| *lsn).max() else {
+                self.waiting_for.store(u64::MAX, Ordering::Relaxed);
+                return;
+            };
+            if self.gated.len() == 1
+                && self.shared.gated_count.load(Ordering::Relaxed) == 1
+                && self.wal.try_lead_inline(highest, self.delay)
+            {
+                // Nobody had to be told.
+                self.free_gated(self.wal.durable());
+            } else {
+                let lowest = self.gated.peek().map_or(u64::MAX, |Reverse((lsn, _))| lsn.0);
+                self.waiting_for.store(lowest, Ordering::SeqCst);
+                // The listener may have run before it could see what we wait for.
+                self.free_gated(self.wal.durable());
+            }
             if self.unsettled.is_empty() {
-                let Some(highest) = self.gated.iter().map(|Reverse((lsn, _))| *lsn).max() else { return };
-                if self.gated.len() == 1
-                    && self.shared.gated_count.load(Ordering::Relaxed) == 1
-                    && self.wal.try_lead_inline(highest, self.delay)
-                {
-                    self.free_gated(self.wal.durable());
-                }
-                if self.unsettled.is_empty() {
-                    self.wal.request_flush(highest, self.delay);
-                    return;
-                }
+                self.wal.request_flush(highest, self.delay);
+                return;
             }
             durable = self.wal.durable();
         }

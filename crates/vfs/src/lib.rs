@@ -20,6 +20,10 @@ pub use real::RealVfs;
 pub use simulated::{FailStop, Fault, SimulatedOptions, SimulatedVfs, Survival};
 pub use slowed::SlowedVfs;
 
+/// What writes past the operating system's cache are multiples of. Disks ask for 512 or 4096; file systems cache pages of
+/// 4096.
+pub const DIRECT_BLOCK_BYTES: usize = 4096;
+
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
@@ -40,6 +44,11 @@ pub trait Vfs: Send + Sync + 'static {
 
     /// Opens a file whose every write is durable when it returns, as after [`File::sync_data`] (`O_DSYNC`).
     fn open_datasync(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>>;
+
+    /// Opens a file whose writes go to the disk past the operating system's cache (`O_DIRECT`), and are not durable before a
+    /// sync unless `datasync` asks for it. Offset and length of a write, and the place of its bytes in memory, are multiples
+    /// of [`DIRECT_BLOCK_BYTES`]. `InvalidInput` or `Unsupported` where files can't be opened so.
+    fn open_direct(&self, path: &Path, mode: OpenMode, datasync: bool) -> io::Result<Arc<dyn File>>;
 
     /// Whether a file or directory of this name exists.
     fn exists(&self, path: &Path) -> bool;

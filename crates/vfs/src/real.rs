@@ -59,6 +59,18 @@ impl Vfs for RealVfs {
         open_with_flags(path, mode, rustix::fs::OFlags::DSYNC.bits() as i32)
     }
 
+    #[cfg(target_os = "linux")]
+    fn open_direct(&self, path: &Path, mode: OpenMode, datasync: bool) -> io::Result<Arc<dyn File>> {
+        let mut flags = rustix::fs::OFlags::DIRECT;
+        flags.set(rustix::fs::OFlags::DSYNC, datasync);
+        open_with_flags(path, mode, flags.bits() as i32)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn open_direct(&self, _path: &Path, _mode: OpenMode, _datasync: bool) -> io::Result<Arc<dyn File>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     fn exists(&self, path: &Path) -> bool {
         path.exists()
     }

@@ -113,6 +113,10 @@ impl Vfs for SlowedVfs {
         self.wrap(self.inner.open_datasync(path, mode), true)
     }
 
+    fn open_direct(&self, path: &Path, mode: OpenMode, datasync: bool) -> io::Result<Arc<dyn File>> {
+        self.wrap(self.inner.open_direct(path, mode, datasync), datasync)
+    }
+
     fn exists(&self, path: &Path) -> bool {
         self.inner.exists(path)
     }

@@ -45,6 +45,7 @@
 #![warn(missing_docs)]
 #![allow(rustdoc::private_intra_doc_links)]
 
+mod blocks;
 mod checksum;
 mod device;
 mod flush;

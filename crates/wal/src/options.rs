@@ -65,6 +65,8 @@ pub struct WalOptions {
     pub buffers_bytes: usize,
     /// `wal_sync_method`
     pub sync_method: SyncMethod,
+    /// `wal_direct_io`: while `fsync` is on, writes go past the operating system's cache where files can be opened so.
+    pub direct_io: bool,
     /// `fsync`
     pub fsync: bool,
     /// `group_commit`
@@ -83,6 +85,7 @@ impl Default for WalOptions {
             segment_size_bytes: 16 << 20,
             buffers_bytes: 16 << 20,
             sync_method: SyncMethod::Fdatasync,
+            direct_io: true,
             fsync: true,
             group_commit: true,
             delay_scope: DelayScope::Leader,

@@ -8,10 +8,11 @@ use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sync::atomic::{AtomicU64, Ordering};
+use sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sync::{Arc, Mutex};
 use vfs::{File, OpenMode, Vfs};
 
+use crate::blocks::Blocks;
 use crate::device::{Batch, LogDevice};
 use crate::{SyncMethod, WalOptions, WalStatistics, WalTuning};
 
@@ -81,8 +82,21 @@ impl SegmentLayout {
 struct Current {
     number: u64,
     file: Arc<dyn File>,
-    /// Whether writes through `file` are durable when they return.
-    writes_are_durable: bool,
+    /// How `file` was opened.
+    opening: Opening,
+}
+
+/// How a segment is opened to be written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Opening {
+    /// Writes are durable when they return.
+    datasync: bool,
+    /// Writes go past the operating system's cache, in whole blocks.
+    direct: bool,
+}
+
+impl Opening {
+    const PLAIN: Opening = Opening { datasync: false, direct: false };
 }
 
 /// Who is written, and what was written and not yet synced.
@@ -90,6 +104,8 @@ struct Writing {
     current: Option<Current>,
     /// The lowest segment that holds unsynced bytes.
     unsynced_from: Option<u64>,
+    /// What direct writes are made from.
+    blocks: Blocks,
 }
 
 /// Segments ahead of the current one, and old ones.
@@ -108,6 +124,8 @@ struct Supply {
 pub(crate) struct Segments {
     layout: SegmentLayout,
     sync_method: SyncMethod,
+    /// Cleared for good by the first segment that can't be opened so.
+    direct_io: AtomicBool,
     tuning: Arc<WalTuning>,
     /// Guards who is written. Taken before `supply`. Held across writes, never across a sync of log records.
     writing: Mutex<Writing>,
@@ -141,8 +159,9 @@ impl Segments {
         Ok(Segments {
             layout,
             sync_method: options.sync_method,
+            direct_io: AtomicBool::new(options.direct_io),
             tuning,
-            writing: Mutex::new(Writing { current: None, unsynced_from: None }),
+            writing: Mutex::new(Writing { current: None, unsynced_from: None, blocks: Blocks::new() }),
             supply: Mutex::new(supply),
             making: Mutex::new(()),
             created: AtomicU64::new(0),
@@ -151,15 +170,38 @@ impl Segments {
         })
     }
 
-    fn wants_durable_writes(&self) -> bool {
-        self.sync_method == SyncMethod::OpenDatasync && self.tuning.fsync()
+    /// How a segment is to be written now. Without `fsync` nobody waits for the disk, so the cache is of use.
+    fn wanted_opening(&self) -> Opening {
+        let fsync = self.tuning.fsync();
+        Opening {
+            datasync: fsync && self.sync_method == SyncMethod::OpenDatasync,
+            direct: fsync && self.direct_io.load(Ordering::Relaxed),
+        }
     }
 
-    fn open_for_writing(&self, number: u64, durable: bool) -> io::Result<Arc<dyn File>> {
-        let path = self.layout.path(number);
-        match durable {
-            true => self.layout.vfs.open_datasync(&path, OpenMode::ReadWrite),
-            false => self.layout.vfs.open(&path, OpenMode::ReadWrite),
+    fn open_for_writing(&self, number: u64, opening: Opening) -> io::Result<Arc<dyn File>> {
+        let (vfs, path) = (&self.layout.vfs, self.layout.path(number));
+        match opening {
+            Opening { datasync, direct: true } => vfs.open_direct(&path, OpenMode::ReadWrite, datasync),
+            Opening { datasync: true, .. } => vfs.open_datasync(&path, OpenMode::ReadWrite),
+            Opening::PLAIN => vfs.open(&path, OpenMode::ReadWrite),
+        }
+    }
+
+    /// Opens a segment that exists as it is to be written now.
+    fn open_as_wanted(&self, number: u64) -> io::Result<Current> {
+        let opening = self.wanted_opening();
+        match self.open_for_writing(number, opening) {
+            Ok(file) => Ok(Current { number, file, opening }),
+            Err(error)
+                if opening.direct
+                    && matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
+            {
+                self.direct_io.store(false, Ordering::Relaxed);
+                let opening = Opening { direct: false, ..opening };
+                Ok(Current { number, file: self.open_for_writing(number, opening)?, opening })
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -181,9 +223,10 @@ impl Segments {
                 self.unprepared.fetch_add(1, Ordering::Relaxed);
             }
         };
-        let writes_are_durable = self.wants_durable_writes();
-        let file = if writes_are_durable { self.open_for_writing(number, true)? } else { file };
-        writing.current = Some(Current { number, file, writes_are_durable });
+        writing.current = Some(match self.wanted_opening() {
+            Opening::PLAIN => Current { number, file, opening: Opening::PLAIN },
+            _ => self.open_as_wanted(number)?,
+        });
         Ok(())
     }
 
@@ -214,7 +257,7 @@ impl Segments {
 
     /// Opens a segment that has its final name already, and makes sure of its size.
     fn complete(&self, number: u64) -> io::Result<Arc<dyn File>> {
-        let file = self.open_for_writing(number, false)?;
+        let file = self.open_for_writing(number, Opening::PLAIN)?;
         if file.len()? < self.layout.size_bytes {
             file.allocate_zeroed(self.layout.size_bytes)?;
             file.sync_all()?;
@@ -230,7 +273,9 @@ impl Segments {
         }
         self.layout.vfs.sync_dir(&self.layout.dir)?;
         let file = self.complete(number)?;
-        warm(&*file, self.layout.size_bytes)?;
+        if !self.wanted_opening().direct {
+            warm(&*file, self.layout.size_bytes)?;
+        }
         self.recycled.fetch_add(1, Ordering::Relaxed);
         Ok(Some(file))
     }
@@ -262,17 +307,22 @@ impl Segments {
             if writing.current.as_ref().is_none_or(|current| current.number != number) {
                 self.turn_to(&mut writing, number)?;
             }
-            let durable = self.wants_durable_writes();
-            if writing.current.as_ref().is_some_and(|current| current.writes_are_durable != durable) {
-                let file = self.open_for_writing(number, durable)?;
-                writing.current = Some(Current { number, file, writes_are_durable: durable });
+            let wanted = self.wanted_opening();
+            if writing.current.as_ref().is_some_and(|current| current.opening != wanted) {
+                writing.current = Some(self.open_as_wanted(number)?);
             }
-            let current = writing.current.as_ref().expect("turned to it above");
+            let Writing { current, unsynced_from, blocks } = &mut *writing;
+            let current = current.as_ref().expect("turned to it above");
             let offset = position % self.layout.size_bytes;
             let (now, later) = bytes.split_at(bytes.len().min((self.layout.size_bytes - offset) as usize));
-            current.file.write_all_at(now, offset)?;
-            if !current.writes_are_durable {
-                writing.unsynced_from.get_or_insert(number);
+            if current.opening.direct {
+                blocks.write(&*current.file, position, offset, now)?;
+            } else {
+                current.file.write_all_at(now, offset)?;
+                blocks.forget();
+            }
+            if !current.opening.datasync {
+                unsynced_from.get_or_insert(number);
             }
             position += now.len() as u64;
             bytes = later;
@@ -304,7 +354,7 @@ impl LogDevice for Segments {
         let current_number = current.as_ref().map_or(self.layout.number_of(upto), |(number, _)| *number);
         for number in from..current_number {
             // A segment that is gone was released: nobody will read it again.
-            match self.open_for_writing(number, false) {
+            match self.open_for_writing(number, Opening::PLAIN) {
                 Ok(file) => self.sync(&*file)?,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
@@ -312,7 +362,7 @@ impl LogDevice for Segments {
         }
         match current {
             Some((_, file)) => self.sync(&*file)?,
-            None => match self.open_for_writing(current_number, false) {
+            None => match self.open_for_writing(current_number, Opening::PLAIN) {
                 Ok(file) => self.sync(&*file)?,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),

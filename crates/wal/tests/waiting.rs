@@ -225,7 +225,7 @@ fn durable_is_always_the_end_of_a_record() {
 fn every_way_of_flushing_serves_every_thread() {
     for sync_method in [SyncMethod::Fdatasync, SyncMethod::OpenDatasync, SyncMethod::Fsync] {
         for (group_commit, with_flusher) in [(true, false), (true, true), (false, false), (false, true)] {
-            let wal = log(WalOptions { sync_method, group_commit, ..roomy() });
+            let wal = log(WalOptions { sync_method, group_commit, direct_io: !group_commit, ..roomy() });
             if with_flusher {
                 wal.start_flusher_thread();
             }

@@ -232,6 +232,7 @@ settings! {
     UnixSocketPermissions "unix_socket_permissions" Kind::Integer { minimum: 0, maximum: 511, unit: Unit::None, words: &[] }, "511", Postmaster, "Connections and Authentication", "Access permissions of the Unix socket.";
     VacuumFreezeMinAge "vacuum_freeze_min_age" Kind::Integer { minimum: 0, maximum: 9000000000000000000, unit: Unit::None, words: &[] }, "50000000", User, "Vacuuming", "Age in transactions from which vacuum freezes a row.";
     WalBuffers "wal_buffers" Kind::Integer { minimum: 8, maximum: 262144, unit: Unit::Pages, words: &[] }, "16MB", Postmaster, "Write-Ahead Log", "Sets the memory in which log records wait to be written.";
+    WalDirectIo "wal_direct_io" Kind::Bool, "on", Postmaster, "Write-Ahead Log", "Writes the log past the operating system's cache where the file system can.";
     WalLevel "wal_level" Kind::Enum(&["replica", "minimal", "logical"]), "replica", Postmaster, "Write-Ahead Log", "Accepted for compatibility.";
     WalSegmentSize "wal_segment_size" Kind::Integer { minimum: 1048576, maximum: 1073741824, unit: Unit::Bytes, words: &[] }, "16MB", Internal, "Preset Options", "Shows the size of a log segment.";
     WalSyncMethod "wal_sync_method" Kind::Enum(&["fdatasync", "open_datasync", "fsync"]), "fdatasync", Postmaster, "Write-Ahead Log", "Selects the method used for forcing WAL to disk.";

@@ -35,6 +35,9 @@ impl<V: Vfs> Vfs for WatchingVfs<V> {
     fn open_datasync(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
         self.inner.open_datasync(path, mode)
     }
+    fn open_direct(&self, path: &Path, mode: OpenMode, datasync: bool) -> io::Result<Arc<dyn File>> {
+        self.inner.open_direct(path, mode, datasync)
+    }
     fn exists(&self, path: &Path) -> bool {
         self.inner.exists(path)
     }

@@ -68,6 +68,7 @@ impl OpenOptions {
             segment_size_bytes,
             buffers_bytes: self.integer(Id::WalBuffers) as usize * base::limits::PAGE_SIZE_BYTES,
             sync_method,
+            direct_io: self.settings.get(Id::WalDirectIo).as_bool(),
             fsync: self.settings.get(Id::Fsync).as_bool(),
             group_commit: self.settings.get(Id::GroupCommit).as_bool(),
             delay_scope: delay_scope(&self.settings),

@@ -26,7 +26,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::whole;
-use crate::{File, OpenMode, Vfs};
+use crate::{DIRECT_BLOCK_BYTES, File, OpenMode, Vfs};
 use disk::{Disk, SyncTarget};
 use names::{NodeNumber, Tree};
 pub use survival::Survival;
@@ -242,6 +242,11 @@ impl Vfs for SimulatedVfs {
         self.open_file(path, mode, true)
     }
 
+    fn open_direct(&self, path: &Path, mode: OpenMode, datasync: bool) -> io::Result<Arc<dyn File>> {
+        let inner = self.open_file(path, mode, datasync)?;
+        Ok(Arc::new(DirectFile { inner }))
+    }
+
     fn exists(&self, path: &Path) -> bool {
         self.disk().look().is_ok_and(|tree| tree.find(path).is_ok())
     }
@@ -380,5 +385,48 @@ impl File for SimulatedFile {
             }
         }
         Ok(())
+    }
+}
+
+/// A simulated file that takes no writes but such as a direct file of the operating system takes anywhere.
+struct DirectFile {
+    inner: Arc<dyn File>,
+}
+
+impl File for DirectFile {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.inner.read_at(buffer, offset)
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.inner.read_exact_at(buffer, offset)
+    }
+
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let places = [offset as usize, bytes.len(), bytes.as_ptr().addr()];
+        if places.iter().any(|place| !place.is_multiple_of(DIRECT_BLOCK_BYTES)) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        self.inner.write_all_at(bytes, offset)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.inner.sync_data()
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        self.inner.sync_all()
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.inner.len()
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.inner.set_len(len)
+    }
+
+    fn allocate_zeroed(&self, len: u64) -> io::Result<()> {
+        self.inner.allocate_zeroed(len)
     }
 }

@@ -97,7 +97,8 @@ impl Model {
             1 => SyncMethod::Fsync,
             _ => SyncMethod::Fdatasync,
         };
-        let options = WalOptions { sync_method, group_commit: random.random_bool(0.8), ..small_options() };
+        let (group_commit, direct_io) = (random.random_bool(0.8), random.random_bool(0.5));
+        let options = WalOptions { sync_method, group_commit, direct_io, ..small_options() };
         let begin = Lsn(SEGMENT_BYTES);
         Model {
             random,

@@ -1,6 +1,7 @@
 //! The `cohort` program.
 
 mod control;
+mod memory;
 mod serve;
 mod test_fsync;
 mod waldump;

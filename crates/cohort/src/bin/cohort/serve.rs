@@ -10,6 +10,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sync::Arc;
 
+use crate::memory;
+
 /// Arguments of `cohort serve`.
 #[derive(Args)]
 pub struct ServeArguments {
@@ -44,6 +46,7 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGQUIT, SIGHUP])
         .map_err(|error| Error::io("could not watch for signals", &error))?;
     let settings = Arc::new(ServerSettings::new());
+    settings.set_at_start("shared_buffers", &memory::suggested_shared_buffers(), Source::Default)?;
     configuration::apply(&settings, &arguments.directory)?;
     for (name, value) in &arguments.settings {
         settings.set_at_start(name, value, Source::CommandLine)?;

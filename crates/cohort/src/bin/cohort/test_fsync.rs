@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use base::{Error, Result};
 use clap::Args;
-use vfs::{File, OpenMode, RealVfs, Vfs};
+use vfs::{DIRECT_BLOCK_BYTES, File, OpenMode, RealVfs, Vfs};
 
 /// Arguments of `cohort test-fsync`.
 #[derive(Args)]
@@ -41,13 +41,20 @@ fn measure_all(vfs: &RealVfs, path: &Path, length: Duration) -> Result<()> {
     let file = vfs.open(path, OpenMode::Create).map_err(io)?;
     file.allocate_zeroed(FILE_BYTES).and_then(|()| file.sync_all()).map_err(io)?;
     println!("One write of {BLOCK_BYTES} bytes over zero-filled space, made durable, again and again:");
-    println!("{:<16} {:>12} {:>12} {:>12} {:>12}", "wal_sync_method", "median us", "99 % us", "worst us", "per second");
+    println!("{:<18} {:>12} {:>12} {:>12} {:>12}", "wal_sync_method", "median us", "99 % us", "worst us", "per second");
     measure("fdatasync", file.as_ref(), length, |file| file.sync_data()).map_err(io)?;
     measure("fsync", file.as_ref(), length, |file| file.sync_all()).map_err(io)?;
     drop(file);
     let file = vfs.open_datasync(path, OpenMode::ReadWrite).map_err(io)?;
     measure("open_datasync", file.as_ref(), length, |_| Ok(())).map_err(io)?;
-    Ok(())
+    drop(file);
+    match vfs.open_direct(path, OpenMode::ReadWrite, false) {
+        Ok(file) => measure("fdatasync, direct", file.as_ref(), length, |file| file.sync_data()).map_err(io),
+        Err(error) => {
+            println!("wal_direct_io would have no effect here: {error}");
+            Ok(())
+        }
+    }
 }
 
 fn measure(
@@ -56,13 +63,16 @@ fn measure(
     length: Duration,
     sync: impl Fn(&dyn File) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
-    let block = [0x5A; BLOCK_BYTES];
+    // A direct file takes bytes from the start of a block in memory only.
+    let memory = [0x5A; BLOCK_BYTES + DIRECT_BLOCK_BYTES];
+    let start = memory.as_ptr().align_offset(DIRECT_BLOCK_BYTES);
+    let block = &memory[start..start + BLOCK_BYTES];
     let mut micros = Vec::new();
     let started = Instant::now();
     let mut offset = 0;
     while started.elapsed() < length {
         let before = Instant::now();
-        file.write_all_at(&block, offset)?;
+        file.write_all_at(block, offset)?;
         sync(file)?;
         micros.push(before.elapsed().as_micros());
         offset = (offset + BLOCK_BYTES as u64) % FILE_BYTES;
@@ -70,6 +80,6 @@ fn measure(
     let per_second = micros.len() as f64 / started.elapsed().as_secs_f64();
     micros.sort_unstable();
     let at = |part: usize| micros[(micros.len() - 1) * part / 100];
-    println!("{name:<16} {:>12} {:>12} {:>12} {per_second:>12.0}", at(50), at(99), at(100));
+    println!("{name:<18} {:>12} {:>12} {:>12} {per_second:>12.0}", at(50), at(99), at(100));
     Ok(())
 }
