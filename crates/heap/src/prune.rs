@@ -122,16 +122,29 @@ impl Heap {
         let slots = page.slots();
         let mut in_chain = [0u64; crate::page::SLOTS_MAX / 64 + 1];
         let mut members: SmallVec<[u16; 64]> = SmallVec::new();
+        // Rows that lie together were often made together.
+        let mut last_maker = (Xid::INVALID, false);
+        // Heap-only versions on the page, less those that chains led to.
+        let mut astray = 0;
         for root in 1..=slots {
             let (first, redirected) = match page.item(root) {
-                Item::Normal(tuple) if !tuple.has(flag::HEAP_ONLY) => {
+                Item::Normal(tuple) if tuple.has(flag::HEAP_ONLY) => {
+                    astray += 1;
+                    continue;
+                }
+                Item::Normal(tuple) => {
                     if !tuple.xmax().is_valid() {
                         // Most rows of most pages: nobody has removed it, so that all depends on its maker.
                         if tuple.has(flag::XMIN_FROZEN) {
                             continue;
                         }
+                        if last_maker == (tuple.xmin(), true) {
+                            plan.settled.push(root);
+                            continue;
+                        }
                         if let TransactionStatus::Committed(csn) = self.services.status.status(tuple.xmin()) {
-                            if csn <= floor.min(durable) {
+                            last_maker = (tuple.xmin(), csn <= floor.min(durable));
+                            if last_maker.1 {
                                 plan.settled.push(root);
                             }
                             continue;
@@ -161,6 +174,7 @@ impl Heap {
                 }
                 members.push(slot);
                 in_chain[usize::from(slot) / 64] |= 1 << (slot % 64);
+                astray -= i32::from(heap_only);
                 match self.fate(tuple, Tid::new(block, slot), floor) {
                     Fate::Needed => {
                         plan.note(tuple, self);
@@ -197,7 +211,7 @@ impl Heap {
             }
         }
         // Heap-only versions that no chain leads to: made by updates that aborted.
-        for slot in 1..=slots {
+        for slot in (1..=slots).take_while(|_| astray != 0) {
             if in_chain[usize::from(slot) / 64] & (1 << (slot % 64)) == 0
                 && let Item::Normal(tuple) = page.item(slot)
                 && tuple.has(flag::HEAP_ONLY)
