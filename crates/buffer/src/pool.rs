@@ -7,14 +7,14 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use base::{Error, FileNumber, Lsn, Result};
-use sync::Arc;
 use sync::atomic::{AtomicUsize, Ordering};
+use sync::{Arc, Mutex};
 use vfs::{OpenMode, Vfs};
 
 use crate::files::{Files, RelationFile};
 use crate::frame::{CLAIMED, Frame, Frames, PIN, PIN_MASK, USAGE, USAGE_MASK, USAGE_MAX, VALID};
 use crate::statistics::Counters;
-use crate::sweep::Claim;
+use crate::sweep::{Claim, Cleaner};
 use crate::table::Table;
 use crate::{BufferStatistics, DoubleWrite, DurableLog, PAGE_BYTES, PageId, PageWrite, Pinned, page};
 
@@ -52,6 +52,8 @@ pub struct BufferPool {
     pub(crate) doublewrite: Arc<DoubleWrite>,
     /// Where the clock stands; counts on for ever.
     pub(crate) hand: AtomicUsize,
+    /// Held while pages are written ahead of the hand; never waited for.
+    pub(crate) cleaner: Mutex<Cleaner>,
     pub(crate) counters: Counters,
 }
 
@@ -72,6 +74,7 @@ impl BufferPool {
             log,
             doublewrite,
             hand: AtomicUsize::new(0),
+            cleaner: Mutex::new(Cleaner::default()),
             counters: Counters::default(),
         })
     }

@@ -108,17 +108,23 @@ impl BufferPool {
     }
 
     /// Writes up to `pages_max` dirty pages that the clock's hand will come to soon, so that whoever needs a frame finds
-    /// clean ones. Returns how many. May wait for the log.
+    /// clean ones. Returns how many. May wait for the log. To be called again and again: how far the hand moved between the
+    /// calls tells what is soon, and where it rests nothing is written.
     pub fn clean_ahead(&self, pages_max: usize) -> usize {
-        let count = self.frames.len();
-        let hand = self.hand.load(Ordering::Relaxed);
-        let mut ahead = (0..count).map(|step| ((hand + step) % count) as u32);
+        let Some(mut cleaner) = self.cleaner.try_lock() else { return 0 };
+        let (hand, count) = (self.hand.load(Ordering::Relaxed), self.frames.len());
+        let moved = hand - std::mem::replace(&mut cleaner.hand_before, hand);
+        cleaner.moves = moved.max(cleaner.moves * 3 / 4);
+        let goal = hand + (2 * cleaner.moves).min(count);
+        cleaner.looked_at = cleaner.looked_at.max(hand);
         let mut batch = [0; EVICTION_BATCH_PAGES];
         let mut written = 0;
-        while written < pages_max {
+        while written < pages_max && cleaner.looked_at < goal {
             let wanted = EVICTION_BATCH_PAGES.min(pages_max - written);
             let mut collected = 0;
-            for index in ahead.by_ref() {
+            while collected < wanted && cleaner.looked_at < goal {
+                let index = (cleaner.looked_at % count) as u32;
+                cleaner.looked_at += 1;
                 let state = self.frames[index].state.load(Ordering::Relaxed);
                 if state & (DIRTY | VALID) == DIRTY | VALID
                     && state & (PIN_MASK | WRITING | CLAIMED) == 0
@@ -126,16 +132,23 @@ impl BufferPool {
                 {
                     batch[collected] = index;
                     collected += 1;
-                    if collected == wanted {
-                        break;
-                    }
                 }
             }
-            if collected == 0 {
-                break;
+            if collected > 0 {
+                written += self.write_frames(&mut batch[..collected], Cause::Cleaner);
             }
-            written += self.write_frames(&mut batch[..collected], Cause::Cleaner);
         }
         written
     }
+}
+
+/// How far the cleaner is.
+#[derive(Default)]
+pub(crate) struct Cleaner {
+    /// Where the hand stood at the last call.
+    hand_before: usize,
+    /// How far it moves between calls: as far as the last time, or a little less than the time before.
+    moves: usize,
+    /// Frames before this, counted as the hand counts, need no second look before the hand has passed.
+    looked_at: usize,
 }
