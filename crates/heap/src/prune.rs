@@ -53,6 +53,8 @@ enum Fate {
     Gone(Lsn),
     /// Somebody may need it.
     Needed,
+    /// As `Needed`, and its maker committed: durably, and for every snapshot.
+    Settled,
 }
 
 /// What a prune did.
@@ -175,8 +177,11 @@ impl Heap {
                 members.push(slot);
                 in_chain[usize::from(slot) / 64] |= 1 << (slot % 64);
                 astray -= i32::from(heap_only);
-                match self.fate(tuple, Tid::new(block, slot), floor) {
-                    Fate::Needed => {
+                match self.fate(tuple, Tid::new(block, slot), floor, durable) {
+                    fate @ (Fate::Needed | Fate::Settled) => {
+                        if matches!(fate, Fate::Settled) {
+                            plan.settled.push(slot);
+                        }
                         plan.note(tuple, self);
                         break;
                     }
@@ -216,7 +221,7 @@ impl Heap {
                 && let Item::Normal(tuple) = page.item(slot)
                 && tuple.has(flag::HEAP_ONLY)
             {
-                match self.fate(tuple, Tid::new(block, slot), floor) {
+                match self.fate(tuple, Tid::new(block, slot), floor, durable) {
                     Fate::NeverWas => {
                         plan.unused.push(slot);
                         plan.removed += 1;
@@ -228,7 +233,7 @@ impl Heap {
         plan
     }
 
-    fn fate(&self, tuple: Tuple<'_>, tid: Tid, floor: Lsn) -> Fate {
+    fn fate(&self, tuple: Tuple<'_>, tid: Tid, floor: Lsn, durable: Lsn) -> Fate {
         let status = &self.services.status;
         let has_locks = || self.services.locks.has_row_entry(self.relation, tid);
         let xmax = tuple.xmax();
@@ -241,11 +246,14 @@ impl Heap {
             return if csn <= floor && !named() { Fate::Gone(csn) } else { Fate::Needed };
         }
         let xmin = tuple.xmin();
-        let aborted = !tuple.has(flag::XMIN_FROZEN)
-            && xmin.is_normal()
-            && status.status(xmin) == TransactionStatus::Aborted
-            && !has_locks();
-        if aborted { Fate::NeverWas } else { Fate::Needed }
+        if tuple.has(flag::XMIN_FROZEN) || !xmin.is_normal() {
+            return Fate::Needed;
+        }
+        match status.status(xmin) {
+            TransactionStatus::Aborted if !has_locks() => Fate::NeverWas,
+            TransactionStatus::Committed(csn) if csn <= floor.min(durable) => Fate::Settled,
+            _ => Fate::Needed,
+        }
     }
 }
 
