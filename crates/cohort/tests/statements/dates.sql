@@ -77,3 +77,11 @@ set datestyle to 'german';
 show datestyle;
 select '01/02/2020'::date;
 set datestyle to 'iso, mdy';
+-- Templates.
+select to_char(timestamp '2024-02-05 15:07:09.123', 'FMDay, FMDDth Month YYYY HH12:MI:SS.MS AM');
+select to_char(timestamptz '2024-02-05 15:07:09+02', 'YYYY-MM-DD"T"HH24:MI:SSOF'), to_char(date '2024-12-30', 'IYYY-"W"IW-ID');
+select to_char(interval '3 days 04:05:06', 'DD HH24:MI:SS'), to_char(null::timestamp, 'YYYY');
+select to_date('05 Feb 2024', 'DD Mon YYYY'), to_timestamp('2024-02-05 03:07 PM', 'YYYY-MM-DD HH:MI PM');
+select to_date('2024-02-30', 'YYYY-MM-DD');
+select to_char(a, 'FM999,990.00'), to_char(a, 'S99999') from (values (1234.5), (-0.3), (1000000)) as t(a);
+select to_char(485, 'FMRN'), to_char(12, '9999th'), to_char(0.00012::float8, '9.99EEEE'), to_number('-1,234.5', '9G999D9');

@@ -22,6 +22,7 @@ pub mod cast;
 pub mod compare;
 pub mod context;
 pub mod datetime;
+pub mod formatting;
 pub mod function_def;
 pub mod functions;
 pub mod json;
