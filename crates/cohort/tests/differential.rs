@@ -193,3 +193,32 @@ fn statements_have_the_results_that_postgresql_gives_them() {
     eprintln!("{compared} statements agree");
     server.stop();
 }
+
+/// What psql prints when it runs `script`, its complaints among it.
+fn psql(connection: &str, script: &Path) -> String {
+    let output = Command::new("psql")
+        .args(["-X", "-a", "-f", script.file_name().unwrap().to_str().unwrap(), connection])
+        .current_dir(script.parent().unwrap())
+        .env("PGOPTIONS", "")
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    format!("{printed}{}", String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn psql_describes_a_schema_as_it_does_for_postgresql() {
+    let Some(binaries) = server_binaries() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let reference = Reference::start(&binaries);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/describe.psql");
+    let (expected, found) = (psql(&reference.url(), &script), psql(&server.url(), &script));
+    assert!(expected.contains("Table \"public.a\""), "{expected}");
+    // The first lines that differ say more than all of them.
+    for (number, (expected, found)) in expected.lines().zip(found.lines()).enumerate() {
+        assert_eq!(found, expected, "line {number} of what psql prints");
+    }
+    assert_eq!(found.lines().count(), expected.lines().count());
+    server.stop();
+}

@@ -14,7 +14,7 @@
 //! about: who locks a version that is just being updated locks the versions made from it as well.
 
 use base::limits::PAGE_SIZE_BYTES;
-use base::{Error, Result, Tid, Xid};
+use base::{CommandId, Error, Result, Tid, Xid};
 use buffer::{PageWrite, Pinned};
 use clog::{TransactionStatus, TxnCtx};
 use lockmgr::{LockOptions, RowLockAttempt, RowLockMode, RowTurn, WaitPolicy};
@@ -50,6 +50,13 @@ enum Obstacle<'a> {
 
 /// A version that was just being updated when it was locked: where its successor is, and who made that.
 type Successor = Option<(Tid, Xid)>;
+
+/// The command that made the version at `tid`, if that is the own one or one begun since.
+fn made_by_this_command(ctx: &TxnCtx<'_>, page: Page<'_>, tid: Tid) -> Option<CommandId> {
+    let tuple = page.tuple(tid.slot)?;
+    let is_recent = !tuple.has(flag::XMIN_FROZEN) && ctx.is_own(tuple.xmin()) && tuple.cmin() >= ctx.command;
+    is_recent.then(|| tuple.cmin())
+}
 
 impl Heap {
     /// Updates the version at `tid`, which the caller saw, to `payload`.
@@ -132,6 +139,8 @@ impl Heap {
 
     /// Locks the row of the version at `tid`, which the caller saw, without changing it: `SELECT ... FOR UPDATE` and its kin. The
     /// lock is the lock manager's; on the page is only a hint that there is one. Errors as for [`Heap::update`].
+    ///
+    /// A version that the own command itself has made is [`Modify::SelfModified`]: a unique check may come upon one.
     pub fn lock<'a>(
         &'a self,
         ctx: &TxnCtx<'_>,
@@ -144,6 +153,9 @@ impl Heap {
         loop {
             let pinned = self.pin(tid.block)?;
             let mut guard = pinned.write();
+            if let Some(command) = made_by_this_command(ctx, Page::new(&guard), tid) {
+                return Ok(Modify::SelfModified { command });
+            }
             let mut obstacle = self.obstacle(ctx, Page::new(&guard), tid, mode, &mut turn)?;
             if matches!(obstacle, Obstacle::None) {
                 match self.lock_versions(ctx, xid, &pinned, &mut guard, tid, mode)? {

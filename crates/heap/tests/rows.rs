@@ -523,3 +523,20 @@ fn a_row_that_is_too_long_is_refused() {
     assert_eq!(error.sqlstate(), sqlstate::INTERNAL_ERROR);
     heap.insert(&txn.ctx(), &[0; cohort_heap::PAYLOAD_MAX_BYTES]).unwrap();
 }
+
+#[test]
+fn a_version_of_the_own_command_counts_as_changed_by_it_when_it_is_to_be_locked() {
+    let db = Db::new(Options::large());
+    let heap = heap_of(&db, FILE);
+    let mut txn = db.begin(0);
+    txn.next_command();
+    let tid = heap.insert(&txn.ctx(), &[1; 100]).unwrap();
+    let mode = RowLockMode::NoKeyUpdate;
+    let command = txn.ctx().command;
+    match heap.lock(&txn.ctx(), tid, mode, WaitPolicy::Block, None).unwrap() {
+        Modify::SelfModified { command: by } => assert_eq!(by, command),
+        _ => panic!("this very command has made it"),
+    }
+    txn.next_command();
+    assert!(matches!(heap.lock(&txn.ctx(), tid, mode, WaitPolicy::Block, None).unwrap(), Modify::Done { .. }));
+}

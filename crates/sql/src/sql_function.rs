@@ -6,14 +6,16 @@ use std::sync::Arc;
 use base::{Error, Result, sqlstate};
 use engine::catalog::{FunctionDef, Volatility};
 
-use crate::binder::VariableNames;
+use crate::binder::{self, VariableNames};
 use crate::executor::{self, Run};
 use crate::parser::{self, ParseOptions};
 use crate::plan::StatementKind;
 use crate::session::planning::Environment;
-use crate::session::{Nested, Planned};
-use crate::tree::Name;
-use crate::types::{Cast, CastContext, RecordShape, RecordValue, SqlType, Value, oids};
+use crate::session::{CatalogView, Nested, Planned, SessionState};
+use crate::tree::{Name, Statement};
+use crate::types::{
+    self, Cast, CastContext, RecordShape, RecordValue, SqlType, TypeKind, Value, is_polymorphic, oids, type_shape,
+};
 
 /// A function's parameters by name.
 struct Parameters<'f>(&'f FunctionDef);
@@ -36,6 +38,145 @@ impl VariableNames for Parameters<'_> {
     }
 }
 
+/// Refuses types that no function in SQL can have.
+///
+/// # Errors
+/// 42P13.
+pub fn check_types(function: &FunctionDef, view: &CatalogView) -> Result<()> {
+    let is_pseudo = |oid| type_shape(view, oid).is_some_and(|shape| shape.kind == TypeKind::Pseudo);
+    let refused = |what: &str, oid| {
+        let shown = types::format_type_name(view, oid);
+        Err(Error::new(sqlstate::INVALID_FUNCTION_DEFINITION, format!("SQL functions cannot {what} type {shown}")))
+    };
+    let returns = function.returns;
+    if is_pseudo(returns) && !matches!(returns, oids::RECORD | oids::VOID) && !is_polymorphic(returns) {
+        return refused("return", returns);
+    }
+    for argument in function.arguments.iter().filter(|argument| argument.mode.is_input()) {
+        if is_pseudo(argument.type_oid) && !is_polymorphic(argument.type_oid) {
+            return refused("have arguments of", argument.type_oid);
+        }
+    }
+    Ok(())
+}
+
+/// Checks a body as CREATE FUNCTION does: that its statements can be bound, and that the last one gives the result. Where a
+/// type is not known before a call, only the grammar is checked.
+///
+/// # Errors
+/// What binding raises, pointing into the body; 42P13 for a body that does not fit its result.
+pub fn check(state: &SessionState, view: &CatalogView, function: &FunctionDef) -> Result<()> {
+    let in_context = |mut error: Error| {
+        let fields = error.fields_mut();
+        fields.internal_position = fields.position.take();
+        if fields.internal_position.is_some() {
+            fields.internal_query = Some(function.body.clone());
+            return error;
+        }
+        error.context(format!("SQL function \"{}\"", function.name))
+    };
+    let statements = parser::parse(&function.body, ParseOptions::default()).map_err(in_context)?;
+    if function.arguments.iter().any(|argument| argument.mode.is_input() && is_polymorphic(argument.type_oid)) {
+        return Ok(());
+    }
+    let names = Parameters(function);
+    let environment = Environment::new(state, view).with_variables(&names);
+    let mut columns = None;
+    for tree in &statements {
+        let mut parameters = binder::Parameters::fixed(input_types(function));
+        let bound = environment
+            .with_context(&function.body, |context| binder::bind(&tree.statement, context, &mut parameters))
+            .map_err(in_context)?;
+        columns = bound.map(|bound| {
+            let columns = bound.query.output_columns();
+            columns.into_iter().map(|column| (column.name.to_string(), column.sql_type)).collect::<Vec<_>>()
+        });
+    }
+    let last = statements.last().map(|tree| &tree.statement);
+    check_result(function, last, columns.as_deref(), view).map_err(in_context)
+}
+
+fn input_types(function: &FunctionDef) -> Vec<SqlType> {
+    let inputs = function.arguments.iter().filter(|argument| argument.mode.is_input());
+    inputs.map(|argument| SqlType::new(argument.type_oid)).collect()
+}
+
+/// The shape that OUT parameters, or a row type, give the result.
+fn result_shape(function: &FunctionDef, view: &CatalogView) -> Option<Arc<RecordShape>> {
+    let outputs: Vec<(String, SqlType)> = function
+        .arguments
+        .iter()
+        .filter(|argument| argument.mode.is_output())
+        .map(|argument| (argument.name.clone().unwrap_or_default(), SqlType::new(argument.type_oid)))
+        .collect();
+    if outputs.len() > 1 {
+        return Some(Arc::new(RecordShape { type_oid: oids::RECORD, fields: outputs }));
+    }
+    crate::plpgsql::composite_shape(function.returns, view)
+}
+
+/// Whether the columns of the last statement can become the result. `columns` are those of a statement with a plan.
+fn check_result(
+    function: &FunctionDef,
+    last: Option<&Statement>,
+    columns: Option<&[(String, SqlType)]>,
+    view: &CatalogView,
+) -> Result<()> {
+    let returns = function.returns;
+    if returns == oids::VOID {
+        return Ok(());
+    }
+    let shown = |oid| types::format_type_name(view, oid);
+    let mismatch = |detail: String| {
+        let message = format!("return type mismatch in function declared to return {}", shown(returns));
+        Err(Error::new(sqlstate::INVALID_FUNCTION_DEFINITION, message).detail(detail))
+    };
+    let is_select = matches!(last, Some(Statement::Select(_)));
+    let columns = match columns {
+        Some(columns) if is_select || !columns.is_empty() => columns,
+        _ => {
+            let detail = "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.";
+            return mismatch(detail.to_owned());
+        }
+    };
+    let fits = |source: SqlType, target: SqlType| {
+        source.oid == target.oid || Cast::find(view, source, target, CastContext::Assignment).is_some()
+    };
+    let Some(wanted) = result_shape(function, view) else {
+        if returns == oids::RECORD {
+            return Ok(());
+        }
+        return match columns {
+            [(_, source)] if is_polymorphic(returns) || fits(*source, SqlType::new(returns)) => Ok(()),
+            [(_, source)] => mismatch(format!("Actual return type is {}.", shown(source.oid))),
+            _ => mismatch("Final statement must return exactly one column.".to_owned()),
+        };
+    };
+    if let [(_, source)] = columns
+        && returns != oids::RECORD
+        && source.oid == returns
+    {
+        return Ok(());
+    }
+    for (number, (_, source)) in columns.iter().enumerate() {
+        let Some((_, target)) = wanted.fields.get(number) else {
+            return mismatch("Final statement returns too many columns.".to_owned());
+        };
+        if !is_polymorphic(target.oid) && !fits(*source, *target) {
+            return mismatch(format!(
+                "Final statement returns {} instead of {} at column {}.",
+                shown(source.oid),
+                shown(target.oid),
+                number + 1
+            ));
+        }
+    }
+    if columns.len() < wanted.fields.len() {
+        return mismatch("Final statement returns too few columns.".to_owned());
+    }
+    Ok(())
+}
+
 /// Runs the body: the values of the last statement's rows; only of the first, if `only_first`.
 ///
 /// # Errors
@@ -48,12 +189,7 @@ pub fn run(
 ) -> Result<Vec<Value>> {
     run.check_depth()?;
     let statements = parser::parse(&function.body, ParseOptions::default())?;
-    let types: Vec<SqlType> = function
-        .arguments
-        .iter()
-        .filter(|argument| argument.mode.is_input())
-        .map(|argument| SqlType::new(argument.type_oid))
-        .collect();
+    let types = input_types(function);
     let names = Parameters(function);
     let mut values = Vec::new();
     let count = statements.len();
@@ -71,6 +207,11 @@ pub fn run(
         let is_last = number + 1 == count;
         let columns: Vec<(String, SqlType)> =
             planned.description.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect();
+        if is_last {
+            let has_plan = matches!(planned.statement.kind, StatementKind::Query(_));
+            check_result(function, Some(&tree.statement), has_plan.then_some(&columns), &run.catalog)
+                .map_err(|error| error.context(format!("SQL function \"{}\" during startup", function.name)))?;
+        }
         let is_volatile = function.volatility == Volatility::Volatile;
         let state = run.state;
         if is_volatile {
@@ -89,46 +230,53 @@ pub fn run(
         }
         result.map_err(in_context)?;
         if is_last && function.returns != oids::VOID {
+            let shape = result_shape(function, &run.catalog);
             for row in rows {
-                values.push(result_value(function, &columns, row, run)?);
+                values.push(result_value(function, shape.as_ref(), &columns, row, run)?);
             }
         }
     }
     if function.returns == oids::VOID && !function.returns_set {
-        return Ok(vec![Value::Void]);
+        return Ok(vec![Value::Null]);
     }
     Ok(values)
 }
 
-/// One row as a value of the function's result.
+/// One row as a value of the function's result, which [`check_result`] has found to fit.
 fn result_value(
     function: &FunctionDef,
+    shape: Option<&Arc<RecordShape>>,
     columns: &[(String, SqlType)],
     row: Vec<Value>,
     run: &mut Run<'_, '_>,
 ) -> Result<Value> {
-    let outputs: Vec<(String, SqlType)> = function
-        .arguments
-        .iter()
-        .filter(|argument| argument.mode.is_output())
-        .map(|argument| (argument.name.clone().unwrap_or_default(), SqlType::new(argument.type_oid)))
-        .collect();
-    let is_row = outputs.len() > 1 || function.returns == oids::RECORD || columns.len() > 1;
-    if !is_row {
-        let Some((_, source)) = columns.first() else {
-            return Err(Error::new(
-                sqlstate::INVALID_FUNCTION_DEFINITION,
-                format!("return type mismatch in function declared to return {}", function.returns),
-            ));
-        };
+    let becomes_record = match (shape, columns) {
+        (Some(_), [(_, source)]) => source.oid != function.returns,
+        (None, [_]) => function.returns == oids::RECORD,
+        _ => true,
+    };
+    if !becomes_record {
+        let source = columns.first().map_or(SqlType::UNKNOWN, |(_, source)| *source);
         let value = row.into_iter().next().unwrap_or_default();
-        let target = SqlType::new(function.returns);
-        return match Cast::find(&run.catalog, *source, target, CastContext::Assignment) {
-            Some(cast) if !cast.is_noop() => cast.apply(run, value),
-            _ => Ok(value),
-        };
+        return assigned(value, source, SqlType::new(function.returns), run);
     }
-    let fields = if outputs.len() == columns.len() { outputs } else { columns.to_vec() };
-    let shape = Arc::new(RecordShape { type_oid: oids::RECORD, fields });
-    Ok(Value::Record(Arc::new(RecordValue { shape, fields: row })))
+    let Some(shape) = shape else {
+        let shape = Arc::new(RecordShape { type_oid: oids::RECORD, fields: columns.to_vec() });
+        return Ok(Value::Record(Arc::new(RecordValue { shape, fields: row })));
+    };
+    let types = columns.iter().zip(&shape.fields);
+    let fields = row
+        .into_iter()
+        .zip(types)
+        .map(|(value, ((_, source), (_, target)))| assigned(value, *source, *target, run))
+        .collect::<Result<_>>()?;
+    Ok(Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields })))
+}
+
+/// The value as an assignment to `target` makes it.
+fn assigned(value: Value, source: SqlType, target: SqlType, run: &mut Run<'_, '_>) -> Result<Value> {
+    match Cast::find(&run.catalog, source, target, CastContext::Assignment) {
+        Some(cast) if !cast.is_noop() => cast.apply(run, value),
+        _ => Ok(value),
+    }
 }

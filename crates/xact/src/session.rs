@@ -104,6 +104,8 @@ pub struct SessionSlot {
     pub(crate) options: BeginOptions,
     /// The statement's snapshot or, but for read committed, the transaction's.
     pub(crate) snapshot: Option<Lsn>,
+    /// The transaction has taken a snapshot, even if it gave it up since.
+    pub(crate) had_snapshot: bool,
     holds: SmallVec<[Lsn; 2]>,
     pub(crate) command: CommandId,
     pub(crate) top_xid: Xid,
@@ -133,6 +135,7 @@ impl SessionSlot {
             state: TransactionState::Idle,
             options: BeginOptions::default(),
             snapshot: None,
+            had_snapshot: false,
             holds: SmallVec::new(),
             command: CommandId::FIRST,
             top_xid: Xid::INVALID,
@@ -207,10 +210,13 @@ impl SessionSlot {
     /// # Errors
     /// 25001 once a snapshot was taken: for another isolation level, or to write again after all.
     pub fn set_options(&mut self, options: BeginOptions) -> Result<()> {
-        let begun = self.snapshot.is_some() || self.command != CommandId::FIRST || self.top_xid.is_valid();
+        let begun = self.had_snapshot || self.command != CommandId::FIRST || self.top_xid.is_valid();
         let refused = |what: &str| Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, what));
         if begun && options.isolation != self.options.isolation {
             return refused("SET TRANSACTION ISOLATION LEVEL must be called before any query");
+        }
+        if !self.savepoints.is_empty() && options.isolation != self.options.isolation {
+            return refused("SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction");
         }
         if begun && self.options.read_only && !options.read_only {
             return refused("transaction read-write mode must be set before any query");
@@ -238,6 +244,7 @@ impl SessionSlot {
             manager.horizon()
         };
         self.snapshot = Some(snapshot);
+        self.had_snapshot = true;
         snapshot
     }
 
@@ -253,6 +260,7 @@ impl SessionSlot {
                 .detail("The source transaction is not running anymore."));
         }
         self.snapshot = Some(csn);
+        self.had_snapshot = true;
         Ok(())
     }
 

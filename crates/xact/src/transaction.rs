@@ -26,6 +26,7 @@ impl SessionSlot {
         self.state = TransactionState::Active;
         self.options = options;
         self.command = CommandId::FIRST;
+        self.had_snapshot = false;
     }
 
     /// The current (sub)transaction's xid, given out now if it had none.

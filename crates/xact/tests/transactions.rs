@@ -454,3 +454,21 @@ fn identifiers_near_their_limits_work_or_are_refused_plainly() {
         }
     }
 }
+
+#[test]
+fn the_isolation_level_stays_what_it_was_at_the_first_snapshot() {
+    let database = Database::new();
+    let mut session = database.session();
+    session.begin(BeginOptions::default());
+    session.set_options(REPEATABLE_READ).unwrap();
+    session.set_options(BeginOptions::default()).unwrap();
+    session.take_snapshot();
+    session.release_statement_snapshot();
+    let error = session.set_options(REPEATABLE_READ).unwrap_err();
+    assert_eq!(error.sqlstate(), sqlstate::ACTIVE_SQL_TRANSACTION);
+    session.set_options(BeginOptions::default()).unwrap();
+    let _ = session.commit();
+    session.begin(BeginOptions::default());
+    session.savepoint();
+    assert_eq!(session.set_options(REPEATABLE_READ).unwrap_err().sqlstate(), sqlstate::ACTIVE_SQL_TRANSACTION);
+}

@@ -112,3 +112,14 @@ create table long (t text primary key);
 insert into long values ('x') on conflict (t) do update set t = 'y' where false returning *;
 drop table parent cascade;
 insert into child values (70, 12345, 5);
+-- One row proposed twice by one statement.
+create table twice (id int primary key, v text);
+insert into twice values (1, 'a'), (1, 'b') on conflict (id) do update set v = excluded.v;
+insert into twice values (1, 'a');
+insert into twice values (1, 'b'), (1, 'c') on conflict (id) do update set v = excluded.v;
+begin;
+insert into twice values (2, 'a');
+insert into twice values (2, 'b'), (3, 'c') on conflict (id) do update set v = excluded.v returning *;
+insert into twice values (3, 'd') on conflict (id) do update set v = excluded.v returning *;
+commit;
+select * from twice order by id;

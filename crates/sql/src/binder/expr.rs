@@ -461,7 +461,7 @@ impl Binder<'_, '_> {
     }
 
     /// What fields a row value has, as far as its expression tells.
-    fn row_shape(&self, row: &Expr) -> Option<Arc<RecordShape>> {
+    pub(super) fn row_shape(&self, row: &Expr) -> Option<Arc<RecordShape>> {
         match &row.kind {
             ExprKind::Row { shape, .. } => Some(shape.clone()),
             ExprKind::Set(call) => self.call_shape(&call.function, row.sql_type),
@@ -505,7 +505,7 @@ impl Binder<'_, '_> {
         Ok(bound)
     }
 
-    fn field(&mut self, row: Expr, name: &Name, location: Location) -> Result<Expr> {
+    pub(super) fn field(&mut self, row: Expr, name: &Name, location: Location) -> Result<Expr> {
         let Some(shape) = self.row_shape(&row) else {
             let found = self.type_name(row.sql_type.oid);
             let message = if row.sql_type.oid == oids::RECORD {
@@ -536,7 +536,7 @@ impl Binder<'_, '_> {
 
     fn subscript(&mut self, array: Expr, steps: &[Indirection], location: Location) -> Result<Expr> {
         let base = types::base_type(self.context.lookup, array.sql_type);
-        let Some(element) = types::element_type(self.context.lookup, base.oid) else {
+        let Some(element) = types::subscripted_type(self.context.lookup, base.oid) else {
             let found = self.type_name(array.sql_type.oid);
             let message = format!("cannot subscript type {found} because it does not support subscripting");
             return Err(self.error(sqlstate::DATATYPE_MISMATCH, message, location));

@@ -40,6 +40,7 @@ pub use query::{
     SetOperation, TargetEntry, WindowSpec, for_each_inner, for_each_inner_mut,
 };
 pub use table::{TableExpressionUse, expression_columns, table_expression, table_expressions};
+pub use target::column_name;
 
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use super::query::{FromItem, Relation};
 use super::{Binder, VariableConflict, WindowSpec};
 use crate::plan::{CteId, Expr, ExprKind, Variable};
 use crate::tree::{Location, Name};
-use crate::types::{SqlType, oids};
+use crate::types::{SqlType, Value, oids};
 
 /// Which part of a statement an expression belongs to: some allow less than others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -223,6 +223,15 @@ pub(super) const SYSTEM_COLUMNS: &[(&str, i32, Oid)] = &[
     ("tableoid", -6, oids::OID),
 ];
 
+/// A system column of `table`. What the server computes has no rows on disk, but it has a number.
+fn system_column(scope: &Scope, table: Oid, variable: Variable, oid: Oid) -> Expr {
+    let is_computed = matches!(scope.relations[variable.relation as usize].kind, super::RelationKind::Virtual(_));
+    if is_computed && oid == oids::OID {
+        return Expr::constant(Value::Oid(table.0), SqlType::new(oids::OID));
+    }
+    Expr::new(ExprKind::Variable(variable), SqlType::new(oid))
+}
+
 impl Scope {
     pub(super) fn new(place: Place) -> Scope {
         Scope {
@@ -333,6 +342,9 @@ impl Binder<'_, '_> {
             (Some(found), _) => Ok(found.expr),
             (None, Some(((index, sql_type), _))) => Ok(Expr::new(ExprKind::Parameter(index), sql_type)),
             (None, None) => {
+                if let Some(field) = self.field_of_variable(parts, location)? {
+                    return Ok(field);
+                }
                 // `t` alone may be a whole row.
                 if let [name] = parts
                     && let Some(row) = self.whole_row(None, name, location)?
@@ -370,13 +382,29 @@ impl Binder<'_, '_> {
                     let message = format!("column reference \"{name}\" is ambiguous");
                     return Err(self.error(sqlstate::AMBIGUOUS_COLUMN, message, location));
                 }
-                if let Some(relation) = first.and_then(|item| item.relation) {
+                if let Some((relation, table)) = first.and_then(|item| Some((item.relation?, item.table))) {
                     let variable = Variable { level: level as u32, relation, attribute: *attribute, location };
-                    return Ok(Some(FoundColumn { expr: Expr::new(ExprKind::Variable(variable), SqlType::new(*oid)) }));
+                    let expr = system_column(scope, table, variable, *oid);
+                    return Ok(Some(FoundColumn { expr }));
                 }
             }
         }
         Ok(None)
+    }
+
+    /// The field that a name means if what stands before its last part is a variable of a row type.
+    fn field_of_variable(&mut self, parts: &[Name], location: Location) -> Result<Option<Expr>> {
+        let Some((field, record)) = parts.split_last().filter(|(_, record)| !record.is_empty()) else {
+            return Ok(None);
+        };
+        let Some((index, sql_type)) = self.context.variables.and_then(|variables| variables.variable(record)) else {
+            return Ok(None);
+        };
+        let row = Expr::new(ExprKind::Parameter(index), sql_type);
+        if self.row_shape(&row).is_none() {
+            return Ok(None);
+        }
+        self.field(row, field, location).map(Some)
     }
 
     fn check_lateral(&self, item: &NamedItem, location: Location) -> Result<()> {
@@ -442,7 +470,8 @@ impl Binder<'_, '_> {
             && let Some((_, attribute, oid)) = SYSTEM_COLUMNS.iter().find(|(system, ..)| *system == name.as_str())
         {
             let variable = Variable { level, relation, attribute: *attribute, location };
-            return Ok(Some(FoundColumn { expr: Expr::new(ExprKind::Variable(variable), SqlType::new(*oid)) }));
+            let scope = &self.scopes[self.scopes.len() - 1 - level as usize];
+            return Ok(Some(FoundColumn { expr: system_column(scope, item.table, variable, *oid) }));
         }
         Ok(None)
     }

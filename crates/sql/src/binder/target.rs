@@ -203,7 +203,7 @@ impl Binder<'_, '_> {
 }
 
 /// The name that PostgreSQL gives to a column without an alias.
-pub(super) fn column_name(expr: &tree::Expr) -> Name {
+pub fn column_name(expr: &tree::Expr) -> Name {
     named(expr).map_or(Name::new_static("?column?"), |(name, _)| name)
 }
 

@@ -733,7 +733,7 @@ pub fn pg_views(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
     let catalog = Arc::clone(run.catalog.catalog());
     let mut rows = Vec::new();
     for view in tables(&catalog).iter().filter(|table| table.kind == RelationKind::View) {
-        let definition = crate::session::functions::view_definition(run, view.oid)?;
+        let definition = crate::session::functions::view_definition(run, view.oid, false)?;
         let schema = run.catalog.schema_name(view.schema);
         rows.push(row![schema, view.name.as_str(), role_name(&catalog, view.owner), definition]);
     }
@@ -745,7 +745,7 @@ pub fn pg_matviews(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
     let catalog = Arc::clone(run.catalog.catalog());
     let mut rows = Vec::new();
     for view in tables(&catalog).iter().filter(|table| table.kind == RelationKind::MaterializedView) {
-        let definition = crate::session::functions::view_definition(run, view.oid)?;
+        let definition = crate::session::functions::view_definition(run, view.oid, false)?;
         rows.push(row![
             run.catalog.schema_name(view.schema),
             view.name.as_str(),

@@ -47,25 +47,30 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<Utili
         comment: None,
     };
     apply_options(ddl, &mut function, &create.options, true)?;
-    check_body(ddl, &function)?;
+    if function.language == "sql" {
+        crate::sql_function::check_types(&function, &ddl.view())?;
+    }
     let tag = if create.is_procedure { "CREATE PROCEDURE" } else { "CREATE FUNCTION" };
     ddl.engine().lock_name(schema, &function.name)?;
     let catalog = ddl.catalog();
     let old = catalog.functions_named(schema, &function.name).find(|old| input_types(old) == input_types(&function));
+    let mut made = function.clone();
     match old {
         Some(old) if create.replace => {
             check_replacement(ddl, old, &function)?;
-            function.oid = old.oid;
-            function.owner = old.owner;
-            function.comment.clone_from(&old.comment);
-            ddl.replace(function)?;
+            made.oid = old.oid;
+            made.owner = old.owner;
+            made.comment.clone_from(&old.comment);
+            ddl.replace(made)?;
         }
         Some(_) => {
             let message = format!("function \"{}\" already exists with same argument types", function.name);
             return Err(Error::new(sqlstate::DUPLICATE_FUNCTION, message));
         }
-        None => ddl.create(function)?,
+        None => ddl.create(made)?,
     }
+    // A body may call the function itself.
+    check_body(ddl, &function)?;
     Ok(UtilityOutput::tag(tag))
 }
 
@@ -273,14 +278,27 @@ fn check_body(ddl: &Ddl<'_>, function: &FunctionDef) -> Result<()> {
     }
     match function.language.as_str() {
         "plpgsql" => crate::plpgsql::check(function, &ddl.view()),
-        _ => crate::parser::parse(&function.body, crate::parser::ParseOptions::default()).map(drop).map_err(|error| {
-            let mut error = error;
-            let fields = error.fields_mut();
-            fields.internal_position = fields.position.take();
-            fields.internal_query = Some(function.body.clone());
-            error.context(format!("SQL function \"{}\"", function.name))
-        }),
+        _ => crate::sql_function::check(ddl.state, &ddl.view(), function)
+            .map_err(|error| pointing_into(ddl.text, &function.body, error)),
     }
+}
+
+/// An error that points into a body, pointing into the statement that holds it instead, if that is plainly to be found there.
+fn pointing_into(text: &str, body: &str, mut error: Error) -> Error {
+    let is_quoted = |start: usize| {
+        let before = text[..start].chars().next_back();
+        let after = text[start + body.len()..].chars().next();
+        before == after && matches!(before, Some('\'' | '$'))
+    };
+    let mut places = text.match_indices(body).map(|(start, _)| start).filter(|start| is_quoted(*start));
+    if let (Some(start), None) = (places.next(), places.next()) {
+        let fields = error.fields_mut();
+        if let Some(position) = fields.internal_position.take() {
+            fields.position = Some(position + text[..start].chars().count() as u32);
+            fields.internal_query = None;
+        }
+    }
+    error
 }
 
 /// What CREATE OR REPLACE may not change.

@@ -6,6 +6,7 @@ use base::{Error, Result, sqlstate};
 use engine::catalog::{ArgumentMode, FunctionDef};
 use serde_json::Value as Json;
 
+use super::records::RowVariable;
 use super::tree::{
     Block, Expression, Function, Handler, Raise, RowSource, Statement, StatementKind, Variable, VariableKind,
 };
@@ -45,11 +46,12 @@ pub fn compile(function: &FunctionDef, catalog: &CatalogView) -> Result<Function
         format!("RETURNS {set}{}", type_name(function.returns))
     };
     let kind = if function.is_procedure() { "PROCEDURE" } else { "FUNCTION" };
+    let (body, rows) = readable_body(&function.body, catalog);
     let text = format!(
         "CREATE {kind} {}({}) {returns} AS {} LANGUAGE plpgsql",
         quote_identifier(&function.name),
         parameters.join(", "),
-        quote_body(&super::returns::with_expressions(&function.body))
+        quote_body(&body)
     );
     let inputs: Vec<String> = function
         .arguments
@@ -58,7 +60,7 @@ pub fn compile(function: &FunctionDef, catalog: &CatalogView) -> Result<Function
         .map(|argument| type_name(argument.type_oid))
         .collect();
     let signature = format!("{}({})", function.name, inputs.join(","));
-    let mut compiled = from_text(&text, signature, catalog)?;
+    let mut compiled = from_text(&text, signature, &rows, catalog)?;
     // The parser has seen names of types; their numbers are known better here.
     for (variable, argument) in compiled.variables.iter_mut().zip(&function.arguments) {
         variable.kind = kind_of(SqlType::new(argument.type_oid), catalog);
@@ -84,8 +86,17 @@ pub fn compile(function: &FunctionDef, catalog: &CatalogView) -> Result<Function
 /// # Errors
 /// As [`compile`].
 pub fn compile_block(body: &str, catalog: &CatalogView) -> Result<Function> {
-    let text = format!("CREATE FUNCTION inline_code_block() RETURNS void AS {} LANGUAGE plpgsql", quote_body(body));
-    from_text(&text, "inline_code_block".to_owned(), catalog)
+    let (body, rows) = readable_body(body, catalog);
+    let text = format!("CREATE FUNCTION inline_code_block() RETURNS void AS {} LANGUAGE plpgsql", quote_body(&body));
+    from_text(&text, "inline_code_block".to_owned(), &rows, catalog)
+}
+
+/// The body as the parser understands it best, and the variables whose types it must be told later.
+fn readable_body(body: &str, catalog: &CatalogView) -> (String, Vec<RowVariable>) {
+    let is_row_type = |name: &str| {
+        types::parse_type_name(catalog, name).is_ok_and(|found| composite_shape(found.oid, catalog).is_some())
+    };
+    super::records::with_records(&super::returns::with_expressions(body), is_row_type)
 }
 
 fn result_shape(function: &FunctionDef, compiled: &Function, catalog: &CatalogView) -> Option<Arc<RecordShape>> {
@@ -129,12 +140,18 @@ fn kind_of(sql_type: SqlType, catalog: &CatalogView) -> VariableKind {
     }
 }
 
-fn from_text(text: &str, signature: String, catalog: &CatalogView) -> Result<Function> {
+fn from_text(text: &str, signature: String, rows: &[RowVariable], catalog: &CatalogView) -> Result<Function> {
     let json = crate::parser::parse_plpgsql(text)?;
+    // What a trigger function knows of its trigger comes as empty objects with a bracket too many.
+    let mended = || {
+        let (variables, action) = json.split_at(json.find("\"action\"").unwrap_or(json.len()));
+        serde_json::from_str(&format!("{}{action}", variables.replace("{}},", "{},")))
+    };
     let json: Json = serde_json::from_str(&json)
+        .or_else(|_| mended())
         .map_err(|error| Error::internal(format!("the PL/pgSQL parser's answer can't be read: {error}")))?;
     let root = &json[0]["PLpgSQL_function"];
-    let mut reader = Reader { catalog, variables: Vec::new() };
+    let mut reader = Reader { catalog, rows, variables: Vec::new() };
     for datum in list(&root["datums"]) {
         let variable = reader.variable(datum)?;
         reader.variables.push(variable);
@@ -215,18 +232,30 @@ fn needed(json: &Json) -> Result<Expression> {
 
 struct Reader<'a> {
     catalog: &'a CatalogView,
+    /// Records that are more than that.
+    rows: &'a [RowVariable],
     variables: Vec<Variable>,
 }
 
 impl Reader<'_> {
     fn variable(&self, datum: &Json) -> Result<Variable> {
+        if datum.as_object().is_some_and(serde_json::Map::is_empty) {
+            let kind = VariableKind::Scalar(SqlType::TEXT);
+            return Ok(Variable { name: String::new(), kind, line: 0, default: None, not_null: false });
+        }
         let (variant, json) = variant(datum)?;
         let kind = match variant {
             "PLpgSQL_var" => {
                 let name = json["datatype"]["PLpgSQL_type"]["typname"].as_str().unwrap_or("text");
                 self.declared_type(name)?
             }
-            "PLpgSQL_rec" => VariableKind::Record(None),
+            "PLpgSQL_rec" => {
+                let (name, line) = (json["refname"].as_str().unwrap_or_default(), number(&json["lineno"]) as u32);
+                match self.rows.iter().find(|row| row.name == name && row.line == line) {
+                    Some(row) => self.declared_type(&row.type_name)?,
+                    None => VariableKind::Record(None),
+                }
+            }
             "PLpgSQL_row" => {
                 VariableKind::Row(list(&json["fields"]).iter().map(|field| number(&field["varno"])).collect())
             }

@@ -157,6 +157,13 @@ impl<'f> Frame<'f> {
     ) -> Result<()> {
         let value_at = |number: usize| row.and_then(|row| row.get(number)).cloned().unwrap_or_default();
         match &self.function.variables[target].kind {
+            // What the parser takes for a list of one scalar variable may be a record: `%ROWTYPE`, a composite type.
+            VariableKind::Row(places)
+                if let [place] = places[..]
+                    && matches!(self.function.variables[place].kind, VariableKind::Record(_)) =>
+            {
+                self.assign_columns(place, columns, row, run)
+            }
             VariableKind::Row(places) => {
                 let fields: Vec<(Value, SqlType)> =
                     columns.iter().enumerate().map(|(number, (_, sql_type))| (value_at(number), *sql_type)).collect();

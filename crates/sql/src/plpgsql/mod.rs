@@ -4,7 +4,9 @@ mod compile;
 mod expression;
 mod frame;
 mod interpret;
+mod records;
 mod returns;
+mod tokens;
 mod tree;
 
 use std::rc::Rc;
@@ -16,6 +18,7 @@ use engine::catalog::FunctionDef;
 use crate::executor::Run;
 use crate::session::{CatalogView, SessionState};
 use crate::types::{CallTypes, Value, oids};
+pub use compile::composite_shape;
 use frame::{Frame, cast};
 use interpret::{Flow, leaving, outputs, run_block};
 use tree::Function;
@@ -82,7 +85,13 @@ pub fn call_set(
 /// # Errors
 /// What the body raises.
 pub fn run_anonymous(run: &mut Run<'_, '_>, body: &str) -> Result<()> {
-    let function = compile::compile_block(body, &run.catalog)?;
+    let function = compile::compile_block(body, &run.catalog).map_err(|error| {
+        // An error of the grammar says where it is.
+        if error.sqlstate() == sqlstate::SYNTAX_ERROR {
+            return error;
+        }
+        error.context("compilation of PL/pgSQL function \"inline_code_block\" near line 1")
+    })?;
     execute(&function, &[], run)?;
     Ok(())
 }
@@ -100,6 +109,10 @@ pub fn check(function: &FunctionDef, catalog: &CatalogView) -> Result<()> {
 /// The compiled form of a function; compiled anew if it was replaced.
 fn compiled(run: &Run<'_, '_>, function: &Arc<FunctionDef>) -> Result<Rc<Compiled>> {
     let state: &SessionState = run.state;
+    if matches!(function.returns, oids::TRIGGER | oids::EVENT_TRIGGER) {
+        let error = Error::unsupported("trigger functions can only be called as triggers");
+        return Err(error.context(format!("compilation of PL/pgSQL function \"{}\" near line 1", function.name)));
+    }
     if let Some(compiled) = state.functions.borrow().get(&function.oid)
         && (Arc::ptr_eq(&compiled.definition, function) || compiled.definition == *function)
     {

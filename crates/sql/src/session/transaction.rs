@@ -122,8 +122,8 @@ impl SqlSession {
         client: &mut dyn Client,
     ) -> Result<String> {
         match statement {
-            Transaction::Begin(modes) => {
-                let tag = "BEGIN".to_owned();
+            Transaction::Begin { modes, is_start } => {
+                let tag = if *is_start { "START TRANSACTION" } else { "BEGIN" }.to_owned();
                 match self.block {
                     Block::None => {
                         self.start_transaction(apply_modes(default_options(&self.state), *modes))?;

@@ -6,7 +6,12 @@ use super::{Expr, Location, Name, QualifiedName, Query, Statement, TypeName};
 #[derive(Debug, Clone, PartialEq)]
 pub enum Transaction {
     /// BEGIN, START TRANSACTION
-    Begin(TransactionModes),
+    Begin {
+        /// How it is to run.
+        modes: TransactionModes,
+        /// It was written as START TRANSACTION.
+        is_start: bool,
+    },
     /// COMMIT, END
     Commit {
         /// AND CHAIN

@@ -22,6 +22,7 @@ pub mod cast;
 pub mod compare;
 pub mod context;
 pub mod datetime;
+pub mod formatting;
 pub mod function_def;
 pub mod functions;
 pub mod json;
@@ -57,7 +58,8 @@ pub use operators::{
     OperatorDef, OperatorRole, operator, operator_exact, operators, operators_named, ordering_operator,
 };
 pub use resolve::{
-    ArgumentSource, Call, Callee, Resolved, ResolvedOperator, common_type, resolve_function, resolve_operator,
+    ArgumentSource, Call, Callee, Resolved, ResolvedOperator, common_type, is_polymorphic, resolve_function,
+    resolve_operator,
 };
 pub use storage::{StorageKind, physical_type};
 pub use text_io::{input, output, output_string};

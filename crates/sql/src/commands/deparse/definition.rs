@@ -8,12 +8,16 @@ use engine::catalog::{
 };
 
 use super::expr::{Deparser, NoNames, Qualify, TableNames, sort_suffix};
-use crate::binder::DefinitionUse;
+use super::query::{QueryNames, WrittenNames};
+use crate::binder::{DefinitionUse, definition_type};
 use crate::commands::ddl::bind_stored;
 use crate::commands::dependencies::relation;
+use crate::parser::{self, ParseOptions};
 use crate::plan::ExprKind;
-use crate::session::{SessionState, quote_identifier};
-use crate::types::SqlType;
+use crate::session::planning::Environment;
+use crate::session::{CatalogView, SessionState, quote_identifier};
+use crate::tree::{Name, QualifiedName, Query, QueryBody, Statement, TableReference, TypeName};
+use crate::types::{CatalogLookup, SqlType};
 
 /// What a stored expression is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -215,10 +219,75 @@ pub fn index_definition(state: &SessionState, index: &IndexDef, pretty: bool) ->
     text
 }
 
-/// A view's query, as `pg_get_viewdef` shows it; nothing for what is no view.
-pub fn view_definition(view: &TableDef) -> Option<String> {
-    match view.kind {
-        RelationKind::View | RelationKind::MaterializedView => view.view_query.as_ref().map(|text| format!("{text};")),
-        RelationKind::Table => None,
+/// A view's query, as `pg_get_viewdef` shows it; nothing for what is no view. It stays as it was written: PostgreSQL also
+/// shows the casts that it added.
+pub fn view_definition(state: &SessionState, view: &TableDef, pretty: bool) -> Option<String> {
+    if view.kind == RelationKind::Table {
+        return None;
+    }
+    let text = view.view_query.as_ref()?;
+    let statement = parser::parse(text, ParseOptions::default()).ok().and_then(|mut statements| statements.pop());
+    let shown = match statement.map(|tree| tree.statement) {
+        Some(Statement::Select(mut query)) => {
+            name_columns(&mut query, view);
+            let names = ShownNames { state, view: state.catalog(), text };
+            super::query::written(&query, &names, pretty)
+        }
+        _ => text.clone(),
+    };
+    Some(format!("{shown};"))
+}
+
+/// Gives the columns of a query the names that the view's columns have.
+fn name_columns(query: &mut Query, view: &TableDef) {
+    match &mut query.body {
+        QueryBody::Select(select) => {
+            for (target, column) in select.targets.iter_mut().zip(&view.columns) {
+                target.name = Some(Name::new(&column.name));
+            }
+        }
+        QueryBody::SetOperation { left, .. } => name_columns(left, view),
+        QueryBody::Values(_) => {}
+    }
+}
+
+/// Names in a stored query, without the schemas that the search path makes superfluous.
+struct ShownNames<'a> {
+    state: &'a SessionState,
+    view: CatalogView,
+    /// The stored query.
+    text: &'a str,
+}
+
+impl QueryNames for ShownNames<'_> {
+    fn table(&self, reference: &TableReference) -> String {
+        let name = &reference.name;
+        let oid = |schema: Option<&str>| self.view.relation(schema, &name.name).map(|found| found.oid());
+        let schema = name.schema.as_deref();
+        let is_visible = match oid(schema) {
+            Some(found) => oid(None) == Some(found),
+            None => schema == Some("pg_catalog"),
+        };
+        if !is_visible {
+            return WrittenNames.table(reference);
+        }
+        let name = QualifiedName { schema: None, ..name.clone() };
+        WrittenNames.table(&TableReference { name, ..reference.clone() })
+    }
+
+    fn function(&self, name: &QualifiedName) -> String {
+        let first = self.view.user_functions(None, &name.name).into_iter().next();
+        match (&name.schema, first) {
+            (Some(schema), Some(found)) if found.schema == schema.as_str() => quote_identifier(&name.name),
+            _ => WrittenNames.function(name),
+        }
+    }
+
+    fn type_name(&self, name: &TypeName) -> String {
+        let environment = Environment::new(self.state, &self.view);
+        match environment.with_context(self.text, |context| definition_type(context, name)) {
+            Ok(sql_type) => Deparser::new(&self.view, &NoNames, Qualify::WhereNeeded).type_name(sql_type),
+            Err(_) => WrittenNames.type_name(name),
+        }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::cell::RefCell;
 
+use crate::binder::column_name;
 use crate::session::quote_identifier;
 use crate::tree::{
-    Alias, CommonTableExpression, CteStatement, Distinct, FromItem, GroupItem, Join, JoinType, LockStrength, LockWait,
-    Name, QualifiedName, Query, QueryBody, Select, SetOperator, SortBy, SortDirection, TableReference, Target,
-    TypeName,
+    Alias, CommonTableExpression, CteStatement, Distinct, ExprKind, FromItem, GroupItem, Join, JoinType, LockStrength,
+    LockWait, Name, QualifiedName, Query, QueryBody, Select, SetOperator, SortBy, SortDirection, TableReference,
+    Target, TypeName,
 };
 
 /// What the objects that a query names are called in its text.
@@ -62,15 +63,22 @@ pub(in crate::commands) fn alias_text(alias: &Alias) -> String {
     text
 }
 
-/// The text of a query.
+/// The text of a query, to be stored: with all parentheses.
 pub fn query_text(query: &Query, names: &dyn QueryNames) -> String {
-    let mut writer = Writer { names, text: String::new(), ctes: RefCell::default() };
+    written(query, names, false)
+}
+
+/// The text of a query; with no more parentheses than a reader needs, if `pretty`.
+pub(super) fn written(query: &Query, names: &dyn QueryNames, pretty: bool) -> String {
+    let mut writer = Writer { names, pretty, text: String::new(), ctes: RefCell::default() };
     writer.query(query);
     writer.text
 }
 
 pub(super) struct Writer<'a> {
     pub(super) names: &'a dyn QueryNames,
+    /// Parentheses only where a reader needs them.
+    pub(super) pretty: bool,
     text: String,
     /// Common table expressions in scope: their names hide tables.
     ctes: RefCell<Vec<Name>>,
@@ -128,14 +136,14 @@ impl Writer<'_> {
                 }
             }
             QueryBody::SetOperation { operator, all, left, right } => {
-                self.operand(left);
+                self.set_operand(left);
                 self.push(match operator {
                     SetOperator::Union => "\nUNION",
                     SetOperator::Intersect => "\nINTERSECT",
                     SetOperator::Except => "\nEXCEPT",
                 });
                 self.push(if *all { " ALL\n" } else { "\n" });
-                self.operand(right);
+                self.set_operand(right);
             }
         }
         if !query.order.is_empty() {
@@ -177,7 +185,7 @@ impl Writer<'_> {
     }
 
     /// An operand of a set operation: in parentheses where it is more than a select.
-    fn operand(&mut self, query: &Query) {
+    fn set_operand(&mut self, query: &Query) {
         let is_plain = query.with.is_none()
             && query.order.is_empty()
             && query.limit.is_none()
@@ -233,7 +241,7 @@ impl Writer<'_> {
         }
         if let Some(filter) = &select.filter {
             self.push("\n  WHERE ");
-            self.expr(filter);
+            self.bare(filter);
         }
         if !select.group.is_empty() {
             self.push(if select.group_distinct { "\n  GROUP BY DISTINCT " } else { "\n  GROUP BY " });
@@ -241,7 +249,7 @@ impl Writer<'_> {
         }
         if let Some(having) = &select.having {
             self.push("\n HAVING ");
-            self.expr(having);
+            self.bare(having);
         }
         for (number, window) in select.windows.iter().enumerate() {
             self.push(if number > 0 { ", " } else { "\n  WINDOW " });
@@ -252,10 +260,16 @@ impl Writer<'_> {
     }
 
     fn target(&mut self, target: &Target) {
-        self.expr(&target.expr);
-        if let Some(name) = &target.name {
+        self.bare(&target.expr);
+        let name = target.name.clone().unwrap_or_else(|| column_name(&target.expr));
+        let says_so_itself = match &target.expr.kind {
+            ExprKind::Column(parts) => parts.last() == Some(&name),
+            ExprKind::Star(_) => true,
+            _ => name == "?column?" && target.name.is_none(),
+        };
+        if !says_so_itself {
             self.push(" AS ");
-            self.name(name);
+            self.name(&name);
         }
     }
 
@@ -266,7 +280,7 @@ impl Writer<'_> {
             }
             let (name, inner) = match item {
                 GroupItem::Expr(expr) => {
-                    self.expr(expr);
+                    self.bare(expr);
                     continue;
                 }
                 GroupItem::Empty(_) => {
@@ -356,7 +370,10 @@ impl Writer<'_> {
     }
 
     fn join(&mut self, join: &Join) {
-        self.push(if join.alias.is_some() { "((" } else { "(" });
+        let in_parentheses = !self.pretty || join.alias.is_some();
+        if in_parentheses {
+            self.push(if join.alias.is_some() && !self.pretty { "((" } else { "(" });
+        }
         self.from_item(&join.left);
         self.push("\n     ");
         if join.natural {
@@ -371,7 +388,14 @@ impl Writer<'_> {
             JoinType::Right => "RIGHT JOIN ",
             JoinType::Full => "FULL JOIN ",
         });
-        self.from_item(&join.right);
+        let right_is_join = matches!(&join.right, FromItem::Join(right) if right.alias.is_none());
+        if self.pretty && right_is_join {
+            self.push("(");
+            self.from_item(&join.right);
+            self.push(")");
+        } else {
+            self.from_item(&join.right);
+        }
         if !join.using.is_empty() {
             let using: Vec<String> = join.using.iter().map(|name| quote_identifier(name)).collect();
             self.push(&format!(" USING ({})", using.join(", ")));
@@ -381,12 +405,19 @@ impl Writer<'_> {
             }
         }
         if let Some(condition) = &join.condition {
-            self.push(" ON ");
-            self.expr(condition);
+            self.push(if self.pretty { " ON " } else { " ON (" });
+            self.bare(condition);
+            if !self.pretty {
+                self.push(")");
+            }
         }
-        self.push(")");
-        if let Some(alias) = &join.alias {
+        if in_parentheses {
             self.push(")");
+        }
+        if let Some(alias) = &join.alias {
+            if !self.pretty {
+                self.push(")");
+            }
             self.push(&alias_text(alias));
         }
     }
@@ -396,7 +427,7 @@ impl Writer<'_> {
             if number > 0 {
                 self.push(", ");
             }
-            self.expr(&item.expr);
+            self.bare(&item.expr);
             match &item.direction {
                 SortDirection::Ascending => {}
                 SortDirection::Descending => self.push(" DESC"),

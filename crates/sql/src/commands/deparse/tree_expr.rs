@@ -19,7 +19,13 @@ impl Writer<'_> {
                 self.push(if parts.is_empty() { "*" } else { ".*" });
             }
             ExprKind::Cast { input, type_name } => {
-                self.in_parentheses(input);
+                // A literal is a constant of that type.
+                let is_constant = matches!(input.kind, ExprKind::Literal(Literal::String(_)));
+                if is_constant || self.pretty {
+                    self.expr(input);
+                } else {
+                    self.in_parentheses(input);
+                }
                 let name = self.names.type_name(type_name);
                 self.push(&format!("::{name}"));
             }
@@ -33,12 +39,12 @@ impl Writer<'_> {
             ExprKind::Operator { operator, left, right } => {
                 self.push("(");
                 if let Some(left) = left {
-                    self.expr(left);
+                    self.operand(operator, left, true);
                     self.push(" ");
                 }
                 self.operator(operator);
                 self.push(" ");
-                self.expr(right);
+                self.operand(operator, right, false);
                 self.push(")");
             }
             ExprKind::Quantified { operator, all, left, array } => {
@@ -87,7 +93,10 @@ impl Writer<'_> {
             ExprKind::Or(list) => self.junction(list, " OR "),
             ExprKind::Not(input) => {
                 self.push("(NOT ");
-                self.expr(input);
+                match input.kind {
+                    ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Not(_) => self.expr(input),
+                    _ => self.bare(input),
+                }
                 self.push(")");
             }
             ExprKind::NullTest { input, negated } => {
@@ -109,13 +118,13 @@ impl Writer<'_> {
                 }
                 for (condition, result) in whens {
                     self.push(" WHEN ");
-                    self.expr(condition);
+                    self.bare(condition);
                     self.push(" THEN ");
-                    self.expr(result);
+                    self.bare(result);
                 }
                 if let Some(otherwise) = otherwise {
                     self.push(" ELSE ");
-                    self.expr(otherwise);
+                    self.bare(otherwise);
                 }
                 self.push(" END");
             }
@@ -181,12 +190,50 @@ impl Writer<'_> {
         }
     }
 
+    /// An expression where nothing around it could be mistaken for a part of it.
+    pub(super) fn bare(&mut self, expr: &Expr) {
+        let has_parentheses = matches!(
+            expr.kind,
+            ExprKind::Operator { .. }
+                | ExprKind::Quantified { .. }
+                | ExprKind::In { .. }
+                | ExprKind::Between { .. }
+                | ExprKind::Distinct { .. }
+                | ExprKind::And(_)
+                | ExprKind::Or(_)
+                | ExprKind::Not(_)
+                | ExprKind::NullTest { .. }
+                | ExprKind::BooleanTest { .. }
+        );
+        let text = self.piece(|writer| writer.expr(expr));
+        match text.strip_prefix('(').and_then(|text| text.strip_suffix(')')) {
+            Some(inner) if self.pretty && has_parentheses => self.push(inner),
+            _ => self.push(&text),
+        }
+    }
+
+    /// An operand of `operator`, without parentheses only where arithmetic has its well-known order.
+    fn operand(&mut self, operator: &OperatorName, expr: &Expr, is_left: bool) {
+        let rank = |operator: &OperatorName| match (&operator.schema, operator.name.as_str()) {
+            (None, "+" | "-") => Some(1),
+            (None, "*" | "/" | "%") => Some(2),
+            _ => None,
+        };
+        match &expr.kind {
+            ExprKind::Operator { operator: inner, left: Some(_), .. } => match (rank(operator), rank(inner)) {
+                (Some(outer), Some(inner)) if inner > outer || inner == outer && is_left => self.bare(expr),
+                _ => self.expr(expr),
+            },
+            _ => self.expr(expr),
+        }
+    }
+
     pub(super) fn exprs(&mut self, exprs: &[Expr]) {
         for (number, expr) in exprs.iter().enumerate() {
             if number > 0 {
                 self.push(", ");
             }
-            self.expr(expr);
+            self.bare(expr);
         }
     }
 
@@ -202,7 +249,11 @@ impl Writer<'_> {
             if number > 0 {
                 self.push(between);
             }
-            self.expr(expr);
+            // AND binds more tightly than OR; there is no need to say so.
+            match expr.kind {
+                ExprKind::Or(_) => self.expr(expr),
+                _ => self.bare(expr),
+            }
         }
         self.push(")");
     }
@@ -294,7 +345,7 @@ impl Writer<'_> {
             if call.variadic && number + 1 == call.arguments.len() {
                 self.push("VARIADIC ");
             }
-            self.expr(argument);
+            self.bare(argument);
         }
         if !call.order.is_empty() && !call.within_group {
             self.push(" ORDER BY ");
@@ -308,7 +359,7 @@ impl Writer<'_> {
         }
         if let Some(filter) = &call.filter {
             self.push(" FILTER (WHERE ");
-            self.expr(filter);
+            self.bare(filter);
             self.push(")");
         }
         if let Some(window) = &call.over {

@@ -25,7 +25,9 @@ impl Converter {
         use pb::TransactionStmtKind as Kind;
         let savepoint = || Name::new(&transaction.savepoint_name);
         Ok(match transaction.kind() {
-            Kind::TransStmtBegin | Kind::TransStmtStart => Transaction::Begin(self.modes(&transaction.options)?),
+            kind @ (Kind::TransStmtBegin | Kind::TransStmtStart) => {
+                Transaction::Begin { modes: self.modes(&transaction.options)?, is_start: kind == Kind::TransStmtStart }
+            }
             Kind::TransStmtCommit => Transaction::Commit { chain: transaction.chain },
             Kind::TransStmtRollback => Transaction::Rollback { chain: transaction.chain },
             Kind::TransStmtSavepoint => Transaction::Savepoint(savepoint()),

@@ -20,11 +20,11 @@ pub(super) const FUNCTIONS: Bodies = &[
     (2508, constraint),
     (1716, expression),
     (2509, expression),
-    (1640, |run, args| view_named(run, args)),
-    (2505, |run, args| view_named(run, args)),
-    (1641, |run, args| Ok(view_definition(run, oid(args, 0)?)?.into())),
-    (2506, |run, args| Ok(view_definition(run, oid(args, 0)?)?.into())),
-    (3159, |run, args| Ok(view_definition(run, oid(args, 0)?)?.into())),
+    (1640, view_named),
+    (2505, view_named),
+    (1641, |run, args| Ok(view_definition(run, oid(args, 0)?, false)?.into())),
+    (2506, |run, args| Ok(view_definition(run, oid(args, 0)?, is_pretty(args, 1))?.into())),
+    (3159, |run, args| Ok(view_definition(run, oid(args, 0)?, true)?.into())),
     (1573, rule),
     (2504, rule),
     (1662, |_, _| Ok(Value::Null)),
@@ -54,13 +54,13 @@ pub fn index_definition(run: &Run<'_, '_>, index: Oid, pretty: bool) -> Result<O
 ///
 /// # Errors
 /// None today.
-pub fn view_definition(run: &Run<'_, '_>, view: Oid) -> Result<Option<String>> {
-    Ok(run.catalog.catalog().table(view).and_then(|table| deparse::view_definition(table)))
+pub fn view_definition(run: &Run<'_, '_>, view: Oid, pretty: bool) -> Result<Option<String>> {
+    Ok(run.catalog.catalog().table(view).and_then(|table| deparse::view_definition(run.state, table, pretty)))
 }
 
 fn view_named(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let view = relation_named(run, text(args, 0)?)?;
-    Ok(view_definition(run, view)?.unwrap_or_else(|| "Not a view".to_owned()).into())
+    Ok(view_definition(run, view, is_pretty(args, 1))?.unwrap_or_else(|| "Not a view".to_owned()).into())
 }
 
 /// Whether the last argument, if it is given, asks for few parentheses.
@@ -124,7 +124,7 @@ fn rule(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
         catalog.tables().find(|table| table.kind != RelationKind::Table && catalogs::rule_oid(table.oid) == wanted);
     let Some(view) = view else { return Ok(Value::Null) };
     let name = super::relation_name(run, view.oid);
-    let query = deparse::view_definition(view).unwrap_or_default();
+    let query = deparse::view_definition(run.state, view, is_pretty(args, 1)).unwrap_or_default();
     Ok(format!("CREATE RULE \"_RETURN\" AS\n    ON SELECT TO {name} DO INSTEAD {query}").into())
 }
 
@@ -167,9 +167,11 @@ fn plain_function(oid: Oid, inputs: &[Oid], result: Oid, returns_set: bool) -> F
     }
 }
 
-fn argument(run: &Run<'_, '_>, argument: &ArgumentDef, with_default: bool) -> String {
+fn argument(run: &Run<'_, '_>, argument: &ArgumentDef, of_procedure: bool, with_default: bool) -> String {
     let mut text = String::new();
     text.push_str(match argument.mode {
+        // Without a mode, DROP PROCEDURE might take another procedure.
+        ArgumentMode::In if of_procedure => "IN ",
         ArgumentMode::In | ArgumentMode::Table => "",
         ArgumentMode::Out => "OUT ",
         ArgumentMode::InOut => "INOUT ",
@@ -194,7 +196,7 @@ fn arguments(run: &Run<'_, '_>, def: &FunctionDef, with_defaults: bool) -> Optio
         ArgumentMode::Out => with_defaults || def.is_procedure(),
         _ => true,
     });
-    Some(shown.map(|own| argument(run, own, with_defaults)).collect::<Vec<_>>().join(", "))
+    Some(shown.map(|own| argument(run, own, def.is_procedure(), with_defaults)).collect::<Vec<_>>().join(", "))
 }
 
 fn result(run: &Run<'_, '_>, def: &FunctionDef) -> Option<String> {
@@ -204,7 +206,7 @@ fn result(run: &Run<'_, '_>, def: &FunctionDef) -> Option<String> {
     let columns: Vec<&ArgumentDef> =
         def.arguments.iter().filter(|argument| argument.mode == ArgumentMode::Table).collect();
     if !columns.is_empty() {
-        let columns: Vec<String> = columns.into_iter().map(|column| argument(run, column, false)).collect();
+        let columns: Vec<String> = columns.into_iter().map(|column| argument(run, column, false, false)).collect();
         return Some(format!("TABLE({})", columns.join(", ")));
     }
     let set = if def.returns_set { "SETOF " } else { "" };

@@ -28,6 +28,7 @@ mod comparisons;
 mod datetimes;
 mod degrees;
 mod floats;
+mod formatting;
 mod integers;
 mod json;
 mod jsonb;
@@ -45,6 +46,7 @@ static TABLES: &[&[FunctionDef]] = &[
     floats::FUNCTIONS,
     numerics::FUNCTIONS,
     datetimes::FUNCTIONS,
+    formatting::FUNCTIONS,
     text::FUNCTIONS,
     patterns::FUNCTIONS,
     bytes::FUNCTIONS,

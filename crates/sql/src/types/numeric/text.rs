@@ -95,20 +95,17 @@ impl Numeric {
         }
     }
 
-    /// The number with an exponent and one digit before the point, as `to_char` and errors show it.
+    /// The number with an exponent and one digit before the point, as `to_char` shows it. If rounding carries beyond that
+    /// digit there are two before the point, as PostgreSQL has it.
     pub fn to_scientific(&self, fraction_digits: usize) -> String {
         let Some((unscaled, scale)) = self.to_parts() else { return self.to_string() };
         let negative = unscaled.sign() == num_bigint::Sign::Minus;
         let mut digits = unscaled.magnitude().to_string();
-        let mut exponent = if digits == "0" { 0 } else { digits.len() as i64 - 1 - i64::from(scale) };
+        let exponent = if digits == "0" { 0 } else { digits.len() as i64 - 1 - i64::from(scale) };
         if digits.len() > fraction_digits + 1 {
             let drop = (digits.len() - fraction_digits - 1) as u32;
             let rounded = super::divide_by_power(&BigInt::from(unscaled.magnitude().clone()), drop, true);
             digits = rounded.to_string();
-            if digits.len() > fraction_digits + 1 {
-                digits.truncate(fraction_digits + 1);
-                exponent += 1;
-            }
         }
         while digits.len() < fraction_digits + 1 {
             digits.push('0');
@@ -117,10 +114,11 @@ impl Numeric {
         if negative {
             out.push(b'-');
         }
-        out.extend_from_slice(&digits.as_bytes()[..1]);
+        let (whole, fraction) = digits.split_at(digits.len() - fraction_digits);
+        out.extend_from_slice(whole.as_bytes());
         if fraction_digits > 0 {
             out.push(b'.');
-            out.extend_from_slice(&digits.as_bytes()[1..]);
+            out.extend_from_slice(fraction.as_bytes());
         }
         let sign = if exponent < 0 { '-' } else { '+' };
         write!(out, "e{sign}{:02}", exponent.abs()).expect("a Vec takes everything");

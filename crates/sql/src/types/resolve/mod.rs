@@ -20,7 +20,7 @@ mod candidates;
 mod polymorphic;
 
 use candidates::{Choice, Signature, choose};
-pub use polymorphic::resolve_polymorphic;
+pub use polymorphic::{is_polymorphic, resolve_polymorphic};
 
 /// A call as it is written.
 #[derive(Clone, Debug)]

@@ -38,7 +38,7 @@ fn compatible_role(oid: Oid) -> Option<Role> {
 }
 
 /// Whether the type stands for an actual one.
-pub(super) fn is_polymorphic(oid: Oid) -> bool {
+pub fn is_polymorphic(oid: Oid) -> bool {
     strict_role(oid).is_some() || compatible_role(oid).is_some()
 }
 

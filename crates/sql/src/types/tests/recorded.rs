@@ -96,5 +96,6 @@ recorded! {
     dates_are_read_and_shown_as_by_postgresql "datetime_text.txt";
     dates_are_computed_as_by_postgresql "datetime.txt";
     text_and_arrays_are_treated_as_by_postgresql "text.txt";
+    values_are_written_and_read_by_a_template_as_by_postgresql "formatting.txt";
     json_and_resolution_are_as_in_postgresql "json.txt";
 }

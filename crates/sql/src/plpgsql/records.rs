@@ -1,0 +1,84 @@
+//! Variables of a row type. The parser has no catalog: it takes `r some_table%ROWTYPE` for a scalar, and then knows no
+//! `r.column`. So such declarations are handed to it as `r record`, and get their type back by name and line.
+
+use super::tokens::{is_name, tokens};
+
+/// A variable that was declared with a row type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowVariable {
+    /// As the parser names it.
+    pub name: String,
+    /// The line of its declaration, from 1.
+    pub line: u32,
+    /// The type as it was written, without spaces.
+    pub type_name: String,
+}
+
+/// The body with plain declarations (`name type;`) of row types turned into records, and what they were. Lines keep their
+/// numbers. `is_row_type` is asked about names of types; `%ROWTYPE` needs no asking.
+pub fn with_records(body: &str, is_row_type: impl Fn(&str) -> bool) -> (String, Vec<RowVariable>) {
+    let tokens = tokens(body);
+    let text = |index: usize| tokens.get(index).map_or("", |(start, end)| &body[*start..*end]);
+    let is_word = |index: usize, word: &str| text(index).eq_ignore_ascii_case(word);
+    let (mut rewritten, mut found) = (String::with_capacity(body.len()), Vec::new());
+    let (mut copied, mut place, mut declares) = (0, 0, false);
+    while place < tokens.len() {
+        let is_start = declares && (is_word(place - 1, "declare") || text(place - 1) == ";");
+        if is_word(place, "declare") {
+            declares = true;
+        } else if is_word(place, "begin") {
+            declares = false;
+        } else if is_start && is_name(text(place)) && is_name(text(place + 1)) {
+            let mut last = place + 1;
+            while text(last + 1) == "." && is_name(text(last + 2)) {
+                last += 2;
+            }
+            let has_suffix = text(last + 1) == "%" && is_word(last + 2, "rowtype");
+            let end = if has_suffix { last + 2 } else { last };
+            let type_name: String = (place + 1..=end).map(text).collect();
+            if text(end + 1) == ";" && (has_suffix || is_row_type(&type_name)) {
+                let (from, to) = (tokens[place + 1].0, tokens[end].1);
+                let line = 1 + body[..tokens[place].0].matches('\n').count() as u32;
+                found.push(RowVariable { name: folded(text(place)), line, type_name });
+                rewritten.push_str(&body[copied..from]);
+                rewritten.push_str("record");
+                rewritten.extend(body[from..to].chars().filter(|character| *character == '\n'));
+                copied = to;
+                place = end;
+            }
+        }
+        place += 1;
+    }
+    rewritten.push_str(&body[copied..]);
+    (rewritten, found)
+}
+
+/// A name as the parser gives it: small letters, unless quoted.
+fn folded(name: &str) -> String {
+    match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
+        Some(quoted) => quoted.replace("\"\"", "\""),
+        None => name.to_lowercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_of_row_types_become_records_and_nothing_else_does() {
+        let body = "declare\n  n int; \"R\" s.log %\nROWTYPE;\n  p point2; d log%rowtype := null;\nbegin\n  n := 7%rowtype; end";
+        let (rewritten, found) = with_records(body, |name| name == "point2");
+        assert_eq!(
+            rewritten,
+            "declare\n  n int; \"R\" record\n;\n  p record; d log%rowtype := null;\nbegin\n  n := 7%rowtype; end"
+        );
+        let variable = |name: &str, line, type_name: &str| RowVariable {
+            name: name.to_owned(),
+            line,
+            type_name: type_name.to_owned(),
+        };
+        assert_eq!(found, [variable("R", 2, "s.log%ROWTYPE"), variable("p", 4, "point2")]);
+        assert_eq!(with_records("begin x log%rowtype; end", |_| true).1, []);
+    }
+}
