@@ -4,7 +4,7 @@ CARGO ?= cargo
 # Where the tests find PostgreSQL's server and isolationtester.
 export PG_BINDIR ?= $(lastword $(sort $(wildcard /usr/lib/postgresql/*/bin)))
 
-.PHONY: demo test models bench build setup check lint clean
+.PHONY: demo test models fuzz bench build setup check lint clean
 
 demo: build ## Repeats the commit-path experiments quickly, on the embedded engine.
 	target/release/cohort lab run all --quick --out report
@@ -16,6 +16,9 @@ test: setup lint ## All tests.
 
 models: setup ## Concurrent state machines under the shuttle scheduler; some minutes.
 	scripts/shuttle.sh
+
+fuzz: setup ## Every decoder of foreign bytes under a fuzzer, a minute each.
+	scripts/fuzz.sh
 
 bench: build ## The figures the project watches.
 	scripts/bench.sh

@@ -259,8 +259,12 @@ impl<'a> RowView<'a> {
         }
         let mut values = self.iter();
         while values.column < self.stored {
-            if values.next_stored().is_none() || values.at > self.bytes.len() {
-                return Err(Error::corrupted(format!("row is cut short at column {}", values.column)));
+            match values.next_stored() {
+                Some(StoredValue::Detached(_)) if !has_detached(self.bytes) => {
+                    return Err(Error::corrupted("row has a detached value and doesn't say so"));
+                }
+                Some(_) if values.at <= self.bytes.len() => {}
+                _ => return Err(Error::corrupted(format!("row is cut short at column {}", values.column))),
             }
         }
         if values.at != self.bytes.len() {
@@ -589,6 +593,10 @@ mod tests {
         for cut in 0..bytes.len() {
             assert!(RowView::new(&TYPES[2..], &bytes[..cut]).check().is_err(), "cut at {cut}");
         }
+        // A value that lies elsewhere, in a row that says it has none.
+        let mut detached = vec![1, 0, LEAD_OUT_OF_LINE];
+        detached.resize(3 + OUT_OF_LINE_BYTES, 0);
+        assert!(RowView::new(&[PhysicalType::Bytes], &detached).check().is_err());
     }
 
     #[test]

@@ -303,7 +303,7 @@ impl<'a> PageMut<'a> {
             _ => {}
         }
         if state == STATE_UNUSED {
-            self.put_u16(22, self.read().unused() as u16 + 1);
+            self.put_u16(22, (self.read().unused() + 1) as u16);
         }
         self.put_pointer(slot, target, state, 0);
     }
@@ -487,6 +487,18 @@ mod tests {
         page.read().check().unwrap();
         assert_eq!(page.read().room(), room);
         assert_eq!(page.read().slots(), 0);
+    }
+
+    // invariants: row 26
+    #[test]
+    fn a_count_of_unused_slots_at_its_limit_does_not_overflow() {
+        let mut bytes = vec![0u8; PAGE_SIZE_BYTES];
+        let mut page = PageMut::new(&mut bytes);
+        page.init();
+        assert!(page.place(1, &header(), &[&[3; 50]]));
+        page.put_u16(22, u16::MAX);
+        page.set_unused(1);
+        assert!(page.read().check().is_err());
     }
 
     // invariants: row 26

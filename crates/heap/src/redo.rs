@@ -161,3 +161,22 @@ pub fn fuzz_redo(info: u8, record: &[u8], page: &[u8]) {
         let _ = Page(&bytes).check();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // invariants: row 26
+    #[test]
+    fn a_freeze_record_that_clears_what_is_clear_changes_nothing() {
+        let mut bytes = vec![0u8; base::limits::PAGE_SIZE_BYTES];
+        let mut page = PageMut::new(&mut bytes);
+        page.init();
+        let header = new_header(Xid(5), base::CommandId(0), Tid::new(0, 1), 0);
+        assert!(page.place(1, &header, &[&[3; 50]]));
+        let mut freeze = vec![0; 12];
+        freeze.extend_from_slice(&[0, 0, 1, 0, 1, 0]);
+        assert!(record::decode(record::FREEZE, &freeze).is_ok());
+        fuzz_redo(record::FREEZE, &freeze, &bytes);
+    }
+}

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use crate::heap::Heap;
 use crate::page::{Item, Page, PageMut};
 use crate::record::{self, Head};
-use crate::tuple::{Tuple, flag};
+use crate::tuple::flag;
 
 /// What a step of vacuum did.
 #[derive(Default, Debug)]
@@ -186,7 +186,6 @@ pub(crate) fn apply_freeze(
     }
     for slot in cleared {
         if let Some(mut tuple) = page.tuple(slot) {
-            debug_assert!(Tuple(tuple.0).xmax().is_valid(), "vacuum clears only what is set");
             tuple.set_xmax(Xid::INVALID, CommandId(0), Tid::new(block, slot), 0);
         }
     }

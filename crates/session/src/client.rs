@@ -3,6 +3,7 @@
 use base::{Error, Lsn, Oid, Result, sqlstate};
 use sql::client::{Client, Format, Formats, OutgoingRow, ResultColumn, RowDescription, Severity};
 use sync::Interrupt;
+use wal::DelayPolicy;
 
 use crate::decode::{self, Message};
 use crate::outgoing::push_cstr;
@@ -25,6 +26,19 @@ impl PortClient<'_> {
 impl Client for PortClient<'_> {
     fn require(&mut self, lsn: Lsn) {
         self.port.borrow_mut().outgoing.require(lsn);
+    }
+
+    fn committed(&mut self, gate: Lsn, delay: DelayPolicy) {
+        let wal = self.port.borrow().wal_if_each_waits();
+        if let Some(wal) = wal
+            && gate > wal.durable()
+        {
+            // A flush asked for on the session's behalf would be the leader's that this is the opposite of.
+            self.port.borrow_mut().set_session_waits(true);
+            wal.wait_durable(gate, delay);
+            self.port.borrow_mut().set_session_waits(false);
+        }
+        self.require(gate);
     }
 
     fn row_description(&mut self, description: &RowDescription, formats: &Formats) {

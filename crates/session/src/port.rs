@@ -36,6 +36,8 @@ pub struct Port {
     write_blocked: bool,
     /// The client is gone, or the stream can't be followed.
     closed: bool,
+    /// The session waits for the log itself: nobody is to ask for a flush on its behalf.
+    session_waits: bool,
     /// Woken when something arrives, is sent or closes.
     progress: Option<Waker>,
 }
@@ -51,6 +53,7 @@ impl Port {
             readable: false,
             write_blocked: false,
             closed: false,
+            session_waits: false,
             progress: None,
         }
     }
@@ -58,6 +61,16 @@ impl Port {
     /// The socket.
     pub fn stream(&mut self) -> &mut Stream {
         &mut self.stream
+    }
+
+    /// The log, if each committer waits for its flush itself.
+    pub fn wal_if_each_waits(&self) -> Option<Arc<Wal>> {
+        self.wal.tuning().each_waits().then(|| Arc::clone(&self.wal))
+    }
+
+    /// Says whether the session waits for the log itself, so that no flush is to be asked for on its behalf.
+    pub fn set_session_waits(&mut self, waits: bool) {
+        self.session_waits = waits;
     }
 
     /// Whether the client is gone.
@@ -108,7 +121,8 @@ impl Port {
         }
     }
 
-    /// Sends what may leave at `durable`. Gives the position the rest waits for, if it waits for the log.
+    /// Sends what may leave at `durable`. Gives the position the rest waits for, if it waits for the log and its session
+    /// doesn't do so itself.
     pub fn send(&mut self, durable: Lsn) -> Option<Lsn> {
         while !self.closed && !self.write_blocked {
             let bytes = self.outgoing.sendable(durable);
@@ -129,7 +143,7 @@ impl Port {
         if self.progress.is_some() && self.outgoing.unsent_bytes() < UNSENT_LIMIT_BYTES / 2 {
             self.wake();
         }
-        self.outgoing.next_gate()
+        if self.session_waits { None } else { self.outgoing.next_gate() }
     }
 
     fn wake(&mut self) {

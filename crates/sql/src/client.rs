@@ -7,6 +7,7 @@
 use std::sync::OnceLock;
 
 use base::{Error, Lsn, Oid, Result};
+use engine::DelayPolicy;
 
 use crate::types::{self, CatalogLookup, FormatSettings, SqlType, Value};
 
@@ -146,6 +147,14 @@ impl Severity {
 pub trait Client {
     /// What is appended from now on may leave only when the log is durable up to `lsn`. Never goes back.
     fn require(&mut self, lsn: Lsn);
+
+    /// A transaction that wrote has committed: [`Client::require`] `gate`. Where every committer makes its own commit
+    /// durable (`group_commit = off`, `commit_delay_scope = each`), waits for that.
+    fn committed(&mut self, gate: Lsn, delay: DelayPolicy) {
+        let _ = delay;
+        self.require(gate);
+    }
+
     /// The columns of the rows that follow.
     fn row_description(&mut self, description: &RowDescription, formats: &Formats);
     /// There will be no rows.

@@ -95,12 +95,17 @@ impl Default for WalOptions {
     }
 }
 
+/// `group_commit = off`
+const EACH_IN_TURN: u8 = 1;
+/// `commit_delay_scope = each`
+const EACH_DELAYS: u8 = 2;
+
 /// What can be changed while the log is in use.
 #[derive(Debug)]
 pub struct WalTuning {
     fsync: AtomicBool,
-    group_commit: AtomicBool,
-    delay_each: AtomicBool,
+    /// [`EACH_IN_TURN`] and [`EACH_DELAYS`], so that a commit asks for both with one load.
+    before: AtomicU8,
     walwriter_delay_us: AtomicU64,
     default_delay: AtomicU64,
     segments_ahead: AtomicU8,
@@ -110,8 +115,10 @@ impl WalTuning {
     pub(crate) fn new(options: &WalOptions) -> WalTuning {
         WalTuning {
             fsync: AtomicBool::new(options.fsync),
-            group_commit: AtomicBool::new(options.group_commit),
-            delay_each: AtomicBool::new(options.delay_scope == DelayScope::Each),
+            before: AtomicU8::new(
+                if options.group_commit { 0 } else { EACH_IN_TURN }
+                    | if options.delay_scope == DelayScope::Each { EACH_DELAYS } else { 0 },
+            ),
             walwriter_delay_us: AtomicU64::new(200_000),
             default_delay: AtomicU64::new(pack(options.default_delay)),
             segments_ahead: AtomicU8::new(options.segments_ahead.min(255) as u8),
@@ -128,19 +135,33 @@ impl WalTuning {
     }
     /// `group_commit`
     pub fn group_commit(&self) -> bool {
-        self.group_commit.load(Ordering::Relaxed)
+        self.before.load(Ordering::Relaxed) & EACH_IN_TURN == 0
     }
     /// Changes `group_commit`.
     pub fn set_group_commit(&self, on: bool) {
-        self.group_commit.store(on, Ordering::Relaxed);
+        self.set_before(EACH_IN_TURN, !on);
     }
     /// `commit_delay_scope`
     pub fn delay_scope(&self) -> DelayScope {
-        if self.delay_each.load(Ordering::Relaxed) { DelayScope::Each } else { DelayScope::Leader }
+        if self.before.load(Ordering::Relaxed) & EACH_DELAYS != 0 { DelayScope::Each } else { DelayScope::Leader }
     }
     /// Changes `commit_delay_scope`.
     pub fn set_delay_scope(&self, scope: DelayScope) {
-        self.delay_each.store(scope == DelayScope::Each, Ordering::Relaxed);
+        self.set_before(EACH_DELAYS, scope == DelayScope::Each);
+    }
+    /// Whether each committer waits for its flush itself, in its turn or after a delay of its own, rather than leaving it to
+    /// a leader: `group_commit` is off, or `commit_delay_scope` is `each`.
+    #[inline]
+    pub fn each_waits(&self) -> bool {
+        self.before.load(Ordering::Relaxed) != 0
+    }
+
+    fn set_before(&self, switch: u8, on: bool) {
+        if on {
+            self.before.fetch_or(switch, Ordering::Relaxed);
+        } else {
+            self.before.fetch_and(!switch, Ordering::Relaxed);
+        }
     }
     /// The delay of flush requests that come from no session.
     pub fn default_delay(&self) -> DelayPolicy {

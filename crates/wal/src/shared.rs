@@ -1,7 +1,7 @@
 //! What the log's handle, its tickets and its threads share.
 
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base::Lsn;
 use sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -24,6 +24,9 @@ use crate::{
 /// Unwritten bytes from which an inserter writes, if nobody does: a big transaction's log goes out as it comes, and not
 /// with the next commit's.
 const WRITE_BEHIND_BYTES: u64 = 1 << 20;
+
+/// Coroutines don't sleep for less.
+const SHORTEST_COROUTINE_SLEEP: Duration = Duration::from_millis(1);
 
 pub(crate) struct Shared {
     pub insertion: Insertion,
@@ -121,7 +124,8 @@ impl Shared {
         }
         self.check_placed(upto);
         if let Some(delay) = self.delay_before_joining(policy) {
-            sync::Waiter::new().wait(Some(std::time::Instant::now() + delay), None);
+            Counters::add(&self.counters.committers_delayed, 1);
+            sleep(delay);
         }
         if self.tuning.group_commit() {
             self.wait_in_cohort(upto, policy, None);
@@ -210,5 +214,18 @@ impl Shared {
     /// Where readers find the log.
     pub fn layout(&self) -> &SegmentLayout {
         &self.layout
+    }
+}
+
+/// Sleeps as a thread or as a coroutine. Who resumes coroutines at deadlines may be late by a millisecond, the step of its
+/// poll: a shorter delay is waited out by giving way to others.
+fn sleep(delay: Duration) {
+    let end = Instant::now() + delay;
+    if sync::in_coroutine() && delay < SHORTEST_COROUTINE_SLEEP {
+        while Instant::now() < end {
+            sync::yield_now();
+        }
+    } else {
+        sync::Waiter::new().wait(Some(end), None);
     }
 }

@@ -65,6 +65,10 @@ pub struct WalStatistics {
     pub delays_cut_short: u64,
     /// Time spent in delays, in microseconds.
     pub delay_time_us: u64,
+    /// Committers that slept before they joined (`commit_delay_scope = each`).
+    pub committers_delayed: u64,
+    /// Committers that took the log lock in turn (`group_commit = off`).
+    pub turns_taken: u64,
     /// Requests for a flush that found their records durable already.
     pub already_durable: u64,
     /// Segments made anew.
@@ -114,6 +118,8 @@ pub(crate) struct Counters {
     pub delays_taken: AtomicU64,
     pub delays_cut_short: AtomicU64,
     pub delay_time_us: AtomicU64,
+    pub committers_delayed: AtomicU64,
+    pub turns_taken: AtomicU64,
     pub already_durable: AtomicU64,
 }
 
@@ -137,6 +143,8 @@ impl Counters {
             delays_taken: read(&self.delays_taken),
             delays_cut_short: read(&self.delays_cut_short),
             delay_time_us: read(&self.delay_time_us),
+            committers_delayed: read(&self.committers_delayed),
+            turns_taken: read(&self.turns_taken),
             already_durable: read(&self.already_durable),
             ..WalStatistics::default()
         }

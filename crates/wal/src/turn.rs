@@ -11,6 +11,7 @@ use sync::Mutex;
 
 use crate::DelayPolicy;
 use crate::shared::Shared;
+use crate::statistics::Counters;
 
 #[derive(Default)]
 struct Turn {
@@ -71,6 +72,7 @@ impl Shared {
     pub fn wait_in_turn(&self, upto: u64, policy: DelayPolicy) {
         self.turns.take(|| self.check_failed());
         self.check_failed();
+        Counters::add(&self.counters.turns_taken, 1);
         if self.positions.durable() < upto {
             let limit = if self.insertion.nobody_is_placing() { None } else { Some(upto) };
             self.wait_in_cohort(upto, policy, limit);

@@ -208,6 +208,12 @@ impl TransactionManager {
         self.snapshots.raise_floor(&self.slots)
     }
 
+    /// As [`TransactionManager::refresh_removal_floor`], unless somebody is at it: for callers that hold a latch.
+    pub fn try_refresh_removal_floor(&self) -> Lsn {
+        self.snapshots.try_raise_floor(&self.slots);
+        self.removal_floor()
+    }
+
     /// How many commits wait to be retired.
     pub fn unretired(&self) -> u64 {
         self.committed.len()

@@ -185,6 +185,10 @@ impl RemovalFloor for ManagerFloor {
     fn floor(&self) -> Lsn {
         self.0.removal_floor()
     }
+
+    fn raise(&self) -> Lsn {
+        self.0.try_refresh_removal_floor()
+    }
 }
 
 fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any + Send + Sync>) -> Result<Database> {

@@ -336,6 +336,8 @@ pub fn cohort_stat_commit(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec
         ("delays_taken", wal.delays_taken as f64),
         ("delays_cut_short", wal.delays_cut_short as f64),
         ("delay_time_ms", wal.delay_time_us as f64 / 1000.0),
+        ("committers_delayed", wal.committers_delayed as f64),
+        ("turns_taken", wal.turns_taken as f64),
         ("sync_time_mean_us", wal.sync_time_us.mean()),
         ("sync_time_max_us", wal.sync_time_us.maximum as f64),
         ("sync_time_ms", wal.sync_time_us.sum as f64 / 1000.0),

@@ -533,6 +533,10 @@ impl Client for RowCollector<'_> {
         self.client.require(lsn);
     }
 
+    fn committed(&mut self, gate: Lsn, delay: engine::DelayPolicy) {
+        self.client.committed(gate, delay);
+    }
+
     fn row_description(&mut self, _description: &RowDescription, _formats: &Formats) {}
 
     fn no_data(&mut self) {}

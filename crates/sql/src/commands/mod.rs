@@ -30,6 +30,7 @@ mod variables;
 mod view;
 mod volatility;
 
+pub use copy::fuzz_copy;
 pub use cursor::{Cursor, session_columns};
 
 use std::sync::Arc;

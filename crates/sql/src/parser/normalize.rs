@@ -240,6 +240,7 @@ impl Scanner<'_> {
     }
 
     fn operator(&mut self) -> Option<()> {
+        let start = self.at;
         while matches!(
             self.peek(0),
             b'+' | b'-'
@@ -262,7 +263,7 @@ impl Scanner<'_> {
             if (self.peek(0) == b'-' && self.peek(1) == b'-') || (self.peek(0) == b'/' && self.peek(1) == b'*') {
                 return None;
             }
-            if self.peek(0) == b'-' && self.bytes[self.at - 1] == b'=' {
+            if self.peek(0) == b'-' && self.at > start && self.bytes[self.at - 1] == b'=' {
                 break;
             }
             self.at += 1;
@@ -487,6 +488,13 @@ mod tests {
         let (found_key, found) = lifted(text).unwrap_or_else(|| panic!("not lifted: {text}"));
         assert_eq!(found_key, key);
         assert_eq!(found, constants, "{text}");
+    }
+
+    #[test]
+    fn a_minus_after_an_equals_sign_is_stepped_over() {
+        check("select 1 where a=-b", "select $1 where a=-b", &["1"]);
+        check("select 1 where a =- b and c=-5", "select $1 where a =- b and c=$2", &["1", "-5"]);
+        check("update t set a=-@ b where id = 3", "update t set a=-@ b where id = $1", &["3"]);
     }
 
     #[test]

@@ -274,24 +274,19 @@ impl SqlSession {
     /// Reads one parameter.
     fn parameter(&self, index: usize, bytes: &[u8], format: Format, sql_type: SqlType) -> Result<Value> {
         // What needs no context is read without making one.
-        if format == Format::Text
-            && let Ok(text) = std::str::from_utf8(bytes)
+        let text = match format {
+            Format::Text => Some(types::binary_io::utf8(bytes)),
+            Format::Binary => None,
+        };
+        if let Some(Ok(text)) = text
             && let Some(value) = input_plain(text, sql_type)
         {
             return Ok(value);
         }
         let mut context = planning::Environment::new(&self.state, &self.state.catalog()).eval_context();
-        let read = match format {
-            Format::Text => {
-                let text = std::str::from_utf8(bytes).map_err(|_| {
-                    Error::new(
-                        sqlstate::CHARACTER_NOT_IN_REPERTOIRE,
-                        "invalid byte sequence for encoding \"UTF8\" in a parameter",
-                    )
-                })?;
-                types::input(&mut context, text, sql_type)
-            }
-            Format::Binary => types::binary_input(&mut context, bytes, sql_type),
+        let read = match text {
+            Some(text) => text.and_then(|text| types::input(&mut context, text, sql_type)),
+            None => types::binary_input(&mut context, bytes, sql_type),
         };
         read.map_err(|error| error.context(format!("unnamed portal parameter ${}", index + 1)))
     }

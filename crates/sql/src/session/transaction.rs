@@ -227,11 +227,15 @@ impl SqlSession {
             return Err(error);
         }
         self.end_portals();
+        let has_written = self.state.engine().xid_if_assigned().is_some();
+        let delay = self.state.cached().commit_delay;
         let result = self.state.engine_mut().commit();
         let committed = result.is_ok();
         self.finish_transaction(committed, client);
         let gate = result?;
-        if self.state.cached().synchronous_commit {
+        if has_written {
+            client.committed(gate, delay);
+        } else {
             client.require(gate);
         }
         self.send_notifications(gate);

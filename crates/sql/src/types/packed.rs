@@ -25,6 +25,10 @@ fn damaged() -> Error {
     Error::corrupted("invalid stored value")
 }
 
+const DAY_MICROS: i64 = 86_400_000_000;
+/// No zone, not even one in POSIX's notation, is further from Greenwich.
+const ZONE_MAX_SECONDS: u32 = 7 * 86_400;
+
 /// Reads bytes of a column that has no fixed width.
 pub(super) fn read(kind: StorageKind, bytes: &[u8]) -> Result<Value> {
     let mut reader = Reader { bytes };
@@ -280,7 +284,9 @@ impl<'a> Reader<'a> {
     }
 
     fn timetz(&mut self) -> Result<TimeTz> {
-        Ok(TimeTz { micros: self.i64()?, zone: self.i32()? })
+        let time = TimeTz { micros: self.i64()?, zone: self.i32()? };
+        let is_possible = (0..=DAY_MICROS).contains(&time.micros) && time.zone.unsigned_abs() <= ZONE_MAX_SECONDS;
+        if is_possible { Ok(time) } else { Err(damaged()) }
     }
 
     fn json(&mut self, depth: usize) -> Result<Json> {
@@ -311,6 +317,10 @@ impl<'a> Reader<'a> {
         let dimension_count = self.byte()?;
         for _ in 0..dimension_count {
             let dimension = Dimension { length: self.u32()?, lower_bound: self.i32()? };
+            // An empty array has no dimensions; one of none times very many would keep its writer busy.
+            if dimension.length == 0 {
+                return Err(damaged());
+            }
             count = count.saturating_mul(dimension.length as usize);
             dimensions.push(dimension);
         }
@@ -472,5 +482,31 @@ fn write_ordered_json(json: &Json, out: &mut Vec<u8>) {
                 write_ordered_json(value, out);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // invariants: row 26
+    #[test]
+    fn a_time_zone_further_than_any_is_damage() {
+        let time = |micros: i64, zone: i32| [&micros.to_le_bytes()[..], &zone.to_le_bytes()].concat();
+        assert!(read(StorageKind::TimeTz, &time(1, -3600)).is_ok());
+        assert!(read(StorageKind::TimeTz, &time(1, i32::MIN)).is_err());
+        assert!(read(StorageKind::TimeTz, &time(-1, 0)).is_err());
+    }
+
+    // invariants: row 26
+    #[test]
+    fn an_array_of_none_times_very_many_is_damage() {
+        let mut bytes = 23u32.to_le_bytes().to_vec();
+        bytes.push(2);
+        for length in [u32::MAX, 0] {
+            bytes.extend_from_slice(&length.to_le_bytes());
+            bytes.extend_from_slice(&1i32.to_le_bytes());
+        }
+        assert!(read(StorageKind::Array(Oid(23)), &bytes).is_err());
     }
 }

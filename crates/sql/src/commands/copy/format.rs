@@ -3,6 +3,7 @@
 use base::{Error, Result, sqlstate};
 
 use super::options::{CopyFormat, CopyOptions};
+use crate::types::binary_io;
 
 /// What begins binary data.
 pub const BINARY_SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
@@ -177,14 +178,12 @@ pub fn read_fields(line: &[u8], options: &CopyOptions, fields: &mut Vec<Field>) 
 }
 
 fn utf8(bytes: Vec<u8>) -> Result<String> {
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let byte = error.as_bytes()[at];
-        Error::new(
-            sqlstate::CHARACTER_NOT_IN_REPERTOIRE,
-            format!("invalid byte sequence for encoding \"UTF8\": 0x{byte:02x}"),
-        )
-    })
+    let bytes = match String::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => return Ok(text),
+        Ok(text) => text.into_bytes(),
+        Err(error) => error.into_bytes(),
+    };
+    binary_io::utf8(&bytes).map(str::to_owned)
 }
 
 fn read_text(line: &[u8], options: &CopyOptions, fields: &mut Vec<Field>) -> Result<()> {
@@ -278,6 +277,40 @@ fn read_csv(line: &[u8], options: &CopyOptions, fields: &mut Vec<Field>) -> Resu
     }
 }
 
+/// Reads any bytes, in these pieces, as lines of COPY's text (`kind` 0 or 1) or CSV: what a fuzzer calls. Gives the rows up to
+/// an error, if there is one, and whether there was.
+pub fn fuzz_copy(kind: u8, pieces: &[&[u8]]) -> (Vec<Vec<Field>>, bool) {
+    let is_csv = kind & 2 != 0;
+    let options = CopyOptions {
+        format: if is_csv { CopyFormat::Csv } else { CopyFormat::Text },
+        delimiter: if is_csv { b',' } else { b'\t' },
+        null: if is_csv { String::new() } else { "\\N".to_owned() },
+        header: super::options::Header::None,
+        quote: b'"',
+        escape: if kind & 1 != 0 { b'\\' } else { b'"' },
+        force_quote: None,
+        force_quote_all: false,
+        force_not_null: Vec::new(),
+        force_null: Vec::new(),
+    };
+    let mut reader = LineReader::default();
+    let (mut rows, mut fields) = (Vec::new(), Vec::new());
+    for (number, piece) in pieces.iter().enumerate() {
+        reader.extend(piece);
+        loop {
+            match reader.next_line(number + 1 == pieces.len(), &options) {
+                Ok(None) => break,
+                Ok(Some(line)) => match read_fields(line, &options, &mut fields) {
+                    Ok(()) => rows.push(fields.clone()),
+                    Err(_) => return (rows, true),
+                },
+                Err(_) => return (rows, true),
+            }
+        }
+    }
+    (rows, false)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -339,6 +372,16 @@ mod tests {
             let mut out = Vec::new();
             write_row(&values, &[], &options, &mut out);
             assert_eq!(lines(&[&out], &options), [row(&values)], "{format}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_refused_however_they_are_written() {
+        for (format, line) in
+            [("text", &b"a\\000b"[..]), ("text", b"a\0b"), ("text", b"\\xff"), ("csv", b"a\0b"), ("csv", b"\xC3(")]
+        {
+            let error = read_fields(line, &options(format), &mut Vec::new()).unwrap_err();
+            assert_eq!(error.sqlstate(), sqlstate::CHARACTER_NOT_IN_REPERTOIRE, "{line:?}");
         }
     }
 }

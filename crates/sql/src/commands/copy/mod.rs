@@ -13,6 +13,7 @@ use crate::executor::Run;
 use crate::session::{Nested, Running, SqlSession, UtilityOutput, new_run, quote_identifier};
 use crate::tree::{Copy, CopyEndpoint, CopySource};
 use crate::types::{self, SqlType, Value};
+pub use format::fuzz_copy;
 use format::{BINARY_SIGNATURE, LineReader, read_fields, write_row};
 use options::{CopyFormat, CopyOptions, Header};
 

@@ -1,0 +1,19 @@
+//! Messages from a client, after start-up.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use session::decode::{Incoming, Message, next_message};
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut incoming = Incoming::default();
+    incoming.extend(bytes);
+    while let Ok(Some(extent)) = next_message(incoming.pending()) {
+        let whole = &incoming.pending()[..extent.length];
+        if let Ok(Message::Bind(bind)) = Message::decode(whole) {
+            bind.parameters().for_each(drop);
+            bind.parameter_formats.iter().for_each(drop);
+            bind.result_formats.iter().for_each(drop);
+        }
+        incoming.consume(extent.length);
+    }
+});

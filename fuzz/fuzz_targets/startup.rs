@@ -1,0 +1,10 @@
+//! The first packets of a connection.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(Some((_, length))) = session::startup::decode(bytes) {
+        assert!(length <= bytes.len());
+    }
+});
