@@ -114,7 +114,7 @@ fn a_folder_that_cannot_be_read_or_made_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     made(folder.path());
     let control = folder.path().join("data/control");
-    std::fs::set_permissions(&control, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&control, std::fs::Permissions::from_mode(0o000)).unwrap();
     // The superuser reads everything.
     if std::fs::read(&control).is_err() {
         let said = refusal(folder.path(), &[]);
