@@ -39,7 +39,7 @@ const STACK_DEPTH_HINT: &str = "Increase the configuration parameter \"max_stack
                                 after ensuring the platform's stack depth limit is adequate.";
 
 /// What the session's settings change about parsing.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParseOptions {
     /// `standard_conforming_strings`
     pub standard_conforming_strings: bool,

@@ -8,6 +8,7 @@ mod execute;
 pub mod functions;
 mod instance;
 mod notify;
+mod parse_cache;
 mod plain_input;
 mod plan_cache;
 pub mod planning;
@@ -39,7 +40,7 @@ pub use state::SessionState;
 pub use transaction::set_modes;
 
 use crate::client::{Client, Format, Formats};
-use crate::parser::{self, ParseOptions};
+use crate::parser::ParseOptions;
 use crate::tree;
 use crate::types::{self, SqlType, Value};
 
@@ -145,12 +146,11 @@ impl SqlSession {
             return Ok(());
         }
         let options = ParseOptions { standard_conforming_strings: self.state.cached().standard_conforming_strings };
-        let statements = parser::parse(text, options)?;
+        let (text, statements) = self.state.trees.borrow_mut().parse(text, options)?;
         if statements.is_empty() {
             client.empty_query();
         }
         let count = statements.len();
-        let text: Arc<str> = Arc::from(text);
         for (number, statement) in statements.iter().enumerate() {
             self.check_not_failed(&statement.statement)?;
             self.run_statement(&text, statement, count > 1, number + 1 == count, client)?;
@@ -171,20 +171,19 @@ impl SqlSession {
             ));
         }
         let options = ParseOptions { standard_conforming_strings: self.state.cached().standard_conforming_strings };
-        let mut statements = parser::parse(text, options)?;
+        let (text, statements) = self.state.trees.borrow_mut().parse(text, options)?;
         if statements.len() > 1 {
             return Err(Error::new(
                 sqlstate::SYNTAX_ERROR,
                 "cannot insert multiple commands into a prepared statement",
             ));
         }
-        let tree = statements.pop();
+        let tree = statements.first().cloned();
         if let Some(tree) = &tree {
             self.check_not_failed(&tree.statement)?;
         }
         self.ensure_transaction()?;
-        let tree = tree.map(Arc::new);
-        let prepared = Arc::new(Prepared::new(&self.state, name, Arc::from(text), tree, types, false)?);
+        let prepared = Arc::new(Prepared::new(&self.state, name, text, tree, types, false)?);
         if name.is_empty() {
             self.unnamed_statement = Some(prepared);
         } else {

@@ -31,6 +31,8 @@ pub struct SessionState {
     cached: RefCell<CachedSettings>,
     /// Plans this session ran lately, by text and parameter types.
     pub(crate) plans: RefCell<FxHashMap<super::plan_cache::Key, Arc<Planned>>>,
+    /// Texts it parsed lately.
+    pub(crate) trees: RefCell<super::parse_cache::ParseCache>,
     catalog: RefCell<Option<CatalogView>>,
     random: Cell<Option<RandomState>>,
     pub(crate) transaction_timestamp: Cell<i64>,
@@ -76,6 +78,7 @@ impl SessionState {
             settings: RefCell::new(settings),
             cached: RefCell::new(cached),
             plans: RefCell::default(),
+            trees: RefCell::default(),
             catalog: RefCell::new(None),
             random: Cell::new(None),
             transaction_timestamp: Cell::new(now),
