@@ -85,13 +85,11 @@ impl Conversation {
     fn handle(&mut self, bytes: &[u8], port: &SharedPort) -> Next {
         let interrupt = Arc::clone(&self.interrupt);
         let mut client = PortClient { port, interrupt: &interrupt };
-        let is_extended = matches!(bytes[0], b'P' | b'B' | b'D' | b'E' | b'C' | b'H');
-        if self.is_skipping && is_extended {
+        if self.is_skipping && !matches!(bytes[0], b'S' | b'X') {
             return Next::Idle;
         }
         let result = match Message::decode(bytes) {
             Ok(Message::Query(text)) => {
-                self.is_skipping = false;
                 let result = self.sql.simple_query(text, &mut client);
                 return self.finish_query(result, port);
             }

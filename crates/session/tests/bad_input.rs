@@ -207,6 +207,8 @@ fn extended_messages_about_what_does_not_exist_fail_until_sync() {
 
     client.send(&bind_no_parameters("nowhere"));
     client.send(&frame(b'E', b"\0\0\0\0\0"));
+    // A query is passed over as well.
+    client.send(&frame(b'Q', b"select nonsense\0"));
     client.send(&frame(b'S', b""));
     assert_eq!(client.error(), expect("ERROR", "26000", "prepared statement \"nowhere\" does not exist"));
 

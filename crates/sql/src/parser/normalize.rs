@@ -304,12 +304,11 @@ impl Scanner<'_> {
         if is("as") {
             return self.alias();
         }
-        // `current_timestamp(3)`: a precision, not a value.
-        if starts_with(word, b"current_") || starts_with(word, b"local") {
-            return None;
-        }
         self.previous = Previous::Word;
-        Some(())
+        // `current_timestamp(3)`: a precision, not a value.
+        let may_have_precision = starts_with(word, b"current_") || starts_with(word, b"local");
+        self.skip_blanks();
+        (!may_have_precision || self.peek(0) != b'(').then_some(())
     }
 
     /// After AS: a name, which may bring column definitions with type lengths.
@@ -513,6 +512,7 @@ mod tests {
         );
         check("select 3000000000, -3000000000", "select $1, $2", &["3000000000::int8", "-3000000000::int8"]);
         check("select a -5, a - 5, a*-5 from t", "select a -$1, a - $2, a*-$3 from t", &["5", "5", "5"]);
+        check("insert into t values (1, CURRENT_TIMESTAMP)", "insert into t values ($1, CURRENT_TIMESTAMP)", &["1"]);
         check("select '' from t limit 5", "select $1 from t limit $2", &["''", "5"]);
         check("select \"1\", a1, 2 from \"x'y\"", "select \"1\", a1, $1 from \"x'y\"", &["2"]);
         check("select 'ä', größe from t where b = 1", "select $1, größe from t where b = $2", &["'ä'", "1"]);
@@ -563,6 +563,7 @@ mod tests {
             "vacuum (parallel 2) t",
             "select a[1] from t where ARRAY[1,2] = b",
             "select current_timestamp(3), 5",
+            "select localtime (3), 5",
             "select 0x1F",
             "select 1_000",
             "select 'unfinished",
