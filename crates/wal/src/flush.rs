@@ -62,6 +62,9 @@ impl Shared {
         self.enter(FlushPhase::Syncing);
         self.make_durable(whole);
         self.positions.advance_durable(whole);
+        if policy.delay != DelaySetting::Off {
+            self.note_writers();
+        }
         self.enter(FlushPhase::Idle);
 
         let led =
@@ -76,7 +79,24 @@ impl Shared {
             return None;
         }
         let probe = self.siblings_probe()?;
-        (self.has_siblings(&*probe, policy) && probe.unjoined_writers() > 0).then_some(probe)
+        let expected = self.lately_writing(policy);
+        (self.has_siblings(&*probe, policy) && !self.all_have_joined(&*probe, expected)).then_some(probe)
+    }
+
+    /// Notes who is there at the end of a flush, before those it covered are forgotten.
+    fn note_writers(&self) {
+        let writers = self.siblings_probe().map_or(0, |probe| probe.writers());
+        self.lately_writing.store(writers as u64, Ordering::Relaxed);
+        self.flush_ended_us.store(self.vfs.now_micros(), Ordering::Relaxed);
+    }
+
+    /// Whether nobody is left who could join: neither one who writes now nor, of the `expected`, one who was just woken.
+    fn all_have_joined(&self, probe: &dyn SiblingsProbe, expected: usize) -> bool {
+        let unjoined = probe.unjoined_writers();
+        unjoined == 0
+            && (expected == 0
+                // Until those the last flush covered are forgotten they would be taken for joined again.
+                || (self.hooks.have_retired(self.positions.durable()) && probe.writers() >= expected))
     }
 
     /// Whether a leader with this policy would wait now.
@@ -93,6 +113,7 @@ impl Shared {
         let mut waited_us = 0;
         let mut cut_short = false;
         let mut yields = 0;
+        let expected = self.lately_writing(policy);
         while waited_us < delay_us && !cut_short {
             let rest_us = delay_us - waited_us;
             if rest_us <= YIELD_INSTEAD_OF_SLEEP_US && yields <= YIELD_INSTEAD_OF_SLEEP_US * YIELDS_PER_US {
@@ -102,7 +123,7 @@ impl Shared {
                 self.vfs.sleep(Duration::from_micros(DELAY_LOOK_US.min(rest_us)));
             }
             waited_us = self.vfs.now_micros() - begin;
-            cut_short = probe.unjoined_writers() == 0;
+            cut_short = self.all_have_joined(&*probe, expected);
         }
         Counters::add(&self.counters.delays_taken, 1);
         Counters::add(&self.counters.delays_cut_short, u64::from(cut_short));

@@ -40,6 +40,11 @@ impl Hooks {
         }
     }
 
+    /// Whether the retire hooks have been told of all up to `durable`.
+    pub fn have_retired(&self, durable: u64) -> bool {
+        self.retire.lock().is_empty() || self.retired.try_lock().is_some_and(|retired| *retired >= durable)
+    }
+
     /// Runs the retire hooks, unless somebody is at it: then that one sees the new `durable` when it has finished.
     fn retire(&self, hooks: &[Hook], durable: impl Fn() -> u64) {
         loop {

@@ -46,6 +46,10 @@ pub(crate) struct Shared {
     pub typical_sync_us: AtomicU64,
     /// Members of the last flush.
     pub last_members: AtomicU64,
+    /// Writers when the last flush ended, those it covered included: who is likely to commit again soon.
+    pub lately_writing: AtomicU64,
+    /// When that was, in microseconds of the clock.
+    pub flush_ended_us: AtomicU64,
     /// [`crate::FlushPhase`] of the flush under way.
     pub phase: AtomicU8,
     probe: Mutex<Option<Arc<dyn SiblingsProbe>>>,
@@ -81,6 +85,8 @@ impl Shared {
             counters: Counters::default(),
             typical_sync_us: AtomicU64::new(0),
             last_members: AtomicU64::new(0),
+            lately_writing: AtomicU64::new(0),
+            flush_ended_us: AtomicU64::new(0),
             phase: AtomicU8::new(0),
             probe: Mutex::new(None),
             failed: AtomicBool::new(false),
@@ -145,8 +151,15 @@ impl Shared {
 
     /// Whether enough other transactions run for a delay to apply (rule R6).
     pub fn has_siblings(&self, probe: &dyn SiblingsProbe, policy: DelayPolicy) -> bool {
-        let others = probe.writers().saturating_sub(1);
+        let others = probe.writers().max(self.lately_writing(policy)).saturating_sub(1);
         others > 0 && others >= policy.siblings as usize
+    }
+
+    /// Writers at the end of the last flush, if that ended no longer ago than a delay lasts. The sessions that it woke are
+    /// between two transactions: in PostgreSQL, which shows them as running until they have been woken, they count too.
+    pub fn lately_writing(&self, policy: DelayPolicy) -> usize {
+        let since_us = self.vfs.now_micros().saturating_sub(self.flush_ended_us.load(Ordering::Relaxed));
+        if since_us > self.delay_us(policy) { 0 } else { self.lately_writing.load(Ordering::Relaxed) as usize }
     }
 
     /// The longest that a delay of this policy lasts.

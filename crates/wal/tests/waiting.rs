@@ -115,6 +115,41 @@ fn a_delay_ends_when_all_others_have_joined() {
     assert!(time_us < 1000, "{time_us}");
 }
 
+/// Sessions as a closed loop has them: none runs between its flush and its next commit.
+struct ClosedLoop {
+    committed: AtomicUsize,
+}
+
+impl SiblingsProbe for ClosedLoop {
+    fn writers(&self) -> usize {
+        self.committed.load(Ordering::SeqCst)
+    }
+    fn unjoined_writers(&self) -> usize {
+        0
+    }
+}
+
+#[test]
+fn a_leader_waits_for_those_whom_the_last_flush_has_woken() {
+    let wal = log(roomy());
+    let sessions = Arc::new(ClosedLoop { committed: AtomicUsize::new(12) });
+    wal.set_siblings_probe(sessions.clone());
+    let commit = |committed: usize| {
+        let before = wal.statistics();
+        let end = wal.insert(HEAD, &[b"commit"]).end;
+        sessions.committed.store(committed, Ordering::SeqCst);
+        wal.wait_durable(end, FOUR_MS);
+        let after = wal.statistics();
+        (after.delays_taken - before.delays_taken, after.delays_cut_short - before.delays_cut_short)
+    };
+    assert_eq!(commit(12), (0, 0), "nobody else can be expected");
+    // Of the twelve that were there when the last flush ended, six are back.
+    assert_eq!(commit(6), (1, 0));
+    assert_eq!(commit(6), (0, 0), "the others did not come: six are all that is expected now");
+    assert_eq!(commit(1), (1, 0), "five others were there just now");
+    assert_eq!(commit(1), (0, 0), "one client never waits");
+}
+
 #[test]
 fn an_automatic_delay_is_at_most_half_a_sync() {
     // On a real clock: a simulated one does not see what a slowed sync takes.
@@ -123,15 +158,22 @@ fn an_automatic_delay_is_at_most_half_a_sync() {
     let wal = Wal::create(disk, &dir.path().join("wal"), roomy()).expect("nothing fails");
     wal.set_siblings_probe(Siblings::new(6, 5, NEVER));
     let policy = DelayPolicy { delay: DelaySetting::Auto, siblings: 5 };
+    // The shortest: on a busy machine any of them may last longer than it was asked to.
+    let mut delay_us = u64::MAX;
     for _ in 0..30 {
+        let before = wal.statistics();
         let end = wal.insert(HEAD, &[b"commit"]).end;
         wal.wait_durable(end, policy);
+        let after = wal.statistics();
+        if after.delays_taken > before.delays_taken && before.syncs > 10 {
+            delay_us = delay_us.min(after.delay_time_us - before.delay_time_us);
+        }
     }
     let statistics = wal.statistics();
-    let delay_us = statistics.delay_time_us as f64 / statistics.delays_taken as f64;
     let sync_us = statistics.sync_time_us.mean();
     assert!(statistics.delays_taken > 0 && sync_us >= 4000.0, "{statistics:?}");
-    assert!(delay_us > 0.2 * sync_us && delay_us < 0.7 * sync_us, "{delay_us} of {sync_us}: {statistics:?}");
+    let share = delay_us as f64 / sync_us;
+    assert!(share > 0.2 && share < 0.7, "{delay_us} of {sync_us}: {statistics:?}");
 }
 
 // rule R7
