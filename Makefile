@@ -13,8 +13,9 @@ test: setup lint ## All tests.
 	$(CARGO) xtask floors
 	$(CARGO) xtask links
 	$(CARGO) test --workspace
+	scripts/shuttle.sh
 
-models: setup ## Concurrent state machines under the shuttle scheduler; some minutes.
+models: setup ## Of the tests, the concurrent state machines under the shuttle scheduler.
 	scripts/shuttle.sh
 
 fuzz: setup ## Every decoder of foreign bytes under a fuzzer, a minute each.
