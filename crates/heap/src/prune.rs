@@ -125,7 +125,7 @@ impl Heap {
         let mut in_chain = [0u64; crate::page::SLOTS_MAX / 64 + 1];
         let mut members: SmallVec<[u16; 64]> = SmallVec::new();
         // Rows that lie together were often made together.
-        let mut last_maker = (Xid::INVALID, false);
+        let mut settled_maker = None;
         // Heap-only versions on the page, less those that chains led to.
         let mut astray = 0;
         for root in 1..=slots {
@@ -140,13 +140,13 @@ impl Heap {
                         if tuple.has(flag::XMIN_FROZEN) {
                             continue;
                         }
-                        if last_maker == (tuple.xmin(), true) {
+                        if settled_maker == Some(tuple.xmin()) {
                             plan.settled.push(root);
                             continue;
                         }
                         if let TransactionStatus::Committed(csn) = self.services.status.status(tuple.xmin()) {
-                            last_maker = (tuple.xmin(), csn <= floor.min(durable));
-                            if last_maker.1 {
+                            if csn <= floor.min(durable) {
+                                settled_maker = Some(tuple.xmin());
                                 plan.settled.push(root);
                             }
                             continue;
