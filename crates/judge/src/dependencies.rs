@@ -60,8 +60,12 @@ pub(crate) fn graph(history: &History, versions: &Versions, anomalies: &mut Vec<
     let mut builder = Builder { history, versions, graph, known: HashSet::new() };
     for (object, order) in &versions.of {
         for pair in order.windows(2) {
-            let [before, after] = [versions.by_id[&pair[0]].writer, versions.by_id[&pair[1]].writer];
-            builder.add(before, after, DependencyKind::WriteWrite, *object, false);
+            let [before, after] = [versions.by_id[&pair[0]], versions.by_id[&pair[1]]];
+            // An insert after a delete makes another row of the same key. It overwrites nothing; but who deleted the
+            // row had looked for the key, and would now find one.
+            let is_reborn = before.class.is_none();
+            let kind = if is_reborn { DependencyKind::ReadWrite } else { DependencyKind::WriteWrite };
+            builder.add(before.writer, after.writer, kind, *object, is_reborn);
         }
     }
     for (number, transaction) in history.transactions.iter().enumerate() {
@@ -79,6 +83,8 @@ struct Own {
     class: Option<i64>,
     /// Some of it is undone, so that the row may be anything again.
     has_undone: bool,
+    /// It inserted the row. Under a snapshot, a row of the same key that was deleted meanwhile may still be there for it.
+    is_inserted: bool,
 }
 
 struct Builder<'h> {
@@ -107,9 +113,14 @@ impl Builder<'_> {
                     if let Some(replaced) = write.replaces {
                         self.versions.check_read(history, reader, write.object, replaced, anomalies);
                     }
-                    let had_undone = own.get(&write.object).is_some_and(|own| own.has_undone);
-                    let has_undone = write.is_undone || had_undone;
-                    own.insert(write.object, Own { version: write.version, class: write.class, has_undone });
+                    let before = own.get(&write.object);
+                    let now = Own {
+                        version: write.version,
+                        class: write.class,
+                        has_undone: write.is_undone || before.is_some_and(|own| own.has_undone),
+                        is_inserted: before.map_or(write.replaces.is_none(), |own| own.is_inserted),
+                    };
+                    own.insert(write.object, now);
                 }
                 Operation::Read(read) => self.add_read(reader, read.object, read.version, &own, anomalies),
                 Operation::PredicateRead(read) => self.add_predicate_read(reader, read, &own, anomalies),
@@ -128,6 +139,7 @@ impl Builder<'_> {
         if let Some(own) = own.get(&object)
             && !own.has_undone
             && own.version != version
+            && (!own.is_inserted || self.is_of(reader, version))
         {
             let what = format!("read {version} of {object} after it had written {}", own.version);
             anomalies.push(Anomaly::of(AnomalyKind::Internal, vec![self.history.transactions[reader].id], what));
@@ -147,6 +159,10 @@ impl Builder<'_> {
         }
     }
 
+    fn is_of(&self, writer: usize, version: VersionId) -> bool {
+        self.versions.by_id.get(&version).is_some_and(|version| version.writer == writer)
+    }
+
     fn add_predicate_read(
         &mut self,
         reader: usize,
@@ -158,7 +174,7 @@ impl Builder<'_> {
         let mut report = |what: String| anomalies.push(Anomaly::of(AnomalyKind::Internal, vec![id], what));
         let mut seen = HashSet::new();
         for item in &read.seen {
-            if !seen.insert(item.object) {
+            if !seen.insert((item.object, self.is_of(reader, item.version))) {
                 report(format!("met {} twice in one scan", item.object));
             }
             let class = self.versions.by_id.get(&item.version).and_then(|version| version.class);
@@ -169,7 +185,7 @@ impl Builder<'_> {
         for (object, own) in own {
             let must_be_there =
                 !own.has_undone && read.predicate.covers(*object) && read.predicate.holds_for(own.class);
-            if must_be_there && !seen.contains(object) {
+            if must_be_there && !seen.contains(&(*object, true)) {
                 report(format!("did not find {} of {object}, which it had written", own.version));
             }
         }
@@ -183,7 +199,7 @@ impl Builder<'_> {
         }
         let versions = self.versions;
         for (object, order) in versions.of.range(key(low)..=key(high)) {
-            if !seen.contains(object) && !own.contains_key(object) {
+            if !seen.contains(&(*object, false)) && !own.contains_key(object) {
                 self.add_absence(reader, read, *object, order);
             }
         }

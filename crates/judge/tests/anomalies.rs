@@ -182,10 +182,11 @@ fn an_absent_row_of_which_either_is_possible_accuses_nobody() {
 #[test]
 fn a_key_that_is_inserted_again_goes_on_in_its_order() {
     assert_clean("i0(x) c0 d1(x0) c1 i2(x) c2 r3(x2) c3");
-    let stale_read_with_a_new_write = "i0(x) i0(y) c0 r3(x0) d1(x0) c1 i2(x) w2(y0) c2 r3(y2) c3";
+    let deleted_by_one_who_looked_for_it = "i0(x) c0 r1(x0) d2(x0) c2 i1(x) c1";
     assert_eq!(
-        found(stale_read_with_a_new_write),
-        ["G-single: T1 -ww on 1/120-> T2 -wr on 1/121-> T3 -rw on 1/120-> T1"]
+        found(deleted_by_one_who_looked_for_it),
+        ["G2: T1 -rw on 1/120-> T2 -rw on 1/120 by condition-> T1"],
+        "an insert after a delete overwrites nothing"
     );
 }
 
@@ -223,4 +224,10 @@ fn each_knot_of_transactions_is_reported_by_itself() {
         found(text),
         ["G2-item: T1 -rw on 1/120-> T2 -rw on 1/121-> T1", "G2-item: T3 -rw on 1/119-> T4 -rw on 1/122-> T3"]
     );
+}
+
+#[test]
+fn a_row_deleted_meanwhile_may_stand_beside_a_new_one_of_its_key_under_a_snapshot() {
+    let text = "i0(x) c0 s1 s2 d2(x0) c2 i1(x) p1(a-z,x0,x1) r1(x0) r1(x1) c1";
+    assert_eq!(found(text), ["G2: T1 -rw on 1/120-> T2 -rw on 1/120 by condition-> T1"]);
 }
