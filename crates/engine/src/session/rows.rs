@@ -232,8 +232,7 @@ impl Session {
                     }
                     // Somebody came in between. The row was never there; entries made so far lead nowhere.
                     self.with_ctx(|ctx| {
-                        let ctx = &current(ctx);
-                        table.heap.delete(ctx, tid, WaitPolicy::Block, None)?;
+                        table.heap.take_back(ctx, tid)?;
                         self.take_back(ctx, table, &moved)
                     })?;
                     continue 'again;
@@ -701,7 +700,7 @@ impl Session {
 
     /// Deletes values that were moved out for a row that was not written after all.
     fn take_back(&self, ctx: &TxnCtx<'_>, table: &Table, moved: &Moved) -> Result<()> {
-        if moved.is_empty() { Ok(()) } else { large::erase(self.overflow(table)?, ctx, moved) }
+        if moved.is_empty() { Ok(()) } else { large::take_back(self.overflow(table)?, ctx, moved) }
     }
 }
 
