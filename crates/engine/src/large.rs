@@ -125,12 +125,19 @@ impl Overflow {
     }
 
     fn erase(&self, ctx: &TxnCtx<'_>, place: Place) -> Result<()> {
+        self.remove(place, &|tid| {
+            // The row the value belongs to is locked: nobody else deletes it.
+            self.heap.delete(ctx, tid, WaitPolicy::Block, None)?;
+            Ok(())
+        })
+    }
+
+    fn remove(&self, place: Place, remove: &dyn Fn(Tid) -> Result<()>) -> Result<()> {
         self.each_chunk(place, &mut |tid, key| {
             if self.heap.read_any(tid, |bytes| bytes.starts_with(key))? != Some(true) {
                 return Ok(false);
             }
-            // The row the value belongs to is locked: nobody else deletes it.
-            self.heap.delete(ctx, tid, WaitPolicy::Block, None)?;
+            remove(tid)?;
             Ok(true)
         })
     }
@@ -265,6 +272,14 @@ pub(crate) fn erase<'a>(
         }
     }
     Ok(())
+}
+
+/// Removes values that the own command has moved out, for a row that is not written after all.
+pub(crate) fn take_back(overflow: &Overflow, ctx: &TxnCtx<'_>, moved: &Moved) -> Result<()> {
+    moved
+        .iter()
+        .filter_map(|value| place_of(value))
+        .try_for_each(|place| overflow.remove(place, &|tid| overflow.heap.take_back(ctx, tid)))
 }
 
 /// Puts the detached values of the row in `bytes` back in their places.

@@ -184,3 +184,38 @@ fn transaction_identifiers_pass_two_to_the_32nd_without_notice() {
         assert_eq!((rows.len(), rows.into_iter().filter(|two| *two).count()), (100, 50));
     }
 }
+
+#[test]
+fn large_values_of_rows_that_were_not_written_after_all_are_taken_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = real(directory.path(), &[]);
+    let mut holder = database.session().unwrap();
+    let table = create_table(&mut holder, "t", &TYPES);
+    run(&mut holder, |s| s.insert(&table, &[Datum::I32(1), Datum::I64(0), Datum::Bytes(b"")], &PlainKeys)).unwrap();
+    begin(&mut holder);
+    statement(&holder, |s| set_i64(s, &table, 1, &|old| old + 1)).unwrap();
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            let mut session = database.session().unwrap();
+            run(&mut session, |s| {
+                let (large, changed): (_, ColumnSet) = (noise(5, 9000), [1, 2].into_iter().collect());
+                let mut row = RowBytes::new();
+                let mut tid = s.index_point(&table, 0, key_i32(1).as_slice(), &mut row)?.unwrap();
+                let mut attempts = 1;
+                let new = [Datum::I32(1), Datum::I64(7), Datum::Bytes(&large)];
+                while let Modify::Updated { newest, .. } = s.update(&table, tid, &new, &changed, &PlainKeys)? {
+                    tid = s.newest_version(&table, newest, &mut row)?.unwrap();
+                    attempts += 1;
+                }
+                Ok(attempts)
+            })
+        });
+        while database.locks().waiting_count() == 0 {
+            std::thread::yield_now();
+        }
+        holder.commit_and_wait().unwrap();
+        assert_eq!(waiter.join().unwrap().unwrap(), 2, "the first attempt met the holder's version");
+    });
+    let read = run(&mut holder, |s| Ok(get(s, &table, 1, |row| row[2] == Datum::Bytes(&noise(5, 9000))))).unwrap();
+    assert_eq!(read, Some(true));
+}

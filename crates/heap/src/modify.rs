@@ -133,10 +133,7 @@ impl Heap {
             let mut guard = pinned.write();
             match self.obstacle(ctx, Page::new(&guard), tid, mode, &mut turn)? {
                 Obstacle::None => {
-                    let mut page = PageMut::new(&mut guard);
-                    page.remove(tid.slot, xid, ctx.command, tid, flag::DELETED | flag::KEYS_CHANGED);
-                    let head: Head<18> = Head::new(self.file, tid.block).u16(tid.slot).u32(ctx.command.0);
-                    guard.set_lsn(self.log(record::DELETE, xid, &[head.bytes()]));
+                    self.mark_deleted(ctx, xid, &mut guard, tid);
                     drop(guard);
                     if let Some(turn) = turn {
                         turn.updated(tid, xid);
@@ -153,6 +150,29 @@ impl Heap {
                 }
             }
         }
+    }
+
+    /// Takes back the version at `tid`, which the own command has just inserted and nobody else can have met but as in progress.
+    ///
+    /// # Errors
+    /// XX000 if it is another's; what the page cache fails with.
+    pub fn take_back(&self, ctx: &TxnCtx<'_>, tid: Tid) -> Result<()> {
+        let xid = writing_xid(ctx)?;
+        self.services.wal.ensure_room(64);
+        let pinned = self.pin(tid.block)?;
+        let mut guard = pinned.write();
+        if made_by_this_command(ctx, Page::new(&guard), tid).is_none() {
+            return Err(Error::internal(format!("{tid} of relation {} is not this command's", self.relation)));
+        }
+        self.mark_deleted(ctx, xid, &mut guard, tid);
+        Ok(())
+    }
+
+    fn mark_deleted(&self, ctx: &TxnCtx<'_>, xid: Xid, guard: &mut PageWrite<'_>, tid: Tid) {
+        let mut page = PageMut::new(guard);
+        page.remove(tid.slot, xid, ctx.command, tid, flag::DELETED | flag::KEYS_CHANGED);
+        let head: Head<18> = Head::new(self.file, tid.block).u16(tid.slot).u32(ctx.command.0);
+        guard.set_lsn(self.log(record::DELETE, xid, &[head.bytes()]));
     }
 
     /// Locks the row of the version at `tid`, which the caller saw, without changing it: `SELECT ... FOR UPDATE` and its kin. The

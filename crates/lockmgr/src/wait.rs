@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use base::{OwnerId, Result, Xid};
 use sync::{Waiter, Woken, in_coroutine, spin_hint};
 
+use crate::owner::WaitTarget;
 use crate::{LockManager, LockOptions, error};
 
 /// How often to look before sleeping. A thread that sleeps needs several microseconds to be woken; a coroutine is
@@ -70,6 +71,11 @@ impl LockManager {
         let limit = |timeout: Duration| start.checked_add(timeout);
         let give_up_at = options.lock_timeout.and_then(limit);
         let mut look_for_deadlock_at = limit(options.deadlock_timeout);
+        // In a row's queue, whom one waits for changes while one waits: a head that leaves hands its place on, and a circle
+        // that it was the victim of may close again behind it. So there one looks again, each time after twice as long.
+        // (A model's deadlines pass at any time, and often enough.)
+        let is_queued = slot.with_wait(|wait| matches!(wait.target, WaitTarget::Row { .. })) == Some(true);
+        let mut look_again_after = options.deadlock_timeout.checked_mul(2).filter(|_| is_queued && !cfg!(shuttle));
         let _counted = self.count_waiting(owner);
         loop {
             let deadline = match (give_up_at, look_for_deadlock_at) {
@@ -90,7 +96,8 @@ impl LockManager {
                 return Err(error::timed_out());
             }
             if look_for_deadlock_at.is_some_and(|at| now >= at) {
-                look_for_deadlock_at = None;
+                look_for_deadlock_at = look_again_after.and_then(|after| now.checked_add(after));
+                look_again_after = look_again_after.and_then(|after| after.checked_mul(2));
                 if let Some(lines) = self.find_deadlock(owner) {
                     return Err(error::deadlock(lines));
                 }

@@ -108,6 +108,34 @@ fn a_circle_through_rows_relations_and_advisory_locks_is_described_as_postgresql
     });
 }
 
+// invariants: row 22
+#[test]
+fn a_circle_that_closes_again_behind_its_victim_is_found() {
+    // 0 has changed the row and waits for 2, which queues for the row behind 1. Whoever is the victim, if it is 1, then 2
+    // waits for 0 itself; and that both have looked before does not matter.
+    let locks = manager();
+    let (zero, one, two) = (session(&locks, 0, 600_000), session(&locks, 1, 250), session(&locks, 2, 20));
+    (0..3).for_each(|number| locks.transaction_started(xid(100 + number), owner(number as u32)));
+    let queue = |session: &Session, id: u64| {
+        let options = session.options();
+        let turn = locks.wait_for_row(session.owner, RELATION, ROW, xid(100), RowLockMode::Update, &options).map(drop);
+        roll_back(session, id);
+        turn.err().map(|error| error.sqlstate())
+    };
+    thread::scope(|scope| {
+        let head = scope.spawn(|| queue(&one, 101));
+        until_waiting(&locks, 1);
+        let behind = scope.spawn(|| queue(&two, 102));
+        until_waiting(&locks, 2);
+        thread::sleep(Duration::from_millis(100));
+        locks.wait_for_xid(zero.owner, xid(102), &zero.options()).unwrap();
+        roll_back(&zero, 100);
+        let _ = head.join().unwrap();
+        assert_eq!(behind.join().unwrap(), Some(sqlstate::DEADLOCK_DETECTED));
+    });
+    assert!(locks.snapshot().is_empty());
+}
+
 #[test]
 fn a_wait_without_a_circle_is_left_alone() {
     let locks = manager();

@@ -399,7 +399,8 @@ fn siblings_are_those_with_an_xid_who_do_not_wait() {
     a.while_joined(|| assert_eq!(database.manager.unjoined_writers(), 1));
     thread::scope(|scope| {
         let locks = database.manager.locks();
-        let waiting = scope.spawn(|| locks.wait_for_xid(b.owner(), xid, &LockOptions::new(b.interrupt())).unwrap());
+        let (owner, interrupt) = (b.owner(), b.interrupt());
+        let waiting = scope.spawn(move || locks.wait_for_xid(owner, xid, &LockOptions::new(interrupt)).unwrap());
         while locks.waiting_count() == 0 {
             thread::yield_now();
         }

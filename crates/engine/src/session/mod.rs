@@ -9,6 +9,7 @@ mod ddl;
 mod maintenance;
 mod rows;
 mod sequences;
+mod serializable;
 mod transaction;
 
 use std::cell::{Cell, RefCell};

@@ -94,7 +94,13 @@ impl Session {
             self.rollback()?;
             return Err(error);
         }
-        let outcome = self.slot.get_mut().commit();
+        let outcome = match self.slot.get_mut().try_commit() {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.rollback()?;
+                return Err(error);
+            }
+        };
         if changes_catalog {
             self.shared().catalog.install(self.shared());
         }
@@ -216,6 +222,7 @@ impl Session {
             // Without an xid nothing was written that an earlier command could have hidden.
             slot.advance_command()?;
         }
+        slot.wait_for_safe_snapshot()?;
         let csn = slot.take_snapshot();
         levels.push(Level { snapshot: Snapshot { csn, command: slot.command() }, hold: None });
         Ok(())

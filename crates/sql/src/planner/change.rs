@@ -44,10 +44,13 @@ impl Planner<'_, '_> {
         conditions.iter().for_each(|condition| needed.add(condition));
         let mut relations = std::mem::take(&mut query.relations);
         let mut builder = Builder { relations: &mut relations, needed: &needed, scans: Default::default() };
-        let (input, layout) = self.build(&mut builder, path)?;
+        let (mut input, layout) = self.build(&mut builder, path)?;
         let scans = builder.scans;
         query.relations = relations;
         let scan = *scans.get(&relation).ok_or_else(|| Error::internal("the target is not scanned"))?;
+        if let Node::IndexPoint(point) = &mut input.node {
+            point.is_changed = point.scan == scan && point.filter.is_none();
+        }
         let ctid = layout.find(relation, -1).ok_or_else(|| Error::internal("the target has no ctid"))? as u32;
         let recheck = self.recheck(&query, &[relation], &layout, &scans, conditions, has_outer_join)?;
         let (rows, cost) = (input.rows, input.cost + input.rows * 0.01);

@@ -1,0 +1,87 @@
+//! Random transactions of many clients at every isolation level, and a judge who reads from what they saw whether the level
+//! held what it promises.
+//!
+//! Two drivers run the same clients. `threads` gives each its own: what interleaves, interleaves for real, and a seed
+//! says only what the clients want to do. `schedule` runs them as coroutines on one thread and chooses by the seed, between any
+//! two of their operations, whose turn it is: a seed says everything. `COHORT_SEED=7` runs one seed, `COHORT_SEEDS=200`
+//! more of them.
+// invariants: row 16
+
+mod client;
+#[path = "../common/mod.rs"]
+mod common;
+mod drivers;
+mod mix;
+
+use cohort_engine::Isolation;
+use drivers::{Driver, Run};
+use judge::{AnomalyKind, Level, Verdict};
+use mix::Mix;
+
+fn seeds(default: u64) -> impl Iterator<Item = u64> {
+    let parse = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    match parse("COHORT_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..parse("COHORT_SEEDS").map_or(default, |seeds| seeds.max(default)),
+    }
+}
+
+/// Runs every mix with several seeds and has each history judged.
+fn judge_all(driver: Driver, isolation: Isolation, mut check: impl FnMut(&Run, &Verdict)) {
+    for mix in Mix::ALL {
+        for seed in seeds(driver.default_seeds()) {
+            let run = Run { driver, isolation, mix, seed };
+            let history = run.history();
+            let verdict = judge::examine(&history);
+            assert!(verdict.committed > 20, "{run}: only {} transactions committed", verdict.committed);
+            check(&run, &verdict);
+        }
+    }
+}
+
+#[track_caller]
+fn assert_holds(run: &Run, verdict: &Verdict, level: Level) {
+    let violations: Vec<String> = verdict.violations(level).map(ToString::to_string).collect();
+    assert!(violations.is_empty(), "{run}:\n{}", violations.join("\n"));
+}
+
+fn count(verdict: &Verdict, kinds: &[AnomalyKind]) -> usize {
+    kinds.iter().map(|kind| verdict.of_kind(*kind).count()).sum()
+}
+
+const DRIVERS: [Driver; 2] = [Driver::Threads, Driver::Schedule];
+
+#[test]
+fn read_committed_shows_nothing_uncommitted_and_no_circular_flow() {
+    for driver in DRIVERS {
+        let mut skews = 0;
+        judge_all(driver, Isolation::ReadCommitted, |run, verdict| {
+            assert_holds(run, verdict, Level::ReadCommitted);
+            skews += count(verdict, &[AnomalyKind::GSingle]);
+        });
+        assert!(skews > 0, "{driver:?}: read skew and lost updates happen at read committed, and must be seen");
+    }
+}
+
+#[test]
+fn repeatable_read_shows_no_read_skew_and_no_lost_update_either() {
+    for driver in DRIVERS {
+        let (mut of_rows, mut by_condition) = (0, 0);
+        judge_all(driver, Isolation::RepeatableRead, |run, verdict| {
+            assert_holds(run, verdict, Level::SnapshotIsolation);
+            of_rows += count(verdict, &[AnomalyKind::G2Item]);
+            by_condition += count(verdict, &[AnomalyKind::G2]);
+        });
+        assert!(of_rows > 0, "{driver:?}: write skew happens at repeatable read, and must be seen");
+        assert!(by_condition > 0, "{driver:?}: so does write skew by phantoms");
+    }
+}
+
+#[test]
+fn a_seed_of_the_scheduler_says_everything_that_happens() {
+    for mix in Mix::ALL {
+        let run = Run { driver: Driver::Schedule, isolation: Isolation::RepeatableRead, mix, seed: 3 };
+        let (one, other) = (format!("{:?}", run.history()), format!("{:?}", run.history()));
+        assert!(one == other, "{run} went differently the second time");
+    }
+}
