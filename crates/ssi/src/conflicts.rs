@@ -22,7 +22,7 @@ use std::collections::{BTreeSet, VecDeque};
 use base::{Lsn, OwnerId, Xid};
 use smallvec::SmallVec;
 use sync::Arc;
-use sync::atomic::{AtomicU32, Ordering};
+use sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::reason::Reason;
 use crate::summary::Summary;
@@ -37,6 +37,14 @@ impl XactId {
         XactId(u64::from(generation) << 32 | u64::from(place))
     }
 
+    pub(crate) fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn from_bits(bits: u64) -> XactId {
+        XactId(bits)
+    }
+
     fn place(self) -> usize {
         self.0 as u32 as usize
     }
@@ -46,9 +54,13 @@ impl XactId {
     }
 }
 
-/// What others tell a transaction in progress, without a latch.
+/// What a transaction and the others tell each other without a latch.
 #[derive(Default)]
-pub(crate) struct Signals(AtomicU32);
+pub(crate) struct Signals {
+    raised: AtomicU32,
+    /// The transaction's first xid, for the log.
+    pub(crate) xid: AtomicU64,
+}
 
 pub(crate) const DOOMED: u32 = 1;
 pub(crate) const SAFE: u32 = 2;
@@ -56,11 +68,11 @@ pub(crate) const UNSAFE: u32 = 4;
 
 impl Signals {
     pub(crate) fn has(&self, signal: u32) -> bool {
-        self.0.load(Ordering::Acquire) & signal != 0
+        self.raised.load(Ordering::Acquire) & signal != 0
     }
 
     fn set(&self, signal: u32) {
-        self.0.fetch_or(signal, Ordering::AcqRel);
+        self.raised.fetch_or(signal, Ordering::AcqRel);
     }
 }
 
@@ -104,10 +116,22 @@ pub(crate) enum State {
     Committed(Lsn),
 }
 
+/// A dangerous structure that was found: T0 -> pivot -> Tout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Structure {
+    /// Invalid for one that has finished, or wrote nothing.
+    pub(crate) first: Xid,
+    pub(crate) pivot: Xid,
+    /// Invalid for one that has finished.
+    pub(crate) out: Xid,
+    /// Where it committed; none for one that is about to.
+    pub(crate) out_commit: Option<Lsn>,
+}
+
 /// What a transaction leaves behind when it ends.
 #[derive(Default)]
 pub(crate) struct Leavings {
-    pub(crate) targets: SmallVec<[Target; 4]>,
+    pub(crate) targets: SmallVec<[Target; 2]>,
     /// Indexes it has locked ranges of.
     pub(crate) range_files: SmallVec<[base::FileNumber; 2]>,
     pub(crate) xids: SmallVec<[Xid; 2]>,
@@ -192,6 +216,9 @@ pub(crate) struct Conflicts {
     /// For tests of tests: no structure is dangerous.
     pub(crate) blind: bool,
     pub(crate) edges: u64,
+    /// Whether structures that are found are kept for the log.
+    pub(crate) names_pivots: bool,
+    pub(crate) named: Vec<Structure>,
 }
 
 impl Conflicts {
@@ -205,6 +232,8 @@ impl Conflicts {
             summary: Summary::default(),
             blind: false,
             edges: 0,
+            names_pivots: false,
+            named: Vec::new(),
         }
     }
 
@@ -332,6 +361,7 @@ impl Conflicts {
         }
         // reader -> writer -> Tout
         if writer_first_out != NEVER && could_be_first {
+            self.name(Some(reader), writer, None, Some(writer_first_out));
             if writer == me {
                 return Err(Reason::PivotDuringWrite);
             }
@@ -345,6 +375,7 @@ impl Conflicts {
         if let State::Prepared(at) = writer_state
             && self.is_dangerous_pivot(reader, at)
         {
+            self.name(None, reader, Some(writer), None);
             return Err(Reason::ConflictOutToPivot(met));
         }
         Ok(())
@@ -379,9 +410,35 @@ impl Conflicts {
             return Ok(());
         }
         if first_out.is_some_and(|first_out| !r.read_only || first_out <= r.snapshot) {
-            return Err(reason(true));
+            let reason = reason(true);
+            if let Reason::ConflictOutToPivot(pivot) | Reason::ConflictOutToOldPivot(pivot) = reason
+                && self.names_pivots
+            {
+                let first = self.xid_of(Some(reader));
+                self.named.push(Structure { first, pivot, out: Xid::INVALID, out_commit: first_out });
+            }
+            return Err(reason);
         }
-        if self.is_dangerous_pivot(reader, commit) { Err(reason(false)) } else { Ok(()) }
+        if self.is_dangerous_pivot(reader, commit) {
+            self.name(None, reader, None, Some(commit));
+            return Err(reason(false));
+        }
+        Ok(())
+    }
+
+    fn xid_of(&self, id: Option<XactId>) -> Xid {
+        let record = id.and_then(|id| self.get(id));
+        record.map_or(Xid::INVALID, |record| Xid(record.signals.xid.load(Ordering::Relaxed)))
+    }
+
+    /// Keeps a structure for the log, if that is wanted.
+    fn name(&mut self, first: Option<XactId>, pivot: XactId, out: Option<XactId>, out_commit: Option<Lsn>) {
+        if self.names_pivots {
+            let any_reader = || self.get(pivot).and_then(|pivot| pivot.readers.iter().next());
+            let first = self.xid_of(first.or_else(any_reader));
+            let (pivot, out) = (self.xid_of(Some(pivot)), self.xid_of(out));
+            self.named.push(Structure { first, pivot, out, out_commit });
+        }
     }
 
     /// Notes that a transaction that is only remembered in summary has read what `me` has written.
@@ -404,9 +461,11 @@ impl Conflicts {
         }
     }
 
-    fn check_writing_pivot(&self, writer: XactId) -> Result<(), Reason> {
+    fn check_writing_pivot(&mut self, writer: XactId) -> Result<(), Reason> {
         let Some(w) = self.get(writer) else { return Ok(()) };
-        if w.first_out != NEVER && self.is_dangerous_pivot(writer, w.first_out) {
+        let out = w.first_out;
+        if out != NEVER && self.is_dangerous_pivot(writer, out) {
+            self.name(None, writer, None, Some(out));
             return Err(Reason::PivotDuringWrite);
         }
         Ok(())
@@ -439,7 +498,7 @@ impl Conflicts {
         if record.readers.is_empty() || self.blind {
             return Ok(());
         }
-        let mut pivots: SmallVec<[XactId; 4]> = SmallVec::new();
+        let mut pivots: SmallVec<[(XactId, bool); 4]> = SmallVec::new();
         for reader in record.readers.iter() {
             let Some(pivot) = self.get(reader) else { continue };
             if pivot.is_doomed() {
@@ -451,13 +510,16 @@ impl Conflicts {
                     .iter()
                     .any(|first| self.get(first).is_some_and(|first| !first.is_doomed() && !first.read_only));
             if dangerous {
-                if pivot.is_prepared() {
-                    return Err(Reason::ConflictInFromPreparedPivot);
-                }
-                pivots.push(reader);
+                pivots.push((reader, pivot.is_prepared()));
             }
         }
-        pivots.into_iter().for_each(|pivot| self.doom(pivot));
+        for (pivot, _) in &pivots {
+            self.name(None, *pivot, Some(me), None);
+        }
+        if pivots.iter().any(|(_, is_prepared)| *is_prepared) {
+            return Err(Reason::ConflictInFromPreparedPivot);
+        }
+        pivots.into_iter().for_each(|(pivot, _)| self.doom(pivot));
         Ok(())
     }
 

@@ -440,6 +440,25 @@ fn who_rewrites_a_relation_conflicts_with_all_who_read_any_of_it() {
 }
 
 #[test]
+fn the_log_can_name_the_pivot() {
+    let mut conflicts = crate::conflicts::Conflicts::new();
+    conflicts.names_pivots = true;
+    let mut begin = |xid: u64| match conflicts.begin(OwnerId(xid as u32), Lsn(10), false) {
+        crate::conflicts::Begun::Watched(id, signals) => {
+            signals.xid.store(xid, Ordering::Relaxed);
+            id
+        }
+        crate::conflicts::Begun::Safe => unreachable!("it writes"),
+    };
+    let (first, pivot, out) = (begin(1), begin(2), begin(3));
+    conflicts.conflict(first, pivot, pivot, Xid::INVALID).unwrap();
+    conflicts.conflict(pivot, out, out, Xid::INVALID).unwrap();
+    conflicts.check_commit(out).unwrap();
+    let expected = crate::conflicts::Structure { first: Xid(1), pivot: Xid(2), out: Xid(3), out_commit: None };
+    assert_eq!(conflicts.named, [expected]);
+}
+
+#[test]
 fn blind_it_lets_everything_through() {
     let world = World::new();
     world.ssi.set_blind(true);

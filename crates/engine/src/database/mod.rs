@@ -135,6 +135,7 @@ impl Shared {
         self.transactions.tuning().set_clog_update(options::clog_update(settings));
         let ssi = self.transactions.ssi();
         ssi.set_options(options::ssi(settings));
+        ssi.set_names_pivots(settings.get(Id::LogSerializationConflicts).as_bool());
         ssi.set_locks_per_tuple(settings.get(Id::SsiScanLocks).as_word() == Some(1));
     }
 }
