@@ -80,11 +80,17 @@ impl SessionSlot {
         Ok(self.current_xid())
     }
 
-    /// An error: nothing but a rollback is accepted from here (unless a savepoint is rolled back to).
+    /// An error: what the transaction, or its innermost savepoint, has done is undone at once, so that nobody waits for it any
+    /// longer. Nothing but a rollback is accepted from here (unless a savepoint is rolled back to).
     pub fn fail(&mut self) {
-        if self.state == TransactionState::Active {
-            self.state = TransactionState::Failed;
+        if self.state != TransactionState::Active {
+            return;
         }
+        match self.savepoints.len().checked_sub(1) {
+            Some(innermost) => self.undo(innermost),
+            None => self.abort(),
+        }
+        self.state = TransactionState::Failed;
     }
 
     /// The file goes if this commits (after it is durable).

@@ -48,15 +48,20 @@ impl Ddl {
         self.marks.push((savepoint, self.changes.len()));
     }
 
+    /// Marks ascend, and there may be many.
+    fn mark_of(&self, savepoint: SavepointId) -> Option<usize> {
+        self.marks.binary_search_by_key(&savepoint, |(id, _)| *id).ok()
+    }
+
     pub(super) fn release(&mut self, savepoint: SavepointId) {
-        if let Some(at) = self.marks.iter().position(|(id, _)| *id == savepoint) {
+        if let Some(at) = self.mark_of(savepoint) {
             self.marks.truncate(at);
         }
     }
 
     /// Whether anything was undone.
     pub(super) fn rollback_to(&mut self, savepoint: SavepointId) -> bool {
-        let Some(at) = self.marks.iter().position(|(id, _)| *id == savepoint) else { return false };
+        let Some(at) = self.mark_of(savepoint) else { return false };
         self.marks.truncate(at + 1);
         let kept = self.marks[at].1;
         let undone = kept < self.changes.len();

@@ -32,6 +32,9 @@ impl Planner<'_, '_> {
         let returning = query.change.as_deref_mut().and_then(returning_of).and_then(Option::take);
         let mut needed = Needed::of(&query, &path);
         needed.add_column(relation, -1);
+        if has_outer_join {
+            needed.add_places(&query);
+        }
         for entry in returning.iter().flatten() {
             needed.add_all_but(&entry.expr, relation);
         }
