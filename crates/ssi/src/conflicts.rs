@@ -17,7 +17,7 @@
 //!              last_in_ro = latest snapshot among   T0 -> P      (committed, only read)
 //! ```
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use base::{Lsn, OwnerId, Xid};
 use smallvec::SmallVec;
@@ -76,35 +76,41 @@ impl Signals {
     }
 }
 
-/// A set of transactions; most have none or one.
+/// A set of transactions. Most are empty and take up a word: records lie on as few cache lines as can be, since they go from
+/// processor to processor.
 #[derive(Default)]
-pub(crate) struct XactSet(SmallVec<[XactId; 2]>);
+pub(crate) struct XactSet(Option<Box<SmallVec<[XactId; 6]>>>);
 
 impl XactSet {
     fn insert(&mut self, id: XactId) -> bool {
-        match self.0.binary_search(&id) {
+        let ids = self.0.get_or_insert_default();
+        match ids.binary_search(&id) {
             Ok(_) => false,
             Err(position) => {
-                self.0.insert(position, id);
+                ids.insert(position, id);
                 true
             }
         }
     }
 
-    fn remove(&mut self, id: XactId) -> bool {
-        self.0.binary_search(&id).map(|position| self.0.remove(position)).is_ok()
+    fn remove(&mut self, id: XactId) {
+        if let Some(ids) = &mut self.0
+            && let Ok(position) = ids.binary_search(&id)
+        {
+            ids.remove(position);
+        }
     }
 
     fn contains(&self, id: XactId) -> bool {
-        self.0.binary_search(&id).is_ok()
+        self.0.as_ref().is_some_and(|ids| ids.binary_search(&id).is_ok())
     }
 
     fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.as_ref().is_none_or(|ids| ids.is_empty())
     }
 
     fn iter(&self) -> impl Iterator<Item = XactId> {
-        self.0.iter().copied()
+        self.0.iter().flat_map(|ids| ids.iter().copied())
     }
 }
 
@@ -157,6 +163,9 @@ pub(crate) struct Record {
     pub(crate) leavings: Leavings,
 }
 
+/// So many that are no longer in progress may stay in the queue of those that are.
+const ACTIVE_SLACK: usize = 64;
+
 /// No commit.
 const NEVER: Lsn = Lsn::MAX;
 
@@ -207,8 +216,9 @@ pub(crate) struct Ended {
 pub(crate) struct Conflicts {
     places: Vec<Place>,
     free: Vec<u32>,
-    /// In progress and watched, by snapshot.
-    active: BTreeSet<(Lsn, XactId)>,
+    /// In progress and watched, by snapshot; and some that are no longer, but never in front.
+    active: VecDeque<(Lsn, XactId)>,
+    active_count: usize,
     /// Committed, in the order of their commits.
     finished: VecDeque<XactId>,
     last_finished: Lsn,
@@ -226,7 +236,8 @@ impl Conflicts {
         Conflicts {
             places: Vec::new(),
             free: Vec::new(),
-            active: BTreeSet::new(),
+            active: VecDeque::new(),
+            active_count: 0,
             finished: VecDeque::new(),
             last_finished: Lsn::ZERO,
             summary: Summary::default(),
@@ -248,7 +259,7 @@ impl Conflicts {
     }
 
     pub(crate) fn active_count(&self) -> usize {
-        self.active.len()
+        self.active_count
     }
 
     pub(crate) fn finished_count(&self) -> usize {
@@ -256,7 +267,31 @@ impl Conflicts {
     }
 
     pub(crate) fn active_ids(&self) -> impl Iterator<Item = XactId> {
-        self.active.iter().map(|(_, id)| *id)
+        self.active.iter().map(|(_, id)| *id).filter(|id| self.is_active(*id))
+    }
+
+    fn is_active(&self, id: XactId) -> bool {
+        self.get(id).is_some_and(|record| !matches!(record.state, State::Committed(_)))
+    }
+
+    fn enter_active(&mut self, snapshot: Lsn, id: XactId) {
+        self.active_count += 1;
+        // Nearly always the newest; an imported snapshot may be older.
+        let position = self.active.iter().rposition(|(other, _)| *other <= snapshot).map_or(0, |position| position + 1);
+        self.active.insert(position, (snapshot, id));
+    }
+
+    /// One that was in progress has committed, or its record is gone.
+    fn leave_active(&mut self) {
+        self.active_count -= 1;
+        while self.active.front().is_some_and(|(_, id)| !self.is_active(*id)) {
+            self.active.pop_front();
+        }
+        if self.active.len() > 2 * self.active_count + ACTIVE_SLACK {
+            let mut active = std::mem::take(&mut self.active);
+            active.retain(|(_, id)| self.is_active(*id));
+            self.active = active;
+        }
     }
 
     /// Enters a transaction that has taken `snapshot` under the same hold of the latch.
@@ -306,7 +341,7 @@ impl Conflicts {
                 other.watchers.insert(id);
             }
         }
-        self.active.insert((snapshot, id));
+        self.enter_active(snapshot, id);
         Begun::Watched(id, signals)
     }
 
@@ -564,6 +599,7 @@ impl Conflicts {
         }
         let harmful = (!read_only && first_out != NEVER).then_some(first_out);
         self.leave(me, harmful, &mut ended);
+        self.leave_active();
         self.last_finished = commit;
         self.finished.push_back(me);
         self.collect(&mut ended);
@@ -588,6 +624,7 @@ impl Conflicts {
         }
         self.leave(me, None, &mut ended);
         self.forget(me, leavings, &mut ended);
+        self.leave_active();
         self.collect(&mut ended);
         ended
     }
@@ -595,10 +632,8 @@ impl Conflicts {
     /// `me` is no longer in progress. `harmful`: it wrote, committed, and had an edge to a transaction that committed there.
     fn leave(&mut self, me: XactId, harmful: Option<Lsn>, ended: &mut Ended) {
         let Some(record) = self.get_mut(me) else { return };
-        let snapshot = record.snapshot;
         let watchers = std::mem::take(&mut record.watchers);
         let watched = std::mem::take(&mut record.watched);
-        self.active.remove(&(snapshot, me));
         for other in watched.iter() {
             if let Some(other) = self.get_mut(other) {
                 other.watchers.remove(me);
@@ -629,16 +664,15 @@ impl Conflicts {
     fn become_safe(&mut self, id: XactId, ended: &mut Ended) {
         let Some(record) = self.get_mut(id) else { return };
         record.signals.set(SAFE);
-        let snapshot = record.snapshot;
         let writers = std::mem::take(&mut record.writers);
         for writer in writers.iter() {
             if let Some(writer) = self.get_mut(writer) {
                 writer.readers.remove(id);
             }
         }
-        self.active.remove(&(snapshot, id));
         // Its locks go when its session notices.
         self.forget(id, Leavings::default(), ended);
+        self.leave_active();
     }
 
     fn forget(&mut self, id: XactId, mut leavings: Leavings, ended: &mut Ended) {
@@ -672,7 +706,7 @@ impl Conflicts {
 
     /// The oldest snapshot of a transaction in progress; later than everything if there is none.
     pub(crate) fn oldest_snapshot(&self) -> Lsn {
-        self.active.first().map_or(Lsn::MAX, |(snapshot, _)| *snapshot)
+        self.active.front().map_or(Lsn::MAX, |(snapshot, _)| *snapshot)
     }
 
     /// Takes the oldest finished transaction, to be merged into the summary by the caller; its record stays until
@@ -722,7 +756,7 @@ impl Conflicts {
         for (number, place) in self.places.iter().enumerate() {
             let Some(record) = &place.record else { continue };
             let id = XactId::new(number as u32, place.generation);
-            assert_eq!(record.in_progress(), self.active.contains(&(record.snapshot, id)));
+            assert!(!record.in_progress() || self.active.contains(&(record.snapshot, id)));
             assert_eq!(!record.in_progress(), self.finished.contains(&id));
             for reader in record.readers.iter() {
                 assert!(self.get(reader).is_some_and(|reader| reader.writers.contains(id) && reader.in_progress()));
@@ -735,6 +769,7 @@ impl Conflicts {
             }
             assert!(record.in_progress() || (record.readers.is_empty() && record.writers.is_empty()));
         }
-        assert_eq!(self.free.len() + self.active.len() + self.finished.len(), self.places.len());
+        assert_eq!(self.active_ids().count(), self.active_count);
+        assert_eq!(self.free.len() + self.active_count + self.finished.len(), self.places.len());
     }
 }
