@@ -86,6 +86,7 @@ impl Session {
             self.rollback()?;
             return Err(error);
         }
+        self.withdraw_exports();
         let outcome = self.slot.get_mut().commit();
         if changes_catalog {
             self.shared().catalog.install(self.shared());
@@ -128,6 +129,7 @@ impl Session {
     /// None today.
     pub fn rollback(&mut self) -> Result<()> {
         self.end_statement();
+        self.withdraw_exports();
         self.slot.get_mut().abort();
         self.forget_own_changes();
         self.forget_locks();
