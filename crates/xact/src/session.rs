@@ -214,7 +214,7 @@ impl SessionSlot {
     /// # Errors
     /// 25001 once a snapshot was taken: for another isolation level, or to write again after all.
     pub fn set_options(&mut self, options: BeginOptions) -> Result<()> {
-        let begun = self.had_snapshot || self.command != CommandId::FIRST || self.top_xid.is_valid();
+        let begun = self.has_begun();
         let refused = |what: &str| Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, what));
         if begun && options.isolation != self.options.isolation {
             return refused("SET TRANSACTION ISOLATION LEVEL must be called before any query");
@@ -230,6 +230,11 @@ impl SessionSlot {
         }
         self.options = options;
         Ok(())
+    }
+
+    /// Whether the transaction has run a query.
+    pub fn has_begun(&self) -> bool {
+        self.had_snapshot || self.command != CommandId::FIRST || self.top_xid.is_valid()
     }
 
     /// Takes the statement's snapshot (read committed: a new one; otherwise the transaction's), and returns what it sees.
@@ -336,6 +341,11 @@ impl SessionSlot {
         let csn = self.take_current();
         self.holds.push(csn);
         SnapshotHold { csn }
+    }
+
+    /// Keeps `csn` until the transaction's end; the session must be using it, or an older one, already.
+    pub fn hold_snapshot_at(&mut self, csn: Lsn) {
+        self.holds.push(csn);
     }
 
     fn take_current(&mut self) -> Lsn {
