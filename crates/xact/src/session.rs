@@ -263,11 +263,8 @@ impl SessionSlot {
         let manager = &*self.manager;
         let take = || manager.snapshots.take(&manager.slots, self.owner);
         let (snapshot, serializable) = manager.ssi().begin(self.owner, self.options.read_only, take);
-        if let Some(serializable) = &serializable
-            && self.top_xid.is_valid()
-        {
-            let children = self.all_children();
-            std::iter::once(self.top_xid).chain(children).for_each(|xid| serializable.note_xid(xid));
+        if let Some(serializable) = &serializable {
+            self.note_all_xids(serializable);
         }
         self.serializable = serializable;
         snapshot
@@ -324,7 +321,20 @@ impl SessionSlot {
         }
         self.snapshot = Some(csn);
         self.had_snapshot = true;
+        if self.options.isolation == Isolation::Serializable {
+            let serializable = manager.ssi().begin_imported(self.owner, self.options.read_only, csn);
+            self.note_all_xids(&serializable);
+            self.serializable = Some(serializable);
+        }
         Ok(())
+    }
+
+    /// Those that were given out before there was a snapshot.
+    fn note_all_xids(&self, serializable: &SerializableTransaction) {
+        if self.top_xid.is_valid() {
+            let children = self.all_children();
+            std::iter::once(self.top_xid).chain(children).for_each(|xid| serializable.note_xid(xid));
+        }
     }
 
     /// Ends the statement: a read committed transaction gives its snapshot up.
