@@ -9,3 +9,6 @@ for test in crates/*/tests/{models,model,interleavings}.rs; do
     crate=$(basename "$(dirname "$(dirname "$test")")")
     cargo test --quiet --release -p "cohort-$crate" --test "$(basename "$test" .rs)"
 done
+for crate in $(grep -rl "cfg(all(test, shuttle))" crates/*/src | cut -d/ -f2 | sort -u); do
+    cargo test --quiet --release -p "cohort-$crate" --lib models
+done

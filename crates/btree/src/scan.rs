@@ -121,11 +121,18 @@ impl BTreeScan {
     /// The next entry; none at the end.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(&[u8], Tid)>> {
+        self.next_covering(None)
+    }
+
+    /// As [`BTreeScan::next`]. Whenever the scan comes to a page, `covered` is told which part of the range has been looked
+    /// through from then on: while the page is latched, or before, so that an entry in that part either has been found or is made
+    /// after the call. It must not wait.
+    pub fn next_covering(&mut self, covered: Option<&dyn Fn(KeyRange)>) -> Result<Option<(&[u8], Tid)>> {
         while self.next == self.entries.len() {
             self.keys.clear();
             self.entries.clear();
             self.next = 0;
-            if !self.next_page()? {
+            if !self.next_page(covered)? {
                 return Ok(None);
             }
         }
@@ -135,7 +142,7 @@ impl BTreeScan {
     }
 
     /// Copies a page, perhaps one without anything in the range. False at the end.
-    fn next_page(&mut self) -> Result<bool> {
+    fn next_page(&mut self, covered: Option<&dyn Fn(KeyRange)>) -> Result<bool> {
         let tree = self.tree.clone();
         match self.direction {
             Direction::Forward => {
@@ -144,10 +151,14 @@ impl BTreeScan {
                     State::At { block, .. } => tree.pin(block)?,
                     State::End => return Ok(false),
                 };
-                self.copy_forward(&pinned)?;
+                self.copy_forward(&pinned, covered)?;
             }
             Direction::Backward => match self.state {
                 State::Begin => {
+                    // Where a page begins is not known before its left sibling is read: all of the range at once.
+                    if let Some(covered) = covered {
+                        covered(self.range.clone());
+                    }
                     let mut pinned = match self.range.end() {
                         Some(end) => tree.descend(&end, 0, None)?,
                         None => tree.descend_to_last()?,
@@ -189,7 +200,7 @@ impl BTreeScan {
         Ok(true)
     }
 
-    fn copy_forward(&mut self, pinned: &Pinned<'_>) -> Result<()> {
+    fn copy_forward(&mut self, pinned: &Pinned<'_>, covered: Option<&dyn Fn(KeyRange)>) -> Result<()> {
         let block = pinned.page_id().block;
         let guard = pinned.read();
         let page = Page::new(&guard);
@@ -209,6 +220,13 @@ impl BTreeScan {
         };
         let beyond = end < count || page.right() == 0 || self.range.end().is_some_and(|end| !page.is_left_of(&end));
         let state = if beyond { State::End } else { State::At { block: page.right(), from: block } };
+        if let Some(covered) = covered {
+            let upper = match page.high() {
+                Some(high) if !beyond => KeyBound::Included(high.key.to_vec()),
+                _ => self.range.upper.clone(),
+            };
+            covered(KeyRange { lower: self.range.lower.clone(), upper });
+        }
         for index in first..end {
             let entry = page.entry(index).ok_or_else(damaged)?;
             self.push(entry.bound.key, entry.tid());

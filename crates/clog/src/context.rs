@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use base::{CommandId, Lsn, OwnerId, Xid};
+use base::{CommandId, FileNumber, Lsn, OwnerId, Tid, Xid};
 use sync::Interrupt;
 use sync::atomic::{AtomicU64, Ordering};
 
@@ -24,6 +24,19 @@ impl Snapshot {
     pub fn sees(&self, csn: Lsn) -> bool {
         csn <= self.csn
     }
+}
+
+/// Who is told what a serializable transaction reads. The calls come while the page is latched: they must not wait.
+pub trait ReadWatch {
+    /// The snapshot shows this version.
+    fn saw(&self, heap: FileNumber, version: Tid);
+
+    /// A version was met that another transaction has made, or that it has removed, without the snapshot showing that.
+    /// `committed`: at which csn, if it has.
+    fn met(&self, by: Xid, committed: Option<Lsn>);
+
+    /// Whether [`ReadWatch::saw`] is to be called for each version of a scan, though the scan was noted as a whole.
+    fn locks_per_tuple(&self) -> bool;
 }
 
 /// A running transaction, as the crates below the transaction manager see it.
@@ -49,6 +62,8 @@ pub struct TxnCtx<'a> {
     pub lock_timeout: Option<Duration>,
     /// `deadlock_timeout`.
     pub deadlock_timeout: Duration,
+    /// Who is told what is read: only of a serializable transaction, and not of catalogs.
+    pub watch: Option<&'a dyn ReadWatch>,
 }
 
 impl TxnCtx<'_> {

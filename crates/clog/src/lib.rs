@@ -20,7 +20,7 @@ mod status;
 pub use base::OwnerId;
 pub use bits::ClogBits;
 pub use clog::{Clog, ClogUpdate};
-pub use context::{Snapshot, TxnCtx};
+pub use context::{ReadWatch, Snapshot, TxnCtx};
 pub use csn::CsnStatistics;
 pub use group::GroupStatistics;
 pub use status::{StatusStore, StatusStoreOptions, TransactionStatus};

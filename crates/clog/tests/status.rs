@@ -347,6 +347,7 @@ fn a_context_knows_its_own_and_observes_what_it_sees() {
         interrupt: &interrupt,
         lock_timeout: None,
         deadlock_timeout: std::time::Duration::from_secs(1),
+        watch: None,
     };
     assert!([10, 11].into_iter().all(|xid| ctx.is_own(Xid(xid))));
     assert!([9, 12, 13].into_iter().all(|xid| !ctx.is_own(Xid(xid))));

@@ -17,6 +17,9 @@ mod sequence;
 mod session;
 mod table;
 
+/// The names of the reasons for which serializable transactions are sacrificed.
+pub const SERIALIZATION_FAILURES: [&str; ssi::Reason::KINDS] = ssi::Reason::NAMES;
+
 pub use activity::TableActivity;
 pub use btree::{Direction, KeyRange};
 pub use buffer::PageId;
@@ -29,6 +32,7 @@ pub use scan::{IndexScan, TableScan};
 pub use session::{
     CheckSummary, PortalSnapshot, SampleSummary, Session, TransactionOptions, VacuumOptions, VacuumSummary,
 };
+pub use ssi::{PredicateLock, PredicatePlace};
 pub use table::{Index, Table};
 pub use wal::{CommitTicket, DelayPolicy, DelaySetting};
 pub use xact::{Isolation, SavepointId};

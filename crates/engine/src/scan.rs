@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::{Result, Tid};
+use base::{FileNumber, Result, Tid};
 use btree::BTreeScan;
 use heap::PageTuples;
 
@@ -49,6 +49,7 @@ impl TableScan {
         let mut scan = self.table.heap.scan_blocks(self.blocks.clone());
         let found = session.with_ctx(|ctx| scan.next_page(ctx, &mut self.page))?;
         self.blocks = scan.remaining();
+        session.check_read()?;
         Ok(found)
     }
 }
@@ -58,6 +59,9 @@ pub struct IndexScan {
     pub(crate) table: Arc<Table>,
     pub(crate) scan: BTreeScan,
     pub(crate) row: RowBytes,
+    pub(crate) index: FileNumber,
+    /// The scan's number in its serializable transaction.
+    pub(crate) number: Option<u32>,
 }
 
 impl IndexScan {
@@ -69,9 +73,15 @@ impl IndexScan {
         if session.interrupt().pending() {
             session.interrupt().check()?;
         }
-        let IndexScan { table, scan, row } = self;
+        let IndexScan { table, scan, row, index, number } = self;
+        let covered = |range: btree::KeyRange| {
+            if let Some(number) = *number {
+                session.lock_range(*index, number, range);
+            }
+        };
+        let covered: Option<&dyn Fn(btree::KeyRange)> = if number.is_some() { Some(&covered) } else { None };
         let found = session.with_ctx(|ctx| {
-            while let Some((_, root)) = scan.next()? {
+            while let Some((_, root)) = scan.next_covering(covered)? {
                 let found = table.heap.read_chain(ctx, root, |tid, bytes| {
                     row.set(bytes);
                     tid
@@ -82,6 +92,7 @@ impl IndexScan {
             }
             Ok::<_, base::Error>(None)
         })?;
+        session.check_read()?;
         let Some(tid) = found else { return Ok(None) };
         session.resolve(&self.table, &mut self.row)?;
         Ok(Some((tid, &self.row)))

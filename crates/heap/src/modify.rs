@@ -11,7 +11,9 @@
 //! Locks that outlast an update by another transaction (a key-share lock and an update that leaves keys
 //! alone) are copied to the new version under the page latch, before that version can be reached. They
 //! stay on the old one too, which is the row again if the update aborts. The same goes the other way
-//! about: who locks a version that is just being updated locks the versions made from it as well.
+//! about: who locks a version that is just being updated locks the versions made from it as well. A key-share lock is given on
+//! a version that a committed update of other columns has replaced, too, and lies on the newer ones: a reader of an older snapshot
+//! may keep its key.
 
 use base::limits::PAGE_SIZE_BYTES;
 use base::{CommandId, Error, Result, Tid, Xid};
@@ -48,8 +50,24 @@ enum Obstacle<'a> {
     Answer(Modify<'a>),
 }
 
-/// A version that was just being updated when it was locked: where its successor is, and who made that.
+/// A version that was updated, or just being so, when it was locked: where its successor is, and who made that.
 type Successor = Option<(Tid, Xid)>;
+
+/// What came of locking all versions of a row from one on.
+enum LockedVersions<'a> {
+    /// Locked, up to this one.
+    To(Tid),
+    /// Something stands in the way further on.
+    Not(Obstacle<'a>),
+    /// A page latch was not to be had.
+    TryAgain,
+}
+
+/// What came of locking the next version of a row.
+enum NextVersion<'a> {
+    Locked(Successor),
+    Obstacle(Obstacle<'a>),
+}
 
 /// The command that made the version at `tid`, if that is the own one or one begun since.
 fn made_by_this_command(ctx: &TxnCtx<'_>, page: Page<'_>, tid: Tid) -> Option<CommandId> {
@@ -178,16 +196,16 @@ impl Heap {
             }
             let mut obstacle = self.obstacle(ctx, Page::new(&guard), tid, mode, &mut turn)?;
             if matches!(obstacle, Obstacle::None) {
-                match self.lock_versions(ctx, xid, &pinned, &mut guard, tid, mode)? {
-                    Some(None) => {
+                match self.lock_versions(ctx, xid, &pinned, &mut guard, tid, mode, &mut turn)? {
+                    LockedVersions::To(newest) => {
                         drop(guard);
                         if let Some(turn) = turn {
-                            turn.updated(tid, xid);
+                            turn.updated(newest, xid);
                         }
                         return Ok(Modify::Done { tid, hot: false });
                     }
-                    Some(Some((holder, tid))) => obstacle = Obstacle::Holder { holder, tid },
-                    None => {
+                    LockedVersions::Not(found) => obstacle = found,
+                    LockedVersions::TryAgain => {
                         drop(guard);
                         drop(pinned);
                         sync::yield_now();
@@ -241,6 +259,9 @@ impl Heap {
             }
             match ctx.status.status(xmax) {
                 TransactionStatus::Aborted => {}
+                // The key is the same: the newer versions are locked in this one's stead.
+                TransactionStatus::Committed(_)
+                    if mode == RowLockMode::KeyShare && !tuple.has(flag::KEYS_CHANGED | flag::DELETED) => {}
                 TransactionStatus::Committed(csn) => {
                     ctx.observe(csn);
                     return Ok(Obstacle::Answer(if tuple.has(flag::DELETED) {
@@ -434,48 +455,90 @@ impl Heap {
         0
     }
 
-    /// Locks the version at `tid` and those that an update in progress has made from it. `Some(None)`: done.
-    /// `Some(Some(..))`: somebody holds a lock that excludes it. `None`: a page latch was not to be had; try again.
-    #[allow(clippy::type_complexity)]
-    fn lock_versions(
-        &self,
+    /// Locks the version at `tid`, on which nothing stands in the way, and those that updates of other columns than the key,
+    /// committed or in progress, have made from it.
+    #[allow(clippy::too_many_arguments)]
+    fn lock_versions<'a>(
+        &'a self,
         ctx: &TxnCtx<'_>,
         xid: Xid,
         pinned: &Pinned<'_>,
         guard: &mut PageWrite<'_>,
         tid: Tid,
         mode: RowLockMode,
-    ) -> Result<Option<Option<(Xid, Tid)>>> {
+        turn: &mut Option<RowTurn<'a>>,
+    ) -> Result<LockedVersions<'a>> {
         let mut successor = match self.lock_version(ctx, xid, guard, tid, mode) {
             Ok(successor) => successor,
-            Err(holder) => return Ok(Some(Some((holder, tid)))),
+            Err(holder) => return Ok(LockedVersions::Not(Obstacle::Holder { holder, tid })),
         };
+        let mut newest = tid;
         let mut steps = 0;
         while let Some((next, made_by)) = successor {
             steps += 1;
             if steps > PAGE_SIZE_BYTES {
                 return Err(Error::corrupted(format!("the versions of the row at {tid} form a circle")));
             }
-            let made_it = |page: &[u8]| Page::new(page).tuple(next.slot).is_some_and(|tuple| tuple.xmin() == made_by);
-            let locked = if next.block == pinned.page_id().block {
-                if !made_it(guard) {
-                    break;
+            let mut lock_next = |guard: &mut PageWrite<'_>| -> Result<NextVersion<'a>> {
+                let page = Page::new(guard);
+                if page.tuple(next.slot).is_none_or(|tuple| tuple.xmin() != made_by) {
+                    return Ok(NextVersion::Locked(None));
                 }
-                self.lock_version(ctx, xid, guard, next, mode)
+                // Whoever made this version may have changed or deleted it since.
+                match self.later_obstacle(ctx, page, next, mode, turn)? {
+                    Obstacle::None => {}
+                    found => return Ok(NextVersion::Obstacle(found)),
+                }
+                Ok(match self.lock_version(ctx, xid, guard, next, mode) {
+                    Ok(further) => NextVersion::Locked(further),
+                    Err(holder) => NextVersion::Obstacle(Obstacle::Holder { holder, tid: next }),
+                })
+            };
+            let locked = if next.block == pinned.page_id().block {
+                lock_next(guard)?
             } else {
                 let other = self.pin(next.block)?;
-                let Some(mut other) = other.try_write() else { return Ok(None) };
-                if !made_it(&other) {
-                    break;
-                }
-                self.lock_version(ctx, xid, &mut other, next, mode)
+                let Some(mut other) = other.try_write() else { return Ok(LockedVersions::TryAgain) };
+                lock_next(&mut other)?
             };
             match locked {
-                Ok(further) => successor = further,
-                Err(holder) => return Ok(Some(Some((holder, next)))),
+                NextVersion::Locked(further) => successor = further,
+                NextVersion::Obstacle(obstacle) => return Ok(LockedVersions::Not(obstacle)),
             }
+            newest = next;
         }
-        Ok(Some(None))
+        Ok(LockedVersions::To(newest))
+    }
+
+    /// What [`Heap::obstacle`] says of a version's xmax, for one further down the chain.
+    fn later_obstacle<'a>(
+        &'a self,
+        ctx: &TxnCtx<'_>,
+        page: Page<'_>,
+        tid: Tid,
+        mode: RowLockMode,
+        turn: &mut Option<RowTurn<'a>>,
+    ) -> Result<Obstacle<'a>> {
+        let Some(tuple) = page.tuple(tid.slot) else { return Ok(Obstacle::None) };
+        let xmax = tuple.xmax();
+        if !xmax.is_valid() {
+            return Ok(Obstacle::None);
+        }
+        let held = if tuple.has(flag::KEYS_CHANGED) { RowLockMode::Update } else { RowLockMode::NoKeyUpdate };
+        Ok(match ctx.status.status(xmax) {
+            _ if !mode.conflicts_with(held) => Obstacle::None,
+            TransactionStatus::Aborted => Obstacle::None,
+            TransactionStatus::InProgress if ctx.is_own(xmax) => Obstacle::None,
+            TransactionStatus::InProgress => Obstacle::Holder { holder: xmax, tid: tuple.ctid() },
+            TransactionStatus::Committed(csn) => {
+                ctx.observe(csn);
+                Obstacle::Answer(if tuple.has(flag::DELETED) {
+                    Modify::Deleted { csn }
+                } else {
+                    Modify::Updated { newest: tuple.ctid(), csn, turn: turn.take() }
+                })
+            }
+        })
     }
 
     /// Locks one version; tells of its successor if it has one.
@@ -487,15 +550,22 @@ impl Heap {
         tid: Tid,
         mode: RowLockMode,
     ) -> std::result::Result<Successor, Xid> {
+        let mut page = PageMut::new(guard);
+        let Some(mut tuple) = page.tuple(tid.slot) else { return Ok(None) };
+        let seen = Tuple(tuple.0);
+        let status = seen.xmax().is_valid().then(|| ctx.status.status(seen.xmax()));
+        let is_updated = !seen.has(flag::DELETED)
+            && seen.ctid() != tid
+            && status.is_some_and(|status| status != TransactionStatus::Aborted);
+        let successor = is_updated.then(|| (seen.ctid(), seen.xmax()));
+        if matches!(status, Some(TransactionStatus::Committed(_))) {
+            // A lock on it would protect nothing.
+            return Ok(successor);
+        }
         match self.services.locks.try_lock_row(ctx.owner, xid, self.relation, tid, mode) {
             RowLockAttempt::Conflict(holder) => return Err(holder),
             RowLockAttempt::Acquired | RowLockAttempt::AlreadyHeld => {}
         }
-        let mut page = PageMut::new(guard);
-        let Some(mut tuple) = page.tuple(tid.slot) else { return Ok(None) };
-        let seen = Tuple(tuple.0);
-        let updated = seen.xmax().is_valid() && !seen.has(flag::DELETED) && seen.ctid() != tid;
-        let successor = updated.then(|| (seen.ctid(), seen.xmax()));
         if !seen.has(flag::LOCKED_IN_MEMORY) {
             tuple.add_flags(flag::LOCKED_IN_MEMORY);
             guard.mark_dirty_hint();

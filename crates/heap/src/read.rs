@@ -7,7 +7,7 @@ use clog::{TransactionStatus, TxnCtx};
 use crate::heap::Heap;
 use crate::page::{Item, Page, PageMut};
 use crate::tuple::{Tuple, flag};
-use crate::visibility::look;
+use crate::visibility::{look, tell_writers};
 
 /// A walk over more than so many versions that could be pruned prunes them.
 const LONG_CHAIN: u32 = 8;
@@ -63,6 +63,12 @@ impl Heap {
         let guard = pinned.read();
         let Some(tuple) = Page::new(&guard).tuple(tid.slot) else { return Ok(None) };
         let sight = look(ctx, tuple);
+        if let Some(watch) = ctx.watch {
+            tell_writers(watch, ctx, tuple, sight.visible);
+            if sight.visible {
+                watch.saw(self.file, tid);
+            }
+        }
         let result = sight.visible.then(|| f(tuple.payload()));
         let xmin = tuple.xmin();
         self.leave(&pinned, guard, sight.settled.map(|csn| (tid.slot, xmin, csn)), 0);
@@ -113,8 +119,15 @@ impl Heap {
         let mut passed = 0;
         for (slot, tuple) in Chain::new(Page::new(&guard), root.slot) {
             let sight = look(ctx, tuple);
+            let tid = Tid::new(root.block, slot);
+            if let Some(watch) = ctx.watch {
+                tell_writers(watch, ctx, tuple, sight.visible);
+                if sight.visible {
+                    watch.saw(self.file, tid);
+                }
+            }
             if sight.visible {
-                result = Some(f(Tid::new(root.block, slot), tuple.payload()));
+                result = Some(f(tid, tuple.payload()));
                 settled = sight.settled.map(|csn| (slot, tuple.xmin(), csn));
                 break;
             }

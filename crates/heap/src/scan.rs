@@ -13,7 +13,7 @@ use crate::heap::Heap;
 use crate::page::{Item, Page, PageMut};
 use crate::read::Chain;
 use crate::tuple::{Tuple, flag};
-use crate::visibility::look;
+use crate::visibility::{look, tell_writers};
 
 /// The visible tuples of one page, copied out. Made once and used again from page to page.
 pub struct PageTuples {
@@ -219,6 +219,13 @@ impl Heap {
             let sight = look(ctx, tuple);
             if sight.visible {
                 out.slots.push(slot);
+            }
+            if let Some(watch) = ctx.watch {
+                // The page is a copy: whoever scans has noted all of the relation before.
+                tell_writers(watch, ctx, tuple, sight.visible);
+                if sight.visible && watch.locks_per_tuple() {
+                    watch.saw(self.file, Tid::new(block, slot));
+                }
             }
             if let Some(csn) = sight.settled
                 && csn <= *limit.get_or_insert_with(|| self.settled_below())

@@ -4,8 +4,8 @@
 //! transaction's changes, those by earlier commands count. What is found on the way raises the session's
 //! `observed` (rule R3).
 
-use base::Lsn;
-use clog::{TransactionStatus, TxnCtx};
+use base::{Lsn, Xid};
+use clog::{ReadWatch, TransactionStatus, TxnCtx};
 
 use crate::tuple::{Tuple, flag};
 
@@ -53,4 +53,32 @@ pub(crate) fn look(ctx: &TxnCtx<'_>, tuple: Tuple<'_>) -> Sight {
             }
         };
     Sight { visible: !gone, settled }
+}
+
+/// Tells a serializable transaction's watch which concurrent transactions have made or removed the version, which `visible` says
+/// the snapshot shows or not.
+#[cold]
+pub(crate) fn tell_writers(watch: &dyn ReadWatch, ctx: &TxnCtx<'_>, tuple: Tuple<'_>, visible: bool) {
+    let concurrent = |xid: Xid| {
+        if xid == ctx.xid || xid == ctx.top_xid || !xid.is_normal() {
+            return None;
+        }
+        match ctx.status.status(xid) {
+            TransactionStatus::Committed(csn) if !ctx.snapshot.sees(csn) => Some((xid, Some(csn))),
+            TransactionStatus::InProgress if !ctx.is_own(xid) => Some((xid, None)),
+            _ => None,
+        }
+    };
+    if !tuple.has(flag::XMIN_FROZEN)
+        && let Some((maker, committed)) = concurrent(tuple.xmin())
+    {
+        return watch.met(maker, committed);
+    }
+    // Who removed a version that the snapshot doesn't show otherwise has removed nothing of what it shows.
+    if visible
+        && tuple.xmax().is_valid()
+        && let Some((remover, committed)) = concurrent(tuple.xmax())
+    {
+        watch.met(remover, committed);
+    }
 }

@@ -123,8 +123,10 @@ impl Frozen<'_> {
         let moved = constraints.iter().flat_map(|constraint| [constraint.before, constraint.after]);
         for from in moved.chain([start]) {
             if let Some(circle) = self.circle(from, &orders) {
+                // The one that closes the circle first, as PostgreSQL tries them.
                 let soft: Vec<Constraint> = circle
                     .iter()
+                    .rev()
                     .filter(|edge| edge.soft)
                     .map(|edge| Constraint { tag: edge.tag, before: edge.waiter, after: edge.blocker })
                     .collect();

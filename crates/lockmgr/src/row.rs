@@ -15,6 +15,10 @@ use crate::{LockManager, LockOptions, LockTag, RowLockMode, WaitPolicy, error};
 /// from lying idle until the heir runs; a limit keeps the heir from starving.
 const OVERTAKING_LIMIT: Duration = Duration::from_millis(2);
 
+/// The same while somebody holds the row in a mode that goes together with the newcomer's. PostgreSQL lets these through
+/// for ever; here an update comes to its row even where sharers never leave it alone.
+const SHARING_LIMIT: Duration = Duration::from_secs(1);
+
 /// What an attempt to lock a row found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RowLockAttempt {
@@ -374,7 +378,7 @@ impl LockManager {
         Some(target)
     }
 
-    /// Whether a newcomer who finds the row free must queue behind those who have waited too long
+    /// Whether a newcomer who finds the row free, or held in a mode that goes together with its own, must queue behind those who have waited too long
     /// already (call [`LockManager::wait_for_row`] with [`Xid::INVALID`]). Costs one load when nobody waits.
     pub fn must_queue(&self, owner: OwnerId, relation: Oid, tid: Tid) -> bool {
         let key = RowKey { relation, tid };
@@ -384,7 +388,14 @@ impl LockManager {
         let partition = self.rows.partition(&key);
         let Some(queue) = partition.get(&key).and_then(|entry| entry.queue.as_ref()) else { return false };
         let state = queue.state.lock();
-        state.head().is_some_and(|head| head.owner != owner && head.since.elapsed() > OVERTAKING_LIMIT)
+        let Some(head) = state.head().filter(|head| head.owner != owner) else { return false };
+        let waited = head.since.elapsed();
+        if waited <= OVERTAKING_LIMIT {
+            return false;
+        }
+        let holder = self.owners.get(head.owner).with_wait(|wait| holder_of(&wait.target));
+        let is_held = holder.is_some_and(|holder| self.running.owner_of(holder).is_some());
+        !is_held || waited > SHARING_LIMIT
     }
 
     /// Tries to lock a row in memory for transaction `xid` (the current subtransaction's). Never waits: to be called

@@ -49,6 +49,12 @@ impl Conversation {
 
     /// Works on all whole messages that have arrived.
     pub fn run(&mut self, port: &SharedPort) -> Next {
+        let next = self.work_through(port);
+        port.borrow_mut().outgoing.flush();
+        next
+    }
+
+    fn work_through(&mut self, port: &SharedPort) -> Next {
         loop {
             match self.take_message(port) {
                 Ok(true) => {}
@@ -115,7 +121,10 @@ impl Conversation {
                 client.close_complete();
                 Ok(())
             }
-            Ok(Message::Flush) => Ok(()),
+            Ok(Message::Flush) => {
+                port.borrow_mut().outgoing.flush();
+                Ok(())
+            }
             Ok(Message::Sync) => {
                 self.is_skipping = false;
                 let result = self.sql.sync(&mut client);

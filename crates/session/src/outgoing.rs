@@ -2,6 +2,10 @@
 //!
 //! Messages are appended in order. [`Outgoing::require`] raises the log position that everything appended
 //! from then on depends on; [`Outgoing::sendable`] is the prefix that may leave at a given durable position.
+//!
+//! As in PostgreSQL, what a statement has said so far stays here until the client is to hear of it: at the cycle's end, with
+//! an error or a notice, when asked to flush, or when much has gathered. A client that finds a first result of several
+//! statements reads on for the rest, and would sleep where another of its sessions is to be told to commit.
 
 use std::collections::VecDeque;
 
@@ -19,12 +23,17 @@ pub struct Outgoing {
     required: Lsn,
     /// Where the replies since the last ReadyForQuery begin.
     cycle_start: usize,
+    /// How many of `bytes` the client is to hear of without waiting for more.
+    flushed: usize,
 }
 
 struct Gate {
     offset: usize,
     lsn: Lsn,
 }
+
+/// More than this is not gathered before it is sent.
+const GATHERED_LIMIT_BYTES: usize = 8 * 1024;
 
 /// Once all is sent, a buffer larger than this is given back.
 const KEPT_CAPACITY_BYTES: usize = 1024;
@@ -52,8 +61,16 @@ impl Outgoing {
         while self.gates.front().is_some_and(|gate| gate.lsn <= durable) {
             self.gates.pop_front();
         }
-        let end = self.gates.front().map_or(self.bytes.len(), |gate| gate.offset);
-        &self.bytes[self.sent..end]
+        if self.bytes.len() > self.flushed.max(self.sent) + GATHERED_LIMIT_BYTES {
+            self.flush();
+        }
+        let end = self.gates.front().map_or(self.flushed, |gate| gate.offset.min(self.flushed));
+        &self.bytes[self.sent..end.max(self.sent)]
+    }
+
+    /// The client is to hear of all that has been appended.
+    pub fn flush(&mut self) {
+        self.flushed = self.bytes.len();
     }
 
     /// `count` bytes of [`Outgoing::sendable`] have left.
@@ -68,6 +85,7 @@ impl Outgoing {
                 gate.offset -= self.sent;
             }
             self.cycle_start = self.cycle_start.saturating_sub(self.sent);
+            self.flushed -= self.sent;
             self.sent = 0;
         }
     }
@@ -91,6 +109,7 @@ impl Outgoing {
     fn reset(&mut self) {
         self.sent = 0;
         self.cycle_start = 0;
+        self.flushed = 0;
         // A gate at the end of an empty buffer still holds for what comes next.
         for gate in &mut self.gates {
             gate.offset = 0;
@@ -127,9 +146,10 @@ impl Outgoing {
         }
     }
 
-    /// Appends bytes that are messages already.
+    /// Appends bytes that are messages already, and flushes.
     pub fn raw(&mut self, messages: &[u8]) {
         self.bytes.extend_from_slice(messages);
+        self.flush();
     }
 
     fn begin(&mut self, kind: u8) -> usize {
@@ -143,15 +163,17 @@ impl Outgoing {
         self.bytes[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
     }
 
-    /// Appends an ErrorResponse (`kind` E) or a NoticeResponse (`kind` N).
+    /// Appends an ErrorResponse (`kind` E) or a NoticeResponse (`kind` N), and flushes.
     pub fn error_or_notice(&mut self, kind: u8, severity: &str, error: &Error) {
         self.message(kind, |body| write_fields(body, severity, error.fields()));
+        self.flush();
     }
 
-    /// Appends ReadyForQuery with the transaction's status: I, T or E.
+    /// Appends ReadyForQuery with the transaction's status (I, T or E), and flushes.
     pub fn ready_for_query(&mut self, status: u8) {
         self.message(b'Z', |body| body.push(status));
         self.cycle_start = self.bytes.len();
+        self.flush();
     }
 }
 
@@ -211,6 +233,7 @@ mod tests {
         out.require(Lsn(90));
         tag(&mut out, "B");
         out.require(Lsn(200));
+        out.flush();
         assert_eq!(out.sendable(Lsn(99)), b"Z\0\0\0\x05I");
         out.consume(6);
         assert_eq!(out.next_gate(), Some(Lsn(100)));
@@ -225,10 +248,12 @@ mod tests {
     fn what_has_left_is_not_called_back() {
         let mut out = Outgoing::default();
         tag(&mut out, "A");
+        out.flush();
         let sendable = out.sendable(Lsn::ZERO).len();
         out.consume(sendable - 1);
         out.require(Lsn(10));
         tag(&mut out, "B");
+        out.flush();
         assert_eq!(out.sendable(Lsn(9)), b"");
         assert_eq!(out.sendable(Lsn(10)).len(), 8);
     }
@@ -242,6 +267,7 @@ mod tests {
         assert_eq!(sendable, 6);
         out.consume(sendable);
         tag(&mut out, "B");
+        out.flush();
         assert_eq!(out.sendable(Lsn(9)), b"");
         assert_eq!(out.sendable(Lsn(10)).len(), 7);
     }
@@ -256,6 +282,26 @@ mod tests {
         });
         assert!(failed.is_err());
         tag(&mut out, "B");
+        out.flush();
         assert_eq!(out.sendable(Lsn::ZERO), b"C\0\0\0\x06A\0C\0\0\0\x06B\0");
+    }
+
+    #[test]
+    fn what_a_statement_says_waits_for_the_rest_unless_it_is_a_notice_or_much() {
+        let mut out = Outgoing::default();
+        tag(&mut out, "A");
+        assert_eq!(out.sendable(Lsn::ZERO), b"");
+        out.error_or_notice(b'N', "NOTICE", &Error::internal("still at it"));
+        let with_notice = out.sendable(Lsn::ZERO).len();
+        assert!(with_notice > 20);
+        out.consume(with_notice);
+        tag(&mut out, "B");
+        assert_eq!(out.sendable(Lsn::ZERO), b"");
+        out.ready_for_query(b'I');
+        let all = out.sendable(Lsn::ZERO).len();
+        assert_eq!(all, 7 + 6);
+        out.consume(all);
+        out.message(b'D', |body| body.extend([0; GATHERED_LIMIT_BYTES]));
+        assert!(out.sendable(Lsn::ZERO).len() > GATHERED_LIMIT_BYTES);
     }
 }

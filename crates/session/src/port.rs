@@ -170,6 +170,7 @@ pub fn relieve(port: &SharedPort, interrupt: &Interrupt) -> Result<()> {
         let waiter = {
             let mut port = port.borrow_mut();
             let durable = port.wal.durable();
+            port.outgoing.flush();
             port.send(durable);
             if port.closed {
                 return Err(connection_lost());
@@ -209,6 +210,7 @@ pub fn await_input(port: &SharedPort, interrupt: &Interrupt, deadline: Option<In
                 continue;
             }
             let durable = port.wal.durable();
+            port.outgoing.flush();
             port.send(durable);
             let waiter = Waiter::new();
             port.progress = Some(waiter.waker());

@@ -3,6 +3,7 @@
 use base::{Error, FileNumber, Lsn, OwnerId, Result, Xid, sqlstate};
 use clog::StatusStore;
 use lockmgr::LockManager;
+use ssi::{Ssi, SsiOptions};
 use sync::atomic::Ordering::{Acquire, Relaxed};
 use sync::atomic::{AtomicBool, AtomicU64};
 use sync::{Arc, Interrupt, Mutex};
@@ -82,6 +83,7 @@ pub struct TransactionManager {
     wal: Arc<Wal>,
     status: Arc<StatusStore>,
     locks: Arc<LockManager>,
+    ssi: Arc<Ssi>,
     tuning: XactTuning,
     pub(crate) files: Arc<dyn FileRemover>,
     pub(crate) slots: Slots,
@@ -110,6 +112,7 @@ impl TransactionManager {
             wal,
             status,
             locks,
+            ssi: Ssi::new(SsiOptions::default()),
             files: options.files,
             slots: Slots::new(options.slots, options.next_xid),
             snapshots: Snapshots::new(options.horizon),
@@ -153,6 +156,11 @@ impl TransactionManager {
     /// The lock manager.
     pub fn locks(&self) -> &Arc<LockManager> {
         &self.locks
+    }
+
+    /// What serializable transactions share.
+    pub fn ssi(&self) -> &Arc<Ssi> {
+        &self.ssi
     }
 
     /// What can be changed while transactions run.

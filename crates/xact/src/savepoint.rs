@@ -81,7 +81,15 @@ impl SessionSlot {
     /// 3B001 if there is no such savepoint.
     pub fn rollback_to(&mut self, savepoint: SavepointId) -> Result<()> {
         let level = self.level_of(savepoint)?;
+        self.undo(level);
+        self.state = TransactionState::Active;
+        Ok(())
+    }
+
+    /// Undoes what was done on this level of the stack and above; the level stays open.
+    pub(crate) fn undo(&mut self, level: usize) {
         let undone = &self.savepoints[level];
+        let savepoint = undone.id;
         let (mark, created_from) = (undone.locks, undone.created_files);
         let mut aborted = self.released.split_off(undone.released);
         self.dropped_files.truncate(undone.dropped_files);
@@ -98,8 +106,11 @@ impl SessionSlot {
         self.savepoints.truncate(level);
         let level = self.new_level(savepoint);
         self.savepoints.push(level);
-        self.state = TransactionState::Active;
-        Ok(())
+    }
+
+    /// The innermost open savepoint.
+    pub fn innermost(&self) -> Option<SavepointId> {
+        self.savepoints.last().map(|level| level.id)
     }
 
     /// How deep savepoints are nested now.

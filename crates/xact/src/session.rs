@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use base::{CommandId, Error, FileNumber, Lsn, OwnerId, Result, Xid, sqlstate};
-use clog::{Snapshot, TxnCtx};
+use clog::{ReadWatch, Snapshot, TxnCtx};
 use smallvec::SmallVec;
+use ssi::SerializableTransaction;
 use sync::atomic::{AtomicU64, Ordering::Relaxed};
 use sync::{Arc, Interrupt};
 use wal::DelayPolicy;
@@ -20,7 +21,7 @@ pub enum Isolation {
     ReadCommitted,
     /// A snapshot per transaction.
     RepeatableRead,
-    /// As repeatable read here; `ssi` adds its checks.
+    /// As repeatable read, and what it reads is watched by `ssi`.
     Serializable,
 }
 
@@ -106,6 +107,8 @@ pub struct SessionSlot {
     pub(crate) snapshot: Option<Lsn>,
     /// The transaction has taken a snapshot, even if it gave it up since.
     pub(crate) had_snapshot: bool,
+    /// What `ssi` watches, from the first snapshot of a serializable transaction on.
+    pub(crate) serializable: Option<SerializableTransaction>,
     holds: SmallVec<[Lsn; 2]>,
     pub(crate) command: CommandId,
     pub(crate) top_xid: Xid,
@@ -136,6 +139,7 @@ impl SessionSlot {
             options: BeginOptions::default(),
             snapshot: None,
             had_snapshot: false,
+            serializable: None,
             holds: SmallVec::new(),
             command: CommandId::FIRST,
             top_xid: Xid::INVALID,
@@ -241,28 +245,87 @@ impl SessionSlot {
         {
             return snapshot;
         }
-        let manager = &*self.manager;
-        let snapshot = if self.holds.is_empty() {
-            manager.snapshots.take(&manager.slots, self.owner)
+        let snapshot = if self.options.isolation == Isolation::Serializable {
+            self.begin_serializable()
+        } else if self.holds.is_empty() {
+            self.manager.snapshots.take(&self.manager.slots, self.owner)
         } else {
             // The older ones that are held protect it.
-            manager.horizon()
+            self.manager.horizon()
         };
         self.snapshot = Some(snapshot);
         self.had_snapshot = true;
         snapshot
     }
 
-    /// Uses an exported snapshot; its exporter must hold it while this runs.
+    /// Takes the snapshot of a serializable transaction, from which on it is watched.
+    fn begin_serializable(&mut self) -> Lsn {
+        let manager = &*self.manager;
+        let take = || manager.snapshots.take(&manager.slots, self.owner);
+        let (snapshot, serializable) = manager.ssi().begin(self.owner, self.options.read_only, take);
+        if let Some(serializable) = &serializable
+            && self.top_xid.is_valid()
+        {
+            let children = self.all_children();
+            std::iter::once(self.top_xid).chain(children).for_each(|xid| serializable.note_xid(xid));
+        }
+        self.serializable = serializable;
+        snapshot
+    }
+
+    /// Before the first snapshot of a serializable, read-only and deferrable transaction: takes snapshots until one turns out
+    /// to be safe. Nothing else waits.
+    ///
+    /// # Errors
+    /// 57014 and its kin when the session is interrupted.
+    pub fn wait_for_safe_snapshot(&mut self) -> Result<()> {
+        let options = self.options;
+        let waits = options.isolation == Isolation::Serializable && options.read_only && options.deferrable;
+        if !waits || self.snapshot.is_some() {
+            return Ok(());
+        }
+        loop {
+            self.take_snapshot();
+            let is_safe = match &self.serializable {
+                None => true,
+                Some(serializable) => match serializable.wait_until_safe(&self.interrupt) {
+                    Ok(is_safe) => is_safe,
+                    Err(error) => {
+                        self.forget_snapshots();
+                        self.serializable = None;
+                        return Err(error);
+                    }
+                },
+            };
+            self.serializable = None;
+            if is_safe {
+                return Ok(());
+            }
+            self.forget_snapshots();
+        }
+    }
+
+    /// What watches the transaction, if it is serializable and could still take part in an anomaly.
+    #[inline]
+    pub fn serializable(&self) -> Option<&SerializableTransaction> {
+        self.serializable.as_ref().filter(|serializable| serializable.is_watched())
+    }
+
+    /// Uses an exported snapshot; its exporter must hold it while this runs. `is_safe`: for a serializable importer, the
+    /// exporter is watched no longer; else it is in progress and watched.
     ///
     /// # Errors
     /// 55000 if it is gone.
-    pub fn import_snapshot(&mut self, csn: Lsn) -> Result<()> {
+    pub fn import_snapshot(&mut self, csn: Lsn, is_safe: bool) -> Result<()> {
         let manager = &*self.manager;
         if !manager.snapshots.import(&manager.slots, self.owner, csn) {
             let message = "could not import the requested snapshot";
             return Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
                 .detail("The source transaction is not running anymore."));
+        }
+        if self.options.isolation == Isolation::Serializable && !is_safe {
+            // Whom it overlaps has partly ended already, so that waiting for a safe snapshot is not for it.
+            self.serializable = manager.ssi().begin(self.owner, false, || csn).1;
         }
         self.snapshot = Some(csn);
         self.had_snapshot = true;
@@ -322,7 +385,9 @@ impl SessionSlot {
     /// What heap and index need to know, as of now. Before the first snapshot: sees everything visible now.
     #[inline]
     pub fn ctx(&self) -> TxnCtx<'_> {
-        self.ctx_at(self.snapshot.unwrap_or_else(|| self.manager.horizon()))
+        let mut ctx = self.ctx_at(self.snapshot.unwrap_or_else(|| self.manager.horizon()));
+        ctx.watch = self.serializable().map(|serializable| serializable as &dyn ReadWatch);
+        ctx
     }
 
     /// The same with a fresh snapshot, for catalogs: protected as long as the statement's snapshot is.
@@ -342,6 +407,7 @@ impl SessionSlot {
             interrupt: &self.interrupt,
             lock_timeout: self.lock_timeout,
             deadlock_timeout: self.deadlock_timeout,
+            watch: None,
         }
     }
 

@@ -61,6 +61,9 @@ impl SessionSlot {
             status.assigned(xid);
             locks.transaction_started(xid, owner);
             self.top_xid = xid;
+            if let Some(serializable) = &self.serializable {
+                serializable.note_xid(xid);
+            }
         }
         // Those with an xid are the outermost.
         let first = self.savepoints.partition_point(|savepoint| savepoint.xid.is_valid());
@@ -70,15 +73,24 @@ impl SessionSlot {
             status.set_parent(xid, self.top_xid);
             locks.transaction_started(xid, owner);
             savepoint.xid = xid;
+            if let Some(serializable) = &self.serializable {
+                serializable.note_xid(xid);
+            }
         }
         Ok(self.current_xid())
     }
 
-    /// An error: nothing but a rollback is accepted from here (unless a savepoint is rolled back to).
+    /// An error: what the transaction, or its innermost savepoint, has done is undone at once, so that nobody waits for it any
+    /// longer. Nothing but a rollback is accepted from here (unless a savepoint is rolled back to).
     pub fn fail(&mut self) {
-        if self.state == TransactionState::Active {
-            self.state = TransactionState::Failed;
+        if self.state != TransactionState::Active {
+            return;
         }
+        match self.savepoints.len().checked_sub(1) {
+            Some(innermost) => self.undo(innermost),
+            None => self.abort(),
+        }
+        self.state = TransactionState::Failed;
     }
 
     /// The file goes if this commits (after it is durable).
@@ -103,22 +115,38 @@ impl SessionSlot {
     }
 
     /// Commits: steps 2 and 3 of a commit's life. Doesn't wait for the disk (unless `early_lock_release` is off);
-    /// the caller takes a ticket for the outcome's CSN. A failed transaction is rolled back instead (`csn` is absent).
+    /// the caller takes a ticket for the outcome's CSN. A failed transaction, or a serializable one that must not commit, is
+    /// rolled back instead (`csn` is absent).
     pub fn commit(&mut self) -> CommitOutcome {
+        self.try_commit().unwrap_or_else(|_| CommitOutcome { gate: self.observed(), ..CommitOutcome::default() })
+    }
+
+    /// As [`SessionSlot::commit`].
+    ///
+    /// # Errors
+    /// 40001 for a serializable transaction that must not commit. It is rolled back.
+    #[inline]
+    pub fn try_commit(&mut self) -> Result<CommitOutcome> {
         if self.state == TransactionState::Failed {
             self.abort();
         }
         if self.top_xid.is_valid() {
             return self.commit_writes();
         }
+        if let Some(serializable) = &self.serializable
+            && let Err(error) = serializable.commit(|| (None, self.manager.horizon(), ()))
+        {
+            self.abort();
+            return Err(error);
+        }
         let outcome = CommitOutcome { gate: self.observed(), ..CommitOutcome::default() };
         if self.state != TransactionState::Idle {
             self.end();
         }
-        outcome
+        Ok(outcome)
     }
 
-    fn commit_writes(&mut self) -> CommitOutcome {
+    fn commit_writes(&mut self) -> Result<CommitOutcome> {
         let manager = &*self.manager;
         if manager.ring_is_full() {
             manager.make_ring_room();
@@ -149,7 +177,29 @@ impl SessionSlot {
         let (at_micros, catalog) = (now_micros(), self.changes_catalog);
         record::encode_commit(&mut self.record, at_micros, named, &self.dropped_files, catalog, in_pieces);
         let early = manager.tuning().early_lock_release();
-        let placed = manager.place_commit(xid, &self.record, flags, early || !self.waits_for_durable());
+        let place = || manager.place_commit(xid, &self.record, flags, early || !self.waits_for_durable());
+        let placed = match &self.serializable {
+            None => place(),
+            Some(serializable) => {
+                // Under the latch of all serializable transactions there is no waiting for room.
+                manager.wal().ensure_room(self.record.len());
+                let checked = serializable.commit(|| {
+                    let placed = place();
+                    (Some(placed.csn), placed.csn, placed)
+                });
+                match checked {
+                    Ok(placed) => placed,
+                    Err(error) => {
+                        if flags & HAS_EXTRAS != 0 {
+                            manager.committed.take_extras(xid);
+                        }
+                        drop(no_redo_point_between);
+                        self.abort();
+                        return Err(error);
+                    }
+                }
+            }
+        };
         drop(no_redo_point_between);
         manager.slots.count_unjoined(self.owner, -1);
         if placed.deferred {
@@ -165,7 +215,7 @@ impl SessionSlot {
             self.promised = outcome;
         }
         self.hand_on(&children);
-        outcome
+        Ok(outcome)
     }
 
     /// Whether the reply to a commit waits for the disk.
@@ -240,6 +290,7 @@ impl SessionSlot {
 
     fn forget(&mut self) {
         self.forget_snapshots();
+        self.serializable = None;
         self.state = TransactionState::Idle;
         self.top_xid = Xid::INVALID;
         self.command = CommandId::FIRST;

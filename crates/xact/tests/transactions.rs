@@ -370,7 +370,7 @@ fn the_removal_floor_stays_below_every_snapshot_in_use() {
     held.take_snapshot();
     assert_eq!(database.manager.refresh_removal_floor(), first);
     importer.begin(REPEATABLE_READ);
-    importer.import_snapshot(hold.csn).unwrap();
+    importer.import_snapshot(hold.csn, false).unwrap();
     let _ = old.commit();
     assert_eq!(database.manager.refresh_removal_floor(), hold.csn);
     let csn = hold.csn;
@@ -380,7 +380,7 @@ fn the_removal_floor_stays_below_every_snapshot_in_use() {
     let _ = importer.commit();
     assert_eq!(database.manager.refresh_removal_floor(), database.manager.horizon());
     importer.begin(REPEATABLE_READ);
-    let error = importer.import_snapshot(csn).unwrap_err();
+    let error = importer.import_snapshot(csn, false).unwrap_err();
     assert_eq!(error.sqlstate(), sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE);
 }
 
@@ -399,7 +399,8 @@ fn siblings_are_those_with_an_xid_who_do_not_wait() {
     a.while_joined(|| assert_eq!(database.manager.unjoined_writers(), 1));
     thread::scope(|scope| {
         let locks = database.manager.locks();
-        let waiting = scope.spawn(|| locks.wait_for_xid(b.owner(), xid, &LockOptions::new(b.interrupt())).unwrap());
+        let (owner, interrupt) = (b.owner(), b.interrupt());
+        let waiting = scope.spawn(move || locks.wait_for_xid(owner, xid, &LockOptions::new(interrupt)).unwrap());
         while locks.waiting_count() == 0 {
             thread::yield_now();
         }

@@ -1,6 +1,8 @@
 //! A server process for tests, and PostgreSQL's clients.
 #![allow(dead_code)]
 
+pub mod reference;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};

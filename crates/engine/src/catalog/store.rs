@@ -113,6 +113,7 @@ impl CatalogStore {
             interrupt: &interrupt,
             lock_timeout: None,
             deadlock_timeout: std::time::Duration::from_secs(1),
+            watch: None,
         };
         let mut pieces: FxHashMap<u32, Vec<(u16, Tid, Vec<u8>)>> = FxHashMap::default();
         let mut page = PageTuples::new();

@@ -135,6 +135,10 @@ impl Shared {
         tuning.set_walwriter_delay_us(integer(settings, Id::WalWriterDelay) as u64 * 1000);
         self.transactions.tuning().set_early_lock_release(settings.get(Id::EarlyLockRelease).as_bool());
         self.transactions.tuning().set_clog_update(options::clog_update(settings));
+        let ssi = self.transactions.ssi();
+        ssi.set_options(options::ssi(settings));
+        ssi.set_names_pivots(settings.get(Id::LogSerializationConflicts).as_bool());
+        ssi.set_locks_per_tuple(settings.get(Id::SsiScanLocks).as_word() == Some(1));
     }
 }
 

@@ -5,8 +5,15 @@ use std::sync::Arc;
 
 use base::Xid;
 use base::settings::{Id, ServerSettings};
+use ssi::SsiOptions;
 use vfs::{RealVfs, Vfs};
 use wal::{DelayPolicy, DelayScope, DelaySetting, SyncMethod, WalOptions};
+
+/// Predicate locks that memory is meant for at most: 100 MB or so.
+const LOCKS_MAX: i64 = 1_000_000;
+
+/// Finished serializable transactions known one by one, at most.
+const FINISHED_MAX: usize = 20_000;
 
 /// How a database is opened.
 #[derive(Clone)]
@@ -105,5 +112,22 @@ pub(crate) fn clog_update(settings: &ServerSettings) -> clog::ClogUpdate {
         Some(1) => clog::ClogUpdate::Group,
         Some(2) => clog::ClogUpdate::Each,
         _ => clog::ClogUpdate::Cohort,
+    }
+}
+
+/// How finely serializable transactions are remembered.
+pub(super) fn ssi(settings: &ServerSettings) -> SsiOptions {
+    let per_transaction = super::integer(settings, Id::MaxPredLocksPerTransaction).max(1);
+    let sessions = super::integer(settings, Id::MaxConnections).max(1);
+    let locks = per_transaction.saturating_mul(sessions).min(LOCKS_MAX) as usize;
+    let per_relation = match super::integer(settings, Id::MaxPredLocksPerRelation) {
+        part if part < 0 => per_transaction / part.saturating_neg(),
+        number => number,
+    };
+    SsiOptions {
+        locks,
+        finished: (locks / 8).clamp(64, FINISHED_MAX),
+        tuples_per_page: super::integer(settings, Id::MaxPredLocksPerPage).max(0) as u32,
+        locks_per_relation: per_relation as u32,
     }
 }

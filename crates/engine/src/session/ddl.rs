@@ -48,15 +48,20 @@ impl Ddl {
         self.marks.push((savepoint, self.changes.len()));
     }
 
+    /// Marks ascend, and there may be many.
+    fn mark_of(&self, savepoint: SavepointId) -> Option<usize> {
+        self.marks.binary_search_by_key(&savepoint, |(id, _)| *id).ok()
+    }
+
     pub(super) fn release(&mut self, savepoint: SavepointId) {
-        if let Some(at) = self.marks.iter().position(|(id, _)| *id == savepoint) {
+        if let Some(at) = self.mark_of(savepoint) {
             self.marks.truncate(at);
         }
     }
 
     /// Whether anything was undone.
     pub(super) fn rollback_to(&mut self, savepoint: SavepointId) -> bool {
-        let Some(at) = self.marks.iter().position(|(id, _)| *id == savepoint) else { return false };
+        let Some(at) = self.mark_of(savepoint) else { return false };
         self.marks.truncate(at + 1);
         let kept = self.marks[at].1;
         let undone = kept < self.changes.len();
@@ -170,6 +175,7 @@ impl Session {
         }
         let object = self.with_storage(object)?;
         self.erase(old)?;
+        self.predicate_locks_follow(&old.object, Some(&object));
         let kept = object.files();
         for file in old.object.files() {
             if !kept.contains(&file) {
@@ -189,10 +195,28 @@ impl Session {
         let catalog = self.catalog();
         let old = catalog.entry(oid).ok_or_else(|| self.no_object(oid))?;
         self.erase(old)?;
+        self.predicate_locks_follow(&old.object, None);
         for file in old.object.files() {
             self.drop_storage(file)?;
         }
         self.changed(Change::Drop(oid))
+    }
+
+    /// What serializable transactions have read of storage that is given up, they have read of the whole table from now on.
+    fn predicate_locks_follow(&self, old: &Object, new: Option<&Object>) {
+        let ssi = self.shared().transactions.ssi();
+        match (old, new) {
+            (Object::Table(old), Some(Object::Table(new))) if old.file != new.file => {
+                ssi.relation_rewritten(&[old.file], new.file);
+            }
+            (Object::Index(old), new) => {
+                let is_kept = matches!(new, Some(Object::Index(new)) if new.file == old.file);
+                if !is_kept && let Some(table) = self.catalog().table(old.table) {
+                    ssi.relation_rewritten(&[old.file], table.file);
+                }
+            }
+            _ => {}
+        }
     }
 
     fn erase(&self, old: &Entry) -> Result<()> {

@@ -148,6 +148,7 @@ impl Session {
     pub fn truncate(&self, table: &Table) -> Result<()> {
         // "No rows" will be an answer that no row's visibility vouches for.
         self.observe_horizon();
+        self.wrote_whole(table)?;
         self.replace_object(TableDef {
             file: FileNumber(0),
             overflow_file: FileNumber(0),

@@ -10,6 +10,7 @@ mod exports;
 mod maintenance;
 mod rows;
 mod sequences;
+mod serializable;
 mod transaction;
 
 use std::cell::{Cell, RefCell};

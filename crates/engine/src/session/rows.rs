@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use base::{CommandId, Error, Liveness, Lsn, Result, Tid, Xid, sqlstate};
-use btree::{Direction, InsertOutcome, KeyRange};
+use btree::{BTree, Direction, InsertOutcome, KeyRange};
 use clog::{Snapshot, TxnCtx};
 use heap::{PAYLOAD_MAX_BYTES, PageTuples, UpdateOptions};
 use lockmgr::{LockMode, RowLockMode, RowTurn, WaitPolicy};
@@ -55,6 +55,7 @@ impl Session {
             self.encode(ctx, table, row, &[], &mut scratch.payload)?;
             table.heap.insert(ctx, &scratch.payload)
         })?;
+        self.wrote_row(table)?;
         self.enter_all(table, row, tid, keys, &mut scratch.key)?;
         table.activity.count_inserts(1);
         Ok(tid)
@@ -101,6 +102,7 @@ impl Session {
             let payloads: Vec<&[u8]> = ends.iter().map(|end| &all[std::mem::replace(&mut start, *end)..*end]).collect();
             table.heap.insert_many(ctx, &payloads, &mut |number, tid| placed.push((number, tid)))
         })?;
+        self.wrote_row(table)?;
         for (number, tid) in &placed {
             self.enter_all(table, rows[*number], *tid, keys, &mut scratch.key)?;
             inserted(*number, *tid);
@@ -136,9 +138,15 @@ impl Session {
             loop {
                 let check: Option<&dyn Fn(Tid) -> Result<Liveness>> = if unique { Some(&liveness) } else { None };
                 match index.btree.insert(ctx, key.as_slice(), tid, check)? {
-                    InsertOutcome::Inserted => return Ok(None),
+                    InsertOutcome::Inserted => {
+                        self.wrote_key(index.def.file, key.as_slice())?;
+                        return Ok(None);
+                    }
                     InsertOutcome::Duplicate(other, csn) => {
                         ctx.observe(csn);
+                        // If it came from breaking serializability, that is what is to be said: a retry may help.
+                        self.wrote_key(index.def.file, key.as_slice())?;
+                        self.check_read()?;
                         return Ok(Some(other));
                     }
                     InsertOutcome::WaitFor(xid) => self.wait_for(ctx, xid)?,
@@ -211,6 +219,7 @@ impl Session {
                 let moved = self.encode(ctx, table, row, &[], &mut scratch.payload)?;
                 Ok((table.heap.insert(ctx, &scratch.payload)?, moved))
             })?;
+            self.wrote_row(table)?;
             // Every session enters indexes in this order, so that two who insert the same row don't wait for each other.
             for position in 0..table.indexes.len() {
                 scratch.key.clear();
@@ -296,6 +305,7 @@ impl Session {
         changed: &ColumnSet,
         keys: &dyn IndexKeySource,
     ) -> Result<Modify> {
+        let replaced = tid;
         let old_values = self.old_large_values(table, tid, scratch)?;
         let mut new_keys: SmallVec<[bool; 8]> = SmallVec::new();
         let mut mode = RowLockMode::NoKeyUpdate;
@@ -326,6 +336,7 @@ impl Session {
             Ok::<_, Error>((outcome, hot))
         })?;
         let Modify::Done { tid } = outcome else { return Ok(outcome) };
+        self.wrote_tuple(table, replaced)?;
         table.activity.count_update(hot);
         if !hot {
             self.hurry_pruning(&new_keys);
@@ -426,6 +437,7 @@ impl Session {
             Ok::<_, Error>(outcome)
         })?;
         if matches!(outcome, Modify::Done { .. }) {
+            self.wrote_tuple(table, tid)?;
             table.activity.count_delete();
         }
         Ok(outcome)
@@ -499,6 +511,7 @@ impl Session {
     pub fn fetch(&self, table: &Table, tid: Tid, out: &mut RowBytes) -> Result<bool> {
         self.lock_table(table, LockMode::AccessShare)?;
         let found = self.with_ctx(|ctx| table.heap.read(ctx, tid, |bytes| out.set(bytes)))?.is_some();
+        self.check_read()?;
         if found {
             self.resolve(table, out)?;
         }
@@ -518,21 +531,51 @@ impl Session {
         out: &mut RowBytes,
     ) -> Result<Option<Tid>> {
         self.lock_table(table, LockMode::AccessShare)?;
-        let found = self.with_ctx(|ctx| {
-            let mut found = Ok(None);
-            table.indexes[index_position].btree.lookup(key, &mut |root| {
-                found = table.heap.read_chain(ctx, root, |tid, bytes| {
-                    out.set(bytes);
-                    tid
-                });
-                if matches!(found, Ok(None)) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            })?;
-            found
-        })?;
+        let index = &table.indexes[index_position];
+        // Where a unique index shows a row, its lock is enough: another of its key can't come before that row was written.
+        if !index.def.unique {
+            self.lock_key(index.def.file, key);
+        }
+        let mut found = self.look_up(table, &index.btree, key, out)?;
+        if found.is_none() && index.def.unique && self.lock_key(index.def.file, key) {
+            found = self.look_up(table, &index.btree, key, out)?;
+        }
+        self.check_read()?;
         if found.is_some() {
             self.resolve(table, out)?;
         }
         Ok(found)
+    }
+
+    /// As [`Session::index_point`] of a unique index, for a row that is updated or deleted next, or the statement fails: writing it
+    /// keeps others away, so a serializable transaction needn't note that it was read.
+    ///
+    /// # Errors
+    /// As [`Session::index_point`].
+    #[inline]
+    pub fn index_point_to_change(
+        &self,
+        table: &Table,
+        index_position: usize,
+        key: &[u8],
+        out: &mut RowBytes,
+    ) -> Result<Option<Tid>> {
+        let index = &table.indexes[index_position];
+        // A write that is rolled back with its savepoint keeps nobody away any more.
+        if index.def.unique && self.slot.borrow().depth() == 0 {
+            self.lock_table(table, LockMode::AccessShare)?;
+            let found = self.with_ctx(|ctx| look_up(&TxnCtx { watch: None, ..*ctx }, table, &index.btree, key, out))?;
+            if found.is_some() {
+                self.resolve(table, out)?;
+                return Ok(found);
+            }
+        }
+        self.index_point(table, index_position, key, out)
+    }
+
+    #[inline]
+    fn look_up(&self, table: &Table, btree: &BTree, key: &[u8], out: &mut RowBytes) -> Result<Option<Tid>> {
+        self.with_ctx(|ctx| look_up(ctx, table, btree, key, out))
     }
 
     /// All rows.
@@ -541,6 +584,7 @@ impl Session {
     /// 58030 if the file can't be read.
     pub fn scan(&self, table: &Arc<Table>) -> Result<TableScan> {
         self.lock_table(table, LockMode::AccessShare)?;
+        self.lock_whole(table.def.file);
         Ok(TableScan {
             blocks: 0..table.heap.block_count()?,
             table: table.clone(),
@@ -562,8 +606,10 @@ impl Session {
         direction: Direction,
     ) -> Result<IndexScan> {
         self.lock_table(table, LockMode::AccessShare)?;
-        let scan = table.indexes[index_position].btree.scan(range, direction);
-        Ok(IndexScan { table: table.clone(), scan, row: RowBytes::new() })
+        let index = &table.indexes[index_position];
+        let scan = index.btree.scan(range, direction);
+        let (index, number) = (index.def.file, self.next_scan(index.def.file));
+        Ok(IndexScan { table: table.clone(), scan, row: RowBytes::new(), index, number })
     }
 
     /// Puts large values back into a row that was copied out.
@@ -656,6 +702,20 @@ impl Session {
     fn take_back(&self, ctx: &TxnCtx<'_>, table: &Table, moved: &Moved) -> Result<()> {
         if moved.is_empty() { Ok(()) } else { large::take_back(self.overflow(table)?, ctx, moved) }
     }
+}
+
+/// The first row with this key that the snapshot shows.
+#[inline]
+fn look_up(ctx: &TxnCtx<'_>, table: &Table, btree: &BTree, key: &[u8], out: &mut RowBytes) -> Result<Option<Tid>> {
+    let mut found = Ok(None);
+    btree.lookup(key, &mut |root| {
+        found = table.heap.read_chain(ctx, root, |tid, bytes| {
+            out.set(bytes);
+            tid
+        });
+        if matches!(found, Ok(None)) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    found
 }
 
 /// Whether the index refuses another row of this key.

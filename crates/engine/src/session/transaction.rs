@@ -53,10 +53,18 @@ impl Session {
         self.slot.borrow().state() == TransactionState::Failed
     }
 
-    /// An error has happened: nothing but ROLLBACK (or ROLLBACK TO) is accepted from here.
+    /// An error has happened: what was done since the innermost savepoint, or all there is, is undone at once, and nothing but
+    /// ROLLBACK (or ROLLBACK TO) is accepted from here.
     pub fn mark_failed(&mut self) {
         self.end_statement();
-        self.slot.get_mut().fail();
+        let slot = self.slot.get_mut();
+        let innermost = slot.innermost();
+        slot.fail();
+        self.forget_locks();
+        match innermost {
+            Some(savepoint) => self.forget_changes_since(savepoint),
+            None => self.forget_own_changes(),
+        }
     }
 
     /// How the transaction in progress began.
@@ -87,7 +95,13 @@ impl Session {
             return Err(error);
         }
         self.withdraw_exports();
-        let outcome = self.slot.get_mut().commit();
+        let outcome = match self.slot.get_mut().try_commit() {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.rollback()?;
+                return Err(error);
+            }
+        };
         if changes_catalog {
             self.shared().catalog.install(self.shared());
         }
@@ -177,10 +191,14 @@ impl Session {
         self.end_statement();
         self.slot.get_mut().rollback_to(savepoint)?;
         self.forget_locks();
+        self.forget_changes_since(savepoint);
+        Ok(())
+    }
+
+    fn forget_changes_since(&mut self, savepoint: SavepointId) {
         if self.ddl.get_mut().rollback_to(savepoint) {
             self.tables.get_mut().clear();
         }
-        Ok(())
     }
 
     /// Begins a statement: takes its snapshot (read committed: a new one) and the next command number, so that it sees
@@ -206,6 +224,7 @@ impl Session {
             // Without an xid nothing was written that an earlier command could have hidden.
             slot.advance_command()?;
         }
+        slot.wait_for_safe_snapshot()?;
         let csn = slot.take_snapshot();
         levels.push(Level { snapshot: Snapshot { csn, command: slot.command() }, hold: None });
         Ok(())

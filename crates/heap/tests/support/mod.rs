@@ -280,6 +280,7 @@ impl Txn<'_> {
             interrupt: &self.interrupt,
             lock_timeout: Some(Duration::from_secs(20)),
             deadlock_timeout: Duration::from_millis(200),
+            watch: None,
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use base::settings::{self, Context, Id, Kind, Source, Unit, Value as Setting};
 use base::{OwnerId, Result};
 use engine::catalog::PG_CATALOG_SCHEMA;
-use engine::{AdvisoryKey, LockTag};
+use engine::{AdvisoryKey, LockTag, PredicatePlace};
 use rustc_hash::FxHashMap;
 
 use super::rows::{DATABASE_OID, NULL, Wanted, row, text_array, wanted_name, wanted_oid, xid};
@@ -108,7 +108,14 @@ fn time(micros: i64) -> Value {
 }
 
 /// What a session waits for, as `pg_stat_activity` says it: type and event.
-fn wait_event(info: &SessionInfo, lock: Option<&LockTag>) -> (Option<&'static str>, Option<&'static str>) {
+fn wait_event(
+    info: &SessionInfo,
+    lock: Option<&LockTag>,
+    for_safe_snapshot: bool,
+) -> (Option<&'static str>, Option<&'static str>) {
+    if for_safe_snapshot {
+        return (Some("IPC"), Some("SafeSnapshot"));
+    }
     match (lock, info.activity()) {
         (Some(tag), _) => (Some("Lock"), Some(tag.kind())),
         (None, Activity::Active) => (None, None),
@@ -132,7 +139,8 @@ pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
             continue;
         }
         use std::sync::atomic::Ordering::Relaxed;
-        let (event_type, event) = wait_event(&info, waits.get(&info.owner).map(|(tag, ..)| tag));
+        let for_safe_snapshot = !database.transactions().ssi().safe_snapshot_blockers(info.owner).is_empty();
+        let (event_type, event) = wait_event(&info, waits.get(&info.owner).map(|(tag, ..)| tag), for_safe_snapshot);
         let shown = is_superuser || info.user == run.state.current_user();
         let query = if shown { info.query().to_string() } else { "<insufficient privilege>".to_owned() };
         rows.push(row![
@@ -217,7 +225,67 @@ pub fn pg_locks(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
             since,
         ]);
     }
+    // Predicate locks: of heaps by relation, page or tuple; of indexes by their keys.
+    let predicate_locks = instance.database().transactions().ssi().predicate_locks();
+    if !predicate_locks.is_empty() {
+        let catalog = run.catalog.catalog();
+        let of_tables = catalog.tables().map(|table| (table.file, table.oid));
+        let of_indexes = catalog.tables().flat_map(|table| catalog.indexes_of(table.oid));
+        let relations: FxHashMap<_, _> = of_tables.chain(of_indexes.map(|index| (index.file, index.oid))).collect();
+        for lock in predicate_locks {
+            let Some(relation) = relations.get(&lock.file) else { continue };
+            let (kind, page, tuple) = match lock.place {
+                PredicatePlace::Relation => ("relation", NULL, NULL),
+                PredicatePlace::Page(block) => ("page", (block as i32).into(), NULL),
+                PredicatePlace::Tuple(tid) => ("tuple", (tid.block as i32).into(), (tid.slot as i16).into()),
+                PredicatePlace::Keys => ("keys", NULL, NULL),
+            };
+            let pid = lock.owner.filter(|_| !lock.finished).and_then(|owner| pids.get(&owner).copied());
+            rows.push(row![
+                kind,
+                DATABASE_OID,
+                *relation,
+                page,
+                tuple,
+                NULL,
+                NULL,
+                NULL,
+                NULL,
+                NULL,
+                lock.owner.map(|owner| format!("{}/0", owner.0)),
+                pid,
+                "SIReadLock",
+                true,
+                false,
+                NULL,
+            ]);
+        }
+    }
     Ok(rows)
+}
+
+/// `cohort_stat_ssi`: what serializable isolation has done, and whom it has sacrificed, by reason.
+pub fn cohort_stat_ssi(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let statistics = run.state.instance.database().transactions().ssi().statistics();
+    let aborts = engine::SERIALIZATION_FAILURES
+        .iter()
+        .zip(statistics.aborts)
+        .map(|(name, count)| (format!("aborted_{name}"), count));
+    let others = [
+        ("watched_transactions", statistics.begun),
+        ("safe_at_once", statistics.safe_at_once),
+        ("became_safe", statistics.became_safe),
+        ("became_unsafe", statistics.became_unsafe),
+        ("conflicts", statistics.conflicts),
+        ("promoted_to_page", statistics.promoted_to_page),
+        ("promoted_to_relation", statistics.promoted_to_relation),
+        ("summarised_transactions", statistics.summarised),
+        ("active_transactions", statistics.active),
+        ("finished_transactions", statistics.finished),
+        ("predicate_locks", statistics.locks),
+    ];
+    let others = others.map(|(name, count)| (name.to_owned(), count));
+    Ok(aborts.chain(others).map(|(name, count)| row![name, count as i64]).collect())
 }
 
 /// `pg_prepared_xacts`: there are none yet.

@@ -318,6 +318,7 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
             monitoring::pg_stat_user_tables,
         ),
         catalog(3019, "cohort_stat_commit", "name text, value float8", 20.0, monitoring::cohort_stat_commit),
+        catalog(3098, "cohort_stat_ssi", "name text, value int8", 20.0, monitoring::cohort_stat_ssi),
         catalog(
             3020,
             "cohort_stat_latches",

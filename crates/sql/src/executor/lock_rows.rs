@@ -2,15 +2,28 @@
 
 use std::sync::Arc;
 
-use base::Result;
+use base::{Error, Result, sqlstate};
 use engine::row::RowBytes;
-use engine::{Isolation, Modify, Table};
+use engine::{Isolation, Modify, Table, WaitPolicy};
 
 use super::modify::concurrent_change;
 use super::recheck::{Recheck, Rechecked};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{self, RowLock};
 use crate::types::Value;
+
+/// What PostgreSQL says of a lock that can't be had: by the table's name, and a deleted row is an updated one.
+#[cold]
+fn in_words_of_locking(error: Error, table: &Table, wait: WaitPolicy) -> Error {
+    match error.sqlstate() {
+        sqlstate::LOCK_NOT_AVAILABLE if wait == WaitPolicy::NoWait => {
+            let message = format!("could not obtain lock on row in relation \"{}\"", table.def.name);
+            Error::new(sqlstate::LOCK_NOT_AVAILABLE, message)
+        }
+        _ if error.fields().message == concurrent_change("delete").fields().message => concurrent_change("update"),
+        _ => error,
+    }
+}
 
 /// Locks rows on their way up.
 pub struct LockRowsRows<'p> {
@@ -33,14 +46,17 @@ impl<'p> LockRowsRows<'p> {
         let Value::Tid(mut tid) = self.row[lock.ctid as usize] else { return Ok(true) };
         let table = Arc::clone(&self.tables[number]);
         loop {
-            let outcome = run.engine().lock_row(&table, tid, lock.mode, lock.wait)?;
+            let outcome = run
+                .engine()
+                .lock_row(&table, tid, lock.mode, lock.wait)
+                .map_err(|error| in_words_of_locking(error, &table, lock.wait))?;
             let isolation = run.engine().isolation();
             match outcome {
                 // What the transaction itself changed later in the same command stays as the input row has it.
                 Modify::Done { .. } | Modify::SelfModified { .. } => return Ok(true),
                 Modify::Skipped => return Ok(false),
                 Modify::Deleted { .. } if isolation == Isolation::ReadCommitted => return Ok(false),
-                Modify::Deleted { .. } => return Err(concurrent_change("delete")),
+                Modify::Deleted { .. } => return Err(concurrent_change("update")),
                 Modify::Updated { .. } if isolation != Isolation::ReadCommitted => {
                     return Err(concurrent_change("update"));
                 }

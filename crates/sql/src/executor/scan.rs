@@ -417,7 +417,13 @@ impl<'p> Operator<'p> for IndexPointRow<'p> {
         }
         let table = self.base.open(run)?;
         let position = self.node.index_position as usize;
-        let found = run.engine().index_point(&table, position, self.key.as_slice(), &mut self.bytes)?;
+        let (engine, key) = (run.engine(), self.key.as_slice());
+        let found = if self.node.is_changed {
+            engine.index_point_to_change(&table, position, key, &mut self.bytes)?
+        } else {
+            engine.index_point(&table, position, key, &mut self.bytes)?
+        };
+        drop(engine);
         match found {
             Some(tid) => self.base.accept(tid, &self.bytes, run),
             None => Ok(false),

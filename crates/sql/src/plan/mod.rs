@@ -380,6 +380,8 @@ pub struct IndexPoint {
     pub columns: Vec<ScanColumn>,
     /// Keeps only rows for which it is true; sees the scan's slots.
     pub filter: Option<Expr>,
+    /// The row that is found is changed, or the statement fails: a serializable transaction needn't note that it was read.
+    pub is_changed: bool,
 }
 
 /// Set-returning functions side by side (one, unless ROWS FROM): each contributes its columns.

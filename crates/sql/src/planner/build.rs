@@ -98,6 +98,7 @@ impl Planner<'_, '_> {
                             key,
                             columns,
                             filter,
+                            is_changed: false,
                         }))
                     }
                     Access::Index(access) => {

@@ -32,6 +32,9 @@ impl Planner<'_, '_> {
         let returning = query.change.as_deref_mut().and_then(returning_of).and_then(Option::take);
         let mut needed = Needed::of(&query, &path);
         needed.add_column(relation, -1);
+        if has_outer_join {
+            needed.add_places(&query);
+        }
         for entry in returning.iter().flatten() {
             needed.add_all_but(&entry.expr, relation);
         }
@@ -41,10 +44,13 @@ impl Planner<'_, '_> {
         conditions.iter().for_each(|condition| needed.add(condition));
         let mut relations = std::mem::take(&mut query.relations);
         let mut builder = Builder { relations: &mut relations, needed: &needed, scans: Default::default() };
-        let (input, layout) = self.build(&mut builder, path)?;
+        let (mut input, layout) = self.build(&mut builder, path)?;
         let scans = builder.scans;
         query.relations = relations;
         let scan = *scans.get(&relation).ok_or_else(|| Error::internal("the target is not scanned"))?;
+        if let Node::IndexPoint(point) = &mut input.node {
+            point.is_changed = point.scan == scan && point.filter.is_none();
+        }
         let ctid = layout.find(relation, -1).ok_or_else(|| Error::internal("the target has no ctid"))? as u32;
         let recheck = self.recheck(&query, &[relation], &layout, &scans, conditions, has_outer_join)?;
         let (rows, cost) = (input.rows, input.cost + input.rows * 0.01);

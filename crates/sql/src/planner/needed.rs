@@ -1,7 +1,7 @@
 //! Which columns of which entries are read: scans decode no others.
 
 use super::join::Path;
-use crate::binder::{Query, for_each_inner};
+use crate::binder::{Query, RelationKind, for_each_inner};
 use crate::plan::{Expr, ExprKind};
 
 /// For each entry of a range table, the columns read, in ascending order.
@@ -24,6 +24,15 @@ impl Needed {
         let Some(columns) = self.columns.get_mut(relation as usize) else { return };
         if let Err(place) = columns.binary_search(&attribute) {
             columns.insert(place, attribute);
+        }
+    }
+
+    /// The place of every table's row: a second look at one of them keeps the others as they were joined.
+    pub(super) fn add_places(&mut self, query: &Query) {
+        for (relation, entry) in query.relations.iter().enumerate() {
+            if matches!(entry.kind, RelationKind::Table(_)) {
+                self.add_column(relation as u32, -1);
+            }
         }
     }
 

@@ -87,6 +87,9 @@ impl Planner<'_, '_> {
         for lock in &query.locks {
             needed.add_column(lock.relation, -1);
         }
+        if has_outer_join && !query.locks.is_empty() {
+            needed.add_places(&query);
+        }
         recheck.iter().for_each(|condition| needed.add(condition));
         let mut relations = std::mem::take(&mut query.relations);
         let mut builder = Builder { relations: &mut relations, needed: &needed, scans: Default::default() };

@@ -397,6 +397,10 @@ impl SqlSession {
             }
             Block::Explicit => {
                 self.unnamed_portal = None;
+                match self.savepoints.len().checked_sub(1) {
+                    Some(innermost) => self.end_portals_above(innermost),
+                    None => self.end_portals(),
+                }
                 self.state.engine_mut().mark_failed();
                 self.state.pending_checks.borrow_mut().clear();
             }

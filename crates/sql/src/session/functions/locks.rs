@@ -60,7 +60,7 @@ pub(super) const FUNCTIONS: Bodies = &[
     }),
     (3378, is_blocked_for_test),
     (2561, blocking_pids),
-    (3376, |_, _| Ok(Value::array(oids::INT4, Vec::new()))),
+    (3376, safe_snapshot_blocking_pids),
 ];
 
 fn key(args: &[Value]) -> Result<AdvisoryKey> {
@@ -93,7 +93,18 @@ fn unlock(run: &mut Run<'_, '_>, args: &[Value], manner: Manner) -> Result<Value
 fn blockers(run: &Run<'_, '_>, pid: i64) -> Vec<i32> {
     let instance = &run.state.instance;
     let Some(info) = i32::try_from(pid).ok().and_then(|pid| instance.session(pid)) else { return Vec::new() };
-    let owners: Vec<OwnerId> = instance.database().locks().blocking_owners(info.owner);
+    pids_of(run, instance.database().locks().blocking_owners(info.owner))
+}
+
+/// Those whose end a DEFERRABLE transaction waits for.
+fn safe_snapshot_blockers(run: &Run<'_, '_>, pid: i64) -> Vec<i32> {
+    let instance = &run.state.instance;
+    let Some(info) = i32::try_from(pid).ok().and_then(|pid| instance.session(pid)) else { return Vec::new() };
+    pids_of(run, instance.database().transactions().ssi().safe_snapshot_blockers(info.owner))
+}
+
+fn pids_of(run: &Run<'_, '_>, owners: Vec<OwnerId>) -> Vec<i32> {
+    let instance = &run.state.instance;
     let mut pids: Vec<i32> =
         owners.into_iter().map(|owner| instance.session_of(owner).map_or(0, |session| session.pid)).collect();
     pids.sort_unstable();
@@ -106,10 +117,16 @@ fn blocking_pids(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     Ok(Value::array(oids::INT4, pids.into_iter().map(Value::Int4).collect()))
 }
 
+fn safe_snapshot_blocking_pids(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    let pids = safe_snapshot_blockers(run, integer(args, 0)?);
+    Ok(Value::array(oids::INT4, pids.into_iter().map(Value::Int4).collect()))
+}
+
 /// Whether one of the given sessions keeps this one waiting: what the isolation tester asks.
 fn is_blocked_for_test(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let Value::Array(interesting) = &args[1] else { return Err(super::mistyped(args, 1)) };
-    let blockers = blockers(run, integer(args, 0)?);
+    let pid = integer(args, 0)?;
+    let blockers = blockers(run, pid);
     let is_interesting = |pid: &i32| interesting.values.iter().any(|value| value.as_i64() == Some(i64::from(*pid)));
-    Ok(Value::Bool(blockers.iter().any(is_interesting)))
+    Ok(Value::Bool(blockers.iter().any(is_interesting) || !safe_snapshot_blockers(run, pid).is_empty()))
 }

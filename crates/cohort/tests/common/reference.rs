@@ -1,0 +1,101 @@
+//! A real PostgreSQL 15 to compare with.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use postgres::{Client, NoTls};
+
+use super::free_port;
+
+/// The binaries of PostgreSQL 15, if they are here. Where CI is set they must be.
+pub fn server_binaries() -> Option<PathBuf> {
+    let folder =
+        std::env::var_os("PG_BINDIR").map_or_else(|| PathBuf::from("/usr/lib/postgresql/15/bin"), PathBuf::from);
+    if folder.join("initdb").exists() && folder.join("postgres").exists() {
+        return Some(folder);
+    }
+    assert!(std::env::var_os("CI").is_none(), "no PostgreSQL server in {}", folder.display());
+    eprintln!("SKIPPED: no PostgreSQL server in {}", folder.display());
+    None
+}
+
+/// A command of PostgreSQL's, which root may not run: then as the user `postgres`.
+fn as_database_user(program: &Path, arguments: &[&str], is_root: bool) -> Command {
+    if !is_root {
+        let mut command = Command::new(program);
+        command.args(arguments);
+        return command;
+    }
+    let mut line = format!("exec '{}'", program.display());
+    for argument in arguments {
+        write!(line, " '{argument}'").unwrap();
+    }
+    let mut command = Command::new("su");
+    command.args(["postgres", "-s", "/bin/sh", "-c", &line]);
+    command
+}
+
+/// A real PostgreSQL in a temporary folder, stopped when dropped.
+pub struct Reference {
+    process: Child,
+    folder: tempfile::TempDir,
+    port: u16,
+}
+
+impl Reference {
+    /// Makes a database cluster and starts its server, as the superuser `postgres` without passwords.
+    pub fn start(binaries: &Path) -> Reference {
+        let folder = tempfile::tempdir().unwrap();
+        let user = Command::new("id").arg("-u").output().unwrap();
+        let is_root = user.stdout.trim_ascii() == b"0";
+        if is_root {
+            assert!(Command::new("chown").arg("postgres").arg(folder.path()).status().unwrap().success());
+        }
+        let data = folder.path().join("data");
+        let data = data.to_str().unwrap();
+        let arguments = ["-D", data, "--locale=C", "-E", "UTF8", "-A", "trust", "-U", "postgres", "-N"];
+        let output = as_database_user(&binaries.join("initdb"), &arguments, is_root)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "initdb: {}", String::from_utf8_lossy(&output.stderr));
+        let port = free_port();
+        let number = port.to_string();
+        let sockets = folder.path().to_str().unwrap();
+        let arguments = ["-D", data, "-p", &number, "-k", sockets, "-h", "", "-F"];
+        let process = as_database_user(&binaries.join("postgres"), &arguments, is_root)
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut reference = Reference { process, folder, port };
+        let started = Instant::now();
+        while Client::connect(&reference.url(), NoTls).is_err() {
+            assert!(reference.process.try_wait().unwrap().is_none(), "PostgreSQL ended");
+            assert!(started.elapsed() < Duration::from_secs(60), "PostgreSQL did not come up");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        reference
+    }
+
+    /// Where drivers connect to.
+    pub fn url(&self) -> String {
+        format!("host={} port={} user=postgres dbname=postgres", self.folder.path().display(), self.port)
+    }
+}
+
+impl Drop for Reference {
+    fn drop(&mut self) {
+        // The postmaster's own word on its pid: the child may be `su`.
+        let pid = std::fs::read_to_string(self.folder.path().join("data/postmaster.pid")).unwrap_or_default();
+        if let Some(pid) = pid.lines().next() {
+            // It may have ended already.
+            let _ = Command::new("kill").args(["-INT", pid]).status();
+        }
+        let _ = self.process.wait();
+    }
+}

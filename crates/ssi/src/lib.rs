@@ -1,0 +1,32 @@
+//! Serializable snapshot isolation.
+//!
+//! A serializable transaction reads from a snapshot like any other, and nobody waits for it. What it reads is noted as
+//! predicate locks; where another's write touches them, or it meets a version that its snapshot doesn't show, the two have an
+//! rw-conflict; and where two such conflicts in a row could be part of a cycle, one transaction is sacrificed with 40001.
+//! [`Ssi`] is what all share, [`SerializableTransaction`] one transaction. The crate's README has the chapter.
+//!
+//! ```text
+//!   reader                                      writer
+//!   ------                                      ------
+//!   notes the lock (page latched, or before)    writes the version or entry (page latched)
+//!   reads; meets a version it doesn't see:      looks for locks on what it wrote:
+//!     reader -> maker of the version              holder -> writer
+//! ```
+
+mod conflicts;
+mod latches;
+mod lock_table;
+mod manager;
+mod reason;
+mod summary;
+mod target;
+mod transaction;
+mod xid_map;
+
+#[cfg(test)]
+mod tests;
+
+pub use lock_table::KeyRange;
+pub use manager::{PredicateLock, PredicatePlace, Ssi, SsiOptions};
+pub use reason::{Reason, Statistics};
+pub use transaction::SerializableTransaction;
