@@ -65,7 +65,9 @@ impl Session {
         }
         // As PostgreSQL forms it: the session, its transaction, and the snapshot's number in that.
         let name = format!("{:08X}-{:08X}-{}", slot.owner().0 + 1, own.number, own.names.len() + 1);
-        registry.by_name.insert(name.clone(), Export { csn, options: slot.options(), is_safe: slot.serializable().is_none() });
+        registry
+            .by_name
+            .insert(name.clone(), Export { csn, options: slot.options(), is_safe: slot.serializable().is_none() });
         own.names.push(name.clone());
         Ok(name)
     }
