@@ -35,6 +35,10 @@ pub trait ReadWatch {
     /// `committed`: at which csn, if it has.
     fn met(&self, by: Xid, committed: Option<Lsn>);
 
+    /// The transaction is about to make a row whose unique key one had that `by` took away, which the snapshot doesn't show. Who
+    /// took it away had found it by that key, and comes before.
+    fn succeeds(&self, by: Xid, committed: Lsn);
+
     /// Whether [`ReadWatch::saw`] is to be called for each version of a scan, though the scan was noted as a whole.
     fn locks_per_tuple(&self) -> bool;
 }

@@ -173,6 +173,7 @@ impl Heap {
     pub fn dirty_status(&self, ctx: &TxnCtx<'_>, root: Tid) -> Result<Liveness> {
         let pinned = self.pin(root.block)?;
         let guard = pinned.read();
+        let mut taken_away = None;
         for (_, tuple) in Chain::new(Page::new(&guard), root.slot) {
             let made_at = match self.now(ctx, tuple.xmin(), tuple.has(flag::XMIN_FROZEN)) {
                 Now::Aborted => continue,
@@ -193,8 +194,14 @@ impl Heap {
                 Now::Other(xid) => return Ok(Liveness::InProgressDelete(xid)),
                 // A heap-only successor has the same key; one elsewhere has an index entry of its own.
                 Now::Own => {}
-                Now::Committed(csn) => ctx.observe(csn),
+                Now::Committed(csn) => {
+                    ctx.observe(csn);
+                    taken_away = (tuple.has(flag::KEYS_CHANGED) && !ctx.snapshot.sees(csn)).then_some((xmax, csn));
+                }
             }
+        }
+        if let (Some((xid, csn)), Some(watch)) = (taken_away, ctx.watch) {
+            watch.succeeds(xid, csn);
         }
         Ok(Liveness::Dead)
     }

@@ -25,6 +25,10 @@ pub enum Workload {
     Insert,
     /// Updates one row of many, chosen at random.
     Update,
+    /// Reads one row of `sli_test` and writes what it read to another, both chosen at random.
+    ReadUpdate,
+    /// Counts the rows of a small table, or updates one of them, as often the one as the other.
+    CountUpdate,
 }
 
 impl Workload {
@@ -33,12 +37,16 @@ impl Workload {
         match self {
             Workload::Insert => "insert",
             Workload::Update => "update",
+            Workload::ReadUpdate => "sli_test",
+            Workload::CountUpdate => "count",
         }
     }
 }
 
 /// Rows of the table that [`Workload::Update`] updates.
 pub const UPDATE_ROWS: i32 = 100_000;
+/// Rows of the table that [`Workload::CountUpdate`] counts.
+pub const COUNTED_ROWS: i32 = 10_000;
 
 /// The switches of one configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,18 +59,42 @@ pub struct Switches {
     pub delay_each: bool,
     /// `commit_siblings`
     pub commit_siblings: u32,
+    /// `synchronous_commit`
+    pub synchronous_commit: bool,
+    /// Transactions are serializable, not read committed.
+    pub serializable: bool,
+    /// `ssi_scan_locks = per_tuple`
+    pub scan_locks_per_tuple: bool,
+    /// A transaction that can't be serialized is tried again until it commits.
+    pub retries: bool,
+}
+
+impl Switches {
+    /// Everything as it is if nobody sets it.
+    pub const DEFAULT: Switches = Switches {
+        group_commit: true,
+        commit_delay_us: Some(0),
+        delay_each: false,
+        commit_siblings: 5,
+        synchronous_commit: true,
+        serializable: false,
+        scan_locks_per_tuple: false,
+        retries: true,
+    };
 }
 
 impl Default for Switches {
     fn default() -> Self {
-        Switches { group_commit: true, commit_delay_us: Some(0), delay_each: false, commit_siblings: 5 }
+        Switches::DEFAULT
     }
 }
 
 /// What one run of a workload measured.
 pub struct Measurement {
-    /// Transactions that ended durable.
+    /// Transactions that committed, durable where `synchronous_commit` is on.
     pub transactions: u64,
+    /// Attempts that were rolled back because they could not be serialized.
+    pub aborts: u64,
     /// How long the run was.
     pub length: Duration,
     /// Latencies in microseconds.
@@ -96,10 +128,27 @@ pub trait Driver {
 
 /// One client's count while it runs.
 pub struct ClientCount {
-    /// Transactions that ended durable.
+    /// Transactions that committed.
     pub transactions: u64,
-    /// Their latencies in microseconds.
+    /// Attempts that could not be serialized.
+    pub aborts: u64,
+    /// Latencies in microseconds of those that committed, failed attempts included.
     pub latency_us: Histogram<u64>,
+}
+
+impl ClientCount {
+    fn new() -> ClientCount {
+        ClientCount { transactions: 0, aborts: 0, latency_us: new_histogram() }
+    }
+}
+
+/// How an attempt at a transaction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    /// It committed.
+    Committed,
+    /// It was rolled back: 40001 or 40P01.
+    Aborted,
 }
 
 /// Latencies from a microsecond to a minute, to three digits.
@@ -107,23 +156,35 @@ pub fn new_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 60_000_000, 3).expect("the bounds are in order")
 }
 
-/// Runs one closed-loop client until `end` or `stop`.
+/// Runs one closed-loop client until `end` or `stop`. `transaction` is told whether it is to try the last one again, which it
+/// is if that was rolled back and `retries` is set.
 ///
 /// # Errors
 /// Of the first transaction that fails.
 pub fn closed_loop(
     end: Instant,
     stop: &AtomicBool,
-    mut transaction: impl FnMut() -> Result<()>,
+    retries: bool,
+    mut transaction: impl FnMut(bool) -> Result<Attempt>,
 ) -> Result<ClientCount> {
-    let mut count = ClientCount { transactions: 0, latency_us: new_histogram() };
+    let mut count = ClientCount::new();
     let mut before = Instant::now();
-    while before < end && !stop.load(Ordering::Relaxed) {
-        transaction()?;
-        let after = Instant::now();
-        count.latency_us.saturating_record(after.duration_since(before).as_micros() as u64);
-        count.transactions += 1;
-        before = after;
+    let mut now = before;
+    let mut is_retry = false;
+    while now < end && !stop.load(Ordering::Relaxed) {
+        let attempt = transaction(is_retry)?;
+        now = Instant::now();
+        is_retry = attempt == Attempt::Aborted && retries;
+        match attempt {
+            Attempt::Committed => {
+                count.latency_us.saturating_record(now.duration_since(before).as_micros() as u64);
+                count.transactions += 1;
+            }
+            Attempt::Aborted => count.aborts += 1,
+        }
+        if !is_retry {
+            before = now;
+        }
     }
     Ok(count)
 }
@@ -151,10 +212,11 @@ pub fn run_clients<C: Send>(
         threads.into_iter().map(join).collect()
     });
     let taken = started.elapsed();
-    let mut total = ClientCount { transactions: 0, latency_us: new_histogram() };
+    let mut total = ClientCount::new();
     for count in counts {
         let count = count?;
         total.transactions += count.transactions;
+        total.aborts += count.aborts;
         total.latency_us.add(&count.latency_us).map_err(|error| Error::internal(error.to_string()))?;
     }
     Ok((total, taken))

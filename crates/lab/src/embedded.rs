@@ -3,24 +3,29 @@
 use std::time::Duration;
 
 use base::settings::{ServerSettings, Source};
-use base::{Oid, Result};
+use base::{Oid, Result, Tid};
 use engine::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
 use engine::key::{KeyBuffer, PlainKeys};
 use engine::row::{ColumnSet, Datum, PhysicalType, RowBytes};
-use engine::{Database, DelayPolicy, DelaySetting, Modify, OpenOptions, Session, Table, TransactionOptions};
+use engine::{Database, DelayPolicy, DelaySetting, Isolation, Modify, OpenOptions, Session, Table, TransactionOptions};
 use rand::{Rng, SeedableRng};
 use sync::Arc;
 use sync::atomic::AtomicBool;
 use wal::DelayScope;
 
 use crate::disk::Disk;
-use crate::driver::{Driver, Measurement, Switches, UPDATE_ROWS, Workload, closed_loop, run_clients};
+use crate::driver::{
+    Attempt, COUNTED_ROWS, Driver, Measurement, Switches, UPDATE_ROWS, Workload, closed_loop, run_clients,
+};
 
 /// A database of its own in a folder that goes when it is dropped.
 pub struct EmbeddedDriver {
     database: Database,
     inserted: Oid,
     updated: Oid,
+    sli_test: Oid,
+    counted: Oid,
+    sli_rows: i32,
     seed: u64,
     _folder: tempfile::TempDir,
 }
@@ -51,6 +56,7 @@ pub fn apply(database: &Database, switches: Switches) {
     let tuning = database.wal().tuning();
     tuning.set_group_commit(switches.group_commit);
     tuning.set_delay_scope(if switches.delay_each { DelayScope::Each } else { DelayScope::Leader });
+    database.transactions().ssi().set_locks_per_tuple(switches.scan_locks_per_tuple);
 }
 
 /// How a session's commits may wait.
@@ -64,13 +70,14 @@ pub fn delay_policy(switches: Switches) -> DelayPolicy {
 }
 
 impl EmbeddedDriver {
-    /// A database on `disk` with the workloads' tables.
+    /// A database on `disk` with the workloads' tables, `sli_test` with `sli_rows` rows.
     ///
     /// # Errors
     /// When it can't be made.
-    pub fn new(disk: Disk, seed: u64) -> Result<EmbeddedDriver> {
+    pub fn new(disk: Disk, seed: u64, sli_rows: i32) -> Result<EmbeddedDriver> {
         let (database, folder) = open(disk)?;
         let mut session = database.session()?;
+        session.set_synchronous_commit(false);
         session.begin(TransactionOptions::default())?;
         let inserted = TableDef::new(session.allocate_oid(), PUBLIC_SCHEMA, "test", BOOTSTRAP_ROLE)
             .column("id", PhysicalType::I32)
@@ -78,27 +85,48 @@ impl EmbeddedDriver {
         let updated = TableDef::new(session.allocate_oid(), PUBLIC_SCHEMA, "accounts", BOOTSTRAP_ROLE)
             .column("aid", PhysicalType::I32)
             .column("abalance", PhysicalType::I64);
-        let index = IndexDef::new(session.allocate_oid(), &updated, "accounts_pkey", &[0], true);
-        let (inserted_oid, updated_oid) = (inserted.oid, updated.oid);
-        session.create_object(inserted)?;
-        session.create_object(updated)?;
-        session.create_object(index)?;
-        session.commit_and_wait()?;
-        let table = session.open_table(updated_oid)?;
-        let ids: Vec<i32> = (1..=UPDATE_ROWS).collect();
-        for some in ids.chunks(10_000) {
-            session.begin(TransactionOptions::default())?;
-            session.begin_statement()?;
-            for id in some {
-                session.insert(&table, &[Datum::I32(*id), Datum::I64(0)], &PlainKeys)?;
-            }
-            session.end_statement();
-            session.commit()?;
+        let sli_test = TableDef::new(session.allocate_oid(), PUBLIC_SCHEMA, "sli_test", BOOTSTRAP_ROLE)
+            .column("id", PhysicalType::I32)
+            .column("info", PhysicalType::Bytes);
+        let counted = TableDef::new(session.allocate_oid(), PUBLIC_SCHEMA, "counted", BOOTSTRAP_ROLE)
+            .column("id", PhysicalType::I32)
+            .column("value", PhysicalType::I64);
+        let keys = [(&updated, "accounts_pkey"), (&sli_test, "sli_test_pkey"), (&counted, "counted_pkey")]
+            .map(|(table, name)| IndexDef::new(session.allocate_oid(), table, name, &[0], true));
+        let oids = [inserted.oid, updated.oid, sli_test.oid, counted.oid];
+        for table in [inserted, updated, sli_test, counted] {
+            session.create_object(table)?;
         }
+        for key in keys {
+            session.create_object(key)?;
+        }
+        session.commit_and_wait()?;
+        let [inserted, updated, sli_test, counted] = oids;
+        fill(&mut session, updated, UPDATE_ROWS, |id| [Datum::I32(id), Datum::I64(0)])?;
+        fill(&mut session, sli_test, sli_rows, |id| [Datum::I32(id), Datum::Bytes(b"digoal")])?;
+        fill(&mut session, counted, COUNTED_ROWS, |id| [Datum::I32(id), Datum::I64(0)])?;
         drop(session);
         database.checkpoint()?;
-        Ok(EmbeddedDriver { database, inserted: inserted_oid, updated: updated_oid, seed, _folder: folder })
+        Ok(EmbeddedDriver { database, inserted, updated, sli_test, counted, sli_rows, seed, _folder: folder })
     }
+}
+
+/// Inserts rows 1 to `rows` in transactions of ten thousand.
+fn fill(session: &mut Session, table: Oid, rows: i32, row: impl Fn(i32) -> [Datum<'static>; 2]) -> Result<()> {
+    let table = session.open_table(table)?;
+    let mut next = 1;
+    while next <= rows {
+        let last = rows.min(next + 9_999);
+        session.begin(TransactionOptions::default())?;
+        session.begin_statement()?;
+        for id in next..=last {
+            session.insert(&table, &row(id), &PlainKeys)?;
+        }
+        session.end_statement();
+        session.commit()?;
+        next = last + 1;
+    }
+    Ok(())
 }
 
 struct Client {
@@ -107,32 +135,103 @@ struct Client {
     random: rand::rngs::StdRng,
     row: RowBytes,
     key: KeyBuffer,
+    options: TransactionOptions,
+    /// Rows of the table that it chooses from.
+    rows: i32,
+    /// What the transaction in progress, or to be tried again, has chosen.
+    chosen: (i32, i32),
+    counts: bool,
 }
 
 impl Client {
+    /// Attempts a transaction; `is_retry`: the same once more.
+    fn attempt(&mut self, workload: Workload, is_retry: bool) -> Result<Attempt> {
+        if !is_retry {
+            self.chosen = (self.random.random_range(1..=self.rows), self.random.random_range(1..=self.rows));
+            self.counts = workload == Workload::CountUpdate && self.random.random();
+        }
+        let outcome = match workload {
+            Workload::Insert => self.insert(),
+            Workload::Update => self.update(),
+            Workload::ReadUpdate => self.read_and_update(),
+            Workload::CountUpdate if self.counts => self.count(),
+            Workload::CountUpdate => self.update(),
+        };
+        match outcome {
+            Ok(()) => Ok(Attempt::Committed),
+            Err(error) if is_serialization_failure(&error) => {
+                self.session.rollback()?;
+                Ok(Attempt::Aborted)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     fn insert(&mut self) -> Result<()> {
-        self.session.begin(TransactionOptions::default())?;
+        self.session.begin(self.options)?;
         self.session.begin_statement()?;
         self.session.insert(&self.table, &[Datum::I32(1), Datum::Bytes(b"test")], &PlainKeys)?;
         self.session.end_statement();
         self.session.commit_and_wait()
     }
 
-    fn update(&mut self) -> Result<()> {
-        let id = self.random.random_range(1..=UPDATE_ROWS);
-        let delta = self.random.random_range(-5000..=5000i64);
-        self.session.begin(TransactionOptions::default())?;
-        self.session.begin_statement()?;
+    fn find(&mut self, id: i32) -> Result<Option<Tid>> {
         self.key.clear();
         self.key.push_i32(id);
+        self.session.index_point(&self.table, 0, self.key.as_slice(), &mut self.row)
+    }
+
+    fn update(&mut self) -> Result<()> {
+        let delta = self.random.random_range(-5000..=5000i64);
+        self.session.begin(self.options)?;
+        self.session.begin_statement()?;
+        let found = self.find(self.chosen.0)?;
+        self.change(found, |old| match old {
+            Datum::I64(balance) => Ok(Datum::I64(balance + delta)),
+            _ => Err(base::Error::corrupted("a balance is no number")),
+        })?;
+        self.session.end_statement();
+        self.session.commit_and_wait()
+    }
+
+    /// What the function `f_sli_test` does.
+    fn read_and_update(&mut self) -> Result<()> {
+        self.session.begin(self.options)?;
+        self.session.begin_statement()?;
+        self.find(self.chosen.0)?;
+        let info = match self.table.row(&self.row).get(1) {
+            Datum::Bytes(info) => info.to_vec(),
+            _ => return Err(base::Error::corrupted("info is no text")),
+        };
+        self.session.end_statement();
+        self.session.begin_statement()?;
+        let found = self.find(self.chosen.1)?;
+        self.change(found, |_| Ok(Datum::Bytes(&info)))?;
+        self.session.end_statement();
+        self.session.commit_and_wait()
+    }
+
+    fn count(&mut self) -> Result<()> {
+        self.session.begin(self.options)?;
+        self.session.begin_statement()?;
+        let mut scan = self.session.scan(&self.table)?;
+        let mut rows = 0;
+        while scan.next(&self.session)?.is_some() {
+            rows += 1;
+        }
+        if rows != self.rows {
+            return Err(base::Error::internal(format!("a scan found {rows} of {} rows", self.rows)));
+        }
+        self.session.end_statement();
+        self.session.commit_and_wait()
+    }
+
+    /// Updates the second column of a row that was found.
+    fn change<'d>(&mut self, mut found: Option<Tid>, new: impl Fn(Datum) -> Result<Datum<'d>>) -> Result<()> {
         let changed: ColumnSet = [1].into_iter().collect();
-        let mut found = self.session.index_point(&self.table, 0, self.key.as_slice(), &mut self.row)?;
         while let Some(tid) = found {
             let values = self.table.decode(&self.row);
-            let Datum::I64(balance) = values[1] else {
-                return Err(base::Error::corrupted("a balance is no number"));
-            };
-            let new = [values[0], Datum::I64(balance + delta)];
+            let new = [values[0], new(values[1])?];
             found = match self.session.update(&self.table, tid, &new, &changed, &PlainKeys)? {
                 Modify::Updated { newest, .. } => {
                     drop(values);
@@ -141,9 +240,13 @@ impl Client {
                 _ => None,
             };
         }
-        self.session.end_statement();
-        self.session.commit_and_wait()
+        Ok(())
     }
+}
+
+/// Whether a transaction that failed so may well succeed if it is tried again.
+fn is_serialization_failure(error: &base::Error) -> bool {
+    matches!(error.sqlstate(), base::sqlstate::SERIALIZATION_FAILURE | base::sqlstate::DEADLOCK_DETECTED)
 }
 
 impl Driver for EmbeddedDriver {
@@ -156,7 +259,13 @@ impl Driver for EmbeddedDriver {
         stop: &Arc<AtomicBool>,
     ) -> Result<Measurement> {
         apply(&self.database, switches);
-        let oid = if workload == Workload::Insert { self.inserted } else { self.updated };
+        let (oid, rows) = match workload {
+            Workload::Insert => (self.inserted, 1),
+            Workload::Update => (self.updated, UPDATE_ROWS),
+            Workload::ReadUpdate => (self.sli_test, self.sli_rows),
+            Workload::CountUpdate => (self.counted, COUNTED_ROWS),
+        };
+        let isolation = if switches.serializable { Isolation::Serializable } else { Isolation::ReadCommitted };
         let before = self.database.wal().statistics();
         let (count, taken) = run_clients(
             clients,
@@ -165,24 +274,25 @@ impl Driver for EmbeddedDriver {
             |number| {
                 let mut session = self.database.session()?;
                 session.set_commit_delay(delay_policy(switches));
+                session.set_synchronous_commit(switches.synchronous_commit);
                 Ok(Client {
                     table: session.open_table(oid)?,
                     session,
                     random: rand::rngs::StdRng::seed_from_u64(self.seed + number as u64),
                     row: RowBytes::new(),
                     key: KeyBuffer::new(),
+                    options: TransactionOptions { isolation, ..TransactionOptions::default() },
+                    rows,
+                    chosen: (1, 1),
+                    counts: false,
                 })
             },
-            |client, end, stop| {
-                closed_loop(end, stop, || match workload {
-                    Workload::Insert => client.insert(),
-                    Workload::Update => client.update(),
-                })
-            },
+            |client, end, stop| closed_loop(end, stop, switches.retries, |is_retry| client.attempt(workload, is_retry)),
         )?;
         let after = self.database.wal().statistics();
         Ok(Measurement {
             transactions: count.transactions,
+            aborts: count.aborts,
             length: taken,
             latency_us: count.latency_us,
             syncs: Some(after.syncs - before.syncs),

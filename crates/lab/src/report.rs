@@ -12,7 +12,7 @@ use crate::experiment::{Options, Outcome};
 ///
 /// `machine` names the machine, `options` how the run was asked for, and `outcomes` holds one entry an experiment,
 /// each with its figures (transactions a second as the median of rounds with the lowest and highest, latencies in
-/// microseconds, commits for each sync, and the ratio to the configuration named first).
+/// microseconds, attempts that could not be serialized in percent, commits for each sync, and the ratio to the configuration named first).
 #[derive(Serialize)]
 struct Results<'r> {
     format: u32,
@@ -47,7 +47,7 @@ pub fn print(outcome: &Outcome) {
     println!("\n{}: {}", outcome.experiment, outcome.about);
     println!("Published: {}", outcome.published);
     println!(
-        "\n{:<8} {:<7} {:>7}  {:<22} {:>10} {:>19} {:>10} {:>10} {:>8} {:>7}",
+        "\n{:<8} {:<7} {:>7}  {:<22} {:>10} {:>19} {:>10} {:>10} {:>8} {:>8} {:>7}",
         "workload",
         "disk",
         "clients",
@@ -56,6 +56,7 @@ pub fn print(outcome: &Outcome) {
         "lowest..highest",
         "median us",
         "99 % us",
+        "aborts %",
         "c/sync",
         "ratio"
     );
@@ -71,7 +72,7 @@ pub fn print(outcome: &Outcome) {
             value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
         };
         println!(
-            "{:<8} {:<7} {:>7}  {:<22} {:>10.0} {:>19} {:>10} {:>10} {:>8} {:>7}",
+            "{:<8} {:<7} {:>7}  {:<22} {:>10.0} {:>19} {:>10} {:>10} {:>8.3} {:>8} {:>7}",
             figure.workload,
             figure.disk,
             figure.clients,
@@ -80,6 +81,7 @@ pub fn print(outcome: &Outcome) {
             spread,
             figure.latency_us_median,
             figure.latency_us_99,
+            figure.aborted_percent,
             optional(figure.commits_per_sync, 1),
             optional(figure.ratio, 2)
         );

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use base::{Error, Result};
+use postgres::error::SqlState;
 use postgres::{Client, NoTls, Statement};
 use rand::{Rng, SeedableRng};
 use session::{Server, ServerOptions};
@@ -11,7 +12,9 @@ use sync::Arc;
 use sync::atomic::AtomicBool;
 
 use crate::disk::Disk;
-use crate::driver::{Driver, Measurement, Switches, UPDATE_ROWS, Workload, closed_loop, run_clients};
+use crate::driver::{
+    Attempt, COUNTED_ROWS, Driver, Measurement, Switches, UPDATE_ROWS, Workload, closed_loop, run_clients,
+};
 use crate::embedded;
 
 /// Connections to a server.
@@ -20,6 +23,7 @@ pub struct WireDriver {
     /// The server, if it is our own.
     own: Option<Own>,
     seed: u64,
+    sli_rows: i32,
 }
 
 struct Own {
@@ -49,7 +53,7 @@ impl WireDriver {
     ///
     /// # Errors
     /// When it can't be started.
-    pub fn own(disk: Disk, seed: u64) -> Result<WireDriver> {
+    pub fn own(disk: Disk, seed: u64, sli_rows: i32) -> Result<WireDriver> {
         let (database, folder) = embedded::open(disk)?;
         let instance = Instance::new(database.clone());
         let server = Server::start(
@@ -65,15 +69,15 @@ impl WireDriver {
         )?;
         let url = format!("host={} port={} user=postgres dbname=postgres", folder.path().display(), server.port());
         let own = Own { server: Some(server), database, _folder: folder };
-        WireDriver { url, own: Some(own), seed }.prepared()
+        WireDriver { url, own: Some(own), seed, sli_rows }.prepared()
     }
 
     /// Any server that `url` leads to.
     ///
     /// # Errors
     /// When it can't be reached.
-    pub fn against(url: &str, seed: u64) -> Result<WireDriver> {
-        WireDriver { url: url.to_owned(), own: None, seed }.prepared()
+    pub fn against(url: &str, seed: u64, sli_rows: i32) -> Result<WireDriver> {
+        WireDriver { url: url.to_owned(), own: None, seed, sli_rows }.prepared()
     }
 
     fn connect(&self) -> Result<Client> {
@@ -85,21 +89,72 @@ impl WireDriver {
         let mut client = self.connect()?;
         client
             .batch_execute(&format!(
-                "drop table if exists cohort_lab_test, cohort_lab_accounts;
+                "drop table if exists cohort_lab_test, cohort_lab_accounts, cohort_lab_sli_test, cohort_lab_counted;
                  create table cohort_lab_test (id int, info text);
                  create table cohort_lab_accounts (aid int primary key, abalance bigint);
                  insert into cohort_lab_accounts select generate_series(1, {UPDATE_ROWS}), 0;
-                 checkpoint"
+                 create table cohort_lab_sli_test (id int primary key, info text);
+                 create table cohort_lab_counted (id int primary key, value bigint);
+                 insert into cohort_lab_counted select generate_series(1, {COUNTED_ROWS}), 0;
+                 create or replace function cohort_lab_f_sli_test(i_id1 int, i_id2 int) returns void as $$
+                 declare
+                   v_info text;
+                 begin
+                   select info into v_info from cohort_lab_sli_test where id = i_id1;
+                   update cohort_lab_sli_test set info = v_info where id = i_id2;
+                 end;
+                 $$ language plpgsql"
             ))
             .map_err(|error| failed(&error))?;
+        for first in (1..=self.sli_rows).step_by(100_000) {
+            let last = self.sli_rows.min(first + 99_999);
+            client
+                .batch_execute(&format!(
+                    "insert into cohort_lab_sli_test select g, 'digoal' || g from generate_series({first}, {last}) g"
+                ))
+                .map_err(|error| failed(&error))?;
+        }
+        client.batch_execute("analyze; checkpoint").map_err(|error| failed(&error))?;
         Ok(self)
     }
 }
 
 struct WireClient {
     client: Client,
-    statement: Statement,
+    /// The workload's statement, and a second one if it has two.
+    statements: Vec<Statement>,
     random: rand::rngs::StdRng,
+    /// What the last transaction has chosen: two rows, a number, and which statement.
+    chosen: (i32, i32, i64, usize),
+}
+
+impl WireClient {
+    /// Attempts a transaction; `is_retry`: the same once more.
+    fn attempt(&mut self, workload: Workload, rows: i32, is_retry: bool) -> Result<Attempt> {
+        if !is_retry {
+            let random = &mut self.random;
+            let mut id = || random.random_range(1..=rows);
+            self.chosen = (id(), id(), random.random_range(-5000..=5000), 0);
+            if workload == Workload::CountUpdate {
+                self.chosen.3 = usize::from(random.random::<bool>());
+            }
+        }
+        let (id, other, delta, which) = self.chosen;
+        let statement = &self.statements[which];
+        let done = match workload {
+            Workload::Insert => self.client.execute(statement, &[]),
+            Workload::ReadUpdate => self.client.execute(statement, &[&id, &other]),
+            Workload::CountUpdate if which == 0 => self.client.execute(statement, &[]),
+            Workload::Update | Workload::CountUpdate => self.client.execute(statement, &[&delta, &id]),
+        };
+        match done {
+            Ok(_) => Ok(Attempt::Committed),
+            Err(error) => match error.code().map(SqlState::code) {
+                Some("40001" | "40P01") => Ok(Attempt::Aborted),
+                _ => Err(failed(&error)),
+            },
+        }
+    }
 }
 
 impl Driver for WireDriver {
@@ -120,7 +175,18 @@ impl Driver for WireDriver {
             Some(micros) => micros.to_string(),
             None => "auto".to_owned(),
         };
-        let settings = format!("set commit_delay = {delay}; set commit_siblings = {}", switches.commit_siblings);
+        let settings = format!(
+            "set commit_delay = {delay}; set commit_siblings = {}; set synchronous_commit = {}; \
+             set default_transaction_isolation = '{}'",
+            switches.commit_siblings,
+            if switches.synchronous_commit { "on" } else { "off" },
+            if switches.serializable { "serializable" } else { "read committed" }
+        );
+        let rows = match workload {
+            Workload::ReadUpdate => self.sli_rows,
+            Workload::CountUpdate => COUNTED_ROWS,
+            Workload::Insert | Workload::Update => UPDATE_ROWS,
+        };
         let (count, taken) = run_clients(
             clients,
             length,
@@ -128,29 +194,31 @@ impl Driver for WireDriver {
             |number| {
                 let mut client = self.connect()?;
                 client.batch_execute(&settings).map_err(|error| failed(&error))?;
-                let text = match workload {
-                    Workload::Insert => "insert into cohort_lab_test values (1, 'test')",
-                    Workload::Update => "update cohort_lab_accounts set abalance = abalance + $1 where aid = $2",
+                let texts: &[&str] = match workload {
+                    Workload::Insert => &["insert into cohort_lab_test values (1, 'test')"],
+                    Workload::Update => &["update cohort_lab_accounts set abalance = abalance + $1 where aid = $2"],
+                    Workload::ReadUpdate => &["select * from cohort_lab_f_sli_test($1, $2)"],
+                    Workload::CountUpdate => &[
+                        "select count(*) from cohort_lab_counted",
+                        "update cohort_lab_counted set value = value + $1 where id = $2",
+                    ],
                 };
-                let statement = client.prepare(text).map_err(|error| failed(&error))?;
+                let statements = texts.iter().map(|text| client.prepare(text).map_err(|error| failed(&error)));
+                let statements = statements.collect::<Result<_>>()?;
                 let random = rand::rngs::StdRng::seed_from_u64(self.seed + number as u64);
-                Ok(WireClient { client, statement, random })
+                Ok(WireClient { client, statements, random, chosen: (1, 1, 0, 0) })
             },
             |client, end, stop| {
-                closed_loop(end, stop, || {
-                    let done = match workload {
-                        Workload::Insert => client.client.execute(&client.statement, &[]),
-                        Workload::Update => {
-                            let delta = client.random.random_range(-5000..=5000i64);
-                            let id = client.random.random_range(1..=UPDATE_ROWS);
-                            client.client.execute(&client.statement, &[&delta, &id])
-                        }
-                    };
-                    done.map(|_| ()).map_err(|error| failed(&error))
-                })
+                closed_loop(end, stop, switches.retries, |is_retry| client.attempt(workload, rows, is_retry))
             },
         )?;
         let syncs = before.zip(statistics()).map(|(before, after)| after - before);
-        Ok(Measurement { transactions: count.transactions, length: taken, latency_us: count.latency_us, syncs })
+        Ok(Measurement {
+            transactions: count.transactions,
+            aborts: count.aborts,
+            length: taken,
+            latency_us: count.latency_us,
+            syncs,
+        })
     }
 }

@@ -202,6 +202,22 @@ impl Ssi {
         result
     }
 
+    /// `me` makes a row of a key that `remover`, which has committed, had looked for and taken away.
+    pub(crate) fn conflict_in_from_remover(&self, me: XactId, remover: Xid, commit: Lsn) -> Result<(), Reason> {
+        let reader = self.xids.get(remover);
+        if reader.is_none() && !self.has_summary.load(Acquire) {
+            return Ok(());
+        }
+        let mut conflicts = self.conflicts.lock();
+        let result = match reader {
+            Some(reader) if conflicts.get(reader).is_some() => conflicts.conflict(reader, me, me, Xid::INVALID),
+            _ => conflicts.conflict_in_from_old(me, commit),
+        };
+        drop(conflicts);
+        self.name_pivots();
+        result
+    }
+
     /// `me` has written what those who were found have read.
     pub(crate) fn conflict_in(&self, me: XactId, found: &Found) -> Result<(), Reason> {
         if found.is_empty() {

@@ -387,6 +387,14 @@ impl ReadWatch for SerializableTransaction {
         }
     }
 
+    fn succeeds(&self, by: Xid, committed: Lsn) {
+        if self.failure.get().is_none()
+            && let Err(reason) = self.ssi.conflict_in_from_remover(self.id, by, committed)
+        {
+            self.failure.set(Some(reason));
+        }
+    }
+
     fn locks_per_tuple(&self) -> bool {
         self.ssi.locks_per_tuple.load(Relaxed)
     }

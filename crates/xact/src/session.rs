@@ -311,16 +311,21 @@ impl SessionSlot {
         self.serializable.as_ref().filter(|serializable| serializable.is_watched())
     }
 
-    /// Uses an exported snapshot; its exporter must hold it while this runs.
+    /// Uses an exported snapshot; its exporter must hold it while this runs. `is_safe`: for a serializable importer, the
+    /// exporter is watched no longer; else it is in progress and watched.
     ///
     /// # Errors
     /// 55000 if it is gone.
-    pub fn import_snapshot(&mut self, csn: Lsn) -> Result<()> {
+    pub fn import_snapshot(&mut self, csn: Lsn, is_safe: bool) -> Result<()> {
         let manager = &*self.manager;
         if !manager.snapshots.import(&manager.slots, self.owner, csn) {
             let message = "could not import the requested snapshot";
             return Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
                 .detail("The source transaction is not running anymore."));
+        }
+        if self.options.isolation == Isolation::Serializable && !is_safe {
+            // Whom it overlaps has partly ended already, so that waiting for a safe snapshot is not for it.
+            self.serializable = manager.ssi().begin(self.owner, false, || csn).1;
         }
         self.snapshot = Some(csn);
         self.had_snapshot = true;

@@ -370,7 +370,7 @@ fn the_removal_floor_stays_below_every_snapshot_in_use() {
     held.take_snapshot();
     assert_eq!(database.manager.refresh_removal_floor(), first);
     importer.begin(REPEATABLE_READ);
-    importer.import_snapshot(hold.csn).unwrap();
+    importer.import_snapshot(hold.csn, false).unwrap();
     let _ = old.commit();
     assert_eq!(database.manager.refresh_removal_floor(), hold.csn);
     let csn = hold.csn;
@@ -380,7 +380,7 @@ fn the_removal_floor_stays_below_every_snapshot_in_use() {
     let _ = importer.commit();
     assert_eq!(database.manager.refresh_removal_floor(), database.manager.horizon());
     importer.begin(REPEATABLE_READ);
-    let error = importer.import_snapshot(csn).unwrap_err();
+    let error = importer.import_snapshot(csn, false).unwrap_err();
     assert_eq!(error.sqlstate(), sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE);
 }
 

@@ -28,6 +28,8 @@ struct Export {
     csn: Lsn,
     /// How the exporter's transaction runs.
     options: BeginOptions,
+    /// Nothing that reads with it can be part of an anomaly.
+    is_safe: bool,
 }
 
 /// The snapshots that a session's transaction has exported.
@@ -63,7 +65,9 @@ impl Session {
         }
         // As PostgreSQL forms it: the session, its transaction, and the snapshot's number in that.
         let name = format!("{:08X}-{:08X}-{}", slot.owner().0 + 1, own.number, own.names.len() + 1);
-        registry.by_name.insert(name.clone(), Export { csn, options: slot.options() });
+        registry
+            .by_name
+            .insert(name.clone(), Export { csn, options: slot.options(), is_safe: slot.serializable().is_none() });
         own.names.push(name.clone());
         Ok(name)
     }
@@ -106,7 +110,7 @@ impl Session {
                 return Err(Error::unsupported("a snapshot-importing transaction must not be READ ONLY DEFERRABLE"));
             }
         }
-        slot.import_snapshot(export.csn)
+        slot.import_snapshot(export.csn, export.is_safe)
     }
 
     /// The transaction ends: nobody can import its snapshots any more. Before it gives them up.

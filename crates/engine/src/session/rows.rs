@@ -140,6 +140,7 @@ impl Session {
                 match index.btree.insert(ctx, key.as_slice(), tid, check)? {
                     InsertOutcome::Inserted => {
                         self.wrote_key(index.def.file, key.as_slice())?;
+                        self.check_read()?;
                         return Ok(None);
                     }
                     InsertOutcome::Duplicate(other, csn) => {

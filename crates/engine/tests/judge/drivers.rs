@@ -47,6 +47,8 @@ pub struct Run {
     pub isolation: Isolation,
     pub mix: Mix,
     pub seed: u64,
+    /// Serializable transactions watch what they read, and look away.
+    pub is_blind: bool,
 }
 
 impl fmt::Display for Run {
@@ -61,6 +63,7 @@ impl Run {
         let disk = SimulatedVfs::new(self.seed);
         let options = options_on(&disk, &[("deadlock_timeout", "2ms"), ("shared_buffers", "256")]);
         let database = Database::open(options).unwrap();
+        database.transactions().ssi().set_blind(self.is_blind);
         let table = create_table(&mut database.session().unwrap());
         let world = Arc::new(World::new(database, *self, table));
         let mut transactions = world.fill();

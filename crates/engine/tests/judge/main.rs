@@ -13,9 +13,11 @@ mod common;
 mod drivers;
 mod mix;
 
+use std::fmt::Write;
+
 use cohort_engine::Isolation;
 use drivers::{Driver, Run};
-use judge::{AnomalyKind, Level, Verdict};
+use judge::{AnomalyKind, History, Level, Transaction, Verdict};
 use mix::Mix;
 
 fn seeds(default: u64) -> impl Iterator<Item = u64> {
@@ -27,26 +29,43 @@ fn seeds(default: u64) -> impl Iterator<Item = u64> {
 }
 
 /// Runs every mix with several seeds and has each history judged.
-fn judge_all(driver: Driver, isolation: Isolation, mut check: impl FnMut(&Run, &Verdict)) {
+fn judge_all(driver: Driver, isolation: Isolation, is_blind: bool, mut check: impl FnMut(&Judged)) {
     for mix in Mix::ALL {
         for seed in seeds(driver.default_seeds()) {
-            let run = Run { driver, isolation, mix, seed };
+            let run = Run { driver, isolation, mix, seed, is_blind };
             let history = run.history();
             let verdict = judge::examine(&history);
             assert!(verdict.committed > 20, "{run}: only {} transactions committed", verdict.committed);
-            check(&run, &verdict);
+            check(&Judged { run, history, verdict });
         }
     }
 }
 
-#[track_caller]
-fn assert_holds(run: &Run, verdict: &Verdict, level: Level) {
-    let violations: Vec<String> = verdict.violations(level).map(ToString::to_string).collect();
-    assert!(violations.is_empty(), "{run}:\n{}", violations.join("\n"));
+struct Judged {
+    run: Run,
+    history: History,
+    verdict: Verdict,
 }
 
-fn count(verdict: &Verdict, kinds: &[AnomalyKind]) -> usize {
-    kinds.iter().map(|kind| verdict.of_kind(*kind).count()).sum()
+impl Judged {
+    /// The level forbids nothing that was found; else says what, and what those who took part did.
+    #[track_caller]
+    fn assert_holds(&self, level: Level) {
+        let mut report = String::new();
+        for anomaly in self.verdict.violations(level) {
+            writeln!(report, "{anomaly}").unwrap();
+            let took_part = |transaction: &&Transaction| anomaly.transactions.contains(&transaction.id);
+            for transaction in self.history.transactions.iter().filter(took_part) {
+                writeln!(report, "  {} {:?}", transaction.id, transaction.end).unwrap();
+                transaction.operations.iter().for_each(|operation| writeln!(report, "    {operation:?}").unwrap());
+            }
+        }
+        assert!(report.is_empty(), "{}:\n{report}", self.run);
+    }
+
+    fn count(&self, kind: AnomalyKind) -> usize {
+        self.verdict.of_kind(kind).count()
+    }
 }
 
 const DRIVERS: [Driver; 2] = [Driver::Threads, Driver::Schedule];
@@ -55,9 +74,9 @@ const DRIVERS: [Driver; 2] = [Driver::Threads, Driver::Schedule];
 fn read_committed_shows_nothing_uncommitted_and_no_circular_flow() {
     for driver in DRIVERS {
         let mut skews = 0;
-        judge_all(driver, Isolation::ReadCommitted, |run, verdict| {
-            assert_holds(run, verdict, Level::ReadCommitted);
-            skews += count(verdict, &[AnomalyKind::GSingle]);
+        judge_all(driver, Isolation::ReadCommitted, false, |judged| {
+            judged.assert_holds(Level::ReadCommitted);
+            skews += judged.count(AnomalyKind::GSingle);
         });
         assert!(skews > 0, "{driver:?}: read skew and lost updates happen at read committed, and must be seen");
     }
@@ -67,10 +86,10 @@ fn read_committed_shows_nothing_uncommitted_and_no_circular_flow() {
 fn repeatable_read_shows_no_read_skew_and_no_lost_update_either() {
     for driver in DRIVERS {
         let (mut of_rows, mut by_condition) = (0, 0);
-        judge_all(driver, Isolation::RepeatableRead, |run, verdict| {
-            assert_holds(run, verdict, Level::SnapshotIsolation);
-            of_rows += count(verdict, &[AnomalyKind::G2Item]);
-            by_condition += count(verdict, &[AnomalyKind::G2]);
+        judge_all(driver, Isolation::RepeatableRead, false, |judged| {
+            judged.assert_holds(Level::SnapshotIsolation);
+            of_rows += judged.count(AnomalyKind::G2Item);
+            by_condition += judged.count(AnomalyKind::G2);
         });
         assert!(of_rows > 0, "{driver:?}: write skew happens at repeatable read, and must be seen");
         assert!(by_condition > 0, "{driver:?}: so does write skew by phantoms");
@@ -78,10 +97,32 @@ fn repeatable_read_shows_no_read_skew_and_no_lost_update_either() {
 }
 
 #[test]
+fn serializable_shows_nothing_at_all() {
+    for driver in DRIVERS {
+        judge_all(driver, Isolation::Serializable, false, |judged| judged.assert_holds(Level::Serializable));
+    }
+}
+
+#[test]
+fn serializable_that_is_blind_to_dangerous_structures_is_found_out() {
+    for driver in DRIVERS {
+        let (mut of_rows, mut by_condition) = (0, 0);
+        judge_all(driver, Isolation::Serializable, true, |judged| {
+            judged.assert_holds(Level::SnapshotIsolation);
+            of_rows += judged.count(AnomalyKind::G2Item);
+            by_condition += judged.count(AnomalyKind::G2);
+        });
+        assert!(of_rows > 0 && by_condition > 0, "{driver:?}: {of_rows} of rows, {by_condition} by condition");
+    }
+}
+
+#[test]
 fn a_seed_of_the_scheduler_says_everything_that_happens() {
-    for mix in Mix::ALL {
-        let run = Run { driver: Driver::Schedule, isolation: Isolation::RepeatableRead, mix, seed: 3 };
-        let (one, other) = (format!("{:?}", run.history()), format!("{:?}", run.history()));
-        assert!(one == other, "{run} went differently the second time");
+    for isolation in [Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable] {
+        for mix in Mix::ALL {
+            let run = Run { driver: Driver::Schedule, isolation, mix, seed: 3, is_blind: false };
+            let (one, other) = (format!("{:?}", run.history()), format!("{:?}", run.history()));
+            assert!(one == other, "{run} went differently the second time");
+        }
     }
 }
