@@ -13,6 +13,9 @@ use crate::binder::{self, RelationKind, implies};
 use crate::plan::{Expr, ExprKind, KeyPart, TableExpressions, Variable};
 use crate::types::{self, OperatorRole, SqlType, Value, oids};
 
+/// A table of up to half a megabyte is taken to be in memory.
+const SMALL_TABLE_PAGES: f64 = 64.0;
+
 /// A way to the rows of an entry.
 #[derive(Debug, Clone)]
 pub(super) struct ScanPath {
@@ -288,8 +291,12 @@ impl Planner<'_, '_> {
             left.map(|(_, offered)| selectivity(offered.condition, relations)).product::<f64>()
         };
         let settings = self.context.settings;
+        // All of a small table is in memory: no page of it is dearer than another. And an index is worth more than its cost there,
+        // since a serializable transaction locks the range it looks through, not the table.
+        let random_page_cost =
+            if size.pages <= SMALL_TABLE_PAGES { settings.seq_page_cost } else { settings.random_page_cost };
         // Going down the tree, whose upper pages are in memory.
-        let descent = 0.5 * settings.random_page_cost;
+        let descent = 0.5 * random_page_cost;
         if all_equal && index.unique {
             let key = equal
                 .into_iter()
@@ -337,7 +344,7 @@ impl Planner<'_, '_> {
         let found = (size.rows * share).max(1.0);
         let pages = found.min(size.pages.max(1.0));
         let cost = descent
-            + pages * settings.random_page_cost
+            + pages * random_page_cost
             + found * (settings.cpu_index_tuple_cost + settings.cpu_tuple_cost);
         let cost = if settings.enable_indexscan { cost } else { cost + 1e10 };
         let access = Access::Index(IndexAccess {
