@@ -343,9 +343,8 @@ impl Planner<'_, '_> {
         }
         let found = (size.rows * share).max(1.0);
         let pages = found.min(size.pages.max(1.0));
-        let cost = descent
-            + pages * random_page_cost
-            + found * (settings.cpu_index_tuple_cost + settings.cpu_tuple_cost);
+        let cost =
+            descent + pages * random_page_cost + found * (settings.cpu_index_tuple_cost + settings.cpu_tuple_cost);
         let cost = if settings.enable_indexscan { cost } else { cost + 1e10 };
         let access = Access::Index(IndexAccess {
             index: index.clone(),
