@@ -222,6 +222,9 @@ impl SessionSlot {
         if !self.savepoints.is_empty() && options.isolation != self.options.isolation {
             return refused("SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction");
         }
+        if !self.savepoints.is_empty() && self.options.read_only && !options.read_only {
+            return refused("cannot set transaction read-write mode inside a read-only transaction");
+        }
         if begun && self.options.read_only && !options.read_only {
             return refused("transaction read-write mode must be set before any query");
         }
