@@ -105,6 +105,114 @@ fn statements_have_the_results_that_postgresql_gives_them() {
     server.stop();
 }
 
+/// What three sessions do with each other's snapshots: the session, and its statement, in which `{id}` stands for the snapshot
+/// that was exported last.
+const SNAPSHOT_STEPS: &[(usize, &str)] = &[
+    (0, "create table shared (id int primary key, v int)"),
+    (0, "insert into shared select g, 0 from generate_series(1, 10) g"),
+    // An exported snapshot is what its exporter sees, whatever happens meanwhile; not what the exporter writes itself.
+    (0, "begin isolation level repeatable read"),
+    (0, "select count(*) from shared"),
+    (1, "insert into shared values (11, 1)"),
+    (0, "select pg_export_snapshot() as id"),
+    (0, "delete from shared where id = 1"),
+    (1, "begin isolation level repeatable read"),
+    (1, "set transaction snapshot '{id}'"),
+    (1, "select count(*), sum(v) from shared"),
+    (2, "select count(*), sum(v) from shared"),
+    (2, "begin isolation level repeatable read read only"),
+    (2, "set transaction snapshot '{id}'"),
+    (2, "select count(*), sum(v) from shared"),
+    (2, "set transaction isolation level serializable"),
+    (2, "rollback"),
+    // The importer keeps it when the exporter is gone; nobody else gets it any more.
+    (0, "commit"),
+    (2, "delete from shared where id = 2"),
+    (2, "vacuum shared"),
+    (1, "select count(*), sum(v) from shared"),
+    (2, "begin isolation level repeatable read"),
+    (2, "set transaction snapshot '{id}'"),
+    (2, "rollback"),
+    (1, "update shared set v = 7 where id = 2"),
+    (1, "rollback"),
+    // A read committed transaction exports what its statement sees, and can't import.
+    (0, "begin"),
+    (0, "select pg_export_snapshot() as id"),
+    (2, "insert into shared values (12, 2)"),
+    (0, "select count(*) from shared"),
+    (1, "begin"),
+    (1, "set transaction snapshot '{id}'"),
+    (1, "rollback"),
+    (1, "begin isolation level repeatable read"),
+    (1, "set transaction snapshot '{id}'"),
+    (1, "select count(*) from shared"),
+    (1, "set transaction snapshot '{id}'"),
+    (1, "rollback"),
+    (1, "begin isolation level serializable"),
+    (1, "set transaction snapshot '{id}'"),
+    (1, "rollback"),
+    (0, "rollback"),
+    (1, "begin isolation level repeatable read"),
+    (1, "set transaction snapshot '{id}'"),
+    (1, "rollback"),
+    // Serializable transactions take snapshots from their like only.
+    (0, "begin isolation level serializable read only"),
+    (0, "select pg_export_snapshot() as id"),
+    (1, "begin isolation level serializable"),
+    (1, "set transaction snapshot '{id}'"),
+    (1, "rollback"),
+    (1, "begin isolation level serializable read only deferrable"),
+    (1, "set transaction snapshot '{id}'"),
+    (1, "rollback"),
+    (2, "insert into shared values (13, 3)"),
+    (1, "begin isolation level serializable read only"),
+    (1, "set transaction snapshot '{id}'"),
+    (1, "select count(*) from shared"),
+    (1, "rollback"),
+    (0, "rollback"),
+    (0, "begin isolation level serializable"),
+    (0, "select pg_export_snapshot() as id"),
+    (2, "insert into shared values (14, 4)"),
+    (1, "begin isolation level serializable"),
+    (1, "set transaction snapshot '{id}'"),
+    (1, "select count(*) from shared"),
+    (1, "insert into shared values (15, 5)"),
+    (1, "commit"),
+    (0, "select count(*) from shared"),
+    (0, "commit"),
+    (0, "select count(*) from shared"),
+];
+
+/// What the clients see of the steps.
+fn snapshot_outcomes(mut clients: Vec<Client>) -> Vec<String> {
+    let mut id = String::new();
+    let steps = SNAPSHOT_STEPS.iter().map(|(session, step)| {
+        let mut seen = outcome(&mut clients[*session], &step.replace("{id}", &id));
+        if let Some(row) = seen.strip_prefix("columns id\nrow ") {
+            id = row.lines().next().unwrap().to_owned();
+        }
+        if !id.is_empty() {
+            seen = seen.replace(&id, "{id}");
+        }
+        seen
+    });
+    steps.collect()
+}
+
+#[test]
+fn snapshots_pass_between_sessions_as_in_postgresql() {
+    let Some(binaries) = server_binaries() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let reference = Reference::start(&binaries);
+    let expected = snapshot_outcomes((0..3).map(|_| Client::connect(&reference.url(), NoTls).unwrap()).collect());
+    let found = snapshot_outcomes((0..3).map(|_| server.connect()).collect());
+    for ((step, expected), found) in SNAPSHOT_STEPS.iter().zip(&expected).zip(&found) {
+        assert_eq!(found, expected, "at {step:?}");
+    }
+    server.stop();
+}
+
 /// What psql prints when it runs `script`, its complaints among it.
 fn psql(connection: &str, script: &Path) -> String {
     let output = Command::new("psql")

@@ -8,7 +8,11 @@
 //! | 20..22 | `holes` | bytes between `upper` and the end that no tuple uses |
 //! | 22..24 | `unused` | line pointers that are free |
 //! | 24..32 | `prune_xid` | some transaction that removed a version here and whose end may make pruning worthwhile; zero if there is none |
-//! | 32.. | line pointers | four bytes each, counted from 1: offset (15 bits), state (2), length (15) |
+//! | 32.. | line pointers | four bytes each, counted from 1: offset (13 bits), quiet (1), quiet and heap-only (1), state (2), length (15) |
+//!
+//! A tuple is *quiet* when its maker is marked as frozen and nobody has removed it: there is nothing to be pruned about it, and
+//! the pruner needn't fetch it from memory to see that. The two bits are hints, set by the pruner and not logged; whoever
+//! removes the tuple clears them.
 //!
 //! Holes are closed when room is needed and not before ([`PageMut::place`]), in line pointer order: redo
 //! does the same steps on the same bytes, so nothing about it is logged.
@@ -38,6 +42,22 @@ const STATE_UNUSED: u32 = 0;
 const STATE_NORMAL: u32 = 1;
 const STATE_REDIRECT: u32 = 2;
 const STATE_DEAD: u32 = 3;
+
+/// In a line pointer: its tuple is quiet, and not heap-only.
+const QUIET: u32 = 1 << 13;
+/// In a line pointer: its tuple is quiet, and heap-only.
+const QUIET_HEAP_ONLY: u32 = 1 << 14;
+
+/// What a line pointer says of its tuple without its being looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Quiet {
+    /// Nothing.
+    Unknown,
+    /// Quiet, and a row's first version in the page.
+    Root,
+    /// Quiet, and heap-only.
+    HeapOnly,
+}
 
 /// What a line pointer holds.
 #[derive(Clone, Copy)]
@@ -117,6 +137,20 @@ impl<'a> Page<'a> {
                 Some(bytes) if length >= HEADER_BYTES => Item::Normal(Tuple(bytes)),
                 _ => Item::Damaged,
             },
+        }
+    }
+
+    /// What the line pointer says of its tuple.
+    #[inline]
+    pub(crate) fn quiet(self, slot: u16) -> Quiet {
+        if slot == 0 || slot > self.slots() {
+            return Quiet::Unknown;
+        }
+        let pointer = u32_at(self.0, line_pointer_at(slot));
+        match pointer & (QUIET | QUIET_HEAP_ONLY) {
+            QUIET => Quiet::Root,
+            QUIET_HEAP_ONLY => Quiet::HeapOnly,
+            _ => Quiet::Unknown,
         }
     }
 
@@ -322,10 +356,28 @@ impl<'a> PageMut<'a> {
     pub(crate) fn remove(&mut self, slot: u16, xid: Xid, command: CommandId, successor: Tid, about_xmax: u16) {
         if let Some(mut tuple) = self.tuple(slot) {
             tuple.set_xmax(xid, command, successor, about_xmax & flag::ABOUT_XMAX);
+            self.clear_quiet(slot);
             if !self.read().prune_xid().is_valid() {
                 self.set_prune_xid(xid);
             }
         }
+    }
+
+    /// Notes in the line pointer that the tuple is quiet, if it is.
+    pub(crate) fn note_quiet(&mut self, slot: u16) {
+        let Some(tuple) = self.read().tuple(slot) else { return };
+        if tuple.has(flag::XMIN_FROZEN) && !tuple.xmax().is_valid() {
+            let bit = if tuple.has(flag::HEAP_ONLY) { QUIET_HEAP_ONLY } else { QUIET };
+            let at = line_pointer_at(slot);
+            let pointer = u32_at(self.0, at) & !(QUIET | QUIET_HEAP_ONLY) | bit;
+            self.0[at..at + 4].copy_from_slice(&pointer.to_le_bytes());
+        }
+    }
+
+    fn clear_quiet(&mut self, slot: u16) {
+        let at = line_pointer_at(slot);
+        let pointer = u32_at(self.0, at) & !(QUIET | QUIET_HEAP_ONLY);
+        self.0[at..at + 4].copy_from_slice(&pointer.to_le_bytes());
     }
 
     pub(crate) fn set_prune_xid(&mut self, xid: Xid) {
@@ -358,7 +410,8 @@ impl<'a> PageMut<'a> {
                 }
                 upper -= length;
                 self.0[upper..upper + length].copy_from_slice(tuple.0);
-                self.put_pointer(slot, upper, STATE_NORMAL, length);
+                let quiet = u32_at(&old, line_pointer_at(slot)) & (QUIET | QUIET_HEAP_ONLY);
+                self.put_pointer(slot, upper | quiet as usize, STATE_NORMAL, length);
             }
         }
         self.put_u16(18, upper as u16);
@@ -385,7 +438,7 @@ fn line_pointer_at(slot: u16) -> usize {
 
 #[inline]
 fn unpack(pointer: u32) -> (usize, u32, usize) {
-    ((pointer & 0x7FFF) as usize, pointer >> 15 & 3, (pointer >> 17) as usize)
+    ((pointer & 0x1FFF) as usize, pointer >> 15 & 3, (pointer >> 17) as usize)
 }
 
 /// Clears what a page may differ in from what redo makes of it: its checksum, bits that are set without a record, and what
@@ -396,6 +449,7 @@ pub fn mask_unlogged(page: &mut [u8]) {
     let old = *page.0;
     page.0[Page(&old).lower().min(PAGE_SIZE_BYTES)..].fill(0);
     for slot in 1..=Page(&old).slots() {
+        page.clear_quiet(slot);
         if let (Some(before), Some(mut tuple)) = (Page(&old).tuple(slot), page.tuple(slot)) {
             tuple.0.copy_from_slice(before.0);
             tuple.clear_flags(flag::UNLOGGED);
@@ -467,6 +521,34 @@ mod tests {
         page.read().check().unwrap();
         assert_eq!(page.read().tuple(1).unwrap().payload(), [7; 3000]);
         assert_eq!(page.read().tuple(18).unwrap().payload()[..60], [17; 60]);
+    }
+
+    #[test]
+    fn a_quiet_tuple_is_known_by_its_line_pointer_until_somebody_removes_it() {
+        let mut bytes = [0; PAGE_SIZE_BYTES];
+        let mut page = PageMut(&mut bytes);
+        page.init();
+        let heap_only = new_header(Xid(9), CommandId(1), Tid::new(0, 2), flag::HEAP_ONLY);
+        assert!(page.place(1, &header(), &[&[1; 3000]]) && page.place(2, &heap_only, &[&[2; 3000]]));
+        page.note_quiet(1);
+        assert_eq!(page.read().quiet(1), Quiet::Unknown, "its maker is not known to be settled");
+        for slot in [1, 2] {
+            page.tuple(slot).unwrap().add_flags(flag::XMIN_FROZEN);
+            page.note_quiet(slot);
+        }
+        assert_eq!((page.read().quiet(1), page.read().quiet(2)), (Quiet::Root, Quiet::HeapOnly));
+        page.read().check().unwrap();
+        // Neither moving tuples nor what is masked minds; removing does.
+        assert!(page.place(3, &header(), &[&[3; 1000]]));
+        page.set_unused(3);
+        assert!(page.place(3, &header(), &[&[3; 2000]]));
+        assert_eq!((page.read().quiet(1), page.read().quiet(2)), (Quiet::Root, Quiet::HeapOnly));
+        assert_eq!(page.read().tuple(2).unwrap().payload(), [2; 3000]);
+        page.remove(1, Xid(12), CommandId(0), Tid::new(0, 1), 0);
+        assert_eq!((page.read().quiet(1), page.read().quiet(2)), (Quiet::Unknown, Quiet::HeapOnly));
+        page.set_unused(2);
+        assert_eq!(page.read().quiet(2), Quiet::Unknown);
+        page.read().check().unwrap();
     }
 
     #[test]

@@ -24,7 +24,7 @@ use clog::TransactionStatus;
 use smallvec::SmallVec;
 
 use crate::heap::Heap;
-use crate::page::{Item, Page, PageMut};
+use crate::page::{Item, Page, PageMut, Quiet};
 use crate::record::{self, Head};
 use crate::tuple::{Tuple, flag};
 
@@ -43,6 +43,8 @@ struct Plan {
     removed: usize,
     /// Versions met on the way that can be marked as frozen: a hint, and so not in the record.
     settled: SmallVec<[u16; 64]>,
+    /// Those that are, and that nobody has removed, so that the next prune can pass them by.
+    quiet: SmallVec<[u16; 64]>,
 }
 
 /// What can be said of a version without a snapshot.
@@ -112,6 +114,9 @@ impl Heap {
                 tuple.add_flags(flag::XMIN_FROZEN);
             }
         }
+        for slot in plan.settled.iter().chain(&plan.quiet) {
+            page.note_quiet(*slot);
+        }
         guard.set_lsn(self.log(record::PRUNE, Xid::INVALID, &[head.bytes(), &lists]));
         self.note_room(block, guard);
         Pruned { removed: plan.removed }
@@ -129,6 +134,14 @@ impl Heap {
         // Heap-only versions on the page, less those that chains led to.
         let mut astray = 0;
         for root in 1..=slots {
+            match page.quiet(root) {
+                Quiet::Root => continue,
+                Quiet::HeapOnly => {
+                    astray += 1;
+                    continue;
+                }
+                Quiet::Unknown => {}
+            }
             let (first, redirected) = match page.item(root) {
                 Item::Normal(tuple) if tuple.has(flag::HEAP_ONLY) => {
                     astray += 1;
@@ -138,6 +151,7 @@ impl Heap {
                     if !tuple.xmax().is_valid() {
                         // Most rows of most pages: nobody has removed it, so that all depends on its maker.
                         if tuple.has(flag::XMIN_FROZEN) {
+                            plan.quiet.push(root);
                             continue;
                         }
                         if settled_maker == Some(tuple.xmin()) {
@@ -154,7 +168,15 @@ impl Heap {
                     }
                     (root, false)
                 }
-                Item::Redirect(to) => (to, true),
+                Item::Redirect(to) => {
+                    if page.quiet(to) == Quiet::HeapOnly {
+                        // The row's only version: it stays.
+                        in_chain[usize::from(to) / 64] |= 1 << (to % 64);
+                        astray -= 1;
+                        continue;
+                    }
+                    (to, true)
+                }
                 Item::Dead if without_indexes => {
                     plan.unused.push(root);
                     continue;
@@ -181,6 +203,8 @@ impl Heap {
                     fate @ (Fate::Needed | Fate::Settled) => {
                         if matches!(fate, Fate::Settled) {
                             plan.settled.push(slot);
+                        } else if tuple.has(flag::XMIN_FROZEN) && !tuple.xmax().is_valid() {
+                            plan.quiet.push(slot);
                         }
                         plan.note(tuple, self);
                         break;

@@ -17,12 +17,12 @@
 //!              last_in_ro = latest snapshot among   T0 -> P      (committed, only read)
 //! ```
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use base::{Lsn, OwnerId, Xid};
 use smallvec::SmallVec;
 use sync::Arc;
-use sync::atomic::{AtomicU32, Ordering};
+use sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::reason::Reason;
 use crate::summary::Summary;
@@ -37,6 +37,14 @@ impl XactId {
         XactId(u64::from(generation) << 32 | u64::from(place))
     }
 
+    pub(crate) fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn from_bits(bits: u64) -> XactId {
+        XactId(bits)
+    }
+
     fn place(self) -> usize {
         self.0 as u32 as usize
     }
@@ -46,9 +54,13 @@ impl XactId {
     }
 }
 
-/// What others tell a transaction in progress, without a latch.
+/// What a transaction and the others tell each other without a latch.
 #[derive(Default)]
-pub(crate) struct Signals(AtomicU32);
+pub(crate) struct Signals {
+    raised: AtomicU32,
+    /// The transaction's first xid, for the log.
+    pub(crate) xid: AtomicU64,
+}
 
 pub(crate) const DOOMED: u32 = 1;
 pub(crate) const SAFE: u32 = 2;
@@ -56,43 +68,49 @@ pub(crate) const UNSAFE: u32 = 4;
 
 impl Signals {
     pub(crate) fn has(&self, signal: u32) -> bool {
-        self.0.load(Ordering::Acquire) & signal != 0
+        self.raised.load(Ordering::Acquire) & signal != 0
     }
 
     fn set(&self, signal: u32) {
-        self.0.fetch_or(signal, Ordering::AcqRel);
+        self.raised.fetch_or(signal, Ordering::AcqRel);
     }
 }
 
-/// A set of transactions; most have none or one.
+/// A set of transactions. Most are empty and take up a word: records lie on as few cache lines as can be, since they go from
+/// processor to processor.
 #[derive(Default)]
-pub(crate) struct XactSet(SmallVec<[XactId; 2]>);
+pub(crate) struct XactSet(Option<Box<SmallVec<[XactId; 6]>>>);
 
 impl XactSet {
     fn insert(&mut self, id: XactId) -> bool {
-        match self.0.binary_search(&id) {
+        let ids = self.0.get_or_insert_default();
+        match ids.binary_search(&id) {
             Ok(_) => false,
             Err(position) => {
-                self.0.insert(position, id);
+                ids.insert(position, id);
                 true
             }
         }
     }
 
-    fn remove(&mut self, id: XactId) -> bool {
-        self.0.binary_search(&id).map(|position| self.0.remove(position)).is_ok()
+    fn remove(&mut self, id: XactId) {
+        if let Some(ids) = &mut self.0
+            && let Ok(position) = ids.binary_search(&id)
+        {
+            ids.remove(position);
+        }
     }
 
     fn contains(&self, id: XactId) -> bool {
-        self.0.binary_search(&id).is_ok()
+        self.0.as_ref().is_some_and(|ids| ids.binary_search(&id).is_ok())
     }
 
     fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.as_ref().is_none_or(|ids| ids.is_empty())
     }
 
     fn iter(&self) -> impl Iterator<Item = XactId> {
-        self.0.iter().copied()
+        self.0.iter().flat_map(|ids| ids.iter().copied())
     }
 }
 
@@ -104,10 +122,22 @@ pub(crate) enum State {
     Committed(Lsn),
 }
 
+/// A dangerous structure that was found: T0 -> pivot -> Tout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Structure {
+    /// Invalid for one that has finished, or wrote nothing.
+    pub(crate) first: Xid,
+    pub(crate) pivot: Xid,
+    /// Invalid for one that has finished.
+    pub(crate) out: Xid,
+    /// Where it committed; none for one that is about to.
+    pub(crate) out_commit: Option<Lsn>,
+}
+
 /// What a transaction leaves behind when it ends.
 #[derive(Default)]
 pub(crate) struct Leavings {
-    pub(crate) targets: SmallVec<[Target; 4]>,
+    pub(crate) targets: SmallVec<[Target; 2]>,
     /// Indexes it has locked ranges of.
     pub(crate) range_files: SmallVec<[base::FileNumber; 2]>,
     pub(crate) xids: SmallVec<[Xid; 2]>,
@@ -132,6 +162,9 @@ pub(crate) struct Record {
     waker: Option<sync::Waker>,
     pub(crate) leavings: Leavings,
 }
+
+/// So many that are no longer in progress may stay in the queue of those that are.
+const ACTIVE_SLACK: usize = 64;
 
 /// No commit.
 const NEVER: Lsn = Lsn::MAX;
@@ -183,8 +216,9 @@ pub(crate) struct Ended {
 pub(crate) struct Conflicts {
     places: Vec<Place>,
     free: Vec<u32>,
-    /// In progress and watched, by snapshot.
-    active: BTreeSet<(Lsn, XactId)>,
+    /// In progress and watched, by snapshot; and some that are no longer, but never in front.
+    active: VecDeque<(Lsn, XactId)>,
+    active_count: usize,
     /// Committed, in the order of their commits.
     finished: VecDeque<XactId>,
     last_finished: Lsn,
@@ -192,6 +226,9 @@ pub(crate) struct Conflicts {
     /// For tests of tests: no structure is dangerous.
     pub(crate) blind: bool,
     pub(crate) edges: u64,
+    /// Whether structures that are found are kept for the log.
+    pub(crate) names_pivots: bool,
+    pub(crate) named: Vec<Structure>,
 }
 
 impl Conflicts {
@@ -199,12 +236,15 @@ impl Conflicts {
         Conflicts {
             places: Vec::new(),
             free: Vec::new(),
-            active: BTreeSet::new(),
+            active: VecDeque::new(),
+            active_count: 0,
             finished: VecDeque::new(),
             last_finished: Lsn::ZERO,
             summary: Summary::default(),
             blind: false,
             edges: 0,
+            names_pivots: false,
+            named: Vec::new(),
         }
     }
 
@@ -219,7 +259,7 @@ impl Conflicts {
     }
 
     pub(crate) fn active_count(&self) -> usize {
-        self.active.len()
+        self.active_count
     }
 
     pub(crate) fn finished_count(&self) -> usize {
@@ -227,7 +267,39 @@ impl Conflicts {
     }
 
     pub(crate) fn active_ids(&self) -> impl Iterator<Item = XactId> {
-        self.active.iter().map(|(_, id)| *id)
+        self.active.iter().map(|(_, id)| *id).filter(|id| self.is_active(*id))
+    }
+
+    fn is_active(&self, id: XactId) -> bool {
+        self.get(id).is_some_and(|record| !matches!(record.state, State::Committed(_)))
+    }
+
+    fn enter_active(&mut self, snapshot: Lsn, id: XactId) {
+        self.active_count += 1;
+        // Nearly always the newest; an imported snapshot may be older.
+        let position = self.active.iter().rposition(|(other, _)| *other <= snapshot).map_or(0, |position| position + 1);
+        self.active.insert(position, (snapshot, id));
+    }
+
+    /// One that was in progress has committed, or its record is gone.
+    fn leave_active(&mut self) {
+        self.active_count -= 1;
+        while self.active.front().is_some_and(|(_, id)| !self.is_active(*id)) {
+            self.active.pop_front();
+        }
+        if self.active.len() > 2 * self.active_count + ACTIVE_SLACK {
+            let mut active = std::mem::take(&mut self.active);
+            active.retain(|(_, id)| self.is_active(*id));
+            self.active = active;
+        }
+    }
+
+    /// Enters a transaction that uses the snapshot of one in progress. Which transactions that snapshot overlapped and have ended
+    /// since is not known any more, so it is never found to be safe.
+    pub(crate) fn begin_imported(&mut self, owner: OwnerId, snapshot: Lsn, read_only: bool) -> (XactId, Arc<Signals>) {
+        let (id, signals) = self.enter(owner, snapshot, read_only, XactSet::default());
+        signals.set(UNSAFE);
+        (id, signals)
     }
 
     /// Enters a transaction that has taken `snapshot` under the same hold of the latch.
@@ -243,6 +315,11 @@ impl Conflicts {
                 return Begun::Safe;
             }
         }
+        let (id, signals) = self.enter(owner, snapshot, read_only, watched);
+        Begun::Watched(id, signals)
+    }
+
+    fn enter(&mut self, owner: OwnerId, snapshot: Lsn, read_only: bool, watched: XactSet) -> (XactId, Arc<Signals>) {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(Place { generation: 0, record: None, signals: Arc::default() });
             (self.places.len() - 1) as u32
@@ -277,8 +354,8 @@ impl Conflicts {
                 other.watchers.insert(id);
             }
         }
-        self.active.insert((snapshot, id));
-        Begun::Watched(id, signals)
+        self.enter_active(snapshot, id);
+        (id, signals)
     }
 
     /// Notes that `reader`, which is `me` or has committed, has read what `writer`, which is `me` or was met, replaces or has
@@ -332,6 +409,7 @@ impl Conflicts {
         }
         // reader -> writer -> Tout
         if writer_first_out != NEVER && could_be_first {
+            self.name(Some(reader), writer, None, Some(writer_first_out));
             if writer == me {
                 return Err(Reason::PivotDuringWrite);
             }
@@ -345,6 +423,7 @@ impl Conflicts {
         if let State::Prepared(at) = writer_state
             && self.is_dangerous_pivot(reader, at)
         {
+            self.name(None, reader, Some(writer), None);
             return Err(Reason::ConflictOutToPivot(met));
         }
         Ok(())
@@ -379,9 +458,35 @@ impl Conflicts {
             return Ok(());
         }
         if first_out.is_some_and(|first_out| !r.read_only || first_out <= r.snapshot) {
-            return Err(reason(true));
+            let reason = reason(true);
+            if let Reason::ConflictOutToPivot(pivot) | Reason::ConflictOutToOldPivot(pivot) = reason
+                && self.names_pivots
+            {
+                let first = self.xid_of(Some(reader));
+                self.named.push(Structure { first, pivot, out: Xid::INVALID, out_commit: first_out });
+            }
+            return Err(reason);
         }
-        if self.is_dangerous_pivot(reader, commit) { Err(reason(false)) } else { Ok(()) }
+        if self.is_dangerous_pivot(reader, commit) {
+            self.name(None, reader, None, Some(commit));
+            return Err(reason(false));
+        }
+        Ok(())
+    }
+
+    fn xid_of(&self, id: Option<XactId>) -> Xid {
+        let record = id.and_then(|id| self.get(id));
+        record.map_or(Xid::INVALID, |record| Xid(record.signals.xid.load(Ordering::Relaxed)))
+    }
+
+    /// Keeps a structure for the log, if that is wanted.
+    fn name(&mut self, first: Option<XactId>, pivot: XactId, out: Option<XactId>, out_commit: Option<Lsn>) {
+        if self.names_pivots {
+            let any_reader = || self.get(pivot).and_then(|pivot| pivot.readers.iter().next());
+            let first = self.xid_of(first.or_else(any_reader));
+            let (pivot, out) = (self.xid_of(Some(pivot)), self.xid_of(out));
+            self.named.push(Structure { first, pivot, out, out_commit });
+        }
     }
 
     /// Notes that a transaction that is only remembered in summary has read what `me` has written.
@@ -404,9 +509,11 @@ impl Conflicts {
         }
     }
 
-    fn check_writing_pivot(&self, writer: XactId) -> Result<(), Reason> {
+    fn check_writing_pivot(&mut self, writer: XactId) -> Result<(), Reason> {
         let Some(w) = self.get(writer) else { return Ok(()) };
-        if w.first_out != NEVER && self.is_dangerous_pivot(writer, w.first_out) {
+        let out = w.first_out;
+        if out != NEVER && self.is_dangerous_pivot(writer, out) {
+            self.name(None, writer, None, Some(out));
             return Err(Reason::PivotDuringWrite);
         }
         Ok(())
@@ -439,7 +546,7 @@ impl Conflicts {
         if record.readers.is_empty() || self.blind {
             return Ok(());
         }
-        let mut pivots: SmallVec<[XactId; 4]> = SmallVec::new();
+        let mut pivots: SmallVec<[(XactId, bool); 4]> = SmallVec::new();
         for reader in record.readers.iter() {
             let Some(pivot) = self.get(reader) else { continue };
             if pivot.is_doomed() {
@@ -451,13 +558,16 @@ impl Conflicts {
                     .iter()
                     .any(|first| self.get(first).is_some_and(|first| !first.is_doomed() && !first.read_only));
             if dangerous {
-                if pivot.is_prepared() {
-                    return Err(Reason::ConflictInFromPreparedPivot);
-                }
-                pivots.push(reader);
+                pivots.push((reader, pivot.is_prepared()));
             }
         }
-        pivots.into_iter().for_each(|pivot| self.doom(pivot));
+        for (pivot, _) in &pivots {
+            self.name(None, *pivot, Some(me), None);
+        }
+        if pivots.iter().any(|(_, is_prepared)| *is_prepared) {
+            return Err(Reason::ConflictInFromPreparedPivot);
+        }
+        pivots.into_iter().for_each(|(pivot, _)| self.doom(pivot));
         Ok(())
     }
 
@@ -502,6 +612,7 @@ impl Conflicts {
         }
         let harmful = (!read_only && first_out != NEVER).then_some(first_out);
         self.leave(me, harmful, &mut ended);
+        self.leave_active();
         self.last_finished = commit;
         self.finished.push_back(me);
         self.collect(&mut ended);
@@ -526,6 +637,7 @@ impl Conflicts {
         }
         self.leave(me, None, &mut ended);
         self.forget(me, leavings, &mut ended);
+        self.leave_active();
         self.collect(&mut ended);
         ended
     }
@@ -533,10 +645,8 @@ impl Conflicts {
     /// `me` is no longer in progress. `harmful`: it wrote, committed, and had an edge to a transaction that committed there.
     fn leave(&mut self, me: XactId, harmful: Option<Lsn>, ended: &mut Ended) {
         let Some(record) = self.get_mut(me) else { return };
-        let snapshot = record.snapshot;
         let watchers = std::mem::take(&mut record.watchers);
         let watched = std::mem::take(&mut record.watched);
-        self.active.remove(&(snapshot, me));
         for other in watched.iter() {
             if let Some(other) = self.get_mut(other) {
                 other.watchers.remove(me);
@@ -567,16 +677,15 @@ impl Conflicts {
     fn become_safe(&mut self, id: XactId, ended: &mut Ended) {
         let Some(record) = self.get_mut(id) else { return };
         record.signals.set(SAFE);
-        let snapshot = record.snapshot;
         let writers = std::mem::take(&mut record.writers);
         for writer in writers.iter() {
             if let Some(writer) = self.get_mut(writer) {
                 writer.readers.remove(id);
             }
         }
-        self.active.remove(&(snapshot, id));
         // Its locks go when its session notices.
         self.forget(id, Leavings::default(), ended);
+        self.leave_active();
     }
 
     fn forget(&mut self, id: XactId, mut leavings: Leavings, ended: &mut Ended) {
@@ -610,7 +719,7 @@ impl Conflicts {
 
     /// The oldest snapshot of a transaction in progress; later than everything if there is none.
     pub(crate) fn oldest_snapshot(&self) -> Lsn {
-        self.active.first().map_or(Lsn::MAX, |(snapshot, _)| *snapshot)
+        self.active.front().map_or(Lsn::MAX, |(snapshot, _)| *snapshot)
     }
 
     /// Takes the oldest finished transaction, to be merged into the summary by the caller; its record stays until
@@ -660,7 +769,7 @@ impl Conflicts {
         for (number, place) in self.places.iter().enumerate() {
             let Some(record) = &place.record else { continue };
             let id = XactId::new(number as u32, place.generation);
-            assert_eq!(record.in_progress(), self.active.contains(&(record.snapshot, id)));
+            assert!(!record.in_progress() || self.active.contains(&(record.snapshot, id)));
             assert_eq!(!record.in_progress(), self.finished.contains(&id));
             for reader in record.readers.iter() {
                 assert!(self.get(reader).is_some_and(|reader| reader.writers.contains(id) && reader.in_progress()));
@@ -673,6 +782,7 @@ impl Conflicts {
             }
             assert!(record.in_progress() || (record.readers.is_empty() && record.writers.is_empty()));
         }
-        assert_eq!(self.free.len() + self.active.len() + self.finished.len(), self.places.len());
+        assert_eq!(self.active_ids().count(), self.active_count);
+        assert_eq!(self.free.len() + self.active_count + self.finished.len(), self.places.len());
     }
 }

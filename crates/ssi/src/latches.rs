@@ -3,9 +3,9 @@
 //! | rank | latch | guards |
 //! | --- | --- | --- |
 //! | 70 | `SerializableXact` | all conflicts: who runs, who has finished, who depends on whom |
-//! | 71 | `PredicateLock` | one partition of the predicate locks |
+//! | 71 | `PredicateLock` | one bucket of the predicate locks |
 //! | 72 | `PredicateRange` | one partition of the locked ranges of indexes |
-//! | 73 | `SerializableXid` | one partition of the map from xids to serializable transactions |
+//! | 73 | `SerializableXid` | xids whose place is taken by another's |
 //!
 //! Page latches come before all of these, since what was read is noted while its page is latched; the log's insertion latch
 //! comes after them, since a commit gets its place under the first. One latch of a class is held at a time, none across a

@@ -21,6 +21,7 @@ mod reason;
 mod summary;
 mod target;
 mod transaction;
+mod xid_map;
 
 #[cfg(test)]
 mod tests;

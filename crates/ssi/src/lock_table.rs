@@ -17,7 +17,10 @@ use crate::conflicts::XactId;
 use crate::latches;
 use crate::target::{Place, Target};
 
-const PARTITIONS: usize = if cfg!(shuttle) { 1 } else { 64 };
+/// A transaction has a lock or two, most of the time, and it is the way to the memory that costs: so a bucket is a cache line or
+/// two, with its latch and a few locks in it.
+const BUCKETS: usize = if cfg!(shuttle) { 1 } else { 1024 };
+const RANGE_PARTITIONS: usize = if cfg!(shuttle) { 1 } else { 16 };
 
 /// Keys of an index from one bound to another. Keys are compared by memcmp.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,13 +48,22 @@ impl KeyRange {
     }
 }
 
-/// Who holds locks on one target.
-#[derive(Default)]
-struct Holders {
-    ids: SmallVec<[XactId; 2]>,
-    /// The latest commit among finished transactions that are only remembered in summary; zero for none.
-    old: Lsn,
+/// One holder's lock on one target.
+#[derive(Clone, Copy)]
+struct Lock {
+    target: Target,
+    holder: Holder,
 }
+
+/// A transaction; or finished ones that are only remembered in summary, by the latest commit among them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holder {
+    Transaction(XactId),
+    Old(Lsn),
+}
+
+type Bucket = SmallVec<[Lock; 3]>;
+type Ranges = FxHashMap<FileNumber, Vec<RangeLock>>;
 
 struct RangeLock {
     id: XactId,
@@ -72,17 +84,18 @@ impl Found {
         self.ids.is_empty() && self.old == Lsn::ZERO
     }
 
-    fn add(&mut self, holders: &Holders, but: XactId) {
-        self.ids.extend(holders.ids.iter().copied().filter(|id| *id != but));
-        self.old = self.old.max(holders.old);
+    fn add(&mut self, holder: Holder, but: XactId) {
+        match holder {
+            Holder::Transaction(id) if id != but => self.ids.push(id),
+            Holder::Transaction(_) => {}
+            Holder::Old(commit) => self.old = self.old.max(commit),
+        }
     }
 }
 
-type Partition<K, V> = CachePadded<ExclusiveLatch<FxHashMap<K, V>>>;
-
 pub(crate) struct LockTable {
-    partitions: Box<[Partition<Target, Holders>]>,
-    ranges: Box<[Partition<FileNumber, Vec<RangeLock>>]>,
+    buckets: Box<[CachePadded<ExclusiveLatch<Bucket>>]>,
+    ranges: Box<[CachePadded<ExclusiveLatch<Ranges>>]>,
     /// So that writers needn't look for kinds of locks that nobody holds.
     pages: AtomicUsize,
     relations: AtomicUsize,
@@ -93,10 +106,10 @@ pub(crate) struct LockTable {
 impl LockTable {
     pub(crate) fn new() -> LockTable {
         LockTable {
-            partitions: (0..PARTITIONS)
-                .map(|_| CachePadded::new(ExclusiveLatch::new(&latches::LOCKS, FxHashMap::default())))
+            buckets: (0..BUCKETS)
+                .map(|_| CachePadded::new(ExclusiveLatch::new(&latches::LOCKS, Bucket::new())))
                 .collect(),
-            ranges: (0..PARTITIONS)
+            ranges: (0..RANGE_PARTITIONS)
                 .map(|_| CachePadded::new(ExclusiveLatch::new(&latches::RANGES, FxHashMap::default())))
                 .collect(),
             pages: AtomicUsize::new(0),
@@ -106,13 +119,12 @@ impl LockTable {
         }
     }
 
-    fn partition(&self, target: Target) -> &Partition<Target, Holders> {
-        // The hash map uses the low bits and the highest seven.
-        &self.partitions[(target.hash64() >> 40) as usize % PARTITIONS]
+    fn bucket(&self, target: Target) -> &ExclusiveLatch<Bucket> {
+        &self.buckets[(target.hash64() >> 40) as usize % BUCKETS]
     }
 
-    fn ranges_of(&self, index: FileNumber) -> &Partition<FileNumber, Vec<RangeLock>> {
-        &self.ranges[index.0 as usize % PARTITIONS]
+    fn ranges_of(&self, index: FileNumber) -> &ExclusiveLatch<Ranges> {
+        &self.ranges[index.0 as usize % RANGE_PARTITIONS]
     }
 
     fn counter(&self, target: Target) -> &AtomicUsize {
@@ -133,61 +145,54 @@ impl LockTable {
 
     /// False if it was held already.
     pub(crate) fn add(&self, target: Target, id: XactId) -> bool {
+        let lock = Lock { target, holder: Holder::Transaction(id) };
+        // Counted before it can be looked for.
         self.counter(target).fetch_add(1, Relaxed);
-        let mut partition = self.partition(target).lock();
-        let ids = &mut partition.entry(target).or_default().ids;
-        if ids.contains(&id) {
-            drop(partition);
+        let mut bucket = self.bucket(target).lock();
+        if bucket.iter().any(|held| held.target == target && held.holder == lock.holder) {
+            drop(bucket);
             self.counter(target).fetch_sub(1, Relaxed);
             return false;
         }
-        ids.push(id);
+        bucket.push(lock);
         true
     }
 
     pub(crate) fn remove(&self, target: Target, id: XactId) {
-        let mut partition = self.partition(target).lock();
-        if let std::collections::hash_map::Entry::Occupied(mut entry) = partition.entry(target) {
-            let holders = entry.get_mut();
-            let Some(position) = holders.ids.iter().position(|held| *held == id) else { return };
-            holders.ids.swap_remove(position);
-            if holders.ids.is_empty() && holders.old == Lsn::ZERO {
-                entry.remove();
-            }
-            drop(partition);
-            self.counter(target).fetch_sub(1, Relaxed);
+        self.remove_where(target, |holder| holder == Holder::Transaction(id));
+    }
+
+    fn remove_where(&self, target: Target, is_it: impl Fn(Holder) -> bool) {
+        let mut bucket = self.bucket(target).lock();
+        let Some(position) = bucket.iter().position(|held| held.target == target && is_it(held.holder)) else { return };
+        bucket.swap_remove(position);
+        if bucket.is_empty() && bucket.spilled() {
+            *bucket = Bucket::new();
         }
+        drop(bucket);
+        self.counter(target).fetch_sub(1, Relaxed);
     }
 
     /// Remembers that finished transactions, the last of which committed at `commit`, have read this. True if nothing was
     /// remembered of the target before.
     pub(crate) fn add_old(&self, target: Target, commit: Lsn) -> bool {
         self.counter(target).fetch_add(1, Relaxed);
-        let mut partition = self.partition(target).lock();
-        let old = &mut partition.entry(target).or_default().old;
-        let is_new = *old == Lsn::ZERO;
-        *old = (*old).max(commit);
-        drop(partition);
-        if !is_new {
-            self.counter(target).fetch_sub(1, Relaxed);
+        let mut bucket = self.bucket(target).lock();
+        for held in bucket.iter_mut().filter(|held| held.target == target) {
+            if let Holder::Old(before) = &mut held.holder {
+                *before = commit.max(*before);
+                drop(bucket);
+                self.counter(target).fetch_sub(1, Relaxed);
+                return false;
+            }
         }
-        is_new
+        bucket.push(Lock { target, holder: Holder::Old(commit) });
+        true
     }
 
     /// Forgets what [`LockTable::add_old`] was told of the target.
     pub(crate) fn remove_old(&self, target: Target) {
-        let mut partition = self.partition(target).lock();
-        if let std::collections::hash_map::Entry::Occupied(mut entry) = partition.entry(target) {
-            let holders = entry.get_mut();
-            if std::mem::replace(&mut holders.old, Lsn::ZERO) == Lsn::ZERO {
-                return;
-            }
-            if holders.ids.is_empty() {
-                entry.remove();
-            }
-            drop(partition);
-            self.counter(target).fetch_sub(1, Relaxed);
-        }
+        self.remove_where(target, |holder| matches!(holder, Holder::Old(_)));
     }
 
     /// Notes what a scan of an index has covered, in place of what it had covered before.
@@ -220,10 +225,8 @@ impl LockTable {
     }
 
     fn look(&self, target: Target, but: XactId, found: &mut Found) {
-        let partition = self.partition(target).lock();
-        if let Some(holders) = partition.get(&target) {
-            found.add(holders, but);
-        }
+        let bucket = self.bucket(target).lock();
+        bucket.iter().filter(|held| held.target == target).for_each(|held| found.add(held.holder, but));
     }
 
     /// Who but `but` has read the tuple, or its page, or its relation.
@@ -264,9 +267,9 @@ impl LockTable {
 
     /// Who but `but` has read anything of the file. Looks at every lock there is.
     pub(crate) fn readers_of_anything(&self, file: FileNumber, but: XactId, found: &mut Found) {
-        for partition in &self.partitions {
-            let partition = partition.lock();
-            partition.iter().filter(|(target, _)| target.file == file).for_each(|(_, holders)| found.add(holders, but));
+        for bucket in &self.buckets {
+            let bucket = bucket.lock();
+            bucket.iter().filter(|held| held.target.file == file).for_each(|held| found.add(held.holder, but));
         }
         let partition = self.ranges_of(file).lock();
         found.ids.extend(partition.get(&file).into_iter().flatten().map(|held| held.id).filter(|id| *id != but));
@@ -278,12 +281,12 @@ impl LockTable {
     /// Every lock, for views.
     pub(crate) fn all(&self) -> Vec<(Target, Option<XactId>)> {
         let mut all = Vec::new();
-        for partition in &self.partitions {
-            let partition = partition.lock();
-            for (target, holders) in partition.iter() {
-                all.extend(holders.ids.iter().map(|id| (*target, Some(*id))));
-                all.extend((holders.old != Lsn::ZERO).then_some((*target, None)));
-            }
+        for bucket in &self.buckets {
+            let bucket = bucket.lock();
+            all.extend(bucket.iter().map(|held| match held.holder {
+                Holder::Transaction(id) => (held.target, Some(id)),
+                Holder::Old(_) => (held.target, None),
+            }));
         }
         for partition in &self.ranges {
             let partition = partition.lock();

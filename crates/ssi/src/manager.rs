@@ -1,19 +1,17 @@
 //! What all serializable transactions of a database share.
 
 use base::{FileNumber, Lsn, OwnerId, Tid, Xid};
-use rustc_hash::FxHashMap;
 use sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
-use sync::{Arc, CachePadded, ExclusiveLatch, Mutex};
+use sync::{Arc, ExclusiveLatch, Mutex};
 
-use crate::conflicts::{Begun, Conflicts, Ended, Leavings, SAFE, State, UNSAFE, XactId};
+use crate::conflicts::{Begun, Conflicts, Ended, Leavings, SAFE, State, Structure, UNSAFE, XactId};
 use crate::latches;
 use crate::lock_table::{Found, LockTable};
 use crate::reason::{Counters, Reason, Statistics};
 use crate::target::{Place, Target};
 use crate::transaction::SerializableTransaction;
-
-const XID_PARTITIONS: usize = if cfg!(shuttle) { 1 } else { 16 };
+use crate::xid_map::XidMap;
 
 /// How many finished transactions are merged at most when one ends.
 const SUMMARISED_AT_ONCE: usize = 16;
@@ -63,16 +61,15 @@ pub enum PredicatePlace {
     Keys,
 }
 
-type XidMap = CachePadded<ExclusiveLatch<FxHashMap<Xid, XactId>>>;
-
 /// Serializable snapshot isolation for one database.
 pub struct Ssi {
     conflicts: ExclusiveLatch<Conflicts>,
     pub(crate) locks: LockTable,
-    xids: Box<[XidMap]>,
+    xids: XidMap,
     summarising: Mutex<()>,
     /// There is something in the summary.
     has_summary: AtomicBool,
+    names_pivots: AtomicBool,
     lock_limit: AtomicUsize,
     finished_limit: AtomicUsize,
     pub(crate) tuples_per_page: AtomicU32,
@@ -88,11 +85,10 @@ impl Ssi {
         Arc::new(Ssi {
             conflicts: ExclusiveLatch::new(&latches::CONFLICTS, Conflicts::new()),
             locks: LockTable::new(),
-            xids: (0..XID_PARTITIONS)
-                .map(|_| CachePadded::new(ExclusiveLatch::new(&latches::XIDS, FxHashMap::default())))
-                .collect(),
+            xids: XidMap::new(),
             summarising: Mutex::new(()),
             has_summary: AtomicBool::new(false),
+            names_pivots: AtomicBool::new(false),
             lock_limit: AtomicUsize::new(options.locks),
             finished_limit: AtomicUsize::new(options.finished),
             tuples_per_page: AtomicU32::new(options.tuples_per_page),
@@ -122,6 +118,34 @@ impl Ssi {
         self.conflicts.lock().blind = blind;
     }
 
+    /// Whether each dangerous structure that is found goes to the server's log, by the xids in it.
+    pub fn set_names_pivots(&self, names: bool) {
+        self.conflicts.lock().names_pivots = names;
+        self.names_pivots.store(names, Relaxed);
+    }
+
+    /// Writes the structures found to the log.
+    fn name_pivots(&self) {
+        if !self.names_pivots.load(Relaxed) {
+            return;
+        }
+        let named = std::mem::take(&mut self.conflicts.lock().named);
+        for Structure { first, pivot, out, out_commit } in named {
+            let name = |xid: Xid| {
+                if xid.is_valid() { xid.0.to_string() } else { "one without an xid, or finished".to_owned() }
+            };
+            let out = match out_commit {
+                Some(commit) => format!("one that committed at {commit}"),
+                None => name(out),
+            };
+            eprintln!(
+                "LOG:  serialization conflict: {} read what {} wrote, which read what {out} wrote",
+                name(first),
+                name(pivot)
+            );
+        }
+    }
+
     /// Begins a serializable transaction. `take_snapshot` is called under the latch under which commits get their place, so
     /// that both have one order. No transaction comes back where nothing can go wrong: a read-only one that overlaps no writing
     /// one.
@@ -148,28 +172,34 @@ impl Ssi {
         }
     }
 
-    fn xids(&self, xid: Xid) -> &XidMap {
-        &self.xids[xid.0 as usize % XID_PARTITIONS]
+    /// As [`Ssi::begin`], with the snapshot of another serializable transaction, which is in progress until this has returned.
+    pub fn begin_imported(self: &Arc<Ssi>, owner: OwnerId, read_only: bool, snapshot: Lsn) -> SerializableTransaction {
+        Counters::add(&self.counters.begun);
+        let begun = self.conflicts.lock().begin_imported(owner, snapshot, read_only);
+        SerializableTransaction::new(self.clone(), begun.0, begun.1)
     }
 
     pub(crate) fn note_xid(&self, xid: Xid, id: XactId) {
-        self.xids(xid).lock().insert(xid, id);
+        self.xids.insert(xid, id);
     }
 
     /// `me` has met a version that `xid` made or removed and that its snapshot doesn't show.
     pub(crate) fn conflict_out(&self, me: XactId, xid: Xid, committed: Option<Lsn>) -> Result<(), Reason> {
-        let writer = self.xids(xid).lock().get(&xid).copied();
+        let writer = self.xids.get(xid);
         if writer.is_none() && (committed.is_none() || !self.has_summary.load(Acquire)) {
             return Ok(());
         }
         let mut conflicts = self.conflicts.lock();
-        match writer {
+        let result = match writer {
             Some(writer) if conflicts.get(writer).is_some() => conflicts.conflict(me, writer, me, xid),
             _ => match committed {
                 Some(commit) => conflicts.conflict_out_to_old(me, xid, commit),
                 None => Ok(()),
             },
-        }
+        };
+        drop(conflicts);
+        self.name_pivots();
+        result
     }
 
     /// `me` has written what those who were found have read.
@@ -178,13 +208,13 @@ impl Ssi {
             return Ok(());
         }
         let mut conflicts = self.conflicts.lock();
-        for reader in &found.ids {
-            conflicts.conflict(*reader, me, me, Xid::INVALID)?;
+        let mut result = found.ids.iter().try_for_each(|reader| conflicts.conflict(*reader, me, me, Xid::INVALID));
+        if result.is_ok() && found.old != Lsn::ZERO {
+            result = conflicts.conflict_in_from_old(me, found.old);
         }
-        if found.old != Lsn::ZERO {
-            conflicts.conflict_in_from_old(me, found.old)?;
-        }
-        Ok(())
+        drop(conflicts);
+        self.name_pivots();
+        result
     }
 
     /// Checks, and if `me` may commit, lets `place` give it its place under the same hold of the latch: its csn, none if it wrote
@@ -195,24 +225,28 @@ impl Ssi {
         leavings: &mut Leavings,
         place: impl FnOnce() -> (Option<Lsn>, Lsn, R),
     ) -> Result<R, Reason> {
-        let (result, ended) = {
+        let committed = {
             let mut conflicts = self.conflicts.lock();
             let prepared = conflicts.get(me).is_some_and(|record| matches!(record.state, State::Prepared(_)));
-            if !prepared {
-                conflicts.check_commit(me)?;
-            }
-            let (csn, horizon, result) = place();
-            (result, conflicts.commit(me, csn, horizon, std::mem::take(leavings)))
+            let checked = if prepared { Ok(()) } else { conflicts.check_commit(me) };
+            checked.map(|()| {
+                let (csn, horizon, result) = place();
+                (result, conflicts.commit(me, csn, horizon, std::mem::take(leavings)))
+            })
         };
+        self.name_pivots();
+        let (result, ended) = committed?;
         self.clean_up(ended);
         Ok(result)
     }
 
     pub(crate) fn prepare(&self, me: XactId, horizon: Lsn) -> Result<(), Reason> {
-        let mut conflicts = self.conflicts.lock();
-        conflicts.check_commit(me)?;
-        conflicts.prepare(me, horizon);
-        Ok(())
+        let checked = {
+            let mut conflicts = self.conflicts.lock();
+            conflicts.check_commit(me).map(|()| conflicts.prepare(me, horizon))
+        };
+        self.name_pivots();
+        checked
     }
 
     pub(crate) fn abort(&self, me: XactId, leavings: Leavings) {
@@ -248,7 +282,7 @@ impl Ssi {
             self.locks.remove_ranges(*index, id);
         }
         for xid in &leavings.xids {
-            self.xids(*xid).lock().remove(xid);
+            self.xids.remove(*xid);
         }
     }
 

@@ -373,6 +373,24 @@ fn a_snapshot_is_unsafe_once_one_it_overlaps_commits_with_a_conflict_to_the_past
 }
 
 #[test]
+fn an_imported_snapshot_is_watched_from_where_it_stands() {
+    let world = World::new();
+    let exporter = world.begin();
+    let snapshot = world.now();
+    let mut out = world.begin();
+    out.writes(1).unwrap();
+    let (xid, csn) = (out.xid(), out.commits().unwrap());
+    let ssi = Some(world.ssi.begin_imported(OwnerId(2), false, snapshot));
+    let mut importer = Transaction { world: &world, ssi, xid: None };
+    drop(exporter);
+    world.ssi.check_consistency();
+    importer.meets(xid, Some(csn)).unwrap();
+    let t0 = world.begin();
+    t0.reads(2).unwrap();
+    assert_eq!(reason(importer.writes(2)), "identification as a pivot, during write.");
+}
+
+#[test]
 fn a_waiter_for_a_safe_snapshot_is_woken_by_the_last_it_waits_for() {
     let world = World::new();
     let writer = world.begin();
@@ -437,6 +455,25 @@ fn who_rewrites_a_relation_conflicts_with_all_who_read_any_of_it() {
     assert_eq!(world.ssi.statistics().conflicts, 2);
     drop((reader, writer, later));
     assert_eq!(world.ssi.statistics().locks, 0);
+}
+
+#[test]
+fn the_log_can_name_the_pivot() {
+    let mut conflicts = crate::conflicts::Conflicts::new();
+    conflicts.names_pivots = true;
+    let mut begin = |xid: u64| match conflicts.begin(OwnerId(xid as u32), Lsn(10), false) {
+        crate::conflicts::Begun::Watched(id, signals) => {
+            signals.xid.store(xid, Ordering::Relaxed);
+            id
+        }
+        crate::conflicts::Begun::Safe => unreachable!("it writes"),
+    };
+    let (first, pivot, out) = (begin(1), begin(2), begin(3));
+    conflicts.conflict(first, pivot, pivot, Xid::INVALID).unwrap();
+    conflicts.conflict(pivot, out, out, Xid::INVALID).unwrap();
+    conflicts.check_commit(out).unwrap();
+    let expected = crate::conflicts::Structure { first: Xid(1), pivot: Xid(2), out: Xid(3), out_commit: None };
+    assert_eq!(conflicts.named, [expected]);
 }
 
 #[test]

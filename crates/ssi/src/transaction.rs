@@ -36,7 +36,7 @@ pub struct SerializableTransaction {
 
 #[derive(Default)]
 struct Held {
-    targets: SmallVec<[Target; 4]>,
+    targets: SmallVec<[Target; 2]>,
     /// Where there are many.
     many: Option<Box<Many>>,
     ranges: SmallVec<[(FileNumber, u32); 2]>,
@@ -141,7 +141,12 @@ impl SerializableTransaction {
 
     /// Notes a (sub)transaction's xid, before anything is written with it.
     pub fn note_xid(&self, xid: Xid) {
-        self.held.borrow_mut().xids.push(xid);
+        let mut held = self.held.borrow_mut();
+        if held.xids.is_empty() {
+            self.signals.xid.store(xid.0, Relaxed);
+        }
+        held.xids.push(xid);
+        drop(held);
         self.ssi.note_xid(xid, self.id);
     }
 

@@ -214,7 +214,7 @@ impl SessionSlot {
     /// # Errors
     /// 25001 once a snapshot was taken: for another isolation level, or to write again after all.
     pub fn set_options(&mut self, options: BeginOptions) -> Result<()> {
-        let begun = self.had_snapshot || self.command != CommandId::FIRST || self.top_xid.is_valid();
+        let begun = self.has_begun();
         let refused = |what: &str| Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, what));
         if begun && options.isolation != self.options.isolation {
             return refused("SET TRANSACTION ISOLATION LEVEL must be called before any query");
@@ -233,6 +233,11 @@ impl SessionSlot {
         }
         self.options = options;
         Ok(())
+    }
+
+    /// Whether the transaction has run a query.
+    pub fn has_begun(&self) -> bool {
+        self.had_snapshot || self.command != CommandId::FIRST || self.top_xid.is_valid()
     }
 
     /// Takes the statement's snapshot (read committed: a new one; otherwise the transaction's), and returns what it sees.
@@ -261,11 +266,8 @@ impl SessionSlot {
         let manager = &*self.manager;
         let take = || manager.snapshots.take(&manager.slots, self.owner);
         let (snapshot, serializable) = manager.ssi().begin(self.owner, self.options.read_only, take);
-        if let Some(serializable) = &serializable
-            && self.top_xid.is_valid()
-        {
-            let children = self.all_children();
-            std::iter::once(self.top_xid).chain(children).for_each(|xid| serializable.note_xid(xid));
+        if let Some(serializable) = &serializable {
+            self.note_all_xids(serializable);
         }
         self.serializable = serializable;
         snapshot
@@ -322,7 +324,20 @@ impl SessionSlot {
         }
         self.snapshot = Some(csn);
         self.had_snapshot = true;
+        if self.options.isolation == Isolation::Serializable {
+            let serializable = manager.ssi().begin_imported(self.owner, self.options.read_only, csn);
+            self.note_all_xids(&serializable);
+            self.serializable = Some(serializable);
+        }
         Ok(())
+    }
+
+    /// Those that were given out before there was a snapshot.
+    fn note_all_xids(&self, serializable: &SerializableTransaction) {
+        if self.top_xid.is_valid() {
+            let children = self.all_children();
+            std::iter::once(self.top_xid).chain(children).for_each(|xid| serializable.note_xid(xid));
+        }
     }
 
     /// Ends the statement: a read committed transaction gives its snapshot up.
@@ -339,6 +354,11 @@ impl SessionSlot {
         let csn = self.take_current();
         self.holds.push(csn);
         SnapshotHold { csn }
+    }
+
+    /// Keeps `csn` until the transaction's end; the session must be using it, or an older one, already.
+    pub fn hold_snapshot_at(&mut self, csn: Lsn) {
+        self.holds.push(csn);
     }
 
     fn take_current(&mut self) -> Lsn {

@@ -34,7 +34,7 @@ use crate::control::{ControlData, ControlFile};
 use crate::numbers::Numbers;
 use crate::relations::Relations;
 use crate::sequence::Sequences;
-use crate::session::Session;
+use crate::session::{Exports, Session};
 
 use background::Background;
 use checkpoint::Checkpointer;
@@ -67,6 +67,7 @@ pub(crate) struct Shared {
     pub(crate) catalog: CatalogStore,
     pub(crate) checkpointer: Checkpointer,
     pub(crate) frozen: Frozen,
+    pub(crate) exports: Exports,
     /// New transactions are refused.
     closing: AtomicBool,
     /// Numbers for the catalog versions that only their own transaction sees.
@@ -110,6 +111,7 @@ impl Shared {
             catalog,
             checkpointer: Checkpointer::new(data.redo),
             frozen: Frozen::new(data.oldest_xid),
+            exports: Exports::default(),
             closing: AtomicBool::new(false),
             own_versions: AtomicU64::new(0),
             lock: Mutex::new(Some(lock)),
@@ -135,6 +137,7 @@ impl Shared {
         self.transactions.tuning().set_clog_update(options::clog_update(settings));
         let ssi = self.transactions.ssi();
         ssi.set_options(options::ssi(settings));
+        ssi.set_names_pivots(settings.get(Id::LogSerializationConflicts).as_bool());
         ssi.set_locks_per_tuple(settings.get(Id::SsiScanLocks).as_word() == Some(1));
     }
 }

@@ -6,6 +6,7 @@
 
 mod check;
 mod ddl;
+mod exports;
 mod maintenance;
 mod rows;
 mod sequences;
@@ -35,6 +36,8 @@ use crate::key::KeyBuffer;
 use crate::row::RowBytes;
 use crate::table::Table;
 use ddl::Ddl;
+pub(crate) use exports::Exports;
+use exports::OwnExports;
 use sequences::SessionSequences;
 
 /// One client's session. May move between threads, is used by one at a time.
@@ -96,6 +99,8 @@ pub struct Session {
     locked: RefCell<SmallVec<[(Oid, LockMode); 4]>>,
     /// The turn that came with the last `Modify::Updated`: whoever holds it is let through first on the retry.
     turn: Cell<Option<KeptTurn>>,
+    /// Snapshots that the transaction has exported.
+    exports: RefCell<OwnExports>,
     /// Numbers the values that this session moves out of rows.
     large_values: Cell<u32>,
     /// Buffers that row operations take out and put back, so that they allocate nothing.
@@ -138,6 +143,7 @@ impl Session {
             sequences: RefCell::new(SessionSequences::default()),
             locked: RefCell::new(SmallVec::new()),
             turn: Cell::new(None),
+            exports: RefCell::new(OwnExports::default()),
             large_values: Cell::new(0),
             scratch: Cell::new(None),
             synchronous_commit: Cell::new(synchronous_commit),
@@ -200,6 +206,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         // The slot aborts what is in progress; a turn set aside must not keep the row's queue asleep.
         drop(self.take_turn());
+        self.withdraw_exports();
     }
 }
 

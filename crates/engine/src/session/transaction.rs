@@ -94,6 +94,7 @@ impl Session {
             self.rollback()?;
             return Err(error);
         }
+        self.withdraw_exports();
         let outcome = match self.slot.get_mut().try_commit() {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -142,6 +143,7 @@ impl Session {
     /// None today.
     pub fn rollback(&mut self) -> Result<()> {
         self.end_statement();
+        self.withdraw_exports();
         self.slot.get_mut().abort();
         self.forget_own_changes();
         self.forget_locks();

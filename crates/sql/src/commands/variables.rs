@@ -66,7 +66,19 @@ pub fn set(session: &mut SqlSession, set: &VariableSet, client: &mut dyn Client)
                 set_modes(session.state(), *modes, client)?;
             }
         }
-        SetAction::Snapshot(_) => return Err(Error::unsupported("SET TRANSACTION SNAPSHOT is not supported yet")),
+        SetAction::Snapshot(name) => {
+            if set.is_local {
+                return Err(Error::unsupported("SET LOCAL TRANSACTION SNAPSHOT is not implemented"));
+            }
+            if !session.is_in_block() {
+                let warning = Error::new(
+                    sqlstate::NO_ACTIVE_SQL_TRANSACTION,
+                    "SET TRANSACTION can only be used in transaction blocks",
+                );
+                super::notice(session, Severity::Warning, &warning, client);
+            }
+            session.state().engine_mut().import_snapshot(name)?;
+        }
     }
     Ok(UtilityOutput::tag("SET"))
 }

@@ -25,7 +25,7 @@ pub(super) const FUNCTIONS: Bodies = &[
     (3939, |_, _| Ok(Value::Int4(0))),
     (3581, |_, _| Err(no_commit_timestamps())),
     (3583, |_, _| Err(no_commit_timestamps())),
-    (3809, |_, _| Err(Error::unsupported("exporting a snapshot is not supported"))),
+    (3809, |run, _| Ok(Value::text(&run.engine().export_snapshot()?))),
 ];
 
 fn xid(args: &[Value]) -> Result<Xid> {
