@@ -218,13 +218,14 @@ pub fn run(
             state.engine().push_snapshot()?;
         }
         let mut rows: Vec<Vec<Value>> = Vec::new();
+        let first_check = state.next_check.get();
         let result = Nested::run(run, &planned, arguments, &mut |_, row| {
             if is_last {
                 rows.push(row.to_vec());
             }
             Ok(if is_last && only_first { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })
-        .and_then(|_| executor::run_pending_checks(state, false, &mut *run.client));
+        .and_then(|_| executor::run_pending_checks(state, executor::Due::Statement(first_check), &mut *run.client));
         if is_volatile {
             state.engine().pop_snapshot();
         }

@@ -294,6 +294,14 @@ impl Conflicts {
         }
     }
 
+    /// Enters a transaction that uses the snapshot of one in progress. Which transactions that snapshot overlapped and have ended
+    /// since is not known any more, so it is never found to be safe.
+    pub(crate) fn begin_imported(&mut self, owner: OwnerId, snapshot: Lsn, read_only: bool) -> (XactId, Arc<Signals>) {
+        let (id, signals) = self.enter(owner, snapshot, read_only, XactSet::default());
+        signals.set(UNSAFE);
+        (id, signals)
+    }
+
     /// Enters a transaction that has taken `snapshot` under the same hold of the latch.
     pub(crate) fn begin(&mut self, owner: OwnerId, snapshot: Lsn, read_only: bool) -> Begun {
         let mut watched = XactSet::default();
@@ -307,6 +315,11 @@ impl Conflicts {
                 return Begun::Safe;
             }
         }
+        let (id, signals) = self.enter(owner, snapshot, read_only, watched);
+        Begun::Watched(id, signals)
+    }
+
+    fn enter(&mut self, owner: OwnerId, snapshot: Lsn, read_only: bool, watched: XactSet) -> (XactId, Arc<Signals>) {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(Place { generation: 0, record: None, signals: Arc::default() });
             (self.places.len() - 1) as u32
@@ -342,7 +355,7 @@ impl Conflicts {
             }
         }
         self.enter_active(snapshot, id);
-        Begun::Watched(id, signals)
+        (id, signals)
     }
 
     /// Notes that `reader`, which is `me` or has committed, has read what `writer`, which is `me` or was met, replaces or has

@@ -172,6 +172,13 @@ impl Ssi {
         }
     }
 
+    /// As [`Ssi::begin`], with the snapshot of another serializable transaction, which is in progress until this has returned.
+    pub fn begin_imported(self: &Arc<Ssi>, owner: OwnerId, read_only: bool, snapshot: Lsn) -> SerializableTransaction {
+        Counters::add(&self.counters.begun);
+        let begun = self.conflicts.lock().begin_imported(owner, snapshot, read_only);
+        SerializableTransaction::new(self.clone(), begun.0, begun.1)
+    }
+
     pub(crate) fn note_xid(&self, xid: Xid, id: XactId) {
         self.xids.insert(xid, id);
     }

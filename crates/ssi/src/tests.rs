@@ -373,6 +373,24 @@ fn a_snapshot_is_unsafe_once_one_it_overlaps_commits_with_a_conflict_to_the_past
 }
 
 #[test]
+fn an_imported_snapshot_is_watched_from_where_it_stands() {
+    let world = World::new();
+    let exporter = world.begin();
+    let snapshot = world.now();
+    let mut out = world.begin();
+    out.writes(1).unwrap();
+    let (xid, csn) = (out.xid(), out.commits().unwrap());
+    let ssi = Some(world.ssi.begin_imported(OwnerId(2), false, snapshot));
+    let mut importer = Transaction { world: &world, ssi, xid: None };
+    drop(exporter);
+    world.ssi.check_consistency();
+    importer.meets(xid, Some(csn)).unwrap();
+    let t0 = world.begin();
+    t0.reads(2).unwrap();
+    assert_eq!(reason(importer.writes(2)), "identification as a pivot, during write.");
+}
+
+#[test]
 fn a_waiter_for_a_safe_snapshot_is_woken_by_the_last_it_waits_for() {
     let world = World::new();
     let writer = world.begin();

@@ -31,6 +31,8 @@ pub(crate) struct Savepoint {
     created_files: usize,
     changes_catalog: bool,
     must_wait: bool,
+    /// Whether the transaction was read-only around it: so it is again after it.
+    read_only: bool,
 }
 
 impl SessionSlot {
@@ -52,6 +54,7 @@ impl SessionSlot {
             created_files: self.created_files.len(),
             changes_catalog: self.changes_catalog,
             must_wait: self.must_wait,
+            read_only: self.options.read_only,
         }
     }
 
@@ -67,6 +70,7 @@ impl SessionSlot {
     /// 3B001 if there is no such savepoint.
     pub fn release(&mut self, savepoint: SavepointId) -> Result<()> {
         let level = self.level_of(savepoint)?;
+        self.options.read_only = self.savepoints[level].read_only;
         for closed in self.savepoints.drain(level..) {
             if closed.xid.is_valid() {
                 self.released.push(closed.xid);
@@ -94,6 +98,7 @@ impl SessionSlot {
         let mut aborted = self.released.split_off(undone.released);
         self.dropped_files.truncate(undone.dropped_files);
         (self.changes_catalog, self.must_wait) = (undone.changes_catalog, undone.must_wait);
+        self.options.read_only = undone.read_only;
         aborted.extend(self.savepoints[level..].iter().map(|level| level.xid).filter(|xid| xid.is_valid()));
         let created_files: Vec<FileNumber> = self.created_files.split_off(created_from);
         if let Some((first, others)) = aborted.split_first() {

@@ -222,6 +222,9 @@ impl SessionSlot {
         if !self.savepoints.is_empty() && options.isolation != self.options.isolation {
             return refused("SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction");
         }
+        if !self.savepoints.is_empty() && self.options.read_only && !options.read_only {
+            return refused("cannot set transaction read-write mode inside a read-only transaction");
+        }
         if begun && self.options.read_only && !options.read_only {
             return refused("transaction read-write mode must be set before any query");
         }
@@ -263,11 +266,8 @@ impl SessionSlot {
         let manager = &*self.manager;
         let take = || manager.snapshots.take(&manager.slots, self.owner);
         let (snapshot, serializable) = manager.ssi().begin(self.owner, self.options.read_only, take);
-        if let Some(serializable) = &serializable
-            && self.top_xid.is_valid()
-        {
-            let children = self.all_children();
-            std::iter::once(self.top_xid).chain(children).for_each(|xid| serializable.note_xid(xid));
+        if let Some(serializable) = &serializable {
+            self.note_all_xids(serializable);
         }
         self.serializable = serializable;
         snapshot
@@ -329,7 +329,20 @@ impl SessionSlot {
         }
         self.snapshot = Some(csn);
         self.had_snapshot = true;
+        if self.options.isolation == Isolation::Serializable {
+            let serializable = manager.ssi().begin_imported(self.owner, self.options.read_only, csn);
+            self.note_all_xids(&serializable);
+            self.serializable = Some(serializable);
+        }
         Ok(())
+    }
+
+    /// Those that were given out before there was a snapshot.
+    fn note_all_xids(&self, serializable: &SerializableTransaction) {
+        if self.top_xid.is_valid() {
+            let children = self.all_children();
+            std::iter::once(self.top_xid).chain(children).for_each(|xid| serializable.note_xid(xid));
+        }
     }
 
     /// Ends the statement: a read committed transaction gives its snapshot up.

@@ -351,7 +351,8 @@ impl Session {
 
     #[inline]
     fn is_locked(&self, oid: Oid, mode: LockMode) -> bool {
-        self.locked.borrow().iter().any(|(held, by)| *held == oid && *by == mode)
+        // Every mode keeps out what ACCESS SHARE keeps out.
+        self.locked.borrow().iter().any(|(held, by)| *held == oid && (*by == mode || mode == LockMode::AccessShare))
     }
 
     /// Locks the table of a row operation, so that nobody drops, truncates or cuts it meanwhile.

@@ -260,7 +260,7 @@ impl Cursor {
             }
             Ok(())
         });
-        let result = result.and_then(|()| run_pending_checks(state, false, client));
+        let result = result.and_then(|()| run_pending_checks(state, crate::executor::Due::Statement(0), client));
         state.engine().end_statement();
         result?;
         Ok(given)

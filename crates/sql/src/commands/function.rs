@@ -383,7 +383,9 @@ pub(super) fn run_block(ddl: &mut Ddl<'_>, language: Option<&Name>, body: &str) 
 fn as_statement<T>(ddl: &mut Ddl<'_>, work: impl FnOnce(&mut Ddl<'_>) -> Result<T>) -> Result<T> {
     ddl.engine().push_snapshot()?;
     let result = work(ddl);
-    let result = result.and_then(|value| run_pending_checks(ddl.state, false, ddl.client).map(|()| value));
+    let result = result.and_then(|value| {
+        run_pending_checks(ddl.state, crate::executor::Due::Statement(0), ddl.client).map(|()| value)
+    });
     ddl.engine().pop_snapshot();
     result
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{RelationKind, TableDef};
-use engine::{LockMode, Table, VacuumOptions, VacuumSummary, WaitPolicy};
+use engine::{Granted, LockMode, Table, VacuumOptions, VacuumSummary, WaitPolicy};
 
 use crate::client::{Client, Severity};
 use crate::session::{SqlSession, UtilityOutput};
@@ -39,20 +39,41 @@ pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client
         if vacuum.is_vacuum {
             // Each table is vacuumed in transactions of its own.
             session.leave_implicit(client)?;
-            let summary = session.outside_transaction(client, |state| {
+            let vacuumed = session.outside_transaction(client, |state| {
                 let open = state.engine().open_table(table.oid)?;
                 state.engine_mut().vacuum(&open, options)
-            })?;
+            });
+            let summary = match vacuumed {
+                Err(error) if options.skip_locked && error.sqlstate() == sqlstate::LOCK_NOT_AVAILABLE => {
+                    tell_skipped(session, "vacuum", &table, client);
+                    continue;
+                }
+                other => other?,
+            };
             if verbose {
                 tell(session, &table, summary, client);
             }
         }
         if analyze {
             session.enter_implicit()?;
+            if options.skip_locked {
+                let engine = session.state().engine();
+                let granted = engine.lock_relation(table.oid, LockMode::ShareUpdateExclusive, WaitPolicy::Skip)?;
+                drop(engine);
+                if granted == Granted::Skipped {
+                    tell_skipped(session, "analyze", &table, client);
+                    continue;
+                }
+            }
             crate::statistics::analyze(session, table.oid)?;
         }
     }
     Ok(UtilityOutput::tag(if vacuum.is_vacuum { "VACUUM" } else { "ANALYZE" }))
+}
+
+fn tell_skipped(session: &SqlSession, what: &str, table: &TableDef, client: &mut dyn Client) {
+    let message = format!("skipping {what} of \"{}\" --- lock not available", table.name);
+    super::notice(session, Severity::Warning, &Error::new(sqlstate::LOCK_NOT_AVAILABLE, message), client);
 }
 
 fn tell(session: &SqlSession, table: &TableDef, summary: VacuumSummary, client: &mut dyn Client) {

@@ -183,6 +183,8 @@ pub fn set_constraints(
         }
     }
     if !deferred {
+        session.remember_checks();
+        let state = session.state();
         crate::executor::apply_deferral(state, client)?;
     }
     Ok(UtilityOutput::tag("SET CONSTRAINTS"))

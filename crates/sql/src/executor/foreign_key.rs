@@ -8,10 +8,13 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, Tid, sqlstate};
+use engine::Isolation;
 use engine::catalog::{Catalog, ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, TableDef};
+use engine::row::RowBytes;
 use rustc_hash::FxHashMap;
 
+use super::modify::concurrent_change;
 use super::row_set::RowEquality;
 use super::{Locals, Run};
 use crate::client::Client;
@@ -45,22 +48,26 @@ struct ForeignKey {
 }
 
 /// A check that waits for the end of its statement or transaction.
+#[derive(Clone)]
 pub struct PendingCheck {
+    /// Checks are numbered within their session, so that a savepoint's rollback finds those queued after it.
+    pub number: u64,
     key: Arc<ForeignKey>,
     what: Check,
     is_deferred: bool,
 }
 
+#[derive(Clone)]
 enum Check {
-    /// A row refers to these values: they must be there.
-    Referenced { values: Vec<Value> },
+    /// The version `row` refers to these values: if it is still there, they must be.
+    Referenced { values: Vec<Value>, row: Tid },
     /// These values of the referenced columns are gone: nothing may refer to them, or what refers is changed.
     /// `new` are the values that replace them; `None` if the row was deleted.
     Gone { old: Vec<Value>, new: Option<Vec<Value>> },
 }
 
 /// `SET CONSTRAINTS` of a transaction.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Deferral {
     /// `ALL`, if it was said.
     pub all: Option<bool>,
@@ -130,7 +137,7 @@ impl ForeignKeys {
         self.outgoing.is_empty() && self.incoming.is_empty()
     }
 
-    /// A row with these values was inserted, or replaced `old`.
+    /// A row with these values was inserted, or replaced `old`; it is the version `row`.
     ///
     /// # Errors
     /// 23503 for a MATCH FULL key that is partly NULL.
@@ -139,6 +146,7 @@ impl ForeignKeys {
         table: &TableDef,
         values: &[Value],
         old: Option<&[Value]>,
+        row: Tid,
         run: &Run<'_, '_>,
     ) -> Result<()> {
         for key in &self.outgoing {
@@ -161,58 +169,49 @@ impl ForeignKeys {
                 }
                 continue;
             }
-            queue(run.state, key, Check::Referenced { values: referring });
+            queue(run.state, key, Check::Referenced { values: referring, row });
         }
         Ok(())
     }
 
-    /// A row was updated.
+    /// A row was updated: its new version is `row`.
     ///
     /// # Errors
-    /// As [`ForeignKeys::check_new_row`], and 23503 for ON UPDATE RESTRICT.
-    pub fn after_update(&self, table: &TableDef, old: &[Value], new: &[Value], run: &mut Run<'_, '_>) -> Result<()> {
-        self.check_new_row(table, new, Some(old), run)?;
+    /// As [`ForeignKeys::check_new_row`].
+    pub fn after_update(
+        &self,
+        table: &TableDef,
+        old: &[Value],
+        new: &[Value],
+        row: Tid,
+        run: &Run<'_, '_>,
+    ) -> Result<()> {
+        self.check_new_row(table, new, Some(old), row, run)?;
         for key in &self.incoming {
             let (gone, replacement) = (pick(old, &key.referenced_columns), pick(new, &key.referenced_columns));
             if !is_same(&gone, &replacement) {
-                self.row_gone(key, key.on_update, gone, Some(replacement), run)?;
+                row_gone(key, gone, Some(replacement), run);
             }
         }
         Ok(())
     }
 
     /// A row was deleted.
-    ///
-    /// # Errors
-    /// 23503 for ON DELETE RESTRICT.
-    pub fn after_delete(&self, _table: &TableDef, old: &[Value], run: &mut Run<'_, '_>) -> Result<()> {
+    pub fn after_delete(&self, old: &[Value], run: &Run<'_, '_>) {
         for key in &self.incoming {
-            self.row_gone(key, key.on_delete, pick(old, &key.referenced_columns), None, run)?;
+            row_gone(key, pick(old, &key.referenced_columns), None, run);
         }
-        Ok(())
-    }
-
-    fn row_gone(
-        &self,
-        key: &Arc<ForeignKey>,
-        action: ForeignKeyAction,
-        old: Vec<Value>,
-        new: Option<Vec<Value>>,
-        run: &mut Run<'_, '_>,
-    ) -> Result<()> {
-        if old.iter().any(Value::is_null) {
-            return Ok(());
-        }
-        if action == ForeignKeyAction::Restrict {
-            return refuse_references(key, &old, run);
-        }
-        queue(run.state, key, Check::Gone { old, new });
-        Ok(())
     }
 }
 
 fn is_same(left: &[Value], right: &[Value]) -> bool {
     RowEquality::OfValues.equal(left, right)
+}
+
+fn row_gone(key: &Arc<ForeignKey>, old: Vec<Value>, new: Option<Vec<Value>>, run: &Run<'_, '_>) {
+    if !old.iter().any(Value::is_null) {
+        queue(run.state, key, Check::Gone { old, new });
+    }
 }
 
 fn queue(state: &SessionState, key: &Arc<ForeignKey>, what: Check) {
@@ -225,24 +224,36 @@ fn queue(state: &SessionState, key: &Arc<ForeignKey>, what: Check) {
         }
     };
     let is_deferred = !is_action && key.is_deferred(state);
-    state.pending_checks.borrow_mut().push(PendingCheck { key: Arc::clone(key), what, is_deferred });
+    let number = state.next_check.get();
+    state.next_check.set(number + 1);
+    state.pending_checks.borrow_mut().push(PendingCheck { number, key: Arc::clone(key), what, is_deferred });
 }
 
-/// Makes the checks that wait for the end of the statement; the deferred ones too, if `deferred_too`.
+/// Which of the pending checks are to be made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Due {
+    /// Those of the statement that has ended: not deferred, and numbered from here on. A statement inside a statement leaves
+    /// those of the outer one alone.
+    Statement(u64),
+    /// All: the transaction commits.
+    All,
+}
+
+/// Makes the checks that are due.
 ///
 /// # Errors
 /// 23503, and whatever the actions raise.
-pub fn run_pending_checks(state: &SessionState, deferred_too: bool, client: &mut dyn Client) -> Result<()> {
+pub fn run_pending_checks(state: &SessionState, due: Due, client: &mut dyn Client) -> Result<()> {
     if state.pending_checks.borrow().is_empty() {
         return Ok(());
     }
     let mut locals = Locals::for_expression();
     let mut run = crate::session::new_run(state, client, &[], &mut locals);
-    let began = deferred_too;
+    let began = due == Due::All;
     if began {
         state.engine().begin_statement()?;
     }
-    let result = run_all(state, deferred_too, &mut run);
+    let result = run_all(state, due, &mut run);
     if began {
         state.engine().end_statement();
     }
@@ -258,16 +269,20 @@ pub fn apply_deferral(state: &SessionState, client: &mut dyn Client) -> Result<(
         check.is_deferred = check.is_deferred && check.key.is_deferred(state);
     }
     state.engine().begin_statement()?;
-    let result = run_pending_checks(state, false, client);
+    let result = run_pending_checks(state, Due::Statement(0), client);
     state.engine().end_statement();
     result
 }
 
-fn run_all(state: &SessionState, deferred_too: bool, run: &mut Run<'_, '_>) -> Result<()> {
+fn run_all(state: &SessionState, due: Due, run: &mut Run<'_, '_>) -> Result<()> {
+    let is_due = |check: &PendingCheck| match due {
+        Due::All => true,
+        Due::Statement(first) => !check.is_deferred && check.number >= first,
+    };
     loop {
         let ready: Vec<PendingCheck> = {
             let mut pending = state.pending_checks.borrow_mut();
-            pending.extract_if(.., |check| deferred_too || !check.is_deferred).collect()
+            pending.extract_if(.., |check| is_due(check)).collect()
         };
         if ready.is_empty() {
             return Ok(());
@@ -275,54 +290,110 @@ fn run_all(state: &SessionState, deferred_too: bool, run: &mut Run<'_, '_>) -> R
         for check in ready {
             run.step()?;
             // What actions change queues checks of its own; they are made in the next round.
-            state.engine().push_snapshot()?;
-            let result = make(&check, run);
-            state.engine().pop_snapshot();
-            result?;
+            make(&check, run)?;
         }
     }
 }
 
+/// What a check sees.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sight {
+    /// What a statement of the transaction would.
+    Statement,
+    /// All that is committed by now at every isolation level: a reference that the transaction's snapshot doesn't see must not be
+    /// left behind.
+    Latest,
+}
+
+fn seeing<T>(sight: Sight, run: &mut Run<'_, '_>, work: impl FnOnce(&mut Run<'_, '_>) -> Result<T>) -> Result<T> {
+    match sight {
+        Sight::Statement => run.engine().push_snapshot()?,
+        Sight::Latest => run.engine().push_latest_snapshot()?,
+    }
+    let result = work(run);
+    run.engine().pop_snapshot();
+    result
+}
+
 fn make(check: &PendingCheck, run: &mut Run<'_, '_>) -> Result<()> {
     let key = &check.key;
-    match &check.what {
-        Check::Referenced { values } => require_referenced(key, values, run),
-        Check::Gone { old, new } => {
-            let action = if new.is_some() { key.on_update } else { key.on_delete };
-            match action {
-                ForeignKeyAction::NoAction | ForeignKeyAction::Restrict => {
-                    // Another row may have taken the values over by now.
-                    if exists(key, &key.referenced, &key.referenced_columns, old, "", run)? {
-                        return Ok(());
-                    }
-                    refuse_references(key, old, run)
-                }
-                ForeignKeyAction::Cascade => match new {
-                    None => {
-                        let text = format!(
-                            "DELETE FROM {} WHERE {}",
-                            table_name(&key.table, &run.catalog),
-                            equalities(&key.table, &key.columns, 1)
-                        );
-                        execute(&text, old.clone(), &column_types(&key.referenced, &key.referenced_columns), run)
-                    }
-                    Some(new) => {
-                        let first = old.len() + 1;
-                        let assignments = assignments(key, |number| format!("${}", first + number));
-                        update_references(key, &assignments, old, new.clone(), run)
-                    }
-                },
-                ForeignKeyAction::SetNull => {
-                    let assignments = assignments(key, |_| "NULL".to_owned());
-                    update_references(key, &assignments, old, Vec::new(), run)
-                }
-                ForeignKeyAction::SetDefault => {
-                    let assignments = assignments(key, |_| "DEFAULT".to_owned());
-                    update_references(key, &assignments, old, Vec::new(), run)
-                }
-            }
+    let (old, new) = match &check.what {
+        Check::Referenced { values, row } => {
+            return seeing(Sight::Statement, run, |run| {
+                if is_there(key, *row, run)? { require_referenced(key, values, run) } else { Ok(()) }
+            });
+        }
+        Check::Gone { old, new } => (old, new),
+    };
+    let action = if new.is_some() { key.on_update } else { key.on_delete };
+    match action {
+        ForeignKeyAction::Restrict => {
+            return seeing(Sight::Latest, run, |run| refuse_references(key, old, run));
+        }
+        ForeignKeyAction::NoAction => return seeing(Sight::Latest, run, |run| refuse_orphans(key, old, run)),
+        ForeignKeyAction::Cascade | ForeignKeyAction::SetNull | ForeignKeyAction::SetDefault => {}
+    }
+    seeing(Sight::Statement, run, |run| act(key, action, old, new.as_deref(), run))?;
+    if action == ForeignKeyAction::SetDefault {
+        // The default may be the very value that is gone.
+        return seeing(Sight::Latest, run, |run| refuse_orphans(key, old, run));
+    }
+    if run.engine().isolation() == Isolation::ReadCommitted {
+        return Ok(());
+    }
+    // References that the snapshot doesn't see can't be acted upon.
+    if seeing(Sight::Latest, run, |run| exists(key, &key.table, &key.columns, old, "", run))? {
+        return Err(concurrent_change("update"));
+    }
+    Ok(())
+}
+
+/// Whether the version that referred is still there: neither deleted nor replaced since.
+fn is_there(key: &ForeignKey, row: Tid, run: &Run<'_, '_>) -> Result<bool> {
+    let engine = run.engine();
+    let table = engine.open_table(key.table.oid)?;
+    engine.fetch(&table, row, &mut RowBytes::new())
+}
+
+/// Does what the constraint says to the rows that refer to `old`.
+fn act(
+    key: &ForeignKey,
+    action: ForeignKeyAction,
+    old: &[Value],
+    new: Option<&[Value]>,
+    run: &mut Run<'_, '_>,
+) -> Result<()> {
+    match (action, new) {
+        (ForeignKeyAction::Cascade, None) => {
+            let text = format!(
+                "DELETE FROM {} WHERE {}",
+                table_name(&key.table, &run.catalog),
+                equalities(&key.table, &key.columns, 1)
+            );
+            execute(&text, old.to_vec(), &column_types(&key.referenced, &key.referenced_columns), run)
+        }
+        (ForeignKeyAction::Cascade, Some(new)) => {
+            let first = old.len() + 1;
+            let assignments = assignments(key, |number| format!("${}", first + number));
+            update_references(key, &assignments, old, new.to_vec(), run)
+        }
+        (ForeignKeyAction::SetNull, _) => {
+            let assignments = assignments(key, |_| "NULL".to_owned());
+            update_references(key, &assignments, old, Vec::new(), run)
+        }
+        _ => {
+            let assignments = assignments(key, |_| "DEFAULT".to_owned());
+            update_references(key, &assignments, old, Vec::new(), run)
         }
     }
+}
+
+/// Nothing may refer to values that are gone, unless another row has taken them over by now.
+fn refuse_orphans(key: &ForeignKey, old: &[Value], run: &mut Run<'_, '_>) -> Result<()> {
+    if exists(key, &key.referenced, &key.referenced_columns, old, "", run)? {
+        return Ok(());
+    }
+    refuse_references(key, old, run)
 }
 
 /// A new reference must find its row, which is locked against removal until this transaction ends.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
 use engine::row::RowBytes;
-use engine::{Isolation, Modify, Table, WaitPolicy};
+use engine::{Isolation, Modify, RowLockMode, Table, WaitPolicy};
 
 use super::modify::concurrent_change;
 use super::recheck::{Recheck, Rechecked};
@@ -38,6 +38,21 @@ impl<'p> LockRowsRows<'p> {
     pub fn new(node: &'p plan::LockRows, input: BoxOperator<'p>) -> Self {
         let recheck = Recheck::new(&node.recheck, &node.input);
         LockRowsRows { node, input, tables: Vec::new(), recheck, row: Vec::new() }
+    }
+
+    /// 25006: a lock is as good as a change.
+    fn refuse_read_only(&self, run: &Run<'_, 'p>) -> Result<()> {
+        if !run.engine().transaction_options().read_only {
+            return Ok(());
+        }
+        let strength = match self.node.locks.first().map(|lock| lock.mode) {
+            Some(RowLockMode::KeyShare) => "KEY SHARE",
+            Some(RowLockMode::Share) => "SHARE",
+            Some(RowLockMode::NoKeyUpdate) => "NO KEY UPDATE",
+            Some(RowLockMode::Update) | None => "UPDATE",
+        };
+        let message = format!("cannot execute SELECT FOR {strength} in a read-only transaction");
+        Err(Error::new(sqlstate::READ_ONLY_SQL_TRANSACTION, message))
     }
 
     /// Locks one row; whether the input row still qualifies.
@@ -75,6 +90,7 @@ impl<'p> LockRowsRows<'p> {
 impl<'p> Operator<'p> for LockRowsRows<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         if self.tables.is_empty() {
+            self.refuse_read_only(run)?;
             let open = |lock: &RowLock| run.engine().open_table(lock.table.oid);
             self.tables = self.node.locks.iter().map(open).collect::<Result<_>>()?;
         }

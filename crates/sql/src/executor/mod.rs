@@ -30,7 +30,7 @@ use base::{Error, Oid, Result, Tid, sqlstate};
 use engine::row::RowBytes;
 
 pub use evaluate::evaluate;
-pub use foreign_key::{Deferral, PendingCheck, apply_deferral, check_existing_rows, run_pending_checks};
+pub use foreign_key::{Deferral, Due, PendingCheck, apply_deferral, check_existing_rows, run_pending_checks};
 pub use keys::TableKeys;
 pub use measure::{Measured, Measurements};
 pub use modify::{failing_row, not_null_violation};

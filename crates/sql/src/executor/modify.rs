@@ -141,16 +141,14 @@ impl<'p> InsertRows<'p> {
             None => {
                 let datums = open.datums(&self.values, &self.arena);
                 let engine = run.engine();
-                engine.insert(&open.table, &datums, &TableKeys::new(&open.kinds, open.expressions(), run))?;
+                let keys = TableKeys::new(&open.kinds, open.expressions(), run);
+                let tid = engine.insert(&open.table, &datums, &keys)?;
+                drop(engine);
+                open.foreign_keys.check_new_row(&open.table.def, &self.values, None, tid, run)?;
+                Ok(true)
             }
-            Some(on_conflict) => {
-                if !insert_or_resolve(open, on_conflict, &mut self.values, run)? {
-                    return Ok(false);
-                }
-            }
+            Some(on_conflict) => Ok(insert_or_resolve(open, on_conflict, &mut self.values, run)?.is_some()),
         }
-        open.foreign_keys.check_new_row(&open.table.def, &self.values, None, run)?;
-        Ok(true)
     }
 }
 
@@ -184,13 +182,13 @@ impl<'p> Operator<'p> for InsertRows<'p> {
     }
 }
 
-/// INSERT ... ON CONFLICT of one row. Whether it was inserted or updated; `values` become the row as stored.
+/// INSERT ... ON CONFLICT of one row. The version inserted or made by an update; `values` become the row as stored.
 fn insert_or_resolve<'p>(
     open: &OpenTarget<'p>,
     on_conflict: &'p OnConflict,
     values: &mut Vec<Value>,
     run: &mut Run<'_, 'p>,
-) -> Result<bool> {
+) -> Result<Option<Tid>> {
     let arbiters: SmallVec<[usize; 4]> = on_conflict.arbiters.iter().map(|position| *position as usize).collect();
     let arbiters = (!arbiters.is_empty()).then_some(arbiters.as_slice());
     loop {
@@ -201,8 +199,14 @@ fn insert_or_resolve<'p>(
             let keys = TableKeys::new(&open.kinds, open.expressions(), run);
             engine.insert_on_conflict(&open.table, &datums, &keys, arbiters)?
         };
-        let ConflictOutcome::Conflict { tid, .. } = outcome else { return Ok(true) };
-        let Some(update) = &on_conflict.update else { return Ok(false) };
+        let tid = match outcome {
+            ConflictOutcome::Conflict { tid, .. } => tid,
+            ConflictOutcome::Inserted(tid) => {
+                open.foreign_keys.check_new_row(&open.table.def, values, None, tid, run)?;
+                return Ok(Some(tid));
+            }
+        };
+        let Some(update) = &on_conflict.update else { return Ok(None) };
         // Lock the row first: its newest version is what gets updated.
         let engine = run.engine();
         let mode = engine::RowLockMode::NoKeyUpdate;
@@ -239,7 +243,7 @@ fn insert_or_resolve<'p>(
         if let Some(condition) = &update.condition
             && !is_true(condition, &both, run)?
         {
-            return Ok(false);
+            return Ok(None);
         }
         let mut updated = existing.clone();
         assign(&update.assignments, &both, &mut updated, run)?;
@@ -253,10 +257,10 @@ fn insert_or_resolve<'p>(
             engine.update(&open.table, tid, &datums, &changed, &keys)?
         };
         match outcome {
-            Modify::Done { .. } => {
-                open.foreign_keys.after_update(&open.table.def, &existing, &updated, run)?;
+            Modify::Done { tid } => {
+                open.foreign_keys.after_update(&open.table.def, &existing, &updated, tid, run)?;
                 *values = updated;
-                return Ok(true);
+                return Ok(Some(tid));
             }
             _ => continue,
         }
@@ -364,8 +368,8 @@ impl<'p> UpdateRows<'p> {
                     let keys = TableKeys::new(&open.kinds, open.expressions(), run);
                     engine.update(&open.table, tid, &datums, changed, &keys)?
                 };
-                if let Modify::Done { .. } = outcome {
-                    open.foreign_keys.after_update(&open.table.def, &existing, &updated, run)?;
+                if let Modify::Done { tid } = outcome {
+                    open.foreign_keys.after_update(&open.table.def, &existing, &updated, tid, run)?;
                     if let Some(returning) = &node.returning {
                         let mut input = std::mem::take(&mut self.current);
                         input.extend(updated);
@@ -511,7 +515,7 @@ impl<'p> DeleteRows<'p> {
         if needs_old {
             let mut values = vec![Value::Null; open.kinds.len()];
             open.full_row.decode(open.table.row(&self.old), tid, &mut values)?;
-            open.foreign_keys.after_delete(&open.table.def, &values, run)?;
+            open.foreign_keys.after_delete(&values, run);
             if let Some(returning) = &self.node.returning {
                 let mut input = std::mem::take(&mut self.current);
                 input.extend(values);

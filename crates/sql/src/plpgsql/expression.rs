@@ -9,7 +9,7 @@ use base::{Error, Result, sqlstate};
 use super::frame::Frame;
 use super::tree::{Expression, ExpressionPlan, VariableKind};
 use crate::binder::{Parameters, VariableConflict, VariableNames};
-use crate::executor::{self, Locals, Run};
+use crate::executor::{self, Due, Locals, Run};
 use crate::plan::Node;
 use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, query_plan};
@@ -165,9 +165,10 @@ fn run_plan(plan: &ExpressionPlan, frame: &Frame<'_>, run: &mut Run<'_, '_>, on_
     if frame.function.is_volatile {
         state.engine().push_snapshot()?;
     }
+    let first_check = state.next_check.get();
     let result = with_parameters(plan, frame, |parameters| Nested::run(run, &plan.planned, parameters, on_row))
         .and_then(|count| {
-            executor::run_pending_checks(state, false, &mut *run.client)?;
+            executor::run_pending_checks(state, Due::Statement(first_check), &mut *run.client)?;
             Ok(count)
         });
     if frame.function.is_volatile {
@@ -225,8 +226,9 @@ pub fn run_dynamic(
         if frame.function.is_volatile {
             state.engine().push_snapshot()?;
         }
+        let first_check = state.next_check.get();
         let result = Nested::run(run, &planned, &values, on_row).and_then(|count| {
-            executor::run_pending_checks(state, false, &mut *run.client)?;
+            executor::run_pending_checks(state, Due::Statement(first_check), &mut *run.client)?;
             Ok(count)
         });
         if frame.function.is_volatile {

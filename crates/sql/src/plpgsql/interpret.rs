@@ -93,6 +93,7 @@ pub fn run_block(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) ->
 fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<Flow> {
     let state = run.state;
     let savepoint = state.try_engine_mut()?.savepoint()?;
+    let first_check = state.next_check.get();
     let (line, activity) = (frame.line, frame.activity);
     match run_statements(&block.body, frame, run) {
         Ok(flow) => {
@@ -106,9 +107,11 @@ fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> R
                 .handlers
                 .iter()
                 .find(|handler| handler.conditions.iter().any(|name| catches(name, error.sqlstate())));
-            let Some(handler) = handler else { return Err(mark_placed(error)) };
+            // Nobody waits for what is undone, whoever catches the error.
             state.try_engine_mut()?.rollback_to(savepoint)?;
             state.try_engine_mut()?.release(savepoint)?;
+            state.forget_checks_from(first_check);
+            let Some(handler) = handler else { return Err(mark_placed(error)) };
             for (place, variable) in frame.function.variables.iter().enumerate() {
                 match variable.name.as_str() {
                     "sqlstate" => frame.values[place] = Value::text(error.sqlstate().as_str()),

@@ -159,6 +159,13 @@ impl SqlSession {
 
     /// Describes a portal's rows, runs it to its end and, if it is the last of its string, commits before its tag.
     fn run_with_description(&mut self, portal: &mut Portal, is_last: bool, client: &mut dyn Client) -> Result<()> {
+        if let Some(planned) = portal.planned.clone()
+            && matches!(planned.statement.kind, StatementKind::Query(_))
+        {
+            // Whoever held the tables may have changed them: only now it is known what columns there are.
+            self.refuse_read_only(planned.statement.command)?;
+            self.lock_and_check(planned, portal, true)?;
+        }
         if let Some(planned) = &portal.planned
             && (!planned.description.columns.is_empty() || planned.statement.command == Command::Select)
         {
@@ -240,7 +247,7 @@ impl SqlSession {
                     return self.give_rows(portal, output, max_rows, client);
                 }
                 self.refuse_read_only(planned.statement.command)?;
-                let planned = self.lock_and_check(planned, portal)?;
+                let planned = self.lock_and_check(planned, portal, false)?;
                 self.state.engine().begin_statement()?;
                 let result = self.run_query(portal, &planned, None, max_rows, client);
                 self.end_statement(result, client)
@@ -273,15 +280,21 @@ impl SqlSession {
 
     fn end_statement<T>(&mut self, result: Result<T>, client: &mut dyn Client) -> Result<T> {
         let result = result.and_then(|value| {
-            executor::run_pending_checks(&self.state, false, client)?;
+            executor::run_pending_checks(&self.state, executor::Due::Statement(0), client)?;
             Ok(value)
         });
         self.state.engine().end_statement();
         result
     }
 
-    /// Takes the statement's relation locks; plans again if the catalog has moved on by then.
-    fn lock_and_check(&mut self, mut planned: Arc<Planned>, portal: &mut Portal) -> Result<Arc<Planned>> {
+    /// Takes the statement's relation locks; plans again if the catalog has moved on by then. `may_change`: the client
+    /// doesn't know the columns yet.
+    fn lock_and_check(
+        &mut self,
+        mut planned: Arc<Planned>,
+        portal: &mut Portal,
+        may_change: bool,
+    ) -> Result<Arc<Planned>> {
         loop {
             lock_relations(&self.state, &planned)?;
             if planned.statement.catalog_version == self.state.engine().catalog_version() {
@@ -299,7 +312,7 @@ impl SqlSession {
                     prepared::plan(&self.state, &portal.text, &tree, &types)?
                 }
             };
-            if again.statement.columns != planned.statement.columns {
+            if !may_change && again.statement.columns != planned.statement.columns {
                 return Err(Error::unsupported("cached plan must not change result type"));
             }
             portal.planned = Some(Arc::clone(&again));

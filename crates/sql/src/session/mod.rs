@@ -64,6 +64,10 @@ pub struct SqlSession {
     unnamed_portal: Option<Portal>,
     portals: FxHashMap<String, Portal>,
     unnamed_statement: Option<Arc<Prepared>>,
+    /// The statement is one of several in its string.
+    is_one_of_several: bool,
+    /// `transaction_timeout` of the transaction in progress: when it ends, and what interrupts it then if it doesn't idle.
+    transaction_limit: Option<(Instant, timers::Timer)>,
     /// Since when the session has waited for its client.
     idle_since: Instant,
 }
@@ -88,6 +92,8 @@ impl SqlSession {
             state,
             block: Block::None,
             savepoints: Vec::new(),
+            is_one_of_several: false,
+            transaction_limit: None,
             unnamed_portal: None,
             portals: FxHashMap::default(),
             unnamed_statement: None,
@@ -151,6 +157,7 @@ impl SqlSession {
             client.empty_query();
         }
         let count = statements.len();
+        self.is_one_of_several = count > 1;
         for (number, statement) in statements.iter().enumerate() {
             self.check_not_failed(&statement.statement)?;
             self.run_statement(&text, statement, count > 1, number + 1 == count, client)?;
@@ -402,7 +409,7 @@ impl SqlSession {
                     None => self.end_portals(),
                 }
                 self.state.engine_mut().mark_failed();
-                self.state.pending_checks.borrow_mut().clear();
+                self.forget_checks_of_failure();
             }
         }
     }
@@ -440,13 +447,17 @@ impl SqlSession {
             Block::Explicit => cached.idle_in_transaction_timeout,
             _ => cached.idle_timeout,
         };
-        Some(self.idle_since + timeout?)
+        let limit = self.transaction_limit.as_ref().map(|(at, _)| *at);
+        timeout.map(|timeout| self.idle_since + timeout).into_iter().chain(limit).min()
     }
 
     /// The error that ends the session, if it has idled too long at `now`.
     pub fn idle_timeout_passed(&self, now: Instant) -> Option<Error> {
         if self.idle_deadline()? > now {
             return None;
+        }
+        if self.transaction_limit.as_ref().is_some_and(|(at, _)| *at <= now) {
+            return Some(sync::InterruptKind::TransactionTimeout.error());
         }
         Some(match self.block {
             Block::Explicit => Error::new(
@@ -469,6 +480,7 @@ impl SqlSession {
     }
 
     fn begin_work_on(&mut self, text: &Arc<str>) {
+        self.is_one_of_several = false;
         self.state.start_time_slice();
         self.start_clock();
         self.state.info.set_activity(Activity::Active);
@@ -511,9 +523,9 @@ impl SqlSession {
         self.ensure_transaction()
     }
 
-    /// Whether BEGIN has begun a block.
+    /// Whether BEGIN has begun a block, or several statements of one string are as good as one.
     pub fn is_in_block(&self) -> bool {
-        self.block == Block::Explicit
+        self.block == Block::Explicit || self.is_one_of_several
     }
 
     /// Closes every portal and cursor.

@@ -43,6 +43,8 @@ pub struct SessionState {
     pub(crate) changed_catalog: Cell<bool>,
     /// Constraint checks to be made at the end of the statement, or of the transaction if deferred.
     pub(crate) pending_checks: RefCell<Vec<PendingCheck>>,
+    /// The number of the next of them.
+    pub(crate) next_check: Cell<u64>,
     /// `SET CONSTRAINTS` of this transaction: all, or by constraint's oid.
     pub(crate) deferred: RefCell<crate::executor::Deferral>,
     /// `NOTIFY`s of this transaction: channel and payload.
@@ -63,6 +65,11 @@ pub struct SessionState {
 const TIME_SLICE: Duration = Duration::from_millis(2);
 
 impl SessionState {
+    /// Forgets the pending constraint checks from this number on: what queued them is undone.
+    pub(crate) fn forget_checks_from(&self, first: u64) {
+        self.pending_checks.borrow_mut().retain(|check| check.number < first);
+    }
+
     pub(super) fn new(
         instance: Arc<Instance>,
         info: Arc<SessionInfo>,
@@ -86,6 +93,7 @@ impl SessionState {
             ran_since: Cell::new(None),
             changed_catalog: Cell::new(false),
             pending_checks: RefCell::default(),
+            next_check: Cell::new(0),
             deferred: RefCell::default(),
             notifications: RefCell::default(),
             temporary_schema: Cell::new(None),

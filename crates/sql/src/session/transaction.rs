@@ -1,15 +1,18 @@
 //! BEGIN, COMMIT, ROLLBACK, savepoints, and SET TRANSACTION.
 
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use base::settings::Id;
 use base::{Error, Lsn, Result, sqlstate};
 use engine::{Isolation, SavepointId, TransactionOptions};
+use sync::InterruptKind;
 
 use super::notify::Notification;
 use super::state::SessionState;
 use super::{Block, SqlSession, settings};
 use crate::client::{Client, Severity};
+use crate::executor::{Deferral, Due, PendingCheck};
 use crate::tree::{IsolationLevel, Transaction, TransactionModes};
 use crate::types::datetime;
 
@@ -17,6 +20,12 @@ use crate::types::datetime;
 pub(super) struct Savepoint {
     name: String,
     id: SavepointId,
+    /// Constraint checks from this number on were queued since.
+    first_check: u64,
+    /// What `SET CONSTRAINTS` had said before.
+    deferral: Deferral,
+    /// Checks queued before that `SET CONSTRAINTS` has had made since: a rollback makes them pending again.
+    made_since: Vec<PendingCheck>,
 }
 
 /// How the transaction in progress runs, or the next one would.
@@ -112,6 +121,12 @@ impl SqlSession {
         self.state.transaction_timestamp.set(now);
         self.state.info.transaction_start.store(now, Ordering::Relaxed);
         self.state.settings.borrow_mut().push_level();
+        if let Some(timeout) = self.state.cached().transaction_timeout {
+            let at = Instant::now() + timeout;
+            let kind = InterruptKind::TransactionTimeout;
+            let timer = self.state.instance.timers.schedule(at, self.state.interrupt(), kind);
+            self.transaction_limit = Some((at, timer));
+        }
         Ok(())
     }
 
@@ -154,7 +169,10 @@ impl SqlSession {
                 self.require_block("SAVEPOINT")?;
                 let id = self.state.engine_mut().savepoint()?;
                 self.state.settings.borrow_mut().push_level();
-                self.savepoints.push(Savepoint { name: name.to_string(), id });
+                let first_check = self.state.next_check.get();
+                let deferral = self.state.deferred.borrow().clone();
+                let name = name.to_string();
+                self.savepoints.push(Savepoint { name, id, first_check, deferral, made_since: Vec::new() });
                 Ok("SAVEPOINT".to_owned())
             }
             Transaction::Release(name) => {
@@ -164,7 +182,10 @@ impl SqlSession {
                 for _ in place..self.savepoints.len() {
                     self.state.settings.borrow_mut().release_level();
                 }
-                self.savepoints.truncate(place);
+                let made: Vec<_> = self.savepoints.drain(place..).flat_map(|savepoint| savepoint.made_since).collect();
+                if let Some(around) = self.savepoints.last_mut() {
+                    around.made_since.extend(made);
+                }
                 Ok("RELEASE".to_owned())
             }
             Transaction::RollbackTo(name) => {
@@ -178,6 +199,7 @@ impl SqlSession {
                 }
                 self.state.settings.borrow_mut().push_level();
                 settings::report_changes(&self.state, &before, client);
+                self.restore_checks(place);
                 self.savepoints.truncate(place + 1);
                 self.state.plans.borrow_mut().clear();
                 Ok("ROLLBACK".to_owned())
@@ -186,6 +208,34 @@ impl SqlSession {
                 Err(Error::unsupported("prepared transactions are not supported yet"))
             }
         }
+    }
+
+    /// Constraint checks and their deferral as they were at a savepoint.
+    fn restore_checks(&mut self, place: usize) {
+        let first_check = self.savepoints[place].first_check;
+        self.state.forget_checks_from(first_check);
+        *self.state.deferred.borrow_mut() = self.savepoints[place].deferral.clone();
+        let mut pending = self.state.pending_checks.borrow_mut();
+        for savepoint in &mut self.savepoints[place..] {
+            let made = savepoint.made_since.drain(..).filter(|check| check.number < first_check);
+            pending.extend(made);
+        }
+        pending.sort_by_key(|check| check.number);
+        pending.dedup_by_key(|check| check.number);
+    }
+
+    /// What is pending may be about to be checked: a rollback to the innermost savepoint finds it again.
+    pub(crate) fn remember_checks(&mut self) {
+        if let Some(innermost) = self.savepoints.last_mut() {
+            let pending = self.state.pending_checks.borrow();
+            innermost.made_since =
+                pending.iter().filter(|check| check.number < innermost.first_check).cloned().collect();
+        }
+    }
+
+    /// After an error: what the innermost savepoint, or else the transaction, has queued is forgotten.
+    pub(super) fn forget_checks_of_failure(&self) {
+        self.state.forget_checks_from(self.savepoints.last().map_or(0, |innermost| innermost.first_check));
     }
 
     /// COMMIT and ROLLBACK.
@@ -220,7 +270,7 @@ impl SqlSession {
     pub(super) fn commit(&mut self, client: &mut dyn Client) -> Result<()> {
         let ready = self
             .hold_cursors(client)
-            .and_then(|()| crate::executor::run_pending_checks(&self.state, true, client))
+            .and_then(|()| crate::executor::run_pending_checks(&self.state, Due::All, client))
             .and_then(|()| crate::commands::temporary::before_commit(&self.state));
         if let Err(error) = ready {
             self.roll_back(client)?;
@@ -267,6 +317,7 @@ impl SqlSession {
 
     fn finish_transaction(&mut self, committed: bool, client: &mut dyn Client) {
         self.block = Block::None;
+        self.transaction_limit = None;
         self.savepoints.clear();
         self.state.pending_checks.borrow_mut().clear();
         *self.state.deferred.borrow_mut() = crate::executor::Deferral::default();

@@ -239,7 +239,7 @@ fn copy_from(
         }
     });
     let result = result.and_then(|count| {
-        crate::executor::run_pending_checks(state, false, client)?;
+        crate::executor::run_pending_checks(state, crate::executor::Due::Statement(0), client)?;
         Ok(count)
     });
     state.engine().end_statement();

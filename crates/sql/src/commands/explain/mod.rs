@@ -111,7 +111,7 @@ fn measure(
         }
     }
     drop(run);
-    let result = result.and_then(|()| run_pending_checks(state, false, client));
+    let result = result.and_then(|()| run_pending_checks(state, crate::executor::Due::Statement(0), client));
     state.engine().pop_snapshot();
     result.map(|()| (measurements, started.elapsed()))
 }

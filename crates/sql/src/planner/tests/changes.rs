@@ -88,10 +88,10 @@ fn row_locks_stand_below_limit_and_above_order() {
         "select p.id from people p left join test t on t.id = p.id for update of p",
         "
         Project #1
-          LockRows people #0 Update Block rerun 1 scans
-            HashJoin Left (#1) = (#0)
+          LockRows people #0 Update Block rerun 2 scans
+            HashJoin Left (#1) = (#1)
               SeqScan p [ctid, id]
-              SeqScan t [id]
+              SeqScan t [ctid, id]
         ",
     );
 }

@@ -1,0 +1,123 @@
+//! How waits end, and what those are told who don't get what they waited for.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::Server;
+use common::reference::{Reference, server_binaries};
+use postgres::error::SqlState;
+use postgres::{Client, NoTls};
+
+fn connect(url: &str) -> Client {
+    Client::connect(url, NoTls).unwrap()
+}
+
+/// Sessions that wait for a lock.
+fn wait_for_waiters(client: &mut Client, count: i64) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let query = "select count(*) from pg_locks where not granted";
+        if client.query_one(query, &[]).unwrap().get::<_, i64>(0) == count {
+            return;
+        }
+        assert!(Instant::now() < deadline, "nobody waits");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A text with every number of two digits or more, an identifier of this run, replaced.
+fn without_identifiers(text: &str) -> String {
+    let mut shown = String::new();
+    for word in text.split_inclusive(|letter: char| !letter.is_ascii_digit()) {
+        let digits = word.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+        shown.push_str(if digits.len() > 1 { "N" } else { digits });
+        shown.push_str(&word[digits.len()..]);
+    }
+    shown
+}
+
+/// Message, detail and hint of the victim of a circle of two, each with one statement it holds and one it waits in.
+fn deadlock(url: &str, held: [&str; 2], wanted: [&str; 2]) -> String {
+    let [mut patient, mut victim, mut watcher] = [0; 3].map(|_| connect(url));
+    patient.batch_execute(&format!("begin; set local deadlock_timeout = '60s'; {}", held[0])).unwrap();
+    victim.batch_execute(&format!("begin; set local deadlock_timeout = '10ms'; {}", held[1])).unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| patient.batch_execute(wanted[0]).unwrap());
+        wait_for_waiters(&mut watcher, 1);
+        let error = victim.batch_execute(wanted[1]).unwrap_err();
+        waiting.join().unwrap();
+        let error = error.as_db_error().unwrap();
+        let text = format!("{}\n{}\n{}", error.message(), error.detail().unwrap(), error.hint().unwrap());
+        without_identifiers(&text)
+    })
+}
+
+// invariants: row 22
+#[test]
+fn a_deadlock_is_described_as_postgresql_describes_it() {
+    let Some(binaries) = server_binaries() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let reference = Reference::start(&binaries);
+    for url in [server.url(), reference.url()] {
+        connect(&url).batch_execute("create table t (id int primary key); insert into t values (1), (2)").unwrap();
+    }
+    let row = |id: i32| format!("select id from t where id = {id} for update");
+    let (one, two) = (row(1), row(2));
+    let table = "lock table t in access exclusive mode";
+    let cases: [([&str; 2], [&str; 2]); 3] = [
+        ([&one, &two], [&two, &one]),
+        (["select pg_advisory_lock(3, 4)", &one], [&one, "select pg_advisory_lock(3, 4)"]),
+        (["select pg_advisory_xact_lock(5)", table], [table, "select pg_advisory_xact_lock(5)"]),
+    ];
+    for (held, wanted) in cases {
+        let (expected, found) = (deadlock(&reference.url(), held, wanted), deadlock(&server.url(), held, wanted));
+        assert_eq!(found, expected);
+        assert!(expected.contains("; blocked by process N."), "{expected}");
+    }
+    server.stop();
+}
+
+/// Whether a session that did `before` in a transaction is ended with this code, and what it held is free then.
+fn ends_idle_transaction(before: &str, code: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let (mut idle, mut other) = (server.connect(), server.connect());
+    other.batch_execute("create table t (id int); insert into t values (1)").unwrap();
+    idle.batch_execute(before).unwrap();
+    idle.batch_execute("update t set id = 2").unwrap();
+    // It waits until the other session is ended.
+    other.batch_execute("update t set id = 3 where id = 1").unwrap();
+    let error = idle.batch_execute("select 1").unwrap_err();
+    assert!(error.as_db_error().is_none_or(|error| error.code().code() == code), "{error}");
+    assert_eq!(server.psql("select id from t"), "3");
+    server.stop();
+}
+
+#[test]
+fn who_idles_in_a_transaction_is_ended_and_its_locks_go() {
+    ends_idle_transaction("begin; set local idle_in_transaction_session_timeout = '100ms'", "25P03");
+}
+
+#[test]
+fn a_transaction_that_takes_too_long_is_ended_where_it_idles() {
+    ends_idle_transaction("set transaction_timeout = '300ms'; begin", "25P04");
+}
+
+#[test]
+fn a_transaction_that_takes_too_long_is_ended_where_it_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let (mut holder, mut waiter) = (server.connect(), server.connect());
+    holder.batch_execute("create table t (id int); begin; lock table t").unwrap();
+    waiter.batch_execute("set transaction_timeout = '100ms'").unwrap();
+    let error = waiter.batch_execute("select * from t").unwrap_err();
+    assert_eq!(error.code(), Some(&SqlState::from_code("25P04")), "{error}");
+    holder.batch_execute("commit").unwrap();
+    // One that ends in time is none of its business.
+    let mut quick = server.connect();
+    quick.batch_execute("set transaction_timeout = '20s'; begin; select * from t; commit").unwrap();
+    quick.batch_execute("select * from t").unwrap();
+    server.stop();
+}
