@@ -323,13 +323,9 @@ impl SessionSlot {
             return Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
                 .detail("The source transaction is not running anymore."));
         }
-        if self.options.isolation == Isolation::Serializable && !is_safe {
-            // Whom it overlaps has partly ended already, so that waiting for a safe snapshot is not for it.
-            self.serializable = manager.ssi().begin(self.owner, false, || csn).1;
-        }
         self.snapshot = Some(csn);
         self.had_snapshot = true;
-        if self.options.isolation == Isolation::Serializable {
+        if self.options.isolation == Isolation::Serializable && !is_safe {
             let serializable = manager.ssi().begin_imported(self.owner, self.options.read_only, csn);
             self.note_all_xids(&serializable);
             self.serializable = Some(serializable);
