@@ -270,7 +270,7 @@ fn a_key_that_is_too_long_is_refused() {
 }
 
 #[test]
-fn whether_an_entrys_row_is_dead_is_asked_under_the_latch_that_keeps_a_new_one_away() {
+fn who_looks_at_an_entrys_row_without_a_snapshot_does_so_under_the_entrys_latch() {
     let db = Db::new(Options::large());
     let tree = tree_of(&db, FILE);
     let (key, tid) = (b"key", Tid::new(1, 1));
@@ -280,8 +280,16 @@ fn whether_an_entrys_row_is_dead_is_asked_under_the_latch_that_keeps_a_new_one_a
         leaf.try_write().is_none()
     };
     assert!(!is_latched());
-    let asked = |_| Ok(std::thread::scope(|scope| scope.spawn(is_latched).join().unwrap()));
-    assert!(tree.delete_entry(key, tid, &asked).unwrap());
+    let is_latched = || std::thread::scope(|scope| scope.spawn(is_latched).join().unwrap());
+    let mut latched = Vec::new();
+    let mut found = |_| {
+        latched.push(is_latched());
+        ControlFlow::Continue(())
+    };
+    tree.lookup(key, &mut found).unwrap();
+    tree.lookup_latched(key, &mut found).unwrap();
+    assert_eq!(latched, [false, true]);
+    assert!(tree.delete_entry(key, tid, &|_| Ok(is_latched())).unwrap());
 }
 
 #[test]

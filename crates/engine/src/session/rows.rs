@@ -243,12 +243,12 @@ impl Session {
     }
 
     /// The row that has this key, as things stand, its newest version. Waits for those who may be about to make or remove
-    /// one.
+    /// one. A row that is there after the statement's snapshot was taken keeps its place; that it is the entry's row, the latch says.
     fn find_conflict(&self, table: &Table, position: usize, key: &[u8]) -> Result<Option<Tid>> {
         self.with_ctx(|ctx| {
             loop {
                 let mut found = Ok(None);
-                table.indexes[position].btree.lookup(key, &mut |root| {
+                table.indexes[position].btree.lookup_latched(key, &mut |root| {
                     found = table.heap.dirty_status(ctx, root).map(|liveness| match liveness {
                         Liveness::Dead => None,
                         other => Some((root, other)),
