@@ -26,12 +26,12 @@ fn wait_for_waiters(client: &mut Client, count: i64) {
     }
 }
 
-/// A text with every number of two digits or more, an identifier of this run, replaced.
+/// A text with every number, most of which are identifiers of this run, replaced.
 fn without_identifiers(text: &str) -> String {
     let mut shown = String::new();
     for word in text.split_inclusive(|letter: char| !letter.is_ascii_digit()) {
         let digits = word.trim_end_matches(|letter: char| !letter.is_ascii_digit());
-        shown.push_str(if digits.len() > 1 { "N" } else { digits });
+        shown.push_str(if digits.is_empty() { "" } else { "N" });
         shown.push_str(&word[digits.len()..]);
     }
     shown
@@ -85,8 +85,9 @@ fn ends_idle_transaction(before: &str, code: &str) {
     let server = Server::start(folder.path(), &[]);
     let (mut idle, mut other) = (server.connect(), server.connect());
     other.batch_execute("create table t (id int); insert into t values (1)").unwrap();
-    idle.batch_execute(before).unwrap();
-    idle.batch_execute("update t set id = 2").unwrap();
+    for statement in before.split("; ").chain(["update t set id = 2"]) {
+        idle.batch_execute(statement).unwrap();
+    }
     // It waits until the other session is ended.
     other.batch_execute("update t set id = 3 where id = 1").unwrap();
     let error = idle.batch_execute("select 1").unwrap_err();
@@ -110,7 +111,8 @@ fn a_transaction_that_takes_too_long_is_ended_where_it_waits() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);
     let (mut holder, mut waiter) = (server.connect(), server.connect());
-    holder.batch_execute("create table t (id int); begin; lock table t").unwrap();
+    holder.batch_execute("create table t (id int)").unwrap();
+    holder.batch_execute("begin; lock table t").unwrap();
     waiter.batch_execute("set transaction_timeout = '100ms'").unwrap();
     let error = waiter.batch_execute("select * from t").unwrap_err();
     assert_eq!(error.code(), Some(&SqlState::from_code("25P04")), "{error}");

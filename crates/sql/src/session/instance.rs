@@ -216,6 +216,8 @@ impl Instance {
             query: Mutex::new(Arc::from("")),
             application_name: Mutex::new(Arc::from(application_name)),
         });
+        // By which a deadlock's description names it.
+        self.database.locks().set_process_id(info.owner, info.pid);
         let state =
             SessionState::new(Arc::clone(self), Arc::clone(&info), engine, session_settings).map_err(Error::fatal)?;
         state.apply_settings();
