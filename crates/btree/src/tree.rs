@@ -183,8 +183,23 @@ impl BTree {
         corrupted(format!("block {block} of the index in file {} is not a sound page of level {level}", self.file))
     }
 
-    /// The tids of all entries with exactly this key, ascending, until `found` has enough. No latch is held while `found` runs.
+    /// The tids of all entries with exactly this key, ascending, until `found` has enough. No latch is held while `found` runs: by then
+    /// the row may be gone and its place another's, which a snapshot taken before does not show.
     pub fn lookup(&self, key: &[u8], found: &mut dyn FnMut(Tid) -> ControlFlow<()>) -> Result<()> {
+        self.lookup_with::<false>(key, found)
+    }
+
+    /// As [`BTree::lookup`], but `found` runs under the page's latch: no entry it is told of is taken out meanwhile, nor its row's place
+    /// used again. For who looks at rows without a snapshot. It must not wait.
+    pub fn lookup_latched(&self, key: &[u8], found: &mut dyn FnMut(Tid) -> ControlFlow<()>) -> Result<()> {
+        self.lookup_with::<true>(key, found)
+    }
+
+    fn lookup_with<const LATCHED: bool>(
+        &self,
+        key: &[u8],
+        found: &mut dyn FnMut(Tid) -> ControlFlow<()>,
+    ) -> Result<()> {
         let start = Bound::before(key);
         let mut pinned = self.descend(&start, 0, None)?;
         let mut tids: SmallVec<[Tid; 16]> = SmallVec::new();
@@ -208,12 +223,13 @@ impl BTree {
             }
             let further = page.is_left_of(&Bound::after(key)) || page.high().is_some_and(|high| high.key == key);
             let next = (index == count && further).then(|| page.right());
-            drop(guard);
+            let held = LATCHED.then_some(guard);
             for tid in tids.drain(..) {
                 if found(tid).is_break() {
                     return Ok(());
                 }
             }
+            drop(held);
             match next {
                 Some(next) => pinned = self.pin(next)?,
                 None => return Ok(()),

@@ -49,8 +49,9 @@ impl BTree {
         Ok(removed)
     }
 
-    /// Removes one entry. False if it isn't there.
-    pub fn delete_entry(&self, key: &[u8], tid: Tid) -> Result<bool> {
+    /// Removes one entry if its row is dead. False if it isn't there, or the row isn't. `is_dead` is asked under the page's latch,
+    /// which keeps entries for a new row in the same place from being made until the old one is gone: it must not wait.
+    pub fn delete_entry(&self, key: &[u8], tid: Tid, is_dead: &dyn Fn(Tid) -> Result<bool>) -> Result<bool> {
         self.services.wal.ensure_room(64);
         let bound = Bound::of(key, tid);
         let mut pinned = self.descend(&bound, 0, None)?;
@@ -68,7 +69,7 @@ impl BTree {
                 continue;
             }
             let index = page.below(&bound).ok_or_else(|| self.not_the_page(block, 0))?;
-            if page.entry(index).is_none_or(|entry| entry.bound != bound) {
+            if page.entry(index).is_none_or(|entry| entry.bound != bound) || !is_dead(tid)? {
                 return Ok(false);
             }
             self.delete_here(&mut guard, block, &(index as u16).to_le_bytes())?;

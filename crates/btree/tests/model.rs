@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::{Bound, ControlFlow};
 
 use base::{FileNumber, Lsn, Tid, sqlstate};
-use buffer::{BufferPool, BufferPoolOptions, DoubleWrite, DoubleWriteOptions, LateLog};
+use buffer::{BufferPool, BufferPoolOptions, DoubleWrite, DoubleWriteOptions, LateLog, PageId};
 use cohort_btree::{BTree, BTreeRedo, BTreeServices, Direction, InsertOutcome, KEY_MAX_BYTES, KeyRange};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -154,7 +154,8 @@ fn operations(seed: u64, kind: Keys, steps: u64) {
                 let key = kind.next(&mut random, at);
                 let entry = entries.range((key.clone(), Tid::new(0, 0))..).next().cloned();
                 let (key, tid) = entry.unwrap_or((key, Tid::new(1, 1)));
-                assert_eq!(tree.delete_entry(&key, tid).unwrap(), entries.remove(&(key.clone(), tid)));
+                assert!(!tree.delete_entry(&key, tid, &|_| Ok(false)).unwrap(), "its row is alive");
+                assert_eq!(tree.delete_entry(&key, tid, &|_| Ok(true)).unwrap(), entries.remove(&(key.clone(), tid)));
                 removed.push((key, tid));
             }
             95 if step % 10 == 0 => {
@@ -266,6 +267,29 @@ fn a_key_that_is_too_long_is_refused() {
     let txn = db.begin(0);
     let error = tree.insert(&txn.ctx(), &[1; KEY_MAX_BYTES + 1], Tid::new(1, 1), None).unwrap_err();
     assert_eq!(error.sqlstate(), sqlstate::PROGRAM_LIMIT_EXCEEDED);
+}
+
+#[test]
+fn who_looks_at_an_entrys_row_without_a_snapshot_does_so_under_the_entrys_latch() {
+    let db = Db::new(Options::large());
+    let tree = tree_of(&db, FILE);
+    let (key, tid) = (b"key", Tid::new(1, 1));
+    insert(&tree, &db.begin(0), key, tid);
+    let is_latched = || {
+        let leaf = db.pool.pin(PageId::new(FILE, 1)).unwrap();
+        leaf.try_write().is_none()
+    };
+    assert!(!is_latched());
+    let is_latched = || std::thread::scope(|scope| scope.spawn(is_latched).join().unwrap());
+    let mut latched = Vec::new();
+    let mut found = |_| {
+        latched.push(is_latched());
+        ControlFlow::Continue(())
+    };
+    tree.lookup(key, &mut found).unwrap();
+    tree.lookup_latched(key, &mut found).unwrap();
+    assert_eq!(latched, [false, true]);
+    assert!(tree.delete_entry(key, tid, &|_| Ok(is_latched())).unwrap());
 }
 
 #[test]

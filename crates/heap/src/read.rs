@@ -83,8 +83,11 @@ impl Heap {
         Ok(Page::new(&guard).tuple(tid.slot).map(|tuple| f(tuple.payload())))
     }
 
-    /// Whether nothing is left behind the line pointer `root` for anybody, durably: an index entry that points to it may go at once,
-    /// before the next vacuum. Prunes the page first if that may make it so. Never waits.
+    /// Whether nothing is left behind the line pointer `root` for anybody, durably. Prunes the page first if that may make it so. Never
+    /// waits.
+    ///
+    /// An index entry that points to it may go before the next vacuum; but a vacuum may come in between and free the line pointer
+    /// for a new row, so whoever takes the entry out looks again, under the entry's latch, by [`Heap::is_dead_now`].
     pub fn is_dead_root(&self, root: Tid) -> Result<bool> {
         let pinned = self.pin(root.block)?;
         let page_says = |page: Page<'_>| match page.item(root.slot) {
@@ -106,6 +109,14 @@ impl Heap {
         let Some(mut guard) = pinned.try_write() else { return Ok(false) };
         self.prune(&mut guard, false);
         Ok(page_says(Page::new(&guard)) == Some(true))
+    }
+
+    /// Whether the line pointer `root` is dead, and not yet free. It stays so while an entry that points to it is in an index and kept
+    /// there by a latch: a vacuum frees it after it has taken out all of its entries.
+    pub fn is_dead_now(&self, root: Tid) -> Result<bool> {
+        let pinned = self.pin(root.block)?;
+        let guard = pinned.read();
+        Ok(matches!(Page::new(&guard).item(root.slot), Item::Dead))
     }
 
     /// Reads the version that the snapshot sees of the row whose index entries point to `root`. `f` is told where that version is,

@@ -6,6 +6,7 @@
 
 mod check;
 mod ddl;
+mod dead_entries;
 mod exports;
 mod maintenance;
 mod rows;

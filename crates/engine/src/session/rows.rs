@@ -11,6 +11,7 @@ use lockmgr::{LockMode, RowLockMode, RowTurn, WaitPolicy};
 use smallvec::SmallVec;
 use xact::Isolation;
 
+use super::dead_entries::clear_dead_entries;
 use super::{Scratch, Session};
 use crate::key::{IndexKeySource, KeyBuffer};
 use crate::large::{self, Moved, ROW_TARGET_BYTES};
@@ -18,9 +19,6 @@ use crate::modify::{ConflictOutcome, Modify};
 use crate::row::{ColumnSet, Datum, RowBytes, encode_row, has_detached};
 use crate::scan::{IndexScan, TableScan};
 use crate::table::Table;
-
-/// How many entries of a key are looked at before one more is made.
-const ENTRIES_LOOKED_AT: usize = 64;
 
 impl Session {
     /// Inserts a row and its index entries. Waits where another transaction in progress has a row of the same key.
@@ -245,12 +243,12 @@ impl Session {
     }
 
     /// The row that has this key, as things stand, its newest version. Waits for those who may be about to make or remove
-    /// one.
+    /// one. A row that is there after the statement's snapshot was taken keeps its place; that it is the entry's row, the latch says.
     fn find_conflict(&self, table: &Table, position: usize, key: &[u8]) -> Result<Option<Tid>> {
         self.with_ctx(|ctx| {
             loop {
                 let mut found = Ok(None);
-                table.indexes[position].btree.lookup(key, &mut |root| {
+                table.indexes[position].btree.lookup_latched(key, &mut |root| {
                     found = table.heap.dirty_status(ctx, root).map(|liveness| match liveness {
                         Liveness::Dead => None,
                         other => Some((root, other)),
@@ -349,7 +347,7 @@ impl Session {
                 // An entry whose key is the old version's can't be a duplicate of another row's.
                 let changed = new_keys.get(position).is_some_and(|changed| *changed);
                 if !changed {
-                    self.clear_dead_entries(table, position, scratch.key.as_slice())?;
+                    clear_dead_entries(table, position, scratch.key.as_slice())?;
                 }
                 if self.enter(table, position, &scratch.key, tid, changed)?.is_some() {
                     return Err(self.duplicate(table, position, row, keys));
@@ -357,26 +355,6 @@ impl Session {
             }
         }
         Ok(outcome)
-    }
-
-    /// Before another entry is made for a key: takes out those that lead to nothing any more. Else a row that is updated
-    /// many times between two vacuums, and now and then leaves its page, would gather entries that every look-up follows.
-    fn clear_dead_entries(&self, table: &Table, position: usize, key: &[u8]) -> Result<()> {
-        let btree = &table.indexes[position].btree;
-        let mut roots: SmallVec<[Tid; 16]> = SmallVec::new();
-        btree.lookup(key, &mut |root| {
-            roots.push(root);
-            if roots.len() < ENTRIES_LOOKED_AT { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })?;
-        // One is the version that was just updated.
-        if roots.len() > 1 {
-            for root in roots {
-                if table.heap.is_dead_root(root)? {
-                    btree.delete_entry(key, root)?;
-                }
-            }
-        }
-        Ok(())
     }
 
     /// A row updated again and again without anybody waiting for the disk fills its page with versions that can't be pruned
