@@ -69,16 +69,15 @@ pub(crate) fn tell_writers(watch: &dyn ReadWatch, ctx: &TxnCtx<'_>, tuple: Tuple
             _ => None,
         }
     };
-    if !tuple.has(flag::XMIN_FROZEN)
-        && let Some((maker, committed)) = concurrent(tuple.xmin())
-    {
-        return watch.met(maker, committed);
-    }
-    // Who removed a version that the snapshot doesn't show otherwise has removed nothing of what it shows.
-    if visible
-        && tuple.xmax().is_valid()
-        && let Some((remover, committed)) = concurrent(tuple.xmax())
-    {
-        watch.met(remover, committed);
+    // The maker of a version that is shown is shown as well; who removed one that isn't has removed nothing of what is.
+    let met = if visible {
+        if tuple.xmax().is_valid() { concurrent(tuple.xmax()) } else { None }
+    } else if tuple.has(flag::XMIN_FROZEN) {
+        None
+    } else {
+        concurrent(tuple.xmin())
+    };
+    if let Some((xid, committed)) = met {
+        watch.met(xid, committed);
     }
 }
