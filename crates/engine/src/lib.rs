@@ -22,7 +22,7 @@ pub const SERIALIZATION_FAILURES: [&str; ssi::Reason::KINDS] = ssi::Reason::NAME
 
 pub use activity::TableActivity;
 pub use btree::{Direction, KeyRange};
-pub use buffer::PageId;
+pub use buffer::{PageId, PagedStoreStatistics};
 pub use clog::{Snapshot, TransactionStatus};
 pub use control::{CONTROL_FILE, ControlData, FORMAT_VERSION, read_control};
 pub use database::{CheckpointStatistics, Database, OpenOptions, Statistics};
@@ -34,5 +34,5 @@ pub use session::{
 };
 pub use ssi::{PredicateLock, PredicatePlace};
 pub use table::{Index, Table};
-pub use wal::{CommitTicket, DelayPolicy, DelaySetting};
+pub use wal::{CommitTicket, DelayPolicy, DelaySetting, Histogram, WalStatistics};
 pub use xact::{Isolation, SavepointId};
