@@ -14,9 +14,9 @@ use support::{
     DIR, Database, begin_writing, bury, checkpoint, commit_one, crash_at, create, for_each_seed, recover_at_last,
     shared, small_log, until_fail_stop, write,
 };
-use sync::{Arc, Mutex, thread};
-use vfs::{Fault, SimulatedOptions, SimulatedVfs, Survival, Vfs};
-use wal::{DelayPolicy, Epoch};
+use sync::{Mutex, thread};
+use vfs::{Fault, SimulatedOptions, SimulatedVfs, Survival};
+use wal::DelayPolicy;
 
 /// A transaction whose commit was begun.
 #[derive(Clone, Debug)]
