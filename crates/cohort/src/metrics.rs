@@ -20,6 +20,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, NoLabelSet,
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use sql::session::{Activity, Instance};
+use sql::types::datetime::clock_micros;
 use tokio::sync::oneshot;
 
 const TEXT_FORMAT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -29,34 +30,12 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 const MEMBERS_CLASSES: usize = 15;
 const SYNC_TIME_CLASSES: usize = 24;
 
-/// How many transactions are prepared, and how long the oldest has been.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PreparedSummary {
-    /// How many wait for their COMMIT PREPARED or ROLLBACK PREPARED.
-    pub count: usize,
-    /// The age of the oldest; zero if there is none.
-    pub oldest_age: Duration,
-}
-
 /// Where the figures come from.
-pub struct MetricsSource {
-    instance: Arc<Instance>,
-    prepared: Box<dyn Fn() -> PreparedSummary + Send + Sync>,
-}
+struct Source(Arc<Instance>);
 
-impl MetricsSource {
-    /// The figures of `instance` and its database; `prepared` tells of prepared transactions.
-    pub fn new(
-        instance: Arc<Instance>,
-        prepared: impl Fn() -> PreparedSummary + Send + Sync + 'static,
-    ) -> MetricsSource {
-        MetricsSource { instance, prepared: Box::new(prepared) }
-    }
-}
-
-impl fmt::Debug for MetricsSource {
+impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MetricsSource").finish_non_exhaustive()
+        f.debug_struct("Source").finish_non_exhaustive()
     }
 }
 
@@ -68,16 +47,16 @@ pub struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Serves the figures of `source` on `address`, which is `host:port` (`metrics_listen`).
+    /// Serves the figures of `instance` and its database on `address`, which is `host:port` (`metrics_listen`).
     ///
     /// # Errors
     /// 22023 for what is no address; 58030 when it can't be listened on.
-    pub fn start(address: &str, source: MetricsSource) -> Result<MetricsServer> {
+    pub fn start(address: &str, instance: Arc<Instance>) -> Result<MetricsServer> {
         let listener = listen(address)?;
         let failed = |error: std::io::Error| Error::io(format!("could not serve metrics on \"{address}\""), &error);
         let local_address = listener.local_addr().map_err(failed)?;
         let mut registry = Registry::with_prefix("cohort");
-        registry.register_collector(Box::new(source));
+        registry.register_collector(Box::new(Source(instance)));
         let registry = Arc::new(registry);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let listener = {
@@ -220,7 +199,7 @@ impl Families<'_> {
     }
 }
 
-impl Collector for MetricsSource {
+impl Collector for Source {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> Written {
         let mut families = Families(encoder);
         self.sessions(&mut families)?;
@@ -232,28 +211,31 @@ impl Collector for MetricsSource {
     }
 }
 
-impl MetricsSource {
+impl Source {
     fn sessions(&self, families: &mut Families<'_>) -> Written {
-        let sessions = self.instance.sessions();
+        let sessions = self.0.sessions();
         let states = [Activity::Active, Activity::Idle, Activity::IdleInTransaction, Activity::IdleInFailedTransaction];
         let counts = states.map(|state| {
             let count = sessions.iter().filter(|session| session.activity() == state).count();
             ([("state", state.name())], count as f64)
         });
         families.gauges("sessions", "Sessions by what they do", &counts)?;
-        let transactions = self.instance.database().transactions();
-        let running = transactions.running().len() as f64;
-        families.gauge("running_transactions", "Transactions with an identifier and no outcome", running)?;
+        let transactions = self.0.database().transactions();
+        let prepared = transactions.prepared_transactions();
+        let running = transactions.running().len().saturating_sub(prepared.len()) as f64;
+        let help = "Transactions in progress that have an identifier, without those that are prepared";
+        families.gauge("running_transactions", help, running)?;
         let unretired = transactions.unretired() as f64;
         families.gauge("unretired_commits", "Commits whose status bits are not set yet", unretired)?;
-        let prepared = (self.prepared)();
-        families.gauge("prepared_transactions", "Prepared transactions", prepared.count as f64)?;
+        families.gauge("prepared_transactions", "Prepared transactions", prepared.len() as f64)?;
+        let oldest = prepared.iter().map(|prepared| prepared.at_micros).min();
+        let age_us = oldest.map_or(0, |oldest| (clock_micros() - oldest).max(0));
         let help = "Age of the oldest prepared transaction";
-        families.gauge("oldest_prepared_transaction_age_seconds", help, prepared.oldest_age.as_secs_f64())
+        families.gauge("oldest_prepared_transaction_age_seconds", help, age_us as f64 / 1e6)
     }
 
     fn commits(&self, families: &mut Families<'_>) -> Written {
-        let database = self.instance.database();
+        let database = self.0.database();
         let log = database.statistics().wal;
         families.counter("wal_records", "Records inserted into the log", log.records)?;
         families.counter("wal_bytes", "Bytes inserted into the log", log.bytes)?;
@@ -277,7 +259,7 @@ impl MetricsSource {
     }
 
     fn commit_log(&self, families: &mut Families<'_>) -> Written {
-        let clog = self.instance.database().status().clog();
+        let clog = self.0.database().status().clog();
         let groups = clog.group_statistics();
         families.counter("clog_groups", "Groups that set their status bits together", groups.groups)?;
         families.counter("clog_group_members", "Transactions in these groups", groups.members)?;
@@ -296,7 +278,7 @@ impl MetricsSource {
     }
 
     fn serializable(&self, families: &mut Families<'_>) -> Written {
-        let ssi = self.instance.database().transactions().ssi().statistics();
+        let ssi = self.0.database().transactions().ssi().statistics();
         let aborts: Vec<_> = engine::SERIALIZATION_FAILURES
             .iter()
             .zip(ssi.aborts)
@@ -310,7 +292,7 @@ impl MetricsSource {
     }
 
     fn pages(&self, families: &mut Families<'_>) -> Written {
-        let statistics = self.instance.database().statistics();
+        let statistics = self.0.database().statistics();
         let (checkpoints, buffer) = (statistics.checkpoints, statistics.buffer);
         let causes = [([("cause", "timed")], checkpoints.timed), ([("cause", "requested")], checkpoints.requested)];
         families.counters("checkpoints", "Checkpoints by cause", &causes)?;

@@ -50,6 +50,7 @@ fn metrics_are_the_figures_of_the_views() {
     client.batch_execute(resets).unwrap();
     let mut other = server.connect();
     other.batch_execute("begin; insert into t values (3)").unwrap();
+    client.batch_execute("begin; insert into t values (4); prepare transaction 'orphan'").unwrap();
     let after = samples(port);
     let rise = |name: &str| {
         let value = |of: &HashMap<String, f64>| *of.get(name).unwrap_or_else(|| panic!("there is no {name}"));
@@ -65,8 +66,9 @@ fn metrics_are_the_figures_of_the_views() {
     assert!(rise("cohort_checkpoints_total{cause=\"requested\"}") >= 1.0);
     assert_eq!(after["cohort_running_transactions"], 1.0);
     assert_eq!(after["cohort_sessions{state=\"idle in transaction\"}"], 1.0);
-    assert_eq!(after["cohort_prepared_transactions"], 0.0);
-    assert_eq!(after["cohort_oldest_prepared_transaction_age_seconds"], 0.0);
+    assert_eq!((before["cohort_prepared_transactions"], after["cohort_prepared_transactions"]), (0.0, 1.0));
+    assert_eq!(before["cohort_oldest_prepared_transaction_age_seconds"], 0.0);
+    assert!(rise("cohort_oldest_prepared_transaction_age_seconds") > 0.0);
     assert!(after.keys().any(|name| name.starts_with("cohort_serialization_failures_total{reason=")));
 
     let (head, _) = request(port, "GET /");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use base::settings::{Id, ServerSettings, Source, lookup, show};
 use base::{Error, Result, sqlstate};
 use clap::Args;
-use cohort::metrics::{MetricsServer, MetricsSource, PreparedSummary};
+use cohort::metrics::MetricsServer;
 use cohort::{Database, Instance, OpenOptions, Server, ServerOptions, configuration};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -97,9 +97,7 @@ fn serve_metrics(instance: &Arc<Instance>, settings: &ServerSettings) -> Result<
     if address.is_empty() {
         return Ok(None);
     }
-    // No transaction can be prepared yet.
-    let source = MetricsSource::new(Arc::clone(instance), PreparedSummary::default);
-    MetricsServer::start(&address, source).map(Some)
+    MetricsServer::start(&address, Arc::clone(instance)).map(Some)
 }
 
 fn server_options(arguments: &ServeArguments, settings: &ServerSettings) -> Result<ServerOptions> {
