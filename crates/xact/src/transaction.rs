@@ -14,7 +14,8 @@ use crate::session::{BeginOptions, CommitOutcome, Completion, SessionSlot, Trans
 /// From 1970-01-01 to 2000-01-01.
 const POSTGRES_EPOCH_MICROS: i64 = 946_684_800_000_000;
 
-pub(crate) fn now_micros() -> i64 {
+/// The time of day, in microseconds since 2000-01-01 00:00 UTC.
+pub fn now_micros() -> i64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     since_1970.as_micros() as i64 - POSTGRES_EPOCH_MICROS
 }
