@@ -30,9 +30,10 @@ pub use lockmgr::{AdvisoryKey, Granted, LockMode, LockTag, LockView, RowLockMode
 pub use modify::{ConflictOutcome, Modify};
 pub use scan::{IndexScan, TableScan};
 pub use session::{
-    CheckSummary, PortalSnapshot, SampleSummary, Session, TransactionOptions, VacuumOptions, VacuumSummary,
+    CheckSummary, Finisher, PortalSnapshot, SampleSummary, Session, TransactionOptions, VacuumOptions, VacuumSummary,
 };
 pub use ssi::{PredicateLock, PredicatePlace};
 pub use table::{Index, Table};
 pub use wal::{CommitTicket, DelayPolicy, DelaySetting};
+pub use xact::twophase::{Gid, PreparedTransaction};
 pub use xact::{Isolation, SavepointId};

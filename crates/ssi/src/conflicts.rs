@@ -584,6 +584,19 @@ impl Conflicts {
         }
     }
 
+    /// Enters a prepared transaction of an earlier start. It may have read what somebody wrote who has committed long ago, and
+    /// somebody who overlaps whatever comes now may have read what it wrote.
+    pub(crate) fn restore_prepared(&mut self, owner: OwnerId, horizon: Lsn, read_only: bool) -> (XactId, Arc<Signals>) {
+        let (id, signals) = self.begin_imported(owner, horizon, read_only);
+        let at = Lsn(horizon.0 + 1);
+        if let Some(record) = self.get_mut(id) {
+            record.state = State::Prepared(at);
+            record.first_out = Lsn(1);
+            record.last_in = at;
+        }
+        (id, signals)
+    }
+
     /// Committed, under the hold of the latch under which it was checked, or prepared before. `horizon`: the latest visible
     /// commit, for one that wrote nothing.
     pub(crate) fn commit(&mut self, me: XactId, csn: Option<Lsn>, horizon: Lsn, leavings: Leavings) -> Ended {

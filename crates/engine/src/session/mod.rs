@@ -13,6 +13,7 @@ mod rows;
 mod sequences;
 mod serializable;
 mod transaction;
+mod twophase;
 
 use std::cell::{Cell, RefCell};
 
@@ -30,6 +31,7 @@ pub use check::CheckSummary;
 pub(crate) use maintenance::TEMPORARY_DIRECTORY;
 pub use maintenance::{SampleSummary, VacuumOptions, VacuumSummary};
 pub use transaction::{PortalSnapshot, TransactionOptions};
+pub use twophase::Finisher;
 
 use crate::catalog::Catalog;
 use crate::database::{Database, Shared, delay_policy};

@@ -150,7 +150,7 @@ impl Session {
         Ok(())
     }
 
-    fn forget_own_changes(&mut self) {
+    pub(super) fn forget_own_changes(&mut self) {
         if self.ddl.get_mut().clear() {
             // Tables opened under the own catalog may be of objects that never came to be.
             self.tables.get_mut().clear();
@@ -447,7 +447,7 @@ impl Session {
 }
 
 #[cold]
-fn failed() -> Error {
+pub(super) fn failed() -> Error {
     Error::new(
         sqlstate::IN_FAILED_SQL_TRANSACTION,
         "current transaction is aborted, commands ignored until end of transaction block",

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use base::settings::{self, Context, Id, Kind, Source, Unit, Value as Setting};
-use base::{OwnerId, Result};
+use base::{OwnerId, Result, Xid};
 use engine::catalog::PG_CATALOG_SCHEMA;
 use engine::{AdvisoryKey, LockTag, PredicatePlace};
 use rustc_hash::FxHashMap;
@@ -139,8 +139,8 @@ pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
             continue;
         }
         use std::sync::atomic::Ordering::Relaxed;
-        let for_safe_snapshot = !database.transactions().ssi().safe_snapshot_blockers(info.owner).is_empty();
-        let (event_type, event) = wait_event(&info, waits.get(&info.owner).map(|(tag, ..)| tag), for_safe_snapshot);
+        let for_safe_snapshot = !database.transactions().ssi().safe_snapshot_blockers(info.owner()).is_empty();
+        let (event_type, event) = wait_event(&info, waits.get(&info.owner()).map(|(tag, ..)| tag), for_safe_snapshot);
         let shown = is_superuser || info.user == run.state.current_user();
         let query = if shown { info.query().to_string() } else { "<insufficient privilege>".to_owned() };
         rows.push(row![
@@ -161,7 +161,7 @@ pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
             event_type,
             event,
             info.activity().name(),
-            running.get(&info.owner).map(|top| xid(top.0)),
+            running.get(&info.owner()).map(|top| xid(top.0)),
             NULL,
             NULL,
             query,
@@ -174,7 +174,14 @@ pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
 /// `pg_locks`
 pub fn pg_locks(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let instance = &run.state.instance;
-    let pids: FxHashMap<OwnerId, i32> = instance.sessions().iter().map(|info| (info.owner, info.pid)).collect();
+    let pids: FxHashMap<OwnerId, i32> = instance.sessions().iter().map(|info| (info.owner(), info.pid)).collect();
+    let prepared = run.state.engine().prepared_transactions();
+    let prepared: FxHashMap<OwnerId, Xid> = prepared.iter().map(|prepared| (prepared.owner, prepared.xid)).collect();
+    // A prepared transaction has no session; PostgreSQL calls it by its xid.
+    let virtual_transaction = |owner: OwnerId| match prepared.get(&owner) {
+        Some(xid) => format!("-1/{xid}"),
+        None => format!("{}/0", owner.0),
+    };
     let (now, clock) = (Instant::now(), datetime::clock_micros());
     let mut rows = Vec::new();
     for view in instance.database().locks().snapshot() {
@@ -217,7 +224,7 @@ pub fn pg_locks(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
             class,
             object,
             part,
-            format!("{}/0", view.owner.0),
+            virtual_transaction(view.owner),
             pids.get(&view.owner).copied(),
             view.mode.name(),
             view.granted,
@@ -252,7 +259,7 @@ pub fn pg_locks(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
                 NULL,
                 NULL,
                 NULL,
-                lock.owner.map(|owner| format!("{}/0", owner.0)),
+                lock.owner.map(virtual_transaction),
                 pid,
                 "SIReadLock",
                 true,
@@ -288,9 +295,20 @@ pub fn cohort_stat_ssi(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Va
     Ok(aborts.chain(others).map(|(name, count)| row![name, count as i64]).collect())
 }
 
-/// `pg_prepared_xacts`: there are none yet.
-pub fn pg_prepared_xacts(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    Ok(Vec::new())
+/// `pg_prepared_xacts`
+pub fn pg_prepared_xacts(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let prepared = run.state.engine().prepared_transactions();
+    let catalog = run.catalog.catalog();
+    let rows = prepared.into_iter().map(|prepared| {
+        row![
+            xid(prepared.xid.0),
+            prepared.gid.as_str(),
+            Value::TimestampTz(prepared.at_micros),
+            catalog.role(prepared.role).map(|role| role.name.as_str()),
+            run.state.database_name(),
+        ]
+    });
+    Ok(rows.collect())
 }
 
 /// `pg_prepared_statements`

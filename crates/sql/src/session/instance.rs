@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, Ordering};
 
 use base::settings::SessionSettings;
 use base::{Error, OwnerId, Result, sqlstate};
@@ -29,6 +29,9 @@ pub struct Instance {
     /// Guards the connected sessions by pid. A leaf; held for a look-up or a copy.
     sessions: Mutex<FxHashMap<i32, Arc<SessionInfo>>>,
     next_pid: AtomicI32,
+    next_number: AtomicU32,
+    /// Numbers of sessions that are gone. A leaf.
+    free_numbers: Mutex<Vec<u32>>,
     pub(crate) started_at: i64,
     /// Reads the configuration file again; the program that serves sets it.
     pub(crate) reload: Mutex<Option<Arc<dyn Fn() -> bool + Send + Sync>>>,
@@ -49,7 +52,9 @@ pub struct SessionInfo {
     /// Where from; none for a Unix socket or an embedded session.
     pub peer: Option<SocketAddr>,
     /// The engine's name for the session.
-    pub owner: OwnerId,
+    owner: AtomicU32,
+    /// A number that no other session has that is connected now.
+    pub number: u32,
     /// How it is interrupted.
     pub interrupt: Arc<Interrupt>,
     /// When it connected; microseconds since 2000-01-01 UTC.
@@ -94,6 +99,15 @@ impl Activity {
 }
 
 impl SessionInfo {
+    /// By what number locks and views know it. Another one after each PREPARE TRANSACTION.
+    pub fn owner(&self) -> OwnerId {
+        OwnerId(self.owner.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn set_owner(&self, owner: OwnerId) {
+        self.owner.store(owner.0, Ordering::Relaxed);
+    }
+
     /// What it does.
     pub fn activity(&self) -> Activity {
         match self.activity.load(Ordering::Relaxed) {
@@ -155,6 +169,8 @@ impl Instance {
             channels: Channels::default(),
             sessions: Mutex::new(FxHashMap::default()),
             next_pid: AtomicI32::new(std::process::id() as i32 & 0x000F_FFFF | 1),
+            next_number: AtomicU32::new(0),
+            free_numbers: Mutex::default(),
             started_at: datetime::clock_micros(),
             reload: Mutex::new(None),
         })
@@ -206,7 +222,8 @@ impl Instance {
             user: request.user,
             database: request.database,
             peer: request.peer,
-            owner: engine.owner(),
+            owner: AtomicU32::new(engine.owner().0),
+            number: self.take_number(),
             interrupt: Arc::clone(engine.interrupt()),
             started_at: now,
             transaction_start: AtomicI64::new(0),
@@ -217,7 +234,7 @@ impl Instance {
             application_name: Mutex::new(Arc::from(application_name)),
         });
         // By which a deadlock's description names it.
-        self.database.locks().set_process_id(info.owner, info.pid);
+        self.database.locks().set_process_id(info.owner(), info.pid);
         let state =
             SessionState::new(Arc::clone(self), Arc::clone(&info), engine, session_settings).map_err(Error::fatal)?;
         state.apply_settings();
@@ -242,7 +259,7 @@ impl Instance {
 
     /// The session the engine calls `owner`.
     pub fn session_of(&self, owner: OwnerId) -> Option<Arc<SessionInfo>> {
-        self.sessions.lock().values().find(|info| info.owner == owner).cloned()
+        self.sessions.lock().values().find(|info| info.owner() == owner).cloned()
     }
 
     /// All connected sessions.
@@ -254,7 +271,15 @@ impl Instance {
 
     pub(super) fn disconnect(&self, pid: i32) {
         self.channels.forget(pid);
-        self.sessions.lock().remove(&pid);
+        let gone = self.sessions.lock().remove(&pid);
+        if let Some(info) = gone {
+            self.free_numbers.lock().push(info.number);
+        }
+    }
+
+    fn take_number(&self) -> u32 {
+        let free = self.free_numbers.lock().pop();
+        free.unwrap_or_else(|| self.next_number.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Ends all sessions: they see 57P01 at their next look.

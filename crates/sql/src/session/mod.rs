@@ -18,6 +18,7 @@ pub mod settings;
 mod state;
 mod timers;
 mod transaction;
+mod twophase;
 
 use std::sync::Arc;
 use std::time::Instant;

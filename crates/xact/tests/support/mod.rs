@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use base::{FileNumber, Lsn, Xid};
 use buffer::{DoubleWrite, DoubleWriteOptions, LateLog};
-use clog::{StatusStore, StatusStoreOptions, TransactionStatus};
+use clog::{ClogBits, StatusStore, StatusStoreOptions, TransactionStatus};
+use cohort_xact::twophase::{PreparedOptions, saved};
 use cohort_xact::{
     BeginOptions, CommitOutcome, FileRemover, Isolation, ManagerOptions, RecoveredTransactions, SessionSlot,
     TransactionManager, XactRedo,
@@ -19,6 +20,9 @@ use vfs::{FailStop, RealVfs, Vfs};
 use wal::{DelayPolicy, Epoch, Record, RecordHead, RmgrId, Wal, WalControl, WalOptions};
 
 pub const DIR: &str = "/data";
+const TWOPHASE: &str = "twophase";
+/// How many prepared transactions there may be.
+pub const PREPARED_MAX: u32 = 4;
 
 /// Remembers what was removed.
 #[derive(Default)]
@@ -78,7 +82,9 @@ impl Database {
         let status = status_store(vfs, directory, &late_log, next_xid).expect("a status store can be made");
         let wal = Arc::new(Wal::create(vfs.clone(), &directory.join("wal"), options).expect("a log can be made"));
         late_log.attach(wal.clone());
-        Database::assemble(wal, status, RecoveredTransactions::default(), Vec::new(), next_xid, slots)
+        vfs.create_dir_all(&directory.join(TWOPHASE)).expect("the directory can be made");
+        vfs.sync_dir(directory).expect("it can be synced");
+        Database::assemble(vfs, directory, wal, status, RecoveredTransactions::default(), Vec::new(), next_xid, slots)
     }
 
     /// Recovers what a crash left.
@@ -112,12 +118,18 @@ impl Database {
         })?;
         let wal = Arc::new(wal);
         late_log.attach(wal.clone());
-        let recovered = redo.finish();
+        let mut recovered = redo.finish();
         let next_xid = recovered.next_xid.max(control.next_xid);
-        Ok(Database::assemble(wal, status, recovered, found, next_xid, slots))
+        let is_finished = |xid| Ok(status.clog().get(xid)? != ClogBits::InProgress);
+        let saved = saved::load(&**vfs, &directory.join(TWOPHASE), &recovered.prepared, is_finished)?;
+        recovered.prepared.extend(saved);
+        Ok(Database::assemble(vfs, directory, wal, status, recovered, found, next_xid, slots))
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn assemble(
+        vfs: &Arc<dyn Vfs>,
+        directory: &Path,
         wal: Arc<Wal>,
         status: Arc<StatusStore>,
         recovered: RecoveredTransactions,
@@ -127,10 +139,15 @@ impl Database {
     ) -> Database {
         status.start(next_xid);
         let removed: Arc<RemovedFiles> = Arc::default();
+        let slots = slots + PREPARED_MAX;
         let locks = Arc::new(LockManager::new(slots));
         let horizon = wal.reserved();
-        let options = ManagerOptions { slots, next_xid, horizon, catalog_version: 1, files: removed.clone() };
+        let prepared = PreparedOptions { max: PREPARED_MAX, vfs: vfs.clone(), directory: directory.join(TWOPHASE) };
+        let options = ManagerOptions { slots, prepared, next_xid, horizon, catalog_version: 1, files: removed.clone() };
         let manager = TransactionManager::new(wal, status, locks, options);
+        for prepared in &recovered.prepared {
+            manager.restore_prepared(prepared.clone()).expect("it can be restored");
+        }
         Database { manager, removed, recovered, found, directory: None }
     }
 
