@@ -15,8 +15,10 @@ use cohort_xact::{
     TransactionManager, XactRedo,
 };
 use lockmgr::LockManager;
+use rand::Rng;
+use rand::rngs::StdRng;
 use sync::{Arc, Interrupt, Mutex};
-use vfs::{FailStop, RealVfs, Vfs};
+use vfs::{FailStop, Fault, RealVfs, SimulatedOptions, SimulatedVfs, Vfs};
 use wal::{DelayPolicy, Epoch, Record, RecordHead, RmgrId, Wal, WalControl, WalOptions};
 
 pub const DIR: &str = "/data";
@@ -196,6 +198,51 @@ fn status_store(
 
 pub const REPEATABLE_READ: BeginOptions =
     BeginOptions { isolation: Isolation::RepeatableRead, read_only: false, deferrable: false };
+
+/// The power fails at this call from now.
+pub fn crash_at(disk: &SimulatedVfs, calls_from_now: u64) {
+    disk.add_fault(Fault::CrashAtCall(disk.io_calls() + calls_from_now));
+}
+
+pub fn shared(disk: &SimulatedVfs) -> Arc<dyn Vfs> {
+    Arc::new(disk.clone())
+}
+
+/// A new database on a simulated disk, and where its recovery begins.
+pub fn create(disk: &SimulatedVfs) -> (Database, Control) {
+    let database = Database::create(&shared(disk), Path::new(DIR), small_log(), 32);
+    database.wal().flush(database.wal().reserved());
+    let redo = Lsn(small_log().segment_size_bytes);
+    (database, Control { redo, epoch: Epoch::FIRST, next_xid: Xid::FIRST_NORMAL })
+}
+
+/// What the engine's checkpoint does, up to writing the control file.
+pub fn checkpoint(database: &Database) -> Control {
+    let manager = &database.manager;
+    let (redo, next_xid) = manager.take_redo_point(|redo| (redo, manager.next_xid()));
+    manager.checkpoint_barrier(redo);
+    manager.status().checkpoint();
+    manager.save_prepared(redo);
+    Control { redo, epoch: database.wal().epoch(), next_xid }
+}
+
+/// Recovers what a crash left, though recovery itself may be cut short, again and again.
+pub fn recover_at_last(mut disk: SimulatedVfs, control: Control, random: &mut StdRng) -> (Database, SimulatedVfs) {
+    let database = loop {
+        if random.random_bool(0.4) {
+            crash_at(&disk, random.random_range(1..30));
+        }
+        let recovered = until_fail_stop(|| Database::recover(&shared(&disk), Path::new(DIR), control, small_log(), 32));
+        match recovered {
+            Some(Ok(database)) if !disk.is_crashed() => break database,
+            Some(Err(error)) if !disk.is_crashed() => panic!("recovery failed: {error}"),
+            other => bury(other),
+        }
+        disk = disk.crash_with(SimulatedOptions::new(random.random()));
+    };
+    disk.clear_faults();
+    (database, disk)
+}
 
 /// Begins, and writes one data record.
 pub fn begin_writing(session: &mut SessionSlot, payload: &[u8]) -> Xid {
