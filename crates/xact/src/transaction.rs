@@ -136,9 +136,11 @@ impl SessionSlot {
         if let Some(serializable) = &self.serializable
             && let Err(error) = serializable.commit(|| (None, self.manager.horizon(), ()))
         {
+            self.tries_again = true;
             self.abort();
             return Err(error);
         }
+        self.tries_again &= self.serializable.is_none();
         let outcome = CommitOutcome { gate: self.observed(), ..CommitOutcome::default() };
         if self.state != TransactionState::Idle {
             self.end();
@@ -194,6 +196,7 @@ impl SessionSlot {
                             manager.committed.take_extras(xid);
                         }
                         drop(no_redo_point_between);
+                        self.tries_again = true;
                         self.abort();
                         return Err(error);
                     }
@@ -201,6 +204,7 @@ impl SessionSlot {
             }
         };
         drop(no_redo_point_between);
+        self.tries_again &= self.serializable.is_none();
         manager.slots.count_unjoined(self.owner, -1);
         if placed.deferred {
             manager.wal().wait_durable(placed.csn, self.delay);
@@ -291,6 +295,7 @@ impl SessionSlot {
     fn forget(&mut self) {
         self.forget_snapshots();
         self.serializable = None;
+        self.turn = None;
         self.state = TransactionState::Idle;
         self.top_xid = Xid::INVALID;
         self.command = CommandId::FIRST;
