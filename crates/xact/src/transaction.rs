@@ -149,9 +149,11 @@ impl SessionSlot {
         if let Some(serializable) = &self.serializable
             && let Err(error) = serializable.commit(|| (None, self.manager.horizon(), ()))
         {
+            self.tries_again = true;
             self.abort();
             return Err(error);
         }
+        self.tries_again &= self.serializable.is_none();
         let outcome = CommitOutcome { gate: self.observed(), ..CommitOutcome::default() };
         if self.state != TransactionState::Idle {
             self.end();
@@ -175,10 +177,12 @@ impl SessionSlot {
         let outcome = match placed {
             Ok(outcome) => outcome,
             Err(error) => {
+                self.tries_again = true;
                 self.abort();
                 return Err(error);
             }
         };
+        self.tries_again &= self.serializable.is_none();
         self.hand_on(&children);
         Ok(outcome)
     }
@@ -314,6 +318,7 @@ impl SessionSlot {
     pub(crate) fn forget(&mut self) {
         self.forget_snapshots();
         self.serializable = None;
+        self.turn = None;
         self.state = TransactionState::Idle;
         self.top_xid = Xid::INVALID;
         self.command = CommandId::FIRST;
