@@ -403,6 +403,10 @@ impl Conflicts {
         self.edges += 1;
         let Some(r) = self.get_mut(reader) else { return Ok(()) };
         r.writers.insert(writer);
+        if let State::Prepared(at) = writer_state {
+            // It may have committed by now for all that is known; nobody checks again when it does.
+            r.first_out = r.first_out.min(at);
+        }
         let could_be_first = !r.read_only || writer_first_out <= r.snapshot;
         if self.blind {
             return Ok(());

@@ -67,6 +67,12 @@ impl Session {
         }
     }
 
+    /// The transaction in progress fails with 40001: before [`Session::mark_failed`] or [`Session::rollback`], so that the session's
+    /// next attempt takes its turn among those who try again.
+    pub fn note_serialization_failure(&mut self) {
+        self.slot.get_mut().note_serialization_failure();
+    }
+
     /// How the transaction in progress began.
     pub fn transaction_options(&self) -> TransactionOptions {
         self.slot.borrow().options()
@@ -225,6 +231,13 @@ impl Session {
         if slot.top_xid().is_some() {
             // Without an xid nothing was written that an earlier command could have hidden.
             slot.advance_command()?;
+        }
+        if let Some(retries) = slot.needs_turn() {
+            let patience = self.deadlock_timeout.get();
+            drop((slot, levels));
+            let turn = retries.take_turn(&self.interrupt, patience)?;
+            (slot, levels) = (self.slot.borrow_mut(), self.levels.borrow_mut());
+            slot.set_turn(turn);
         }
         slot.wait_for_safe_snapshot()?;
         let csn = slot.take_snapshot();

@@ -28,6 +28,7 @@ pub fn cohort_stat_ssi(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Va
         ("summarised_transactions", statistics.summarised),
         ("active_transactions", statistics.active),
         ("finished_transactions", statistics.finished),
+        ("retries_waiting", statistics.retries_waiting),
         ("predicate_locks", statistics.locks),
     ];
     let others = others.map(|(name, count)| (name.to_owned(), count));
