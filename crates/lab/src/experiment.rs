@@ -536,6 +536,9 @@ impl Experiment {
                 shows(2, cohort),
             ))
         });
+        if figures.iter().any(|figure| figure.clog_latch.is_none()) {
+            return "How another server sets status bits can be neither switched nor counted from here.".to_owned();
+        }
         let mut text = sentences.collect::<Vec<_>>().join(" ");
         if text.is_empty() {
             return "Nothing was measured to the end.".to_owned();
