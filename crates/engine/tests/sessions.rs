@@ -64,6 +64,52 @@ fn increments_of_hot_rows_from_many_threads_are_never_lost() {
 }
 
 #[test]
+fn who_failed_waits_for_its_turn_before_its_next_snapshot_and_nobody_else_does() {
+    const SERIALIZABLE: TransactionOptions =
+        TransactionOptions { isolation: Isolation::Serializable, read_only: false, deferrable: false };
+    let (database, _disk) = simulated(1);
+    let (mut one, mut two) = (database.session().unwrap(), database.session().unwrap());
+    let table = create_table(&mut one, "t", &TYPES);
+    run(&mut one, |s| insert(s, &table, 0, 0)).unwrap();
+    let add = |s: &Session| set_i64(s, &table, 0, &|old| old + 1);
+    one.begin(SERIALIZABLE).unwrap();
+    statement(&one, |s| Ok(get(s, &table, 0, |_| ()))).unwrap();
+    run(&mut two, add).unwrap();
+    assert_eq!(statement(&one, add).unwrap_err().sqlstate(), sqlstate::SERIALIZATION_FAILURE);
+    one.note_serialization_failure();
+    one.rollback().unwrap();
+
+    let retries = database.transactions().ssi().retries().clone();
+    let interrupt = sync::Interrupt::new();
+    let all = || std::iter::from_fn(|| retries.take_turn(&interrupt, Duration::ZERO).unwrap()).collect::<Vec<_>>();
+    let turns = all();
+    two.begin(SERIALIZABLE).unwrap();
+    statement(&two, add).unwrap();
+    two.commit().unwrap();
+    run(&mut one, add).unwrap();
+    std::thread::scope(|scope| {
+        let again = scope.spawn(|| {
+            one.set_deadlock_timeout(Duration::from_secs(60));
+            one.begin(SERIALIZABLE)?;
+            statement(&one, add)?;
+            one.commit()
+        });
+        wait_until("it asks for its turn", || retries.waiting() == 1);
+        // Its snapshot comes after this.
+        run(&mut two, add).unwrap();
+        drop(turns);
+        again.join().unwrap().unwrap();
+    });
+    assert_eq!(value(&mut two, &table, 0), Some(5));
+    // Its turn is over, and it has not failed since.
+    let turns = all();
+    assert!(!turns.is_empty());
+    one.begin(SERIALIZABLE).unwrap();
+    statement(&one, add).unwrap();
+    one.commit().unwrap();
+}
+
+#[test]
 fn at_repeatable_read_a_concurrent_change_is_a_serialization_failure() {
     let (database, _disk) = simulated(1);
     let (mut one, mut two) = (database.session().unwrap(), database.session().unwrap());

@@ -146,8 +146,10 @@ impl Heap {
         let space = self.space();
         let from = space.target(ctx.owner).unwrap_or(0);
         let mut probes = PROBES;
+        // What needn't be tried: the page the caller holds, and those that somebody else was busy with.
+        let mut passed: SmallVec<[u32; CANDIDATES + 1]> = latched.into_iter().collect();
         for _ in 0..CANDIDATES {
-            let found = space.find(length + self.reserve_bytes, from);
+            let found = space.find(length + self.reserve_bytes, from, &passed);
             let block = match found {
                 Some(block) => block,
                 None if probes > 0 => {
@@ -159,8 +161,7 @@ impl Heap {
                 }
                 None => break,
             };
-            if Some(block) == latched {
-                space.note(block, 0);
+            if passed.contains(&block) {
                 continue;
             }
             let pinned = self.pin(block)?;
@@ -168,7 +169,10 @@ impl Heap {
                 None => pinned.write(),
                 Some(_) => match pinned.try_write() {
                     Some(guard) => guard,
-                    None => break,
+                    None => {
+                        passed.push(block);
+                        continue;
+                    }
                 },
             };
             if self.fits(Page::new(&guard), length) {

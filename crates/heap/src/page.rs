@@ -35,6 +35,10 @@ pub(crate) const KIND: u16 = 0x4850;
 pub const PAYLOAD_MAX_BYTES: usize = 8000;
 const _: () = assert!(LINE_POINTERS + LINE_POINTER_BYTES + HEADER_BYTES + PAYLOAD_MAX_BYTES <= PAGE_SIZE_BYTES);
 
+/// A page that has as many line pointers, all in use, counts as full: more rows than these never fit, so that some are dead and
+/// wait for a vacuum, and more of them would only take the rows' room.
+const SLOTS_ENOUGH: usize = (PAGE_SIZE_BYTES - LINE_POINTERS) / (LINE_POINTER_BYTES + HEADER_BYTES);
+
 /// More line pointers than a page can ever have.
 pub(crate) const SLOTS_MAX: usize = (PAGE_SIZE_BYTES - LINE_POINTERS) / LINE_POINTER_BYTES;
 
@@ -170,7 +174,11 @@ impl<'a> Page<'a> {
             return PAGE_SIZE_BYTES - LINE_POINTERS - LINE_POINTER_BYTES;
         }
         let free = self.upper().saturating_sub(self.lower()) + self.holes();
-        if self.unused() > 0 { free } else { free.saturating_sub(LINE_POINTER_BYTES) }
+        match self.unused() {
+            0 if self.slots_are_enough() => 0,
+            0 => free.saturating_sub(LINE_POINTER_BYTES),
+            _ => free,
+        }
     }
 
     /// Whether a tuple of `length` bytes, header included, fits.
@@ -179,11 +187,18 @@ impl<'a> Page<'a> {
         if self.is_new() {
             return length <= self.room();
         }
+        if self.unused() == 0 && self.slots_are_enough() {
+            return false;
+        }
         let gap = self.upper().saturating_sub(self.lower());
         let pointer = if self.unused() > 0 { 0 } else { LINE_POINTER_BYTES };
         // The new line pointer must fit below the tuples even if only holes make room for the tuple:
         // closing them moves `upper` up, so the sum is what counts.
         gap + self.holes() >= length + pointer
+    }
+
+    fn slots_are_enough(self) -> bool {
+        usize::from(self.slots()) >= SLOTS_ENOUGH
     }
 
     /// Where [`PageMut::place`] will put the next tuple if nobody says where.
@@ -521,6 +536,25 @@ mod tests {
         page.read().check().unwrap();
         assert_eq!(page.read().tuple(1).unwrap().payload(), [7; 3000]);
         assert_eq!(page.read().tuple(18).unwrap().payload()[..60], [17; 60]);
+    }
+
+    #[test]
+    fn a_page_of_dead_line_pointers_counts_as_full() {
+        let mut bytes = [0; PAGE_SIZE_BYTES];
+        let mut page = PageMut(&mut bytes);
+        page.init();
+        let mut slot = 0;
+        while page.read().has_room(HEADER_BYTES + 10) {
+            slot = page.read().next_slot();
+            assert!(page.place(slot, &header(), &[&[1; 10]]));
+            page.set_dead(slot);
+        }
+        assert_eq!((usize::from(slot), page.read().room()), (SLOTS_ENOUGH, 0));
+        page.read().check().unwrap();
+        // A vacuum frees it.
+        page.set_unused(7);
+        assert!(page.read().has_room(6000) && page.read().room() > 6000);
+        assert_eq!(page.read().next_slot(), 7);
     }
 
     #[test]

@@ -45,6 +45,8 @@ struct Plan {
     settled: SmallVec<[u16; 64]>,
     /// Those that are, and that nobody has removed, so that the next prune can pass them by.
     quiet: SmallVec<[u16; 64]>,
+    /// A row is gone for good: its room is anybody's.
+    lost_a_row: bool,
 }
 
 /// What can be said of a version without a snapshot.
@@ -118,7 +120,11 @@ impl Heap {
             page.note_quiet(*slot);
         }
         guard.set_lsn(self.log(record::PRUNE, Xid::INVALID, &[head.bytes(), &lists]));
-        self.note_room(block, guard);
+        // Room that updates left is for the next updates of this page's rows: given to others, it would make these leave their
+        // page, and every page would stay full to the brim. A vacuum tells of it all the same.
+        if plan.lost_a_row {
+            self.note_room(block, guard);
+        }
         Pruned { removed: plan.removed }
     }
 
@@ -233,11 +239,18 @@ impl Heap {
                     plan.unused.push(gone);
                 }
             }
-            match members.get(dead) {
-                Some(&survivor) => plan.redirected.push((root, survivor)),
-                None if without_indexes => plan.unused.push(root),
-                None => plan.dead.push(root),
-            }
+            let Some(&survivor) = members.get(dead) else {
+                let left_the_page =
+                    last_gone.is_some() && page.tuple(members[dead - 1]).is_some_and(|last| !last.has(flag::DELETED));
+                plan.lost_a_row |= !left_the_page;
+                if without_indexes {
+                    plan.unused.push(root)
+                } else {
+                    plan.dead.push(root)
+                }
+                continue;
+            };
+            plan.redirected.push((root, survivor));
         }
         // Heap-only versions that no chain leads to: made by updates that aborted.
         for slot in (1..=slots).take_while(|_| astray != 0) {

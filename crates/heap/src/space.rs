@@ -103,8 +103,9 @@ impl Space {
         map.chunks[block as usize / CHUNK].fetch_max(category, Ordering::Relaxed);
     }
 
-    /// A block that had room for `length` bytes when last looked at and is nobody's target. `from` spreads searches.
-    pub(crate) fn find(&self, length: usize, from: u32) -> Option<u32> {
+    /// A block that had room for `length` bytes when last looked at, is nobody's target and not among `but`. `from` spreads
+    /// searches.
+    pub(crate) fn find(&self, length: usize, from: u32, but: &[u32]) -> Option<u32> {
         // A category's lower bound must hold the tuple, so round up.
         let wanted = (1 + length.div_ceil(STEP_BYTES)).min(255) as u8;
         let map = self.map.read();
@@ -120,8 +121,9 @@ impl Space {
             for (at, entry) in map.blocks[first..].iter().take(CHUNK).enumerate() {
                 let category = entry.load(Ordering::Relaxed);
                 best = best.max(category);
-                if category >= wanted && !self.is_target((first + at) as u32) {
-                    return Some((first + at) as u32);
+                let block = (first + at) as u32;
+                if category >= wanted && !but.contains(&block) && !self.is_target(block) {
+                    return Some(block);
                 }
             }
             // Lost if a block gets room meanwhile, until that block is noted again: an error to the safe side.
@@ -178,16 +180,16 @@ mod tests {
         for block in 0..5000 {
             space.note(block, 10);
         }
-        assert_eq!(space.find(100, 0), None);
+        assert_eq!(space.find(100, 0, &[]), None);
         space.note(4321, 200);
-        assert_eq!(space.find(100, 0), Some(4321));
-        assert_eq!(space.find(100, 4999), Some(4321));
-        assert_eq!(space.find(300, 0), None);
+        assert_eq!(space.find(100, 0, &[]), Some(4321));
+        assert_eq!(space.find(100, 4999, &[]), Some(4321));
+        assert_eq!(space.find(300, 0, &[]), None);
         space.set_target(OwnerId(3), 4321);
-        assert_eq!(space.find(100, 0), None, "another inserter fills it");
+        assert_eq!(space.find(100, 0, &[]), None, "another inserter fills it");
         space.truncate(4000);
         assert_eq!(space.target(OwnerId(3)), None);
-        assert_eq!(space.find(1, 0), None);
+        assert_eq!(space.find(1, 0, &[]), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod support;
 use std::time::{Duration, Instant};
 
 use base::{FileNumber, Lsn, Oid, Tid, sqlstate};
+use buffer::PageId;
 use cohort_heap::{Heap, HeapServices, Modify, RemovalFloor, UpdateOptions};
 use lockmgr::{RowLockMode, RowTurn, WaitPolicy};
 use support::{Db, Options, Snapshots, Txn, scale};
@@ -116,6 +117,67 @@ fn a_row_updated_a_million_times_stays_fast_and_its_table_small() {
     let (first, last) = (times[0].min(times[1]), times[8].min(times[9]));
     println!("an update: {:?} at first, {:?} at last", first * 10 / rounds as u32, last * 10 / rounds as u32);
     assert!(last < first * 5, "{times:?}");
+}
+
+#[test]
+fn a_page_that_somebody_is_at_is_no_reason_to_extend_the_file() {
+    let db = Db::new(Options::large());
+    let heap = heap_of(&db, FILE);
+    // Full pages, and then two with room for rows that leave theirs.
+    let row = Row::new(insert(&db, &heap, &[0; 1000]));
+    while heap.block_count().unwrap() < 3 {
+        insert(&db, &heap, &[0; 1000]);
+    }
+    for _ in 0..2 {
+        let page = db.pool.pin_new(FILE).unwrap().1.page_id();
+        assert_eq!(heap.vacuum_step(page.block, 1, true).unwrap().next, None);
+    }
+    let blocks = heap.block_count().unwrap();
+    let busy = db.pool.pin(PageId::new(FILE, 3)).unwrap();
+    let at_it = busy.write();
+    let mut txn = db.begin(1);
+    row.add(&heap, &mut txn, 1);
+    txn.commit();
+    drop(at_it);
+    assert_eq!(row.0.lock().last().map(|tid| tid.block), Some(4));
+    assert_eq!(heap.block_count().unwrap(), blocks);
+}
+
+#[test]
+fn room_that_updates_leave_is_for_the_rows_of_the_page() {
+    let db = Db::new(Options::large());
+    let heap = heap_of(&db, FILE);
+    let first = insert(&db, &heap, &[0; 1000]);
+    let second = insert(&db, &heap, &[0; 1000]);
+    while heap.block_count().unwrap() < 2 {
+        insert(&db, &heap, &[0; 1000]);
+    }
+    // The last but one finds no room and prunes the page, so that another long row would fit.
+    let mut tid = first;
+    for _ in 0..8 {
+        let txn = db.begin(1);
+        let updated = heap.update(&txn.ctx(), tid, &[1; 100], hot(None)).unwrap();
+        let Modify::Done { tid: newest, hot: true } = updated else { panic!("there is room") };
+        tid = newest;
+        txn.commit();
+        db.settle();
+    }
+    let fill = || {
+        let blocks = heap.block_count().unwrap();
+        let mut placed = Vec::new();
+        while heap.block_count().unwrap() == blocks {
+            placed.push(insert(&db, &heap, &[0; 1000]).block);
+        }
+        placed
+    };
+    assert!(!fill().contains(&0));
+    // What a deleted row leaves is anybody's.
+    let txn = db.begin(1);
+    assert!(matches!(heap.delete(&txn.ctx(), second, WaitPolicy::Block, None).unwrap(), Modify::Done { .. }));
+    txn.commit();
+    db.settle();
+    assert!(heap.is_dead_root(second).unwrap());
+    assert!(fill().contains(&0));
 }
 
 #[test]

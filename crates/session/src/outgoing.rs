@@ -25,6 +25,8 @@ pub struct Outgoing {
     cycle_start: usize,
     /// How many of `bytes` the client is to hear of without waiting for more.
     flushed: usize,
+    /// An error that ends the session is among what was appended.
+    says_farewell: bool,
 }
 
 struct Gate {
@@ -163,8 +165,14 @@ impl Outgoing {
         self.bytes[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
     }
 
+    /// Whether the client was told that, and why, its session ends.
+    pub fn says_farewell(&self) -> bool {
+        self.says_farewell
+    }
+
     /// Appends an ErrorResponse (`kind` E) or a NoticeResponse (`kind` N), and flushes.
     pub fn error_or_notice(&mut self, kind: u8, severity: &str, error: &Error) {
+        self.says_farewell |= severity == "FATAL";
         self.message(kind, |body| write_fields(body, severity, error.fields()));
         self.flush();
     }

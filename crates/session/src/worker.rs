@@ -39,6 +39,12 @@ const STOP: u64 = u64::MAX - 2;
 /// A connection that has not authenticated after this long is closed.
 const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// How long a client that was told why its session ends has for closing the connection itself.
+///
+/// Closed at once, the connection would be reset if something the client has sent is still unread, and drivers that find its end
+/// together with the last message report the one and forget the other.
+const FAREWELL_TIME: Duration = Duration::from_millis(100);
+
 /// What other threads hold of a worker.
 pub struct WorkerHandle {
     ready: Arc<ReadyQueue>,
@@ -92,6 +98,8 @@ struct Connection {
     /// The position its replies wait for, if it is in the worker's heap.
     gate: Option<Lsn>,
     opened: Instant,
+    /// When it is closed if the client doesn't do it, which was told why by then.
+    closes: Option<Instant>,
 }
 
 enum State {
@@ -256,7 +264,15 @@ impl Worker {
             let port = Rc::new(RefCell::new(Port::new(stream, Arc::clone(&self.wal))));
             port.borrow_mut().set_readable();
             let opened = Instant::now();
-            entry.insert(Connection { port, state: State::Starting, generation, interrupt: None, gate: None, opened });
+            entry.insert(Connection {
+                port,
+                state: State::Starting,
+                generation,
+                interrupt: None,
+                gate: None,
+                opened,
+                closes: None,
+            });
             self.timers.push(Reverse((opened + AUTHENTICATION_TIMEOUT, self.token_of(index))));
             self.read_and_run(index);
         }
@@ -315,7 +331,13 @@ impl Worker {
                 connection.state = State::Running(coroutine);
                 self.step(index);
             }
-            other => connection.state = other,
+            // Read, so that the end of the connection is no reset, and forgotten.
+            State::Closing => {
+                let mut port = connection.port.borrow_mut();
+                let count = port.incoming.pending().len();
+                port.incoming.consume(count);
+            }
+            running => connection.state = running,
         }
     }
 
@@ -499,11 +521,22 @@ impl Worker {
                 self.gated.push(Reverse((gate, token)));
                 self.shared.gated_count.fetch_add(1, Ordering::Relaxed);
             }
-            let connection = &self.connections[index];
+            let token = self.token_of(index);
+            let connection = &mut self.connections[index];
             let port = connection.port.borrow();
             let is_over = match connection.state {
                 State::Running(_) => false,
-                State::Closing => port.is_closed() || port.outgoing.unsent_bytes() == 0,
+                State::Closing if port.is_closed() => true,
+                State::Closing if port.outgoing.unsent_bytes() > 0 => false,
+                State::Closing if port.outgoing.says_farewell() => {
+                    let now = Instant::now();
+                    let closes = *connection.closes.get_or_insert_with(|| {
+                        self.timers.push(Reverse((now + FAREWELL_TIME, token)));
+                        now + FAREWELL_TIME
+                    });
+                    closes <= now
+                }
+                State::Closing => true,
                 State::Starting | State::Idle(_) => port.is_closed(),
             };
             drop(port);
@@ -548,7 +581,8 @@ impl Worker {
                         self.unsettled.push(index);
                     }
                 }
-                State::Starting | State::Closing => {}
+                State::Closing => self.unsettled.push(index),
+                State::Starting => {}
             }
         }
     }

@@ -56,7 +56,6 @@ impl RawClient {
         match self.stream.read(&mut head[..1]) {
             Ok(1) => self.stream.read_exact(&mut head[1..]).unwrap(),
             Ok(_) => return None,
-            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return None,
             Err(error) => panic!("no answer: {error}"),
         }
         let length = u32::from_be_bytes(head[1..].try_into().unwrap()) as usize - 4;
@@ -135,6 +134,22 @@ fn a_stream_that_cannot_be_followed_is_ended_and_nobody_else_notices() {
         assert_eq!(client.last_error(), expect("FATAL", "08P01", message));
         bystander.assert_works();
     }
+}
+
+#[test]
+fn who_is_told_why_its_session_ends_can_read_it_whatever_else_it_has_sent() {
+    let server = server();
+    let mut client = RawClient::started(&server);
+    let mut messages = frame(b'Q', b"select pg_terminate_backend(pg_backend_pid())\0");
+    let unread = frame(b'Q', format!("select '{}'\0", "x".repeat(1000)).as_bytes());
+    messages.extend(unread.repeat(300));
+    client.send(&messages);
+    // It may be told in the middle of the answer.
+    let told = std::iter::from_fn(|| client.receive()).find(|message| message.0 == b'E').map(|error| fields(&error));
+    let message = "terminating connection due to administrator command";
+    assert_eq!(told, Some(expect("FATAL", "57P01", message)));
+    assert_eq!(client.receive(), None);
+    RawClient::started(&server).assert_works();
 }
 
 #[test]

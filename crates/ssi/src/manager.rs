@@ -9,6 +9,7 @@ use crate::conflicts::{Begun, Conflicts, Ended, Leavings, SAFE, State, Structure
 use crate::latches;
 use crate::lock_table::{Found, LockTable};
 use crate::reason::{Counters, Reason, Statistics};
+use crate::retries::Retries;
 use crate::target::{Place, Target};
 use crate::transaction::SerializableTransaction;
 use crate::xid_map::XidMap;
@@ -66,6 +67,7 @@ pub struct Ssi {
     conflicts: ExclusiveLatch<Conflicts>,
     pub(crate) locks: LockTable,
     xids: XidMap,
+    retries: Arc<Retries>,
     summarising: Mutex<()>,
     /// There is something in the summary.
     has_summary: AtomicBool,
@@ -86,6 +88,7 @@ impl Ssi {
             conflicts: ExclusiveLatch::new(&latches::CONFLICTS, Conflicts::new()),
             locks: LockTable::new(),
             xids: XidMap::new(),
+            retries: Retries::new(),
             summarising: Mutex::new(()),
             has_summary: AtomicBool::new(false),
             names_pivots: AtomicBool::new(false),
@@ -96,6 +99,11 @@ impl Ssi {
             locks_per_tuple: AtomicBool::new(false),
             counters: Counters::default(),
         })
+    }
+
+    /// The turns of those who try again.
+    pub fn retries(&self) -> &Arc<Retries> {
+        &self.retries
     }
 
     /// `ssi_scan_locks = per_tuple`: a scan of a relation that is locked as a whole tries a lock for each tuple, as PostgreSQL
@@ -454,6 +462,7 @@ impl Ssi {
             summarised: count(&self.counters.summarised),
             active,
             finished,
+            retries_waiting: self.retries.waiting() as u64,
             locks: self.locks.len() as u64,
         }
     }

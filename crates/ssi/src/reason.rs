@@ -133,6 +133,8 @@ pub struct Statistics {
     pub active: u64,
     /// Finished ones that some in progress still overlaps.
     pub finished: u64,
+    /// Sessions that wait for their turn to try again.
+    pub retries_waiting: u64,
     /// Predicate locks held now.
     pub locks: u64,
 }

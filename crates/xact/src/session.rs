@@ -5,7 +5,7 @@ use std::time::Duration;
 use base::{CommandId, Error, FileNumber, Lsn, OwnerId, Result, Xid, sqlstate};
 use clog::{ReadWatch, Snapshot, TxnCtx};
 use smallvec::SmallVec;
-use ssi::SerializableTransaction;
+use ssi::{Retries, RetryTurn, SerializableTransaction};
 use sync::atomic::{AtomicU64, Ordering::Relaxed};
 use sync::{Arc, Interrupt};
 use wal::DelayPolicy;
@@ -109,6 +109,10 @@ pub struct SessionSlot {
     pub(crate) had_snapshot: bool,
     /// What `ssi` watches, from the first snapshot of a serializable transaction on.
     pub(crate) serializable: Option<SerializableTransaction>,
+    /// A serializable transaction has failed with 40001, and none has committed since.
+    pub(crate) tries_again: bool,
+    /// The turn of one that tries again.
+    pub(crate) turn: Option<RetryTurn>,
     holds: SmallVec<[Lsn; 2]>,
     pub(crate) command: CommandId,
     pub(crate) top_xid: Xid,
@@ -140,6 +144,8 @@ impl SessionSlot {
             snapshot: None,
             had_snapshot: false,
             serializable: None,
+            tries_again: false,
+            turn: None,
             holds: SmallVec::new(),
             command: CommandId::FIRST,
             top_xid: Xid::INVALID,
@@ -271,6 +277,28 @@ impl SessionSlot {
         }
         self.serializable = serializable;
         snapshot
+    }
+
+    /// The transaction in progress is to be rolled back because of others that were faster: 40001. If it is serializable, the
+    /// session's next one may have to wait for its turn.
+    pub fn note_serialization_failure(&mut self) {
+        self.tries_again |= self.options.isolation == Isolation::Serializable;
+    }
+
+    /// Whether the transaction in progress needs a turn before it takes its snapshot: whose turns they are. It is to be waited for
+    /// with nothing borrowed, and given to [`SessionSlot::set_turn`].
+    pub fn needs_turn(&self) -> Option<Arc<Retries>> {
+        let needs = self.tries_again
+            && self.turn.is_none()
+            && self.snapshot.is_none()
+            && self.options.isolation == Isolation::Serializable
+            && !self.options.read_only;
+        needs.then(|| self.manager.ssi().retries().clone())
+    }
+
+    /// Keeps a turn until the transaction ends.
+    pub fn set_turn(&mut self, turn: Option<RetryTurn>) {
+        self.turn = turn;
     }
 
     /// Before the first snapshot of a serializable, read-only and deferrable transaction: takes snapshots until one turns out

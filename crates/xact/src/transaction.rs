@@ -14,7 +14,8 @@ use crate::session::{BeginOptions, CommitOutcome, Completion, SessionSlot, Trans
 /// From 1970-01-01 to 2000-01-01.
 const POSTGRES_EPOCH_MICROS: i64 = 946_684_800_000_000;
 
-pub(crate) fn now_micros() -> i64 {
+/// The time of day, in microseconds since 2000-01-01 00:00 UTC.
+pub fn now_micros() -> i64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     since_1970.as_micros() as i64 - POSTGRES_EPOCH_MICROS
 }
@@ -148,9 +149,11 @@ impl SessionSlot {
         if let Some(serializable) = &self.serializable
             && let Err(error) = serializable.commit(|| (None, self.manager.horizon(), ()))
         {
+            self.tries_again = true;
             self.abort();
             return Err(error);
         }
+        self.tries_again &= self.serializable.is_none();
         let outcome = CommitOutcome { gate: self.observed(), ..CommitOutcome::default() };
         if self.state != TransactionState::Idle {
             self.end();
@@ -174,10 +177,12 @@ impl SessionSlot {
         let outcome = match placed {
             Ok(outcome) => outcome,
             Err(error) => {
+                self.tries_again = true;
                 self.abort();
                 return Err(error);
             }
         };
+        self.tries_again &= self.serializable.is_none();
         self.hand_on(&children);
         Ok(outcome)
     }
@@ -313,6 +318,7 @@ impl SessionSlot {
     pub(crate) fn forget(&mut self) {
         self.forget_snapshots();
         self.serializable = None;
+        self.turn = None;
         self.state = TransactionState::Idle;
         self.top_xid = Xid::INVALID;
         self.command = CommandId::FIRST;

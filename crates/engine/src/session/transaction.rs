@@ -5,7 +5,7 @@ use std::time::Duration;
 use base::{CommandId, Error, Lsn, OwnerId, Result, Xid, sqlstate};
 use clog::{ClogUpdate, Snapshot};
 use std::sync::Arc;
-use sync::Interrupt;
+use sync::{Interrupt, WaitReport};
 use wal::{CommitTicket, DelayPolicy};
 use xact::{Isolation, SavepointId, SnapshotHold, TransactionState};
 
@@ -67,6 +67,12 @@ impl Session {
         }
     }
 
+    /// The transaction in progress fails with 40001: before [`Session::mark_failed`] or [`Session::rollback`], so that the session's
+    /// next attempt takes its turn among those who try again.
+    pub fn note_serialization_failure(&mut self) {
+        self.slot.get_mut().note_serialization_failure();
+    }
+
     /// How the transaction in progress began.
     pub fn transaction_options(&self) -> TransactionOptions {
         self.slot.borrow().options()
@@ -108,6 +114,7 @@ impl Session {
         self.forget_own_changes();
         self.forget_locks();
         if outcome.csn.is_some() && self.shared().status.clog_update() != ClogUpdate::Cohort {
+            let _reporting = self.wait_report.reporting();
             // As PostgreSQL did it: durable first, then the committer's own bits, then the reply.
             if self.synchronous_commit.get() || outcome.must_wait {
                 self.shared().wal.wait_durable(outcome.gate, self.delay.get());
@@ -144,6 +151,7 @@ impl Session {
     pub fn rollback(&mut self) -> Result<()> {
         self.end_statement();
         self.withdraw_exports();
+        let _reporting = self.wait_report.reporting();
         self.slot.get_mut().abort();
         self.forget_own_changes();
         self.forget_locks();
@@ -223,6 +231,13 @@ impl Session {
         if slot.top_xid().is_some() {
             // Without an xid nothing was written that an earlier command could have hidden.
             slot.advance_command()?;
+        }
+        if let Some(retries) = slot.needs_turn() {
+            let patience = self.deadlock_timeout.get();
+            drop((slot, levels));
+            let turn = retries.take_turn(&self.interrupt, patience)?;
+            (slot, levels) = (self.slot.borrow_mut(), self.levels.borrow_mut());
+            slot.set_turn(turn);
         }
         slot.wait_for_safe_snapshot()?;
         let csn = slot.take_snapshot();
@@ -399,6 +414,11 @@ impl Session {
     /// The current command's number.
     pub fn command(&self) -> CommandId {
         self.slot.borrow().command()
+    }
+
+    /// What the session waits for deep in the engine; other threads may look.
+    pub fn wait_report(&self) -> &Arc<WaitReport> {
+        &self.wait_report
     }
 
     /// How the session is told from outside to stop.

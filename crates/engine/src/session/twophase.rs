@@ -83,6 +83,7 @@ impl Session {
         }
         if self.shared().status.clog_update() != ClogUpdate::Cohort {
             self.shared().wal.wait_durable(outcome.gate, self.delay.get());
+            let _reporting = self.wait_report.reporting();
             self.shared().transactions.complete(&outcome);
         }
         Ok(outcome.gate)

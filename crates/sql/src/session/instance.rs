@@ -8,8 +8,9 @@ use base::settings::SessionSettings;
 use base::{Error, OwnerId, Result, sqlstate};
 use engine::Database;
 use rustc_hash::FxHashMap;
-use sync::{Interrupt, InterruptKind, Mutex};
+use sync::{Interrupt, InterruptKind, Mutex, WaitReport};
 
+use super::counted::Counted;
 use super::notify::Channels;
 use super::plan_cache::PlanCache;
 use super::state::SessionState;
@@ -33,6 +34,8 @@ pub struct Instance {
     /// Numbers of sessions that are gone. A leaf.
     free_numbers: Mutex<Vec<u32>>,
     pub(crate) started_at: i64,
+    /// Since when statistics count.
+    pub(crate) counted: Counted,
     /// Reads the configuration file again; the program that serves sets it.
     pub(crate) reload: Mutex<Option<Arc<dyn Fn() -> bool + Send + Sync>>>,
 }
@@ -57,6 +60,8 @@ pub struct SessionInfo {
     pub number: u32,
     /// How it is interrupted.
     pub interrupt: Arc<Interrupt>,
+    /// What it waits for deep in the engine.
+    pub wait_report: Arc<WaitReport>,
     /// When it connected; microseconds since 2000-01-01 UTC.
     pub started_at: i64,
     /// When its transaction began, or 0.
@@ -162,6 +167,7 @@ impl Instance {
     pub fn new(database: Database) -> Arc<Instance> {
         // What can't be removed now is removed when its name is used again.
         let _ = crate::commands::temporary::remove_leftovers(&database);
+        let started_at = datetime::clock_micros();
         Arc::new(Instance {
             database,
             plans: PlanCache::default(),
@@ -171,7 +177,8 @@ impl Instance {
             next_pid: AtomicI32::new(std::process::id() as i32 & 0x000F_FFFF | 1),
             next_number: AtomicU32::new(0),
             free_numbers: Mutex::default(),
-            started_at: datetime::clock_micros(),
+            started_at,
+            counted: Counted::new(started_at),
             reload: Mutex::new(None),
         })
     }
@@ -225,6 +232,7 @@ impl Instance {
             owner: AtomicU32::new(engine.owner().0),
             number: self.take_number(),
             interrupt: Arc::clone(engine.interrupt()),
+            wait_report: Arc::clone(engine.wait_report()),
             started_at: now,
             transaction_start: AtomicI64::new(0),
             statement_start: AtomicI64::new(0),

@@ -4,6 +4,7 @@
 //! protocol's verbs; what they have to say goes to a [`Client`], each piece behind the commit it depends on.
 
 mod catalog_view;
+mod counted;
 mod execute;
 pub mod functions;
 mod instance;
@@ -396,8 +397,11 @@ impl SqlSession {
     }
 
     /// Takes note of an error before the client is told: the transaction has failed.
-    pub fn fail(&mut self, _error: &Error, client: &mut dyn Client) {
+    pub fn fail(&mut self, error: &Error, client: &mut dyn Client) {
         client.require(self.state.gate());
+        if error.sqlstate() == sqlstate::SERIALIZATION_FAILURE {
+            self.state.engine_mut().note_serialization_failure();
+        }
         match self.block {
             Block::None => {}
             Block::Implicit => {

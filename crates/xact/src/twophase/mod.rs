@@ -40,6 +40,7 @@ mod record;
 pub mod saved;
 mod table;
 
+pub use crate::transaction::now_micros;
 pub use finish::{ClaimedTransaction, may_finish};
 pub use prepare::PrepareOptions;
 pub use record::{Gid, PrepareRecord};

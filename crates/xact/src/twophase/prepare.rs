@@ -9,7 +9,7 @@ use super::{Gid, Kept, PrepareRecord, Prepared, PreparedTransaction, RecoveredPr
 use crate::record;
 use crate::session::SessionSlot;
 use crate::transaction::now_micros;
-use crate::{TransactionManager, TransactionState};
+use crate::{Isolation, TransactionManager, TransactionState};
 
 /// Who prepares, and by what name.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl SessionSlot {
         }
         // The table has room, and so the slots have.
         let next_owner = manager.slots.take().ok_or_else(|| Error::internal("no slot is left for the session"))?;
-        let xid = self.top_xid;
+        let (xid, isolation) = (self.top_xid, self.options.isolation);
         let record = PrepareRecord {
             gid: gid.clone(),
             at_micros: now_micros(),
@@ -107,6 +107,7 @@ impl SessionSlot {
             placed.end
         });
         manager.slots.count_unjoined(owner, -1);
+        self.tries_again &= isolation != Isolation::Serializable;
         self.forget();
         self.observe(end);
         Ok(end)
