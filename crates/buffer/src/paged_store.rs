@@ -62,6 +62,21 @@ pub struct PagedStoreStatistics {
     pub truncates: u64,
 }
 
+impl PagedStoreStatistics {
+    /// What was counted since `earlier`, a copy of the same store's counts.
+    #[must_use]
+    pub fn since(&self, earlier: &PagedStoreStatistics) -> PagedStoreStatistics {
+        PagedStoreStatistics {
+            zeroed: self.zeroed - earlier.zeroed,
+            hits: self.hits - earlier.hits,
+            reads: self.reads - earlier.reads,
+            writes: self.writes - earlier.writes,
+            flushes: self.flushes - earlier.flushes,
+            truncates: self.truncates - earlier.truncates,
+        }
+    }
+}
+
 /// A small page cache over files of 32 pages.
 pub struct PagedStore {
     vfs: Arc<dyn Vfs>,

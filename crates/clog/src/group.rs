@@ -16,7 +16,7 @@
 
 use base::{Lsn, Xid};
 use sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use sync::{Mutex, Waiter, Waker, spin_hint};
+use sync::{Mutex, WaitEvent, Waiter, Waker, spin_hint};
 
 use crate::ClogBits;
 use crate::bits::page_of;
@@ -211,6 +211,7 @@ impl Member {
             }
             request.waker = Some(waiter.waker());
         }
+        let _waiting = WaitEvent::XactGroupUpdate.waiting();
         waiter.wait(None, None);
         debug_assert!(self.done.load(Ordering::Acquire));
     }
@@ -239,15 +240,18 @@ mod tests {
     use crate::StatusStoreOptions;
     use crate::bits::XIDS_PER_PAGE;
 
-    // invariants: row 14
-    #[test]
-    fn a_leader_that_finds_several_pages_takes_them_all() {
+    fn clog() -> Clog {
         let vfs: Arc<dyn Vfs> = Arc::new(SimulatedVfs::new(1));
         vfs.create_dir_all(Path::new("/data")).unwrap();
         let doublewrite = DoubleWrite::open(vfs.clone(), Path::new("/data"), DoubleWriteOptions::default()).unwrap();
-        let log = Arc::new(LateLog::new());
         let options = StatusStoreOptions::default();
-        let clog = Clog::open(vfs, Path::new("/data/clog"), log, doublewrite, &options).unwrap();
+        Clog::open(vfs, Path::new("/data/clog"), Arc::new(LateLog::new()), doublewrite, &options).unwrap()
+    }
+
+    // invariants: row 14
+    #[test]
+    fn a_leader_that_finds_several_pages_takes_them_all() {
+        let clog = clog();
         let queue = GroupQueue::new();
         let pages = [4, 2, 7, 4, 2, 9];
         let xid = |place: usize| Xid(pages[place] * XIDS_PER_PAGE + place as u64);
@@ -271,6 +275,47 @@ mod tests {
         }
         assert_eq!(queue.statistics(), GroupStatistics { groups: 1, members: 6 });
         assert_eq!(queue.head.load(Ordering::Relaxed), NONE);
+    }
+
+    #[test]
+    fn who_waits_for_the_leader_is_reported_as_waiting_and_the_leader_is_not() {
+        let clog = clog();
+        let queue = GroupQueue::new();
+        let reports = [0, 1].map(|_| std::sync::Arc::new(sync::WaitReport::default()));
+        let (held, is_held) = std::sync::mpsc::channel();
+        let (release, released) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let (clog, queue, reports) = (&clog, &queue, &reports);
+            scope.spawn(move || {
+                clog.change(0, |_, _| {
+                    held.send(()).unwrap();
+                    released.recv().unwrap();
+                });
+            });
+            is_held.recv().unwrap();
+            let member = |number: usize| {
+                scope.spawn(move || {
+                    let _reporting = reports[number].reporting();
+                    let xid = Xid(10 + number as u64);
+                    queue.update(clog, &Finished { xid, children: &[], bits: ClogBits::Committed, lsn: Lsn(8) })
+                })
+            };
+            let leader = member(0);
+            while queue.head.load(Ordering::Acquire) == NONE {
+                std::thread::yield_now();
+            }
+            let follower = member(1);
+            while reports[1].event().is_none() {
+                std::thread::yield_now();
+            }
+            assert_eq!(reports[1].event().map(sync::WaitEvent::name), Some("XactGroupUpdate"));
+            assert_eq!(reports[0].event(), None);
+            release.send(()).unwrap();
+            assert!(leader.join().unwrap() && follower.join().unwrap());
+        });
+        assert_eq!(reports[1].event(), None);
+        assert_eq!(queue.statistics(), GroupStatistics { groups: 1, members: 2 });
+        assert!([10, 11].into_iter().all(|xid| clog.get(Xid(xid)).unwrap() == ClogBits::Committed));
     }
 
     #[test]

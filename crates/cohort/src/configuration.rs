@@ -23,6 +23,7 @@ pub const TEMPLATE: &str = "\
 #group_commit = on
 #checkpoint_timeout = 5min
 #max_wal_size = 1GB
+#metrics_listen = ''             # host:port for Prometheus to read from; none when empty
 #default_transaction_isolation = 'read committed'
 ";
 

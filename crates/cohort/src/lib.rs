@@ -14,6 +14,7 @@
 //! ```
 
 pub mod configuration;
+pub mod metrics;
 
 pub use engine::{
     self, CommitTicket, Database, DelayPolicy, DelaySetting, Isolation, OpenOptions, Session, TransactionOptions,

@@ -138,7 +138,7 @@ fn isolationtester_sees_no_difference_to_postgresql() {
     let allowed = allowed(&folder);
     let work = tempfile::tempdir().unwrap();
     let server = Server::start(work.path(), &[]);
-    let reference = Reference::start(&binaries);
+    let reference = Reference::start_with(&binaries, &["max_prepared_transactions=16"]);
     let (next, tally) = (Mutex::new(specs.iter()), Mutex::new(Tally::default()));
     let run_one = |(name, path): &(String, PathBuf)| {
         let spec = std::fs::read_to_string(path).unwrap();

@@ -22,17 +22,18 @@ pub const SERIALIZATION_FAILURES: [&str; ssi::Reason::KINDS] = ssi::Reason::NAME
 
 pub use activity::TableActivity;
 pub use btree::{Direction, KeyRange};
-pub use buffer::PageId;
-pub use clog::{Snapshot, TransactionStatus};
+pub use buffer::{PageId, PagedStoreStatistics};
+pub use clog::{ClogUpdate, Snapshot, TransactionStatus};
 pub use control::{CONTROL_FILE, ControlData, FORMAT_VERSION, read_control};
 pub use database::{CheckpointStatistics, Database, OpenOptions, Statistics};
 pub use lockmgr::{AdvisoryKey, Granted, LockMode, LockTag, LockView, RowLockMode, WaitPolicy};
 pub use modify::{ConflictOutcome, Modify};
 pub use scan::{IndexScan, TableScan};
 pub use session::{
-    CheckSummary, PortalSnapshot, SampleSummary, Session, TransactionOptions, VacuumOptions, VacuumSummary,
+    CheckSummary, Finisher, PortalSnapshot, SampleSummary, Session, TransactionOptions, VacuumOptions, VacuumSummary,
 };
 pub use ssi::{PredicateLock, PredicatePlace};
 pub use table::{Index, Table};
-pub use wal::{CommitTicket, DelayPolicy, DelaySetting};
+pub use wal::{CommitTicket, DelayPolicy, DelaySetting, Histogram, WalStatistics};
+pub use xact::twophase::{Gid, PreparedTransaction};
 pub use xact::{Isolation, SavepointId};

@@ -2,10 +2,14 @@
 
 mod common;
 
-use cohort_engine::VacuumOptions;
+use std::sync::Arc;
+
+use base::Xid;
 use cohort_engine::key::PlainKeys;
 use cohort_engine::row::{Datum, PhysicalType};
+use cohort_engine::{Database, OpenOptions, Session, VacuumOptions};
 use common::*;
+use vfs::{SimulatedVfs, Vfs};
 
 #[test]
 fn a_row_updated_again_and_again_between_vacuums_keeps_one_index_entry() {
@@ -49,4 +53,51 @@ fn a_hot_row_stays_in_its_page_though_no_flush_has_raised_the_removal_floor() {
     let def = database.catalog().table(table.oid()).unwrap().clone();
     let blocks = def.files().map(|file| database.pool().block_count(file).unwrap()).max();
     assert_eq!(blocks, Some(1));
+}
+
+#[test]
+fn once_every_row_is_frozen_the_commit_log_goes_and_no_row_with_it() {
+    // 32 pages, with two bits for each transaction.
+    const XIDS_PER_FILE: u64 = 32 * (8192 - 16) * 4;
+    let disk = SimulatedVfs::new(4);
+    let own = [("vacuum_freeze_min_age", "0")];
+    let options = OpenOptions { first_xid: Xid(XIDS_PER_FILE - 60), ..options_on(&disk, &own) };
+    let database = Database::open(options.clone()).unwrap();
+    let files = |disk: &SimulatedVfs| disk.list_dir(&options.directory.join("clog")).unwrap().len();
+    let mut session = database.session().unwrap();
+    let table = create_table(&mut session, "t", &[PhysicalType::I32, PhysicalType::I64]);
+    for id in 0..100 {
+        run(&mut session, |s| s.insert(&table, &[Datum::I32(id), Datum::I64(0)], &PlainKeys)).unwrap();
+        run(&mut session, |s| set_i64(s, &table, id / 2, &|old| old + 1)).unwrap();
+        begin(&mut session);
+        statement(&session, |s| s.insert(&table, &[Datum::I32(1000 + id), Datum::I64(0)], &PlainKeys)).unwrap();
+        session.rollback().unwrap();
+    }
+    let early = Xid(XIDS_PER_FILE - 50);
+    database.checkpoint().unwrap();
+    assert_eq!(files(&disk), 2, "its transactions lie in two files");
+    assert!(database.status().oldest_xid() < early);
+
+    // What a vacuum writes itself is for the next one; and only what is durable is frozen.
+    for _ in 0..3 {
+        database.tidy();
+        database.vacuum_where_needed().unwrap();
+        database.wal().flush(database.wal().inserted());
+    }
+    database.checkpoint().unwrap();
+    assert!(database.status().oldest_xid() > Xid(XIDS_PER_FILE), "{:?}", database.status().oldest_xid());
+    assert_eq!(files(&disk), 1);
+    assert!(database.status().clog().get(early).is_err(), "its bits are gone");
+    let rows = |session: &mut Session| {
+        let table = session.open_table(table.oid()).unwrap();
+        run(session, |s| Ok(all(s, &table, |row| row[1] == Datum::I64(2)))).unwrap()
+    };
+    let expected: Vec<bool> = rows(&mut session);
+    assert_eq!((expected.len(), expected.iter().filter(|two| **two).count()), (100, 50));
+    drop((session, database));
+
+    let disk = disk.crash();
+    let database = Database::open(OpenOptions { vfs: Arc::new(disk.clone()), ..options.clone() }).unwrap();
+    assert_eq!(files(&disk), 1);
+    assert_eq!(rows(&mut database.session().unwrap()).len(), 100);
 }

@@ -6,6 +6,7 @@ mod heap;
 mod insert;
 mod modify;
 mod page;
+mod prepared_locks;
 mod prune;
 mod read;
 mod record;

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use base::{Error, Result};
+use engine::{ClogUpdate, Database};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use sync::Arc;
@@ -29,6 +30,9 @@ pub enum Workload {
     ReadUpdate,
     /// Counts the rows of a small table, or updates one of them, as often the one as the other.
     CountUpdate,
+    /// What pgbench runs unless told otherwise: changes an account's balance and reads it, changes a teller's and a branch's,
+    /// and notes that in a history.
+    ReadWrite,
 }
 
 impl Workload {
@@ -39,14 +43,19 @@ impl Workload {
             Workload::Update => "update",
             Workload::ReadUpdate => "sli_test",
             Workload::CountUpdate => "count",
+            Workload::ReadWrite => "read-write",
         }
     }
 }
 
-/// Rows of the table that [`Workload::Update`] updates.
+/// Rows of the table that [`Workload::Update`] and [`Workload::ReadWrite`] update: the latter's accounts.
 pub const UPDATE_ROWS: i32 = 100_000;
 /// Rows of the table that [`Workload::CountUpdate`] counts.
 pub const COUNTED_ROWS: i32 = 10_000;
+/// Branches of [`Workload::ReadWrite`]: as many as at pgbench's scale 300.
+pub const BRANCHES: i32 = 300;
+/// Its tellers.
+pub const TELLERS: i32 = 10 * BRANCHES;
 
 /// The switches of one configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +68,8 @@ pub struct Switches {
     pub delay_each: bool,
     /// `commit_siblings`
     pub commit_siblings: u32,
+    /// `clog_update`
+    pub clog_update: ClogUpdate,
     /// `synchronous_commit`
     pub synchronous_commit: bool,
     /// Transactions are serializable, not read committed.
@@ -76,6 +87,7 @@ impl Switches {
         commit_delay_us: Some(0),
         delay_each: false,
         commit_siblings: 5,
+        clog_update: ClogUpdate::Cohort,
         synchronous_commit: true,
         serializable: false,
         scan_locks_per_tuple: false,
@@ -99,8 +111,64 @@ pub struct Measurement {
     pub length: Duration,
     /// Latencies in microseconds.
     pub latency_us: Histogram<u64>,
-    /// Syncs of the log meanwhile; unknown for a server that is not ours.
-    pub syncs: Option<u64>,
+    /// What the engine did meanwhile; unknown for a server that is not ours.
+    pub engine: Option<EngineCounts>,
+}
+
+/// What an engine in this process has counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EngineCounts {
+    /// Syncs of the log.
+    pub syncs: u64,
+    /// Acquisitions of the commit log's latch in exclusive mode.
+    pub latch_exclusive: u64,
+    /// Times that a thread was put to sleep for it.
+    pub latch_blocked: u64,
+    /// Groups of transactions that met at it.
+    pub groups: u64,
+    /// Transactions in them.
+    pub group_members: u64,
+}
+
+impl EngineCounts {
+    /// What was counted so far. Latches are counted for the process: there must be one engine in it.
+    pub fn read(database: &Database) -> EngineCounts {
+        let classes = sync::latch_classes();
+        let latch =
+            classes.iter().find(|class| class.name == "XactSLRU").map(|class| class.totals()).unwrap_or_default();
+        let groups = database.status().clog().group_statistics();
+        EngineCounts {
+            syncs: database.wal().statistics().syncs,
+            latch_exclusive: latch.exclusive,
+            latch_blocked: latch.blocked,
+            groups: groups.groups,
+            group_members: groups.members,
+        }
+    }
+
+    /// What was counted since `earlier`.
+    #[must_use]
+    pub fn since(self, earlier: EngineCounts) -> EngineCounts {
+        self.with(earlier, |now, then| now - then)
+    }
+
+    fn with(self, other: EngineCounts, f: impl Fn(u64, u64) -> u64) -> EngineCounts {
+        EngineCounts {
+            syncs: f(self.syncs, other.syncs),
+            latch_exclusive: f(self.latch_exclusive, other.latch_exclusive),
+            latch_blocked: f(self.latch_blocked, other.latch_blocked),
+            groups: f(self.groups, other.groups),
+            group_members: f(self.group_members, other.group_members),
+        }
+    }
+}
+
+impl std::ops::Add for EngineCounts {
+    type Output = EngineCounts;
+
+    fn add(self, other: EngineCounts) -> EngineCounts {
+        self.with(other, |one, two| one + two)
+    }
 }
 
 impl Measurement {

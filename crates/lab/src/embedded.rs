@@ -15,7 +15,8 @@ use wal::DelayScope;
 
 use crate::disk::Disk;
 use crate::driver::{
-    Attempt, COUNTED_ROWS, Driver, Measurement, Switches, UPDATE_ROWS, Workload, closed_loop, run_clients,
+    Attempt, BRANCHES, COUNTED_ROWS, Driver, EngineCounts, Measurement, Switches, TELLERS, UPDATE_ROWS, Workload,
+    closed_loop, run_clients,
 };
 
 /// A database of its own in a folder that goes when it is dropped.
@@ -25,6 +26,9 @@ pub struct EmbeddedDriver {
     updated: Oid,
     sli_test: Oid,
     counted: Oid,
+    tellers: Oid,
+    branches: Oid,
+    history: Oid,
     sli_rows: i32,
     seed: u64,
     _folder: tempfile::TempDir,
@@ -57,6 +61,7 @@ pub fn apply(database: &Database, switches: Switches) {
     tuning.set_group_commit(switches.group_commit);
     tuning.set_delay_scope(if switches.delay_each { DelayScope::Each } else { DelayScope::Leader });
     database.transactions().ssi().set_locks_per_tuple(switches.scan_locks_per_tuple);
+    database.transactions().tuning().set_clog_update(switches.clog_update);
 }
 
 /// How a session's commits may wait.
@@ -79,35 +84,49 @@ impl EmbeddedDriver {
         let mut session = database.session()?;
         session.set_synchronous_commit(false);
         session.begin(TransactionOptions::default())?;
-        let inserted = TableDef::new(session.allocate_oid(), PUBLIC_SCHEMA, "test", BOOTSTRAP_ROLE)
-            .column("id", PhysicalType::I32)
-            .column("info", PhysicalType::Bytes);
-        let updated = TableDef::new(session.allocate_oid(), PUBLIC_SCHEMA, "accounts", BOOTSTRAP_ROLE)
-            .column("aid", PhysicalType::I32)
-            .column("abalance", PhysicalType::I64);
-        let sli_test = TableDef::new(session.allocate_oid(), PUBLIC_SCHEMA, "sli_test", BOOTSTRAP_ROLE)
-            .column("id", PhysicalType::I32)
-            .column("info", PhysicalType::Bytes);
-        let counted = TableDef::new(session.allocate_oid(), PUBLIC_SCHEMA, "counted", BOOTSTRAP_ROLE)
-            .column("id", PhysicalType::I32)
-            .column("value", PhysicalType::I64);
-        let keys = [(&updated, "accounts_pkey"), (&sli_test, "sli_test_pkey"), (&counted, "counted_pkey")]
-            .map(|(table, name)| IndexDef::new(session.allocate_oid(), table, name, &[0], true));
-        let oids = [inserted.oid, updated.oid, sli_test.oid, counted.oid];
-        for table in [inserted, updated, sli_test, counted] {
+        let [text, number] = [PhysicalType::Bytes, PhysicalType::I64];
+        let create = |name: &str, columns: [(&str, PhysicalType); 2], has_key: bool| -> Result<Oid> {
+            let mut table = TableDef::new(session.allocate_oid(), PUBLIC_SCHEMA, name, BOOTSTRAP_ROLE);
+            for (column, of) in columns {
+                table = table.column(column, of);
+            }
+            let oid = table.oid;
+            let key = IndexDef::new(session.allocate_oid(), &table, format!("{name}_pkey"), &[0], true);
             session.create_object(table)?;
-        }
-        for key in keys {
-            session.create_object(key)?;
-        }
+            if has_key {
+                session.create_object(key)?;
+            }
+            Ok(oid)
+        };
+        let id = ("id", PhysicalType::I32);
+        let inserted = create("test", [id, ("info", text)], false)?;
+        let updated = create("accounts", [id, ("balance", number)], true)?;
+        let sli_test = create("sli_test", [id, ("info", text)], true)?;
+        let counted = create("counted", [id, ("value", number)], true)?;
+        let tellers = create("tellers", [id, ("balance", number)], true)?;
+        let branches = create("branches", [id, ("balance", number)], true)?;
+        let history = create("history", [id, ("delta", number)], false)?;
         session.commit_and_wait()?;
-        let [inserted, updated, sli_test, counted] = oids;
-        fill(&mut session, updated, UPDATE_ROWS, |id| [Datum::I32(id), Datum::I64(0)])?;
+        for (table, rows) in [(updated, UPDATE_ROWS), (counted, COUNTED_ROWS), (tellers, TELLERS), (branches, BRANCHES)]
+        {
+            fill(&mut session, table, rows, |id| [Datum::I32(id), Datum::I64(0)])?;
+        }
         fill(&mut session, sli_test, sli_rows, |id| [Datum::I32(id), Datum::Bytes(b"digoal")])?;
-        fill(&mut session, counted, COUNTED_ROWS, |id| [Datum::I32(id), Datum::I64(0)])?;
         drop(session);
         database.checkpoint()?;
-        Ok(EmbeddedDriver { database, inserted, updated, sli_test, counted, sli_rows, seed, _folder: folder })
+        Ok(EmbeddedDriver {
+            database,
+            inserted,
+            updated,
+            sli_test,
+            counted,
+            tellers,
+            branches,
+            history,
+            sli_rows,
+            seed,
+            _folder: folder,
+        })
     }
 }
 
@@ -131,7 +150,8 @@ fn fill(session: &mut Session, table: Oid, rows: i32, row: impl Fn(i32) -> [Datu
 
 struct Client {
     session: Session,
-    table: Arc<Table>,
+    /// The workload's own; for [`Workload::ReadWrite`] accounts, tellers, branches and history.
+    tables: Vec<Arc<Table>>,
     random: rand::rngs::StdRng,
     row: RowBytes,
     key: KeyBuffer,
@@ -156,6 +176,7 @@ impl Client {
             Workload::ReadUpdate => self.read_and_update(),
             Workload::CountUpdate if self.counts => self.count(),
             Workload::CountUpdate => self.update(),
+            Workload::ReadWrite => self.read_and_write(),
         };
         match outcome {
             Ok(()) => Ok(Attempt::Committed),
@@ -170,26 +191,49 @@ impl Client {
     fn insert(&mut self) -> Result<()> {
         self.session.begin(self.options)?;
         self.session.begin_statement()?;
-        self.session.insert(&self.table, &[Datum::I32(1), Datum::Bytes(b"test")], &PlainKeys)?;
+        self.session.insert(&self.tables[0], &[Datum::I32(1), Datum::Bytes(b"test")], &PlainKeys)?;
         self.session.end_statement();
         self.session.commit_and_wait()
     }
 
-    fn find(&mut self, id: i32) -> Result<Option<Tid>> {
+    fn find(&mut self, table: usize, id: i32) -> Result<Option<Tid>> {
         self.key.clear();
         self.key.push_i32(id);
-        self.session.index_point(&self.table, 0, self.key.as_slice(), &mut self.row)
+        self.session.index_point(&self.tables[table], 0, self.key.as_slice(), &mut self.row)
     }
 
     fn update(&mut self) -> Result<()> {
         let delta = self.random.random_range(-5000..=5000i64);
         self.session.begin(self.options)?;
+        self.add(0, self.chosen.0, delta)?;
+        self.session.commit_and_wait()
+    }
+
+    /// A statement that adds to a row's second column.
+    fn add(&mut self, table: usize, id: i32, delta: i64) -> Result<()> {
         self.session.begin_statement()?;
-        let found = self.find(self.chosen.0)?;
-        self.change(found, |old| match old {
+        let found = self.find(table, id)?;
+        self.change(table, found, |old| match old {
             Datum::I64(balance) => Ok(Datum::I64(balance + delta)),
             _ => Err(base::Error::corrupted("a balance is no number")),
         })?;
+        self.session.end_statement();
+        Ok(())
+    }
+
+    /// What pgbench's own script does.
+    fn read_and_write(&mut self) -> Result<()> {
+        let (account, delta) = (self.chosen.0, self.random.random_range(-5000..=5000i64));
+        let (teller, branch) = (self.random.random_range(1..=TELLERS), self.random.random_range(1..=BRANCHES));
+        self.session.begin(self.options)?;
+        self.add(0, account, delta)?;
+        self.session.begin_statement()?;
+        self.find(0, account)?;
+        self.session.end_statement();
+        self.add(1, teller, delta)?;
+        self.add(2, branch, delta)?;
+        self.session.begin_statement()?;
+        self.session.insert(&self.tables[3], &[Datum::I32(account), Datum::I64(delta)], &PlainKeys)?;
         self.session.end_statement();
         self.session.commit_and_wait()
     }
@@ -198,15 +242,15 @@ impl Client {
     fn read_and_update(&mut self) -> Result<()> {
         self.session.begin(self.options)?;
         self.session.begin_statement()?;
-        self.find(self.chosen.0)?;
-        let info = match self.table.row(&self.row).get(1) {
+        self.find(0, self.chosen.0)?;
+        let info = match self.tables[0].row(&self.row).get(1) {
             Datum::Bytes(info) => info.to_vec(),
             _ => return Err(base::Error::corrupted("info is no text")),
         };
         self.session.end_statement();
         self.session.begin_statement()?;
-        let found = self.find(self.chosen.1)?;
-        self.change(found, |_| Ok(Datum::Bytes(&info)))?;
+        let found = self.find(0, self.chosen.1)?;
+        self.change(0, found, |_| Ok(Datum::Bytes(&info)))?;
         self.session.end_statement();
         self.session.commit_and_wait()
     }
@@ -214,7 +258,7 @@ impl Client {
     fn count(&mut self) -> Result<()> {
         self.session.begin(self.options)?;
         self.session.begin_statement()?;
-        let mut scan = self.session.scan(&self.table)?;
+        let mut scan = self.session.scan(&self.tables[0])?;
         let mut rows = 0;
         while scan.next(&self.session)?.is_some() {
             rows += 1;
@@ -227,15 +271,21 @@ impl Client {
     }
 
     /// Updates the second column of a row that was found.
-    fn change<'d>(&mut self, mut found: Option<Tid>, new: impl Fn(Datum) -> Result<Datum<'d>>) -> Result<()> {
+    fn change<'d>(
+        &mut self,
+        table: usize,
+        mut found: Option<Tid>,
+        new: impl Fn(Datum) -> Result<Datum<'d>>,
+    ) -> Result<()> {
+        let table = &self.tables[table];
         let changed: ColumnSet = [1].into_iter().collect();
         while let Some(tid) = found {
-            let values = self.table.decode(&self.row);
+            let values = table.decode(&self.row);
             let new = [values[0], new(values[1])?];
-            found = match self.session.update(&self.table, tid, &new, &changed, &PlainKeys)? {
+            found = match self.session.update(table, tid, &new, &changed, &PlainKeys)? {
                 Modify::Updated { newest, .. } => {
                     drop(values);
-                    self.session.newest_version(&self.table, newest, &mut self.row)?
+                    self.session.newest_version(table, newest, &mut self.row)?
                 }
                 _ => None,
             };
@@ -259,14 +309,15 @@ impl Driver for EmbeddedDriver {
         stop: &Arc<AtomicBool>,
     ) -> Result<Measurement> {
         apply(&self.database, switches);
-        let (oid, rows) = match workload {
-            Workload::Insert => (self.inserted, 1),
-            Workload::Update => (self.updated, UPDATE_ROWS),
-            Workload::ReadUpdate => (self.sli_test, self.sli_rows),
-            Workload::CountUpdate => (self.counted, COUNTED_ROWS),
+        let (tables, rows): (&[Oid], i32) = match workload {
+            Workload::Insert => (&[self.inserted], 1),
+            Workload::Update => (&[self.updated], UPDATE_ROWS),
+            Workload::ReadUpdate => (&[self.sli_test], self.sli_rows),
+            Workload::CountUpdate => (&[self.counted], COUNTED_ROWS),
+            Workload::ReadWrite => (&[self.updated, self.tellers, self.branches, self.history], UPDATE_ROWS),
         };
         let isolation = if switches.serializable { Isolation::Serializable } else { Isolation::ReadCommitted };
-        let before = self.database.wal().statistics();
+        let before = EngineCounts::read(&self.database);
         let (count, taken) = run_clients(
             clients,
             length,
@@ -276,7 +327,7 @@ impl Driver for EmbeddedDriver {
                 session.set_commit_delay(delay_policy(switches));
                 session.set_synchronous_commit(switches.synchronous_commit);
                 Ok(Client {
-                    table: session.open_table(oid)?,
+                    tables: tables.iter().map(|oid| session.open_table(*oid)).collect::<Result<_>>()?,
                     session,
                     random: rand::rngs::StdRng::seed_from_u64(self.seed + number as u64),
                     row: RowBytes::new(),
@@ -289,13 +340,13 @@ impl Driver for EmbeddedDriver {
             },
             |client, end, stop| closed_loop(end, stop, switches.retries, |is_retry| client.attempt(workload, is_retry)),
         )?;
-        let after = self.database.wal().statistics();
+        let after = EngineCounts::read(&self.database);
         Ok(Measurement {
             transactions: count.transactions,
             aborts: count.aborts,
             length: taken,
             latency_us: count.latency_us,
-            syncs: Some(after.syncs - before.syncs),
+            engine: Some(after.since(before)),
         })
     }
 }

@@ -12,7 +12,8 @@ use crate::experiment::{Options, Outcome};
 ///
 /// `machine` names the machine, `options` how the run was asked for, and `outcomes` holds one entry an experiment,
 /// each with its figures (transactions a second as the median of rounds with the lowest and highest, latencies in
-/// microseconds, attempts that could not be serialized in percent, commits for each sync, and the ratio to the configuration named first).
+/// microseconds, attempts that could not be serialized in percent, commits for each sync, the ratio to the configuration named first, and
+/// where that is the question, how often the commit log's latch was taken and slept for by each transaction).
 #[derive(Serialize)]
 struct Results<'r> {
     format: u32,
@@ -46,8 +47,9 @@ fn machine() -> Machine {
 pub fn print(outcome: &Outcome) {
     println!("\n{}: {}", outcome.experiment, outcome.about);
     println!("Published: {}", outcome.published);
-    println!(
-        "\n{:<8} {:<7} {:>7}  {:<22} {:>10} {:>19} {:>10} {:>10} {:>8} {:>8} {:>7}",
+    let shows_latch = outcome.figures.iter().any(|figure| figure.clog_latch.is_some());
+    print!(
+        "\n{:<10} {:<7} {:>7}  {:<22} {:>10} {:>19} {:>10} {:>10} {:>8} {:>8} {:>7}",
         "workload",
         "disk",
         "clients",
@@ -60,6 +62,7 @@ pub fn print(outcome: &Outcome) {
         "c/sync",
         "ratio"
     );
+    println!("{}", if shows_latch { "  latch/tx  blk/tx  group" } else { "" });
     let mut last = None;
     for figure in &outcome.figures {
         let group = (figure.workload, figure.disk.clone(), figure.clients);
@@ -71,8 +74,8 @@ pub fn print(outcome: &Outcome) {
         let optional = |value: Option<f64>, digits: usize| {
             value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
         };
-        println!(
-            "{:<8} {:<7} {:>7}  {:<22} {:>10.0} {:>19} {:>10} {:>10} {:>8.3} {:>8} {:>7}",
+        print!(
+            "{:<10} {:<7} {:>7}  {:<22} {:>10.0} {:>19} {:>10} {:>10} {:>8.3} {:>8} {:>7}",
             figure.workload,
             figure.disk,
             figure.clients,
@@ -85,6 +88,12 @@ pub fn print(outcome: &Outcome) {
             optional(figure.commits_per_sync, 1),
             optional(figure.ratio, 2)
         );
+        match figure.clog_latch {
+            Some(latch) => {
+                println!("  {:>8.3} {:>7.4} {:>6}", latch.exclusive, latch.blocked, optional(latch.group_size, 2));
+            }
+            None => println!(),
+        }
     }
     println!("\n{}", outcome.verdict);
     if outcome.is_partial {

@@ -13,7 +13,8 @@ use sync::atomic::AtomicBool;
 
 use crate::disk::Disk;
 use crate::driver::{
-    Attempt, COUNTED_ROWS, Driver, Measurement, Switches, UPDATE_ROWS, Workload, closed_loop, run_clients,
+    Attempt, BRANCHES, COUNTED_ROWS, Driver, EngineCounts, Measurement, Switches, TELLERS, UPDATE_ROWS, Workload,
+    closed_loop, run_clients,
 };
 use crate::embedded;
 
@@ -89,13 +90,19 @@ impl WireDriver {
         let mut client = self.connect()?;
         client
             .batch_execute(&format!(
-                "drop table if exists cohort_lab_test, cohort_lab_accounts, cohort_lab_sli_test, cohort_lab_counted;
+                "drop table if exists cohort_lab_test, cohort_lab_accounts, cohort_lab_sli_test, cohort_lab_counted,
+                   cohort_lab_tellers, cohort_lab_branches, cohort_lab_history;
                  create table cohort_lab_test (id int, info text);
                  create table cohort_lab_accounts (aid int primary key, abalance bigint);
                  insert into cohort_lab_accounts select generate_series(1, {UPDATE_ROWS}), 0;
                  create table cohort_lab_sli_test (id int primary key, info text);
                  create table cohort_lab_counted (id int primary key, value bigint);
                  insert into cohort_lab_counted select generate_series(1, {COUNTED_ROWS}), 0;
+                 create table cohort_lab_tellers (tid int primary key, tbalance bigint);
+                 insert into cohort_lab_tellers select generate_series(1, {TELLERS}), 0;
+                 create table cohort_lab_branches (bid int primary key, bbalance bigint);
+                 insert into cohort_lab_branches select generate_series(1, {BRANCHES}), 0;
+                 create table cohort_lab_history (tid int, bid int, aid int, delta bigint, mtime timestamp);
                  create or replace function cohort_lab_f_sli_test(i_id1 int, i_id2 int) returns void as $$
                  declare
                    v_info text;
@@ -121,7 +128,7 @@ impl WireDriver {
 
 struct WireClient {
     client: Client,
-    /// The workload's statement, and a second one if it has two.
+    /// The workload's statement, or all of them if it has several.
     statements: Vec<Statement>,
     random: rand::rngs::StdRng,
     /// What the last transaction has chosen: two rows, a number, and which statement.
@@ -146,14 +153,37 @@ impl WireClient {
             Workload::ReadUpdate => self.client.execute(statement, &[&id, &other]),
             Workload::CountUpdate if which == 0 => self.client.execute(statement, &[]),
             Workload::Update | Workload::CountUpdate => self.client.execute(statement, &[&delta, &id]),
+            Workload::ReadWrite => self.read_and_write(id, delta),
         };
         match done {
             Ok(_) => Ok(Attempt::Committed),
             Err(error) => match error.code().map(SqlState::code) {
-                Some("40001" | "40P01") => Ok(Attempt::Aborted),
+                Some("40001" | "40P01") => {
+                    if workload == Workload::ReadWrite {
+                        self.client.batch_execute("rollback").map_err(|error| failed(&error))?;
+                    }
+                    Ok(Attempt::Aborted)
+                }
                 _ => Err(failed(&error)),
             },
         }
+    }
+}
+
+impl WireClient {
+    /// What pgbench's own script sends, one statement after the other.
+    fn read_and_write(&mut self, account: i32, delta: i64) -> std::result::Result<u64, postgres::Error> {
+        let (teller, branch) = (self.random.random_range(1..=TELLERS), self.random.random_range(1..=BRANCHES));
+        let [begin, accounts, balance, tellers, branches, history, end] = &self.statements[..] else {
+            unreachable!("the script has seven statements");
+        };
+        self.client.execute(begin, &[])?;
+        self.client.execute(accounts, &[&delta, &account])?;
+        self.client.query_one(balance, &[&account])?;
+        self.client.execute(tellers, &[&delta, &teller])?;
+        self.client.execute(branches, &[&delta, &branch])?;
+        self.client.execute(history, &[&teller, &branch, &account, &delta])?;
+        self.client.execute(end, &[])
     }
 }
 
@@ -169,8 +199,8 @@ impl Driver for WireDriver {
         if let Some(own) = &self.own {
             embedded::apply(&own.database, switches);
         }
-        let statistics = || self.own.as_ref().map(|own| own.database.wal().statistics().syncs);
-        let before = statistics();
+        let counts = || self.own.as_ref().map(|own| EngineCounts::read(&own.database));
+        let before = counts();
         let delay = match switches.commit_delay_us {
             Some(micros) => micros.to_string(),
             None => "auto".to_owned(),
@@ -185,7 +215,7 @@ impl Driver for WireDriver {
         let rows = match workload {
             Workload::ReadUpdate => self.sli_rows,
             Workload::CountUpdate => COUNTED_ROWS,
-            Workload::Insert | Workload::Update => UPDATE_ROWS,
+            Workload::Insert | Workload::Update | Workload::ReadWrite => UPDATE_ROWS,
         };
         let (count, taken) = run_clients(
             clients,
@@ -202,6 +232,15 @@ impl Driver for WireDriver {
                         "select count(*) from cohort_lab_counted",
                         "update cohort_lab_counted set value = value + $1 where id = $2",
                     ],
+                    Workload::ReadWrite => &[
+                        "begin",
+                        "update cohort_lab_accounts set abalance = abalance + $1 where aid = $2",
+                        "select abalance from cohort_lab_accounts where aid = $1",
+                        "update cohort_lab_tellers set tbalance = tbalance + $1 where tid = $2",
+                        "update cohort_lab_branches set bbalance = bbalance + $1 where bid = $2",
+                        "insert into cohort_lab_history (tid, bid, aid, delta, mtime) values ($1, $2, $3, $4, current_timestamp)",
+                        "end",
+                    ],
                 };
                 let statements = texts.iter().map(|text| client.prepare(text).map_err(|error| failed(&error)));
                 let statements = statements.collect::<Result<_>>()?;
@@ -212,13 +251,13 @@ impl Driver for WireDriver {
                 closed_loop(end, stop, switches.retries, |is_retry| client.attempt(workload, rows, is_retry))
             },
         )?;
-        let syncs = before.zip(statistics()).map(|(before, after)| after - before);
+        let engine = before.zip(counts()).map(|(before, after)| after.since(before));
         Ok(Measurement {
             transactions: count.transactions,
             aborts: count.aborts,
             length: taken,
             latency_us: count.latency_us,
-            syncs,
+            engine,
         })
     }
 }

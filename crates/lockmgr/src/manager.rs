@@ -6,7 +6,7 @@ use sync::atomic::Ordering::{Relaxed, SeqCst};
 use sync::atomic::{AtomicU32, AtomicUsize};
 
 use crate::fast_path::StrongCounts;
-use crate::owner::{HeldLock, Owners, WaitTarget, WakeList};
+use crate::owner::{HeldLock, Owners, PINNED, WaitTarget, WakeList};
 use crate::row::wake_all;
 use crate::row_table::RowTable;
 use crate::running::{OWNERS_LIMIT, RunningTransactions};
@@ -307,7 +307,7 @@ impl LockManager {
         let slot = self.owners.get(owner);
         let mark = slot.serial_now();
         // One who never ends a transaction of four billion savepoints keeps later locks a little longer.
-        slot.serial.store(mark.saturating_add(1), Relaxed);
+        slot.serial.store((mark + 1).min(PINNED - 1), Relaxed);
         LockMark(mark)
     }
 

@@ -173,6 +173,10 @@ pub enum RowLockMode {
 }
 
 impl RowLockMode {
+    /// Every strength, weakest first.
+    pub const ALL: [RowLockMode; 4] =
+        [RowLockMode::KeyShare, RowLockMode::Share, RowLockMode::NoKeyUpdate, RowLockMode::Update];
+
     /// Whether two transactions can't hold `self` and `other` on the same row at once.
     pub const fn conflicts_with(self, other: RowLockMode) -> bool {
         // KeyShare excludes Update only, Share all that writes, NoKeyUpdate all but KeyShare.

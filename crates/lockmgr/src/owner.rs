@@ -53,13 +53,17 @@ pub(crate) struct HeldLock {
     pub(crate) session: u32,
 }
 
-/// A row lock, as its owner sees it.
+/// A row lock, as its owner sees it. One that is carried to another version keeps its mark.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HeldRow {
     pub(crate) relation: Oid,
     pub(crate) tid: Tid,
+    /// The mark it was taken under, or [`PINNED`].
     pub(crate) serial: u32,
 }
+
+/// The version belongs to a prepared transaction's record: it must keep its place until that is finished.
+pub(crate) const PINNED: u32 = u32::MAX;
 
 /// An owner's row locks, in the order they were taken, as long as no row it locked is updated by somebody else.
 #[derive(Default)]
@@ -117,6 +121,23 @@ impl HeldRows {
                 self.list.shrink_to_fit();
             }
         }
+    }
+
+    /// Pins all, and tells where they are. No mark is older than another from now on.
+    pub(crate) fn pin_all(&mut self) -> Vec<(usize, HeldRow)> {
+        let mut pinned = Vec::with_capacity(self.list.len());
+        for (place, row) in self.list.iter_mut().enumerate() {
+            if let Some(row) = row {
+                row.serial = PINNED;
+                pinned.push((place, *row));
+            }
+        }
+        pinned
+    }
+
+    /// Whether the lock at this place is on a version that must keep its place.
+    pub(crate) fn is_pinned(&self, place: usize) -> bool {
+        self.get(place).is_some_and(|row| row.serial == PINNED)
     }
 
     /// The place and lock nearest to the end, before `end`, that was taken after mark `after`.

@@ -467,8 +467,8 @@ impl LockManager {
     }
 
     /// A version will never be its row's newest again, as the update that replaced it is committed: locks on it protect
-    /// nothing any more (they were carried on) and go. True if nothing is known of it now, so that its line pointer can be
-    /// used again.
+    /// nothing any more (they were carried on) and go, unless a prepared transaction's record names the version. True if
+    /// nothing is known of it now, so that its line pointer can be used again.
     pub fn forget_row(&self, relation: Oid, tid: Tid) -> bool {
         let key = RowKey { relation, tid };
         if !self.rows.may_know(&key) {
@@ -476,6 +476,10 @@ impl LockManager {
         }
         let mut partition = self.rows.partition(&key);
         let Some(entry) = partition.get_mut(&key) else { return true };
+        let is_pinned = |locker: &Locker| self.owners.get(locker.owner).rows.lock().is_pinned(locker.place());
+        if entry.lockers.iter().any(is_pinned) {
+            return false;
+        }
         for locker in std::mem::take(&mut entry.lockers) {
             self.owners.get(locker.owner).rows.lock().remove(locker.place());
         }

@@ -424,6 +424,10 @@ impl Conflicts {
         self.edges += 1;
         let Some(r) = self.get_mut(reader) else { return Ok(()) };
         r.writers.insert(writer);
+        if let State::Prepared(at) = writer_state {
+            // It may have committed by now for all that is known; nobody checks again when it does.
+            r.first_out = r.first_out.min(at);
+        }
         let could_be_first = !r.read_only || writer_first_out <= r.snapshot;
         if self.blind {
             return Ok(());
@@ -603,6 +607,19 @@ impl Conflicts {
                 reader.first_out = reader.first_out.min(at);
             }
         }
+    }
+
+    /// Enters a prepared transaction of an earlier start. It may have read what somebody wrote who has committed long ago, and
+    /// somebody who overlaps whatever comes now may have read what it wrote.
+    pub(crate) fn restore_prepared(&mut self, owner: OwnerId, horizon: Lsn, read_only: bool) -> (XactId, Arc<Signals>) {
+        let (id, signals) = self.begin_imported(owner, horizon, read_only);
+        let at = Lsn(horizon.0 + 1);
+        if let Some(record) = self.get_mut(id) {
+            record.state = State::Prepared(at);
+            record.first_out = Lsn(1);
+            record.last_in = at;
+        }
+        (id, signals)
     }
 
     /// Committed, under the hold of the latch under which it was checked, or prepared before. `horizon`: the latest visible

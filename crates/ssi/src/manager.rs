@@ -1,6 +1,6 @@
 //! What all serializable transactions of a database share.
 
-use base::{FileNumber, Lsn, OwnerId, Tid, Xid};
+use base::{Error, FileNumber, Lsn, OwnerId, Result, Tid, Xid};
 use sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
 use sync::{Arc, CachePadded, ExclusiveLatch, Mutex};
@@ -174,6 +174,31 @@ impl Ssi {
     /// A session's way in.
     pub fn entrance(self: &Arc<Ssi>) -> Entrance {
         Entrance(Arc::new(Inside { ssi: self.clone() }))
+    }
+
+    /// Makes a prepared transaction of an earlier start known again: what it had read is in `state`, and as nobody knows any more
+    /// whom it had conflicts with, it counts as having some in both directions. Nothing serializable runs yet.
+    ///
+    /// # Errors
+    /// XX001 if `state` is not what [`SerializableTransaction::prepared_state`] gave.
+    pub fn restore_prepared(
+        self: &Arc<Ssi>,
+        owner: OwnerId,
+        state: &[u8],
+        horizon: Lsn,
+        xids: impl Iterator<Item = Xid>,
+    ) -> Result<SerializableTransaction> {
+        let (id, signals) = self.conflicts.lock().restore_prepared(owner, horizon, state.first() == Some(&1));
+        let restored = SerializableTransaction::new(self.entrance(), id, signals);
+        xids.for_each(|xid| restored.note_xid(xid));
+        if !state.split_first().is_some_and(|(_, locks)| restored.lock_prepared_state(locks)) {
+            return Err(Error::corrupted("invalid predicate locks of a prepared transaction"));
+        }
+        Ok(restored)
+    }
+
+    pub(crate) fn is_read_only(&self, id: XactId) -> bool {
+        self.conflicts.lock().get(id).is_some_and(|record| record.read_only)
     }
 
     pub(crate) fn note_xid(&self, xid: Xid, id: XactId) {

@@ -65,6 +65,15 @@ impl Target {
         }
     }
 
+    pub(crate) fn to_bytes(self) -> [u8; 16] {
+        (u128::from(self.file.0) << 64 | u128::from(self.place)).to_le_bytes()
+    }
+
+    pub(crate) fn from_bytes(bytes: [u8; 16]) -> Target {
+        let both = u128::from_le_bytes(bytes);
+        Target { file: FileNumber((both >> 64) as u64), place: both as u64 }
+    }
+
     pub(crate) fn hash64(self) -> u64 {
         let mut hasher = FxHasher::default();
         self.hash(&mut hasher);
@@ -86,6 +95,7 @@ mod tests {
         assert_eq!(Target::key(file, b"k").place(), Place::Key);
         assert_eq!(Target::tuple(file, tid).page_of_tuple(), Some(Target::page(file, tid.block)));
         assert_eq!(Target::page(file, 7).page_of_tuple(), None);
+        assert_eq!(Target::from_bytes(Target::tuple(file, tid).to_bytes()), Target::tuple(file, tid));
     }
 
     #[test]

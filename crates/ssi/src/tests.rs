@@ -439,6 +439,45 @@ fn a_prepared_transaction_is_never_the_victim() {
 }
 
 #[test]
+fn who_meets_a_prepared_writer_can_be_no_pivot() {
+    // The prepared one is no longer checked when it commits, so it must be found now.
+    let world = World::new();
+    let mut prepared = world.begin();
+    prepared.reads(1).unwrap();
+    prepared.writes(2).unwrap();
+    prepared.watch().prepare(world.now()).unwrap();
+    let writer = prepared.xid.expect("it wrote");
+    let mut pivot = world.begin();
+    pivot.meets(writer, None).unwrap();
+    assert_eq!(reason(pivot.writes(1)), "identification as a pivot, during write.");
+    prepared.commits().unwrap();
+
+    // The other way round.
+    let world = World::new();
+    let (mut prepared, mut pivot) = (world.begin(), world.begin());
+    prepared.reads(1).unwrap();
+    prepared.writes(2).unwrap();
+    let writer = prepared.xid.expect("it wrote");
+    pivot.writes(1).unwrap();
+    prepared.watch().prepare(world.now()).unwrap();
+    pivot.meets(writer, None).unwrap_err();
+    prepared.commits().unwrap();
+
+    // One that only meets it is in no danger.
+    let world = World::new();
+    let mut prepared = world.begin();
+    prepared.reads(1).unwrap();
+    prepared.writes(2).unwrap();
+    prepared.watch().prepare(world.now()).unwrap();
+    let writer = prepared.xid.expect("it wrote");
+    let mut other = world.begin();
+    other.meets(writer, None).unwrap();
+    other.writes(3).unwrap();
+    prepared.commits().unwrap();
+    other.commits().unwrap();
+}
+
+#[test]
 fn who_rewrites_a_relation_conflicts_with_all_who_read_any_of_it() {
     let world = World::new();
     let (reader, mut writer) = (world.begin(), world.begin());

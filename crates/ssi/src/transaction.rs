@@ -344,6 +344,28 @@ impl SerializableTransaction {
         self.ssi.prepare(self.id, horizon).map_err(|reason| self.fail(reason))
     }
 
+    /// What a prepared transaction has read, for its record: whether it was declared read-only (u8), then a file and a place (u64
+    /// each) for every lock. Ranges of an index are written as the whole index. Empty if nothing it read matters any more.
+    pub fn prepared_state(&self) -> Vec<u8> {
+        if !self.is_watched() {
+            return Vec::new();
+        }
+        let held = self.held.borrow();
+        let ranges = held.ranges.iter().map(|(index, _)| Target::relation(*index));
+        let mut bytes = vec![u8::from(self.ssi.is_read_only(self.id))];
+        for target in held.targets.iter().copied().chain(ranges) {
+            bytes.extend_from_slice(&target.to_bytes());
+        }
+        bytes
+    }
+
+    /// Takes the locks of [`SerializableTransaction::prepared_state`]. False if that is not what `bytes` are.
+    pub(crate) fn lock_prepared_state(&self, locks: &[u8]) -> bool {
+        let (locks, []) = locks.as_chunks() else { return false };
+        locks.iter().for_each(|bytes| self.lock(Target::from_bytes(*bytes)));
+        true
+    }
+
     fn abort(&self, leavings: Leavings) {
         if !self.ended.replace(true) {
             self.ssi.abort(self.id, leavings);

@@ -20,6 +20,7 @@ use corosensei::{CoroutineResult, Yielder};
 use crate::facade::{Arc, Mutex};
 use crate::held;
 use crate::ready_queue::ReadyQueue;
+use crate::wait_event;
 
 /// Stacks for coroutines, used again. Clones share the stacks.
 ///
@@ -233,8 +234,10 @@ pub(crate) fn current() -> Option<(Arc<ReadyQueue>, u64)> {
 pub(crate) fn suspend(deadline: Option<Instant>) -> bool {
     held::check_none();
     let Some(yielder) = with_current(|context| context.yielder.get()) else { return false };
+    let report = wait_event::set_aside();
     // SAFETY: the yielder lives on the stack of the running coroutine, below this frame, until the coroutine ends.
     unsafe { (*yielder).suspend(deadline) };
+    wait_event::bring_back(report);
     true
 }
 

@@ -74,6 +74,18 @@ pub struct LatchCounters {
     pub dequeued: u64,
 }
 
+impl LatchCounters {
+    fn of(count: impl Fn(Count) -> u64) -> LatchCounters {
+        LatchCounters {
+            shared: count(Count::Shared),
+            exclusive: count(Count::Exclusive),
+            blocked: count(Count::Blocked),
+            spins: count(Count::Spins),
+            dequeued: count(Count::Dequeued),
+        }
+    }
+}
+
 impl LatchClass {
     /// A class of which a thread holds at most one latch at a time.
     pub const fn new(name: &'static str, rank: u16) -> LatchClass {
@@ -103,13 +115,12 @@ impl LatchClass {
     /// The counts since the start or the last [`LatchClass::reset`].
     pub fn counters(&self) -> LatchCounters {
         let since = |kind: Count| self.total(kind).saturating_sub(self.reset_at[kind as usize].load(Ordering::Relaxed));
-        LatchCounters {
-            shared: since(Count::Shared),
-            exclusive: since(Count::Exclusive),
-            blocked: since(Count::Blocked),
-            spins: since(Count::Spins),
-            dequeued: since(Count::Dequeued),
-        }
+        LatchCounters::of(since)
+    }
+
+    /// The counts since the start, whatever was reset.
+    pub fn totals(&self) -> LatchCounters {
+        LatchCounters::of(|kind| self.total(kind))
     }
 
     /// Starts counting from zero.
@@ -247,6 +258,7 @@ mod tests {
         assert_eq!(CLASS.counters(), LatchCounters::default());
         CLASS.count(Count::Shared, 1);
         assert_eq!(CLASS.counters(), LatchCounters { shared: 1, ..LatchCounters::default() });
+        assert_eq!((CLASS.totals().shared, CLASS.totals().spins), (1, 3 * SHARDS as u64 * 2000 * 3));
     }
 
     #[test]

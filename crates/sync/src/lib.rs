@@ -5,6 +5,7 @@
 //! | guard memory for a moment | [`Latch`], [`ExclusiveLatch`], [`RawLatch`], each of a [`LatchClass`] |
 //! | wait for what others do, for as long as it takes | [`Waiter`] and its [`Waker`] |
 //! | tell a session to stop | [`Interrupt`] |
+//! | say from deep in the engine what a session waits for | [`WaitEvent`] and its [`WaitReport`] |
 //! | run sessions that wait without a thread | [`Coroutine`], [`ReadyQueue`], [`StackPool`] |
 //! | write a state machine that `shuttle` can try | [`Mutex`], [`Condvar`], [`atomic`], [`thread`], ... of this crate instead of `std`'s |
 //!
@@ -19,6 +20,7 @@ mod latch_class;
 mod parking;
 mod ready_queue;
 mod wait;
+mod wait_event;
 
 pub use coroutine::{Coroutine, StackPool, Step, in_coroutine, remaining_stack_bytes, yield_now};
 pub use crossbeam_utils::CachePadded;
@@ -31,3 +33,4 @@ pub use latch::{ExclusiveGuard, ExclusiveLatch, ExclusiveLatchGuard, Latch, RawL
 pub use latch_class::{LatchClass, LatchCounters, latch_classes};
 pub use ready_queue::ReadyQueue;
 pub use wait::{Waiter, Waker, Woken};
+pub use wait_event::{Reporting, WaitEvent, WaitReport, Waiting};

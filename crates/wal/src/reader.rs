@@ -8,10 +8,13 @@ use vfs::{File, Vfs};
 
 use crate::record::{self, Examined, HEADER_BYTES};
 use crate::segments::SegmentLayout;
-use crate::{Epoch, Record};
+use crate::{Epoch, Record, RecordHead};
 
-/// Bytes read from a segment at a time.
+/// Bytes read from a segment at a time, by who reads on and on.
 const READ_BYTES: usize = 256 << 10;
+
+/// The same for who wants one record only.
+const ONE_RECORD_BYTES: usize = 4096;
 
 /// Why a reader came to an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +29,7 @@ pub enum LogEnd {
 pub(crate) struct Window {
     layout: SegmentLayout,
     open: Option<(u64, Arc<dyn File>)>,
+    read_bytes: usize,
     bytes: Vec<u8>,
     /// Position of `bytes[skipped]`.
     position: u64,
@@ -35,7 +39,7 @@ pub(crate) struct Window {
 
 impl Window {
     pub fn new(layout: SegmentLayout, position: u64) -> Window {
-        Window { layout, open: None, bytes: Vec::new(), position, skipped: 0 }
+        Window { layout, open: None, read_bytes: READ_BYTES, bytes: Vec::new(), position, skipped: 0 }
     }
 
     pub fn position(&self) -> u64 {
@@ -67,7 +71,7 @@ impl Window {
         }
         while self.bytes().len() < wanted {
             let have = self.bytes.len();
-            self.bytes.resize(have + READ_BYTES, 0);
+            self.bytes.resize(have + self.read_bytes.max(wanted - have), 0);
             let from = self.position + have as u64;
             let read = self.layout.read(&mut self.open, &mut self.bytes[have..], from);
             let read = read.map_err(|error| {
@@ -105,6 +109,20 @@ impl Window {
         })?;
         bytes.truncate(read);
         Ok(bytes)
+    }
+}
+
+/// Reads the one record at `at`.
+///
+/// # Errors
+/// XX001 if there is none; 58030 and its kin.
+pub(crate) fn read_record(layout: SegmentLayout, at: Lsn) -> Result<(RecordHead, Vec<u8>)> {
+    let mut window = Window::new(layout, at.0);
+    window.read_bytes = ONE_RECORD_BYTES;
+    let is_there = window.record_size()?.is_some();
+    match record::decode_verified(window.bytes(), at.0).filter(|_| is_there) {
+        Some(record) => Ok((record.head, record.payload.to_vec())),
+        None => Err(Error::corrupted(format!("no record of the write-ahead log is at {at}"))),
     }
 }
 

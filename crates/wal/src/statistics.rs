@@ -34,6 +34,11 @@ impl Histogram {
             maximum: self.maximum,
         }
     }
+
+    /// Each class, by the largest value that falls in it, with its count; the last one takes larger values too.
+    pub fn classes(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.counts.iter().enumerate().map(|(class, count)| ((1 << class) - 1, *count))
+    }
 }
 
 /// What the log has done since it was opened.
@@ -77,6 +82,34 @@ pub struct WalStatistics {
     pub segments_recycled: u64,
     /// Segment switches that found no segment prepared and had to make one on the spot.
     pub segments_unprepared: u64,
+}
+
+impl WalStatistics {
+    /// What was counted since `earlier`, a copy of the same log's counts; the largest values are those of all time.
+    #[must_use]
+    pub fn since(&self, earlier: &WalStatistics) -> WalStatistics {
+        WalStatistics {
+            records: self.records - earlier.records,
+            bytes: self.bytes - earlier.bytes,
+            buffers_full: self.buffers_full - earlier.buffers_full,
+            writes: self.writes - earlier.writes,
+            syncs: self.syncs - earlier.syncs,
+            write_time_us: self.write_time_us - earlier.write_time_us,
+            sync_time_us: self.sync_time_us.since(&earlier.sync_time_us),
+            cohort_members: self.cohort_members.since(&earlier.cohort_members),
+            led_by_committer: self.led_by_committer - earlier.led_by_committer,
+            led_by_flusher: self.led_by_flusher - earlier.led_by_flusher,
+            delays_taken: self.delays_taken - earlier.delays_taken,
+            delays_cut_short: self.delays_cut_short - earlier.delays_cut_short,
+            delay_time_us: self.delay_time_us - earlier.delay_time_us,
+            committers_delayed: self.committers_delayed - earlier.committers_delayed,
+            turns_taken: self.turns_taken - earlier.turns_taken,
+            already_durable: self.already_durable - earlier.already_durable,
+            segments_created: self.segments_created - earlier.segments_created,
+            segments_recycled: self.segments_recycled - earlier.segments_recycled,
+            segments_unprepared: self.segments_unprepared - earlier.segments_unprepared,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -166,5 +199,7 @@ mod tests {
         assert_eq!(histogram.counts[CLASSES - 1], 1);
         assert_eq!((histogram.count, histogram.maximum), (6, 1 << 40));
         assert_eq!(histogram.since(&histogram).count, 0);
+        let classes: Vec<_> = histogram.classes().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(classes, [(0, 1), (1, 1), (3, 2), (7, 1), ((1 << 31) - 1, 1)]);
     }
 }

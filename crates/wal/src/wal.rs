@@ -257,6 +257,19 @@ impl Wal {
         WalReader::open(Arc::clone(&layout.vfs), &layout.dir, layout.size_bytes, from, None, Lsn(limit))
     }
 
+    /// Reads a record back, which begins at `start` and ends at `end`: head and payload. What is not in the files yet is
+    /// written out first.
+    ///
+    /// # Errors
+    /// XX001 if there is none; 58030 and its kin if it can't be read.
+    pub fn read_record(&self, start: Lsn, end: Lsn) -> Result<(RecordHead, Vec<u8>)> {
+        while self.written() < end {
+            self.shared.write_out(None);
+            sync::thread::yield_now();
+        }
+        crate::reader::read_record(self.shared.layout().clone(), start)
+    }
+
     /// Declares that nothing before `before` is needed any more: whole segments before it are used again or removed.
     ///
     /// # Errors

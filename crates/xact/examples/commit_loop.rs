@@ -26,6 +26,7 @@ use std::time::{Duration, Instant};
 use base::{FileNumber, Oid, Xid};
 use buffer::{DoubleWrite, DoubleWriteOptions, LateLog};
 use clog::{StatusStore, StatusStoreOptions};
+use cohort_xact::twophase::PreparedOptions;
 use cohort_xact::{BeginOptions, FileRemover, ManagerOptions, SessionSlot, TransactionManager};
 use lockmgr::{LockManager, LockMode, LockOptions, LockTag};
 use sync::Interrupt;
@@ -96,6 +97,7 @@ fn fresh(vfs: &Arc<dyn Vfs>, dir: &Path, options: WalOptions) -> Arc<Transaction
     status.start(Xid::FIRST_NORMAL);
     let options = ManagerOptions {
         slots: SLOTS,
+        prepared: PreparedOptions { max: 0, vfs: vfs.clone(), directory: dir.join("twophase") },
         next_xid: Xid::FIRST_NORMAL,
         horizon: wal.reserved(),
         catalog_version: 1,

@@ -9,12 +9,13 @@
 //! the same order, for all that has become durable. A commit that comes while others are not yet visible must not
 //! overtake them, whatever the setting says by then.
 
-use base::{Lsn, Xid};
+use base::Lsn;
 use sync::atomic::Ordering::Release;
+
+use wal::RecordHead;
 
 use crate::TransactionManager;
 use crate::committed::{CHANGES_CATALOG, CommittedTransaction};
-use crate::record;
 
 /// Where a commit was placed.
 #[derive(Clone, Copy)]
@@ -27,20 +28,20 @@ pub(crate) struct Placed {
 
 impl TransactionManager {
     /// Step 2 of a commit. From here on it can't be undone (rule R4).
-    pub(crate) fn place_commit(&self, xid: Xid, payload: &[u8], flags: u64, visible_early: bool) -> Placed {
-        let (inserted, (index, deferred)) =
-            self.wal().insert_then(record::head(record::COMMIT, xid), &[payload], |csn| {
-                let commit = CommittedTransaction { csn, xid, flags };
-                let mut deferred = true;
-                let index = self.committed.push(commit, |index| {
-                    if visible_early && self.committed.visible() == index {
-                        self.become_visible(commit);
-                        self.committed.set_visible(index + 1);
-                        deferred = false;
-                    }
-                });
-                (index, deferred)
+    pub(crate) fn place_commit(&self, head: RecordHead, payload: &[u8], flags: u64, visible_early: bool) -> Placed {
+        let xid = head.xid;
+        let (inserted, (index, deferred)) = self.wal().insert_then(head, &[payload], |csn| {
+            let commit = CommittedTransaction { csn, xid, flags };
+            let mut deferred = true;
+            let index = self.committed.push(commit, |index| {
+                if visible_early && self.committed.visible() == index {
+                    self.become_visible(commit);
+                    self.committed.set_visible(index + 1);
+                    deferred = false;
+                }
             });
+            (index, deferred)
+        });
         Placed { csn: inserted.end, index, deferred }
     }
 

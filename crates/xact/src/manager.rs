@@ -17,6 +17,7 @@ use crate::committed::Committed;
 use crate::retire::Retiring;
 use crate::slots::Slots;
 use crate::snapshots::Snapshots;
+use crate::twophase::{PreparedOptions, PreparedTable};
 
 /// Commits that may be waiting to be retired: more than a walwriter's pause of asynchronous ones at full speed.
 const RING_CAPACITY: usize = if cfg!(shuttle) { 64 } else { 1 << 17 };
@@ -29,8 +30,11 @@ pub trait FileRemover: Send + Sync {
 
 /// What a transaction manager starts from.
 pub struct ManagerOptions {
-    /// How many sessions and prepared transactions there may be at once.
+    /// How many sessions and prepared transactions there may be at once; sessions leave room for
+    /// [`PreparedOptions::max`] prepared ones.
     pub slots: u32,
+    /// What prepared transactions need.
+    pub prepared: PreparedOptions,
     /// The first transaction identifier to give out.
     pub next_xid: Xid,
     /// Everything committed up to here is visible: the log's end when it was opened.
@@ -97,6 +101,7 @@ pub struct TransactionManager {
     /// `next_xid` when the csn store was last trimmed.
     pub(crate) trimmed_at: AtomicU64,
     pub(crate) pieces: CommitsInPieces,
+    pub(crate) prepared: PreparedTable,
 }
 
 impl TransactionManager {
@@ -122,6 +127,7 @@ impl TransactionManager {
             retiring: Mutex::new(Retiring::default()),
             trimmed_at: AtomicU64::new(options.next_xid.0),
             pieces: CommitsInPieces::default(),
+            prepared: PreparedTable::new(options.prepared),
         });
         // Weak, because the manager owns the log.
         let retirer = Arc::downgrade(&manager);
@@ -138,7 +144,7 @@ impl TransactionManager {
     pub fn register_session(self: &Arc<Self>, interrupt: Arc<Interrupt>) -> Result<SessionSlot> {
         let owner = self
             .slots
-            .take()
+            .take_for_session(self.prepared.max())
             .ok_or_else(|| Error::new(sqlstate::TOO_MANY_CONNECTIONS, "sorry, too many clients already").fatal())?;
         Ok(SessionSlot::new(self.clone(), owner, interrupt))
     }

@@ -8,16 +8,26 @@
 //! | 0x00 | commit | time (i64, microseconds since 2000-01-01 UTC), flags (u32), list of subtransactions if flag 1, list of files to remove if flag 2 |
 //! | 0x10 | abort | flags (u32), list of subtransactions if flag 1, list of files it had made if flag 2 |
 //! | 0x20 | children | list of subtransactions: a piece of the commit that follows |
-//! | 0x30, 0x40, 0x50 | prepare, commit prepared, rollback prepared | see [`crate::twophase`] |
+//! | 0x30 | prepare | see [`crate::twophase::PrepareRecord`] |
+//! | 0x40 | commit prepared | as of a commit |
+//! | 0x50 | rollback prepared | as of an abort, all in one record |
 //!
 //! Flag 4 of a commit: it changed the catalog. Flag 8: pieces with more subtransactions came before it.
 
 use base::{Error, FileNumber, Result, Xid};
 use wal::{Record, RecordHead, RmgrId};
 
+use crate::twophase::PrepareRecord;
+
 pub(crate) const COMMIT: u8 = 0x00;
 pub(crate) const ABORT: u8 = 0x10;
 pub(crate) const CHILDREN: u8 = 0x20;
+pub(crate) const PREPARE: u8 = 0x30;
+pub(crate) const COMMIT_PREPARED: u8 = 0x40;
+pub(crate) const ROLLBACK_PREPARED: u8 = 0x50;
+
+/// The longest payload of a prepare record.
+pub(crate) const PREPARE_BYTES_MAX: usize = 1 << 29;
 
 const HAS_CHILDREN: u32 = 1;
 const HAS_FILES: u32 = 2;
@@ -59,6 +69,17 @@ pub enum XactRecord {
     },
     /// A piece of a commit with very many subtransactions.
     Children(Vec<Xid>),
+    /// The transaction is prepared.
+    Prepare(PrepareRecord),
+    /// A prepared transaction committed.
+    CommitPrepared(CommitRecord),
+    /// A prepared transaction was rolled back.
+    RollbackPrepared {
+        /// Subtransactions that aborted with it.
+        children: Vec<Xid>,
+        /// Files it had made.
+        created_files: Vec<FileNumber>,
+    },
 }
 
 pub(crate) fn head(info: u8, xid: Xid) -> RecordHead {
@@ -155,27 +176,37 @@ impl XactRecord {
 
     fn read(info: u8, reader: &mut Reader<'_>) -> Option<XactRecord> {
         Some(match info {
-            COMMIT => {
-                let at_micros = i64::from_le_bytes(reader.take()?);
-                let flags = reader.flags(COMMIT_FLAGS)?;
-                XactRecord::Commit(CommitRecord {
-                    at_micros,
-                    children: reader.list(flags & HAS_CHILDREN != 0, Xid)?,
-                    dropped_files: reader.list(flags & HAS_FILES != 0, FileNumber)?,
-                    changes_catalog: flags & CHANGES_CATALOG != 0,
-                    has_pieces: flags & HAS_PIECES != 0,
-                })
-            }
+            COMMIT => XactRecord::Commit(Self::read_commit(reader)?),
+            COMMIT_PREPARED => XactRecord::CommitPrepared(Self::read_commit(reader)?),
             ABORT => {
-                let flags = reader.flags(ABORT_FLAGS)?;
-                XactRecord::Abort {
-                    children: reader.list(flags & HAS_CHILDREN != 0, Xid)?,
-                    created_files: reader.list(flags & HAS_FILES != 0, FileNumber)?,
-                }
+                let (children, created_files) = Self::read_abort(reader)?;
+                XactRecord::Abort { children, created_files }
+            }
+            ROLLBACK_PREPARED => {
+                let (children, created_files) = Self::read_abort(reader)?;
+                XactRecord::RollbackPrepared { children, created_files }
             }
             CHILDREN => XactRecord::Children(reader.list(true, Xid)?),
+            PREPARE => XactRecord::Prepare(PrepareRecord::decode(std::mem::take(&mut reader.0)).ok()?),
             _ => return None,
         })
+    }
+
+    fn read_commit(reader: &mut Reader<'_>) -> Option<CommitRecord> {
+        let at_micros = i64::from_le_bytes(reader.take()?);
+        let flags = reader.flags(COMMIT_FLAGS)?;
+        Some(CommitRecord {
+            at_micros,
+            children: reader.list(flags & HAS_CHILDREN != 0, Xid)?,
+            dropped_files: reader.list(flags & HAS_FILES != 0, FileNumber)?,
+            changes_catalog: flags & CHANGES_CATALOG != 0,
+            has_pieces: flags & HAS_PIECES != 0,
+        })
+    }
+
+    fn read_abort(reader: &mut Reader<'_>) -> Option<(Vec<Xid>, Vec<FileNumber>)> {
+        let flags = reader.flags(ABORT_FLAGS)?;
+        Some((reader.list(flags & HAS_CHILDREN != 0, Xid)?, reader.list(flags & HAS_FILES != 0, FileNumber)?))
     }
 
     /// One line for `waldump`.
@@ -185,23 +216,36 @@ impl XactRecord {
             1 => format!("; 1 {what}"),
             more => format!("; {more} {what}s"),
         };
-        match self {
-            XactRecord::Commit(commit) => format!(
-                "COMMIT at {} us{}{}{}{}",
+        let commit = |what: &str, commit: &CommitRecord| {
+            format!(
+                "{what} at {} us{}{}{}{}",
                 commit.at_micros,
                 count(commit.children.len(), "subtransaction"),
                 if commit.has_pieces { " and those before" } else { "" },
                 count(commit.dropped_files.len(), "dropped file"),
                 if commit.changes_catalog { "; catalog" } else { "" },
-            ),
-            XactRecord::Abort { children, created_files } => {
-                format!(
-                    "ABORT{}{}",
-                    count(children.len(), "subtransaction"),
-                    count(created_files.len(), "created file")
-                )
+            )
+        };
+        let abort = |what: &str, children: &[Xid], files: &[FileNumber]| {
+            format!("{what}{}{}", count(children.len(), "subtransaction"), count(files.len(), "created file"))
+        };
+        match self {
+            XactRecord::Commit(record) => commit("COMMIT", record),
+            XactRecord::CommitPrepared(record) => commit("COMMIT PREPARED", record),
+            XactRecord::Abort { children, created_files } => abort("ABORT", children, created_files),
+            XactRecord::RollbackPrepared { children, created_files } => {
+                abort("ROLLBACK PREPARED", children, created_files)
             }
             XactRecord::Children(children) => format!("CHILDREN{}", count(children.len(), "subtransaction")),
+            XactRecord::Prepare(record) => format!(
+                "PREPARE gid '{}' at {} us{}{}{}{}",
+                record.gid,
+                record.at_micros,
+                count(record.children.len(), "subtransaction"),
+                count(record.dropped_files.len(), "dropped file"),
+                count(record.created_files.len(), "created file"),
+                if record.changes_catalog { "; catalog" } else { "" },
+            ),
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A commit redone sets its status bits, those of its subtransactions too, and removes the files it dropped; both can be
 //! done again. Nothing is done for a transaction without an end: after a restart an xid that is not prepared and has no
-//! commit bit counts as aborted.
+//! commit bit counts as aborted. What was prepared and not finished is collected.
 
 use base::{FileNumber, Result, Xid};
 use clog::{ClogBits, StatusStore};
@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sync::Arc;
 use wal::Record;
 
+use crate::twophase::RecoveredPrepared;
 use crate::{FileRemover, XactRecord};
 
 /// Collects what recovery learns about transactions.
@@ -18,6 +19,7 @@ pub struct XactRedo {
     files: Arc<dyn FileRemover>,
     next_xid: Xid,
     in_progress: FxHashSet<Xid>,
+    prepared: FxHashMap<Xid, RecoveredPrepared>,
     /// Pieces of commits whose record is still to come.
     pieces: FxHashMap<Xid, Vec<Xid>>,
     bits: Vec<(Xid, ClogBits)>,
@@ -32,6 +34,8 @@ pub struct RecoveredTransactions {
     pub next_xid: Xid,
     /// Xids met that have no outcome, in order: they were running when the log ended, and are aborted now.
     pub in_progress: Vec<Xid>,
+    /// Those that were prepared and not finished, by xid. Checkpoints may have [saved](crate::twophase::saved::load) others.
+    pub prepared: Vec<RecoveredPrepared>,
     /// Commits redone.
     pub commits: u64,
     /// Catalog-changing commits redone.
@@ -46,6 +50,7 @@ impl XactRedo {
             files,
             next_xid,
             in_progress: FxHashSet::default(),
+            prepared: FxHashMap::default(),
             pieces: FxHashMap::default(),
             bits: Vec::new(),
             commits: 0,
@@ -69,19 +74,31 @@ impl XactRedo {
         let xid = record.head.xid;
         self.note(xid);
         let (bits, children, files) = match XactRecord::decode(record)? {
-            XactRecord::Commit(commit) => {
+            XactRecord::Prepare(prepared) => {
+                for xid in prepared.children.iter().chain([&xid]) {
+                    self.note(*xid);
+                    self.in_progress.remove(xid);
+                }
+                let payload = record.payload.to_vec();
+                let found = RecoveredPrepared { xid, start: record.start, end: record.end, payload, is_saved: false };
+                self.prepared.insert(xid, found);
+                return Ok(());
+            }
+            XactRecord::Commit(commit) | XactRecord::CommitPrepared(commit) => {
                 self.commits += 1;
                 self.catalog_changes += u64::from(commit.changes_catalog);
                 let mut children = self.pieces.remove(&xid).unwrap_or_default();
                 children.extend(commit.children);
                 (ClogBits::Committed, children, commit.dropped_files)
             }
-            XactRecord::Abort { children, created_files } => (ClogBits::Aborted, children, created_files),
+            XactRecord::Abort { children, created_files }
+            | XactRecord::RollbackPrepared { children, created_files } => (ClogBits::Aborted, children, created_files),
             XactRecord::Children(children) => {
                 self.pieces.entry(xid).or_default().extend(children);
                 return Ok(());
             }
         };
+        self.prepared.remove(&xid);
         for child in &children {
             self.note(*child);
         }
@@ -103,9 +120,12 @@ impl XactRedo {
     pub fn finish(self) -> RecoveredTransactions {
         let mut in_progress: Vec<Xid> = self.in_progress.into_iter().collect();
         in_progress.sort();
+        let mut prepared: Vec<RecoveredPrepared> = self.prepared.into_values().collect();
+        prepared.sort_by_key(|prepared| prepared.xid);
         RecoveredTransactions {
             next_xid: self.next_xid,
             in_progress,
+            prepared,
             commits: self.commits,
             catalog_changes: self.catalog_changes,
         }

@@ -491,6 +491,6 @@ impl Drop for SessionSlot {
         self.abort();
         self.manager.give_completion_up(&self.promised);
         self.manager.locks().unlock_all(self.owner, lockmgr::Scope::Session);
-        self.manager.slots.give_back(self.owner);
+        self.manager.slots.give_back_by_session(self.owner);
     }
 }

@@ -25,9 +25,16 @@ pub(crate) struct Slot {
     finishing: AtomicU64,
 }
 
+/// What is not in use.
+struct Free {
+    numbers: Vec<u32>,
+    /// How many slots are sessions'.
+    sessions: u32,
+}
+
 pub(crate) struct Slots {
     slots: Box<[Slot]>,
-    free: Mutex<Vec<u32>>,
+    free: Mutex<Free>,
     /// Slots from here on were never used.
     end: AtomicU32,
     next_xid: CachePadded<AtomicU64>,
@@ -44,7 +51,7 @@ impl Slots {
         };
         Slots {
             slots: (0..count).map(|_| slot()).collect(),
-            free: Mutex::new((0..count).rev().collect()),
+            free: Mutex::new(Free { numbers: (0..count).rev().collect(), sessions: 0 }),
             end: AtomicU32::new(0),
             next_xid: CachePadded::new(AtomicU64::new(next_xid.0)),
             unjoined: (0..COUNTERS).map(|_| CachePadded::new(AtomicI64::new(0))).collect(),
@@ -55,17 +62,44 @@ impl Slots {
         self.slots.len()
     }
 
-    /// Takes a free slot, the lowest numbered if none was given back yet.
+    /// Takes a free slot for a session, which leaves room for `prepared_max` prepared transactions. The lowest numbered if
+    /// none was given back yet.
+    pub(crate) fn take_for_session(&self, prepared_max: u32) -> Option<OwnerId> {
+        let mut free = self.free.lock();
+        if free.sessions >= (self.slots.len() as u32).saturating_sub(prepared_max) {
+            return None;
+        }
+        let taken = self.take_from(&mut free)?;
+        free.sessions += 1;
+        Some(taken)
+    }
+
+    /// Takes a free slot for a prepared transaction, or for its session in place of the one that it keeps.
     pub(crate) fn take(&self) -> Option<OwnerId> {
-        let number = self.free.lock().pop()?;
+        self.take_from(&mut self.free.lock())
+    }
+
+    fn take_from(&self, free: &mut Free) -> Option<OwnerId> {
+        let number = free.numbers.pop()?;
         self.end.fetch_max(number + 1, SeqCst);
         Some(OwnerId(number))
+    }
+
+    /// The session is over.
+    pub(crate) fn give_back_by_session(&self, owner: OwnerId) {
+        self.give_back(owner);
+        self.free.lock().sessions -= 1;
     }
 
     pub(crate) fn give_back(&self, owner: OwnerId) {
         debug_assert_eq!(self.get(owner).xid.load(Relaxed), NO_XID);
         debug_assert_eq!(self.get(owner).snapshot.load(Relaxed), NO_SNAPSHOT);
-        self.free.lock().push(owner.0);
+        self.free.lock().numbers.push(owner.0);
+    }
+
+    /// The slot is that of a prepared transaction of an earlier start.
+    pub(crate) fn restore(&self, owner: OwnerId, xid: Xid) {
+        self.get(owner).xid.store(xid.0, SeqCst);
     }
 
     pub(crate) fn get(&self, owner: OwnerId) -> &Slot {

@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use base::{CommandId, Error, FileNumber, Result, Xid, sqlstate};
 use clog::ClogBits;
 use lockmgr::Scope;
+use ssi::SerializableTransaction;
 
 use crate::committed::{CHANGES_CATALOG, Extras, HAS_EXTRAS, OWNER_SETS_BITS};
 use crate::record::{self, CHILDREN_PER_RECORD};
@@ -13,9 +14,21 @@ use crate::session::{BeginOptions, CommitOutcome, Completion, SessionSlot, Trans
 /// From 1970-01-01 to 2000-01-01.
 const POSTGRES_EPOCH_MICROS: i64 = 946_684_800_000_000;
 
-fn now_micros() -> i64 {
+/// The time of day, in microseconds since 2000-01-01 00:00 UTC.
+pub fn now_micros() -> i64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     since_1970.as_micros() as i64 - POSTGRES_EPOCH_MICROS
+}
+
+/// A commit that is about to get its place.
+pub(crate) struct Committing {
+    /// The record's kind.
+    pub(crate) info: u8,
+    pub(crate) xid: Xid,
+    pub(crate) children: Vec<Xid>,
+    pub(crate) dropped_files: Vec<FileNumber>,
+    pub(crate) changes_catalog: bool,
+    pub(crate) must_wait: bool,
 }
 
 impl SessionSlot {
@@ -149,23 +162,51 @@ impl SessionSlot {
     }
 
     fn commit_writes(&mut self) -> Result<CommitOutcome> {
+        let children = self.all_children();
+        let committing = Committing {
+            info: record::COMMIT,
+            xid: self.top_xid,
+            children: children.clone(),
+            dropped_files: self.dropped_files.clone(),
+            changes_catalog: self.changes_catalog,
+            must_wait: self.must_wait,
+        };
+        let serializable = self.serializable.take();
+        let placed = self.place(committing, serializable.as_ref());
+        self.serializable = serializable;
+        let outcome = match placed {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.tries_again = true;
+                self.abort();
+                return Err(error);
+            }
+        };
+        self.tries_again &= self.serializable.is_none();
+        self.hand_on(&children);
+        Ok(outcome)
+    }
+
+    /// Gives a commit its place: step 2, for the session's own transaction or a prepared one.
+    ///
+    /// # Errors
+    /// 40001 for a serializable transaction that must not commit. Nothing has happened then.
+    pub(crate) fn place(
+        &mut self,
+        committing: Committing,
+        serializable: Option<&SerializableTransaction>,
+    ) -> Result<CommitOutcome> {
         let manager = &*self.manager;
         if manager.ring_is_full() {
             manager.make_ring_room();
         }
-        let xid = self.top_xid;
-        let children = self.all_children();
+        let Committing { info, xid, children, dropped_files, changes_catalog, must_wait } = committing;
         let mut flags = 0;
-        if self.changes_catalog {
+        if changes_catalog {
             flags |= CHANGES_CATALOG;
         }
         if manager.owners_set_bits() {
             flags |= OWNER_SETS_BITS;
-        }
-        if !children.is_empty() || !self.dropped_files.is_empty() {
-            flags |= HAS_EXTRAS;
-            let dropped_files = self.dropped_files.clone();
-            manager.committed.put_extras(xid, Extras { children: children.clone(), dropped_files });
         }
         let in_pieces = children.len() > CHILDREN_PER_RECORD;
         let no_redo_point_between = in_pieces.then(|| manager.pieces.begin());
@@ -176,11 +217,14 @@ impl SessionSlot {
             manager.wal().insert(record::head(record::CHILDREN, xid), &[&self.record]);
             named = rest;
         }
-        let (at_micros, catalog) = (now_micros(), self.changes_catalog);
-        record::encode_commit(&mut self.record, at_micros, named, &self.dropped_files, catalog, in_pieces);
-        let early = manager.tuning().early_lock_release();
-        let place = || manager.place_commit(xid, &self.record, flags, early || !self.waits_for_durable());
-        let placed = match &self.serializable {
+        record::encode_commit(&mut self.record, now_micros(), named, &dropped_files, changes_catalog, in_pieces);
+        if !children.is_empty() || !dropped_files.is_empty() {
+            flags |= HAS_EXTRAS;
+            manager.committed.put_extras(xid, Extras { children, dropped_files });
+        }
+        let visible_early = manager.tuning().early_lock_release() || !(self.synchronous_commit || must_wait);
+        let place = || manager.place_commit(record::head(info, xid), &self.record, flags, visible_early);
+        let placed = match serializable {
             None => place(),
             Some(serializable) => {
                 // Under the latch of all serializable transactions there is no waiting for room.
@@ -189,42 +233,30 @@ impl SessionSlot {
                     let placed = place();
                     (Some(placed.csn), placed.csn, placed)
                 });
-                match checked {
-                    Ok(placed) => placed,
-                    Err(error) => {
-                        if flags & HAS_EXTRAS != 0 {
-                            manager.committed.take_extras(xid);
-                        }
-                        drop(no_redo_point_between);
-                        self.tries_again = true;
-                        self.abort();
-                        return Err(error);
+                checked.inspect_err(|_| {
+                    if flags & HAS_EXTRAS != 0 {
+                        manager.committed.take_extras(xid);
                     }
-                }
+                })?
             }
         };
         drop(no_redo_point_between);
-        self.tries_again &= self.serializable.is_none();
-        manager.slots.count_unjoined(self.owner, -1);
+        if info == record::COMMIT {
+            // A prepared one has not been counted since its PREPARE.
+            manager.slots.count_unjoined(self.owner, -1);
+        }
         if placed.deferred {
             manager.wal().wait_durable(placed.csn, self.delay);
             manager.make_visible(manager.wal().durable());
         }
         self.observe(placed.csn);
         let completion = (flags & OWNER_SETS_BITS != 0).then_some(Completion { index: placed.index, xid });
-        let outcome =
-            CommitOutcome { csn: Some(placed.csn), must_wait: self.must_wait, gate: self.observed(), completion };
+        let outcome = CommitOutcome { csn: Some(placed.csn), must_wait, gate: self.observed(), completion };
         if completion.is_some() {
             manager.give_completion_up(&self.promised);
             self.promised = outcome;
         }
-        self.hand_on(&children);
         Ok(outcome)
-    }
-
-    /// Whether the reply to a commit waits for the disk.
-    fn waits_for_durable(&self) -> bool {
-        self.synchronous_commit || self.must_wait
     }
 
     /// Rolls back. Nothing to do if there is no transaction.
@@ -269,16 +301,7 @@ impl SessionSlot {
 
     /// Step 3 of a commit, and the end of an abort: locks go to their heirs, the running set forgets the transaction.
     fn hand_on(&mut self, children: &[Xid]) {
-        let xid = self.top_xid;
-        let locks = self.manager.locks();
-        locks.unlock_all(self.owner, Scope::Transaction);
-        if xid.is_valid() {
-            self.manager.slots.clear(self.owner);
-            for child in children {
-                locks.transaction_ended(*child);
-            }
-            locks.transaction_ended(xid);
-        }
+        self.manager.release(self.owner, self.top_xid, children);
         self.forget();
     }
 
@@ -292,7 +315,7 @@ impl SessionSlot {
         self.forget();
     }
 
-    fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.forget_snapshots();
         self.serializable = None;
         self.turn = None;

@@ -11,11 +11,12 @@ use cohort_xact::{BeginOptions, CommitOutcome, SessionSlot};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use support::{
-    Control, DIR, Database, begin_writing, bury, commit_one, for_each_seed, small_log, until_fail_stop, write,
+    DIR, Database, begin_writing, bury, checkpoint, commit_one, crash_at, create, for_each_seed, recover_at_last,
+    shared, small_log, until_fail_stop, write,
 };
-use sync::{Arc, Mutex, thread};
-use vfs::{Fault, SimulatedOptions, SimulatedVfs, Survival, Vfs};
-use wal::{DelayPolicy, Epoch};
+use sync::{Mutex, thread};
+use vfs::{Fault, SimulatedOptions, SimulatedVfs, Survival};
+use wal::DelayPolicy;
 
 /// A transaction whose commit was begun.
 #[derive(Clone, Debug)]
@@ -72,30 +73,6 @@ impl Ledger {
         }
         self.aborted.retain(|xid| *xid < next_xid);
     }
-}
-
-fn crash_at(disk: &SimulatedVfs, calls_from_now: u64) {
-    disk.add_fault(Fault::CrashAtCall(disk.io_calls() + calls_from_now));
-}
-
-fn shared(disk: &SimulatedVfs) -> Arc<dyn Vfs> {
-    Arc::new(disk.clone())
-}
-
-fn create(disk: &SimulatedVfs) -> (Database, Control) {
-    let database = Database::create(&shared(disk), Path::new(DIR), small_log(), 32);
-    database.wal().flush(database.wal().reserved());
-    let redo = Lsn(small_log().segment_size_bytes);
-    (database, Control { redo, epoch: Epoch::FIRST, next_xid: Xid::FIRST_NORMAL })
-}
-
-/// What the engine's checkpoint does, up to writing the control file.
-fn checkpoint(database: &Database) -> Control {
-    let manager = &database.manager;
-    let (redo, next_xid) = manager.take_redo_point(|redo| (redo, manager.next_xid()));
-    manager.checkpoint_barrier(redo);
-    manager.status().checkpoint();
-    Control { redo, epoch: database.wal().epoch(), next_xid }
 }
 
 /// One session of the simulated process.
@@ -193,21 +170,7 @@ fn after_crashes_anywhere_acknowledged_transactions_are_there_and_the_rest_is_a_
             disk = if kill { disk.kill() } else { disk.crash_with(next) };
             clients.into_iter().for_each(bury);
             bury(database);
-            // Recovery itself may be cut short, again and again.
-            database = loop {
-                if random.random_bool(0.4) {
-                    crash_at(&disk, random.random_range(1..30));
-                }
-                let recovered =
-                    until_fail_stop(|| Database::recover(&shared(&disk), Path::new(DIR), control, small_log(), 32));
-                match recovered {
-                    Some(Ok(database)) if !disk.is_crashed() => break database,
-                    Some(Err(error)) if !disk.is_crashed() => panic!("recovery failed: {error}"),
-                    other => bury(other),
-                }
-                disk = disk.crash_with(SimulatedOptions::new(random.random()));
-            };
-            disk.clear_faults();
+            (database, disk) = recover_at_last(disk, control, &mut random);
             ledger.check(&database);
             // The next redo may begin here.
             control = checkpoint(&database);

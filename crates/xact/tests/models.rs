@@ -8,12 +8,13 @@ mod support;
 
 use std::path::Path;
 
-use base::{Lsn, Xid};
+use base::{Lsn, Oid, Xid, sqlstate};
 use clog::{ClogBits, ClogUpdate, TransactionStatus};
-use cohort_xact::{BeginOptions, XactRecord};
-use support::{DIR, Database, REPEATABLE_READ, begin_writing, commit_one, small_log};
+use cohort_xact::twophase::{ClaimedTransaction, Gid, PrepareOptions, TwophaseState};
+use cohort_xact::{BeginOptions, SessionSlot, XactRecord};
+use support::{DIR, Database, REPEATABLE_READ, begin_writing, checkpoint, commit_one, create, shared, small_log};
 use sync::{Arc, Mutex, thread};
-use vfs::{SimulatedVfs, Vfs};
+use vfs::{SimulatedOptions, SimulatedVfs, Survival, Vfs};
 use wal::{DelayPolicy, RmgrId};
 
 fn check(usual: usize, model: impl Fn() + Send + Sync + 'static) {
@@ -240,5 +241,112 @@ fn the_oldest_running_xid_is_never_above_one_that_runs() {
             }
         }));
         join_all(threads);
+    });
+}
+
+fn prepare(session: &mut SessionSlot, name: &str) -> Lsn {
+    begin_writing(session, b"row");
+    let options = PrepareOptions { gid: Gid::new(name).unwrap(), role: Oid(10), database: Oid(5) };
+    session.prepare(&options).unwrap()
+}
+
+fn claim(database: &Database, name: &str) -> base::Result<ClaimedTransaction> {
+    database.manager.claim_prepared(&Gid::new(name).unwrap(), |_| Ok(()))
+}
+
+/// Lets `body` race a checkpoint, and recovers from that checkpoint what was synced. `names` were prepared before.
+fn race_a_checkpoint(state: TwophaseState, names: &[&str], body: fn(&Database, &mut SessionSlot)) -> Database {
+    let disk = SimulatedVfs::new(1);
+    let (database, _) = create(&disk);
+    let database = Arc::new(database);
+    database.manager.set_twophase_state(state);
+    let mut session = database.session();
+    for name in names {
+        prepare(&mut session, name);
+    }
+    database.settle();
+    let other = thread::spawn({
+        let database = database.clone();
+        move || {
+            body(&database, &mut session);
+            drop(session);
+        }
+    });
+    let control = checkpoint(&database);
+    other.join().unwrap();
+    let next = disk.survivor(SimulatedOptions { survival: Survival::Nothing, ..SimulatedOptions::new(1) });
+    Database::recover(&shared(&next), Path::new(DIR), control, small_log(), 8).unwrap()
+}
+
+fn names_of(database: &Database) -> Vec<String> {
+    database.manager.prepared_transactions().iter().map(|prepared| prepared.gid.to_string()).collect()
+}
+
+// invariants: row 13
+#[test]
+fn a_checkpoint_keeps_what_is_prepared_meanwhile() {
+    for state in [TwophaseState::Memory, TwophaseState::Wal, TwophaseState::File] {
+        check(200, move || {
+            let recovered = race_a_checkpoint(state, &[], |database, session| {
+                let end = prepare(session, "stays");
+                database.wal().wait_durable(end, DelayPolicy::NONE);
+            });
+            assert_eq!(names_of(&recovered), ["stays"]);
+        });
+    }
+}
+
+// invariants: row 13
+#[test]
+fn a_checkpoint_keeps_nothing_that_is_finished_meanwhile() {
+    for state in [TwophaseState::Memory, TwophaseState::Wal, TwophaseState::File] {
+        check(60, move || {
+            let recovered = race_a_checkpoint(state, &["commits", "aborts", "stays"], |database, session| {
+                let outcome = session.commit_prepared(claim(database, "commits").unwrap());
+                database.reply(&outcome);
+                session.rollback_prepared(claim(database, "aborts").unwrap());
+            });
+            assert_eq!(names_of(&recovered), ["stays"]);
+        });
+    }
+}
+
+// invariants: row 21
+#[test]
+fn of_two_finishers_one_decides() {
+    check(300, || {
+        let database = database();
+        let mut session = database.session();
+        prepare(&mut session, "x");
+        drop(session);
+        let decided: Arc<Mutex<Vec<bool>>> = Arc::default();
+        let threads = [true, false]
+            .into_iter()
+            .map(|commits| {
+                let (database, decided) = (database.clone(), decided.clone());
+                thread::spawn(move || {
+                    let mut session = database.session();
+                    match claim(&database, "x") {
+                        Err(error) => assert!(
+                            [sqlstate::UNDEFINED_OBJECT, sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE]
+                                .contains(&error.sqlstate())
+                        ),
+                        Ok(claimed) => {
+                            let xid = claimed.view().xid;
+                            if commits {
+                                database.reply(&session.commit_prepared(claimed));
+                            } else {
+                                session.rollback_prepared(claimed);
+                            }
+                            assert_eq!(matches!(database.status(xid), TransactionStatus::Committed(_)), commits);
+                            decided.lock().push(commits);
+                        }
+                    }
+                })
+            })
+            .collect();
+        join_all(threads);
+        assert_eq!(decided.lock().len(), 1);
+        assert!(database.manager.prepared_transactions().is_empty() && database.manager.running().is_empty());
     });
 }

@@ -180,6 +180,7 @@ settings! {
     LogLockWaits "log_lock_waits" Kind::Bool, "off", Superuser, "Reporting and Logging", "Logs waits on a lock longer than deadlock_timeout.";
     LogMinDurationStatement "log_min_duration_statement" Kind::Integer { minimum: -1, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "-1", Superuser, "Reporting and Logging", "Logs statements that run at least this long; -1 logs none.";
     LogMinMessages "log_min_messages" Kind::Enum(&["debug5", "debug4", "debug3", "debug2", "debug1", "info", "notice", "warning", "error", "log", "fatal", "panic"]), "warning", Superuser, "Reporting and Logging", "Sets the message levels that are logged.";
+    LogMinPreparedAge "log_min_prepared_age" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Seconds, words: &[] }, "1h", Sighup, "Reporting and Logging", "Warns of transactions that have been prepared for this long and not finished; 0 for never.";
     LogSerializationConflicts "log_serialization_conflicts" Kind::Bool, "off", Sighup, "Reporting and Logging", "Logs which transactions made the structures for which serializable ones are canceled.";
     LogStatement "log_statement" Kind::Enum(&["none", "ddl", "mod", "all"]), "none", Superuser, "Reporting and Logging", "Sets the type of statements logged.";
     MaintenanceWorkMem "maintenance_work_mem" Kind::Integer { minimum: 1024, maximum: 2147483647, unit: Unit::Kilobytes, words: &[] }, "64MB", User, "Resource Usage", "Sets the maximum memory to be used for maintenance operations.";

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod reference;
+pub mod wire;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -44,6 +45,11 @@ impl Server {
     /// Where drivers connect to.
     pub fn url(&self) -> String {
         format!("host={} port={} user=postgres dbname=postgres", self.folder.display(), self.port)
+    }
+
+    /// Where its Unix socket is.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.join(format!(".s.PGSQL.{}", self.port))
     }
 
     /// A new connection.

@@ -38,6 +38,16 @@ pub(crate) enum Change {
     Drop(Oid),
 }
 
+impl Change {
+    /// The object.
+    pub(crate) fn oid(&self) -> Oid {
+        match self {
+            Change::Put(entry) => entry.object.oid(),
+            Change::Drop(oid) => *oid,
+        }
+    }
+}
+
 /// What a name of the relation name space stands for.
 #[derive(Clone, Copy, Debug)]
 pub enum Relation<'a> {

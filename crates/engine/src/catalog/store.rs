@@ -98,15 +98,32 @@ impl CatalogStore {
         *self.pending.lock() = Some(Arc::new(next));
     }
 
+    /// As [`CatalogStore::prepare`], with the changes of a prepared transaction, as its rows tell them. The caller holds
+    /// [`PUBLISH_LOCK`] and commits it next.
+    pub(crate) fn prepare_for(&self, shared: &Shared, prepared: Xid) -> Result<()> {
+        let version = self.latest(shared).version() + 1;
+        let next = self.read(shared, prepared, version)?;
+        *self.pending.lock() = Some(Arc::new(next));
+        Ok(())
+    }
+
     /// Reads all rows. Nobody else is there yet.
     pub(crate) fn load(&self, shared: &Shared, version: u64) -> Result<()> {
+        let mut catalog = self.read(shared, Xid::INVALID, version)?;
+        catalog.set_csn(shared.transactions.horizon());
+        self.committed.store(Arc::new(catalog));
+        Ok(())
+    }
+
+    /// The catalog as its rows tell it: what is committed, and what `own` has done.
+    fn read(&self, shared: &Shared, own: Xid, version: u64) -> Result<Catalog> {
         let observed = AtomicU64::new(0);
         let interrupt = sync::Interrupt::new();
         let ctx = TxnCtx {
-            xid: Xid::INVALID,
-            top_xid: Xid::INVALID,
-            snapshot: Snapshot { csn: Lsn::MAX, command: CommandId::FIRST },
-            command: CommandId::FIRST,
+            xid: own,
+            top_xid: own,
+            snapshot: Snapshot { csn: Lsn::MAX, command: CommandId::MAX },
+            command: CommandId::MAX,
             status: &shared.status,
             observed: &observed,
             owner: OwnerId(0),
@@ -132,10 +149,7 @@ impl CatalogStore {
                 .map_err(|error| Error::corrupted(format!("catalog object {oid} is damaged: {error}")))?;
             changes.push(Change::Put(Entry { object, rows: parts.iter().map(|(_, tid, _)| *tid).collect() }));
         }
-        let mut catalog = Catalog::default().with_changes(&changes, version);
-        catalog.set_csn(shared.transactions.horizon());
-        self.committed.store(Arc::new(catalog));
-        Ok(())
+        Ok(Catalog::default().with_changes(&changes, version))
     }
 
     /// Writes an object's rows.

@@ -12,9 +12,12 @@ use base::settings::Id;
 use sync::{Condvar, Mutex};
 
 use super::checkpoint::Reason;
+use super::twophase::OrphanWatch;
 use super::{Database, Shared, integer};
 
 const TICK: Duration = Duration::from_millis(100);
+/// How often prepared transactions are looked through for old ones.
+const ORPHANS_EVERY: Duration = Duration::from_secs(1);
 /// Pages the cleaner writes per tick at most: 32 MiB/s.
 const CLEAN_PAGES: usize = 400;
 
@@ -65,8 +68,13 @@ impl Background {
         *self.shared.lock() = Some(shared.clone());
         self.spawn("checkpointer", shared, checkpointer);
         self.spawn("tidy", shared, |shared, stop| {
+            let (mut orphans, mut looked) = (OrphanWatch::default(), Instant::now());
             while !stop.wait(TICK) {
                 tidy(shared);
+                if looked.elapsed() >= ORPHANS_EVERY {
+                    looked = Instant::now();
+                    orphans.look(shared);
+                }
             }
         });
         self.spawn("vacuum", shared, vacuum);

@@ -3,7 +3,8 @@
 //! 1. The redo point is taken at the log's insertion point, between commits, never within one.
 //! 2. The barrier: every commit, abort and prepare below the redo point has set its status bits and done its unlinks.
 //!    Without it a commit whose record lies below the redo point could lose its bit: redo would never see it again.
-//! 3. The commit log is written, then every page that was changed below the redo point.
+//! 3. The commit log is written, then every page that was changed below the redo point. Prepared transactions whose record
+//!    lies below it are saved, once.
 //! 4. `control` names the new redo point. Only now may log segments before it go.
 //!
 //! A crash anywhere in between leaves the old redo point in force.
@@ -165,6 +166,7 @@ impl Shared {
             let head = RecordHead { rmgr: RmgrId::ENGINE, info: EngineRecord::CHECKPOINT_COMPLETED, xid: Xid::INVALID };
             self.wal.insert(head, &[&redo.0.to_le_bytes()]);
         }
+        self.transactions.save_prepared(redo);
         self.wal.flush(self.wal.reserved());
         self.control.update(|data| {
             data.closed = reason == Reason::Closing;

@@ -4,6 +4,7 @@ mod background;
 mod checkpoint;
 mod open;
 mod options;
+mod twophase;
 mod vacuum;
 
 use std::any::Any;
@@ -11,12 +12,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::settings::{Id, ServerSettings};
-use base::{Error, Lsn, Oid, Result, sqlstate};
+use base::{Error, Lsn, Oid, OwnerId, Result, sqlstate};
 use btree::BTreeServices;
 use buffer::BufferPool;
 use clog::StatusStore;
 use heap::HeapServices;
 use lockmgr::LockManager;
+use rustc_hash::FxHashSet;
 use sync::Mutex;
 use sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use wal::Wal;
@@ -135,6 +137,7 @@ impl Shared {
         tuning.set_walwriter_delay_us(integer(settings, Id::WalWriterDelay) as u64 * 1000);
         self.transactions.tuning().set_early_lock_release(settings.get(Id::EarlyLockRelease).as_bool());
         self.transactions.tuning().set_clog_update(options::clog_update(settings));
+        self.transactions.set_twophase_state(options::twophase_state(settings));
         let ssi = self.transactions.ssi();
         ssi.set_options(options::ssi(settings));
         ssi.set_names_pivots(settings.get(Id::LogSerializationConflicts).as_bool());
@@ -177,8 +180,12 @@ impl Database {
         if shared.closing.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
-        let running = shared.transactions.running().len();
-        if running > 0 {
+        let prepared: FxHashSet<OwnerId> =
+            shared.transactions.prepared_transactions().iter().map(|prepared| prepared.owner).collect();
+        let mut running = shared.transactions.running();
+        running.retain(|transaction| !prepared.contains(&transaction.owner));
+        if !running.is_empty() {
+            let running = running.len();
             shared.closing.store(false, Ordering::SeqCst);
             return Err(Error::new(sqlstate::OBJECT_IN_USE, format!("there are {running} transactions in progress")));
         }

@@ -22,15 +22,17 @@ use base::settings::Id;
 use base::{Error, FileNumber, Lsn, Result, Xid, sqlstate};
 use btree::BTreeServices;
 use buffer::{BufferPool, BufferPoolOptions, DoubleWrite, DoubleWriteOptions, DurableLog, LateLog, doublewrite};
-use clog::{StatusStore, StatusStoreOptions};
+use clog::{ClogBits, StatusStore, StatusStoreOptions};
 use heap::{HeapServices, RemovalFloor};
 use lockmgr::LockManager;
 use sync::atomic::AtomicU64;
 use vfs::OpenMode;
 use wal::{Epoch, Wal, WalControl};
+use xact::twophase::{PreparedOptions, saved};
 use xact::{FileRemover, ManagerOptions, TransactionManager, XactRedo};
 
-use super::options::{OpenOptions, clog_update};
+use super::options::{OpenOptions, clog_update, twophase_state};
+use super::twophase;
 use super::{Database, Shared};
 use crate::catalog::store::{CATALOG_FILE, CatalogStore};
 use crate::control::{CONTROL_FILE, ControlData, ControlFile, wall_clock_us};
@@ -41,6 +43,7 @@ use crate::sequence::Sequences;
 use crate::session::TEMPORARY_DIRECTORY;
 
 const LOCK_FILE: &str = "postmaster.pid";
+const TWOPHASE_DIRECTORY: &str = "twophase";
 const BOOTSTRAP_MARKER: &str = "bootstrap";
 /// Files that may lie in a directory before it becomes a database.
 const NOT_OURS: [&str; 3] = [LOCK_FILE, "cohort.conf", "lost+found"];
@@ -74,7 +77,7 @@ pub(crate) fn open(options: OpenOptions) -> Result<Database> {
         }
         None => return Err(not_whole(&directory)),
     };
-    for part in ["wal", "base", "clog"] {
+    for part in ["wal", "base", "clog", TWOPHASE_DIRECTORY] {
         if !vfs.exists(&directory.join(part)) {
             return Err(not_whole(&directory).detail(format!("Its directory \"{part}\" is missing.")));
         }
@@ -125,12 +128,12 @@ fn bootstrap(options: &OpenOptions) -> Result<ControlFile> {
     }
     for name in vfs.list_dir(directory).map_err(io)? {
         match name.as_str() {
-            "wal" | "base" | "clog" | "twophase" => vfs.remove_dir_all(&directory.join(name)).map_err(io)?,
+            "wal" | "base" | "clog" | TWOPHASE_DIRECTORY => vfs.remove_dir_all(&directory.join(name)).map_err(io)?,
             CONTROL_FILE | "doublewrite" => vfs.remove_file(&directory.join(name)).map_err(io)?,
             _ => {}
         }
     }
-    for name in ["wal", "base", "clog", "twophase"] {
+    for name in ["wal", "base", "clog", TWOPHASE_DIRECTORY] {
         vfs.create_dir_all(&directory.join(name)).map_err(io)?;
     }
     let wal = Wal::create(vfs.clone(), &directory.join("wal"), options.wal_options(options.segment_size_bytes))?;
@@ -227,19 +230,35 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
     let sequences = Arc::new(Sequences::default());
     let files: Arc<dyn FileRemover> =
         Arc::new(Remover { pool: pool.clone(), relations: Arc::downgrade(&relations), sequences: sequences.clone() });
-    let (wal, recovered) = recover(&options, &from, &pool, &status, &files)?;
+    let (wal, mut recovered) = recover(&options, &from, &pool, &status, &files)?;
     late_log.attach(wal.clone());
+    let twophase = directory.join(TWOPHASE_DIRECTORY);
+    let saved = saved::load(vfs.as_ref(), &twophase, &recovered.transactions.prepared, |xid| {
+        Ok(xid < from.oldest_xid || status.clog().get(xid)? != ClogBits::InProgress)
+    })?;
+    let mut prepared = std::mem::take(&mut recovered.transactions.prepared);
+    prepared.extend(saved);
     let next_xid = recovered.transactions.next_xid.max(from.next_xid);
     status.start(next_xid);
     let catalog_version = from.catalog_version + recovered.transactions.catalog_changes;
-    let slots = options.slots();
+    // However many there are, they are restored.
+    let prepared_max = options.prepared_max();
+    let slots = options.slots() + (prepared.len() as u32).saturating_sub(prepared_max);
     let locks = Arc::new(LockManager::new(slots));
     let transactions = TransactionManager::new(
         wal.clone(),
         status.clone(),
         locks.clone(),
-        ManagerOptions { slots, next_xid, horizon: wal.reserved(), catalog_version, files },
+        ManagerOptions {
+            slots,
+            prepared: PreparedOptions { max: prepared_max, vfs: vfs.clone(), directory: twophase },
+            next_xid,
+            horizon: wal.reserved(),
+            catalog_version,
+            files,
+        },
     );
+    transactions.set_twophase_state(twophase_state(&options.settings));
     let heaps = Arc::new(HeapServices {
         pool: pool.clone(),
         wal: wal.clone(),
@@ -268,9 +287,9 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
         catalog,
     ));
     let database = Database::assemble(shared.clone());
-    shared.catalog.load(&shared, catalog_version)?;
+    let made_by_prepared = twophase::restore(&shared, prepared, catalog_version)?;
     if recovered.records > 0 {
-        sweep_orphans(&shared)?;
+        sweep_orphans(&shared, made_by_prepared)?;
     }
     if shared.catalog.committed().roles().next().is_none() {
         CatalogStore::fill_new(&database)?;
@@ -307,11 +326,12 @@ fn recover(
 }
 
 /// Removes files that no object owns: those of transactions that were in progress when the process ended, and those whose
-/// removal it did not live to see.
-fn sweep_orphans(shared: &Shared) -> Result<()> {
+/// removal it did not live to see. Those that a prepared transaction made stay.
+fn sweep_orphans(shared: &Shared, made_by_prepared: Vec<FileNumber>) -> Result<()> {
     let catalog = shared.catalog.committed();
     let mut known: rustc_hash::FxHashSet<FileNumber> = catalog.objects().flat_map(|object| object.files()).collect();
     known.insert(CATALOG_FILE);
+    known.extend(made_by_prepared);
     for file in shared.pool.orphans(|file| known.contains(&file))? {
         shared.pool.drop_file(file)?;
     }

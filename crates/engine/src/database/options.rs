@@ -8,6 +8,7 @@ use base::settings::{Id, ServerSettings};
 use ssi::SsiOptions;
 use vfs::{RealVfs, Vfs};
 use wal::{DelayPolicy, DelayScope, DelaySetting, SyncMethod, WalOptions};
+use xact::twophase::TwophaseState;
 
 /// Predicate locks that memory is meant for at most: 100 MB or so.
 const LOCKS_MAX: i64 = 1_000_000;
@@ -65,6 +66,10 @@ impl OpenOptions {
         u32::try_from(slots).unwrap_or(u32::MAX)
     }
 
+    pub(crate) fn prepared_max(&self) -> u32 {
+        u32::try_from(self.integer(Id::MaxPreparedTransactions)).unwrap_or(u32::MAX)
+    }
+
     pub(crate) fn wal_options(&self, segment_size_bytes: u64) -> WalOptions {
         let sync_method = match self.settings.get(Id::WalSyncMethod).as_word() {
             Some(1) => SyncMethod::OpenDatasync,
@@ -112,6 +117,14 @@ pub(crate) fn clog_update(settings: &ServerSettings) -> clog::ClogUpdate {
         Some(1) => clog::ClogUpdate::Group,
         Some(2) => clog::ClogUpdate::Each,
         _ => clog::ClogUpdate::Cohort,
+    }
+}
+
+pub(crate) fn twophase_state(settings: &ServerSettings) -> TwophaseState {
+    match settings.get(Id::TwophaseState).as_word() {
+        Some(1) => TwophaseState::Wal,
+        Some(2) => TwophaseState::File,
+        _ => TwophaseState::Memory,
     }
 }
 

@@ -115,6 +115,11 @@ impl Session {
 
     /// The transaction ends: nobody can import its snapshots any more. Before it gives them up.
     #[inline]
+    /// Whether the transaction has exported a snapshot.
+    pub(super) fn has_exports(&self) -> bool {
+        !self.exports.borrow().names.is_empty()
+    }
+
     pub(super) fn withdraw_exports(&self) {
         if !self.exports.borrow().names.is_empty() {
             self.withdraw_all();

@@ -13,6 +13,7 @@ mod rows;
 mod sequences;
 mod serializable;
 mod transaction;
+mod twophase;
 
 use std::cell::{Cell, RefCell};
 
@@ -22,7 +23,7 @@ use lockmgr::{KeptTurn, LockMode, LockOptions, WaitPolicy};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use sync::Interrupt;
+use sync::{Interrupt, WaitReport};
 use wal::DelayPolicy;
 use xact::{SessionSlot, SnapshotHold};
 
@@ -30,6 +31,7 @@ pub use check::CheckSummary;
 pub(crate) use maintenance::TEMPORARY_DIRECTORY;
 pub use maintenance::{SampleSummary, VacuumOptions, VacuumSummary};
 pub use transaction::{PortalSnapshot, TransactionOptions};
+pub use twophase::Finisher;
 
 use crate::catalog::Catalog;
 use crate::database::{Database, Shared, delay_policy};
@@ -111,6 +113,7 @@ pub struct Session {
     lock_timeout: Cell<Option<std::time::Duration>>,
     deadlock_timeout: Cell<std::time::Duration>,
     interrupt: Arc<Interrupt>,
+    wait_report: Arc<WaitReport>,
 }
 
 /// A statement under way: what it sees, and the hold that keeps it while a statement inside it runs.
@@ -152,6 +155,7 @@ impl Session {
             lock_timeout: Cell::new(None),
             deadlock_timeout: Cell::new(std::time::Duration::from_millis(deadlock_ms)),
             interrupt,
+            wait_report: Arc::default(),
             database,
         };
         session.apply_settings();

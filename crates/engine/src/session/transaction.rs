@@ -5,7 +5,7 @@ use std::time::Duration;
 use base::{CommandId, Error, Lsn, OwnerId, Result, Xid, sqlstate};
 use clog::{ClogUpdate, Snapshot};
 use std::sync::Arc;
-use sync::Interrupt;
+use sync::{Interrupt, WaitReport};
 use wal::{CommitTicket, DelayPolicy};
 use xact::{Isolation, SavepointId, SnapshotHold, TransactionState};
 
@@ -114,6 +114,7 @@ impl Session {
         self.forget_own_changes();
         self.forget_locks();
         if outcome.csn.is_some() && self.shared().status.clog_update() != ClogUpdate::Cohort {
+            let _reporting = self.wait_report.reporting();
             // As PostgreSQL did it: durable first, then the committer's own bits, then the reply.
             if self.synchronous_commit.get() || outcome.must_wait {
                 self.shared().wal.wait_durable(outcome.gate, self.delay.get());
@@ -150,13 +151,14 @@ impl Session {
     pub fn rollback(&mut self) -> Result<()> {
         self.end_statement();
         self.withdraw_exports();
+        let _reporting = self.wait_report.reporting();
         self.slot.get_mut().abort();
         self.forget_own_changes();
         self.forget_locks();
         Ok(())
     }
 
-    fn forget_own_changes(&mut self) {
+    pub(super) fn forget_own_changes(&mut self) {
         if self.ddl.get_mut().clear() {
             // Tables opened under the own catalog may be of objects that never came to be.
             self.tables.get_mut().clear();
@@ -414,6 +416,11 @@ impl Session {
         self.slot.borrow().command()
     }
 
+    /// What the session waits for deep in the engine; other threads may look.
+    pub fn wait_report(&self) -> &Arc<WaitReport> {
+        &self.wait_report
+    }
+
     /// How the session is told from outside to stop.
     pub fn interrupt(&self) -> &Arc<Interrupt> {
         &self.interrupt
@@ -460,7 +467,7 @@ impl Session {
 }
 
 #[cold]
-fn failed() -> Error {
+pub(super) fn failed() -> Error {
     Error::new(
         sqlstate::IN_FAILED_SQL_TRANSACTION,
         "current transaction is aborted, commands ignored until end of transaction block",

@@ -47,7 +47,11 @@ impl TestServer {
     }
 
     pub fn connect(&self) -> Client {
-        let url = format!("host={} port={} user=postgres dbname=postgres", self.folder.path().display(), self.port);
+        self.connect_as("postgres")
+    }
+
+    pub fn connect_as(&self, user: &str) -> Client {
+        let url = format!("host={} port={} user={user} dbname=postgres", self.folder.path().display(), self.port);
         Client::connect(&url, NoTls).unwrap()
     }
 

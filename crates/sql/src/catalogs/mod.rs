@@ -10,8 +10,11 @@ mod objects;
 mod registry;
 mod relations;
 mod rows;
+mod sequences;
+mod statistics;
 mod type_functions;
 pub mod user_types;
+mod views;
 
 use std::sync::Arc;
 
@@ -43,7 +46,7 @@ pub fn system() -> &'static dyn SystemCatalog {
 pub fn rows(run: &mut Run<'_, '_>, table: &VirtualTable, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     match REGISTRY.entry(table.oid) {
         Some(Entry { rows, .. }) => rows(run, equal),
-        None if run.catalog.catalog().sequence(table.oid).is_some() => relations::sequence_row(run, table.oid),
+        None if run.catalog.catalog().sequence(table.oid).is_some() => sequences::sequence_row(run, table.oid),
         None => Err(base::Error::internal(format!("system table {} is not in the registry", table.name))),
     }
 }

@@ -1,18 +1,17 @@
-//! What the server does: settings, sessions, locks, counters.
+//! What the server does: settings, sessions, locks.
 
 use std::time::Instant;
 
 use base::settings::{self, Context, Id, Kind, Source, Unit, Value as Setting};
-use base::{OwnerId, Result};
-use engine::catalog::PG_CATALOG_SCHEMA;
+use base::{OwnerId, Result, Xid};
 use engine::{AdvisoryKey, LockTag, PredicatePlace};
 use rustc_hash::FxHashMap;
 
-use super::rows::{DATABASE_OID, NULL, Wanted, row, text_array, wanted_name, wanted_oid, xid};
-use super::{Equal, relations};
+use super::Equal;
+use super::rows::{DATABASE_OID, NULL, row, text_array, wanted_name, xid};
 use crate::executor::Run;
 use crate::session::{Activity, SessionInfo};
-use crate::types::{Numeric, Value, datetime, oids};
+use crate::types::{Value, datetime, oids};
 
 /// The word of `pg_settings.vartype`.
 fn kind_name(kind: &Kind) -> &'static str {
@@ -103,7 +102,7 @@ pub fn pg_settings(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Va
     Ok(rows)
 }
 
-fn time(micros: i64) -> Value {
+pub(super) fn time(micros: i64) -> Value {
     if micros == 0 { NULL } else { Value::TimestampTz(micros) }
 }
 
@@ -115,6 +114,9 @@ fn wait_event(
 ) -> (Option<&'static str>, Option<&'static str>) {
     if for_safe_snapshot {
         return (Some("IPC"), Some("SafeSnapshot"));
+    }
+    if let Some(event) = info.wait_report.event() {
+        return (Some(event.kind()), Some(event.name()));
     }
     match (lock, info.activity()) {
         (Some(tag), _) => (Some("Lock"), Some(tag.kind())),
@@ -139,8 +141,8 @@ pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
             continue;
         }
         use std::sync::atomic::Ordering::Relaxed;
-        let for_safe_snapshot = !database.transactions().ssi().safe_snapshot_blockers(info.owner).is_empty();
-        let (event_type, event) = wait_event(&info, waits.get(&info.owner).map(|(tag, ..)| tag), for_safe_snapshot);
+        let for_safe_snapshot = !database.transactions().ssi().safe_snapshot_blockers(info.owner()).is_empty();
+        let (event_type, event) = wait_event(&info, waits.get(&info.owner()).map(|(tag, ..)| tag), for_safe_snapshot);
         let shown = is_superuser || info.user == run.state.current_user();
         let query = if shown { info.query().to_string() } else { "<insufficient privilege>".to_owned() };
         rows.push(row![
@@ -161,7 +163,7 @@ pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
             event_type,
             event,
             info.activity().name(),
-            running.get(&info.owner).map(|top| xid(top.0)),
+            running.get(&info.owner()).map(|top| xid(top.0)),
             NULL,
             NULL,
             query,
@@ -174,7 +176,14 @@ pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
 /// `pg_locks`
 pub fn pg_locks(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let instance = &run.state.instance;
-    let pids: FxHashMap<OwnerId, i32> = instance.sessions().iter().map(|info| (info.owner, info.pid)).collect();
+    let pids: FxHashMap<OwnerId, i32> = instance.sessions().iter().map(|info| (info.owner(), info.pid)).collect();
+    let prepared = run.state.engine().prepared_transactions();
+    let prepared: FxHashMap<OwnerId, Xid> = prepared.iter().map(|prepared| (prepared.owner, prepared.xid)).collect();
+    // A prepared transaction has no session; PostgreSQL calls it by its xid.
+    let virtual_transaction = |owner: OwnerId| match prepared.get(&owner) {
+        Some(xid) => format!("-1/{xid}"),
+        None => format!("{}/0", owner.0),
+    };
     let (now, clock) = (Instant::now(), datetime::clock_micros());
     let mut rows = Vec::new();
     for view in instance.database().locks().snapshot() {
@@ -217,7 +226,7 @@ pub fn pg_locks(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
             class,
             object,
             part,
-            format!("{}/0", view.owner.0),
+            virtual_transaction(view.owner),
             pids.get(&view.owner).copied(),
             view.mode.name(),
             view.granted,
@@ -252,7 +261,7 @@ pub fn pg_locks(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
                 NULL,
                 NULL,
                 NULL,
-                lock.owner.map(|owner| format!("{}/0", owner.0)),
+                lock.owner.map(virtual_transaction),
                 pid,
                 "SIReadLock",
                 true,
@@ -264,34 +273,20 @@ pub fn pg_locks(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
     Ok(rows)
 }
 
-/// `cohort_stat_ssi`: what serializable isolation has done, and whom it has sacrificed, by reason.
-pub fn cohort_stat_ssi(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let statistics = run.state.instance.database().transactions().ssi().statistics();
-    let aborts = engine::SERIALIZATION_FAILURES
-        .iter()
-        .zip(statistics.aborts)
-        .map(|(name, count)| (format!("aborted_{name}"), count));
-    let others = [
-        ("watched_transactions", statistics.begun),
-        ("safe_at_once", statistics.safe_at_once),
-        ("became_safe", statistics.became_safe),
-        ("became_unsafe", statistics.became_unsafe),
-        ("conflicts", statistics.conflicts),
-        ("promoted_to_page", statistics.promoted_to_page),
-        ("promoted_to_relation", statistics.promoted_to_relation),
-        ("summarised_transactions", statistics.summarised),
-        ("active_transactions", statistics.active),
-        ("finished_transactions", statistics.finished),
-        ("retries_waiting", statistics.retries_waiting),
-        ("predicate_locks", statistics.locks),
-    ];
-    let others = others.map(|(name, count)| (name.to_owned(), count));
-    Ok(aborts.chain(others).map(|(name, count)| row![name, count as i64]).collect())
-}
-
-/// `pg_prepared_xacts`: there are none yet.
-pub fn pg_prepared_xacts(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    Ok(Vec::new())
+/// `pg_prepared_xacts`
+pub fn pg_prepared_xacts(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let prepared = run.state.engine().prepared_transactions();
+    let catalog = run.catalog.catalog();
+    let rows = prepared.into_iter().map(|prepared| {
+        row![
+            xid(prepared.xid.0),
+            prepared.gid.as_str(),
+            Value::TimestampTz(prepared.at_micros),
+            catalog.role(prepared.role).map(|role| role.name.as_str()),
+            run.state.database_name(),
+        ]
+    });
+    Ok(rows.collect())
 }
 
 /// `pg_prepared_statements`
@@ -320,122 +315,4 @@ pub fn pg_prepared_statements(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec
 /// `pg_cursors`: a statement can't see the portals around it.
 pub fn pg_cursors(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     Ok(Vec::new())
-}
-
-fn milliseconds(micros: u64) -> Value {
-    Value::Float8(micros as f64 / 1000.0)
-}
-
-/// `pg_stat_wal`
-pub fn pg_stat_wal(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let instance = &run.state.instance;
-    let wal = instance.database().statistics().wal;
-    Ok(vec![row![
-        wal.records as i64,
-        0i64,
-        Value::Numeric(Numeric::from(i128::from(wal.bytes))),
-        wal.buffers_full as i64,
-        wal.writes as i64,
-        wal.syncs as i64,
-        milliseconds(wal.write_time_us),
-        milliseconds(wal.sync_time_us.sum),
-        time(instance.started_at),
-    ]])
-}
-
-/// `pg_stat_slru`
-pub fn pg_stat_slru(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let instance = &run.state.instance;
-    let xact = instance.database().status().clog().statistics();
-    Ok(vec![row![
-        "Xact",
-        xact.zeroed as i64,
-        xact.hits as i64,
-        xact.reads as i64,
-        xact.writes as i64,
-        0i64,
-        xact.flushes as i64,
-        xact.truncates as i64,
-        time(instance.started_at),
-    ]])
-}
-
-/// `pg_stat_user_tables`
-pub fn pg_stat_user_tables(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let wanted = wanted_oid(equal, 0);
-    if matches!(wanted, Wanted::Nothing(_)) {
-        return Ok(Vec::new());
-    }
-    let database = run.state.instance.database();
-    let mut rows = Vec::new();
-    for table in relations::tables(run.catalog.catalog()) {
-        if !table.kind.has_storage() || table.schema == PG_CATALOG_SCHEMA || !wanted.matches(&table.oid) {
-            continue;
-        }
-        let activity = database.table_activity(table.oid);
-        let count = |of: fn(&engine::TableActivity) -> u64| activity.as_ref().map_or(0, |activity| of(activity)) as i64;
-        rows.push(row![
-            table.oid,
-            run.catalog.schema_name(table.schema),
-            table.name.as_str(),
-            count(engine::TableActivity::inserted),
-            count(engine::TableActivity::updated),
-            count(engine::TableActivity::deleted),
-            count(engine::TableActivity::updated_in_page),
-            count(engine::TableActivity::live),
-            count(engine::TableActivity::dead),
-        ]);
-    }
-    Ok(rows)
-}
-
-/// `cohort_stat_commit`: how commits were gathered and made durable.
-pub fn cohort_stat_commit(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let database = run.state.instance.database();
-    let wal = database.statistics().wal;
-    let group = database.status().clog().group_statistics();
-    let all: Vec<(&str, f64)> = vec![
-        ("flushes", wal.syncs as f64),
-        ("cohort_members", wal.cohort_members.sum as f64),
-        ("cohort_size_mean", wal.cohort_members.mean()),
-        ("cohort_size_max", wal.cohort_members.maximum as f64),
-        ("led_by_committer", wal.led_by_committer as f64),
-        ("led_by_flusher", wal.led_by_flusher as f64),
-        ("already_durable", wal.already_durable as f64),
-        ("delays_taken", wal.delays_taken as f64),
-        ("delays_cut_short", wal.delays_cut_short as f64),
-        ("delay_time_ms", wal.delay_time_us as f64 / 1000.0),
-        ("committers_delayed", wal.committers_delayed as f64),
-        ("turns_taken", wal.turns_taken as f64),
-        ("sync_time_mean_us", wal.sync_time_us.mean()),
-        ("sync_time_max_us", wal.sync_time_us.maximum as f64),
-        ("sync_time_ms", wal.sync_time_us.sum as f64 / 1000.0),
-        ("write_time_ms", wal.write_time_us as f64 / 1000.0),
-        ("segments_created", wal.segments_created as f64),
-        ("segments_recycled", wal.segments_recycled as f64),
-        ("segments_unprepared", wal.segments_unprepared as f64),
-        ("unretired", database.transactions().unretired() as f64),
-        ("durable_lag_bytes", database.wal().reserved().0.saturating_sub(database.wal().durable().0) as f64),
-        ("clog_groups", group.groups as f64),
-        ("clog_group_members", group.members as f64),
-    ];
-    Ok(all.into_iter().map(|(name, value)| row![name, value]).collect())
-}
-
-/// `cohort_stat_latches`: the columns of PostgreSQL's LWLOCK_STATS, by kind of latch.
-pub fn cohort_stat_latches(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let mut classes = sync::latch_classes();
-    classes.sort_by_key(|class| class.name);
-    let rows = classes.into_iter().map(|class| {
-        let counters = class.counters();
-        row![
-            class.name,
-            counters.shared as i64,
-            counters.exclusive as i64,
-            counters.blocked as i64,
-            counters.spins as i64,
-            counters.dequeued as i64,
-        ]
-    });
-    Ok(rows.collect())
 }

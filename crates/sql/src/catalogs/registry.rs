@@ -6,7 +6,7 @@ use base::{Oid, Result};
 use engine::catalog::{INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, SequenceDef};
 use rustc_hash::FxHashMap;
 
-use super::{Equal, builtin, empty, information, monitoring, objects, relations};
+use super::{Equal, builtin, empty, information, monitoring, objects, relations, sequences, statistics, views};
 use crate::binder::SystemCatalog;
 use crate::executor::Run;
 use crate::plan::{VirtualColumn, VirtualTable};
@@ -52,7 +52,7 @@ impl SystemCatalog for Registry {
     }
 
     fn sequence_table(&self, sequence: &SequenceDef) -> Option<Arc<VirtualTable>> {
-        Some(relations::sequence_table(sequence))
+        Some(sequences::sequence_table(sequence))
     }
 }
 
@@ -137,35 +137,35 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
             "pg_sequence",
             "seqrelid oid, seqtypid oid, seqstart int8, seqincrement int8, seqmax int8, seqmin int8, seqcache int8, seqcycle bool",
             5.0,
-            relations::pg_sequence,
+            sequences::pg_sequence,
         ),
         catalog(
             3001,
             "pg_tables",
             "schemaname name, tablename name, tableowner name, tablespace name, hasindexes bool, hasrules bool, hastriggers bool, rowsecurity bool",
             20.0,
-            relations::pg_tables,
+            views::pg_tables,
         ),
         catalog(
             3002,
             "pg_indexes",
             "schemaname name, tablename name, indexname name, tablespace name, indexdef text",
             20.0,
-            relations::pg_indexes,
+            views::pg_indexes,
         ),
         catalog(
             3003,
             "pg_views",
             "schemaname name, viewname name, viewowner name, definition text",
             5.0,
-            relations::pg_views,
+            views::pg_views,
         ),
         catalog(
             3004,
             "pg_sequences",
             "schemaname name, sequencename name, sequenceowner name, data_type regtype, start_value int8, min_value int8, max_value int8, increment_by int8, cycle bool, cache_size int8, last_value int8",
             5.0,
-            relations::pg_sequences,
+            sequences::pg_sequences,
         ),
         catalog(2615, "pg_namespace", "oid oid, nspname name, nspowner oid, nspacl text[]", 4.0, objects::pg_namespace),
         catalog(
@@ -301,30 +301,37 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
             "pg_stat_wal",
             "wal_records int8, wal_fpi int8, wal_bytes numeric, wal_buffers_full int8, wal_write int8, wal_sync int8, wal_write_time float8, wal_sync_time float8, stats_reset timestamptz",
             1.0,
-            monitoring::pg_stat_wal,
+            statistics::pg_stat_wal,
         ),
         catalog(
             3017,
             "pg_stat_slru",
             "name text, blks_zeroed int8, blks_hit int8, blks_read int8, blks_written int8, blks_exists int8, flushes int8, truncates int8, stats_reset timestamptz",
             1.0,
-            monitoring::pg_stat_slru,
+            statistics::pg_stat_slru,
         ),
         catalog(
             3018,
             "pg_stat_user_tables",
             "relid oid, schemaname name, relname name, n_tup_ins int8, n_tup_upd int8, n_tup_del int8, n_tup_hot_upd int8, n_live_tup int8, n_dead_tup int8",
             20.0,
-            monitoring::pg_stat_user_tables,
+            statistics::pg_stat_user_tables,
         ),
-        catalog(3019, "cohort_stat_commit", "name text, value float8", 20.0, monitoring::cohort_stat_commit),
-        catalog(3098, "cohort_stat_ssi", "name text, value int8", 20.0, monitoring::cohort_stat_ssi),
+        catalog(3019, "cohort_stat_commit", "name text, value float8", 20.0, statistics::cohort_stat_commit),
+        catalog(
+            3096,
+            "cohort_stat_commit_histograms",
+            "histogram text, upto int8, count int8",
+            40.0,
+            statistics::cohort_stat_commit_histograms,
+        ),
+        catalog(3098, "cohort_stat_ssi", "name text, value int8", 20.0, statistics::cohort_stat_ssi),
         catalog(
             3020,
             "cohort_stat_latches",
             "name text, shacq int8, exacq int8, blk int8, spindelay int8, dequeue_self int8",
             30.0,
-            monitoring::cohort_stat_latches,
+            statistics::cohort_stat_latches,
         ),
         catalog(
             2616,
@@ -367,7 +374,7 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
             "pg_matviews",
             "schemaname name, matviewname name, matviewowner name, tablespace name, hasindexes bool, ispopulated bool, definition text",
             2.0,
-            relations::pg_matviews,
+            views::pg_matviews,
         ),
         schema(
             13001,

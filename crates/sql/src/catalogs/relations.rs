@@ -12,7 +12,7 @@ use super::rows::{
     BTREE_METHOD, HEAP_METHOD, NULL, Wanted, column_numbers, int2_vector, letter, oid_vector, row, text_array,
     wanted_name, wanted_oid, xid,
 };
-use super::{Equal, builtin, registry};
+use super::{Equal, builtin, sequences};
 use crate::binder::{DefinitionUse, definition_expression};
 use crate::executor::Run;
 use crate::plan::VirtualTable;
@@ -187,7 +187,7 @@ fn table_options(table: &TableDef) -> Value {
     text_array(options)
 }
 
-fn is_foreign_key(constraint: &ConstraintDef) -> bool {
+pub fn is_foreign_key(constraint: &ConstraintDef) -> bool {
     matches!(constraint.kind, ConstraintKind::ForeignKey { .. })
 }
 
@@ -368,10 +368,6 @@ const SYSTEM_COLUMNS: &[(&str, Oid, i16)] = &[
     ("ctid", oids::TID, -1),
 ];
 
-/// The columns of a sequence seen as a table.
-pub const SEQUENCE_COLUMNS: &[(&str, Oid)] =
-    &[("last_value", oids::INT8), ("log_cnt", oids::INT8), ("is_called", oids::BOOL)];
-
 /// `pg_attribute`
 pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let catalog = Arc::clone(run.catalog.catalog());
@@ -420,7 +416,7 @@ pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
                 }
             }
             Relation::Sequence(_) => {
-                for (place, (name, type_oid)) in SEQUENCE_COLUMNS.iter().enumerate() {
+                for (place, (name, type_oid)) in sequences::SEQUENCE_COLUMNS.iter().enumerate() {
                     let attribute = AttributeRow {
                         not_null: true,
                         ..AttributeRow::new(oid, name, SqlType::new(*type_oid), place as i16 + 1)
@@ -654,148 +650,7 @@ fn check_columns(run: &Run<'_, '_>, table: &Arc<TableDef>, text: &str) -> Vec<us
     bound.map(|bound| crate::binder::expression_columns(&bound)).unwrap_or_default()
 }
 
-/// All sequences by oid.
-fn sequences(catalog: &Catalog) -> Vec<Arc<SequenceDef>> {
-    let mut all: Vec<Arc<SequenceDef>> = catalog.sequences().cloned().collect();
-    all.sort_by_key(|sequence| sequence.oid);
-    all
-}
-
-/// `pg_sequence`
-pub fn pg_sequence(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let row = |sequence: &Arc<SequenceDef>| {
-        row![
-            sequence.oid,
-            sequence.type_oid,
-            sequence.start,
-            sequence.increment,
-            sequence.maximum,
-            sequence.minimum,
-            sequence.cache,
-            sequence.cycle,
-        ]
-    };
-    Ok(sequences(run.catalog.catalog()).iter().map(row).collect())
-}
-
 /// The name of a role.
 pub fn role_name(catalog: &Catalog, oid: Oid) -> String {
     catalog.role(oid).map_or_else(|| format!("unknown (OID={oid})"), |role| role.name.clone())
-}
-
-/// `pg_tables`
-pub fn pg_tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let catalog = run.catalog.catalog();
-    let mut rows: Vec<Vec<Value>> = super::system()
-        .tables()
-        .iter()
-        .filter(|table| !builtin::is_view(table))
-        .map(|table| {
-            let schema = run.catalog.schema_name(table.schema);
-            let owner = role_name(catalog, BOOTSTRAP_ROLE);
-            row![schema, table.name.as_str(), owner, NULL, true, false, false, false]
-        })
-        .collect();
-    for table in tables(catalog).iter().filter(|table| table.kind == RelationKind::Table) {
-        let has_triggers =
-            table.constraints.iter().any(is_foreign_key) || catalog.tables_referencing(table.oid).next().is_some();
-        rows.push(row![
-            run.catalog.schema_name(table.schema),
-            table.name.as_str(),
-            role_name(catalog, table.owner),
-            NULL,
-            !catalog.indexes_of(table.oid).is_empty(),
-            false,
-            has_triggers,
-            false,
-        ]);
-    }
-    Ok(rows)
-}
-
-/// `pg_indexes`
-pub fn pg_indexes(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let catalog = Arc::clone(run.catalog.catalog());
-    let mut indexes: Vec<Arc<IndexDef>> = catalog.indexes().cloned().collect();
-    indexes.sort_by_key(|index| index.oid);
-    let mut rows = Vec::new();
-    for index in indexes {
-        let Some(table) = catalog.table(index.table) else { continue };
-        let definition = crate::session::functions::index_definition(run, index.oid, false)?;
-        let schema = run.catalog.schema_name(index.schema);
-        rows.push(row![schema, table.name.as_str(), index.name.as_str(), NULL, definition]);
-    }
-    Ok(rows)
-}
-
-/// `pg_views`
-pub fn pg_views(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let catalog = Arc::clone(run.catalog.catalog());
-    let mut rows = Vec::new();
-    for view in tables(&catalog).iter().filter(|table| table.kind == RelationKind::View) {
-        let definition = crate::session::functions::view_definition(run, view.oid, false)?;
-        let schema = run.catalog.schema_name(view.schema);
-        rows.push(row![schema, view.name.as_str(), role_name(&catalog, view.owner), definition]);
-    }
-    Ok(rows)
-}
-
-/// `pg_matviews`
-pub fn pg_matviews(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let catalog = Arc::clone(run.catalog.catalog());
-    let mut rows = Vec::new();
-    for view in tables(&catalog).iter().filter(|table| table.kind == RelationKind::MaterializedView) {
-        let definition = crate::session::functions::view_definition(run, view.oid, false)?;
-        rows.push(row![
-            run.catalog.schema_name(view.schema),
-            view.name.as_str(),
-            role_name(&catalog, view.owner),
-            NULL,
-            !catalog.indexes_of(view.oid).is_empty(),
-            true,
-            definition,
-        ]);
-    }
-    Ok(rows)
-}
-
-/// `pg_sequences`
-pub fn pg_sequences(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let catalog = Arc::clone(run.catalog.catalog());
-    let mut rows = Vec::new();
-    for sequence in sequences(&catalog) {
-        let (last, is_called) = run.engine().sequence_state(sequence.oid)?;
-        rows.push(row![
-            run.catalog.schema_name(sequence.schema),
-            sequence.name.as_str(),
-            role_name(&catalog, sequence.owner),
-            sequence.type_oid,
-            sequence.start,
-            sequence.minimum,
-            sequence.maximum,
-            sequence.increment,
-            sequence.cycle,
-            sequence.cache,
-            is_called.then_some(last),
-        ]);
-    }
-    Ok(rows)
-}
-
-/// The table that a sequence reads as.
-pub fn sequence_table(sequence: &SequenceDef) -> Arc<VirtualTable> {
-    Arc::new(VirtualTable {
-        oid: sequence.oid,
-        schema: sequence.schema,
-        name: sequence.name.as_str().into(),
-        columns: registry::columns(SEQUENCE_COLUMNS),
-        estimated_rows: 1.0,
-        view_query: None,
-    })
-}
-
-/// The one row of a sequence.
-pub fn sequence_row(run: &mut Run<'_, '_>, sequence: Oid) -> Result<Vec<Vec<Value>>> {
-    let (last, is_called) = run.engine().sequence_state(sequence)?;
-    Ok(vec![row![last, 0i64, is_called]])
 }

@@ -74,10 +74,12 @@ pub fn run(
         Statement::Explain(explain) => explain::run(session, explain, text, parameters, client),
         Statement::Listen(channel) => {
             session.state().instance.channels.listen(session.pid(), channel);
+            session.state().changed_channels.set(true);
             Ok(UtilityOutput::tag("LISTEN"))
         }
         Statement::Unlisten(channel) => {
             session.state().instance.channels.unlisten(session.pid(), channel.as_deref());
+            session.state().changed_channels.set(true);
             Ok(UtilityOutput::tag("UNLISTEN"))
         }
         Statement::Notify { channel, payload } => {

@@ -25,7 +25,7 @@ pub(super) fn schema(ddl: &mut Ddl<'_>) -> Result<Oid> {
     {
         return Ok(oid);
     }
-    let name = format!("{PREFIX}{}", ddl.engine().owner().0);
+    let name = format!("{PREFIX}{}", ddl.state.info.number);
     let oid = match catalog.schema_by_name(&name) {
         // A session of this number ended without cleaning up.
         Some(leftover) => {
@@ -140,4 +140,15 @@ pub fn before_commit(state: &SessionState) -> Result<()> {
 /// Whether a relation of this persistence may refer to one of `other`'s, as foreign keys and views do.
 pub(super) fn may_outlive(own: Persistence, other: Persistence) -> bool {
     own == Persistence::Temporary || other != Persistence::Temporary
+}
+
+/// Whether the transaction in progress has used or made anything temporary.
+pub fn was_used(state: &SessionState) -> bool {
+    let Some(schema) = state.temporary_schema.get() else { return false };
+    let engine = state.engine();
+    let (now, before) = (engine.catalog(), engine.database().catalog());
+    let is_temporary = |catalog: &Catalog, oid: &Oid| {
+        *oid == schema || catalog.object(*oid).is_some_and(|object| object.schema() == schema)
+    };
+    engine.objects_of_transaction().iter().any(|oid| is_temporary(&now, oid) || is_temporary(&before, oid))
 }

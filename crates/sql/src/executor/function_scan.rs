@@ -191,10 +191,11 @@ impl<'p> Operator<'p> for VirtualRows<'p> {
             for (column, expr) in &self.node.equal {
                 equal.push((*column as usize, evaluate(expr, &[], run)?));
             }
-            // What these tables say does not come from a visibility check on rows: it counts as seen now (rule R3).
+            let rows = crate::catalogs::rows(run, &self.node.table, &equal);
+            // What these tables say does not come from a visibility check on rows: it counts as seen now (rule R3), and not
+            // sooner, since they may tell of a commit that came while they were made.
             run.engine().observe_horizon();
-            let rows = crate::catalogs::rows(run, &self.node.table, &equal)?;
-            self.rows = Some(rows.into_iter());
+            self.rows = Some(rows?.into_iter());
         }
         while let Some(full) = self.rows.as_mut().and_then(Iterator::next) {
             run.step()?;

@@ -121,7 +121,7 @@ impl SqlSession {
         client: &mut dyn Client,
     ) -> Result<()> {
         if let tree::Statement::Transaction(statement) = &tree.statement {
-            let tag = self.run_transaction_statement(statement, client)?;
+            let tag = self.run_transaction_statement(statement, is_one_of_several, client)?;
             client.require(self.state.gate());
             client.command_complete(&tag);
             return Ok(());
@@ -190,7 +190,7 @@ impl SqlSession {
                 let planned = Arc::clone(planned);
                 let statement = statement.clone();
                 drop(planned);
-                let tag = self.run_transaction_statement(&statement, client)?;
+                let tag = self.run_transaction_statement(&statement, false, client)?;
                 client.require(self.state.gate());
                 client.command_complete(&tag);
                 return Ok(());

@@ -2,14 +2,15 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, Ordering};
 
 use base::settings::SessionSettings;
 use base::{Error, OwnerId, Result, sqlstate};
 use engine::Database;
 use rustc_hash::FxHashMap;
-use sync::{Interrupt, InterruptKind, Mutex};
+use sync::{Interrupt, InterruptKind, Mutex, WaitReport};
 
+use super::counted::Counted;
 use super::notify::Channels;
 use super::plan_cache::PlanCache;
 use super::state::SessionState;
@@ -29,7 +30,12 @@ pub struct Instance {
     /// Guards the connected sessions by pid. A leaf; held for a look-up or a copy.
     sessions: Mutex<FxHashMap<i32, Arc<SessionInfo>>>,
     next_pid: AtomicI32,
+    next_number: AtomicU32,
+    /// Numbers of sessions that are gone. A leaf.
+    free_numbers: Mutex<Vec<u32>>,
     pub(crate) started_at: i64,
+    /// Since when statistics count.
+    pub(crate) counted: Counted,
     /// Reads the configuration file again; the program that serves sets it.
     pub(crate) reload: Mutex<Option<Arc<dyn Fn() -> bool + Send + Sync>>>,
 }
@@ -49,9 +55,13 @@ pub struct SessionInfo {
     /// Where from; none for a Unix socket or an embedded session.
     pub peer: Option<SocketAddr>,
     /// The engine's name for the session.
-    pub owner: OwnerId,
+    owner: AtomicU32,
+    /// A number that no other session has that is connected now.
+    pub number: u32,
     /// How it is interrupted.
     pub interrupt: Arc<Interrupt>,
+    /// What it waits for deep in the engine.
+    pub wait_report: Arc<WaitReport>,
     /// When it connected; microseconds since 2000-01-01 UTC.
     pub started_at: i64,
     /// When its transaction began, or 0.
@@ -94,6 +104,15 @@ impl Activity {
 }
 
 impl SessionInfo {
+    /// By what number locks and views know it. Another one after each PREPARE TRANSACTION.
+    pub fn owner(&self) -> OwnerId {
+        OwnerId(self.owner.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn set_owner(&self, owner: OwnerId) {
+        self.owner.store(owner.0, Ordering::Relaxed);
+    }
+
     /// What it does.
     pub fn activity(&self) -> Activity {
         match self.activity.load(Ordering::Relaxed) {
@@ -148,6 +167,7 @@ impl Instance {
     pub fn new(database: Database) -> Arc<Instance> {
         // What can't be removed now is removed when its name is used again.
         let _ = crate::commands::temporary::remove_leftovers(&database);
+        let started_at = datetime::clock_micros();
         Arc::new(Instance {
             database,
             plans: PlanCache::default(),
@@ -155,7 +175,10 @@ impl Instance {
             channels: Channels::default(),
             sessions: Mutex::new(FxHashMap::default()),
             next_pid: AtomicI32::new(std::process::id() as i32 & 0x000F_FFFF | 1),
-            started_at: datetime::clock_micros(),
+            next_number: AtomicU32::new(0),
+            free_numbers: Mutex::default(),
+            started_at,
+            counted: Counted::new(started_at),
             reload: Mutex::new(None),
         })
     }
@@ -206,8 +229,10 @@ impl Instance {
             user: request.user,
             database: request.database,
             peer: request.peer,
-            owner: engine.owner(),
+            owner: AtomicU32::new(engine.owner().0),
+            number: self.take_number(),
             interrupt: Arc::clone(engine.interrupt()),
+            wait_report: Arc::clone(engine.wait_report()),
             started_at: now,
             transaction_start: AtomicI64::new(0),
             statement_start: AtomicI64::new(0),
@@ -217,7 +242,7 @@ impl Instance {
             application_name: Mutex::new(Arc::from(application_name)),
         });
         // By which a deadlock's description names it.
-        self.database.locks().set_process_id(info.owner, info.pid);
+        self.database.locks().set_process_id(info.owner(), info.pid);
         let state =
             SessionState::new(Arc::clone(self), Arc::clone(&info), engine, session_settings).map_err(Error::fatal)?;
         state.apply_settings();
@@ -242,7 +267,7 @@ impl Instance {
 
     /// The session the engine calls `owner`.
     pub fn session_of(&self, owner: OwnerId) -> Option<Arc<SessionInfo>> {
-        self.sessions.lock().values().find(|info| info.owner == owner).cloned()
+        self.sessions.lock().values().find(|info| info.owner() == owner).cloned()
     }
 
     /// All connected sessions.
@@ -254,7 +279,15 @@ impl Instance {
 
     pub(super) fn disconnect(&self, pid: i32) {
         self.channels.forget(pid);
-        self.sessions.lock().remove(&pid);
+        let gone = self.sessions.lock().remove(&pid);
+        if let Some(info) = gone {
+            self.free_numbers.lock().push(info.number);
+        }
+    }
+
+    fn take_number(&self) -> u32 {
+        let free = self.free_numbers.lock().pop();
+        free.unwrap_or_else(|| self.next_number.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Ends all sessions: they see 57P01 at their next look.

@@ -4,6 +4,7 @@
 //! protocol's verbs; what they have to say goes to a [`Client`], each piece behind the commit it depends on.
 
 mod catalog_view;
+mod counted;
 mod execute;
 pub mod functions;
 mod instance;
@@ -18,6 +19,7 @@ pub mod settings;
 mod state;
 mod timers;
 mod transaction;
+mod twophase;
 
 use std::sync::Arc;
 use std::time::Instant;

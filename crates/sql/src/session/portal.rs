@@ -137,6 +137,15 @@ impl SqlSession {
         Ok(())
     }
 
+    /// Whether a cursor WITH HOLD was made in this transaction.
+    pub(super) fn has_cursor_to_hold(&self) -> bool {
+        let cursor_of = |portal: &Portal| match &portal.progress {
+            Progress::Cursor(cursor) => cursor.hold && !cursor.is_held(),
+            _ => false,
+        };
+        self.portals.values().any(cursor_of)
+    }
+
     /// The transaction has ended: portals end with it, but for cursors whose rows were gathered.
     pub(super) fn end_portals(&mut self) {
         retain(&mut self.portals, &self.state, |cursor| cursor.is_held());

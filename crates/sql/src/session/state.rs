@@ -48,6 +48,8 @@ pub struct SessionState {
     /// `SET CONSTRAINTS` of this transaction: all, or by constraint's oid.
     pub(crate) deferred: RefCell<crate::executor::Deferral>,
     /// `NOTIFY`s of this transaction: channel and payload.
+    /// The transaction has run LISTEN or UNLISTEN.
+    pub(crate) changed_channels: Cell<bool>,
     pub(crate) notifications: RefCell<Vec<(String, String)>>,
     /// The oid of the temporary schema, once there is one.
     pub(crate) temporary_schema: Cell<Option<Oid>>,
@@ -95,6 +97,7 @@ impl SessionState {
             pending_checks: RefCell::default(),
             next_check: Cell::new(0),
             deferred: RefCell::default(),
+            changed_channels: Cell::new(false),
             notifications: RefCell::default(),
             temporary_schema: Cell::new(None),
             prepared: RefCell::default(),

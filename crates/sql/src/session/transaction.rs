@@ -134,6 +134,7 @@ impl SqlSession {
     pub(super) fn run_transaction_statement(
         &mut self,
         statement: &Transaction,
+        is_one_of_several: bool,
         client: &mut dyn Client,
     ) -> Result<String> {
         match statement {
@@ -204,9 +205,9 @@ impl SqlSession {
                 self.state.plans.borrow_mut().clear();
                 Ok("ROLLBACK".to_owned())
             }
-            Transaction::Prepare(_) | Transaction::CommitPrepared(_) | Transaction::RollbackPrepared(_) => {
-                Err(Error::unsupported("prepared transactions are not supported yet"))
-            }
+            Transaction::Prepare(gid) => self.prepare_block(gid, client),
+            Transaction::CommitPrepared(gid) => self.finish_prepared(gid, true, is_one_of_several, client),
+            Transaction::RollbackPrepared(gid) => self.finish_prepared(gid, false, is_one_of_several, client),
         }
     }
 
@@ -315,10 +316,11 @@ impl SqlSession {
         result
     }
 
-    fn finish_transaction(&mut self, committed: bool, client: &mut dyn Client) {
+    pub(super) fn finish_transaction(&mut self, committed: bool, client: &mut dyn Client) {
         self.block = Block::None;
         self.transaction_limit = None;
         self.savepoints.clear();
+        self.state.changed_channels.set(false);
         self.state.pending_checks.borrow_mut().clear();
         *self.state.deferred.borrow_mut() = crate::executor::Deferral::default();
         if self.state.changed_catalog.replace(false) {

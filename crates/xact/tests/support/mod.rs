@@ -8,17 +8,23 @@ use std::time::Duration;
 
 use base::{FileNumber, Lsn, Xid};
 use buffer::{DoubleWrite, DoubleWriteOptions, LateLog};
-use clog::{StatusStore, StatusStoreOptions, TransactionStatus};
+use clog::{ClogBits, StatusStore, StatusStoreOptions, TransactionStatus};
+use cohort_xact::twophase::{PreparedOptions, saved};
 use cohort_xact::{
     BeginOptions, CommitOutcome, FileRemover, Isolation, ManagerOptions, RecoveredTransactions, SessionSlot,
     TransactionManager, XactRedo,
 };
 use lockmgr::LockManager;
+use rand::Rng;
+use rand::rngs::StdRng;
 use sync::{Arc, Interrupt, Mutex};
-use vfs::{FailStop, RealVfs, Vfs};
+use vfs::{FailStop, Fault, RealVfs, SimulatedOptions, SimulatedVfs, Vfs};
 use wal::{DelayPolicy, Epoch, Record, RecordHead, RmgrId, Wal, WalControl, WalOptions};
 
 pub const DIR: &str = "/data";
+const TWOPHASE: &str = "twophase";
+/// How many prepared transactions there may be.
+pub const PREPARED_MAX: u32 = 4;
 
 /// Remembers what was removed.
 #[derive(Default)]
@@ -78,7 +84,9 @@ impl Database {
         let status = status_store(vfs, directory, &late_log, next_xid).expect("a status store can be made");
         let wal = Arc::new(Wal::create(vfs.clone(), &directory.join("wal"), options).expect("a log can be made"));
         late_log.attach(wal.clone());
-        Database::assemble(wal, status, RecoveredTransactions::default(), Vec::new(), next_xid, slots)
+        vfs.create_dir_all(&directory.join(TWOPHASE)).expect("the directory can be made");
+        vfs.sync_dir(directory).expect("it can be synced");
+        Database::assemble(vfs, directory, wal, status, RecoveredTransactions::default(), Vec::new(), next_xid, slots)
     }
 
     /// Recovers what a crash left.
@@ -112,12 +120,18 @@ impl Database {
         })?;
         let wal = Arc::new(wal);
         late_log.attach(wal.clone());
-        let recovered = redo.finish();
+        let mut recovered = redo.finish();
         let next_xid = recovered.next_xid.max(control.next_xid);
-        Ok(Database::assemble(wal, status, recovered, found, next_xid, slots))
+        let is_finished = |xid| Ok(status.clog().get(xid)? != ClogBits::InProgress);
+        let saved = saved::load(&**vfs, &directory.join(TWOPHASE), &recovered.prepared, is_finished)?;
+        recovered.prepared.extend(saved);
+        Ok(Database::assemble(vfs, directory, wal, status, recovered, found, next_xid, slots))
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn assemble(
+        vfs: &Arc<dyn Vfs>,
+        directory: &Path,
         wal: Arc<Wal>,
         status: Arc<StatusStore>,
         recovered: RecoveredTransactions,
@@ -127,10 +141,15 @@ impl Database {
     ) -> Database {
         status.start(next_xid);
         let removed: Arc<RemovedFiles> = Arc::default();
+        let slots = slots + PREPARED_MAX;
         let locks = Arc::new(LockManager::new(slots));
         let horizon = wal.reserved();
-        let options = ManagerOptions { slots, next_xid, horizon, catalog_version: 1, files: removed.clone() };
+        let prepared = PreparedOptions { max: PREPARED_MAX, vfs: vfs.clone(), directory: directory.join(TWOPHASE) };
+        let options = ManagerOptions { slots, prepared, next_xid, horizon, catalog_version: 1, files: removed.clone() };
         let manager = TransactionManager::new(wal, status, locks, options);
+        for prepared in &recovered.prepared {
+            manager.restore_prepared(prepared.clone()).expect("it can be restored");
+        }
         Database { manager, removed, recovered, found, directory: None }
     }
 
@@ -179,6 +198,51 @@ fn status_store(
 
 pub const REPEATABLE_READ: BeginOptions =
     BeginOptions { isolation: Isolation::RepeatableRead, read_only: false, deferrable: false };
+
+/// The power fails at this call from now.
+pub fn crash_at(disk: &SimulatedVfs, calls_from_now: u64) {
+    disk.add_fault(Fault::CrashAtCall(disk.io_calls() + calls_from_now));
+}
+
+pub fn shared(disk: &SimulatedVfs) -> Arc<dyn Vfs> {
+    Arc::new(disk.clone())
+}
+
+/// A new database on a simulated disk, and where its recovery begins.
+pub fn create(disk: &SimulatedVfs) -> (Database, Control) {
+    let database = Database::create(&shared(disk), Path::new(DIR), small_log(), 32);
+    database.wal().flush(database.wal().reserved());
+    let redo = Lsn(small_log().segment_size_bytes);
+    (database, Control { redo, epoch: Epoch::FIRST, next_xid: Xid::FIRST_NORMAL })
+}
+
+/// What the engine's checkpoint does, up to writing the control file.
+pub fn checkpoint(database: &Database) -> Control {
+    let manager = &database.manager;
+    let (redo, next_xid) = manager.take_redo_point(|redo| (redo, manager.next_xid()));
+    manager.checkpoint_barrier(redo);
+    manager.status().checkpoint();
+    manager.save_prepared(redo);
+    Control { redo, epoch: database.wal().epoch(), next_xid }
+}
+
+/// Recovers what a crash left, though recovery itself may be cut short, again and again.
+pub fn recover_at_last(mut disk: SimulatedVfs, control: Control, random: &mut StdRng) -> (Database, SimulatedVfs) {
+    let database = loop {
+        if random.random_bool(0.4) {
+            crash_at(&disk, random.random_range(1..30));
+        }
+        let recovered = until_fail_stop(|| Database::recover(&shared(&disk), Path::new(DIR), control, small_log(), 32));
+        match recovered {
+            Some(Ok(database)) if !disk.is_crashed() => break database,
+            Some(Err(error)) if !disk.is_crashed() => panic!("recovery failed: {error}"),
+            other => bury(other),
+        }
+        disk = disk.crash_with(SimulatedOptions::new(random.random()));
+    };
+    disk.clear_faults();
+    (database, disk)
+}
 
 /// Begins, and writes one data record.
 pub fn begin_writing(session: &mut SessionSlot, payload: &[u8]) -> Xid {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use base::settings::{Id, ServerSettings, Source, lookup, show};
 use base::{Error, Result, sqlstate};
 use clap::Args;
+use cohort::metrics::MetricsServer;
 use cohort::{Database, Instance, OpenOptions, Server, ServerOptions, configuration};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -60,12 +61,16 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
         Arc::new(move || reload(&settings, &database, &directory))
     };
     instance.set_reload(Arc::clone(&reload) as Arc<dyn Fn() -> bool + Send + Sync>);
+    let metrics = serve_metrics(&instance, &settings)?;
     let server = Server::start(Arc::clone(&instance), &server_options(arguments, &settings)?)?;
     eprintln!(
         "cohort: serving \"{}\" on port {}, ready to accept connections",
         arguments.directory.display(),
         server.port()
     );
+    if let Some(metrics) = &metrics {
+        eprintln!("cohort: metrics are at http://{}/metrics", metrics.address());
+    }
     for signal in signals.forever() {
         match signal {
             SIGHUP => {
@@ -80,9 +85,19 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
     }
     eprintln!("cohort: stopping");
     server.stop();
+    drop(metrics);
     database.close()?;
     eprintln!("cohort: stopped");
     Ok(())
+}
+
+/// Serves metrics where `metrics_listen` says, if anywhere.
+fn serve_metrics(instance: &Arc<Instance>, settings: &ServerSettings) -> Result<Option<MetricsServer>> {
+    let address = Arc::clone(settings.get(Id::MetricsListen).as_text());
+    if address.is_empty() {
+        return Ok(None);
+    }
+    MetricsServer::start(&address, Arc::clone(instance)).map(Some)
 }
 
 fn server_options(arguments: &ServeArguments, settings: &ServerSettings) -> Result<ServerOptions> {

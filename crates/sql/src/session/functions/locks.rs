@@ -93,14 +93,14 @@ fn unlock(run: &mut Run<'_, '_>, args: &[Value], manner: Manner) -> Result<Value
 fn blockers(run: &Run<'_, '_>, pid: i64) -> Vec<i32> {
     let instance = &run.state.instance;
     let Some(info) = i32::try_from(pid).ok().and_then(|pid| instance.session(pid)) else { return Vec::new() };
-    pids_of(run, instance.database().locks().blocking_owners(info.owner))
+    pids_of(run, instance.database().locks().blocking_owners(info.owner()))
 }
 
 /// Those whose end a DEFERRABLE transaction waits for.
 fn safe_snapshot_blockers(run: &Run<'_, '_>, pid: i64) -> Vec<i32> {
     let instance = &run.state.instance;
     let Some(info) = i32::try_from(pid).ok().and_then(|pid| instance.session(pid)) else { return Vec::new() };
-    pids_of(run, instance.database().transactions().ssi().safe_snapshot_blockers(info.owner))
+    pids_of(run, instance.database().transactions().ssi().safe_snapshot_blockers(info.owner()))
 }
 
 fn pids_of(run: &Run<'_, '_>, owners: Vec<OwnerId>) -> Vec<i32> {

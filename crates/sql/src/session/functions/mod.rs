@@ -65,15 +65,19 @@ static BODIES: LazyLock<FxHashMap<Oid, Body>> =
 /// # Errors
 /// Whatever it raises; 0A000 for one that is declared only.
 pub fn call(run: &mut Run<'_, '_>, function: Oid, args: &[Value]) -> Result<Value> {
+    let answer = match BODIES.get(&function) {
+        Some(body) => body(run, args),
+        None => {
+            let name = types::function(function).map_or("?", |def| def.name);
+            match privileges::asked_by(name) {
+                Some(what) => privileges::check(run, what, args),
+                None => Err(Error::unsupported(format!("function {name} is not supported"))),
+            }
+        }
+    };
+    // Afterwards: it may tell of a commit that came while it looked.
     run.engine().observe_horizon();
-    if let Some(body) = BODIES.get(&function) {
-        return body(run, args);
-    }
-    let name = types::function(function).map_or("?", |def| def.name);
-    match privileges::asked_by(name) {
-        Some(what) => privileges::check(run, what, args),
-        None => Err(Error::unsupported(format!("function {name} is not supported"))),
-    }
+    answer
 }
 
 /// Calls a function of the registry that the session answers with a set.
@@ -81,9 +85,12 @@ pub fn call(run: &mut Run<'_, '_>, function: Oid, args: &[Value]) -> Result<Valu
 /// # Errors
 /// As [`call`].
 pub fn call_set(run: &mut Run<'_, '_>, function: Oid, args: &[Value]) -> Result<Vec<Value>> {
-    run.engine().observe_horizon();
     match SETS.iter().find(|(oid, _)| *oid == function.0) {
-        Some((_, body)) => body(run, args),
+        Some((_, body)) => {
+            let answer = body(run, args);
+            run.engine().observe_horizon();
+            answer
+        }
         None => Ok(vec![call(run, function, args)?]),
     }
 }

@@ -54,11 +54,12 @@ fn status(run: &Run<'_, '_>, xid: Xid) -> Result<Value> {
         let message = format!("transaction ID {xid} is in the future");
         return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message));
     }
-    if xid < database.status().oldest_xid() && xid.is_normal() {
-        // Nothing is kept of it.
+    let status = database.status().try_status(xid);
+    // Nothing is kept of an older one. Only now: its bits may have gone while they were looked for.
+    if !xid.is_valid() || (xid.is_normal() && xid < database.status().oldest_xid()) {
         return Ok(Value::Null);
     }
-    Ok(Value::text(match database.status().try_status(xid)? {
+    Ok(Value::text(match status? {
         TransactionStatus::InProgress => "in progress",
         TransactionStatus::Committed(_) => "committed",
         TransactionStatus::Aborted => "aborted",

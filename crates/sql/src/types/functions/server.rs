@@ -39,6 +39,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::session(3830, "pg_last_xact_replay_timestamp", &[], TIMESTAMPTZ).volatile(),
     FunctionDef::session(3775, "pg_stat_reset_shared", &[TEXT], VOID).volatile(),
     FunctionDef::session(2307, "pg_stat_reset_slru", &[TEXT], VOID).volatile().not_strict(),
+    FunctionDef::session(9105, "cohort_stat_reset_latches", &[], VOID).volatile(),
     FunctionDef::session(3776, "pg_stat_reset_single_table_counters", &[OID], VOID).volatile(),
     FunctionDef::session(3788, "pg_stat_get_snapshot_timestamp", &[], TIMESTAMPTZ),
     FunctionDef::session(1936, "pg_stat_get_backend_idset", &[], INT4).returning_set(),

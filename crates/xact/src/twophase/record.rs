@@ -1,12 +1,6 @@
-//! Prepared transactions: their names, their record, and how the steps of both phases fit the commit order.
+//! What a prepared transaction is called, and the record that says all it is.
 //!
-//! What is real here is what nothing else depends on: a [`Gid`] with PostgreSQL's limit, and a [`PrepareRecord`] with its
-//! bytes. The phases themselves are not built; this is their plan.
-//!
-//! # The record
-//!
-//! Everything that a prepared transaction is lies in one log record (info 0x30), so that no state file is needed until a
-//! checkpoint passes it. All numbers are little-endian; the record's head names the top-level transaction. Sections come
+//! All numbers are little-endian; the record's head names the top-level transaction. Sections come
 //! as a kind (u16), a count (u32), a length in bytes (u32), and that many bytes, so that a reader can pass over a kind it
 //! needn't know:
 //!
@@ -14,34 +8,12 @@
 //! | --- | --- |
 //! | 1 who | prepared at (i64, microseconds since 2000-01-01 UTC), owner role (u32), database (u32), gid (bytes to the end) |
 //! | 2 children | xid (u64) each |
-//! | 3 locks | tag and mode of each lock held until the transaction's end, row locks in memory among them |
-//! | 4 predicate locks | as `ssi` lays them out; opaque here |
+//! | 3 locks | each lock held until the transaction's end, row locks in memory among them, as `lockmgr` lays them out |
+//! | 4 predicate locks | as `ssi` lays them out; absent if nothing that was read matters |
 //! | 5 files | which to remove at commit, which at rollback |
 //! | 6 catalog | one byte: the commit raises the catalog version |
 //!
-//! # PREPARE
-//!
-//! 1. `ssi`'s pre-commit check runs, as at a commit: afterwards the transaction is never a victim.
-//! 2. The transaction moves to a slot of the running set of its own, locks and xids with it, under the owner number that
-//!    slot stands for: the session is free for the next one.
-//! 3. The record is inserted, inside `while_finishing` so that a checkpoint waits for what follows; the gid is entered in
-//!    the table of prepared transactions, with the record's place.
-//! 4. The reply waits for the disk, whatever `synchronous_commit` says.
-//!
-//! # COMMIT PREPARED and ROLLBACK PREPARED
-//!
-//! The gid is claimed first, so that of two finishers one gets 55000. Then a commit goes through the same function as any
-//! other, [`crate::TransactionManager`]'s `place_commit`, with a record (info 0x40) that names what the prepare record
-//! named, so that redo needs neither; its entry in the ring makes the leader set the bits. A rollback (info 0x50) sets its
-//! bits only when its record is durable: an acknowledged rollback must never come back, and one that isn't durable must
-//! not show. Both replies wait for the disk. The gid is free again when the finish is durable.
-//!
-//! # Checkpoint and recovery
-//!
-//! A checkpoint saves, once, every prepared transaction whose record lies below its redo point: the record's bytes, as a
-//! checksummed and synced file under `twophase/`. Recovery collects what is saved and what it reads in the log, drops those
-//! that are finished in the commit log, and before the first session restores the rest: xid and children by
-//! [`clog::StatusStore::restore_prepared`], a slot, the locks.
+//! A section without items is left out.
 
 use std::fmt;
 
@@ -132,7 +104,7 @@ impl PrepareRecord {
         // The count is that of the files to drop; the others follow.
         let files = self.dropped_files.iter().chain(&self.created_files);
         put_section(&mut out, FILES, self.dropped_files.len(), &numbers(files.map(|file| file.0)));
-        put_section(&mut out, CATALOG, 1, &[u8::from(self.changes_catalog)]);
+        put_section(&mut out, CATALOG, 1, if self.changes_catalog { &[1] } else { &[] });
         out
     }
 
@@ -192,6 +164,9 @@ impl PrepareRecord {
 }
 
 fn put_section(out: &mut Vec<u8>, kind: u16, count: usize, bytes: &[u8]) {
+    if bytes.is_empty() {
+        return;
+    }
     out.extend_from_slice(&kind.to_le_bytes());
     out.extend_from_slice(&(count as u32).to_le_bytes());
     out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());

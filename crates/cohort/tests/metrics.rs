@@ -1,0 +1,103 @@
+//! Metrics over HTTP, from a server process.
+
+mod common;
+
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+
+use common::{Server, free_port};
+
+/// The head and the body of the answer to a request.
+fn request(port: u16, line: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    write!(stream, "{line} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.to_owned(), body.to_owned())
+}
+
+/// All samples by name and labels.
+fn samples(port: u16) -> HashMap<String, f64> {
+    let (head, body) = request(port, "GET /metrics");
+    assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
+    assert!(head.to_ascii_lowercase().contains("content-type: application/openmetrics-text"), "{head}");
+    assert!(body.ends_with("# EOF\n"));
+    let mut found = HashMap::new();
+    for line in body.lines().filter(|line| !line.starts_with('#')) {
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        assert!(name.starts_with("cohort_"), "{line}");
+        assert!(found.insert(name.to_owned(), value.parse().unwrap()).is_none(), "twice: {name}");
+    }
+    found
+}
+
+#[test]
+fn metrics_are_the_figures_of_the_views() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = free_port();
+    let server = Server::start(folder.path(), &[&format!("metrics_listen=127.0.0.1:{port}"), "autovacuum=off"]);
+    let before = samples(port);
+    let mut client = server.connect();
+    client.batch_execute("create table t (id int); insert into t values (1); checkpoint").unwrap();
+    for _ in 0..30 {
+        client.execute("insert into t values (2)", &[]).unwrap();
+    }
+    // What is set back for the views goes on here.
+    let resets = "select pg_stat_reset_shared('wal'), pg_stat_reset_slru(null), cohort_stat_reset_latches()";
+    client.batch_execute(resets).unwrap();
+    let mut other = server.connect();
+    other.batch_execute("begin; insert into t values (3)").unwrap();
+    client.batch_execute("begin; insert into t values (4); prepare transaction 'orphan'").unwrap();
+    let after = samples(port);
+    let rise = |name: &str| {
+        let value = |of: &HashMap<String, f64>| *of.get(name).unwrap_or_else(|| panic!("there is no {name}"));
+        value(&after) - value(&before)
+    };
+    assert!(rise("cohort_wal_syncs_total") >= 30.0);
+    assert!(rise("cohort_cohort_members_count") >= 30.0 && rise("cohort_cohort_members_sum") >= 30.0);
+    assert_eq!(rise("cohort_wal_sync_seconds_count"), rise("cohort_wal_sync_seconds_bucket{le=\"+Inf\"}"));
+    assert!(rise("cohort_wal_sync_seconds_sum") > 0.0);
+    assert!(rise("cohort_latch_acquisitions_total{latch=\"XactSLRU\",mode=\"exclusive\"}") >= 30.0);
+    assert!(rise("cohort_latch_blocked_total{latch=\"XactSLRU\"}") >= 0.0);
+    assert!(rise("cohort_slru_hits_total{cache=\"Xact\"}") >= 30.0);
+    assert!(rise("cohort_checkpoints_total{cause=\"requested\"}") >= 1.0);
+    assert_eq!(after["cohort_running_transactions"], 1.0);
+    assert_eq!(after["cohort_sessions{state=\"idle in transaction\"}"], 1.0);
+    assert_eq!((before["cohort_prepared_transactions"], after["cohort_prepared_transactions"]), (0.0, 1.0));
+    assert_eq!(before["cohort_oldest_prepared_transaction_age_seconds"], 0.0);
+    assert!(rise("cohort_oldest_prepared_transaction_age_seconds") > 0.0);
+    assert!(after.keys().any(|name| name.starts_with("cohort_serialization_failures_total{reason=")));
+
+    let (head, _) = request(port, "GET /");
+    assert!(head.starts_with("HTTP/1.1 404"), "{head}");
+    let (head, _) = request(port, "DELETE /metrics");
+    assert!(head.starts_with("HTTP/1.1 405"), "{head}");
+    let (head, body) = request(port, "HEAD /metrics");
+    assert!(head.starts_with("HTTP/1.1 200") && body.is_empty(), "{head}");
+    drop((client, other));
+    server.stop();
+}
+
+#[test]
+fn an_address_that_cannot_be_listened_on_stops_the_start_and_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    for (address, message) in [
+        ("nonsense", "invalid value for parameter \"metrics_listen\": \"nonsense\""),
+        (&*taken, &*format!("could not listen on \"{taken}\" for metrics")),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_cohort"))
+            .arg("serve")
+            .arg(folder.path().join("data"))
+            .args(["--host", "", "-c", &format!("metrics_listen={address}")])
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && said.contains(message), "{said}");
+        assert!(said.contains("hint: "), "{said}");
+    }
+}

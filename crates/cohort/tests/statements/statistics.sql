@@ -1,0 +1,32 @@
+-- Statistics views have PostgreSQL's columns; resets and transaction statuses its answers and errors.
+select attname, format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'pg_stat_wal'::regclass and attnum > 0 order by attnum;
+select attname, format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'pg_stat_slru'::regclass and attnum > 0 order by attnum;
+select name from pg_stat_slru where name = 'Xact';
+select wal_records > 0, wal_bytes > 0, wal_sync >= 0, stats_reset is not null from pg_stat_wal;
+select pg_stat_reset_slru('Xact');
+select pg_stat_reset_slru('no such cache');
+select pg_stat_reset_slru(null);
+select pg_stat_reset_shared('wal');
+select pg_stat_reset_shared('nonsense');
+select pg_stat_reset_shared(null) is null;
+select pg_stat_reset();
+select stats_reset > now() - interval '1 minute' from pg_stat_wal;
+select stats_reset > now() - interval '1 minute' from pg_stat_slru where name = 'Xact';
+-- What became of transactions.
+select txid_status(0), txid_status(1), txid_status(2);
+select pg_xact_status('0'), pg_xact_status('1'), pg_xact_status('2');
+select txid_status(null) is null, pg_xact_status(null) is null;
+select pg_typeof(txid_status(txid_current())), pg_typeof(pg_xact_status(pg_current_xact_id()));
+select txid_status(1000000000000);
+select pg_xact_status('1000000000000');
+begin;
+create temp table seen (number int, id int8);
+insert into seen values (1, txid_current());
+select txid_status(txid_current()), pg_xact_status(pg_current_xact_id());
+commit;
+select txid_status(id) from seen;
+begin;
+insert into seen values (2, txid_current());
+prepare remembered as select 1;
+rollback;
+select count(*) from seen;

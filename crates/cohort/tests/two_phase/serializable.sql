@@ -1,0 +1,107 @@
+-- Serializable transactions: what could fail at commit fails when it is prepared, and never afterwards.
+a: create table t (id int primary key, v int);
+a: insert into t select g, 0 from generate_series(1, 10) g;
+a: create table doctors (name text primary key, here bool);
+a: insert into doctors values ('ann', true), ('bob', true);
+-- One that is prepared wins over one that is not: by a conflict found later.
+a: begin isolation level serializable;
+a: select count(*) from doctors where here;
+a: update doctors set here = false where name = 'ann';
+b: begin isolation level serializable;
+b: select count(*) from doctors where here;
+a: prepare transaction 'serializable';
+b: update doctors set here = false where name = 'bob';
+b: commit;
+a: commit prepared 'serializable';
+a: select * from doctors order by name;
+a: update doctors set here = true;
+-- By one found before.
+a: begin isolation level serializable;
+a: select count(*) from doctors where here;
+b: begin isolation level serializable;
+b: select count(*) from doctors where here;
+a: update doctors set here = false where name = 'ann';
+b: update doctors set here = false where name = 'bob';
+a: prepare transaction 'serializable';
+b: prepare transaction 'serializable_2';
+b: select gid from pg_prepared_xacts;
+a: commit prepared 'serializable';
+a: select * from doctors order by name;
+a: update doctors set here = true;
+-- The other one begins when the first is prepared already: it can't see it.
+a: begin isolation level serializable;
+a: select count(*) from doctors where here;
+a: update doctors set here = false where name = 'ann';
+a: prepare transaction 'serializable';
+b: begin isolation level serializable;
+b: select count(*) from doctors where here;
+b: update doctors set here = false where name = 'bob';
+b: commit;
+b: rollback;
+a: commit prepared 'serializable';
+a: select * from doctors order by name;
+a: update doctors set here = true;
+-- Rolled back at last: the other has failed all the same, the next one doesn't.
+a: begin isolation level serializable;
+a: select count(*) from doctors where here;
+a: update doctors set here = false where name = 'ann';
+a: prepare transaction 'serializable';
+b: begin isolation level serializable;
+b: select count(*) from doctors where here;
+b: update doctors set here = false where name = 'bob';
+b: commit;
+b: rollback;
+a: rollback prepared 'serializable';
+b: begin isolation level serializable;
+b: select count(*) from doctors where here;
+b: update doctors set here = false where name = 'bob';
+b: commit;
+a: select * from doctors order by name;
+a: update doctors set here = true;
+-- No danger, no failure: reader and writer, both prepared.
+a: begin isolation level serializable;
+a: select sum(v) from t;
+a: prepare transaction 'serializable';
+b: begin isolation level serializable;
+b: update t set v = 1 where id = 1;
+b: prepare transaction 'serializable_2';
+a: select gid from pg_prepared_xacts order by gid;
+b: commit prepared 'serializable_2';
+a: commit prepared 'serializable';
+-- Three: the one in the middle can't be the victim any more.
+a: begin isolation level serializable;
+a: select v from t where id = 1;
+a: update t set v = 2 where id = 2;
+b: begin isolation level serializable;
+b: select v from t where id = 2;
+b: update t set v = 3 where id = 3;
+c: begin isolation level serializable;
+c: select v from t where id = 3;
+b: prepare transaction 'serializable';
+c: update t set v = 1 where id = 1;
+c: commit;
+a: commit;
+b: commit prepared 'serializable';
+c: rollback;
+a: rollback;
+-- Updates of one row are not the danger that 40001 at PREPARE is about.
+a: begin isolation level repeatable read;
+a: select count(*) from t;
+b: begin isolation level repeatable read;
+b: select count(*) from t;
+a: update t set v = 20 where id = 5;
+a: prepare transaction 'serializable';
+a: commit prepared 'serializable';
+b: update t set v = 21 where id = 5;
+b: prepare transaction 'serializable';
+-- Read only and deferrable ones.
+a: begin isolation level serializable read only deferrable;
+a: select count(*) from t;
+a: prepare transaction 'serializable';
+a: rollback prepared 'serializable';
+a: begin isolation level serializable read only;
+a: select count(*) from t;
+a: prepare transaction 'serializable';
+b: update t set v = v + 1 where id = 1;
+a: commit prepared 'serializable';
+a: select count(*) from pg_locks where mode = 'SIReadLock';

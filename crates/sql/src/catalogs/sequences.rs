@@ -1,0 +1,82 @@
+//! Sequences: `pg_sequence`, `pg_sequences`, and the one row that a sequence reads as.
+
+use std::sync::Arc;
+
+use base::{Oid, Result};
+use engine::catalog::{Catalog, SequenceDef};
+
+use super::relations::role_name;
+use super::rows::row;
+use super::{Equal, registry};
+use crate::executor::Run;
+use crate::plan::VirtualTable;
+use crate::types::{Value, oids};
+
+/// The columns of a sequence seen as a table.
+pub const SEQUENCE_COLUMNS: &[(&str, Oid)] =
+    &[("last_value", oids::INT8), ("log_cnt", oids::INT8), ("is_called", oids::BOOL)];
+
+/// All sequences by oid.
+pub fn sequences(catalog: &Catalog) -> Vec<Arc<SequenceDef>> {
+    let mut all: Vec<Arc<SequenceDef>> = catalog.sequences().cloned().collect();
+    all.sort_by_key(|sequence| sequence.oid);
+    all
+}
+
+/// `pg_sequence`
+pub fn pg_sequence(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let row = |sequence: &Arc<SequenceDef>| {
+        row![
+            sequence.oid,
+            sequence.type_oid,
+            sequence.start,
+            sequence.increment,
+            sequence.maximum,
+            sequence.minimum,
+            sequence.cache,
+            sequence.cycle,
+        ]
+    };
+    Ok(sequences(run.catalog.catalog()).iter().map(row).collect())
+}
+
+/// `pg_sequences`
+pub fn pg_sequences(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = Arc::clone(run.catalog.catalog());
+    let mut rows = Vec::new();
+    for sequence in sequences(&catalog) {
+        let (last, is_called) = run.engine().sequence_state(sequence.oid)?;
+        rows.push(row![
+            run.catalog.schema_name(sequence.schema),
+            sequence.name.as_str(),
+            role_name(&catalog, sequence.owner),
+            sequence.type_oid,
+            sequence.start,
+            sequence.minimum,
+            sequence.maximum,
+            sequence.increment,
+            sequence.cycle,
+            sequence.cache,
+            is_called.then_some(last),
+        ]);
+    }
+    Ok(rows)
+}
+
+/// The table that a sequence reads as.
+pub fn sequence_table(sequence: &SequenceDef) -> Arc<VirtualTable> {
+    Arc::new(VirtualTable {
+        oid: sequence.oid,
+        schema: sequence.schema,
+        name: sequence.name.as_str().into(),
+        columns: registry::columns(SEQUENCE_COLUMNS),
+        estimated_rows: 1.0,
+        view_query: None,
+    })
+}
+
+/// The one row of a sequence.
+pub fn sequence_row(run: &mut Run<'_, '_>, sequence: Oid) -> Result<Vec<Vec<Value>>> {
+    let (last, is_called) = run.engine().sequence_state(sequence)?;
+    Ok(vec![row![last, 0i64, is_called]])
+}

@@ -1,0 +1,168 @@
+//! What the server has counted, since it was started or since somebody set the counts back.
+
+use base::Result;
+use engine::catalog::PG_CATALOG_SCHEMA;
+use engine::{Histogram, WalStatistics};
+
+use super::monitoring::time;
+use super::rows::{Wanted, row, wanted_oid};
+use super::{Equal, relations};
+use crate::executor::Run;
+use crate::types::{Numeric, Value};
+
+/// `cohort_stat_ssi`: what serializable isolation has done, and whom it has sacrificed, by reason.
+pub fn cohort_stat_ssi(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let statistics = run.state.instance.database().transactions().ssi().statistics();
+    let aborts = engine::SERIALIZATION_FAILURES
+        .iter()
+        .zip(statistics.aborts)
+        .map(|(name, count)| (format!("aborted_{name}"), count));
+    let others = [
+        ("watched_transactions", statistics.begun),
+        ("safe_at_once", statistics.safe_at_once),
+        ("became_safe", statistics.became_safe),
+        ("became_unsafe", statistics.became_unsafe),
+        ("conflicts", statistics.conflicts),
+        ("promoted_to_page", statistics.promoted_to_page),
+        ("promoted_to_relation", statistics.promoted_to_relation),
+        ("summarised_transactions", statistics.summarised),
+        ("active_transactions", statistics.active),
+        ("finished_transactions", statistics.finished),
+        ("retries_waiting", statistics.retries_waiting),
+        ("predicate_locks", statistics.locks),
+    ];
+    let others = others.map(|(name, count)| (name.to_owned(), count));
+    Ok(aborts.chain(others).map(|(name, count)| row![name, count as i64]).collect())
+}
+
+fn milliseconds(micros: u64) -> Value {
+    Value::Float8(micros as f64 / 1000.0)
+}
+
+/// `pg_stat_wal`
+pub fn pg_stat_wal(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let (wal, since) = run.state.instance.counted.wal(run.state.instance.database());
+    Ok(vec![row![
+        wal.records as i64,
+        0i64,
+        Value::Numeric(Numeric::from(i128::from(wal.bytes))),
+        wal.buffers_full as i64,
+        wal.writes as i64,
+        wal.syncs as i64,
+        milliseconds(wal.write_time_us),
+        milliseconds(wal.sync_time_us.sum),
+        time(since),
+    ]])
+}
+
+/// `pg_stat_slru`: of the caches that PostgreSQL has, the commit log's is the only one there is.
+pub fn pg_stat_slru(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let (xact, since) = run.state.instance.counted.commit_log(run.state.instance.database());
+    Ok(vec![row![
+        "Xact",
+        xact.zeroed as i64,
+        xact.hits as i64,
+        xact.reads as i64,
+        xact.writes as i64,
+        0i64,
+        xact.flushes as i64,
+        xact.truncates as i64,
+        time(since),
+    ]])
+}
+
+/// `pg_stat_user_tables`
+pub fn pg_stat_user_tables(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let wanted = wanted_oid(equal, 0);
+    if matches!(wanted, Wanted::Nothing(_)) {
+        return Ok(Vec::new());
+    }
+    let database = run.state.instance.database();
+    let mut rows = Vec::new();
+    for table in relations::tables(run.catalog.catalog()) {
+        if !table.kind.has_storage() || table.schema == PG_CATALOG_SCHEMA || !wanted.matches(&table.oid) {
+            continue;
+        }
+        let activity = database.table_activity(table.oid);
+        let count = |of: fn(&engine::TableActivity) -> u64| activity.as_ref().map_or(0, |activity| of(activity)) as i64;
+        rows.push(row![
+            table.oid,
+            run.catalog.schema_name(table.schema),
+            table.name.as_str(),
+            count(engine::TableActivity::inserted),
+            count(engine::TableActivity::updated),
+            count(engine::TableActivity::deleted),
+            count(engine::TableActivity::updated_in_page),
+            count(engine::TableActivity::live),
+            count(engine::TableActivity::dead),
+        ]);
+    }
+    Ok(rows)
+}
+
+/// `cohort_stat_commit`: how commits were gathered and made durable.
+pub fn cohort_stat_commit(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let database = run.state.instance.database();
+    let (wal, _) = run.state.instance.counted.wal(database);
+    let group = database.status().clog().group_statistics();
+    let all: Vec<(&str, f64)> = vec![
+        ("flushes", wal.syncs as f64),
+        ("cohorts", wal.cohort_members.count as f64),
+        ("cohort_members", wal.cohort_members.sum as f64),
+        ("cohort_size_mean", wal.cohort_members.mean()),
+        ("cohort_size_max", wal.cohort_members.maximum as f64),
+        ("led_by_committer", wal.led_by_committer as f64),
+        ("led_by_flusher", wal.led_by_flusher as f64),
+        ("already_durable", wal.already_durable as f64),
+        ("delays_taken", wal.delays_taken as f64),
+        ("delays_cut_short", wal.delays_cut_short as f64),
+        ("delay_time_ms", wal.delay_time_us as f64 / 1000.0),
+        ("committers_delayed", wal.committers_delayed as f64),
+        ("turns_taken", wal.turns_taken as f64),
+        ("sync_time_mean_us", wal.sync_time_us.mean()),
+        ("sync_time_max_us", wal.sync_time_us.maximum as f64),
+        ("sync_time_ms", wal.sync_time_us.sum as f64 / 1000.0),
+        ("write_time_ms", wal.write_time_us as f64 / 1000.0),
+        ("segments_created", wal.segments_created as f64),
+        ("segments_recycled", wal.segments_recycled as f64),
+        ("segments_unprepared", wal.segments_unprepared as f64),
+        ("unretired", database.transactions().unretired() as f64),
+        ("durable_lag_bytes", database.wal().reserved().0.saturating_sub(database.wal().durable().0) as f64),
+        ("clog_groups", group.groups as f64),
+        ("clog_group_members", group.members as f64),
+    ];
+    Ok(all.into_iter().map(|(name, value)| row![name, value]).collect())
+}
+
+/// `cohort_stat_latches`: the columns of PostgreSQL's LWLOCK_STATS, by kind of latch.
+pub fn cohort_stat_latches(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let mut classes = sync::latch_classes();
+    classes.sort_by_key(|class| class.name);
+    let rows = classes.into_iter().map(|class| {
+        let counters = class.counters();
+        row![
+            class.name,
+            counters.shared as i64,
+            counters.exclusive as i64,
+            counters.blocked as i64,
+            counters.spins as i64,
+            counters.dequeued as i64,
+        ]
+    });
+    Ok(rows.collect())
+}
+
+/// `cohort_stat_commit_histograms`: how large cohorts were, and how long syncs took, in classes of doubling width. Classes
+/// that nothing fell in are left out.
+pub fn cohort_stat_commit_histograms(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let (wal, _) = run.state.instance.counted.wal(run.state.instance.database());
+    let of = |name: &'static str, histogram: &Histogram| -> Vec<Vec<Value>> {
+        histogram
+            .classes()
+            .filter(|(_, count)| *count > 0)
+            .map(|(upto, count)| row![name, upto as i64, count as i64])
+            .collect()
+    };
+    let WalStatistics { cohort_members, sync_time_us, .. } = &wal;
+    Ok([of("cohort_size", cohort_members), of("sync_time_us", sync_time_us)].concat())
+}

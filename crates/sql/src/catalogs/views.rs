@@ -1,0 +1,88 @@
+//! The views over `pg_class` and its kin that show what a catalog's rows mean: `pg_tables`, `pg_indexes` and others.
+
+use std::sync::Arc;
+
+use base::Result;
+use engine::catalog::{BOOTSTRAP_ROLE, IndexDef, RelationKind};
+
+use super::relations::{is_foreign_key, role_name, tables};
+use super::rows::{NULL, row};
+use super::{Equal, builtin};
+use crate::executor::Run;
+use crate::types::Value;
+
+/// `pg_tables`
+pub fn pg_tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = run.catalog.catalog();
+    let mut rows: Vec<Vec<Value>> = super::system()
+        .tables()
+        .iter()
+        .filter(|table| !builtin::is_view(table))
+        .map(|table| {
+            let schema = run.catalog.schema_name(table.schema);
+            let owner = role_name(catalog, BOOTSTRAP_ROLE);
+            row![schema, table.name.as_str(), owner, NULL, true, false, false, false]
+        })
+        .collect();
+    for table in tables(catalog).iter().filter(|table| table.kind == RelationKind::Table) {
+        let has_triggers =
+            table.constraints.iter().any(is_foreign_key) || catalog.tables_referencing(table.oid).next().is_some();
+        rows.push(row![
+            run.catalog.schema_name(table.schema),
+            table.name.as_str(),
+            role_name(catalog, table.owner),
+            NULL,
+            !catalog.indexes_of(table.oid).is_empty(),
+            false,
+            has_triggers,
+            false,
+        ]);
+    }
+    Ok(rows)
+}
+
+/// `pg_indexes`
+pub fn pg_indexes(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = Arc::clone(run.catalog.catalog());
+    let mut indexes: Vec<Arc<IndexDef>> = catalog.indexes().cloned().collect();
+    indexes.sort_by_key(|index| index.oid);
+    let mut rows = Vec::new();
+    for index in indexes {
+        let Some(table) = catalog.table(index.table) else { continue };
+        let definition = crate::session::functions::index_definition(run, index.oid, false)?;
+        let schema = run.catalog.schema_name(index.schema);
+        rows.push(row![schema, table.name.as_str(), index.name.as_str(), NULL, definition]);
+    }
+    Ok(rows)
+}
+
+/// `pg_views`
+pub fn pg_views(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = Arc::clone(run.catalog.catalog());
+    let mut rows = Vec::new();
+    for view in tables(&catalog).iter().filter(|table| table.kind == RelationKind::View) {
+        let definition = crate::session::functions::view_definition(run, view.oid, false)?;
+        let schema = run.catalog.schema_name(view.schema);
+        rows.push(row![schema, view.name.as_str(), role_name(&catalog, view.owner), definition]);
+    }
+    Ok(rows)
+}
+
+/// `pg_matviews`
+pub fn pg_matviews(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = Arc::clone(run.catalog.catalog());
+    let mut rows = Vec::new();
+    for view in tables(&catalog).iter().filter(|table| table.kind == RelationKind::MaterializedView) {
+        let definition = crate::session::functions::view_definition(run, view.oid, false)?;
+        rows.push(row![
+            run.catalog.schema_name(view.schema),
+            view.name.as_str(),
+            role_name(&catalog, view.owner),
+            NULL,
+            !catalog.indexes_of(view.oid).is_empty(),
+            true,
+            definition,
+        ]);
+    }
+    Ok(rows)
+}

@@ -1,0 +1,52 @@
+//! Since when statistics count: the engine's counters only rise, and a view shows what they rose by since its reset.
+
+use engine::{Database, PagedStoreStatistics, WalStatistics};
+use sync::Mutex;
+
+use crate::types::datetime::clock_micros;
+
+/// What the counters said when they were last set back.
+pub(crate) struct Counted {
+    /// A leaf.
+    wal: Mutex<Reset<WalStatistics>>,
+    /// A leaf.
+    commit_log: Mutex<Reset<PagedStoreStatistics>>,
+}
+
+struct Reset<S> {
+    /// Microseconds since 2000-01-01 UTC.
+    at: i64,
+    counts: S,
+}
+
+impl Counted {
+    /// Counting from the start.
+    pub(super) fn new(started_at: i64) -> Counted {
+        Counted {
+            wal: Mutex::new(Reset { at: started_at, counts: WalStatistics::default() }),
+            commit_log: Mutex::new(Reset { at: started_at, counts: PagedStoreStatistics::default() }),
+        }
+    }
+
+    /// What the log has done since its reset, and when that was.
+    pub(crate) fn wal(&self, database: &Database) -> (WalStatistics, i64) {
+        let reset = self.wal.lock();
+        (database.statistics().wal.since(&reset.counts), reset.at)
+    }
+
+    /// What the commit log's cache has done since its reset, and when that was.
+    pub(crate) fn commit_log(&self, database: &Database) -> (PagedStoreStatistics, i64) {
+        let reset = self.commit_log.lock();
+        (database.status().clog().statistics().since(&reset.counts), reset.at)
+    }
+
+    /// The log's counts begin anew.
+    pub(crate) fn reset_wal(&self, database: &Database) {
+        *self.wal.lock() = Reset { at: clock_micros(), counts: database.statistics().wal };
+    }
+
+    /// The commit log's counts begin anew.
+    pub(crate) fn reset_commit_log(&self, database: &Database) {
+        *self.commit_log.lock() = Reset { at: clock_micros(), counts: database.status().clog().statistics() };
+    }
+}
