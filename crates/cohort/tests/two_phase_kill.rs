@@ -159,8 +159,9 @@ impl Worker<'_> {
             let mut entries = self.ledger.entries();
             let prepared = entries.iter_mut().filter(|(_, entry)| entry.known == Known::Prepared);
             // Some stay for later rounds.
-            let Some((number, entry)) = prepared.filter(|(number, _)| **number % 11 != 0).choose(&mut self.random)
-            else {
+            let may_stay = !self.random.random_ratio(1, 20);
+            let prepared = prepared.filter(|(number, _)| !(may_stay && **number % 11 == 0));
+            let Some((number, entry)) = prepared.choose(&mut self.random) else {
                 return Ok(());
             };
             entry.known = Known::Finishing { commit };

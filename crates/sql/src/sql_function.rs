@@ -200,7 +200,11 @@ pub fn run(
         let statement = environment
             .plan(&function.body, &tree.statement, crate::binder::Parameters::fixed(types.clone()))
             .map_err(in_context)?;
-        if matches!(statement.kind, StatementKind::Utility(_)) {
+        if let StatementKind::Utility(utility) = &statement.kind {
+            if let Statement::Transaction(command) = &**utility {
+                let message = format!("{} is not allowed in an SQL function", command.name());
+                return Err(Error::unsupported(message));
+            }
             return Err(Error::unsupported("utility statements in SQL functions are not supported"));
         }
         let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text())));

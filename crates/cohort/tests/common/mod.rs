@@ -23,7 +23,11 @@ pub fn free_port() -> u16 {
 impl Server {
     /// Serves `folder/data`; the socket lies in `folder`.
     pub fn start(folder: &Path, settings: &[&str]) -> Server {
-        let port = free_port();
+        Server::start_at(folder, free_port(), settings)
+    }
+
+    /// The same at a port of one's choice.
+    pub fn start_at(folder: &Path, port: u16, settings: &[&str]) -> Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cohort"));
         command.arg("serve").arg(folder.join("data")).args(["--host", "127.0.0.1", "--port", &port.to_string()]);
         command.arg("--socket-dir").arg(folder);
@@ -45,6 +49,11 @@ impl Server {
     /// Where drivers connect to.
     pub fn url(&self) -> String {
         format!("host={} port={} user=postgres dbname=postgres", self.folder.display(), self.port)
+    }
+
+    /// The port it listens at.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// Where its Unix socket is.

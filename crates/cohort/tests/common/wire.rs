@@ -62,11 +62,20 @@ impl Session {
         self.answer()
     }
 
-    /// Everything up to the word that the server is ready, a line each.
+    /// Everything up to the word that the server is ready, a line each. Columns are shown once there are rows, or are none: a
+    /// statement that fails may or may not have told them before.
     pub fn answer(&mut self) -> String {
-        let mut seen = String::new();
+        let (mut seen, mut columns_line) = (String::new(), String::new());
         loop {
-            match self.message() {
+            let message = self.message();
+            match message {
+                Some(Message::DataRow(_) | Message::CommandComplete(_)) => {
+                    seen.push_str(&std::mem::take(&mut columns_line))
+                }
+                Some(Message::ErrorResponse(_)) => columns_line.clear(),
+                _ => {}
+            }
+            match message {
                 None => {
                     seen.push_str("the connection is closed\n");
                     return seen;
@@ -74,7 +83,7 @@ impl Session {
                 Some(Message::RowDescription(columns)) => {
                     let names: Vec<String> =
                         columns.fields().map(|field| Ok(field.name().to_owned())).collect().unwrap();
-                    writeln!(seen, "columns {}", names.join(" | ")).unwrap();
+                    columns_line = format!("columns {}\n", names.join(" | "));
                 }
                 Some(Message::DataRow(row)) => writeln!(seen, "row {}", values(&row).join(" | ")).unwrap(),
                 Some(Message::CommandComplete(body)) => writeln!(seen, "tag {}", body.tag().unwrap()).unwrap(),

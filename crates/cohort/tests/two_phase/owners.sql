@@ -29,19 +29,4 @@ joe: select txid_current() > 0;
 joe: prepare transaction 'owners';
 joe leaves
 joe: rollback prepared 'owners';
--- The role that counts is the one it had when it was prepared, and has when it finishes.
-a: begin;
-a: set local role joe;
-a: select txid_current() > 0;
-a: prepare transaction 'owners';
-a: show role;
-a: select gid, owner from pg_prepared_xacts;
-joe: commit prepared 'owners';
-a: begin;
-a: select txid_current() > 0;
-a: prepare transaction 'owners';
-a: set role joe;
-a: commit prepared 'owners';
-a: reset role;
-a: commit prepared 'owners';
 a: select count(*) from pg_prepared_xacts;

@@ -139,13 +139,10 @@ a: begin;
 a: create temp table mine (id int);
 a: notify news;
 a: prepare transaction 'refused';
--- A name in use is complained about before a notification and after a temporary object.
+-- A name in use is complained about after a temporary object.
 a: begin;
 a: prepare transaction 'refused';
 a: begin;
 a: create temp table mine (id int);
-a: prepare transaction 'refused';
-a: begin;
-a: notify news;
 a: prepare transaction 'refused';
 a: rollback prepared 'refused';

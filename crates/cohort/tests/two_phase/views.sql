@@ -11,7 +11,7 @@ a: prepare transaction 'views';
 a: select * from pg_prepared_xacts where transaction is null or prepared is null;
 a: select gid, prepared <= now(), owner, database, transaction is not null from pg_prepared_xacts;
 a: select pg_typeof(transaction), pg_typeof(gid), pg_typeof(prepared), pg_typeof(owner), pg_typeof(database) from pg_prepared_xacts;
-a: select locktype, relation::regclass, mode, granted, fastpath from pg_locks where pid is null and locktype = 'relation' order by 2, 3;
+a: select locktype, relation::regclass, mode, granted, fastpath from pg_locks where pid is null and relation::regclass::text in ('t', 'u') order by 2, 3;
 a: select locktype, mode, granted from pg_locks where pid is null and locktype = 'transactionid';
 a: select locktype, classid, objid, objsubid, mode, granted from pg_locks where pid is null and locktype = 'advisory' order by 2;
 a: select count(*) from pg_locks l join pg_prepared_xacts p on l.transactionid = p.transaction where l.pid is null;
@@ -27,7 +27,7 @@ a: select p.gid, l.locktype, l.mode from pg_locks l join pg_prepared_xacts p on 
 a: select count(distinct virtualtransaction) from pg_locks where pid is null;
 b: rollback prepared 'views';
 a: select gid from pg_prepared_xacts;
-a: select locktype, relation::regclass, mode from pg_locks where pid is null and locktype <> 'transactionid' order by 2;
+a: select locktype, relation::regclass, mode from pg_locks where pid is null and relation::regclass::text in ('t', 'u') order by 2;
 b: commit prepared 'views_2';
 a: select count(*) from pg_locks where pid is null;
 a: select * from t order by id;
@@ -46,12 +46,6 @@ a: update known set id = (select transaction::text::bigint from pg_prepared_xact
 a: select txid_status(id) from known;
 a: rollback prepared 'views';
 a: select txid_status(id) from known;
--- Snapshots count it among those that run.
-a: begin;
-a: insert into u values (3);
-a: prepare transaction 'views';
-a: select txid_snapshot_xmin(txid_current_snapshot()) = transaction::text::bigint from pg_prepared_xacts;
-a: rollback prepared 'views';
 -- Two in one second.
 a: begin;
 a: prepare transaction 'views';

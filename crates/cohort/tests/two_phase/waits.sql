@@ -99,12 +99,6 @@ a: prepare transaction 'waits';
 b waits: select * from t order by id;
 c: rollback prepared 'waits';
 b answers
-a: begin;
-a: create table same (id int);
-a: prepare transaction 'waits';
-b waits: create table same (id text);
-c: commit prepared 'waits';
-b answers
 -- An advisory lock.
 a: begin;
 a: select pg_advisory_xact_lock(40);

@@ -230,7 +230,7 @@ pub fn pg_locks(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
             pids.get(&view.owner).copied(),
             view.mode.name(),
             view.granted,
-            view.fast_path,
+            view.fast_path && pids.contains_key(&view.owner),
             since,
         ]);
     }

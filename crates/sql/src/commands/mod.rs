@@ -40,7 +40,7 @@ use base::{Error, Result, sqlstate};
 use engine::catalog::{Relation, TableDef};
 
 use crate::client::{Client, Severity};
-use crate::session::{Nested, Planned, SessionState, SqlSession, UtilityOutput};
+use crate::session::{ChannelChange, Nested, Planned, SessionState, SqlSession, UtilityOutput};
 use crate::tree::{self, QualifiedName, Statement};
 use crate::types::Value;
 
@@ -75,13 +75,16 @@ pub fn run(
         Statement::ClosePortal(name) => cursor::close(session, name.as_deref()),
         Statement::Explain(explain) => explain::run(session, explain, text, parameters, client),
         Statement::Listen(channel) => {
-            session.state().instance.channels.listen(session.pid(), channel);
-            session.state().changed_channels.set(true);
+            session.state().channel_changes.borrow_mut().push(ChannelChange::Listen(channel.to_string()));
             Ok(UtilityOutput::tag("LISTEN"))
         }
         Statement::Unlisten(channel) => {
-            session.state().instance.channels.unlisten(session.pid(), channel.as_deref());
-            session.state().changed_channels.set(true);
+            let state = session.state();
+            let mut changes = state.channel_changes.borrow_mut();
+            // Who has never listened has nothing to take back.
+            if state.has_listened.get() || !changes.is_empty() {
+                changes.push(ChannelChange::Unlisten(channel.as_ref().map(ToString::to_string)));
+            }
             Ok(UtilityOutput::tag("UNLISTEN"))
         }
         Statement::Notify { channel, payload } => {

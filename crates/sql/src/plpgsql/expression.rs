@@ -10,10 +10,10 @@ use super::frame::Frame;
 use super::tree::{Expression, ExpressionPlan, VariableKind};
 use crate::binder::{Parameters, VariableConflict, VariableNames};
 use crate::executor::{self, Due, Locals, Run};
-use crate::plan::Node;
+use crate::plan::{Node, StatementKind};
 use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, query_plan};
-use crate::tree::Name;
+use crate::tree::{Name, Statement};
 use crate::types::{SqlType, Value, oids};
 
 /// The names that a function's variables have in its statements.
@@ -189,7 +189,10 @@ pub fn run_statement(
     on_row: &mut OnRow<'_>,
 ) -> Result<u64> {
     let plan = plan(expression, frame, run)?;
-    if matches!(plan.planned.statement.kind, crate::plan::StatementKind::Utility(_)) {
+    if let StatementKind::Utility(utility) = &plan.planned.statement.kind {
+        if matches!(**utility, Statement::Transaction(_)) {
+            return Err(Error::unsupported("unsupported transaction command in PL/pgSQL"));
+        }
         return Err(Error::unsupported(format!(
             "utility statements in PL/pgSQL are not supported: \"{}\"",
             expression.text
@@ -219,7 +222,10 @@ pub fn run_dynamic(
     let state = run.state;
     let mut work = || -> Result<u64> {
         let planned = Nested::plan_text(state, &Arc::from(text), &types)?;
-        if matches!(planned.statement.kind, crate::plan::StatementKind::Utility(_)) {
+        if let StatementKind::Utility(utility) = &planned.statement.kind {
+            if matches!(**utility, Statement::Transaction(_)) {
+                return Err(Error::unsupported("EXECUTE of transaction commands is not implemented"));
+            }
             return Err(Error::unsupported("EXECUTE of a utility statement is not supported"));
         }
         on_plan(&planned)?;

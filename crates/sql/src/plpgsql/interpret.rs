@@ -93,7 +93,7 @@ pub fn run_block(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) ->
 fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<Flow> {
     let state = run.state;
     let savepoint = state.try_engine_mut()?.savepoint()?;
-    let first_check = state.next_check.get();
+    let (first_check, mark) = (state.next_check.get(), state.commit_mark());
     let (line, activity) = (frame.line, frame.activity);
     match run_statements(&block.body, frame, run) {
         Ok(flow) => {
@@ -108,7 +108,7 @@ fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> R
                 .iter()
                 .find(|handler| handler.conditions.iter().any(|name| catches(name, error.sqlstate())));
             // Nobody waits for what is undone, whoever catches the error.
-            state.try_engine_mut()?.rollback_to(savepoint)?;
+            state.rollback_to(savepoint, mark)?;
             state.try_engine_mut()?.release(savepoint)?;
             state.forget_checks_from(first_check);
             let Some(handler) = handler else { return Err(mark_placed(error)) };

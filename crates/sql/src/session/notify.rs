@@ -19,6 +19,15 @@ pub struct Notification {
     pub csn: base::Lsn,
 }
 
+/// A LISTEN or UNLISTEN, which counts when its transaction has committed.
+#[derive(Clone, Debug)]
+pub(crate) enum ChannelChange {
+    /// LISTEN.
+    Listen(String),
+    /// UNLISTEN of one channel, or of all.
+    Unlisten(Option<String>),
+}
+
 /// Who listens, and what waits for them.
 #[derive(Default)]
 pub struct Channels {

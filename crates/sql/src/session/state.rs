@@ -9,12 +9,14 @@ use std::time::{Duration, Instant};
 
 use base::settings::{Id, SessionSettings, Value as Setting};
 use base::{Error, Lsn, Oid, Result};
+use engine::SavepointId;
 use engine::catalog::Catalog;
 use rustc_hash::FxHashMap;
 use sync::Interrupt;
 
 use super::catalog_view::CatalogView;
 use super::instance::{Instance, SessionInfo};
+use super::notify::ChannelChange;
 use super::plan_cache::Planned;
 use super::settings::CachedSettings;
 use crate::client::{Client, Severity};
@@ -48,9 +50,13 @@ pub struct SessionState {
     /// `SET CONSTRAINTS` of this transaction: all, or by constraint's oid.
     pub(crate) deferred: RefCell<crate::executor::Deferral>,
     /// `NOTIFY`s of this transaction: channel and payload.
-    /// The transaction has run LISTEN or UNLISTEN.
-    pub(crate) changed_channels: Cell<bool>,
     pub(crate) notifications: RefCell<Vec<(String, String)>>,
+    /// `LISTEN`s and `UNLISTEN`s of this transaction.
+    pub(crate) channel_changes: RefCell<Vec<ChannelChange>>,
+    /// A LISTEN of the session has committed.
+    pub(crate) has_listened: Cell<bool>,
+    /// A part of the transaction that was undone has used something temporary.
+    pub(crate) used_temporary: Cell<bool>,
     /// The oid of the temporary schema, once there is one.
     pub(crate) temporary_schema: Cell<Option<Oid>>,
     /// Prepared statements by name, for SQL's EXECUTE as for the protocol.
@@ -63,6 +69,13 @@ pub struct SessionState {
     pub(crate) functions: RefCell<FxHashMap<Oid, std::rc::Rc<crate::plpgsql::Compiled>>>,
 }
 
+/// How much was to happen at the commit when a subtransaction began.
+#[derive(Clone, Copy)]
+pub(crate) struct CommitMark {
+    notifications: usize,
+    channel_changes: usize,
+}
+
 /// How long a session may keep its thread while others wait.
 const TIME_SLICE: Duration = Duration::from_millis(2);
 
@@ -70,6 +83,24 @@ impl SessionState {
     /// Forgets the pending constraint checks from this number on: what queued them is undone.
     pub(crate) fn forget_checks_from(&self, first: u64) {
         self.pending_checks.borrow_mut().retain(|check| check.number < first);
+    }
+
+    /// How much is to happen when the transaction commits.
+    pub(crate) fn commit_mark(&self) -> CommitMark {
+        let notifications = self.notifications.borrow().len();
+        CommitMark { notifications, channel_changes: self.channel_changes.borrow().len() }
+    }
+
+    /// Undoes a part of the transaction. What it wanted to happen at the commit, as of `mark`, will not.
+    pub(crate) fn rollback_to(&self, savepoint: SavepointId, mark: CommitMark) -> Result<()> {
+        // Its locks, by which this could be seen, go.
+        if crate::commands::temporary::was_used(self) {
+            self.used_temporary.set(true);
+        }
+        self.try_engine_mut()?.rollback_to(savepoint)?;
+        self.notifications.borrow_mut().truncate(mark.notifications);
+        self.channel_changes.borrow_mut().truncate(mark.channel_changes);
+        Ok(())
     }
 
     pub(super) fn new(
@@ -97,8 +128,10 @@ impl SessionState {
             pending_checks: RefCell::default(),
             next_check: Cell::new(0),
             deferred: RefCell::default(),
-            changed_channels: Cell::new(false),
             notifications: RefCell::default(),
+            channel_changes: RefCell::default(),
+            has_listened: Cell::new(false),
+            used_temporary: Cell::new(false),
             temporary_schema: Cell::new(None),
             prepared: RefCell::default(),
             cursors: RefCell::default(),

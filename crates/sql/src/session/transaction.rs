@@ -8,8 +8,8 @@ use base::{Error, Lsn, Result, sqlstate};
 use engine::{Isolation, SavepointId, TransactionOptions};
 use sync::InterruptKind;
 
-use super::notify::Notification;
-use super::state::SessionState;
+use super::notify::{ChannelChange, Notification};
+use super::state::{CommitMark, SessionState};
 use super::{Block, SqlSession, settings};
 use crate::client::{Client, Severity};
 use crate::executor::{Deferral, Due, PendingCheck};
@@ -26,6 +26,8 @@ pub(super) struct Savepoint {
     deferral: Deferral,
     /// Checks queued before that `SET CONSTRAINTS` has had made since: a rollback makes them pending again.
     made_since: Vec<PendingCheck>,
+    /// What was to happen at the commit.
+    mark: CommitMark,
 }
 
 /// How the transaction in progress runs, or the next one would.
@@ -172,8 +174,8 @@ impl SqlSession {
                 self.state.settings.borrow_mut().push_level();
                 let first_check = self.state.next_check.get();
                 let deferral = self.state.deferred.borrow().clone();
-                let name = name.to_string();
-                self.savepoints.push(Savepoint { name, id, first_check, deferral, made_since: Vec::new() });
+                let (name, mark) = (name.to_string(), self.state.commit_mark());
+                self.savepoints.push(Savepoint { name, id, first_check, deferral, made_since: Vec::new(), mark });
                 Ok("SAVEPOINT".to_owned())
             }
             Transaction::Release(name) => {
@@ -193,7 +195,7 @@ impl SqlSession {
                 self.require_block("ROLLBACK TO SAVEPOINT")?;
                 let place = self.savepoint(name)?;
                 self.end_portals_above(place);
-                self.state.engine_mut().rollback_to(self.savepoints[place].id)?;
+                self.state.rollback_to(self.savepoints[place].id, self.savepoints[place].mark)?;
                 let before = settings::reported(&self.state);
                 for _ in place..self.savepoints.len() {
                     self.state.settings.borrow_mut().roll_back_level();
@@ -205,7 +207,7 @@ impl SqlSession {
                 self.state.plans.borrow_mut().clear();
                 Ok("ROLLBACK".to_owned())
             }
-            Transaction::Prepare(gid) => self.prepare_block(gid, client),
+            Transaction::Prepare(gid) => self.prepare_block(gid, is_one_of_several, client),
             Transaction::CommitPrepared(gid) => self.finish_prepared(gid, true, is_one_of_several, client),
             Transaction::RollbackPrepared(gid) => self.finish_prepared(gid, false, is_one_of_several, client),
         }
@@ -289,6 +291,7 @@ impl SqlSession {
         } else {
             client.require(gate);
         }
+        self.change_channels();
         self.send_notifications(gate);
         Ok(())
     }
@@ -313,6 +316,7 @@ impl SqlSession {
         let result = self.state.engine_mut().rollback();
         self.finish_transaction(false, client);
         self.state.notifications.borrow_mut().clear();
+        self.state.channel_changes.borrow_mut().clear();
         result
     }
 
@@ -320,7 +324,7 @@ impl SqlSession {
         self.block = Block::None;
         self.transaction_limit = None;
         self.savepoints.clear();
-        self.state.changed_channels.set(false);
+        self.state.used_temporary.set(false);
         self.state.pending_checks.borrow_mut().clear();
         *self.state.deferred.borrow_mut() = crate::executor::Deferral::default();
         if self.state.changed_catalog.replace(false) {
@@ -333,6 +337,20 @@ impl SqlSession {
             let before = settings::reported(&self.state);
             self.state.settings.borrow_mut().end_transaction(false);
             settings::report_changes(&self.state, &before, client);
+        }
+    }
+
+    /// What LISTEN and UNLISTEN have asked for.
+    fn change_channels(&self) {
+        let (pid, channels) = (self.state.info.pid, &self.state.instance.channels);
+        for change in self.state.channel_changes.borrow_mut().drain(..) {
+            match change {
+                ChannelChange::Listen(channel) => {
+                    channels.listen(pid, &channel);
+                    self.state.has_listened.set(true);
+                }
+                ChannelChange::Unlisten(channel) => channels.unlisten(pid, channel.as_deref()),
+            }
         }
     }
 

@@ -11,15 +11,23 @@ use crate::executor::{Due, run_pending_checks};
 
 impl SqlSession {
     /// PREPARE TRANSACTION. As for a COMMIT, a failed transaction is rolled back, and without one there is a warning.
-    pub(super) fn prepare_block(&mut self, gid: &str, client: &mut dyn Client) -> Result<String> {
+    pub(super) fn prepare_block(
+        &mut self,
+        gid: &str,
+        is_one_of_several: bool,
+        client: &mut dyn Client,
+    ) -> Result<String> {
         let rolled_back = || Ok("ROLLBACK".to_owned());
         if self.block != Block::Explicit {
             let warning = Error::new(sqlstate::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
             self.state.notice(Severity::Warning, &warning, client);
-            if self.block == Block::Implicit {
-                self.commit(client)?;
+            // The block that several statements of one string make of themselves is one, all the same.
+            if !(self.block == Block::Implicit && is_one_of_several) {
+                if self.block == Block::Implicit {
+                    self.commit(client)?;
+                }
+                return rolled_back();
             }
-            return rolled_back();
         }
         if self.state.engine().transaction_failed() {
             self.roll_back(client)?;
@@ -48,11 +56,11 @@ impl SqlSession {
         if self.has_cursor_to_hold() {
             return refused("created a cursor WITH HOLD");
         }
-        if !self.state.notifications.borrow().is_empty() || self.state.changed_channels.get() {
-            return refused("executed LISTEN, UNLISTEN, or NOTIFY");
-        }
-        if temporary::was_used(&self.state) {
+        if self.state.used_temporary.get() || temporary::was_used(&self.state) {
             return refused("operated on temporary objects");
+        }
+        if !self.state.notifications.borrow().is_empty() || !self.state.channel_changes.borrow().is_empty() {
+            return refused("executed LISTEN, UNLISTEN, or NOTIFY");
         }
         Ok(())
     }

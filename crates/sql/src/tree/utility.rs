@@ -36,6 +36,23 @@ pub enum Transaction {
     RollbackPrepared(String),
 }
 
+impl Transaction {
+    /// What the command is called.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Transaction::Begin { is_start: false, .. } => "BEGIN",
+            Transaction::Begin { is_start: true, .. } => "START TRANSACTION",
+            Transaction::Commit { .. } => "COMMIT",
+            Transaction::Rollback { .. } | Transaction::RollbackTo(_) => "ROLLBACK",
+            Transaction::Savepoint(_) => "SAVEPOINT",
+            Transaction::Release(_) => "RELEASE",
+            Transaction::Prepare(_) => "PREPARE TRANSACTION",
+            Transaction::CommitPrepared(_) => "COMMIT PREPARED",
+            Transaction::RollbackPrepared(_) => "ROLLBACK PREPARED",
+        }
+    }
+}
+
 /// Modes of a transaction, as far as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TransactionModes {
