@@ -2,12 +2,16 @@
 //!
 //! A line is `name = value`, the equals sign may be left out, values are words or stand in single quotes
 //! (doubled or after a backslash inside), `#` begins a comment, and the last of several lines for one
-//! setting counts.
+//! setting counts. What ALTER SYSTEM keeps lies beside it in `cohort.auto.conf`, and goes before it.
 
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use base::settings::{ServerSettings, Source};
 use base::{Error, Result, sqlstate};
+use sql::session::KeptSetting;
 
 /// What a new data folder's file says.
 pub const TEMPLATE: &str = "\
@@ -45,13 +49,59 @@ pub fn create(directory: &Path) -> Result<()> {
         .map_err(|error| Error::io(format!("could not write \"{}\"", path.display()), &error))
 }
 
-/// Reads the file's entries; none if there is no file.
+/// Reads the entries of the file and of what ALTER SYSTEM has kept; none if there are no files.
 ///
 /// # Errors
 /// F0000 for a line that can't be read, with its number.
 pub fn read(directory: &Path) -> Result<Vec<(String, String)>> {
-    let path = path(directory);
-    match std::fs::read_to_string(&path) {
+    let mut entries = read_file(&path(directory))?;
+    let kept = read_file(&kept_path(directory))?;
+    entries.retain(|(name, _)| !kept.iter().any(|(over, _)| over.eq_ignore_ascii_case(name)));
+    entries.extend(kept);
+    Ok(entries)
+}
+
+/// Where ALTER SYSTEM keeps settings.
+fn kept_path(directory: &Path) -> PathBuf {
+    directory.join("cohort.auto.conf")
+}
+
+/// What ALTER SYSTEM does: the file is written anew, and takes the old one's place when it is durable. There must be one at a
+/// time.
+///
+/// # Errors
+/// F0000 if what was kept before can't be read; 58030, 53100 when the new file can't be written.
+pub fn keep(directory: &Path, setting: KeptSetting<'_>) -> Result<()> {
+    let path = kept_path(directory);
+    let mut entries = match setting {
+        KeptSetting::ResetAll => Vec::new(),
+        KeptSetting::Set(..) | KeptSetting::Reset(_) => read_file(&path)?,
+    };
+    if let KeptSetting::Set(changed, _) | KeptSetting::Reset(changed) = setting {
+        entries.retain(|(name, _)| name != changed);
+    }
+    if let KeptSetting::Set(name, value) = setting {
+        entries.push((name.to_owned(), value.to_owned()));
+    }
+    let mut text = "# Written by ALTER SYSTEM, which also undoes what it says here: ALTER SYSTEM RESET.\n".to_owned();
+    for (name, value) in entries {
+        let quoted = value.replace('\\', "\\\\").replace('\'', "''");
+        writeln!(text, "{name} = '{quoted}'").expect("a String takes any text");
+    }
+    let new = path.with_extension("conf.new");
+    let replace = || {
+        let mut file = File::create(&new)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&new, &path)?;
+        File::open(directory)?.sync_all()
+    };
+    replace().map_err(|error| Error::io(format!("could not write \"{}\"", path.display()), &error))
+}
+
+/// The entries of one file.
+fn read_file(path: &Path) -> Result<Vec<(String, String)>> {
+    match std::fs::read_to_string(path) {
         Ok(text) => {
             parse(&text).map_err(|(line, error)| error.detail(format!("In file \"{}\", line {line}.", path.display())))
         }
@@ -154,6 +204,25 @@ mod tests {
         assert_eq!(entries(text), [entry("work_mem", "8MB"), entry("my.x", "it's 'q'"), entry("port", "6")]);
         assert_eq!(entries("search_path = ''"), [entry("search_path", "")]);
         assert!(entries(TEMPLATE).is_empty());
+    }
+
+    #[test]
+    fn what_is_kept_goes_before_the_file_until_it_is_reset() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = folder.path();
+        std::fs::write(path(directory), "WORK_MEM = 8MB\nport = 6\n").unwrap();
+        let odd = "it's \\ 'odd' # \t";
+        keep(directory, KeptSetting::Set("work_mem", "9MB")).unwrap();
+        keep(directory, KeptSetting::Set("search_path", odd)).unwrap();
+        keep(directory, KeptSetting::Set("work_mem", "10MB")).unwrap();
+        assert_eq!(
+            read(directory).unwrap(),
+            [entry("port", "6"), entry("search_path", odd), entry("work_mem", "10MB")]
+        );
+        keep(directory, KeptSetting::Reset("search_path")).unwrap();
+        assert_eq!(read(directory).unwrap(), [entry("port", "6"), entry("work_mem", "10MB")]);
+        keep(directory, KeptSetting::ResetAll).unwrap();
+        assert_eq!(read(directory).unwrap(), [entry("WORK_MEM", "8MB"), entry("port", "6")]);
     }
 
     #[test]

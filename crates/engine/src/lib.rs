@@ -35,5 +35,5 @@ pub use session::{
 pub use ssi::{PredicateLock, PredicatePlace};
 pub use table::{Index, Table};
 pub use wal::{CommitTicket, DelayPolicy, DelaySetting, Histogram, WalStatistics};
-pub use xact::twophase::{Gid, PreparedTransaction};
+pub use xact::twophase::{Gid, PreparedTransaction, TwophaseState};
 pub use xact::{Isolation, SavepointId};

@@ -2,7 +2,7 @@
 
 mod common;
 
-use base::Xid;
+use base::{Xid, sqlstate};
 use cohort_engine::key::PlainKeys;
 use cohort_engine::row::{ColumnSet, Datum, PhysicalType, RowBytes};
 use cohort_engine::{Database, Modify, OpenOptions, VacuumOptions};
@@ -218,4 +218,34 @@ fn large_values_of_rows_that_were_not_written_after_all_are_taken_back() {
     });
     let read = run(&mut holder, |s| Ok(get(s, &table, 1, |row| row[2] == Datum::Bytes(&noise(5, 9000))))).unwrap();
     assert_eq!(read, Some(true));
+}
+
+// invariants: row 24
+#[test]
+fn where_no_identifiers_are_left_the_start_or_the_writer_is_told_so() {
+    for first_xid in [Xid::LIMIT.0 - 40, (1 << 63) - (1 << 20), u64::MAX - 1] {
+        let disk = SimulatedVfs::new(1);
+        let options = OpenOptions { first_xid: Xid(first_xid), ..options_on(&disk, &[]) };
+        let database = match Database::open(options) {
+            Ok(database) => database,
+            Err(error) => {
+                assert!(first_xid >= Xid::LIMIT.0);
+                assert_eq!(error.sqlstate(), sqlstate::PROGRAM_LIMIT_EXCEEDED, "{error}");
+                continue;
+            }
+        };
+        let mut session = database.session().unwrap();
+        let table = create_table(&mut session, "t", &TYPES);
+        let mut written = 0;
+        let refused = (0..100).find_map(|id| {
+            let insert =
+                run(&mut session, |s| s.insert(&table, &[Datum::I32(id), Datum::I64(0), Datum::Null], &PlainKeys));
+            written += usize::from(insert.is_ok());
+            insert.err()
+        });
+        assert_eq!(refused.unwrap().sqlstate(), sqlstate::PROGRAM_LIMIT_EXCEEDED);
+        // Who only reads goes on, and what was written is there.
+        assert!(written > 0);
+        assert_eq!(run(&mut session, |s| Ok(all(s, &table, |_| ()))).unwrap().len(), written);
+    }
 }

@@ -11,7 +11,7 @@ use sync::atomic::{AtomicBool, Ordering};
 
 use crate::disk::Disk;
 use crate::driver::DriverKind;
-use crate::experiment::{EXPERIMENTS, Experiment, MISSING, Options};
+use crate::experiment::{EXPERIMENTS, Experiment, Options};
 use crate::report;
 
 /// Arguments of `cohort lab`.
@@ -81,9 +81,6 @@ fn list() {
     for experiment in EXPERIMENTS {
         println!("{:<14} {}", experiment.name, experiment.about);
     }
-    for (name, what) in MISSING {
-        println!("{name:<14} not available: {what}");
-    }
 }
 
 fn chosen(name: &str) -> Result<Vec<&'static Experiment>> {
@@ -94,9 +91,6 @@ fn chosen(name: &str) -> Result<Vec<&'static Experiment>> {
         return Ok(vec![experiment]);
     }
     let hint = "`cohort lab list` names the experiments.";
-    if let Some((_, what)) = MISSING.iter().find(|(missing, _)| *missing == name) {
-        return Err(Error::unsupported(format!("experiment \"{name}\" can't be run: {what}")).hint(hint));
-    }
     Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("there is no experiment \"{name}\"")).hint(hint))
 }
 
@@ -143,10 +137,5 @@ fn run_experiments(arguments: &RunArguments) -> Result<()> {
         }
     }
     bar.finish_and_clear();
-    if options.against.is_none() {
-        for (name, what) in MISSING.iter().filter(|_| arguments.name == "all") {
-            println!("\n{name}: not available yet ({what}).");
-        }
-    }
     report::write(&arguments.out, &options, &outcomes)
 }

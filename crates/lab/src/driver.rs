@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use base::{Error, Result};
-use engine::{ClogUpdate, Database};
+use engine::{ClogUpdate, Database, TwophaseState};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use sync::Arc;
@@ -33,6 +33,8 @@ pub enum Workload {
     /// What pgbench runs unless told otherwise: changes an account's balance and reads it, changes a teller's and a branch's,
     /// and notes that in a history.
     ReadWrite,
+    /// Moves an amount from one account to another.
+    Transfer,
 }
 
 impl Workload {
@@ -44,11 +46,12 @@ impl Workload {
             Workload::ReadUpdate => "sli_test",
             Workload::CountUpdate => "count",
             Workload::ReadWrite => "read-write",
+            Workload::Transfer => "transfer",
         }
     }
 }
 
-/// Rows of the table that [`Workload::Update`] and [`Workload::ReadWrite`] update: the latter's accounts.
+/// Rows of the table that [`Workload::Update`], [`Workload::ReadWrite`] and [`Workload::Transfer`] update: the accounts.
 pub const UPDATE_ROWS: i32 = 100_000;
 /// Rows of the table that [`Workload::CountUpdate`] counts.
 pub const COUNTED_ROWS: i32 = 10_000;
@@ -72,6 +75,8 @@ pub struct Switches {
     pub clog_update: ClogUpdate,
     /// `synchronous_commit`
     pub synchronous_commit: bool,
+    /// Transactions end by PREPARE TRANSACTION and COMMIT PREPARED, under this `twophase_state`. None: by COMMIT.
+    pub two_phase: Option<TwophaseState>,
     /// Transactions are serializable, not read committed.
     pub serializable: bool,
     /// `ssi_scan_locks = per_tuple`
@@ -89,6 +94,7 @@ impl Switches {
         commit_siblings: 5,
         clog_update: ClogUpdate::Cohort,
         synchronous_commit: true,
+        two_phase: None,
         serializable: false,
         scan_locks_per_tuple: false,
         retries: true,

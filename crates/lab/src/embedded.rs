@@ -7,7 +7,9 @@ use base::{Oid, Result, Tid};
 use engine::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
 use engine::key::{KeyBuffer, PlainKeys};
 use engine::row::{ColumnSet, Datum, PhysicalType, RowBytes};
-use engine::{Database, DelayPolicy, DelaySetting, Isolation, Modify, OpenOptions, Session, Table, TransactionOptions};
+use engine::{
+    Database, DelayPolicy, DelaySetting, Finisher, Isolation, Modify, OpenOptions, Session, Table, TransactionOptions,
+};
 use rand::{Rng, SeedableRng};
 use sync::Arc;
 use sync::atomic::AtomicBool;
@@ -18,6 +20,9 @@ use crate::driver::{
     Attempt, BRANCHES, COUNTED_ROWS, Driver, EngineCounts, Measurement, Switches, TELLERS, UPDATE_ROWS, Workload,
     closed_loop, run_clients,
 };
+
+/// The database that transactions are prepared in, as SQL calls it.
+const DATABASE: Oid = sql::catalogs::DATABASE_OID;
 
 /// A database of its own in a folder that goes when it is dropped.
 pub struct EmbeddedDriver {
@@ -62,6 +67,9 @@ pub fn apply(database: &Database, switches: Switches) {
     tuning.set_delay_scope(if switches.delay_each { DelayScope::Each } else { DelayScope::Leader });
     database.transactions().ssi().set_locks_per_tuple(switches.scan_locks_per_tuple);
     database.transactions().tuning().set_clog_update(switches.clog_update);
+    if let Some(state) = switches.two_phase {
+        database.transactions().set_twophase_state(state);
+    }
 }
 
 /// How a session's commits may wait.
@@ -161,6 +169,9 @@ struct Client {
     /// What the transaction in progress, or to be tried again, has chosen.
     chosen: (i32, i32),
     counts: bool,
+    two_phase: bool,
+    /// What its prepared transactions are called: which client, and which of its transactions.
+    gid: (usize, u64),
 }
 
 impl Client {
@@ -177,6 +188,7 @@ impl Client {
             Workload::CountUpdate if self.counts => self.count(),
             Workload::CountUpdate => self.update(),
             Workload::ReadWrite => self.read_and_write(),
+            Workload::Transfer => self.transfer(),
         };
         match outcome {
             Ok(()) => Ok(Attempt::Committed),
@@ -236,6 +248,25 @@ impl Client {
         self.session.insert(&self.tables[3], &[Datum::I32(account), Datum::I64(delta)], &PlainKeys)?;
         self.session.end_statement();
         self.session.commit_and_wait()
+    }
+
+    /// Two accounts, and a commit in one phase or two. Each phase is durable before what follows.
+    fn transfer(&mut self) -> Result<()> {
+        let ((from, to), amount) = (self.chosen, self.random.random_range(1..=100i64));
+        self.session.begin(self.options)?;
+        self.add(0, from, -amount)?;
+        self.add(0, to, amount)?;
+        if !self.two_phase {
+            return self.session.commit_and_wait();
+        }
+        self.gid.1 += 1;
+        let gid = format!("{}.{}", self.gid.0, self.gid.1);
+        let gate = self.session.prepare_transaction(&gid, BOOTSTRAP_ROLE, DATABASE)?;
+        self.session.wait_durable(gate);
+        let finisher = Finisher { role: BOOTSTRAP_ROLE, is_superuser: true, database: DATABASE };
+        let gate = self.session.commit_prepared(&gid, finisher)?;
+        self.session.wait_durable(gate);
+        Ok(())
     }
 
     /// What the function `f_sli_test` does.
@@ -314,6 +345,7 @@ impl Driver for EmbeddedDriver {
             Workload::Update => (&[self.updated], UPDATE_ROWS),
             Workload::ReadUpdate => (&[self.sli_test], self.sli_rows),
             Workload::CountUpdate => (&[self.counted], COUNTED_ROWS),
+            Workload::Transfer => (&[self.updated], UPDATE_ROWS),
             Workload::ReadWrite => (&[self.updated, self.tellers, self.branches, self.history], UPDATE_ROWS),
         };
         let isolation = if switches.serializable { Isolation::Serializable } else { Isolation::ReadCommitted };
@@ -336,6 +368,8 @@ impl Driver for EmbeddedDriver {
                     rows,
                     chosen: (1, 1),
                     counts: false,
+                    two_phase: switches.two_phase.is_some(),
+                    gid: (number, 0),
                 })
             },
             |client, end, stop| closed_loop(end, stop, switches.retries, |is_retry| client.attempt(workload, is_retry)),

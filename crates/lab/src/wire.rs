@@ -131,6 +131,10 @@ struct WireClient {
     /// The workload's statement, or all of them if it has several.
     statements: Vec<Statement>,
     random: rand::rngs::StdRng,
+    /// Which client it is, if it commits in two phases.
+    two_phase: Option<usize>,
+    /// Transactions it has prepared.
+    prepared: u64,
     /// What the last transaction has chosen: two rows, a number, and which statement.
     chosen: (i32, i32, i64, usize),
 }
@@ -154,12 +158,13 @@ impl WireClient {
             Workload::CountUpdate if which == 0 => self.client.execute(statement, &[]),
             Workload::Update | Workload::CountUpdate => self.client.execute(statement, &[&delta, &id]),
             Workload::ReadWrite => self.read_and_write(id, delta),
+            Workload::Transfer => self.transfer(id, other, delta),
         };
         match done {
             Ok(_) => Ok(Attempt::Committed),
             Err(error) => match error.code().map(SqlState::code) {
                 Some("40001" | "40P01") => {
-                    if workload == Workload::ReadWrite {
+                    if matches!(workload, Workload::ReadWrite | Workload::Transfer) {
                         self.client.batch_execute("rollback").map_err(|error| failed(&error))?;
                     }
                     Ok(Attempt::Aborted)
@@ -184,6 +189,22 @@ impl WireClient {
         self.client.execute(branches, &[&delta, &branch])?;
         self.client.execute(history, &[&teller, &branch, &account, &delta])?;
         self.client.execute(end, &[])
+    }
+}
+
+impl WireClient {
+    /// Two accounts, and a commit in one phase or two.
+    fn transfer(&mut self, from: i32, to: i32, amount: i64) -> std::result::Result<u64, postgres::Error> {
+        let [begin, update, commit] = &self.statements[..] else { unreachable!("the script has three statements") };
+        self.client.execute(begin, &[])?;
+        self.client.execute(update, &[&-amount, &from])?;
+        self.client.execute(update, &[&amount, &to])?;
+        let Some(client) = self.two_phase else { return self.client.execute(commit, &[]) };
+        self.prepared += 1;
+        let gid = format!("{client}.{}", self.prepared);
+        self.client.batch_execute(&format!("prepare transaction '{gid}'"))?;
+        self.client.batch_execute(&format!("commit prepared '{gid}'"))?;
+        Ok(0)
     }
 }
 
@@ -215,7 +236,7 @@ impl Driver for WireDriver {
         let rows = match workload {
             Workload::ReadUpdate => self.sli_rows,
             Workload::CountUpdate => COUNTED_ROWS,
-            Workload::Insert | Workload::Update | Workload::ReadWrite => UPDATE_ROWS,
+            Workload::Insert | Workload::Update | Workload::ReadWrite | Workload::Transfer => UPDATE_ROWS,
         };
         let (count, taken) = run_clients(
             clients,
@@ -227,6 +248,9 @@ impl Driver for WireDriver {
                 let texts: &[&str] = match workload {
                     Workload::Insert => &["insert into cohort_lab_test values (1, 'test')"],
                     Workload::Update => &["update cohort_lab_accounts set abalance = abalance + $1 where aid = $2"],
+                    Workload::Transfer => {
+                        &["begin", "update cohort_lab_accounts set abalance = abalance + $1 where aid = $2", "commit"]
+                    }
                     Workload::ReadUpdate => &["select * from cohort_lab_f_sli_test($1, $2)"],
                     Workload::CountUpdate => &[
                         "select count(*) from cohort_lab_counted",
@@ -245,7 +269,8 @@ impl Driver for WireDriver {
                 let statements = texts.iter().map(|text| client.prepare(text).map_err(|error| failed(&error)));
                 let statements = statements.collect::<Result<_>>()?;
                 let random = rand::rngs::StdRng::seed_from_u64(self.seed + number as u64);
-                Ok(WireClient { client, statements, random, chosen: (1, 1, 0, 0) })
+                let two_phase = switches.two_phase.map(|_| number);
+                Ok(WireClient { client, statements, random, two_phase, prepared: 0, chosen: (1, 1, 0, 0) })
             },
             |client, end, stop| {
                 closed_loop(end, stop, switches.retries, |is_retry| client.attempt(workload, rows, is_retry))

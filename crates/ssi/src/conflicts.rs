@@ -25,6 +25,7 @@ use sync::Arc;
 use sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::reason::Reason;
+use crate::stripes::{STRIPES, stripe};
 use crate::summary::Summary;
 use crate::target::Target;
 
@@ -143,6 +144,22 @@ pub(crate) struct Leavings {
     pub(crate) xids: SmallVec<[Xid; 2]>,
 }
 
+impl Leavings {
+    fn is_empty(&self) -> bool {
+        self.targets.is_empty() && self.range_files.is_empty() && self.xids.is_empty()
+    }
+
+    fn add(&mut self, mut more: Leavings) {
+        if self.is_empty() {
+            *self = more;
+        } else if !more.is_empty() {
+            self.targets.append(&mut more.targets);
+            self.range_files.append(&mut more.range_files);
+            self.xids.append(&mut more.xids);
+        }
+    }
+}
+
 pub(crate) struct Record {
     pub(crate) owner: OwnerId,
     pub(crate) snapshot: Lsn,
@@ -215,7 +232,8 @@ pub(crate) struct Ended {
 
 pub(crate) struct Conflicts {
     places: Vec<Place>,
-    free: Vec<u32>,
+    /// By the thread that has looked at the place last, and has it in its processor's cache.
+    free: [Vec<u32>; STRIPES],
     /// In progress and watched, by snapshot; and some that are no longer, but never in front.
     active: VecDeque<(Lsn, XactId)>,
     active_count: usize,
@@ -226,6 +244,7 @@ pub(crate) struct Conflicts {
     /// For tests of tests: no structure is dangerous.
     pub(crate) blind: bool,
     pub(crate) edges: u64,
+    pub(crate) begun: u64,
     /// Whether structures that are found are kept for the log.
     pub(crate) names_pivots: bool,
     pub(crate) named: Vec<Structure>,
@@ -235,7 +254,7 @@ impl Conflicts {
     pub(crate) fn new() -> Conflicts {
         Conflicts {
             places: Vec::new(),
-            free: Vec::new(),
+            free: std::array::from_fn(|_| Vec::new()),
             active: VecDeque::new(),
             active_count: 0,
             finished: VecDeque::new(),
@@ -243,6 +262,7 @@ impl Conflicts {
             summary: Summary::default(),
             blind: false,
             edges: 0,
+            begun: 0,
             names_pivots: false,
             named: Vec::new(),
         }
@@ -320,7 +340,8 @@ impl Conflicts {
     }
 
     fn enter(&mut self, owner: OwnerId, snapshot: Lsn, read_only: bool, watched: XactSet) -> (XactId, Arc<Signals>) {
-        let place = self.free.pop().unwrap_or_else(|| {
+        let free = self.free[stripe()].pop().or_else(|| self.free.iter_mut().find_map(Vec::pop));
+        let place = free.unwrap_or_else(|| {
             self.places.push(Place { generation: 0, record: None, signals: Arc::default() });
             (self.places.len() - 1) as u32
         });
@@ -332,8 +353,13 @@ impl Conflicts {
             None => entry.signals = Arc::default(),
         }
         let signals = entry.signals.clone();
-        let watched_ids: SmallVec<[XactId; 8]> = watched.iter().collect();
-        entry.record = Some(Record {
+        for other in watched.iter() {
+            if let Some(other) = self.get_mut(other) {
+                other.watchers.insert(id);
+            }
+        }
+        self.begun += 1;
+        self.places[place as usize].record = Some(Record {
             owner,
             snapshot,
             state: State::Active,
@@ -349,11 +375,6 @@ impl Conflicts {
             waker: None,
             leavings: Leavings::default(),
         });
-        for other in watched_ids {
-            if let Some(other) = self.get_mut(other) {
-                other.watchers.insert(id);
-            }
-        }
         self.enter_active(snapshot, id);
         (id, signals)
     }
@@ -612,9 +633,7 @@ impl Conflicts {
         let (read_only, snapshot, first_out) = (record.read_only, record.snapshot, record.first_out);
         let readers = std::mem::take(&mut record.readers);
         let writers = std::mem::take(&mut record.writers);
-        let mut all = leavings;
-        all.targets.append(&mut record.leavings.targets);
-        record.leavings = all;
+        record.leavings.add(leavings);
         for reader in readers.iter() {
             if let Some(reader) = self.get_mut(reader) {
                 reader.writers.remove(me);
@@ -707,11 +726,10 @@ impl Conflicts {
 
     fn forget(&mut self, id: XactId, mut leavings: Leavings, ended: &mut Ended) {
         let Some(place) = self.places.get_mut(id.place()) else { return };
-        if let Some(mut record) = place.record.take() {
-            leavings.targets.append(&mut record.leavings.targets);
-            leavings.xids.append(&mut record.leavings.xids);
-            leavings.range_files.append(&mut record.leavings.range_files);
-            self.free.push(id.place() as u32);
+        if let Some(record) = &mut place.record {
+            leavings.add(std::mem::take(&mut record.leavings));
+            place.record = None;
+            self.free[stripe()].push(id.place() as u32);
         }
         ended.obsolete.push((id, leavings));
     }
@@ -800,6 +818,7 @@ impl Conflicts {
             assert!(record.in_progress() || (record.readers.is_empty() && record.writers.is_empty()));
         }
         assert_eq!(self.active_ids().count(), self.active_count);
-        assert_eq!(self.free.len() + self.active_count + self.finished.len(), self.places.len());
+        let free: usize = self.free.iter().map(Vec::len).sum();
+        assert_eq!(free + self.active_count + self.finished.len(), self.places.len());
     }
 }

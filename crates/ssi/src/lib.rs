@@ -19,6 +19,7 @@ mod lock_table;
 mod manager;
 mod reason;
 mod retries;
+mod stripes;
 mod summary;
 mod target;
 mod transaction;
@@ -28,7 +29,7 @@ mod xid_map;
 mod tests;
 
 pub use lock_table::KeyRange;
-pub use manager::{PredicateLock, PredicatePlace, Ssi, SsiOptions};
+pub use manager::{Entrance, PredicateLock, PredicatePlace, Ssi, SsiOptions};
 pub use reason::{Reason, Statistics};
 pub use retries::{Retries, RetryTurn};
 pub use transaction::SerializableTransaction;

@@ -10,11 +10,13 @@ use std::ops::Bound;
 use base::{FileNumber, Lsn};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use sync::atomic::{AtomicU32, AtomicUsize};
 use sync::{CachePadded, ExclusiveLatch};
 
 use crate::conflicts::XactId;
 use crate::latches;
+use crate::stripes::StripedCount;
 use crate::target::{Place, Target};
 
 /// A transaction has a lock or two, most of the time, and it is the way to the memory that costs: so a bucket is a cache line or
@@ -62,7 +64,15 @@ enum Holder {
     Old(Lsn),
 }
 
-type Bucket = SmallVec<[Lock; 3]>;
+type Locks = SmallVec<[Lock; 3]>;
+
+struct Bucket {
+    locks: ExclusiveLatch<Locks>,
+    /// How many there are, or are about to be.
+    count: AtomicU32,
+}
+const _: () = assert!(cfg!(shuttle) || size_of::<Bucket>() <= 128);
+
 type Ranges = FxHashMap<FileNumber, Vec<RangeLock>>;
 
 struct RangeLock {
@@ -94,32 +104,42 @@ impl Found {
 }
 
 pub(crate) struct LockTable {
-    buckets: Box<[CachePadded<ExclusiveLatch<Bucket>>]>,
+    buckets: Box<[CachePadded<Bucket>]>,
     ranges: Box<[CachePadded<ExclusiveLatch<Ranges>>]>,
-    /// So that writers needn't look for kinds of locks that nobody holds.
+    coarse: CachePadded<Coarse>,
+    tuples_and_keys: StripedCount,
+}
+
+/// So that writers needn't look for kinds of locks that nobody holds. Short transactions take none of these, and only read this.
+#[derive(Default)]
+struct Coarse {
     pages: AtomicUsize,
     relations: AtomicUsize,
-    range_count: AtomicUsize,
-    tuples_and_keys: AtomicUsize,
+    ranges: AtomicUsize,
+}
+
+impl Coarse {
+    fn len(&self) -> usize {
+        [&self.pages, &self.relations, &self.ranges].iter().map(|counter| counter.load(Relaxed)).sum()
+    }
 }
 
 impl LockTable {
     pub(crate) fn new() -> LockTable {
         LockTable {
             buckets: (0..BUCKETS)
-                .map(|_| CachePadded::new(ExclusiveLatch::new(&latches::LOCKS, Bucket::new())))
+                .map(|_| Bucket { locks: ExclusiveLatch::new(&latches::LOCKS, Locks::new()), count: AtomicU32::new(0) })
+                .map(CachePadded::new)
                 .collect(),
             ranges: (0..RANGE_PARTITIONS)
                 .map(|_| CachePadded::new(ExclusiveLatch::new(&latches::RANGES, FxHashMap::default())))
                 .collect(),
-            pages: AtomicUsize::new(0),
-            relations: AtomicUsize::new(0),
-            range_count: AtomicUsize::new(0),
-            tuples_and_keys: AtomicUsize::new(0),
+            coarse: CachePadded::default(),
+            tuples_and_keys: StripedCount::default(),
         }
     }
 
-    fn bucket(&self, target: Target) -> &ExclusiveLatch<Bucket> {
+    fn bucket(&self, target: Target) -> &Bucket {
         &self.buckets[(target.hash64() >> 40) as usize % BUCKETS]
     }
 
@@ -127,34 +147,50 @@ impl LockTable {
         &self.ranges[index.0 as usize % RANGE_PARTITIONS]
     }
 
-    fn counter(&self, target: Target) -> &AtomicUsize {
+    /// Before a lock can be looked for.
+    fn count_in(&self, bucket: &Bucket, target: Target) {
+        bucket.count.fetch_add(1, Relaxed);
         match target.place() {
-            Place::Page(_) => &self.pages,
-            Place::Relation => &self.relations,
-            Place::Tuple(_) | Place::Key => &self.tuples_and_keys,
+            Place::Page(_) => drop(self.coarse.pages.fetch_add(1, Relaxed)),
+            Place::Relation => drop(self.coarse.relations.fetch_add(1, Relaxed)),
+            Place::Tuple(_) | Place::Key => self.tuples_and_keys.add(1),
+        }
+    }
+
+    /// After it has gone. Who sees that sees the coarser lock that took its place.
+    fn count_out(&self, bucket: &Bucket, target: Target) {
+        bucket.count.fetch_sub(1, Release);
+        match target.place() {
+            Place::Page(_) => drop(self.coarse.pages.fetch_sub(1, Relaxed)),
+            Place::Relation => drop(self.coarse.relations.fetch_sub(1, Relaxed)),
+            Place::Tuple(_) | Place::Key => self.tuples_and_keys.add(-1),
         }
     }
 
     /// How many locks are held.
     pub(crate) fn len(&self) -> usize {
-        [&self.pages, &self.relations, &self.range_count, &self.tuples_and_keys]
-            .iter()
-            .map(|counter| counter.load(Relaxed))
-            .sum()
+        self.coarse.len() + self.tuples_and_keys.exactly()
+    }
+
+    /// Whether more are held; of many, not to the last one.
+    pub(crate) fn has_more_than(&self, limit: usize) -> bool {
+        const MANY: usize = 4096;
+        let fine = if limit < MANY { self.tuples_and_keys.exactly() } else { self.tuples_and_keys.roughly() };
+        self.coarse.len() + fine > limit
     }
 
     /// False if it was held already.
     pub(crate) fn add(&self, target: Target, id: XactId) -> bool {
         let lock = Lock { target, holder: Holder::Transaction(id) };
-        // Counted before it can be looked for.
-        self.counter(target).fetch_add(1, Relaxed);
-        let mut bucket = self.bucket(target).lock();
-        if bucket.iter().any(|held| held.target == target && held.holder == lock.holder) {
-            drop(bucket);
-            self.counter(target).fetch_sub(1, Relaxed);
+        let bucket = self.bucket(target);
+        self.count_in(bucket, target);
+        let mut locks = bucket.locks.lock();
+        if locks.iter().any(|held| held.target == target && held.holder == lock.holder) {
+            drop(locks);
+            self.count_out(bucket, target);
             return false;
         }
-        bucket.push(lock);
+        locks.push(lock);
         true
     }
 
@@ -163,30 +199,32 @@ impl LockTable {
     }
 
     fn remove_where(&self, target: Target, is_it: impl Fn(Holder) -> bool) {
-        let mut bucket = self.bucket(target).lock();
-        let Some(position) = bucket.iter().position(|held| held.target == target && is_it(held.holder)) else { return };
-        bucket.swap_remove(position);
-        if bucket.is_empty() && bucket.spilled() {
-            *bucket = Bucket::new();
+        let bucket = self.bucket(target);
+        let mut locks = bucket.locks.lock();
+        let Some(position) = locks.iter().position(|held| held.target == target && is_it(held.holder)) else { return };
+        locks.swap_remove(position);
+        if locks.is_empty() && locks.spilled() {
+            *locks = Locks::new();
         }
-        drop(bucket);
-        self.counter(target).fetch_sub(1, Relaxed);
+        drop(locks);
+        self.count_out(bucket, target);
     }
 
     /// Remembers that finished transactions, the last of which committed at `commit`, have read this. True if nothing was
     /// remembered of the target before.
     pub(crate) fn add_old(&self, target: Target, commit: Lsn) -> bool {
-        self.counter(target).fetch_add(1, Relaxed);
-        let mut bucket = self.bucket(target).lock();
-        for held in bucket.iter_mut().filter(|held| held.target == target) {
+        let bucket = self.bucket(target);
+        self.count_in(bucket, target);
+        let mut locks = bucket.locks.lock();
+        for held in locks.iter_mut().filter(|held| held.target == target) {
             if let Holder::Old(before) = &mut held.holder {
                 *before = commit.max(*before);
-                drop(bucket);
-                self.counter(target).fetch_sub(1, Relaxed);
+                drop(locks);
+                self.count_out(bucket, target);
                 return false;
             }
         }
-        bucket.push(Lock { target, holder: Holder::Old(commit) });
+        locks.push(Lock { target, holder: Holder::Old(commit) });
         true
     }
 
@@ -197,14 +235,14 @@ impl LockTable {
 
     /// Notes what a scan of an index has covered, in place of what it had covered before.
     pub(crate) fn set_range(&self, index: FileNumber, id: XactId, scan: u32, range: KeyRange) {
-        self.range_count.fetch_add(1, Relaxed);
+        self.coarse.ranges.fetch_add(1, Relaxed);
         let mut partition = self.ranges_of(index).lock();
         let ranges = partition.entry(index).or_default();
         match ranges.iter_mut().find(|held| held.id == id && held.scan == scan) {
             Some(held) => {
                 held.range = range;
                 drop(partition);
-                self.range_count.fetch_sub(1, Relaxed);
+                self.coarse.ranges.fetch_sub(1, Relaxed);
             }
             None => ranges.push(RangeLock { id, scan, range }),
         }
@@ -221,21 +259,22 @@ impl LockTable {
             partition.remove(&index);
         }
         drop(partition);
-        self.range_count.fetch_sub(removed, Relaxed);
+        self.coarse.ranges.fetch_sub(removed, Relaxed);
     }
 
     fn look(&self, target: Target, but: XactId, found: &mut Found) {
-        let bucket = self.bucket(target).lock();
-        bucket.iter().filter(|held| held.target == target).for_each(|held| found.add(held.holder, but));
+        let bucket = self.bucket(target);
+        if bucket.count.load(Acquire) > 0 {
+            let locks = bucket.locks.lock();
+            locks.iter().filter(|held| held.target == target).for_each(|held| found.add(held.holder, but));
+        }
     }
 
     /// Who but `but` has read the tuple, or its page, or its relation.
     #[inline]
     pub(crate) fn readers_of_tuple(&self, tuple: Target, but: XactId, found: &mut Found) {
-        if self.tuples_and_keys.load(Relaxed) > 0 {
-            self.look(tuple, but, found);
-        }
-        if self.pages.load(Relaxed) > 0
+        self.look(tuple, but, found);
+        if self.coarse.pages.load(Relaxed) > 0
             && let Some(page) = tuple.page_of_tuple()
         {
             self.look(page, but, found);
@@ -246,7 +285,7 @@ impl LockTable {
     /// Who but `but` has read the whole relation.
     #[inline]
     pub(crate) fn readers_of_relation(&self, file: FileNumber, but: XactId, found: &mut Found) {
-        if self.relations.load(Relaxed) > 0 {
+        if self.coarse.relations.load(Relaxed) > 0 {
             self.look(Target::relation(file), but, found);
         }
     }
@@ -254,10 +293,8 @@ impl LockTable {
     /// Who but `but` has looked for the key in the index.
     #[inline]
     pub(crate) fn readers_of_key(&self, index: FileNumber, key: &[u8], but: XactId, found: &mut Found) {
-        if self.tuples_and_keys.load(Relaxed) > 0 {
-            self.look(Target::key(index, key), but, found);
-        }
-        if self.range_count.load(Relaxed) > 0 {
+        self.look(Target::key(index, key), but, found);
+        if self.coarse.ranges.load(Relaxed) > 0 {
             let partition = self.ranges_of(index).lock();
             let ranges = partition.get(&index).into_iter().flatten();
             found.ids.extend(ranges.filter(|held| held.id != but && held.range.contains(key)).map(|held| held.id));
@@ -268,8 +305,8 @@ impl LockTable {
     /// Who but `but` has read anything of the file. Looks at every lock there is.
     pub(crate) fn readers_of_anything(&self, file: FileNumber, but: XactId, found: &mut Found) {
         for bucket in &self.buckets {
-            let bucket = bucket.lock();
-            bucket.iter().filter(|held| held.target.file == file).for_each(|held| found.add(held.holder, but));
+            let locks = bucket.locks.lock();
+            locks.iter().filter(|held| held.target.file == file).for_each(|held| found.add(held.holder, but));
         }
         let partition = self.ranges_of(file).lock();
         found.ids.extend(partition.get(&file).into_iter().flatten().map(|held| held.id).filter(|id| *id != but));
@@ -282,8 +319,8 @@ impl LockTable {
     pub(crate) fn all(&self) -> Vec<(Target, Option<XactId>)> {
         let mut all = Vec::new();
         for bucket in &self.buckets {
-            let bucket = bucket.lock();
-            all.extend(bucket.iter().map(|held| match held.holder {
+            let locks = bucket.locks.lock();
+            all.extend(locks.iter().map(|held| match held.holder {
                 Holder::Transaction(id) => (held.target, Some(id)),
                 Holder::Old(_) => (held.target, None),
             }));

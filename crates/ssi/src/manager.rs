@@ -3,7 +3,7 @@
 use base::{Error, FileNumber, Lsn, OwnerId, Result, Tid, Xid};
 use sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
-use sync::{Arc, ExclusiveLatch, Mutex};
+use sync::{Arc, CachePadded, ExclusiveLatch, Mutex};
 
 use crate::conflicts::{Begun, Conflicts, Ended, Leavings, SAFE, State, Structure, UNSAFE, XactId};
 use crate::latches;
@@ -64,7 +64,7 @@ pub enum PredicatePlace {
 
 /// Serializable snapshot isolation for one database.
 pub struct Ssi {
-    conflicts: ExclusiveLatch<Conflicts>,
+    conflicts: CachePadded<ExclusiveLatch<Conflicts>>,
     pub(crate) locks: LockTable,
     xids: XidMap,
     retries: Arc<Retries>,
@@ -78,14 +78,31 @@ pub struct Ssi {
     pub(crate) locks_per_relation: AtomicU32,
     /// `ssi_scan_locks = per_tuple`
     pub(crate) locks_per_tuple: AtomicBool,
-    pub(crate) counters: Counters,
+    pub(crate) counters: CachePadded<Counters>,
+}
+
+/// A session's way into [`Ssi`]: where its serializable transactions begin. They share a count of references with nobody but
+/// their session, so that counting touches no memory of other processors.
+#[derive(Clone)]
+pub struct Entrance(Arc<Inside>);
+
+struct Inside {
+    ssi: Arc<Ssi>,
+}
+
+impl std::ops::Deref for Entrance {
+    type Target = Ssi;
+
+    fn deref(&self) -> &Ssi {
+        &self.0.ssi
+    }
 }
 
 impl Ssi {
     /// Nobody runs.
     pub fn new(options: SsiOptions) -> Arc<Ssi> {
         Arc::new(Ssi {
-            conflicts: ExclusiveLatch::new(&latches::CONFLICTS, Conflicts::new()),
+            conflicts: CachePadded::new(ExclusiveLatch::new(&latches::CONFLICTS, Conflicts::new())),
             locks: LockTable::new(),
             xids: XidMap::new(),
             retries: Retries::new(),
@@ -97,7 +114,7 @@ impl Ssi {
             tuples_per_page: AtomicU32::new(options.tuples_per_page),
             locks_per_relation: AtomicU32::new(options.locks_per_relation),
             locks_per_tuple: AtomicBool::new(false),
-            counters: Counters::default(),
+            counters: CachePadded::default(),
         })
     }
 
@@ -154,37 +171,9 @@ impl Ssi {
         }
     }
 
-    /// Begins a serializable transaction. `take_snapshot` is called under the latch under which commits get their place, so
-    /// that both have one order. No transaction comes back where nothing can go wrong: a read-only one that overlaps no writing
-    /// one.
-    pub fn begin(
-        self: &Arc<Ssi>,
-        owner: OwnerId,
-        read_only: bool,
-        take_snapshot: impl FnOnce() -> Lsn,
-    ) -> (Lsn, Option<SerializableTransaction>) {
-        let (snapshot, begun) = {
-            let mut conflicts = self.conflicts.lock();
-            let snapshot = take_snapshot();
-            (snapshot, conflicts.begin(owner, snapshot, read_only))
-        };
-        match begun {
-            Begun::Safe => {
-                Counters::add(&self.counters.safe_at_once);
-                (snapshot, None)
-            }
-            Begun::Watched(id, signals) => {
-                Counters::add(&self.counters.begun);
-                (snapshot, Some(SerializableTransaction::new(self.clone(), id, signals)))
-            }
-        }
-    }
-
-    /// As [`Ssi::begin`], with the snapshot of another serializable transaction, which is in progress until this has returned.
-    pub fn begin_imported(self: &Arc<Ssi>, owner: OwnerId, read_only: bool, snapshot: Lsn) -> SerializableTransaction {
-        Counters::add(&self.counters.begun);
-        let begun = self.conflicts.lock().begin_imported(owner, snapshot, read_only);
-        SerializableTransaction::new(self.clone(), begun.0, begun.1)
+    /// A session's way in.
+    pub fn entrance(self: &Arc<Ssi>) -> Entrance {
+        Entrance(Arc::new(Inside { ssi: self.clone() }))
     }
 
     /// Makes a prepared transaction of an earlier start known again: what it had read is in `state`, and as nobody knows any more
@@ -200,7 +189,7 @@ impl Ssi {
         xids: impl Iterator<Item = Xid>,
     ) -> Result<SerializableTransaction> {
         let (id, signals) = self.conflicts.lock().restore_prepared(owner, horizon, state.first() == Some(&1));
-        let restored = SerializableTransaction::new(self.clone(), id, signals);
+        let restored = SerializableTransaction::new(self.entrance(), id, signals);
         xids.for_each(|xid| restored.note_xid(xid));
         if !state.split_first().is_some_and(|(_, locks)| restored.lock_prepared_state(locks)) {
             return Err(Error::corrupted("invalid predicate locks of a prepared transaction"));
@@ -337,7 +326,7 @@ impl Ssi {
 
     /// There are more locks than memory is meant for.
     pub(crate) fn is_crowded(&self) -> bool {
-        self.locks.len() > self.lock_limit.load(Relaxed)
+        self.locks.has_more_than(self.lock_limit.load(Relaxed))
     }
 
     /// Merges the oldest finished transactions into the summary. What stands for them is there before they go.
@@ -445,14 +434,15 @@ impl Ssi {
 
     /// What has happened so far, and what is there now.
     pub fn statistics(&self) -> Statistics {
-        let (active, finished, conflicts) = {
+        let (active, finished, conflicts, begun) = {
             let conflicts = self.conflicts.lock();
-            (conflicts.active_count() as u64, conflicts.finished_count() as u64, conflicts.edges)
+            let (active, finished) = (conflicts.active_count() as u64, conflicts.finished_count() as u64);
+            (active, finished, conflicts.edges, conflicts.begun)
         };
         let count = |counter: &sync::atomic::AtomicU64| counter.load(Relaxed);
         Statistics {
             aborts: std::array::from_fn(|index| count(&self.counters.aborts[index])),
-            begun: count(&self.counters.begun),
+            begun,
             safe_at_once: count(&self.counters.safe_at_once),
             became_safe: count(&self.counters.became_safe),
             became_unsafe: count(&self.counters.became_unsafe),
@@ -470,6 +460,37 @@ impl Ssi {
     #[cfg(test)]
     pub(crate) fn check_consistency(&self) {
         self.conflicts.lock().check_consistency();
+    }
+}
+
+impl Entrance {
+    /// Begins a serializable transaction. `take_snapshot` is called under the latch under which commits get their place, so
+    /// that both have one order. No transaction comes back where nothing can go wrong: a read-only one that overlaps no writing
+    /// one.
+    pub fn begin(
+        &self,
+        owner: OwnerId,
+        read_only: bool,
+        take_snapshot: impl FnOnce() -> Lsn,
+    ) -> (Lsn, Option<SerializableTransaction>) {
+        let (snapshot, begun) = {
+            let mut conflicts = self.conflicts.lock();
+            let snapshot = take_snapshot();
+            (snapshot, conflicts.begin(owner, snapshot, read_only))
+        };
+        match begun {
+            Begun::Safe => {
+                Counters::add(&self.counters.safe_at_once);
+                (snapshot, None)
+            }
+            Begun::Watched(id, signals) => (snapshot, Some(SerializableTransaction::new(self.clone(), id, signals))),
+        }
+    }
+
+    /// As [`Entrance::begin`], with the snapshot of another serializable transaction, which is in progress until this has returned.
+    pub fn begin_imported(&self, owner: OwnerId, read_only: bool, snapshot: Lsn) -> SerializableTransaction {
+        let begun = self.conflicts.lock().begin_imported(owner, snapshot, read_only);
+        SerializableTransaction::new(self.clone(), begun.0, begun.1)
     }
 }
 

@@ -89,7 +89,6 @@ impl Reason {
 #[derive(Default)]
 pub(crate) struct Counters {
     pub(crate) aborts: [AtomicU64; Reason::KINDS],
-    pub(crate) begun: AtomicU64,
     pub(crate) safe_at_once: AtomicU64,
     pub(crate) became_safe: AtomicU64,
     pub(crate) became_unsafe: AtomicU64,

@@ -41,7 +41,7 @@ impl World {
     }
 
     fn begin_as(&self, read_only: bool) -> Transaction<'_> {
-        let (_, ssi) = self.ssi.begin(OwnerId(1), read_only, || self.now());
+        let (_, ssi) = self.ssi.entrance().begin(OwnerId(1), read_only, || self.now());
         Transaction { world: self, ssi, xid: None }
     }
 
@@ -380,7 +380,7 @@ fn an_imported_snapshot_is_watched_from_where_it_stands() {
     let mut out = world.begin();
     out.writes(1).unwrap();
     let (xid, csn) = (out.xid(), out.commits().unwrap());
-    let ssi = Some(world.ssi.begin_imported(OwnerId(2), false, snapshot));
+    let ssi = Some(world.ssi.entrance().begin_imported(OwnerId(2), false, snapshot));
     let mut importer = Transaction { world: &world, ssi, xid: None };
     drop(exporter);
     world.ssi.check_consistency();

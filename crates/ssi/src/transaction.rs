@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use sync::atomic::Ordering::Relaxed;
 use sync::{Arc, Interrupt, Waiter, Woken};
 
-use crate::Ssi;
+use crate::Entrance;
 use crate::conflicts::{DOOMED, Leavings, SAFE, Signals, UNSAFE, XactId};
 use crate::lock_table::{Found, KeyRange};
 use crate::reason::{Counters, Reason};
@@ -23,7 +23,7 @@ const RANGES_PER_INDEX: u32 = 32;
 
 /// A serializable transaction in progress. Dropping it is its rollback.
 pub struct SerializableTransaction {
-    ssi: Arc<Ssi>,
+    ssi: Entrance,
     id: XactId,
     signals: Arc<Signals>,
     held: RefCell<Held>,
@@ -106,7 +106,7 @@ impl Many {
 }
 
 impl SerializableTransaction {
-    pub(crate) fn new(ssi: Arc<Ssi>, id: XactId, signals: Arc<Signals>) -> SerializableTransaction {
+    pub(crate) fn new(ssi: Entrance, id: XactId, signals: Arc<Signals>) -> SerializableTransaction {
         SerializableTransaction {
             ssi,
             id,

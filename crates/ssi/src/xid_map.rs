@@ -12,7 +12,11 @@ use sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::conflicts::XactId;
 use crate::latches;
 
-const PLACES: usize = if cfg!(any(test, shuttle)) { 4 } else { 1 << 14 };
+const PLACES: usize = if cfg!(any(test, shuttle)) { 8 } else { 1 << 14 };
+
+/// Places that share a cache line.
+const PER_LINE: usize = 4;
+const LINES: usize = PLACES / PER_LINE;
 
 /// No xid is in the place; or one is about to be.
 const FREE: u64 = 0;
@@ -41,7 +45,9 @@ impl XidMap {
     }
 
     fn place(&self, xid: Xid) -> &Place {
-        &self.places[xid.0 as usize % PLACES]
+        // Xids that follow each other are given to different processors: so each of them gets another cache line.
+        let (line, word) = (xid.0 as usize % LINES, xid.0 as usize / LINES % PER_LINE);
+        &self.places[line * PER_LINE + word]
     }
 
     /// Before anything is written with the xid.

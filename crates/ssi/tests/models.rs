@@ -39,7 +39,7 @@ impl World {
     /// Reads one row and writes the other. The snapshot, if it committed.
     fn read_and_write(&self, number: u32, reads: usize, writes: usize) -> Option<Lsn> {
         let horizon = || Lsn(self.horizon.load(Ordering::SeqCst));
-        let (snapshot, watch) = self.ssi.begin(OwnerId(number), false, horizon);
+        let (snapshot, watch) = self.ssi.entrance().begin(OwnerId(number), false, horizon);
         let watch = watch.expect("writers are watched");
         let xid = Xid(10 + u64::from(number));
         {

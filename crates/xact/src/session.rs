@@ -5,7 +5,7 @@ use std::time::Duration;
 use base::{CommandId, Error, FileNumber, Lsn, OwnerId, Result, Xid, sqlstate};
 use clog::{ReadWatch, Snapshot, TxnCtx};
 use smallvec::SmallVec;
-use ssi::{Retries, RetryTurn, SerializableTransaction};
+use ssi::{Entrance, Retries, RetryTurn, SerializableTransaction};
 use sync::atomic::{AtomicU64, Ordering::Relaxed};
 use sync::{Arc, Interrupt};
 use wal::DelayPolicy;
@@ -107,6 +107,7 @@ pub struct SessionSlot {
     pub(crate) snapshot: Option<Lsn>,
     /// The transaction has taken a snapshot, even if it gave it up since.
     pub(crate) had_snapshot: bool,
+    serializables: Entrance,
     /// What `ssi` watches, from the first snapshot of a serializable transaction on.
     pub(crate) serializable: Option<SerializableTransaction>,
     /// A serializable transaction has failed with 40001, and none has committed since.
@@ -131,6 +132,7 @@ pub struct SessionSlot {
 impl SessionSlot {
     pub(crate) fn new(manager: Arc<TransactionManager>, owner: OwnerId, interrupt: Arc<Interrupt>) -> SessionSlot {
         SessionSlot {
+            serializables: manager.ssi().entrance(),
             manager,
             owner,
             interrupt,
@@ -271,7 +273,7 @@ impl SessionSlot {
     fn begin_serializable(&mut self) -> Lsn {
         let manager = &*self.manager;
         let take = || manager.snapshots.take(&manager.slots, self.owner);
-        let (snapshot, serializable) = manager.ssi().begin(self.owner, self.options.read_only, take);
+        let (snapshot, serializable) = self.serializables.begin(self.owner, self.options.read_only, take);
         if let Some(serializable) = &serializable {
             self.note_all_xids(serializable);
         }
@@ -354,7 +356,7 @@ impl SessionSlot {
         self.snapshot = Some(csn);
         self.had_snapshot = true;
         if self.options.isolation == Isolation::Serializable && !is_safe {
-            let serializable = manager.ssi().begin_imported(self.owner, self.options.read_only, csn);
+            let serializable = self.serializables.begin_imported(self.owner, self.options.read_only, csn);
             self.note_all_xids(&serializable);
             self.serializable = Some(serializable);
         }

@@ -17,7 +17,7 @@ use support::{
     shared, small_log, until_fail_stop, write,
 };
 use sync::Interrupt;
-use vfs::{SimulatedOptions, SimulatedVfs, Survival};
+use vfs::{Fault, SimulatedOptions, SimulatedVfs, Survival};
 use wal::DelayPolicy;
 
 fn gid(name: &str) -> Gid {
@@ -316,7 +316,6 @@ fn session_locks_stay_with_the_session() {
     database.manager.locks().unlock_all(other.owner(), lockmgr::Scope::Session);
 }
 
-// invariants: row 7
 #[test]
 fn a_damaged_saved_state_stops_the_start() {
     let disk = SimulatedVfs::new(1);
@@ -349,4 +348,61 @@ fn a_read_only_transaction_can_be_prepared() {
     let outcome = commit_prepared(&database, &mut session, "reader").unwrap();
     database.reply(&outcome);
     assert!(outcome.csn.is_some());
+}
+
+/// Whatever fails while a checkpoint saves a prepared transaction: it saves it anyway, or the process ends; nothing is lost.
+// invariants: row 7
+#[test]
+fn a_disk_that_fails_while_a_prepared_transaction_is_saved_loses_nothing() {
+    let mut ended = 0;
+    for fault in 0..5 {
+        for call in 0..40 {
+            let disk = SimulatedVfs::new(1);
+            let (database, control) = create(&disk);
+            let mut session = database.session();
+            let xid = begin_writing(&mut session, b"row");
+            let end = prepare(&mut session, "x").unwrap();
+            durable(&database, end);
+            let (write, sync) = (disk.writes() + call, disk.syncs() + call);
+            disk.add_fault(match fault {
+                0 => Fault::NoSpaceFromWrite(write),
+                1 => Fault::FailWrite(write),
+                2 => Fault::ShortWrite(write),
+                3 => Fault::InterruptedWrite(write),
+                _ => Fault::FailSync(sync),
+            });
+            let checkpointed = until_fail_stop(|| checkpoint(&database));
+            ended += u32::from(checkpointed.is_none());
+            disk.clear_faults();
+            let next = disk.survivor(SimulatedOptions { survival: Survival::Nothing, ..SimulatedOptions::new(1) });
+            bury((session, database));
+            let from = checkpointed.unwrap_or(control);
+            let recovered = Database::recover(&shared(&next), Path::new(DIR), from, small_log(), 8).unwrap();
+            assert_eq!(recovered.status(xid), TransactionStatus::InProgress, "fault {fault} at call {call}");
+            assert_eq!(recovered.manager.prepared_transactions().len(), 1);
+        }
+    }
+    assert!(ended > 0, "no fault came while it was saved");
+}
+
+/// Under `file` a full disk is noticed before there is a record: an error, and a transaction to be rolled back.
+// invariants: row 7
+#[test]
+fn a_state_file_that_cannot_be_written_is_an_error() {
+    let disk = SimulatedVfs::new(1);
+    let (database, _) = create(&disk);
+    database.manager.set_twophase_state(TwophaseState::File);
+    let mut session = database.session();
+    let xid = begin_writing(&mut session, b"row");
+    disk.add_fault(Fault::NoSpaceFromWrite(disk.writes() + 1));
+    let error = prepare(&mut session, "x").unwrap_err();
+    assert_eq!(error.sqlstate(), sqlstate::DISK_FULL, "{error}");
+    disk.clear_faults();
+    session.abort();
+    assert_eq!(database.status(xid), TransactionStatus::Aborted);
+    assert!(database.manager.prepared_transactions().is_empty());
+    begin_writing(&mut session, b"row");
+    prepare(&mut session, "x").unwrap();
+    let outcome = commit_prepared(&database, &mut session, "x").unwrap();
+    database.reply(&outcome);
 }

@@ -23,6 +23,7 @@ mod rewrite;
 mod role;
 mod schema;
 mod sequence;
+mod system;
 mod table_as;
 pub mod temporary;
 mod validate;
@@ -58,6 +59,7 @@ pub fn run(
     refuse_read_only(session.state(), statement)?;
     match statement {
         Statement::Set(set) => variables::set(session, set, client),
+        Statement::AlterSystem(set) => system::alter(session, set),
         Statement::Show(name) => variables::show(session, name),
         Statement::Discard(what) => variables::discard(session, *what, client),
         Statement::Copy(copy) => copy::run(session, copy, text, client),

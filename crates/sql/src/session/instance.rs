@@ -38,6 +38,22 @@ pub struct Instance {
     pub(crate) counted: Counted,
     /// Reads the configuration file again; the program that serves sets it.
     pub(crate) reload: Mutex<Option<Arc<dyn Fn() -> bool + Send + Sync>>>,
+    /// Keeps a setting beside the configuration file; the program that serves sets it. Held while it does.
+    setting_keeper: Mutex<Option<Box<SettingKeeper>>>,
+}
+
+/// What [`Instance::set_setting_keeper`] takes.
+pub type SettingKeeper = dyn Fn(KeptSetting<'_>) -> Result<()> + Send + Sync;
+
+/// What ALTER SYSTEM asks for.
+#[derive(Clone, Copy, Debug)]
+pub enum KeptSetting<'s> {
+    /// This setting has this value from the next reload on.
+    Set(&'s str, &'s str),
+    /// What the configuration file says of it counts again.
+    Reset(&'s str),
+    /// What the configuration file says counts again for all.
+    ResetAll,
 }
 
 /// What other sessions may know of a session.
@@ -180,6 +196,7 @@ impl Instance {
             started_at,
             counted: Counted::new(started_at),
             reload: Mutex::new(None),
+            setting_keeper: Mutex::new(None),
         })
     }
 
@@ -191,6 +208,22 @@ impl Instance {
     /// What `pg_reload_conf()` does: true if the file was read.
     pub fn set_reload(&self, reload: Arc<dyn Fn() -> bool + Send + Sync>) {
         *self.reload.lock() = Some(reload);
+    }
+
+    /// What ALTER SYSTEM does.
+    pub fn set_setting_keeper(&self, keeper: Box<SettingKeeper>) {
+        *self.setting_keeper.lock() = Some(keeper);
+    }
+
+    /// Keeps a setting beside the configuration file: one session at a time.
+    ///
+    /// # Errors
+    /// 0A000 where nothing is configured by a file; what writing one fails with.
+    pub(crate) fn keep_setting(&self, setting: KeptSetting<'_>) -> Result<()> {
+        match &*self.setting_keeper.lock() {
+            Some(keep) => keep(setting),
+            None => Err(Error::unsupported("ALTER SYSTEM is not supported where there is no configuration file")),
+        }
     }
 
     /// Opens a session.

@@ -32,7 +32,7 @@ use sync::Interrupt;
 pub use catalog_view::{CatalogView, quote_identifier, split_names};
 pub(crate) use execute::new_run;
 pub use execute::{Nested, UtilityOutput};
-pub use instance::{Activity, ConnectRequest, Instance, SessionInfo};
+pub use instance::{Activity, ConnectRequest, Instance, KeptSetting, SessionInfo, SettingKeeper};
 pub(crate) use notify::ChannelChange;
 pub use notify::{Channels, Notification};
 pub use plain_input::input_plain;

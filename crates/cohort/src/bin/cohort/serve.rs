@@ -61,6 +61,8 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
         Arc::new(move || reload(&settings, &database, &directory))
     };
     instance.set_reload(Arc::clone(&reload) as Arc<dyn Fn() -> bool + Send + Sync>);
+    let directory = arguments.directory.clone();
+    instance.set_setting_keeper(Box::new(move |setting| configuration::keep(&directory, setting)));
     let metrics = serve_metrics(&instance, &settings)?;
     let server = Server::start(Arc::clone(&instance), &server_options(arguments, &settings)?)?;
     eprintln!(

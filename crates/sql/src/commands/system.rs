@@ -1,0 +1,60 @@
+//! ALTER SYSTEM: settings that are kept beside the configuration file and go before it, from the next reload or start on.
+
+use base::settings::{self, Context, Id};
+use base::{Error, Result, sqlstate};
+
+use super::variables::value_text;
+use crate::session::{KeptSetting, SqlSession, UtilityOutput};
+use crate::tree::{SetAction, VariableSet};
+
+/// ALTER SYSTEM.
+pub fn alter(session: &mut SqlSession, set: &VariableSet) -> Result<UtilityOutput> {
+    let state = session.state();
+    let permission_denied = |what: &str| {
+        let message = format!("permission denied to {what}");
+        Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
+    };
+    if matches!(set.action, SetAction::ResetAll) {
+        if !state.is_superuser() {
+            return permission_denied("perform ALTER SYSTEM RESET ALL");
+        }
+        state.instance.keep_setting(KeptSetting::ResetAll)?;
+        return Ok(UtilityOutput::tag("ALTER SYSTEM"));
+    }
+    if !state.is_superuser() {
+        return permission_denied(&format!("set parameter \"{}\"", set.name));
+    }
+    let id = settings::lookup(&set.name)?;
+    let definition = id.definition();
+    if definition.context == Context::Internal || is_of_a_session(id) {
+        let message = format!("parameter \"{}\" cannot be changed", definition.name);
+        return Err(Error::new(sqlstate::CANT_CHANGE_RUNTIME_PARAM, message));
+    }
+    match &set.action {
+        SetAction::Value(values) => {
+            let text = value_text(&set.name, values)?;
+            settings::parse(id, &text)?;
+            if text.contains('\n') {
+                let message = "parameter value for ALTER SYSTEM must not contain a newline";
+                return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message));
+            }
+            state.instance.keep_setting(KeptSetting::Set(definition.name, &text))?;
+        }
+        SetAction::Default | SetAction::Reset => state.instance.keep_setting(KeptSetting::Reset(definition.name))?,
+        _ => return Err(Error::unsupported("this form of ALTER SYSTEM is not supported")),
+    }
+    Ok(UtilityOutput::tag("ALTER SYSTEM"))
+}
+
+/// What has no meaning but in a session.
+fn is_of_a_session(id: Id) -> bool {
+    matches!(
+        id,
+        Id::Role
+            | Id::SessionAuthorization
+            | Id::IsSuperuser
+            | Id::TransactionIsolation
+            | Id::TransactionReadOnly
+            | Id::TransactionDeferrable
+    )
+}
