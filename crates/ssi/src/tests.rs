@@ -412,6 +412,35 @@ fn a_waiter_for_a_safe_snapshot_is_woken_by_the_last_it_waits_for() {
     });
 }
 
+// invariants: row 26
+#[test]
+fn a_prepared_transaction_comes_back_with_its_locks_and_damaged_ones_are_errors_at_most() {
+    let world = World::new();
+    let mut prepared = world.begin();
+    prepared.reads(1).unwrap();
+    prepared.watch().lock_relation(INDEX);
+    prepared.xid();
+    let state = prepared.watch().prepared_state();
+    let restore = |state: &[u8]| {
+        let ssi = Ssi::new(SsiOptions::default());
+        let xids = [Xid(7), Xid(9)].into_iter();
+        ssi.restore_prepared(OwnerId(3), state, Lsn(1000), xids).map(|restored| (ssi.predicate_locks(), restored))
+    };
+    let (locks, restored) = restore(&state).unwrap();
+    let places: Vec<_> = locks.iter().map(|lock| (lock.file, lock.place, lock.owner)).collect();
+    let tuple = PredicatePlace::Tuple(row(1));
+    assert_eq!(places, [(HEAP, tuple, Some(OwnerId(3))), (INDEX, PredicatePlace::Relation, Some(OwnerId(3)))]);
+    drop(restored);
+    for cut in 0..state.len() {
+        assert_eq!(restore(&state[..cut]).is_ok(), cut % 16 == 1, "cut at {cut}");
+        for value in [0, 1, 0x7F, 0xFF] {
+            let mut damaged = state.clone();
+            damaged[cut] = value;
+            let _ = restore(&damaged);
+        }
+    }
+}
+
 #[test]
 fn a_prepared_transaction_is_never_the_victim() {
     // It would be the pivot of a later commit.
