@@ -2,7 +2,7 @@
 # The figures the project watches: the commit loop without SQL, and pgbench over the wire.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cargo run --quiet --release -p cohort-wal --example commit_loop
+cargo run --quiet --release -p cohort-wal --example flush_loop
 cargo run --quiet --release -p cohort-xact --example commit_loop
 work=$(mktemp -d)
 target/release/cohort serve "$work/data" --host 127.0.0.1 --port 5641 --socket-dir "$work" 2>"$work/log" &

@@ -11,7 +11,7 @@
 //! `insert` is the time of an insert alone, nobody waiting.
 //!
 //! ```text
-//! cargo run --release -p cohort-wal --example commit_loop -- [DIRECTORY] [SECONDS] [EMULATED_SYNC_US] [ONLY]
+//! cargo run --release -p cohort-wal --example flush_loop -- [DIRECTORY] [SECONDS] [EMULATED_SYNC_US] [ONLY]
 //! ```
 
 use std::future::Future;
@@ -32,7 +32,7 @@ const HEAD: RecordHead = RecordHead { rmgr: RmgrId::XACT, info: 1, xid: Xid(3) }
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let dir = arguments.next().map_or_else(|| std::env::temp_dir().join("commit_loop"), PathBuf::from);
+    let dir = arguments.next().map_or_else(|| std::env::temp_dir().join("flush_loop"), PathBuf::from);
     let seconds: f64 = arguments.next().map_or(2.0, |text| text.parse().expect("SECONDS is a number"));
     let duration = Duration::from_secs_f64(seconds);
     let sync_us: u64 = arguments.next().map_or(0, |text| text.parse().expect("EMULATED_SYNC_US is a number"));
