@@ -278,6 +278,11 @@ impl Conflicts {
         if place.generation == id.generation() { place.record.as_mut() } else { None }
     }
 
+    /// No transaction is in progress, and none that has finished matters: nobody holds a lock.
+    pub(crate) fn nobody_is_known(&self) -> bool {
+        self.active_count == 0 && self.finished.is_empty() && self.summary.is_empty()
+    }
+
     pub(crate) fn active_count(&self) -> usize {
         self.active_count
     }
