@@ -1,6 +1,7 @@
 //! `cohort lab`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use base::{Error, Result, sqlstate};
@@ -9,10 +10,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use sync::Arc;
 use sync::atomic::{AtomicBool, Ordering};
 
+use crate::compare;
 use crate::disk::Disk;
 use crate::driver::DriverKind;
 use crate::experiment::{EXPERIMENTS, Experiment, Options};
-use crate::report;
+use crate::report::{self, Results};
 
 /// Arguments of `cohort lab`.
 #[derive(Args)]
@@ -27,6 +29,38 @@ enum LabCommand {
     List,
     /// Run an experiment, or all of them.
     Run(RunArguments),
+    /// Compare two runs: what got better or worse from one build to another.
+    ///
+    /// Figures of the same experiment, driver, workload, disk, clients and configuration are set beside each other. A
+    /// change is marked where every round of one run is beyond every round of the other and the medians differ by the
+    /// tolerance; with three rounds chance alone does that in one of ten pairs, with five in one of a hundred. Exit
+    /// status: 0 if nothing got worse, 1 if something did, 2 if the runs can't be compared.
+    Compare(CompareArguments),
+    /// Write the report of a run again, from its results.json.
+    Report(ReportArguments),
+}
+
+#[derive(Args)]
+struct CompareArguments {
+    /// results.json of the first run, the one that is compared with.
+    first: PathBuf,
+    /// results.json of the second.
+    second: PathBuf,
+    /// By how many percent medians must differ to count.
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
+    tolerance: f64,
+    /// Print Markdown.
+    #[arg(long)]
+    markdown: bool,
+}
+
+#[derive(Args)]
+struct ReportArguments {
+    /// The file.
+    results: PathBuf,
+    /// Folder for index.html, report.md and results.json.
+    #[arg(long, value_name = "DIR", default_value = "report")]
+    out: PathBuf,
 }
 
 #[derive(Args)]
@@ -36,7 +70,7 @@ struct RunArguments {
     /// Short rounds and fewer clients: all experiments in about two minutes.
     #[arg(long)]
     quick: bool,
-    /// Folder for results.json.
+    /// Folder for index.html, report.md and results.json; they are written after each experiment.
     #[arg(long, value_name = "DIR", default_value = "report")]
     out: PathBuf,
     /// How the workload reaches the engine.
@@ -67,14 +101,46 @@ struct RunArguments {
 ///
 /// # Errors
 /// 42704 for an unknown experiment, and what the experiments raise.
-pub fn run(arguments: &LabArguments) -> Result<()> {
+pub fn run(arguments: &LabArguments) -> Result<ExitCode> {
     match &arguments.command {
-        LabCommand::List => {
-            list();
-            Ok(())
+        LabCommand::List => list(),
+        LabCommand::Run(arguments) => run_experiments(arguments)?,
+        LabCommand::Compare(arguments) => {
+            return Ok(match print_comparison(arguments) {
+                Ok(has_worse) => ExitCode::from(u8::from(has_worse)),
+                Err(error) => {
+                    eprintln!("cohort: {error}");
+                    ExitCode::from(2)
+                }
+            });
         }
-        LabCommand::Run(arguments) => run_experiments(arguments),
+        LabCommand::Report(arguments) => {
+            report::write(&arguments.out, &Results::read(&arguments.results)?)?;
+            println!("Report: {}", arguments.out.join("index.html").display());
+        }
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what two runs say about each other, and tells whether something got worse.
+fn print_comparison(arguments: &CompareArguments) -> Result<bool> {
+    let (first, second) = (Results::read(&arguments.first)?, Results::read(&arguments.second)?);
+    let comparison = compare::compare(&first, &second, arguments.tolerance);
+    if comparison.both.is_empty() {
+        let message = "the two runs have no figure in common";
+        return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message)
+            .hint("Run the same experiments with the same driver, disks and client counts."));
+    }
+    let of = |name: &str, path: &Path, results: &Results| {
+        format!("{name}: {}, Cohort {}, {}", path.display(), results.version, results.started)
+    };
+    println!("{}\n{}\n", of("A", &arguments.first, &first), of("B", &arguments.second, &second));
+    let table = comparison.table();
+    println!("{}\n", if arguments.markdown { table.markdown() } else { table.text() });
+    for note in comparison.notes() {
+        println!("{note}");
+    }
+    Ok(comparison.has_worse())
 }
 
 fn list() {
@@ -121,7 +187,7 @@ fn run_experiments(arguments: &RunArguments) -> Result<()> {
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} rounds, {eta} left  {msg}");
     bar.set_style(style.map_err(|error| Error::internal(error.to_string()))?);
     bar.enable_steady_tick(Duration::from_millis(500));
-    let mut outcomes = Vec::new();
+    let mut results = Results::begin(&options, &experiments);
     let mut is_first = true;
     for experiment in experiments {
         let outcome = experiment.run(&options, &stop, &mut |what| {
@@ -131,11 +197,14 @@ fn run_experiments(arguments: &RunArguments) -> Result<()> {
             bar.set_message(what.to_owned());
         })?;
         bar.suspend(|| report::print(&outcome));
-        outcomes.push(outcome);
+        results.push(outcome);
+        // After each: whatever ends the run loses no more than the experiment at hand.
+        report::write(&arguments.out, &results)?;
         if stop.load(Ordering::Relaxed) {
             break;
         }
     }
     bar.finish_and_clear();
-    report::write(&arguments.out, &options, &outcomes)
+    println!("\nReport: {}", arguments.out.join("index.html").display());
+    Ok(())
 }

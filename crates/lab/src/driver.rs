@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use base::{Error, Result};
 use engine::{ClogUpdate, Database, TwophaseState};
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sync::Arc;
 use sync::atomic::{AtomicBool, Ordering};
 
 /// How a workload reaches the engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DriverKind {
     /// Threads on the engine's own API.

@@ -5,6 +5,7 @@
 //! within a run, figures are medians of rounds with their spread, and latencies come from HDR histograms.
 
 pub mod command;
+pub mod compare;
 pub mod disk;
 pub mod driver;
 mod embedded;

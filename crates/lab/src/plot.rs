@@ -20,9 +20,9 @@ pub const COLOURS: usize = 6;
 /// Colours where the page sets none; each is readable on white and on black.
 const FALLBACK: [&str; COLOURS] = ["#3b7dd8", "#d9730d", "#2f9e62", "#b04fc4", "#c9485b", "#7d8590"];
 
-/// Width of a chart in its own units; a text of 13 units is readable when it is shrunk to a phone's width.
-const WIDTH: u32 = 480;
-const TEXT_SIZE: u32 = 13;
+/// Width of a chart in its own units; a text of 14 units is readable when it is shrunk to a phone's width.
+const WIDTH: u32 = 400;
+const TEXT_SIZE: u32 = 14;
 /// Estimated width of a letter; a drawing without fonts can't know.
 const LETTER: f64 = 0.58 * TEXT_SIZE as f64;
 const LINE: u32 = 20;
@@ -362,7 +362,7 @@ impl LineChart {
             x += width;
         }
         let legend_height = (row + 1) * LINE;
-        let top = legend_height + LINE;
+        let top = legend_height + LINE + 8;
         let height = top + 250;
         let all = || self.series.iter().flat_map(|series| &series.points);
         let values = all().flat_map(|point| {
@@ -386,7 +386,7 @@ impl LineChart {
                 ChartBuilder::on(area)
                     .margin_top(top)
                     .margin_right(10)
-                    .x_label_area_size(2 * LINE)
+                    .x_label_area_size(2 * LINE + 4)
                     .y_label_area_size(left)
                     .build_cartesian_2d(x.clone(), y.clone())
             );
@@ -525,7 +525,7 @@ mod tests {
     fn a_chart_takes_its_colours_from_the_page_and_escapes_its_texts() {
         let svg = chart(Scale::Linear).svg();
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
-        assert!(svg.contains("viewBox") && !svg.contains(" width=\"480\""));
+        assert!(svg.contains("viewBox") && !svg.contains(" width=\"400\""));
         assert!(svg.contains("var(--series-1, ") && svg.contains("var(--series-2, ") && svg.contains("currentColor"));
         assert!(!svg.contains("#0101") && !svg.contains("#0202") && !svg.contains("#0303"), "{svg}");
         assert!(svg.contains("<title>a &lt;b&gt; &amp; &quot;c&quot;</title>"));

@@ -40,14 +40,14 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
-        Command::Serve(arguments) => serve::run(&arguments),
         Command::Lab(arguments) => lab::command::run(&arguments),
-        Command::Waldump(arguments) => waldump::run(&arguments),
-        Command::Control { directory } => control::run(&directory),
-        Command::TestFsync(arguments) => test_fsync::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments).map(|()| ExitCode::SUCCESS),
+        Command::Waldump(arguments) => waldump::run(&arguments).map(|()| ExitCode::SUCCESS),
+        Command::Control { directory } => control::run(&directory).map(|()| ExitCode::SUCCESS),
+        Command::TestFsync(arguments) => test_fsync::run(&arguments).map(|()| ExitCode::SUCCESS),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("cohort: {}", error.message());
             for (label, text) in [("detail", &error.fields().detail), ("hint", &error.fields().hint)] {
