@@ -6,7 +6,7 @@ export PG_BINDIR ?= $(lastword $(sort $(wildcard /usr/lib/postgresql/*/bin)))
 
 .PHONY: demo test models fuzz bench build setup check lint clean
 
-demo: build ## Repeats the commit-path experiments quickly, on the embedded engine.
+demo: build ## Repeats the commit-path experiments quickly, on the embedded engine; report/index.html shows them.
 	target/release/cohort lab run all --quick --out report
 
 test: setup lint ## All tests.
@@ -21,7 +21,7 @@ models: setup ## Of the tests, the concurrent state machines under the shuttle s
 fuzz: setup ## Every decoder of foreign bytes under a fuzzer, a minute each.
 	scripts/fuzz.sh
 
-bench: build ## The figures the project watches.
+bench: build ## The figures the project watches, beside the baseline's and a PostgreSQL's.
 	scripts/bench.sh
 
 build: setup ## The release binary, target/release/cohort.
