@@ -9,5 +9,6 @@ pub mod disk;
 pub mod driver;
 mod embedded;
 pub mod experiment;
+pub mod load;
 pub mod report;
 mod wire;
