@@ -62,7 +62,7 @@ function showTiles(now, lately) {
     ["Cohort size, mean", or(lately.cohort_size_mean, number), "members of a flush"],
     ["Commits per sync", or(lately.commits_per_sync, number), `${rate(lately.syncs_a_second)} syncs`],
     ["Flushes", rate(lately.flushes_a_second), `${bytes(lately.log_bytes_a_second)}/s of log`],
-    ["Sync time, mean", span(lately.sync_mean_us), `none above ${span(lately.sync_longest_us)}`],
+    ["Sync time, mean", span(lately.sync_mean_us), lately.sync_longest_us === null ? "none lately" : `none above ${span(lately.sync_longest_us)}`],
     ["Sessions working", whole.format(state("active") - Math.min(blocked, state("active"))), `${whole.format(blocked)} wait, ${whole.format(state("idle") + inTransaction)} idle`],
     ["Prepared", whole.format(now.prepared_count), now.prepared_count ? `oldest ${age(now.oldest_prepared_us)}` : "none waits to be finished"],
     ["Serialization failures", rate(sum(lately.serialization_failures)), "to be tried again"],

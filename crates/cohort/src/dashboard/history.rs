@@ -95,6 +95,7 @@ pub(crate) struct History {
 impl History {
     /// The next second's figures.
     pub(crate) fn push(&mut self, figures: Figures) {
+        let now = figures.at;
         if let Some(before) = self.figures.back() {
             self.samples.push_back(Sample {
                 at: figures.at,
@@ -110,7 +111,9 @@ impl History {
         while self.figures.len() > LATELY + 1 {
             self.figures.pop_front();
         }
-        while self.samples.len() > REMEMBERED {
+        // By time as well: seconds in which the machine did not get round to it are missing.
+        let is_over = |sample: &Sample| now.duration_since(sample.at).as_secs() > REMEMBERED as u64;
+        while self.samples.len() > REMEMBERED || self.samples.front().is_some_and(is_over) {
             self.samples.pop_front();
         }
     }
