@@ -10,5 +10,6 @@ pub mod driver;
 mod embedded;
 pub mod experiment;
 pub mod load;
+pub mod plot;
 pub mod report;
 mod wire;
