@@ -397,3 +397,43 @@ fn a_portal_goes_on_reading_with_its_snapshot() {
     one.release_snapshot(portal);
     one.commit().unwrap();
 }
+
+/// Rule R4: a ticket tells of a commit, it doesn't hold it.
+// invariants: row 12
+#[test]
+fn a_commit_whose_ticket_was_dropped_is_durable_before_any_later_one() {
+    use std::future::Future;
+    use std::task::{Context, Poll, Waker};
+
+    let (database, disk) = simulated(1);
+    let mut session = database.session().unwrap();
+    let table = create_table(&mut session, "t", &TYPES);
+    let insert_async = |session: &mut Session, id: i32| {
+        begin(session);
+        statement(session, |s| insert(s, &table, id, 0)).unwrap();
+        session.commit_async().unwrap()
+    };
+    let dropped = insert_async(&mut session, 1);
+    assert!(!dropped.is_durable());
+    drop(dropped);
+    let mut other = database.session().unwrap();
+    assert_eq!(value(&mut other, &table, 1), Some(0), "visible at once");
+    // Without a flusher thread the first poll leads the flush.
+    let mut awaited = std::pin::pin!(insert_async(&mut session, 2));
+    assert_eq!(awaited.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(()));
+    let oid = table.def.oid;
+    drop((session, other, database));
+
+    let database = cohort_engine::Database::open(options_on(&disk.crash(), &[])).unwrap();
+    let mut session = database.session().unwrap();
+    let table = session.open_table(oid).unwrap();
+    let ids = run(&mut session, |s| Ok(all(s, &table, |row| if let Datum::I32(id) = row[0] { id } else { 0 })));
+    assert_eq!(ids.unwrap(), [1, 2]);
+}
+
+/// Tasks take their sessions from thread to thread.
+#[test]
+fn sessions_can_be_sent() {
+    fn is_send<T: Send>(_: &T) {}
+    is_send(&simulated(1).0.session().unwrap());
+}

@@ -139,7 +139,7 @@ pub fn compare(first: &Results, second: &Results, tolerance_percent: f64) -> Run
             continue;
         };
         let (_, two) = seconds.remove(place);
-        let change = |of: fn(&crate::experiment::Round) -> f64, more_is_better| {
+        let change = |of: fn(&crate::experiment::RoundFigure) -> f64, more_is_better| {
             let [one, two] = [one, two].map(|figure| figure.rounds.iter().map(of).collect::<Vec<f64>>());
             Change::new(&one, &two, more_is_better, tolerance_percent)
         };

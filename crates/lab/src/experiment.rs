@@ -11,8 +11,10 @@ use crate::disk::Disk;
 use crate::driver::{Switches, Workload};
 
 pub use list::EXPERIMENTS;
-pub use outcome::{ClogLatch, Comparison, Effect, Figure, LatencyUs, Outcome, PublishedFigure, Round, rounds_effect};
-pub use run::Options;
+pub use outcome::{
+    ClogLatch, Comparison, Effect, Figure, LatencyUs, Outcome, PublishedFigure, RoundFigure, rounds_effect,
+};
+pub use run::{Against, Options};
 
 /// One experiment.
 pub struct Experiment {
@@ -145,13 +147,17 @@ impl Experiment {
 
     fn configurations(&self, options: &Options) -> Vec<&'static Configuration> {
         let count = if options.quick { self.quick_configurations } else { self.configurations.len() };
-        // How another server scans, sets status bits, or keeps what is prepared can't be switched.
+        // How a server that is no Cohort gathers commits, scans, sets status bits, or keeps what is prepared can't be switched.
         let is_ours_alone = |switches: &Switches| {
-            switches.scan_locks_per_tuple
+            !switches.group_commit
+                || switches.delay_each
+                || switches.commit_delay_us.is_none()
+                || switches.scan_locks_per_tuple
                 || switches.clog_update != Switches::DEFAULT.clog_update
                 || switches.two_phase.is_some_and(|state| state != TwophaseState::Memory)
         };
-        let is_possible = |of: &&Configuration| options.against.is_none() || !is_ours_alone(&of.switches);
+        let has_switches = options.against.as_ref().is_none_or(|server| server.kind.has_switches);
+        let is_possible = |of: &&Configuration| has_switches || !is_ours_alone(&of.switches);
         self.configurations[..count].iter().filter(is_possible).collect()
     }
 

@@ -144,18 +144,84 @@ impl Session {
         Ok(())
     }
 
+    /// Commits, and leaves the waiting to who awaits the ticket: a future that is ready when the commit is durable, on any
+    /// executor. The transaction is visible to others at once, and its locks are handed on. Nothing may leave the program on
+    /// account of it before the ticket is ready (rule R3); meanwhile the session may begin its next transaction.
+    ///
+    /// Dropping the ticket gives up the telling, not the commit: it can't be undone any more (rule R4). With `clog_update` =
+    /// `each` or `group` the commit is waited for here.
+    ///
+    /// ```
+    /// use cohort_engine::catalog::{BOOTSTRAP_ROLE, PUBLIC_SCHEMA, TableDef};
+    /// use cohort_engine::key::PlainKeys;
+    /// use cohort_engine::row::{Datum, PhysicalType};
+    /// use cohort_engine::{Database, OpenOptions, Session, Table, TransactionOptions};
+    ///
+    /// async fn insert(session: &mut Session, table: &Table, id: i32) -> base::Result<()> {
+    ///     session.begin(TransactionOptions::default())?;
+    ///     session.begin_statement()?;
+    ///     session.insert(table, &[Datum::I32(id)], &PlainKeys)?;
+    ///     session.end_statement();
+    ///     session.commit_async()?.await;
+    ///     Ok(())
+    /// }
+    ///
+    /// # let directory = std::env::temp_dir().join(format!("cohort-doc-async-{}", std::process::id()));
+    /// # let _ = std::fs::remove_dir_all(&directory);
+    /// let database = Database::open(OpenOptions::new(&directory))?;
+    /// let mut session = database.session()?;
+    /// session.begin(TransactionOptions::default())?;
+    /// let ids = TableDef::new(session.allocate_oid(), PUBLIC_SCHEMA, "ids", BOOTSTRAP_ROLE).column("id", PhysicalType::I32);
+    /// let oid = ids.oid;
+    /// session.create_object(ids)?;
+    /// session.commit_and_wait()?;
+    ///
+    /// // Fifty tasks on one thread: they share flushes.
+    /// let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// runtime.block_on(async {
+    ///     let mut tasks = tokio::task::JoinSet::new();
+    ///     for id in 0..50 {
+    ///         let mut session = database.session()?;
+    ///         let table = session.open_table(oid)?;
+    ///         tasks.spawn(async move { insert(&mut session, &table, id).await });
+    ///     }
+    ///     tasks.join_all().await.into_iter().collect::<base::Result<()>>()
+    /// })?;
+    /// # drop((session, runtime));
+    /// # database.close()?;
+    /// # drop(database);
+    /// # std::fs::remove_dir_all(&directory).unwrap();
+    /// # Ok::<(), base::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Session::commit`].
+    pub fn commit_async(&mut self) -> Result<CommitTicket> {
+        let gate = self.commit()?;
+        Ok(self.ticket(gate))
+    }
+
     /// Rolls back. Nothing to do without a transaction.
     ///
     /// # Errors
     /// None today.
     pub fn rollback(&mut self) -> Result<()> {
+        self.end_by(xact::SessionSlot::abort);
+        Ok(())
+    }
+
+    /// Gives up a transaction that was begun and turned out not to be wanted: as a rollback, but not counted as one.
+    pub fn withdraw(&mut self) {
+        self.end_by(xact::SessionSlot::withdraw);
+    }
+
+    fn end_by(&mut self, end: fn(&mut xact::SessionSlot)) {
         self.end_statement();
         self.withdraw_exports();
         let _reporting = self.wait_report.reporting();
-        self.slot.get_mut().abort();
+        end(self.slot.get_mut());
         self.forget_own_changes();
         self.forget_locks();
-        Ok(())
     }
 
     pub(super) fn forget_own_changes(&mut self) {

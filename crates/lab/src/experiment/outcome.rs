@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Published;
-use crate::driver::{DriverKind, EngineCounts};
+use crate::driver::{DriverKind, LatchCounts};
 
 /// One line of a result: a configuration under a number of clients.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,7 +27,9 @@ pub struct Figure {
     /// Latencies over all rounds.
     pub latency_us: LatencyUs,
     /// The rounds, in the order in which they ran.
-    pub rounds: Vec<Round>,
+    pub rounds: Vec<RoundFigure>,
+    /// Transactions for each hundred that were due under an open load and had not begun when the round was over.
+    pub overdue_percent: f64,
     /// Attempts for each hundred that were rolled back since they could not be serialized.
     pub aborted_percent: f64,
     /// Commits for each sync of the log, where commits wait for it and it is known.
@@ -73,7 +75,7 @@ impl LatencyUs {
 
 /// One round of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Round {
+pub struct RoundFigure {
     /// Transactions a second.
     pub tps: f64,
     /// Median latency in microseconds.
@@ -94,12 +96,12 @@ pub struct ClogLatch {
 }
 
 impl ClogLatch {
-    /// Of what an engine counted while it ran so many transactions.
-    pub fn new(counts: &EngineCounts, transactions: u64) -> ClogLatch {
+    /// Of what was counted while so many transactions ran.
+    pub fn new(counts: LatchCounts, transactions: u64) -> ClogLatch {
         let each = |count: u64| count as f64 / transactions.max(1) as f64;
         ClogLatch {
-            exclusive: each(counts.latch_exclusive),
-            blocked: each(counts.latch_blocked),
+            exclusive: each(counts.exclusive),
+            blocked: each(counts.blocked),
             group_size: (counts.groups > 0).then(|| counts.group_members as f64 / counts.groups as f64),
         }
     }

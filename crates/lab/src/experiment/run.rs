@@ -7,11 +7,13 @@ use sync::Arc;
 use sync::atomic::{AtomicBool, Ordering};
 
 use super::{
-    ClogLatch, Configuration, Experiment, Figure, LatencyUs, Outcome, PublishedFigure, Question, Round, SLI_ROWS,
+    ClogLatch, Configuration, Experiment, Figure, LatencyUs, Outcome, PublishedFigure, Question, RoundFigure, SLI_ROWS,
 };
 use crate::disk::Disk;
-use crate::driver::{Driver, DriverKind, EngineCounts, Measurement, Workload};
+use crate::driver::{Driver, DriverKind, EngineCounts, Measurement, Round, Workload};
+use crate::load::Load;
 use crate::plot::number;
+use crate::wire::ServerKind;
 
 /// How an experiment is run.
 #[derive(Clone, Debug)]
@@ -19,7 +21,9 @@ pub struct Options {
     /// How the engine is reached.
     pub driver: DriverKind,
     /// Another server, for the wire driver.
-    pub against: Option<String>,
+    pub against: Option<Against>,
+    /// How transactions arrive.
+    pub load: Load,
     /// Fewer clients and shorter rounds.
     pub quick: bool,
     /// Client counts in place of the experiment's own.
@@ -34,10 +38,29 @@ pub struct Options {
     pub seed: u64,
 }
 
+/// A server that is not started for the run.
+#[derive(Clone, Debug)]
+pub struct Against {
+    /// Where it is.
+    pub url: String,
+    /// What it is.
+    pub kind: ServerKind,
+}
+
+impl Against {
+    /// The server at `url`.
+    ///
+    /// # Errors
+    /// 08006 when it can't be reached.
+    pub fn new(url: &str) -> Result<Against> {
+        Ok(Against { url: url.to_owned(), kind: ServerKind::of(url)? })
+    }
+}
+
 /// Makes the driver for a disk, with so many rows in `sli_test`.
 fn make_driver(options: &Options, disk: Disk, sli_rows: i32) -> Result<Box<dyn Driver>> {
     Ok(match (options.driver, &options.against) {
-        (_, Some(url)) => Box::new(crate::wire::WireDriver::against(url, options.seed, sli_rows)?),
+        (_, Some(server)) => Box::new(crate::wire::WireDriver::against(&server.url, options.seed, sli_rows)?),
         (DriverKind::Embedded, None) => Box::new(crate::embedded::EmbeddedDriver::new(disk, options.seed, sli_rows)?),
         (DriverKind::Wire, None) => Box::new(crate::wire::WireDriver::own(disk, options.seed, sli_rows)?),
     })
@@ -72,8 +95,14 @@ impl Experiment {
                                 configuration.name,
                                 disk.name()
                             ));
-                            let length = Duration::from_secs_f64(options.seconds);
-                            rounds[place].push(driver.run(workload, clients, length, configuration.switches, stop)?);
+                            rounds[place].push(driver.run(&Round {
+                                workload,
+                                clients,
+                                load: options.load,
+                                length: Duration::from_secs_f64(options.seconds),
+                                switches: configuration.switches,
+                                stop,
+                            })?);
                         }
                     }
                     figures.extend(self.figures(&configurations, workload, disk, clients, &rounds));
@@ -115,7 +144,7 @@ impl Experiment {
         rounds: &[Vec<Measurement>],
     ) -> Vec<Figure> {
         let mut figures: Vec<Figure> = Vec::new();
-        let round = |measurement: &Measurement| Round {
+        let round = |measurement: &Measurement| RoundFigure {
             tps: measurement.tps(),
             latency_us_p50: measurement.latency_us.value_at_quantile(0.5),
             latency_us_p99: measurement.latency_us.value_at_quantile(0.99),
@@ -127,7 +156,7 @@ impl Experiment {
                 continue;
             }
             let median = (tps[tps.len() / 2] + tps[(tps.len() - 1) / 2]) / 2.0;
-            let mut latency = crate::driver::new_histogram();
+            let mut latency = crate::load::new_histogram();
             for measurement in measured {
                 latency.add(&measurement.latency_us).expect("all histograms have the same bounds");
             }
@@ -135,6 +164,7 @@ impl Experiment {
                 measured.iter().map(|measurement| measurement.engine).reduce(|one, two| Some(one? + two?)).flatten();
             let transactions: u64 = measured.iter().map(|measurement| measurement.transactions).sum();
             let aborts: u64 = measured.iter().map(|measurement| measurement.aborts).sum();
+            let overdue: u64 = measured.iter().map(|measurement| measurement.overdue).sum();
             let first = figures.first().map(|first: &Figure| first.tps);
             figures.push(Figure {
                 workload: workload.name().to_owned(),
@@ -147,6 +177,7 @@ impl Experiment {
                 tps_highest: tps[tps.len() - 1],
                 latency_us: LatencyUs::new(&latency),
                 rounds: measured.iter().map(round).collect(),
+                overdue_percent: 100.0 * overdue as f64 / (transactions + overdue).max(1) as f64,
                 aborted_percent: 100.0 * aborts as f64 / (transactions + aborts).max(1) as f64,
                 commits_per_sync: counts
                     .filter(|counts| counts.syncs > 0 && configuration.switches.synchronous_commit)
@@ -154,7 +185,8 @@ impl Experiment {
                 ratio: first.map(|first| median / first),
                 clog_latch: counts
                     .filter(|_| self.question == Question::Latch)
-                    .map(|counts| ClogLatch::new(&counts, transactions)),
+                    .and_then(|counts| counts.latch)
+                    .map(|latch| ClogLatch::new(latch, transactions)),
             });
         }
         figures

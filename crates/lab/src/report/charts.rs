@@ -111,7 +111,7 @@ fn over_clients(figures: &[&Figure], caption: &str, label: &str, value: impl Fn(
     let names = configurations(figures);
     if let [clients] = counts[..] {
         let bars = names.iter().enumerate().filter_map(|(series, name)| {
-            let (value, spread) = of(figures, name).find_map(|figure| value(figure))?;
+            let (value, spread) = of(figures, name).find_map(&value)?;
             Some(Bar { name: (*name).to_owned(), value, spread, series, label: String::new() })
         });
         let caption = format!("{caption}, {clients} clients");

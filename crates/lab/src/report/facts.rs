@@ -30,6 +30,13 @@ pub(super) fn of_run(results: &Results) -> Vec<(&'static str, String)> {
         }
     };
     facts.push(("Driver", driver));
+    let load = match options.rate_tps {
+        None => "closed: each client begins a transaction when its last has ended".to_owned(),
+        Some(rate) => {
+            format!("open: {} transactions a second are due by chance, and latency counts from then", number(rate))
+        }
+    };
+    facts.push(("Load", load));
     let quick = if options.quick { ", a quick run: fewer clients, workloads and rows" } else { "" };
     facts.push(("Rounds", format!("{} of {} s each{quick}", options.rounds, number(options.seconds))));
     facts.push(("Seed", options.seed.to_string()));
@@ -76,4 +83,4 @@ pub(super) fn disks(results: &Results, outcome: &Outcome) -> Vec<String> {
 /// How figures are obtained, for who reads nothing else.
 pub(super) const METHOD: &str = "Every figure is the median of its rounds; before and after take turns round by round on one database. \
     A ratio's range is that of the rounds that ran beside each other. “Faster” and “slower” are said only where every round of the one is above every \
-    round of the other. Latency is from a transaction's start until it is durable.";
+    round of the other. Latency is from a transaction's start, or under an open load from when it was due, until it is durable.";

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::machine::Machine;
 use crate::driver::DriverKind;
 use crate::experiment::{Experiment, Options, Outcome};
+use crate::load::Load;
 
 /// The format that [`Results`] are written in. Another number is another set of fields or meanings; `RESULTS.md` describes this one.
 pub const FORMAT: u32 = 2;
@@ -44,6 +45,8 @@ pub struct RunOptions {
     pub driver: DriverKind,
     /// Another server, without its password.
     pub against: Option<String>,
+    /// Transactions a second that arrive, where the load is open; null: each client begins the next when the last has ended.
+    pub rate_tps: Option<f64>,
     /// Client counts, if they are not the experiments' own.
     pub clients: Option<Vec<usize>>,
     /// The disk, if it is not the experiments' own.
@@ -69,7 +72,11 @@ impl Results {
             options: RunOptions {
                 quick: options.quick,
                 driver: options.driver,
-                against: options.against.as_deref().map(without_password),
+                against: options.against.as_ref().map(|server| without_password(&server.url)),
+                rate_tps: match options.load {
+                    Load::Closed => None,
+                    Load::Open { rate_tps } => Some(rate_tps),
+                },
                 clients: options.clients.clone(),
                 disk: options.disk.map(|disk| disk.name()),
                 rounds: options.rounds,

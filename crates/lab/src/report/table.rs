@@ -142,11 +142,13 @@ impl Table {
     pub(super) fn of_figures(outcome: &Outcome) -> Table {
         let has = |is: fn(&crate::experiment::Figure) -> bool| outcome.figures.iter().any(is);
         let has_aborts = has(|figure| figure.aborted_percent > 0.0);
+        let has_overdue = has(|figure| figure.overdue_percent > 0.0);
         let has_syncs = has(|figure| figure.commits_per_sync.is_some());
         let has_latch = has(|figure| figure.clog_latch.is_some());
         let mut columns = vec!["workload", "disk", "#clients", "configuration", "#tps", "#lowest to highest", "#ratio"];
         columns.extend(["#p50 ms", "#p90 ms", "#p99 ms", "#p99.9 ms", "#max ms"]);
         columns.extend(has_syncs.then_some("#commits a sync"));
+        columns.extend(has_overdue.then_some("#overdue %"));
         columns.extend(has_aborts.then_some("#aborts %"));
         if has_latch {
             columns.extend(["#latch a tx", "#sleeps a 1,000 tx", "#group"]);
@@ -164,6 +166,7 @@ impl Table {
             ];
             row.extend(figure.latency_us.named().map(|(_, micros)| milliseconds(micros)));
             row.extend(has_syncs.then(|| optional(figure.commits_per_sync, number)));
+            row.extend(has_overdue.then(|| number(figure.overdue_percent)));
             row.extend(has_aborts.then(|| number(figure.aborted_percent)));
             if has_latch {
                 let latch = figure.clog_latch;

@@ -1,7 +1,7 @@
 //! Runs with made-up figures.
 
 use cohort_lab::driver::DriverKind;
-use cohort_lab::experiment::{ClogLatch, EXPERIMENTS, Experiment, Figure, LatencyUs, Outcome, Round};
+use cohort_lab::experiment::{ClogLatch, EXPERIMENTS, Experiment, Figure, LatencyUs, Outcome, RoundFigure};
 use cohort_lab::report::{FORMAT, Machine, MachineDisk, Results, RunOptions};
 
 /// A text that would be something else where it is not escaped, in HTML, in SVG or in Markdown.
@@ -17,8 +17,8 @@ pub fn figures(experiment: &Experiment, factor: f64) -> Vec<Figure> {
                 let mut first = None;
                 let mut tps = 1000.0 * clients as f64;
                 for configuration in experiment.configurations {
-                    let rounds: Vec<Round> = [0.98, 1.0, 1.03]
-                        .map(|part| Round {
+                    let rounds: Vec<RoundFigure> = [0.98, 1.0, 1.03]
+                        .map(|part| RoundFigure {
                             tps: tps * part,
                             latency_us_p50: (900.0 / part) as u64,
                             latency_us_p99: (5000.0 / part) as u64,
@@ -35,6 +35,7 @@ pub fn figures(experiment: &Experiment, factor: f64) -> Vec<Figure> {
                         tps_highest: tps * 1.03,
                         latency_us: LatencyUs { p50: 900, p90: 1500, p99: 5000, p99_9: 20_000, max: 1_250_000 },
                         rounds,
+                        overdue_percent: 0.5,
                         aborted_percent: 0.25,
                         commits_per_sync: Some(clients as f64 / 2.0),
                         ratio: first.map(|first| tps / first),
@@ -79,6 +80,7 @@ pub fn results(factor: f64) -> Results {
             quick: false,
             driver: DriverKind::Embedded,
             against: None,
+            rate_tps: None,
             clients: None,
             disk: None,
             rounds: 3,
