@@ -106,3 +106,14 @@ fn a_server_that_is_not_there_is_named() {
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(error.contains("onnection refused"), "{error}");
 }
+
+#[test]
+fn another_server_has_the_disk_it_has() {
+    let output = Command::new(env!("CARGO_BIN_EXE_cohort"))
+        .args(["lab", "run", "group-commit", "--against", "postgres://postgres@127.0.0.1:1/postgres", "--disk", "1ms"])
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("can't be slowed"), "{error}");
+}

@@ -180,6 +180,10 @@ fn run_experiments(arguments: &RunArguments) -> Result<()> {
     if arguments.rounds == 0 || arguments.clients.as_ref().is_some_and(|clients| clients.contains(&0)) {
         return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, "rounds and clients must be at least 1"));
     }
+    if arguments.against.is_some() && arguments.disk.is_some_and(|disk| disk != Disk::Real) {
+        let message = "another server's disk can't be slowed from here";
+        return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message).hint("Leave --disk or --against away."));
+    }
     let options = Options {
         driver: if arguments.against.is_some() { DriverKind::Wire } else { arguments.driver },
         against: arguments.against.as_deref().map(Against::new).transpose()?,

@@ -149,7 +149,8 @@ impl Experiment {
         let count = if options.quick { self.quick_configurations } else { self.configurations.len() };
         // How a server that is no Cohort gathers commits, scans, sets status bits, or keeps what is prepared can't be switched.
         let is_ours_alone = |switches: &Switches| {
-            !switches.group_commit
+            self.question == Question::Latch
+                || !switches.group_commit
                 || switches.delay_each
                 || switches.commit_delay_us.is_none()
                 || switches.scan_locks_per_tuple

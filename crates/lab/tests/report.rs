@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cohort_lab::compare::compare;
+use cohort_lab::driver::DriverKind;
 use cohort_lab::experiment::EXPERIMENTS;
+use cohort_lab::load::Load;
 use cohort_lab::report::{self, Results};
 use common::{HOSTILE, results};
 use scraper::{Html, Selector};
@@ -321,4 +323,23 @@ fn a_browser_shows_it_without_errors_wide_and_narrow_and_no_text_is_clipped_or_o
             assert_eq!(title, "too wide by 0; ", "at {factor} and {width}: {said}");
         }
     }
+}
+
+#[test]
+fn what_cannot_be_compared_is_said_so() {
+    let experiment = |name: &str| EXPERIMENTS.iter().find(|experiment| experiment.name == name).unwrap();
+    let outcome = |name: &str, load: Load, is: fn(&str) -> bool| {
+        let mut figures = common::figures(experiment(name), 1.0);
+        figures.retain(|figure| is(&figure.configuration));
+        experiment(name).outcome(DriverKind::Wire, load, figures, false)
+    };
+    let alone = outcome("group-commit", Load::Closed, |name| name == "group_commit=on");
+    assert!(alone.verdict.contains("\"group_commit=on\" alone"), "{}", alone.verdict);
+    assert_eq!(alone.verdict_short, "nothing to compare");
+    let none = outcome("clog-group", Load::Closed, |_| false);
+    assert!(none.verdict.contains("neither switched nor counted"), "{}", none.verdict);
+    // Under an open load throughput is given: the question is latency.
+    let open = outcome("group-commit", Load::Open { rate_tps: 5000.0 }, |_| true);
+    assert!(open.verdict.starts_with("Open load, 5,000 transactions a second"), "{}", open.verdict);
+    assert_eq!(open.verdict_short, "latency is within the noise");
 }

@@ -74,6 +74,9 @@ impl Experiment {
     pub fn run(&self, options: &Options, stop: &Arc<AtomicBool>, progress: &mut dyn FnMut(&str)) -> Result<Outcome> {
         let mut figures = Vec::new();
         for disk in self.disks(options) {
+            if self.configurations(options).is_empty() {
+                break;
+            }
             let sli_rows = self.sli_rows(options);
             let mut driver = make_driver(options, disk, sli_rows)?;
             for &workload in self.workloads(options) {
@@ -109,7 +112,7 @@ impl Experiment {
                 }
             }
         }
-        let mut outcome = self.outcome(options.driver, figures, stop.load(Ordering::Relaxed));
+        let mut outcome = self.outcome(options.driver, options.load, figures, stop.load(Ordering::Relaxed));
         let sli_rows = self.sli_rows(options);
         if sli_rows != 0 && sli_rows != SLI_ROWS {
             outcome.verdict.push_str(&format!(" (sli_test had {} rows in this quick run.)", number(sli_rows.into())));
@@ -118,7 +121,7 @@ impl Experiment {
     }
 
     /// What figures say.
-    pub fn outcome(&self, driver: DriverKind, figures: Vec<Figure>, is_partial: bool) -> Outcome {
+    pub fn outcome(&self, driver: DriverKind, load: Load, figures: Vec<Figure>, is_partial: bool) -> Outcome {
         let comparisons = self.comparisons(&figures);
         Outcome {
             experiment: self.name.to_owned(),
@@ -126,8 +129,8 @@ impl Experiment {
             published: self.published.to_owned(),
             published_figures: self.published_figures.iter().map(PublishedFigure::new).collect(),
             driver,
-            verdict: self.verdict(&figures, &comparisons),
-            verdict_short: self.verdict_short(&figures, &comparisons).to_owned(),
+            verdict: self.verdict(load, &figures, &comparisons),
+            verdict_short: self.verdict_short(load, &figures, &comparisons).to_owned(),
             figures,
             comparisons,
             is_partial,

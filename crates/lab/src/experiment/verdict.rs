@@ -1,6 +1,8 @@
 //! What an experiment's figures say: comparisons, and sentences.
 
 use super::{Comparison, CostWords, Effect, Experiment, Figure, Question, rounds_effect};
+use crate::load::Load;
+use crate::plot::number;
 
 const NOTHING: &str = "Nothing was measured to the end.";
 
@@ -74,8 +76,12 @@ impl Experiment {
     }
 
     /// Whether the published effect shows, in sentences.
-    pub(super) fn verdict(&self, figures: &[Figure], comparisons: &[Comparison]) -> String {
+    pub(super) fn verdict(&self, load: Load, figures: &[Figure], comparisons: &[Comparison]) -> String {
+        if let Load::Open { rate_tps } = load {
+            return open_load(rate_tps, figures, comparisons);
+        }
         match self.question {
+            Question::Gain if comparisons.is_empty() && !figures.is_empty() => alone(figures),
             Question::Gain => self.gain(comparisons),
             Question::Cost(words) => self.cost(figures, words),
             Question::Latch => self.latch(figures),
@@ -83,10 +89,17 @@ impl Experiment {
     }
 
     /// Whether it does, in a few words about the headline.
-    pub(super) fn verdict_short(&self, figures: &[Figure], comparisons: &[Comparison]) -> &'static str {
+    pub(super) fn verdict_short(&self, load: Load, figures: &[Figure], comparisons: &[Comparison]) -> &'static str {
         let Some(headline) = comparisons.iter().find(|comparison| comparison.is_headline) else {
-            return "not measured";
+            return if figures.is_empty() { "not measured" } else { "nothing to compare" };
         };
+        if load != Load::Closed {
+            return match latency_effect(headline, figures) {
+                Some(Effect::Lower) => "latency is lower",
+                Some(Effect::Higher) => "latency is higher",
+                _ => "latency is within the noise",
+            };
+        }
         if self.question == Question::Latch {
             let latch = |name: &str| {
                 let mut of = figures.iter().filter(|figure| {
@@ -238,7 +251,7 @@ impl Experiment {
                 shows(2, cohort),
             ))
         });
-        if figures.iter().any(|figure| figure.clog_latch.is_none()) {
+        if figures.is_empty() || figures.iter().any(|figure| figure.clog_latch.is_none()) {
             return "How another server sets status bits can be neither switched nor counted from here.".to_owned();
         }
         let mut text = sentences.collect::<Vec<_>>().join(" ");
@@ -251,6 +264,60 @@ impl Experiment {
         ));
         text
     }
+}
+
+/// What is said where a server has no "before".
+fn alone(figures: &[Figure]) -> String {
+    let mut names: Vec<String> = figures.iter().map(|figure| format!("\"{}\"", figure.configuration)).collect();
+    names.sort();
+    names.dedup();
+    format!("Measured was {} alone: this server has nothing to set beside it.", names.join(" and "))
+}
+
+/// The figures that a comparison is of: before, and after.
+fn sides<'f>(comparison: &Comparison, figures: &'f [Figure]) -> Option<(&'f Figure, &'f Figure)> {
+    let of = |name: &str| {
+        figures.iter().find(|figure| {
+            (figure.configuration.as_str(), &figure.workload, &figure.disk, figure.clients)
+                == (name, &comparison.workload, &comparison.disk, comparison.clients)
+        })
+    };
+    of(&comparison.before).zip(of(&comparison.after))
+}
+
+/// Whether the latency that 99 of a hundred kept is another one.
+fn latency_effect(comparison: &Comparison, figures: &[Figure]) -> Option<Effect> {
+    let latency = |figure: &Figure| figure.rounds.iter().map(|round| round.latency_us_p99 as f64).collect::<Vec<_>>();
+    sides(comparison, figures).map(|(before, after)| rounds_effect(&latency(before), &latency(after)))
+}
+
+/// What latencies are where throughput is given, for the comparison that stands for the experiment.
+fn open_load(rate_tps: f64, figures: &[Figure], comparisons: &[Comparison]) -> String {
+    let headline = comparisons.iter().find(|comparison| comparison.is_headline);
+    let Some((comparison, (before, after))) = headline.and_then(|headline| Some((headline, sides(headline, figures)?)))
+    else {
+        return if figures.is_empty() { NOTHING.to_owned() } else { alone(figures) };
+    };
+    let latency = |figure: &Figure| {
+        let overdue = match figure.overdue_percent {
+            0.0 => String::new(),
+            percent => format!(", and {percent:.1} % had not begun in time"),
+        };
+        format!(
+            "\"{}\" takes {} us at the median and {} us in 99 of a hundred{overdue}",
+            figure.configuration,
+            number(figure.latency_us.p50 as f64),
+            number(figure.latency_us.p99 as f64)
+        )
+    };
+    format!(
+        "Open load, {} transactions a second, {} from {} clients: {}; {}. Throughput is what arrives and says nothing here.",
+        number(rate_tps),
+        comparison.workload,
+        comparison.clients,
+        latency(before),
+        latency(after)
+    )
 }
 
 /// What the rounds of two figures say about each other.

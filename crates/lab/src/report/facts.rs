@@ -30,6 +30,9 @@ pub(super) fn of_run(results: &Results) -> Vec<(&'static str, String)> {
         }
     };
     facts.push(("Driver", driver));
+    if let Some(server) = &options.server {
+        facts.push(("Server", server.clone()));
+    }
     let load = match options.rate_tps {
         None => "closed: each client begins a transaction when its last has ended".to_owned(),
         Some(rate) => {

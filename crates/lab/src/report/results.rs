@@ -45,6 +45,8 @@ pub struct RunOptions {
     pub driver: DriverKind,
     /// Another server, without its password.
     pub against: Option<String>,
+    /// What `version()` says there.
+    pub server: Option<String>,
     /// Transactions a second that arrive, where the load is open; null: each client begins the next when the last has ended.
     pub rate_tps: Option<f64>,
     /// Client counts, if they are not the experiments' own.
@@ -73,6 +75,7 @@ impl Results {
                 quick: options.quick,
                 driver: options.driver,
                 against: options.against.as_ref().map(|server| without_password(&server.url)),
+                server: options.against.as_ref().map(|server| server.kind.version.clone()),
                 rate_tps: match options.load {
                     Load::Closed => None,
                     Load::Open { rate_tps } => Some(rate_tps),

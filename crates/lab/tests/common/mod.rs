@@ -2,6 +2,7 @@
 
 use cohort_lab::driver::DriverKind;
 use cohort_lab::experiment::{ClogLatch, EXPERIMENTS, Experiment, Figure, LatencyUs, Outcome, RoundFigure};
+use cohort_lab::load::Load;
 use cohort_lab::report::{FORMAT, Machine, MachineDisk, Results, RunOptions};
 
 /// A text that would be something else where it is not escaped, in HTML, in SVG or in Markdown.
@@ -58,7 +59,7 @@ pub fn figures(experiment: &Experiment, factor: f64) -> Vec<Figure> {
 pub fn outcomes(factor: f64) -> Vec<Outcome> {
     EXPERIMENTS
         .iter()
-        .map(|experiment| experiment.outcome(DriverKind::Embedded, figures(experiment, factor), false))
+        .map(|experiment| experiment.outcome(DriverKind::Embedded, Load::Closed, figures(experiment, factor), false))
         .collect()
 }
 
@@ -80,6 +81,7 @@ pub fn results(factor: f64) -> Results {
             quick: false,
             driver: DriverKind::Embedded,
             against: None,
+            server: None,
             rate_tps: None,
             clients: None,
             disk: None,
