@@ -36,6 +36,7 @@
 //! `durable`, *hand over*, *wake* the members covered, tell the listeners, run the retire hooks. Only the first four
 //! happen while it leads; the rest doesn't keep the next leader waiting.
 //!
+//! A thread first gives way a few times: if it is covered meanwhile, or finds that nobody leads, it was never a member.
 //! A member is *joined* (in the queue), then *covered* (taken out; `durable` has reached it) or *heir* (taken out and woken
 //! though not covered, because nobody leads any more: it tries to lead, like a newcomer, and joins again if somebody was
 //! faster). Two rules keep every member from being lost:
@@ -57,6 +58,11 @@ use crate::shared::Shared;
 const QUIET_AFTER_FLUSHES: u32 = if cfg!(shuttle) { 1 } else { 4 };
 /// Threads that a leader, or a thread just woken, wakes itself.
 const WAKES_AT_ONCE: usize = if cfg!(shuttle) { 1 } else { 2 };
+
+/// How often a thread lets others have its processor before it sleeps. With more threads than processors they do what
+/// brings the flush about, and it need be neither put to sleep nor woken, which costs more than a small transaction; with
+/// fewer it comes back at once and sleeps.
+const YIELDS_BEFORE_SLEEP: u32 = if cfg!(shuttle) { 1 } else { 4 };
 
 /// Who leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,15 +206,17 @@ impl Shared {
     /// `limit`.
     pub fn wait_in_cohort(&self, upto: u64, policy: DelayPolicy, limit: Option<u64>) {
         let in_coroutine = sync::in_coroutine();
-        let mut has_joined = false;
+        if self.positions.durable() >= upto {
+            return;
+        }
+        self.count_joined(policy);
+        if !in_coroutine {
+            self.give_way(upto);
+        }
         while self.positions.durable() < upto {
             let mut queue = self.muster.queue.lock();
             if self.positions.durable() >= upto {
                 return;
-            }
-            if !has_joined {
-                has_joined = true;
-                self.count_joined(policy);
             }
             let mut call_flusher = false;
             if queue.leading == Leading::Nobody {
@@ -235,6 +243,17 @@ impl Shared {
                 self.pass_on_the_wake();
             }
             self.check_failed();
+        }
+    }
+
+    /// Lets other threads run for a moment, while somebody leads and `upto` is not durable.
+    fn give_way(&self, upto: u64) {
+        for _ in 0..YIELDS_BEFORE_SLEEP {
+            let is_led = self.muster.leading.load(Ordering::Relaxed) != Leading::Nobody as u8;
+            if !is_led || self.positions.durable() >= upto {
+                return;
+            }
+            sync::thread::yield_now();
         }
     }
 
