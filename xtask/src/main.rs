@@ -14,7 +14,9 @@ fn main() -> ExitCode {
         Some("links") => links::check(root),
         _ => {
             eprintln!("usage: cargo xtask floors    crates use only lower floors, as ARCHITECTURE.md says");
-            eprintln!("       cargo xtask links     every relative link and every crate's README is there");
+            eprintln!(
+                "       cargo xtask links     every link, the names in links to code, every crate's README are there"
+            );
             return ExitCode::FAILURE;
         }
     };

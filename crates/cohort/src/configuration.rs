@@ -28,6 +28,7 @@ pub const TEMPLATE: &str = "\
 #checkpoint_timeout = 5min
 #max_wal_size = 1GB
 #metrics_listen = ''             # host:port for Prometheus to read from; none when empty
+#dashboard_listen = ''           # host:port of a page that shows the server at work; has no password: keep to 127.0.0.1
 #default_transaction_isolation = 'read committed'
 ";
 

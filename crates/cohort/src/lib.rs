@@ -14,6 +14,9 @@
 //! ```
 
 pub mod configuration;
+pub mod dashboard;
+mod figures;
+mod http;
 pub mod metrics;
 
 pub use engine::{

@@ -3,21 +3,11 @@
 mod common;
 
 use std::collections::HashMap;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
+use common::http::request;
 use common::{Server, free_port};
-
-/// The head and the body of the answer to a request.
-fn request(port: u16, line: &str) -> (String, String) {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    write!(stream, "{line} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    (head.to_owned(), body.to_owned())
-}
 
 /// All samples by name and labels.
 fn samples(port: u16) -> HashMap<String, f64> {
@@ -32,6 +22,19 @@ fn samples(port: u16) -> HashMap<String, f64> {
         assert!(found.insert(name.to_owned(), value.parse().unwrap()).is_none(), "twice: {name}");
     }
     found
+}
+
+/// Asks until the samples are as they should be.
+fn wait_for_samples(port: u16, are_so: impl Fn(&HashMap<String, f64>) -> bool) -> HashMap<String, f64> {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let samples = samples(port);
+        if are_so(&samples) {
+            return samples;
+        }
+        assert!(Instant::now() < deadline, "it never came: {samples:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]
@@ -100,4 +103,47 @@ fn an_address_that_cannot_be_listened_on_stops_the_start_and_is_named() {
         assert!(!output.status.success() && said.contains(message), "{said}");
         assert!(said.contains("hint: "), "{said}");
     }
+}
+
+#[test]
+fn commits_are_counted_and_timed_alike_in_views_and_metrics() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = free_port();
+    let server = Server::start(folder.path(), &[&format!("metrics_listen=127.0.0.1:{port}"), "autovacuum=off"]);
+    let mut client = server.connect();
+    client.batch_execute("create table t (id int)").unwrap();
+    // Who retires a commit counts its time, after it was replied to.
+    let timed = "cohort_commit_latency_seconds_count";
+    let before = wait_for_samples(port, |samples| samples[timed] >= 1.0);
+    client.batch_execute("select pg_stat_reset_shared('wal')").unwrap();
+    for _ in 0..20 {
+        client.batch_execute("insert into t values (1)").unwrap();
+    }
+    client.batch_execute("begin; insert into t values (2); rollback").unwrap();
+    assert!(client.batch_execute("insert into no_such_table values (1)").is_err());
+    client.batch_execute("set synchronous_commit = off; insert into t values (3)").unwrap();
+    let after = wait_for_samples(port, |samples| samples[timed] >= before[timed] + 20.0);
+    let rise = |name: &str| after[name] - before[name];
+    let (committed, rolled_back) =
+        ("cohort_transactions_total{end=\"committed\"}", "cohort_transactions_total{end=\"rolled back\"}");
+    assert_eq!(rise(committed), 22.0, "the reset is one");
+    assert_eq!(rise(rolled_back), 2.0);
+    assert_eq!(rise(timed), 20.0, "what nobody waits for has no latency");
+    assert!(rise("cohort_commit_latency_seconds_sum") > 0.0);
+    assert_eq!(after["cohort_session_waits{type=\"Client\",event=\"ClientRead\"}"], 1.0);
+
+    assert!(figure(&mut client, "committed") >= 21.0);
+    assert_eq!(figure(&mut client, "rolled_back"), 2.0);
+    let (p50, max) = (figure(&mut client, "commit_latency_p50_us"), figure(&mut client, "commit_latency_max_us"));
+    assert!(p50 > 0.0 && max >= p50);
+    let counted = "select sum(count)::float8 from cohort_stat_commit_histograms where histogram = 'commit_latency_us'";
+    assert_eq!(client.query_one(counted, &[]).unwrap().get::<_, f64>(0), 20.0);
+    client.batch_execute("select pg_stat_reset_shared('wal')").unwrap();
+    assert!(figure(&mut client, "committed") < 5.0);
+    drop(client);
+    server.stop();
+}
+
+fn figure(client: &mut postgres::Client, name: &str) -> f64 {
+    client.query_one("select value from cohort_stat_commit where name = $1", &[&name]).unwrap().get(0)
 }

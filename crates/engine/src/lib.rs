@@ -36,4 +36,4 @@ pub use ssi::{PredicateLock, PredicatePlace};
 pub use table::{Index, Table};
 pub use wal::{CommitTicket, DelayPolicy, DelaySetting, Histogram, WalStatistics};
 pub use xact::twophase::{Gid, PreparedTransaction, TwophaseState};
-pub use xact::{Isolation, SavepointId};
+pub use xact::{Isolation, LatencyHistogram, SavepointId, TransactionStatistics};

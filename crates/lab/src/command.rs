@@ -11,7 +11,8 @@ use sync::atomic::{AtomicBool, Ordering};
 
 use crate::disk::Disk;
 use crate::driver::DriverKind;
-use crate::experiment::{EXPERIMENTS, Experiment, Options};
+use crate::experiment::{Against, EXPERIMENTS, Experiment, Options};
+use crate::load::Load;
 use crate::report;
 
 /// Arguments of `cohort lab`.
@@ -42,10 +43,14 @@ struct RunArguments {
     /// How the workload reaches the engine.
     #[arg(long, value_enum, default_value_t = DriverKind::Embedded)]
     driver: DriverKind,
-    /// Another server, as `postgres://user@host/database`; implies the wire driver. Its switches are not touched but
-    /// for commit_delay and commit_siblings, and tables named cohort_lab_* are made in it.
+    /// Another server, as `postgres://user@host/database`; implies the wire driver. Tables named cohort_lab_* are made in it,
+    /// and its user must be a superuser. If it is a Cohort, its switches are set by ALTER SYSTEM and set back at the end.
     #[arg(long, value_name = "URL")]
     against: Option<String>,
+    /// Transactions a second that arrive by chance, from all clients together, whether or not those before have ended;
+    /// latency counts from the moment at which one was due. Without it, a client begins the next when the last has ended.
+    #[arg(long, value_name = "TPS", value_parser = parse_rate)]
+    rate: Option<f64>,
     /// Client counts, separated by commas.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     clients: Option<Vec<usize>>,
@@ -61,6 +66,16 @@ struct RunArguments {
     /// Seed of the workload's randomness.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+}
+
+/// The highest rate: more than a machine's clients can begin.
+const HIGHEST_RATE_TPS: f64 = 1_000_000.0;
+
+fn parse_rate(text: &str) -> std::result::Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if rate > 0.0 && rate <= HIGHEST_RATE_TPS => Ok(rate),
+        _ => Err(format!("a rate is a number above 0 and up to {HIGHEST_RATE_TPS}")),
+    }
 }
 
 /// Runs `cohort lab`.
@@ -101,7 +116,8 @@ fn run_experiments(arguments: &RunArguments) -> Result<()> {
     }
     let options = Options {
         driver: if arguments.against.is_some() { DriverKind::Wire } else { arguments.driver },
-        against: arguments.against.clone(),
+        against: arguments.against.as_deref().map(Against::new).transpose()?,
+        load: arguments.rate.map_or(Load::Closed, |rate_tps| Load::Open { rate_tps }),
         quick: arguments.quick,
         clients: arguments.clients.clone(),
         disk: arguments.disk,

@@ -1,13 +1,14 @@
 //! What runs a workload, and what it measures.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use base::{Error, Result};
+use base::Result;
 use engine::{ClogUpdate, Database, TwophaseState};
 use hdrhistogram::Histogram;
 use serde::Serialize;
-use sync::Arc;
-use sync::atomic::{AtomicBool, Ordering};
+use sync::atomic::AtomicBool;
+
+use crate::load::{ClientCount, Load, Terms};
 
 /// How a workload reaches the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize)]
@@ -107,29 +108,61 @@ impl Default for Switches {
     }
 }
 
-/// What one run of a workload measured.
+/// One round: a workload under one configuration.
+pub struct Round<'a> {
+    /// What is run.
+    pub workload: Workload,
+    /// By how many clients.
+    pub clients: usize,
+    /// How their transactions arrive.
+    pub load: Load,
+    /// For how long.
+    pub length: Duration,
+    /// Under which switches.
+    pub switches: Switches,
+    /// Set when it is to end early.
+    pub stop: &'a AtomicBool,
+}
+
+impl Round<'_> {
+    /// What its clients have in common.
+    pub fn terms(&self, seed: u64) -> Terms<'_> {
+        Terms { load: self.load, clients: self.clients, retries: self.switches.retries, stop: self.stop, seed }
+    }
+}
+
+/// What one round measured.
 pub struct Measurement {
     /// Transactions that committed, durable where `synchronous_commit` is on.
     pub transactions: u64,
     /// Attempts that were rolled back because they could not be serialized.
     pub aborts: u64,
+    /// Transactions that were due under an open load and had not begun at the end.
+    pub overdue: u64,
     /// How long the run was.
     pub length: Duration,
     /// Latencies in microseconds.
     pub latency_us: Histogram<u64>,
-    /// What the engine did meanwhile; unknown for a server that is not ours.
+    /// What the engine did meanwhile, where it is known.
     pub engine: Option<EngineCounts>,
 }
 
-/// What an engine in this process has counted.
+/// What an engine has counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EngineCounts {
     /// Syncs of the log.
     pub syncs: u64,
-    /// Acquisitions of the commit log's latch in exclusive mode.
-    pub latch_exclusive: u64,
+    /// Of the commit log's latch; unknown for a server that is no Cohort.
+    pub latch: Option<LatchCounts>,
+}
+
+/// What was counted of the commit log's latch.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LatchCounts {
+    /// Acquisitions in exclusive mode.
+    pub exclusive: u64,
     /// Times that a thread was put to sleep for it.
-    pub latch_blocked: u64,
+    pub blocked: u64,
     /// Groups of transactions that met at it.
     pub groups: u64,
     /// Transactions in them.
@@ -145,10 +178,12 @@ impl EngineCounts {
         let groups = database.status().clog().group_statistics();
         EngineCounts {
             syncs: database.wal().statistics().syncs,
-            latch_exclusive: latch.exclusive,
-            latch_blocked: latch.blocked,
-            groups: groups.groups,
-            group_members: groups.members,
+            latch: Some(LatchCounts {
+                exclusive: latch.exclusive,
+                blocked: latch.blocked,
+                groups: groups.groups,
+                group_members: groups.members,
+            }),
         }
     }
 
@@ -159,13 +194,13 @@ impl EngineCounts {
     }
 
     fn with(self, other: EngineCounts, f: impl Fn(u64, u64) -> u64) -> EngineCounts {
-        EngineCounts {
-            syncs: f(self.syncs, other.syncs),
-            latch_exclusive: f(self.latch_exclusive, other.latch_exclusive),
-            latch_blocked: f(self.latch_blocked, other.latch_blocked),
-            groups: f(self.groups, other.groups),
-            group_members: f(self.group_members, other.group_members),
-        }
+        let latch = self.latch.zip(other.latch).map(|(one, two)| LatchCounts {
+            exclusive: f(one.exclusive, two.exclusive),
+            blocked: f(one.blocked, two.blocked),
+            groups: f(one.groups, two.groups),
+            group_members: f(one.group_members, two.group_members),
+        });
+        EngineCounts { syncs: f(self.syncs, other.syncs), latch }
     }
 }
 
@@ -178,6 +213,12 @@ impl std::ops::Add for EngineCounts {
 }
 
 impl Measurement {
+    /// What `count` says of a round that took `length`.
+    pub fn new(count: ClientCount, length: Duration, engine: Option<EngineCounts>) -> Measurement {
+        let ClientCount { transactions, aborts, overdue, latency_us } = count;
+        Measurement { transactions, aborts, overdue, length, latency_us, engine }
+    }
+
     /// Transactions a second.
     pub fn tps(&self) -> f64 {
         self.transactions as f64 / self.length.as_secs_f64()
@@ -186,112 +227,9 @@ impl Measurement {
 
 /// What runs workloads.
 pub trait Driver {
-    /// Runs `workload` from `clients` clients for `length` under `switches`, until `stop` is set.
+    /// Runs a round.
     ///
     /// # Errors
     /// What the engine or the server raises.
-    fn run(
-        &mut self,
-        workload: Workload,
-        clients: usize,
-        length: Duration,
-        switches: Switches,
-        stop: &Arc<AtomicBool>,
-    ) -> Result<Measurement>;
-}
-
-/// One client's count while it runs.
-pub struct ClientCount {
-    /// Transactions that committed.
-    pub transactions: u64,
-    /// Attempts that could not be serialized.
-    pub aborts: u64,
-    /// Latencies in microseconds of those that committed, failed attempts included.
-    pub latency_us: Histogram<u64>,
-}
-
-impl ClientCount {
-    fn new() -> ClientCount {
-        ClientCount { transactions: 0, aborts: 0, latency_us: new_histogram() }
-    }
-}
-
-/// How an attempt at a transaction ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attempt {
-    /// It committed.
-    Committed,
-    /// It was rolled back: 40001 or 40P01.
-    Aborted,
-}
-
-/// Latencies from a microsecond to a minute, to three digits.
-pub fn new_histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, 60_000_000, 3).expect("the bounds are in order")
-}
-
-/// Runs one closed-loop client until `end` or `stop`. `transaction` is told whether it is to try the last one again, which it
-/// is if that was rolled back and `retries` is set.
-///
-/// # Errors
-/// Of the first transaction that fails.
-pub fn closed_loop(
-    end: Instant,
-    stop: &AtomicBool,
-    retries: bool,
-    mut transaction: impl FnMut(bool) -> Result<Attempt>,
-) -> Result<ClientCount> {
-    let mut count = ClientCount::new();
-    let mut before = Instant::now();
-    let mut now = before;
-    let mut is_retry = false;
-    while now < end && !stop.load(Ordering::Relaxed) {
-        let attempt = transaction(is_retry)?;
-        now = Instant::now();
-        is_retry = attempt == Attempt::Aborted && retries;
-        match attempt {
-            Attempt::Committed => {
-                count.latency_us.saturating_record(now.duration_since(before).as_micros() as u64);
-                count.transactions += 1;
-            }
-            Attempt::Aborted => count.aborts += 1,
-        }
-        if !is_retry {
-            before = now;
-        }
-    }
-    Ok(count)
-}
-
-/// Starts `clients` threads, each with its own client made by `make`, lets them begin together, and adds up.
-///
-/// # Errors
-/// Of the first client that fails.
-pub fn run_clients<C: Send>(
-    clients: usize,
-    length: Duration,
-    stop: &Arc<AtomicBool>,
-    make: impl Fn(usize) -> Result<C>,
-    run: impl Fn(&mut C, Instant, &AtomicBool) -> Result<ClientCount> + Sync,
-) -> Result<(ClientCount, Duration)> {
-    let mut all: Vec<C> = (0..clients).map(&make).collect::<Result<_>>()?;
-    let started = Instant::now();
-    let end = started + length;
-    let counts: Vec<Result<ClientCount>> = std::thread::scope(|scope| {
-        let run = &run;
-        let threads: Vec<_> = all.iter_mut().map(|client| scope.spawn(move || run(client, end, stop))).collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<ClientCount>>| {
-            thread.join().unwrap_or_else(|_| Err(Error::internal("a client thread panicked")))
-        };
-        threads.into_iter().map(join).collect()
-    });
-    let taken = started.elapsed();
-    let mut total = ClientCount::new();
-    for count in counts {
-        let count = count?;
-        total.transactions += count.transactions;
-        total.aborts += count.aborts;
-        total.latency_us.add(&count.latency_us).map_err(|error| Error::internal(error.to_string()))?;
-    }
-    Ok((total, taken))
+    fn run(&mut self, round: &Round) -> Result<Measurement>;
 }

@@ -1,6 +1,7 @@
 //! The embedded driver: OS threads on the engine's own API.
 
-use std::time::Duration;
+use std::num::NonZeroU64;
+use std::time::{Duration, Instant};
 
 use base::settings::{ServerSettings, Source};
 use base::{Oid, Result, Tid};
@@ -12,14 +13,13 @@ use engine::{
 };
 use rand::{Rng, SeedableRng};
 use sync::Arc;
-use sync::atomic::AtomicBool;
 use wal::DelayScope;
 
 use crate::disk::Disk;
 use crate::driver::{
-    Attempt, BRANCHES, COUNTED_ROWS, Driver, EngineCounts, Measurement, Switches, TELLERS, UPDATE_ROWS, Workload,
-    closed_loop, run_clients,
+    BRANCHES, COUNTED_ROWS, Driver, EngineCounts, Measurement, Round, Switches, TELLERS, UPDATE_ROWS, Workload,
 };
+use crate::load::{Attempt, ClientCount, ClientRound, Load, Terms};
 
 /// The database that transactions are prepared in, as SQL calls it.
 const DATABASE: Oid = sql::catalogs::DATABASE_OID;
@@ -331,14 +331,8 @@ fn is_serialization_failure(error: &base::Error) -> bool {
 }
 
 impl Driver for EmbeddedDriver {
-    fn run(
-        &mut self,
-        workload: Workload,
-        clients: usize,
-        length: Duration,
-        switches: Switches,
-        stop: &Arc<AtomicBool>,
-    ) -> Result<Measurement> {
+    fn run(&mut self, round: &Round) -> Result<Measurement> {
+        let Round { workload, switches, .. } = *round;
         apply(&self.database, switches);
         let (tables, rows): (&[Oid], i32) = match workload {
             Workload::Insert => (&[self.inserted], 1),
@@ -349,38 +343,64 @@ impl Driver for EmbeddedDriver {
             Workload::ReadWrite => (&[self.updated, self.tellers, self.branches, self.history], UPDATE_ROWS),
         };
         let isolation = if switches.serializable { Isolation::Serializable } else { Isolation::ReadCommitted };
+        let make = |number| {
+            let mut session = self.database.session()?;
+            session.set_commit_delay(delay_policy(switches));
+            session.set_synchronous_commit(switches.synchronous_commit);
+            Ok(Client {
+                tables: tables.iter().map(|oid| session.open_table(*oid)).collect::<Result<_>>()?,
+                session,
+                random: rand::rngs::StdRng::seed_from_u64(self.seed + number as u64),
+                row: RowBytes::new(),
+                key: KeyBuffer::new(),
+                options: TransactionOptions { isolation, ..TransactionOptions::default() },
+                rows,
+                chosen: (1, 1),
+                counts: false,
+                two_phase: switches.two_phase.is_some(),
+                gid: (number, 0),
+            })
+        };
+        let clients: Vec<Client> = (0..round.clients).map(make).collect::<Result<_>>()?;
         let before = EngineCounts::read(&self.database);
-        let (count, taken) = run_clients(
-            clients,
-            length,
-            stop,
-            |number| {
-                let mut session = self.database.session()?;
-                session.set_commit_delay(delay_policy(switches));
-                session.set_synchronous_commit(switches.synchronous_commit);
-                Ok(Client {
-                    tables: tables.iter().map(|oid| session.open_table(*oid)).collect::<Result<_>>()?,
-                    session,
-                    random: rand::rngs::StdRng::seed_from_u64(self.seed + number as u64),
-                    row: RowBytes::new(),
-                    key: KeyBuffer::new(),
-                    options: TransactionOptions { isolation, ..TransactionOptions::default() },
-                    rows,
-                    chosen: (1, 1),
-                    counts: false,
-                    two_phase: switches.two_phase.is_some(),
-                    gid: (number, 0),
-                })
-            },
-            |client, end, stop| closed_loop(end, stop, switches.retries, |is_retry| client.attempt(workload, is_retry)),
-        )?;
+        let (count, length) = run_threads(clients, round, self.seed)?;
         let after = EngineCounts::read(&self.database);
-        Ok(Measurement {
-            transactions: count.transactions,
-            aborts: count.aborts,
-            length: taken,
-            latency_us: count.latency_us,
-            engine: Some(after.since(before)),
-        })
+        Ok(Measurement::new(count, length, Some(after.since(before))))
     }
+}
+
+/// Runs each client on a thread of its own; what they counted, and how long it took.
+fn run_threads(clients: Vec<Client>, round: &Round, seed: u64) -> Result<(ClientCount, Duration)> {
+    let started = Instant::now();
+    let counts: Vec<Result<ClientCount>> = std::thread::scope(|scope| {
+        let run = |(number, client)| scope.spawn(move || run_client(client, round.terms(seed), number, round));
+        let threads: Vec<_> = clients.into_iter().enumerate().map(run).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<ClientCount>>| {
+            thread.join().unwrap_or_else(|_| Err(base::Error::internal("a client thread panicked")))
+        };
+        threads.into_iter().map(join).collect()
+    });
+    let length = started.elapsed();
+    let mut total = ClientCount::new();
+    for count in counts {
+        total.add(&count?);
+    }
+    Ok((total, length))
+}
+
+/// One client's round.
+fn run_client(mut client: Client, terms: Terms<'_>, number: usize, round: &Round) -> Result<ClientCount> {
+    if terms.load != Load::Closed {
+        // Sleeps end when they are to, not when it suits the operating system.
+        rustix::thread::set_current_timer_slack(NonZeroU64::new(1))
+            .map_err(|error| base::Error::io("could not set the timer slack", &error.into()))?;
+    }
+    let mut turns = ClientRound::new(terms, number, round.length);
+    while let Some(next) = turns.next_attempt() {
+        if let Some(moment) = next.wait_until {
+            std::thread::sleep(moment.saturating_duration_since(Instant::now()));
+        }
+        turns.finished(client.attempt(round.workload, next.is_retry)?);
+    }
+    Ok(turns.into_count())
 }

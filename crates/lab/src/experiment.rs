@@ -9,7 +9,9 @@ use sync::Arc;
 use sync::atomic::{AtomicBool, Ordering};
 
 use crate::disk::Disk;
-use crate::driver::{Driver, DriverKind, EngineCounts, Measurement, Switches, Workload};
+use crate::driver::{Driver, DriverKind, EngineCounts, LatchCounts, Measurement, Round, Switches, Workload};
+use crate::load::Load;
+use crate::wire::ServerKind;
 
 /// One experiment.
 pub struct Experiment {
@@ -222,7 +224,9 @@ pub struct Options {
     /// How the engine is reached.
     pub driver: DriverKind,
     /// Another server, for the wire driver.
-    pub against: Option<String>,
+    pub against: Option<Against>,
+    /// How transactions arrive.
+    pub load: Load,
     /// Fewer clients and shorter rounds.
     pub quick: bool,
     /// Client counts in place of the experiment's own.
@@ -235,6 +239,25 @@ pub struct Options {
     pub seconds: f64,
     /// For the workload's randomness.
     pub seed: u64,
+}
+
+/// A server that is not started for the run.
+#[derive(Clone, Debug)]
+pub struct Against {
+    /// Where it is.
+    pub url: String,
+    /// What it is.
+    pub kind: ServerKind,
+}
+
+impl Against {
+    /// The server at `url`.
+    ///
+    /// # Errors
+    /// 08006 when it can't be reached.
+    pub fn new(url: &str) -> Result<Against> {
+        Ok(Against { url: url.to_owned(), kind: ServerKind::of(url)? })
+    }
 }
 
 /// One line of a result: a configuration under a number of clients.
@@ -258,6 +281,8 @@ pub struct Figure {
     pub latency_us_median: u64,
     /// See [`Figure::latency_us_median`].
     pub latency_us_99: u64,
+    /// Transactions for each hundred that were due under an open load and had not begun when the round was over.
+    pub overdue_percent: f64,
     /// Attempts for each hundred that were rolled back since they could not be serialized.
     pub aborted_percent: f64,
     /// Commits for each sync of the log, where it is known.
@@ -280,11 +305,11 @@ pub struct ClogLatch {
 }
 
 impl ClogLatch {
-    fn new(counts: &EngineCounts, transactions: u64) -> ClogLatch {
+    fn new(counts: LatchCounts, transactions: u64) -> ClogLatch {
         let each = |count: u64| count as f64 / transactions.max(1) as f64;
         ClogLatch {
-            exclusive: each(counts.latch_exclusive),
-            blocked: each(counts.latch_blocked),
+            exclusive: each(counts.exclusive),
+            blocked: each(counts.blocked),
             group_size: (counts.groups > 0).then(|| counts.group_members as f64 / counts.groups as f64),
         }
     }
@@ -312,7 +337,7 @@ pub struct Outcome {
 /// Makes the driver for a disk, with so many rows in `sli_test`.
 fn make_driver(options: &Options, disk: Disk, sli_rows: i32) -> Result<Box<dyn Driver>> {
     Ok(match (options.driver, &options.against) {
-        (_, Some(url)) => Box::new(crate::wire::WireDriver::against(url, options.seed, sli_rows)?),
+        (_, Some(server)) => Box::new(crate::wire::WireDriver::against(&server.url, options.seed, sli_rows)?),
         (DriverKind::Embedded, None) => Box::new(crate::embedded::EmbeddedDriver::new(disk, options.seed, sli_rows)?),
         (DriverKind::Wire, None) => Box::new(crate::wire::WireDriver::own(disk, options.seed, sli_rows)?),
     })
@@ -340,13 +365,17 @@ impl Experiment {
 
     fn configurations(&self, options: &Options) -> Vec<&'static Configuration> {
         let count = if options.quick { self.quick_configurations } else { self.configurations.len() };
-        // How another server scans, sets status bits, or keeps what is prepared can't be switched.
+        // How a server that is no Cohort gathers commits, scans, sets status bits, or keeps what is prepared can't be switched.
         let is_ours_alone = |switches: &Switches| {
-            switches.scan_locks_per_tuple
+            !switches.group_commit
+                || switches.delay_each
+                || switches.commit_delay_us.is_none()
+                || switches.scan_locks_per_tuple
                 || switches.clog_update != Switches::DEFAULT.clog_update
                 || switches.two_phase.is_some_and(|state| state != TwophaseState::Memory)
         };
-        let is_possible = |of: &&Configuration| options.against.is_none() || !is_ours_alone(&of.switches);
+        let has_switches = options.against.as_ref().is_none_or(|server| server.kind.has_switches);
+        let is_possible = |of: &&Configuration| has_switches || !is_ours_alone(&of.switches);
         self.configurations[..count].iter().filter(is_possible).collect()
     }
 
@@ -396,8 +425,14 @@ impl Experiment {
                                 configuration.name,
                                 disk.name()
                             ));
-                            let length = Duration::from_secs_f64(options.seconds);
-                            rounds[place].push(driver.run(workload, clients, length, configuration.switches, stop)?);
+                            rounds[place].push(driver.run(&Round {
+                                workload,
+                                clients,
+                                load: options.load,
+                                length: Duration::from_secs_f64(options.seconds),
+                                switches: configuration.switches,
+                                stop,
+                            })?);
                         }
                     }
                     figures.extend(self.figures(&configurations, workload, disk, clients, &rounds));
@@ -439,7 +474,7 @@ impl Experiment {
             let mut tps: Vec<f64> = measured.iter().map(Measurement::tps).collect();
             tps.sort_by(f64::total_cmp);
             let Some(median) = tps.get(tps.len() / 2).copied() else { continue };
-            let mut latency = crate::driver::new_histogram();
+            let mut latency = crate::load::new_histogram();
             for measurement in measured {
                 latency.add(&measurement.latency_us).expect("all histograms have the same bounds");
             }
@@ -447,6 +482,7 @@ impl Experiment {
                 measured.iter().map(|measurement| measurement.engine).reduce(|one, two| Some(one? + two?)).flatten();
             let transactions: u64 = measured.iter().map(|measurement| measurement.transactions).sum();
             let aborts: u64 = measured.iter().map(|measurement| measurement.aborts).sum();
+            let overdue: u64 = measured.iter().map(|measurement| measurement.overdue).sum();
             let first = figures.first().map(|first: &Figure| first.tps);
             figures.push(Figure {
                 workload: workload.name(),
@@ -458,6 +494,7 @@ impl Experiment {
                 tps_highest: tps[tps.len() - 1],
                 latency_us_median: latency.value_at_quantile(0.5),
                 latency_us_99: latency.value_at_quantile(0.99),
+                overdue_percent: 100.0 * overdue as f64 / (transactions + overdue).max(1) as f64,
                 aborted_percent: 100.0 * aborts as f64 / (transactions + aborts).max(1) as f64,
                 commits_per_sync: counts
                     .filter(|counts| counts.syncs > 0)
@@ -465,7 +502,8 @@ impl Experiment {
                 ratio: first.map(|first| median / first),
                 clog_latch: counts
                     .filter(|_| self.question == Question::Latch)
-                    .map(|counts| ClogLatch::new(&counts, transactions)),
+                    .and_then(|counts| counts.latch)
+                    .map(|latch| ClogLatch::new(latch, transactions)),
             });
         }
         figures

@@ -9,5 +9,7 @@ pub mod disk;
 pub mod driver;
 mod embedded;
 pub mod experiment;
+pub mod load;
+pub mod plot;
 pub mod report;
 mod wire;

@@ -2,6 +2,7 @@
 
 use cohort_lab::driver::DriverKind;
 use cohort_lab::experiment::{EXPERIMENTS, Options};
+use cohort_lab::load::Load;
 use sync::Arc;
 use sync::atomic::AtomicBool;
 
@@ -12,6 +13,7 @@ fn each_takes_the_latch_for_every_transaction_and_a_cohort_for_many() {
         let options = Options {
             driver,
             against: None,
+            load: Load::Closed,
             quick: true,
             clients: Some(vec![16]),
             disk: None,

@@ -2,6 +2,7 @@
 
 use cohort_lab::driver::DriverKind;
 use cohort_lab::experiment::{EXPERIMENTS, Options};
+use cohort_lab::load::Load;
 use sync::Arc;
 use sync::atomic::AtomicBool;
 
@@ -12,6 +13,7 @@ fn every_way_to_keep_what_is_prepared_commits_through_both_drivers() {
         let options = Options {
             driver,
             against: None,
+            load: Load::Closed,
             quick: true,
             clients: Some(vec![8]),
             disk: None,

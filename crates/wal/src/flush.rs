@@ -1,6 +1,6 @@
 //! One flush, as its leader does it: gather, write, sync, publish.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base::Xid;
 use sync::Arc;
@@ -62,6 +62,7 @@ impl Shared {
         self.enter(FlushPhase::Syncing);
         self.make_durable(whole);
         self.positions.advance_durable(whole);
+        self.durable_at_us.store(time_of_day_us(), Ordering::Relaxed);
         if policy.delay != DelaySetting::Off {
             self.note_writers();
         }
@@ -199,6 +200,11 @@ impl Shared {
         let typical_us = self.typical_sync_us.load(Ordering::Relaxed);
         self.typical_sync_us.store(typical_us - typical_us / 8 + sync_us / 8, Ordering::Relaxed);
     }
+}
+
+/// Microseconds since 1970: the clock of commit records, which says how long ago a commit got its place.
+fn time_of_day_us() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64
 }
 
 impl MakeRoom for Shared {

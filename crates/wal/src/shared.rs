@@ -50,6 +50,8 @@ pub(crate) struct Shared {
     pub lately_writing: AtomicU64,
     /// When that was, in microseconds of the clock.
     pub flush_ended_us: AtomicU64,
+    /// The time of day when `durable` last advanced, in microseconds since 1970.
+    pub durable_at_us: AtomicU64,
     /// [`crate::FlushPhase`] of the flush under way.
     pub phase: AtomicU8,
     probe: Mutex<Option<Arc<dyn SiblingsProbe>>>,
@@ -87,6 +89,7 @@ impl Shared {
             last_members: AtomicU64::new(0),
             lately_writing: AtomicU64::new(0),
             flush_ended_us: AtomicU64::new(0),
+            durable_at_us: AtomicU64::new(0),
             phase: AtomicU8::new(0),
             probe: Mutex::new(None),
             failed: AtomicBool::new(false),

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use base::{Error, Lsn, Result, Xid};
+use sync::atomic::Ordering;
 use sync::{Arc, Mutex};
 use vfs::Vfs;
 
@@ -159,6 +160,11 @@ impl Wal {
     #[inline]
     pub fn durable(&self) -> Lsn {
         Lsn(self.shared.positions.durable())
+    }
+
+    /// When [`Wal::durable`] last advanced: the time of day, in microseconds since 1970; 0 if it has not since the log was opened.
+    pub fn durable_at_us(&self) -> u64 {
+        self.shared.durable_at_us.load(Ordering::Relaxed)
     }
 
     /// Everything up to here has been given to the operating system.

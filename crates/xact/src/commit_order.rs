@@ -28,10 +28,16 @@ pub(crate) struct Placed {
 
 impl TransactionManager {
     /// Step 2 of a commit. From here on it can't be undone (rule R4).
-    pub(crate) fn place_commit(&self, head: RecordHead, payload: &[u8], flags: u64, visible_early: bool) -> Placed {
-        let xid = head.xid;
+    /// `commit` lacks its csn, which is its place.
+    pub(crate) fn place_commit(
+        &self,
+        head: RecordHead,
+        payload: &[u8],
+        commit: CommittedTransaction,
+        visible_early: bool,
+    ) -> Placed {
         let (inserted, (index, deferred)) = self.wal().insert_then(head, &[payload], |csn| {
-            let commit = CommittedTransaction { csn, xid, flags };
+            let commit = CommittedTransaction { csn, ..commit };
             let mut deferred = true;
             let index = self.committed.push(commit, |index| {
                 if visible_early && self.committed.visible() == index {

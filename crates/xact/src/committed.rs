@@ -13,6 +13,9 @@
 //!
 //! `visible` is `tail` but with `early_lock_release` off.
 
+// When a commit was asked for is only counted, so a model need not see it.
+use std::sync::atomic::AtomicU64 as CountedOnly;
+
 use base::{FileNumber, Lsn, Xid};
 use rustc_hash::FxHashMap;
 use sync::atomic::AtomicU64;
@@ -35,6 +38,7 @@ const FLAG_MASK: u64 = (1 << FLAG_BITS) - 1;
 struct Entry {
     csn: AtomicU64,
     xid: AtomicU64,
+    asked_at_us: CountedOnly,
     /// The entry's index beside its flags, so that who comes too late with a change finds another commit's.
     index_and_flags: AtomicU64,
 }
@@ -51,8 +55,13 @@ pub(crate) struct Extras {
 pub(crate) struct CommittedTransaction {
     pub(crate) csn: Lsn,
     pub(crate) xid: Xid,
+    /// When the commit was asked for, if somebody waits until it is durable; else [`NOBODY_WAITS`].
+    pub(crate) asked_at_us: u64,
     pub(crate) flags: u64,
 }
+
+/// Instead of the time at which an asynchronous commit was asked for.
+pub(crate) const NOBODY_WAITS: u64 = 0;
 
 pub(crate) struct Committed {
     entries: Box<[Entry]>,
@@ -64,8 +73,12 @@ pub(crate) struct Committed {
 
 impl Committed {
     pub(crate) fn new(capacity: usize) -> Committed {
-        let entry =
-            || Entry { csn: AtomicU64::new(0), xid: AtomicU64::new(0), index_and_flags: AtomicU64::new(u64::MAX) };
+        let entry = || Entry {
+            csn: AtomicU64::new(0),
+            xid: AtomicU64::new(0),
+            asked_at_us: CountedOnly::new(NOBODY_WAITS),
+            index_and_flags: AtomicU64::new(u64::MAX),
+        };
         Committed {
             entries: (0..capacity.next_power_of_two()).map(|_| entry()).collect(),
             tail: CachePadded::new(AtomicU64::new(0)),
@@ -108,6 +121,7 @@ impl Committed {
         let entry = self.entry(index);
         entry.csn.store(commit.csn.0, Relaxed);
         entry.xid.store(commit.xid.0, Relaxed);
+        entry.asked_at_us.store(commit.asked_at_us, Relaxed);
         entry.index_and_flags.store(index << FLAG_BITS | commit.flags, Relaxed);
         before(index);
         self.tail.store(index + 1, Release);
@@ -120,6 +134,7 @@ impl Committed {
         CommittedTransaction {
             csn: Lsn(entry.csn.load(Relaxed)),
             xid: Xid(entry.xid.load(Relaxed)),
+            asked_at_us: entry.asked_at_us.load(Relaxed),
             flags: entry.index_and_flags.load(Acquire) & FLAG_MASK,
         }
     }

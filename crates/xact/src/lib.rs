@@ -23,6 +23,7 @@ mod savepoint;
 mod session;
 mod slots;
 mod snapshots;
+mod statistics;
 mod transaction;
 pub mod twophase;
 
@@ -31,3 +32,4 @@ pub use record::{CommitRecord, XactRecord};
 pub use redo::{RecoveredTransactions, XactRedo};
 pub use savepoint::SavepointId;
 pub use session::{BeginOptions, CommitOutcome, Isolation, SessionSlot, SnapshotHold, TransactionState};
+pub use statistics::{LatencyHistogram, TransactionStatistics};

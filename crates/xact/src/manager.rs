@@ -17,6 +17,7 @@ use crate::committed::Committed;
 use crate::retire::Retiring;
 use crate::slots::Slots;
 use crate::snapshots::Snapshots;
+use crate::statistics::LatencyCounter;
 use crate::twophase::{PreparedOptions, PreparedTable};
 
 /// Commits that may be waiting to be retired: more than a walwriter's pause of asynchronous ones at full speed.
@@ -98,6 +99,8 @@ pub struct TransactionManager {
     pub(crate) making_visible: Mutex<()>,
     /// Held by the one who retires. May be held across reading a page of the commit log, and unlinks.
     pub(crate) retiring: Mutex<Retiring>,
+    /// Written by who holds `retiring`.
+    pub(crate) commit_latency: LatencyCounter,
     /// `next_xid` when the csn store was last trimmed.
     pub(crate) trimmed_at: AtomicU64,
     pub(crate) pieces: CommitsInPieces,
@@ -125,6 +128,7 @@ impl TransactionManager {
             catalog_version: AtomicU64::new(options.catalog_version),
             making_visible: Mutex::new(()),
             retiring: Mutex::new(Retiring::default()),
+            commit_latency: LatencyCounter::default(),
             trimmed_at: AtomicU64::new(options.next_xid.0),
             pieces: CommitsInPieces::default(),
             prepared: PreparedTable::new(options.prepared),

@@ -25,6 +25,8 @@ const OWNER_PROMISE: u64 = OWNER_SETS_BITS | OWNER_AT_IT | BITS_ARE_SET;
 #[derive(Default)]
 pub(crate) struct Retiring {
     bits: Vec<(Xid, ClogBits)>,
+    /// Index of the first commit whose time is not counted yet.
+    pub(crate) counted: u64,
 }
 
 impl TransactionManager {
@@ -43,6 +45,7 @@ impl TransactionManager {
         let mut durable = durable;
         while self.committed.len() > 0 {
             let Some(mut retiring) = self.retiring.try_lock() else { return };
+            self.count_latencies(durable, &mut retiring);
             while self.retire_batch(durable, &mut retiring) {}
             drop(retiring);
             // Either the one who didn't get the lock advanced `durable` before this look, or it comes after the unlock.

@@ -8,6 +8,8 @@ use sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 use sync::{CachePadded, Mutex};
 
+use crate::statistics::EndedCounter;
+
 /// No snapshot is published.
 pub(crate) const NO_SNAPSHOT: u64 = 0;
 const NO_XID: u64 = 0;
@@ -23,6 +25,8 @@ pub(crate) struct Slot {
     pub(crate) snapshot: AtomicU64,
     /// Odd while the owner is between the record of an abort and the abort's status bits.
     finishing: AtomicU64,
+    /// Of all that had the slot.
+    pub(crate) ended: EndedCounter,
 }
 
 /// What is not in use.
@@ -48,6 +52,7 @@ impl Slots {
             xid: AtomicU64::new(NO_XID),
             snapshot: AtomicU64::new(NO_SNAPSHOT),
             finishing: AtomicU64::new(0),
+            ended: EndedCounter::default(),
         };
         Slots {
             slots: (0..count).map(|_| slot()).collect(),

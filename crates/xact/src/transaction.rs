@@ -2,12 +2,12 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use base::{CommandId, Error, FileNumber, Result, Xid, sqlstate};
+use base::{CommandId, Error, FileNumber, Lsn, Result, Xid, sqlstate};
 use clog::ClogBits;
 use lockmgr::Scope;
 use ssi::SerializableTransaction;
 
-use crate::committed::{CHANGES_CATALOG, Extras, HAS_EXTRAS, OWNER_SETS_BITS};
+use crate::committed::{CHANGES_CATALOG, CommittedTransaction, Extras, HAS_EXTRAS, NOBODY_WAITS, OWNER_SETS_BITS};
 use crate::record::{self, CHILDREN_PER_RECORD};
 use crate::session::{BeginOptions, CommitOutcome, Completion, SessionSlot, TransactionState};
 
@@ -156,6 +156,7 @@ impl SessionSlot {
         self.tries_again &= self.serializable.is_none();
         let outcome = CommitOutcome { gate: self.observed(), ..CommitOutcome::default() };
         if self.state != TransactionState::Idle {
+            self.manager.slots.get(self.owner).ended.count_commit();
             self.end();
         }
         Ok(outcome)
@@ -217,13 +218,17 @@ impl SessionSlot {
             manager.wal().insert(record::head(record::CHILDREN, xid), &[&self.record]);
             named = rest;
         }
-        record::encode_commit(&mut self.record, now_micros(), named, &dropped_files, changes_catalog, in_pieces);
+        let now = now_micros();
+        record::encode_commit(&mut self.record, now, named, &dropped_files, changes_catalog, in_pieces);
         if !children.is_empty() || !dropped_files.is_empty() {
             flags |= HAS_EXTRAS;
             manager.committed.put_extras(xid, Extras { children, dropped_files });
         }
-        let visible_early = manager.tuning().early_lock_release() || !(self.synchronous_commit || must_wait);
-        let place = || manager.place_commit(record::head(info, xid), &self.record, flags, visible_early);
+        let waits = self.synchronous_commit || must_wait;
+        let visible_early = manager.tuning().early_lock_release() || !waits;
+        let asked_at_us = if waits { (now + POSTGRES_EPOCH_MICROS) as u64 } else { NOBODY_WAITS };
+        let commit = CommittedTransaction { csn: Lsn::ZERO, xid, asked_at_us, flags };
+        let place = || manager.place_commit(record::head(info, xid), &self.record, commit, visible_early);
         let placed = match serializable {
             None => place(),
             Some(serializable) => {
@@ -241,6 +246,7 @@ impl SessionSlot {
             }
         };
         drop(no_redo_point_between);
+        manager.slots.get(self.owner).ended.count_commit();
         if info == record::COMMIT {
             // A prepared one has not been counted since its PREPARE.
             manager.slots.count_unjoined(self.owner, -1);
@@ -264,6 +270,22 @@ impl SessionSlot {
         if self.state == TransactionState::Idle {
             return;
         }
+        // One that failed outside of savepoints was rolled back, and counted, when it did.
+        if self.state == TransactionState::Active || !self.savepoints.is_empty() {
+            self.manager.slots.get(self.owner).ended.count_rollback();
+        }
+        self.undo_all();
+    }
+
+    /// Gives up a transaction that was begun and turned out not to be wanted: as [`SessionSlot::abort`], but it counts neither as
+    /// committed nor as rolled back.
+    pub fn withdraw(&mut self) {
+        if self.state != TransactionState::Idle {
+            self.undo_all();
+        }
+    }
+
+    fn undo_all(&mut self) {
         let created_files = std::mem::take(&mut self.created_files);
         let children = self.all_children();
         if self.top_xid.is_valid() {
@@ -278,7 +300,7 @@ impl SessionSlot {
     pub(crate) fn write_abort(&mut self, xid: Xid, children: &[Xid], created_files: &[FileNumber]) {
         let manager = &*self.manager;
         manager.slots.get(self.owner).while_finishing(|| {
-            let mut end = base::Lsn::ZERO;
+            let mut end = Lsn::ZERO;
             let mut pieces = children.chunks(CHILDREN_PER_RECORD);
             let mut files = created_files;
             loop {

@@ -473,3 +473,42 @@ fn the_isolation_level_stays_what_it_was_at_the_first_snapshot() {
     session.savepoint();
     assert_eq!(session.set_options(REPEATABLE_READ).unwrap_err().sqlstate(), sqlstate::ACTIVE_SQL_TRANSACTION);
 }
+
+#[test]
+fn every_end_of_a_transaction_counts_once_and_every_awaited_commit_has_its_time() {
+    let database = Database::new();
+    let counted = || database.manager.statistics();
+    let mut session = database.session();
+    session.begin(BeginOptions::default());
+    session.take_snapshot();
+    let _ = session.commit();
+    session.abort();
+    assert_eq!((counted().committed, counted().rolled_back), (1, 0), "one that read; and no transaction, no end");
+
+    let (_, outcome) = commit_one(&mut session, b"awaited");
+    assert_eq!(counted().commit_latency.count(), 0, "nobody has flushed");
+    database.wal().flush(outcome.gate);
+    session.set_commit_options(false, wal::DelayPolicy::NONE);
+    let (_, outcome) = commit_one(&mut session, b"not awaited");
+    database.wal().flush(outcome.gate);
+    assert_eq!((counted().committed, counted().commit_latency.count()), (3, 1));
+
+    begin_writing(&mut session, b"failed");
+    session.fail();
+    assert_eq!(counted().rolled_back, 1, "it is over, though its client has not heard");
+    session.abort();
+    session.begin(BeginOptions::default());
+    session.savepoint();
+    session.fail();
+    assert_eq!(counted().rolled_back, 1, "only back to the savepoint");
+    session.abort();
+    session.begin(BeginOptions::default());
+    session.take_snapshot();
+    session.withdraw();
+    assert_eq!((counted().committed, counted().rolled_back), (3, 2), "nobody asked for it");
+    begin_writing(&mut session, b"given up");
+    drop(session);
+    let after = counted();
+    assert_eq!((after.committed, after.rolled_back), (3, 3));
+    assert_eq!(after.since(&after), cohort_xact::TransactionStatistics::default());
+}

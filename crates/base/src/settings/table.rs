@@ -116,6 +116,7 @@ settings! {
     CommitSiblings "commit_siblings" Kind::Integer { minimum: 0, maximum: 1000, unit: Unit::None, words: &[] }, "5", User, "Write-Ahead Log", "Other transactions that must be running for commit_delay to apply.";
     ConstraintExclusion "constraint_exclusion" Kind::Enum(&["partition", "on", "off"]), "partition", User, "Query Tuning", "Accepted for compatibility.";
     CursorTupleFraction "cursor_tuple_fraction" Kind::Float { minimum: 0.0, maximum: 1.0, unit: Unit::None }, "0.1", User, "Query Tuning", "Part of a cursor's rows that is expected to be fetched.";
+    DashboardListen "dashboard_listen" Kind::Text, "", Postmaster, "Reporting and Logging", "Address on which a page that shows the server at work is served over HTTP; empty for none.";
     DataChecksums "data_checksums" Kind::Bool, "on", Internal, "Preset Options", "Shows that pages carry checksums.";
     Datestyle "DateStyle" Kind::Text, "ISO, MDY", User, "Client Connection Defaults", "Sets the display format for date and time values.";
     DeadlockTimeout "deadlock_timeout" Kind::Integer { minimum: 1, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "1s", Superuser, "Lock Management", "Time to wait on a lock before checking for deadlock.";

@@ -1,6 +1,8 @@
 //! A server process for tests, and PostgreSQL's clients.
 #![allow(dead_code)]
 
+pub mod browser;
+pub mod http;
 pub mod reference;
 pub mod wire;
 
@@ -28,9 +30,14 @@ impl Server {
 
     /// The same at a port of one's choice.
     pub fn start_at(folder: &Path, port: u16, settings: &[&str]) -> Server {
+        Server::start_with(folder, port, settings, &[])
+    }
+
+    /// The same with more arguments.
+    pub fn start_with(folder: &Path, port: u16, settings: &[&str], arguments: &[&str]) -> Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cohort"));
         command.arg("serve").arg(folder.join("data")).args(["--host", "127.0.0.1", "--port", &port.to_string()]);
-        command.arg("--socket-dir").arg(folder);
+        command.arg("--socket-dir").arg(folder).args(arguments);
         for setting in settings {
             command.args(["-c", setting]);
         }

@@ -280,6 +280,7 @@ impl Database {
             wal: self.shared.wal.statistics(),
             buffer: self.shared.pool.statistics(),
             checkpoints: self.shared.checkpointer.statistics(),
+            transactions: self.shared.transactions.statistics(),
         }
     }
 
@@ -324,4 +325,6 @@ pub struct Statistics {
     pub buffer: buffer::BufferStatistics,
     /// Of checkpoints.
     pub checkpoints: CheckpointStatistics,
+    /// Of transactions.
+    pub transactions: xact::TransactionStatistics,
 }

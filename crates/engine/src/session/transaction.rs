@@ -206,13 +206,22 @@ impl Session {
     /// # Errors
     /// None today.
     pub fn rollback(&mut self) -> Result<()> {
+        self.end_by(xact::SessionSlot::abort);
+        Ok(())
+    }
+
+    /// Gives up a transaction that was begun and turned out not to be wanted: as a rollback, but not counted as one.
+    pub fn withdraw(&mut self) {
+        self.end_by(xact::SessionSlot::withdraw);
+    }
+
+    fn end_by(&mut self, end: fn(&mut xact::SessionSlot)) {
         self.end_statement();
         self.withdraw_exports();
         let _reporting = self.wait_report.reporting();
-        self.slot.get_mut().abort();
+        end(self.slot.get_mut());
         self.forget_own_changes();
         self.forget_locks();
-        Ok(())
     }
 
     pub(super) fn forget_own_changes(&mut self) {

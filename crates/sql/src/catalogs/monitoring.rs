@@ -10,7 +10,6 @@ use rustc_hash::FxHashMap;
 use super::Equal;
 use super::rows::{DATABASE_OID, NULL, row, text_array, wanted_name, xid};
 use crate::executor::Run;
-use crate::session::{Activity, SessionInfo};
 use crate::types::{Value, datetime, oids};
 
 /// The word of `pg_settings.vartype`.
@@ -106,31 +105,12 @@ pub(super) fn time(micros: i64) -> Value {
     if micros == 0 { NULL } else { Value::TimestampTz(micros) }
 }
 
-/// What a session waits for, as `pg_stat_activity` says it: type and event.
-fn wait_event(
-    info: &SessionInfo,
-    lock: Option<&LockTag>,
-    for_safe_snapshot: bool,
-) -> (Option<&'static str>, Option<&'static str>) {
-    if for_safe_snapshot {
-        return (Some("IPC"), Some("SafeSnapshot"));
-    }
-    if let Some(event) = info.wait_report.event() {
-        return (Some(event.kind()), Some(event.name()));
-    }
-    match (lock, info.activity()) {
-        (Some(tag), _) => (Some("Lock"), Some(tag.kind())),
-        (None, Activity::Active) => (None, None),
-        (None, _) => (Some("Client"), Some("ClientRead")),
-    }
-}
-
 /// `pg_stat_activity`
 pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let wanted = equal.iter().find(|(column, _)| *column == 2).and_then(|(_, value)| value.as_i64());
     let instance = &run.state.instance;
     let database = instance.database();
-    let waits = database.locks().waits();
+    let waits = instance.waits();
     let running: FxHashMap<OwnerId, base::Xid> =
         database.transactions().running().into_iter().map(|running| (running.owner, running.xid)).collect();
     let catalog = run.catalog.catalog();
@@ -141,8 +121,7 @@ pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
             continue;
         }
         use std::sync::atomic::Ordering::Relaxed;
-        let for_safe_snapshot = !database.transactions().ssi().safe_snapshot_blockers(info.owner()).is_empty();
-        let (event_type, event) = wait_event(&info, waits.get(&info.owner()).map(|(tag, ..)| tag), for_safe_snapshot);
+        let wait = waits.of(&info);
         let shown = is_superuser || info.user == run.state.current_user();
         let query = if shown { info.query().to_string() } else { "<insufficient privilege>".to_owned() };
         rows.push(row![
@@ -160,8 +139,8 @@ pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
             time(info.transaction_start.load(Relaxed)),
             time(info.statement_start.load(Relaxed)),
             time(info.state_change.load(Relaxed)),
-            event_type,
-            event,
+            wait.map(|wait| wait.kind),
+            wait.map(|wait| wait.event),
             info.activity().name(),
             running.get(&info.owner()).map(|top| xid(top.0)),
             NULL,

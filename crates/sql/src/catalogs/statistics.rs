@@ -1,8 +1,8 @@
 //! What the server has counted, since it was started or since somebody set the counts back.
 
 use base::Result;
+use engine::WalStatistics;
 use engine::catalog::PG_CATALOG_SCHEMA;
-use engine::{Histogram, WalStatistics};
 
 use super::monitoring::time;
 use super::rows::{Wanted, row, wanted_oid};
@@ -104,8 +104,17 @@ pub fn pg_stat_user_tables(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Ve
 pub fn cohort_stat_commit(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let database = run.state.instance.database();
     let (wal, _) = run.state.instance.counted.wal(database);
+    let transactions = run.state.instance.counted.transactions(database);
+    let latency_us =
+        |quantile: f64| transactions.commit_latency.quantile_us(quantile).map_or(0.0, |latency_us| latency_us as f64);
     let group = database.status().clog().group_statistics();
     let all: Vec<(&str, f64)> = vec![
+        ("committed", transactions.committed as f64),
+        ("rolled_back", transactions.rolled_back as f64),
+        ("commit_latency_p50_us", latency_us(0.5)),
+        ("commit_latency_p90_us", latency_us(0.9)),
+        ("commit_latency_p99_us", latency_us(0.99)),
+        ("commit_latency_max_us", latency_us(1.0)),
         ("flushes", wal.syncs as f64),
         ("cohorts", wal.cohort_members.count as f64),
         ("cohort_members", wal.cohort_members.sum as f64),
@@ -152,17 +161,16 @@ pub fn cohort_stat_latches(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<
     Ok(rows.collect())
 }
 
-/// `cohort_stat_commit_histograms`: how large cohorts were, and how long syncs took, in classes of doubling width. Classes
-/// that nothing fell in are left out.
+/// `cohort_stat_commit_histograms`: how large cohorts were and how long syncs took, in classes of doubling width, and how long
+/// commits took until they were durable, in classes of an eighth of that. Classes that nothing fell in are left out.
 pub fn cohort_stat_commit_histograms(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let (wal, _) = run.state.instance.counted.wal(run.state.instance.database());
-    let of = |name: &'static str, histogram: &Histogram| -> Vec<Vec<Value>> {
-        histogram
-            .classes()
-            .filter(|(_, count)| *count > 0)
-            .map(|(upto, count)| row![name, upto as i64, count as i64])
-            .collect()
+    let instance = &run.state.instance;
+    let (WalStatistics { cohort_members, sync_time_us, .. }, _) = instance.counted.wal(instance.database());
+    let latency = instance.counted.transactions(instance.database()).commit_latency;
+    let rows = |name: &'static str, classes: &mut dyn Iterator<Item = (u64, u64)>| -> Vec<Vec<Value>> {
+        classes.filter(|(_, count)| *count > 0).map(|(upto, count)| row![name, upto as i64, count as i64]).collect()
     };
-    let WalStatistics { cohort_members, sync_time_us, .. } = &wal;
-    Ok([of("cohort_size", cohort_members), of("sync_time_us", sync_time_us)].concat())
+    let cohort_size = rows("cohort_size", &mut cohort_members.classes());
+    let sync_time = rows("sync_time_us", &mut sync_time_us.classes());
+    Ok([cohort_size, sync_time, rows("commit_latency_us", &mut latency.classes())].concat())
 }

@@ -1,14 +1,14 @@
 //! Since when statistics count: the engine's counters only rise, and a view shows what they rose by since its reset.
 
-use engine::{Database, PagedStoreStatistics, WalStatistics};
+use engine::{Database, PagedStoreStatistics, TransactionStatistics, WalStatistics};
 use sync::Mutex;
 
 use crate::types::datetime::clock_micros;
 
 /// What the counters said when they were last set back.
 pub(crate) struct Counted {
-    /// A leaf.
-    wal: Mutex<Reset<WalStatistics>>,
+    /// A leaf. Of transactions too, which the log makes durable.
+    wal: Mutex<Reset<(WalStatistics, TransactionStatistics)>>,
     /// A leaf.
     commit_log: Mutex<Reset<PagedStoreStatistics>>,
 }
@@ -23,7 +23,7 @@ impl Counted {
     /// Counting from the start.
     pub(super) fn new(started_at: i64) -> Counted {
         Counted {
-            wal: Mutex::new(Reset { at: started_at, counts: WalStatistics::default() }),
+            wal: Mutex::new(Reset { at: started_at, counts: Default::default() }),
             commit_log: Mutex::new(Reset { at: started_at, counts: PagedStoreStatistics::default() }),
         }
     }
@@ -31,7 +31,12 @@ impl Counted {
     /// What the log has done since its reset, and when that was.
     pub(crate) fn wal(&self, database: &Database) -> (WalStatistics, i64) {
         let reset = self.wal.lock();
-        (database.statistics().wal.since(&reset.counts), reset.at)
+        (database.statistics().wal.since(&reset.counts.0), reset.at)
+    }
+
+    /// What transactions have done since the log's reset.
+    pub(crate) fn transactions(&self, database: &Database) -> TransactionStatistics {
+        database.statistics().transactions.since(&self.wal.lock().counts.1)
     }
 
     /// What the commit log's cache has done since its reset, and when that was.
@@ -40,9 +45,10 @@ impl Counted {
         (database.status().clog().statistics().since(&reset.counts), reset.at)
     }
 
-    /// The log's counts begin anew.
+    /// The counts of the log and of transactions begin anew.
     pub(crate) fn reset_wal(&self, database: &Database) {
-        *self.wal.lock() = Reset { at: clock_micros(), counts: database.statistics().wal };
+        let statistics = database.statistics();
+        *self.wal.lock() = Reset { at: clock_micros(), counts: (statistics.wal, statistics.transactions) };
     }
 
     /// The commit log's counts begin anew.

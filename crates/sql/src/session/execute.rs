@@ -103,7 +103,7 @@ impl SqlSession {
             }
             _ => {
                 if was_idle {
-                    self.state.engine_mut().rollback()?;
+                    self.state.engine_mut().withdraw();
                     self.block = Block::None;
                 }
                 Ok(None)

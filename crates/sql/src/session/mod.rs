@@ -20,6 +20,7 @@ mod state;
 mod timers;
 mod transaction;
 mod twophase;
+mod waits;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -41,6 +42,7 @@ pub use portal::{Execution, Portal, Progress, Running, query_plan};
 pub use prepared::Prepared;
 pub use state::SessionState;
 pub use transaction::set_modes;
+pub use waits::{SessionWait, SessionWaits};
 
 use crate::client::{Client, Format, Formats};
 use crate::parser::ParseOptions;

@@ -150,6 +150,7 @@ impl SessionSlot {
             end
         });
         files.iter().for_each(|file| manager.files.remove_file(*file));
+        manager.slots.get(self.owner).ended.count_rollback();
         claimed.serializable = None;
         claimed.finished(end);
         self.observe(end);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use base::settings::{Id, ServerSettings, Source, lookup, show};
 use base::{Error, Result, sqlstate};
 use clap::Args;
+use cohort::dashboard::Dashboard;
 use cohort::metrics::MetricsServer;
 use cohort::{Database, Instance, OpenOptions, Server, ServerOptions, configuration};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -28,6 +29,10 @@ pub struct ServeArguments {
     /// Folder of the Unix socket; the data folder if not given.
     #[arg(long, value_name = "DIR")]
     socket_dir: Option<PathBuf>,
+    /// Host and port on which a page that shows the server at work is served, as in 127.0.0.1:8432; the same as
+    /// `-c dashboard_listen=ADDR`. It has no password: listen on a loopback address.
+    #[arg(long, value_name = "ADDR")]
+    dashboard: Option<String>,
     /// A setting, over what cohort.conf says. May be given several times.
     #[arg(short = 'c', value_name = "NAME=VALUE", value_parser = parse_setting)]
     settings: Vec<(String, String)>,
@@ -52,6 +57,9 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
     for (name, value) in &arguments.settings {
         settings.set_at_start(name, value, Source::CommandLine)?;
     }
+    if let Some(address) = &arguments.dashboard {
+        settings.set_at_start("dashboard_listen", address, Source::CommandLine)?;
+    }
     let database =
         Database::open(OpenOptions { settings: Arc::clone(&settings), ..OpenOptions::new(&arguments.directory) })?;
     configuration::create(&arguments.directory)?;
@@ -63,7 +71,10 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
     instance.set_reload(Arc::clone(&reload) as Arc<dyn Fn() -> bool + Send + Sync>);
     let directory = arguments.directory.clone();
     instance.set_setting_keeper(Box::new(move |setting| configuration::keep(&directory, setting)));
-    let metrics = serve_metrics(&instance, &settings)?;
+    let metrics =
+        listen_where(&settings, Id::MetricsListen, |address| MetricsServer::start(address, Arc::clone(&instance)))?;
+    let dashboard =
+        listen_where(&settings, Id::DashboardListen, |address| Dashboard::start(address, Arc::clone(&instance)))?;
     let server = Server::start(Arc::clone(&instance), &server_options(arguments, &settings)?)?;
     eprintln!(
         "cohort: serving \"{}\" on port {}, ready to accept connections",
@@ -72,6 +83,9 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
     );
     if let Some(metrics) = &metrics {
         eprintln!("cohort: metrics are at http://{}/metrics", metrics.address());
+    }
+    if let Some(dashboard) = &dashboard {
+        eprintln!("cohort: the dashboard is at http://{}/", dashboard.address());
     }
     for signal in signals.forever() {
         match signal {
@@ -87,19 +101,17 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
     }
     eprintln!("cohort: stopping");
     server.stop();
-    drop(metrics);
+    drop((metrics, dashboard));
     database.close()?;
     eprintln!("cohort: stopped");
     Ok(())
 }
 
-/// Serves metrics where `metrics_listen` says, if anywhere.
-fn serve_metrics(instance: &Arc<Instance>, settings: &ServerSettings) -> Result<Option<MetricsServer>> {
-    let address = Arc::clone(settings.get(Id::MetricsListen).as_text());
-    if address.is_empty() {
-        return Ok(None);
-    }
-    MetricsServer::start(&address, Arc::clone(instance)).map(Some)
+/// Starts what listens where this setting says, if anywhere.
+fn listen_where<S>(settings: &ServerSettings, setting: Id, start: impl FnOnce(&str) -> Result<S>) -> Result<Option<S>> {
+    let value = settings.get(setting);
+    let address = value.as_text();
+    if address.is_empty() { Ok(None) } else { start(address).map(Some) }
 }
 
 fn server_options(arguments: &ServeArguments, settings: &ServerSettings) -> Result<ServerOptions> {
