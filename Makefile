@@ -4,7 +4,7 @@ CARGO ?= cargo
 # Where the tests find PostgreSQL's server and isolationtester.
 export PG_BINDIR ?= $(lastword $(sort $(wildcard /usr/lib/postgresql/*/bin)))
 
-.PHONY: demo test models fuzz bench build setup check lint clean
+.PHONY: demo test models fuzz bench peers build setup check lint clean
 
 demo: build ## Repeats the commit-path experiments quickly, on the embedded engine; report/index.html shows them.
 	target/release/cohort lab run all --quick --out report
@@ -23,6 +23,13 @@ fuzz: setup ## Every decoder of foreign bytes under a fuzzer, a minute each.
 
 bench: build ## The figures the project watches, beside the baseline's and a PostgreSQL's.
 	scripts/bench.sh
+
+# RocksDB's checksums use instructions that the compiler must be told of.
+peers: export CXXFLAGS := $(CXXFLAGS) $(if $(filter x86_64,$(shell uname -m)),-msse4.2 -mpclmul)
+peers: ## Small durable transactions on Cohort and other embedded engines. Builds RocksDB, which takes long. PEERS=--quick: options.
+	@scripts/setup.sh peers
+	mkdir -p report
+	cd peers && $(CARGO) run --release -- --dir ../report --out ../report $(PEERS)
 
 build: setup ## The release binary, target/release/cohort.
 	$(CARGO) build --release -p cohort
