@@ -170,8 +170,8 @@ impl Experiment {
         if text.is_empty() {
             return NOTHING.to_owned();
         }
-        let real = |comparison: &&Comparison| !comparison.disk_is_emulated && comparison.effect != Effect::Higher;
-        if comparisons.iter().any(|comparison| real(&comparison)) {
+        let mut on_real_disk = comparisons.iter().filter(|comparison| !comparison.disk_is_emulated).peekable();
+        if on_real_disk.peek().is_some() && on_real_disk.all(|comparison| comparison.effect != Effect::Higher) {
             text.push_str(
                 " On a disk whose sync is fast there is little to share or to wait for; published were disks that turn.",
             );
