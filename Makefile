@@ -10,6 +10,7 @@ demo: build ## Repeats the commit-path experiments quickly, on the embedded engi
 	target/release/cohort lab run all --quick --out report
 
 test: setup lint ## All tests.
+	@scripts/setup.sh tests
 	$(CARGO) xtask floors
 	$(CARGO) xtask links
 	$(CARGO) test --workspace

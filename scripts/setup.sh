@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sees to it that what the build and the tests need is there: libclang for the SQL parser's bindings, PostgreSQL's
-# clients and server for comparison, isolationtester; for `peers` a C++ compiler and strace. Installs it where it may, and says
-# what to install elsewhere.
+# clients and server for comparison, isolationtester; for `tests` a browser that opens the pages; for `peers` a C++ compiler
+# and strace. Installs it where it may, and says what to install elsewhere.
 set -euo pipefail
 
 missing=()
@@ -27,6 +27,10 @@ need postgresql-client command -v pgbench
 need postgresql-client command -v psql
 need postgresql test -n "$(ls -d /usr/lib/postgresql/*/bin/initdb 2>/dev/null)"
 need postgresql-server-dev-all test -n "$(ls /usr/lib/postgresql/*/lib/pgxs/src/test/isolation/isolationtester 2>/dev/null)"
+have_browser() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
+if [ "${1:-}" = tests ]; then
+    need chromium have_browser
+fi
 if [ "${1:-}" = peers ]; then
     need g++ command -v c++
     need strace command -v strace
