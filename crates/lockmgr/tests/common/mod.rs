@@ -34,7 +34,8 @@ impl Session {
             locks: locks.clone(),
             owner: OwnerId(number),
             interrupt: Arc::new(Interrupt::new()),
-            lock_timeout: None,
+            // A wait that a failed test leaves behind ends, so that the failure is told and nothing hangs.
+            lock_timeout: Some(Duration::from_secs(90)),
             deadlock_timeout: Duration::from_secs(60),
         }
     }
