@@ -111,7 +111,7 @@ settings! {
     ClientEncoding "client_encoding" Kind::Text, "UTF8", User, "Client Connection Defaults", "Sets the client's character set encoding.";
     ClientMinMessages "client_min_messages" Kind::Enum(&["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"]), "notice", User, "Client Connection Defaults", "Sets the message levels that are sent to the client.";
     ClogUpdate "clog_update" Kind::Enum(&["cohort", "group", "each"]), "cohort", Sighup, "Commit Path", "How commit-log bits are set: by the flush's leader, by a group at the latch, or by each transaction for itself.";
-    CommitDelay "commit_delay" Kind::Integer { minimum: 0, maximum: 100000, unit: Unit::None, words: &["auto"] }, "0", Superuser, "Write-Ahead Log", "Microseconds a flush's leader waits for others to join, or auto.";
+    CommitDelay "commit_delay" Kind::Integer { minimum: 0, maximum: 100000, unit: Unit::None, words: &["auto"] }, "auto", Superuser, "Write-Ahead Log", "Microseconds a flush's leader waits for others to join, or auto: half a sync where syncs are long.";
     CommitDelayScope "commit_delay_scope" Kind::Enum(&["leader", "each"]), "leader", Sighup, "Commit Path", "Whether only the leader waits commit_delay, or every committer.";
     CommitSiblings "commit_siblings" Kind::Integer { minimum: 0, maximum: 1000, unit: Unit::None, words: &[] }, "5", User, "Write-Ahead Log", "Other transactions that must be running for commit_delay to apply.";
     ConstraintExclusion "constraint_exclusion" Kind::Enum(&["partition", "on", "off"]), "partition", User, "Query Tuning", "Accepted for compatibility.";

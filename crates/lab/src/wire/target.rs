@@ -184,6 +184,22 @@ impl Target {
         self.control.batch_execute(statements).map_err(|error| failed(&error))
     }
 
+    /// What each session sets for itself.
+    pub fn session_settings(&self, switches: Switches) -> String {
+        let delay = match switches.commit_delay_us {
+            Some(micros) => micros.to_string(),
+            None if self.kind.has_switches => "auto".to_owned(),
+            None => "0".to_owned(),
+        };
+        format!(
+            "set commit_delay = {delay}; set commit_siblings = {}; set synchronous_commit = {}; \
+             set default_transaction_isolation = '{}'",
+            switches.commit_siblings,
+            if switches.synchronous_commit { "on" } else { "off" },
+            if switches.serializable { "serializable" } else { "read committed" }
+        )
+    }
+
     /// Sets the switches that belong to the server as a whole, if it has them.
     ///
     /// # Errors
@@ -308,19 +324,4 @@ fn server_settings(switches: Switches) -> Vec<(&'static str, &'static str)> {
             },
         ),
     ]
-}
-
-/// What each session sets for itself.
-pub fn session_settings(switches: Switches) -> String {
-    let delay = match switches.commit_delay_us {
-        Some(micros) => micros.to_string(),
-        None => "auto".to_owned(),
-    };
-    format!(
-        "set commit_delay = {delay}; set commit_siblings = {}; set synchronous_commit = {}; \
-         set default_transaction_isolation = '{}'",
-        switches.commit_siblings,
-        if switches.synchronous_commit { "on" } else { "off" },
-        if switches.serializable { "serializable" } else { "read committed" }
-    )
 }
