@@ -1,6 +1,7 @@
 //! The list of all settings, in the order of their names.
 
 use super::{Context, Kind, Unit};
+use crate::access::DEFAULT_RULES;
 
 /// What a setting is.
 #[derive(Debug)]
@@ -75,7 +76,7 @@ pub(super) fn find(name: &str) -> Option<Id> {
 }
 
 macro_rules! settings {
-    ($($id:ident $name:literal $kind:expr, $default:literal, $context:ident, $category:literal, $description:literal;)*) => {
+    ($($id:ident $name:literal $kind:expr, $default:expr, $context:ident, $category:literal, $description:literal;)*) => {
         /// Names a setting in code.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Id {
@@ -158,6 +159,7 @@ settings! {
     Geqo "geqo" Kind::Bool, "on", User, "Query Tuning", "Accepted for compatibility.";
     GinPendingListLimit "gin_pending_list_limit" Kind::Integer { minimum: 64, maximum: 2147483647, unit: Unit::Kilobytes, words: &[] }, "4MB", User, "Client Connection Defaults", "Accepted for compatibility.";
     GroupCommit "group_commit" Kind::Bool, "on", Sighup, "Commit Path", "Flushes once for all that wait; off, each committer takes the log in turn, as before 9.2.";
+    HbaRules "hba_rules" Kind::Text, DEFAULT_RULES, Sighup, "Connections and Authentication", "Who may connect from where and how clients are authenticated: lines of pg_hba.conf, separated by semicolons.";
     IdleInTransactionSessionTimeout "idle_in_transaction_session_timeout" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "0", User, "Client Connection Defaults", "Ends a session that idles in a transaction for this long.";
     IdleSessionTimeout "idle_session_timeout" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "0", User, "Client Connection Defaults", "Ends a session that idles outside a transaction for this long.";
     InHotStandby "in_hot_standby" Kind::Bool, "off", Internal, "Preset Options", "Shows whether the server is a standby.";
@@ -213,7 +215,10 @@ settings! {
     SessionReplicationRole "session_replication_role" Kind::Enum(&["origin", "replica", "local"]), "origin", Superuser, "Client Connection Defaults", "Accepted for compatibility.";
     SharedBuffers "shared_buffers" Kind::Integer { minimum: 16, maximum: 1073741823, unit: Unit::Pages, words: &[] }, "128MB", Postmaster, "Resource Usage", "Sets the memory used for the page cache.";
     SsiScanLocks "ssi_scan_locks" Kind::Enum(&["once", "per_tuple"]), "once", Sighup, "Commit Path", "How often a covered scan tries to take its predicate lock.";
-    Ssl "ssl" Kind::Bool, "off", Sighup, "Connections and Authentication", "Shows whether connections may be encrypted.";
+    Ssl "ssl" Kind::Bool, "off", Sighup, "Connections and Authentication", "Enables encrypted connections.";
+    SslCertFile "ssl_cert_file" Kind::Text, "server.crt", Sighup, "Connections and Authentication", "Location of the server's certificate, in PEM; relative to the data folder.";
+    SslKeyFile "ssl_key_file" Kind::Text, "server.key", Sighup, "Connections and Authentication", "Location of the private key of the server's certificate, in PEM; relative to the data folder.";
+    SslMinProtocolVersion "ssl_min_protocol_version" Kind::Enum(&["TLSv1.2", "TLSv1.3"]), "TLSv1.2", Sighup, "Connections and Authentication", "Sets the minimum version of TLS.";
     StandardConformingStrings "standard_conforming_strings" Kind::Bool, "on", User, "Compatibility", "Treats backslashes in ordinary string literals literally.";
     StatementTimeout "statement_timeout" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "0", User, "Client Connection Defaults", "Sets the maximum allowed duration of any statement.";
     SuperuserReservedConnections "superuser_reserved_connections" Kind::Integer { minimum: 0, maximum: 262143, unit: Unit::None, words: &[] }, "3", Postmaster, "Connections and Authentication", "Connections kept for superusers.";

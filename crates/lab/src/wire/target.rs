@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use base::{Error, Result, sqlstate};
 use engine::{ClogUpdate, TwophaseState};
 use postgres::{Client, NoTls};
-use session::{Server, ServerOptions};
+use session::{CurrentCredentials, Server, ServerOptions};
 use sql::session::Instance;
 
 use crate::disk::Disk;
@@ -105,6 +105,7 @@ impl Target {
                 socket_permissions: 0o700,
                 worker_count: 0,
                 max_connections: 2000,
+                credentials: CurrentCredentials::default(),
             },
         )?;
         let url = format!("host={} port={} user=postgres dbname=postgres", folder.path().display(), server.port());
