@@ -54,7 +54,7 @@ pub fn pg_namespace(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
     let rows = schemas(run.catalog.catalog())
         .into_iter()
         .filter(|schema| wanted.matches(&schema.0) && name.matches(&schema.1.as_str()))
-        .map(|(oid, name, owner)| row![oid, name, owner, NULL]);
+        .map(|(oid, name, owner)| row![oid, name, owner, acl(run.catalog.catalog(), oid)]);
     Ok(rows.collect())
 }
 
@@ -77,8 +77,13 @@ pub fn pg_database(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
         "C.UTF-8",
         NULL,
         NULL,
-        NULL,
+        acl(run.catalog.catalog(), DATABASE_OID),
     ]])
+}
+
+/// What has been granted on the object with this number; NULL where nothing is written down.
+pub(super) fn acl(catalog: &Catalog, oid: Oid) -> Value {
+    crate::privileges::stored(catalog, oid).map_or(NULL, |acl| text_array(crate::privileges::shown(catalog, &acl)))
 }
 
 /// All roles by number.
@@ -96,7 +101,7 @@ pub(super) fn timestamp(micros: Option<i64>) -> Value {
 /// `pg_authid`
 pub fn pg_authid(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     // Verifiers of passwords are for superusers only.
-    let is_superuser = run.state.is_superuser();
+    super::access::require_superuser(run, "table pg_authid")?;
     let row = |role: &Arc<RoleDef>| {
         row![
             role.oid,
@@ -109,7 +114,7 @@ pub fn pg_authid(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>>
             role.replication,
             role.superuser,
             role.connection_limit,
-            role.password.as_deref().filter(|_| is_superuser),
+            role.password.as_deref(),
             timestamp(role.valid_until),
         ]
     };
@@ -208,6 +213,7 @@ struct FunctionRow<'r> {
     names: Option<Vec<String>>,
     source: &'r str,
     settings: Value,
+    acl: Value,
 }
 
 impl<'r> FunctionRow<'r> {
@@ -232,6 +238,7 @@ impl<'r> FunctionRow<'r> {
             names: None,
             source: name,
             settings: NULL,
+            acl: NULL,
         }
     }
 
@@ -275,7 +282,7 @@ impl<'r> FunctionRow<'r> {
             NULL,
             NULL,
             self.settings,
-            NULL,
+            self.acl,
         ]
     }
 }
@@ -351,6 +358,7 @@ fn user_function<'r>(run: &Run<'_, '_>, def: &'r FunctionDef) -> FunctionRow<'r>
         names: Some(def.arguments.iter().map(|argument| name(&argument.name)).collect()),
         source: &def.body,
         settings: text_array(def.settings.iter().map(|(name, value)| format!("{name}={value}"))),
+        acl: acl(run.catalog.catalog(), def.oid),
         ..FunctionRow::new(def.oid, &def.name, def.returns, inputs)
     }
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use base::{Error, Lsn, Oid, Result, sqlstate};
-use engine::{PortalSnapshot, WaitPolicy};
+use engine::PortalSnapshot;
 
 use crate::binder::{self, Parameters};
 use crate::client::{Client, Format, Formats, OutgoingRow, RowDescription, Severity};
@@ -15,7 +15,9 @@ use crate::executor::{Locals, evaluate, run_pending_checks};
 use crate::parser::character_position;
 use crate::plan::OutputColumn;
 use crate::session::planning::Environment;
-use crate::session::{Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput, new_run};
+use crate::session::{
+    Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput, lock_relations, new_run,
+};
 use crate::tree::{DeclareCursor, Execute, Fetch, FetchDirection, ParsedStatement, Prepare, Statement};
 use crate::types::{self, SqlType, Value};
 
@@ -434,9 +436,7 @@ pub fn declare(
     let state = session.state();
     let planned = loop {
         let planned = super::plan_inner(state, text, &statement)?;
-        for (oid, mode) in &planned.statement.locks {
-            state.engine().lock_relation(*oid, *mode, WaitPolicy::Block)?;
-        }
+        lock_relations(state, &planned)?;
         if planned.statement.catalog_version == state.engine().catalog_version() {
             break planned;
         }

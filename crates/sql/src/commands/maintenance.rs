@@ -7,6 +7,7 @@ use engine::catalog::{RelationKind, TableDef};
 use engine::{Granted, LockMode, Table, VacuumOptions, VacuumSummary, WaitPolicy};
 
 use crate::client::{Client, Severity};
+use crate::privileges::{Privileges, Subject};
 use crate::session::{SqlSession, UtilityOutput};
 use crate::tree::{LockTable, Truncate, Vacuum};
 
@@ -35,6 +36,8 @@ pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client
     } else {
         vacuum.tables.iter().map(|(name, _)| super::find_table(session, name)).collect::<Result<_>>()?
     };
+    let what = if vacuum.is_vacuum { "vacuum" } else { "analyze" };
+    let tables = owned(session, tables, what, client);
     for table in tables {
         if vacuum.is_vacuum {
             // Each table is vacuumed in transactions of its own.
@@ -86,10 +89,30 @@ fn tell(session: &SqlSession, table: &TableDef, summary: VacuumSummary, client: 
     super::notice(session, Severity::Info, &info, client);
 }
 
+/// Those of the tables that may be vacuumed or analyzed; of the others the client is told.
+fn owned(session: &SqlSession, tables: Vec<Arc<TableDef>>, what: &str, client: &mut dyn Client) -> Vec<Arc<TableDef>> {
+    let state = session.state();
+    if state.is_superuser() {
+        return tables;
+    }
+    let (catalog, role) = (state.engine_catalog(), state.acting_role().oid);
+    let is_owned =
+        |table: &TableDef| Subject::find(&catalog, table.oid).is_none_or(|subject| subject.is_owned_by(&catalog, role));
+    let (owned, others): (Vec<_>, Vec<_>) = tables.into_iter().partition(|table| is_owned(table));
+    for table in others {
+        let message = format!("permission denied to {what} \"{}\", skipping it", table.name);
+        super::notice(session, Severity::Warning, &Error::new(sqlstate::WARNING, message), client);
+    }
+    owned
+}
+
 /// CHECKPOINT.
 pub fn checkpoint(session: &mut SqlSession) -> Result<UtilityOutput> {
     if !session.state().is_superuser() {
-        return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, "must be superuser to do CHECKPOINT"));
+        return Err(Error::new(
+            sqlstate::INSUFFICIENT_PRIVILEGE,
+            "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT",
+        ));
     }
     session.state().instance.database().checkpoint()?;
     Ok(UtilityOutput::tag("CHECKPOINT"))
@@ -100,6 +123,9 @@ pub fn truncate(session: &mut SqlSession, truncate: &Truncate, client: &mut dyn 
     let mut tables: Vec<Arc<TableDef>> =
         truncate.tables.iter().map(|name| super::find_table(session, name)).collect::<Result<_>>()?;
     tables.dedup_by_key(|table| table.oid);
+    for table in &tables {
+        session.state().require(table.oid, Privileges::TRUNCATE)?;
+    }
     let mut at = 0;
     while at < tables.len() {
         let table = Arc::clone(&tables[at]);
@@ -179,6 +205,13 @@ pub fn lock(session: &mut SqlSession, lock: &LockTable) -> Result<UtilityOutput>
         .ok_or_else(|| Error::internal(format!("lock mode {} does not exist", lock.mode)))?;
     for name in &lock.tables {
         let table = super::find_table(session, name)?;
+        let changing = Privileges::UPDATE | Privileges::DELETE | Privileges::TRUNCATE;
+        let needed = match mode {
+            LockMode::AccessShare => changing | Privileges::SELECT,
+            LockMode::RowShare | LockMode::RowExclusive => changing | Privileges::INSERT,
+            _ => changing,
+        };
+        session.state().require(table.oid, needed)?;
         let wait = if lock.nowait { WaitPolicy::NoWait } else { WaitPolicy::Block };
         session.state().engine().lock_relation(table.oid, mode, wait).map_err(|error| {
             if lock.nowait && error.sqlstate() == sqlstate::LOCK_NOT_AVAILABLE {

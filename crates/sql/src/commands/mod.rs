@@ -13,10 +13,12 @@ mod dependencies;
 mod drop;
 mod explain;
 mod function;
+mod grant;
 mod index;
 mod maintenance;
 pub mod names;
 mod options;
+mod ownership;
 mod rename;
 mod restate;
 mod rewrite;
@@ -162,6 +164,7 @@ fn definition_tag(statement: &Statement) -> Option<String> {
         Statement::CreateRole(_) => "CREATE ROLE".to_owned(),
         Statement::AlterRole(_) => "ALTER ROLE".to_owned(),
         Statement::DropRole { .. } => "DROP ROLE".to_owned(),
+        Statement::Grant(grant) => if grant.is_grant { "GRANT" } else { "REVOKE" }.to_owned(),
         Statement::GrantRole(_) => "GRANT ROLE".to_owned(),
         _ => return None,
     })
@@ -180,6 +183,7 @@ fn define(
     planned: &Planned,
     parameters: &[Value],
 ) -> Result<UtilityOutput> {
+    ownership::check(ddl, statement)?;
     match statement {
         Statement::CreateTable(create) => create_table::create(ddl, create),
         Statement::CreateTableAs(create) => table_as::create(ddl, create),
@@ -205,6 +209,7 @@ fn define(
         Statement::CreateRole(create) => role::create(ddl, create),
         Statement::AlterRole(alter) => role::alter(ddl, alter),
         Statement::DropRole { roles, if_exists } => role::drop(ddl, roles, *if_exists),
+        Statement::Grant(grant) => grant::grant(ddl, grant),
         Statement::GrantRole(grant) => role::grant(ddl, grant),
         _ => Err(Error::unsupported(format!("{} is not supported", name(statement)))),
     }

@@ -16,7 +16,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateSchema) -> Result<Utility
     let name = match (&create.name, &create.owner) {
         (Some(name), _) => name.clone(),
         (None, Some(RoleName::Name(role, _))) => role.clone(),
-        (None, _) => Name::new(ddl.state.current_user()),
+        (None, _) => Name::new(&ddl.state.acting_role().name),
     };
     check_name(&name)?;
     if create.if_not_exists {

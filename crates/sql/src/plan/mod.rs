@@ -45,6 +45,7 @@ pub use expr::{
     WindowFrameMode, WindowTarget,
 };
 
+use crate::privileges::Access;
 use crate::tree::{self, Name};
 use crate::types::SqlType;
 
@@ -63,6 +64,8 @@ pub struct Statement {
     pub catalog_version: u64,
     /// Relation locks to take before it runs, each relation once, in ascending order of oid.
     pub locks: Vec<(Oid, LockMode)>,
+    /// What whoever runs it must be allowed to do; checked each time it runs.
+    pub access: Vec<Access>,
     /// The number of outer values its plan uses.
     pub outer_count: u32,
     /// The number of [`Subquery`] bodies; their `id`s are below it.

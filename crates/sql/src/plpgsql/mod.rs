@@ -42,7 +42,7 @@ pub fn call(
     if function.strict && arguments.iter().any(Value::is_null) {
         return Ok(Value::Null);
     }
-    match function.language.as_str() {
+    with_rights(run, function, |run| match function.language.as_str() {
         "plpgsql" => {
             let compiled = compiled(run, function)?;
             let (value, _) = execute(&compiled.function, arguments, run)?;
@@ -53,7 +53,20 @@ pub fn call(
             Ok(rows.into_iter().next().unwrap_or_default())
         }
         other => Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("language \"{other}\" does not exist"))),
+    })
+}
+
+/// Runs a function's body with the rights that count there: its owner's, if it is SECURITY DEFINER.
+fn with_rights<'a, 'p, T>(
+    run: &mut Run<'a, 'p>,
+    function: &FunctionDef,
+    body: impl FnOnce(&mut Run<'a, 'p>) -> Result<T>,
+) -> Result<T> {
+    if !function.security_definer {
+        return body(run);
     }
+    let state = run.state;
+    state.acting_as(function.owner, || body(run))
 }
 
 /// Calls a stored function for its set of values.
@@ -69,7 +82,7 @@ pub fn call_set(
     if function.strict && arguments.iter().any(Value::is_null) {
         return Ok(Vec::new());
     }
-    match function.language.as_str() {
+    with_rights(run, function, |run| match function.language.as_str() {
         "plpgsql" => {
             let compiled = compiled(run, function)?;
             let (_, rows) = execute(&compiled.function, arguments, run)?;
@@ -77,7 +90,7 @@ pub fn call_set(
         }
         "sql" => crate::sql_function::run(run, function, arguments, false),
         other => Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("language \"{other}\" does not exist"))),
-    }
+    })
 }
 
 /// DO.

@@ -63,7 +63,7 @@ impl Prepared {
     /// Whatever binding and planning raise.
     pub fn plan(&self, state: &SessionState) -> Result<Arc<Planned>> {
         let version = state.engine().catalog_version();
-        let search_path = Arc::clone(&state.cached().search_path_text);
+        let search_path = Arc::clone(&state.cached().plan_path);
         if let Some(planned) = &*self.planned.borrow()
             && planned.is_good(version, &search_path)
         {
@@ -116,7 +116,7 @@ pub fn plan_uncached(
 /// A good plan kept by this session or by all.
 pub fn cached(state: &SessionState, key: &Key) -> Option<Arc<Planned>> {
     let version = state.engine().catalog_version();
-    let search_path = Arc::clone(&state.cached().search_path_text);
+    let search_path = Arc::clone(&state.cached().plan_path);
     if let Some(planned) = state.plans.borrow().get(key)
         && planned.is_good(version, &search_path)
     {

@@ -10,7 +10,7 @@ use engine::catalog::TableDef;
 
 use crate::client::{Client, Format};
 use crate::executor::Run;
-use crate::session::{Nested, Running, SqlSession, UtilityOutput, new_run, quote_identifier};
+use crate::session::{Nested, Running, SqlSession, UtilityOutput, lock_relations, new_run, quote_identifier};
 use crate::tree::{Copy, CopyEndpoint, CopySource};
 use crate::types::{self, SqlType, Value};
 pub use format::fuzz_copy;
@@ -101,6 +101,7 @@ fn copy_to(
 ) -> Result<u64> {
     let state = session.state();
     let columns = &planned.description.columns;
+    lock_relations(state, planned)?;
     state.engine().begin_statement()?;
     client.copy_out_response(wire_format(options), columns.len());
     let quoted: Vec<bool> = columns
@@ -119,9 +120,6 @@ fn copy_to(
     }
     let mut running = Running::start(planned)?;
     let result = running.with_dependent_mut(|planned, execution| -> Result<u64> {
-        for (oid, mode) in &planned.statement.locks {
-            state.engine().lock_relation(*oid, *mode, engine::WaitPolicy::Block)?;
-        }
         let mut run = new_run(state, client, &[], &mut execution.locals);
         let mut count = 0u64;
         let mut texts: Vec<String> = Vec::new();
@@ -216,9 +214,7 @@ fn copy_from(
         .collect();
     let bare_types: Arc<[SqlType]> = types.iter().map(|sql_type| SqlType::new(sql_type.oid)).collect();
     let planned = Nested::plan_text(state, &Arc::from(insert), &bare_types)?;
-    for (oid, mode) in &planned.statement.locks {
-        state.engine().lock_relation(*oid, *mode, engine::WaitPolicy::Block)?;
-    }
+    lock_relations(state, &planned)?;
     state.engine().begin_statement()?;
     client.require(state.gate());
     client.copy_in_response(wire_format(options), columns.len());
