@@ -47,7 +47,8 @@ impl Binder<'_, '_> {
             Some(targets?)
         };
         query.ctes = self.finish_ctes(ctes);
-        let target = Target { table, expressions };
+        let triggers = self.triggers_of(&table)?;
+        let target = Target { table, expressions, triggers };
         query.change = Some(Box::new(Change::Insert { target, on_conflict, returning }));
         Ok(query)
     }
@@ -507,7 +508,8 @@ impl Binder<'_, '_> {
     fn update_in_scope(&mut self, update: &tree::Update) -> Result<Query> {
         let ctes = self.ctes(update.with.as_ref())?;
         let table = self.target_table(&update.table.name, "UPDATE")?;
-        let target = Target { table: table.clone(), expressions: self.expressions_of(&table)? };
+        let (expressions, triggers) = (self.expressions_of(&table)?, self.triggers_of(&table)?);
+        let target = Target { table: table.clone(), expressions, triggers };
         let relation = self.change_target(&table, &update.table)?;
         self.from(&update.from)?;
         let filter = self.optional_filter(update.filter.as_ref())?;
@@ -529,7 +531,8 @@ impl Binder<'_, '_> {
     fn delete_in_scope(&mut self, delete: &tree::Delete) -> Result<Query> {
         let ctes = self.ctes(delete.with.as_ref())?;
         let table = self.target_table(&delete.table.name, "DELETE")?;
-        let target = Target { table: table.clone(), expressions: self.expressions_of(&table)? };
+        let (expressions, triggers) = (self.expressions_of(&table)?, self.triggers_of(&table)?);
+        let target = Target { table: table.clone(), expressions, triggers };
         let relation = self.change_target(&table, &delete.table)?;
         self.from(&delete.using)?;
         let filter = self.optional_filter(delete.filter.as_ref())?;

@@ -5,6 +5,7 @@
 mod builtin;
 mod empty;
 mod information;
+mod information_views;
 mod monitoring;
 mod objects;
 mod registry;
@@ -12,6 +13,7 @@ mod relations;
 mod rows;
 mod sequences;
 mod statistics;
+mod triggers;
 mod type_functions;
 pub mod user_types;
 mod views;
