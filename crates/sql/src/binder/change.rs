@@ -52,7 +52,8 @@ impl Binder<'_, '_> {
             Some(targets?)
         };
         query.ctes = self.finish_ctes(ctes);
-        let target = Target { table, expressions };
+        let triggers = self.triggers_of(&table)?;
+        let target = Target { table, expressions, triggers };
         query.change = Some(Box::new(Change::Insert { target, on_conflict, returning }));
         Ok(query)
     }
@@ -516,7 +517,8 @@ impl Binder<'_, '_> {
         if update.filter.is_some() || !update.returning.is_empty() || !update.from.is_empty() {
             self.needs(table.oid, Privileges::SELECT);
         }
-        let target = Target { table: table.clone(), expressions: self.expressions_of(&table)? };
+        let (expressions, triggers) = (self.expressions_of(&table)?, self.triggers_of(&table)?);
+        let target = Target { table: table.clone(), expressions, triggers };
         let relation = self.change_target(&table, &update.table)?;
         self.from(&update.from)?;
         let filter = self.optional_filter(update.filter.as_ref())?;
@@ -542,7 +544,8 @@ impl Binder<'_, '_> {
         if delete.filter.is_some() || !delete.returning.is_empty() || !delete.using.is_empty() {
             self.needs(table.oid, Privileges::SELECT);
         }
-        let target = Target { table: table.clone(), expressions: self.expressions_of(&table)? };
+        let (expressions, triggers) = (self.expressions_of(&table)?, self.triggers_of(&table)?);
+        let target = Target { table: table.clone(), expressions, triggers };
         let relation = self.change_target(&table, &delete.table)?;
         self.from(&delete.using)?;
         let filter = self.optional_filter(delete.filter.as_ref())?;

@@ -28,6 +28,7 @@ mod set_operation;
 mod subquery;
 mod table;
 mod target;
+mod trigger;
 mod types;
 mod window;
 
@@ -41,6 +42,7 @@ pub use query::{
 };
 pub use table::{TableExpressionUse, expression_columns, table_expression, table_expressions};
 pub use target::column_name;
+pub use trigger::{table_triggers, trigger_condition};
 
 use std::sync::Arc;
 

@@ -23,6 +23,8 @@ pub mod class {
     pub const RELATION: Oid = Oid(1259);
     /// `pg_constraint`
     pub const CONSTRAINT: Oid = Oid(2606);
+    /// `pg_trigger`
+    pub const TRIGGER: Oid = Oid(2620);
     /// `pg_namespace`
     pub const SCHEMA: Oid = Oid(2615);
     /// `pg_proc`
@@ -407,6 +409,9 @@ pub fn comments(catalog: &Catalog) -> Vec<(Oid, Oid, i32, String)> {
                 add(def.oid, class::RELATION, 0, def.comment.as_deref());
                 for (place, column) in def.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
                     add(def.oid, class::RELATION, place + 1, column.comment.as_deref());
+                }
+                for trigger in &def.triggers {
+                    add(trigger.oid, class::TRIGGER, 0, trigger.comment.as_deref());
                 }
                 for constraint in &def.constraints {
                     add(constraint.oid, class::CONSTRAINT, 0, constraint.comment.as_deref());

@@ -222,7 +222,8 @@ pub fn pg_class(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value
                 columns: table.columns.len(),
                 checks: table.constraints.iter().filter(|c| matches!(c.kind, ConstraintKind::Check { .. })).count(),
                 has_rules: table.kind == RelationKind::View,
-                has_triggers: table.constraints.iter().any(is_foreign_key)
+                has_triggers: !table.triggers.is_empty()
+                    || table.constraints.iter().any(is_foreign_key)
                     || catalog.tables_referencing(table.oid).next().is_some(),
                 acl: super::objects::acl(catalog, table.oid),
                 options: table_options(table),

@@ -47,6 +47,11 @@ pub(super) fn rename(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<UtilityOutput
             rename_function(ddl, object, new)?;
             format!("ALTER {}", kind_words(object.kind))
         }
+        ObjectKind::Trigger => {
+            let old = object.part.as_deref().unwrap_or_default();
+            super::trigger::rename(ddl, &object.name, old, new)?;
+            "ALTER TRIGGER".to_owned()
+        }
         ObjectKind::Role => {
             rename_role(ddl, &object.name.name, new)?;
             "ALTER ROLE".to_owned()

@@ -637,6 +637,8 @@ pub struct Target {
     pub table: Arc<TableDef>,
     /// Its constraints' and indexes' expressions; `None` when it has none.
     pub expressions: Option<Arc<TableExpressions>>,
+    /// Its triggers; `None` when it has none.
+    pub triggers: Option<Arc<crate::executor::TableTriggers>>,
 }
 
 /// The expressions that belong to a table's definition, bound over the table's full row: slot `n` is the column

@@ -22,6 +22,8 @@ pub struct CachedSettings {
     /// The path that plans are kept by: with the user's name, where it depends on that.
     pub(super) plan_path: Arc<str>,
     pub(super) client_min_messages: Severity,
+    /// `client_min_messages` lets nothing but errors through.
+    pub(super) only_errors: bool,
     pub(super) synchronous_commit: bool,
     pub(super) commit_delay: DelayPolicy,
     pub(super) lock_timeout: Option<Duration>,
@@ -59,7 +61,7 @@ impl CachedSettings {
             format: Arc::new(format_settings(settings)?),
             search_path_text: Arc::clone(settings.get(Id::SearchPath).as_text()),
             plan_path: Arc::clone(settings.get(Id::SearchPath).as_text()),
-            // Above the last notice there are only errors, which are always told.
+            only_errors: level > 7,
             client_min_messages: messages.into_iter().nth(level).unwrap_or(Severity::Warning),
             synchronous_commit: settings.get(Id::SynchronousCommit) != Setting::Word(1),
             commit_delay: DelayPolicy { delay, siblings },
@@ -172,7 +174,13 @@ pub fn set(state: &SessionState, name: &str, text: &str, change: Change, client:
     match id {
         Some(Id::Datestyle) => text = canonical_date_style(&text, &state.format())?,
         Some(Id::Timezone) => {
-            let zone = TimeZone::named(&text).ok_or_else(|| invalid_value("TimeZone", &text))?;
+            // A bare number counts hours east of UTC.
+            let hours = text.trim().parse::<f64>().ok().filter(|hours| hours.abs() < 168.0);
+            let zone = match hours {
+                Some(hours) => Some(TimeZone::fixed((hours * 3600.0) as i32)),
+                None => TimeZone::named(&text),
+            };
+            let zone = zone.ok_or_else(|| invalid_value("TimeZone", &text))?;
             text = zone.name().to_owned();
         }
         Some(Id::ClientEncoding) => {

@@ -69,6 +69,14 @@ pub struct SessionState {
     pub(crate) prepared: RefCell<FxHashMap<String, Arc<super::prepared::Prepared>>>,
     /// The plans of cursors by name, for whoever asks for their columns.
     pub(crate) cursors: RefCell<FxHashMap<String, Arc<Planned>>>,
+    /// Cursors that functions have opened, by name; the transaction's end closes them.
+    pub(crate) function_cursors: RefCell<FxHashMap<String, crate::commands::Cursor>>,
+    /// The number of the last cursor that was given a name of its own.
+    pub(crate) unnamed_cursors: Cell<u32>,
+    /// Where the functions under way have called each other, the innermost last.
+    pub(crate) calls: RefCell<Vec<crate::plpgsql::CallPlace>>,
+    /// How many trigger functions are under way.
+    pub(crate) trigger_depth: Cell<i32>,
     /// What becomes of temporary tables when the transaction commits.
     pub(crate) on_commit: RefCell<Vec<(Oid, crate::tree::OnCommit)>>,
     /// Functions compiled by this session.
@@ -146,6 +154,10 @@ impl SessionState {
             temporary_schema: Cell::new(None),
             prepared: RefCell::default(),
             cursors: RefCell::default(),
+            function_cursors: RefCell::default(),
+            unnamed_cursors: Cell::new(0),
+            calls: RefCell::default(),
+            trigger_depth: Cell::new(0),
             on_commit: RefCell::default(),
             functions: RefCell::default(),
         })
@@ -255,8 +267,16 @@ impl SessionState {
 
     /// Tells the client something that is no error, if it wants to hear it.
     pub fn notice(&self, severity: Severity, notice: &Error, client: &mut dyn Client) {
-        if severity == Severity::Info || severity >= self.cached().client_min_messages {
+        let cached = self.cached();
+        if severity == Severity::Info || severity >= cached.client_min_messages && !cached.only_errors {
+            drop(cached);
             client.require(self.gate());
+            let calls = self.calls.borrow();
+            if !calls.is_empty() && notice.fields().context.is_none() {
+                let context = crate::plpgsql::outer_context(&calls);
+                client.notice(severity, &notice.clone().context(context.trim_start()));
+                return;
+            }
             client.notice(severity, notice);
         }
     }
