@@ -13,6 +13,7 @@ use super::rows::{
 };
 use super::{Equal, relations, type_functions, user_types};
 use crate::executor::Run;
+use crate::privileges;
 use crate::types::{self, Implementation, Value, aggregates, functions, oids};
 
 /// The classes of objects, by the numbers of their catalogs.
@@ -85,7 +86,8 @@ pub fn pg_database(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
 
 /// What has been granted on the object with this number; NULL where nothing is written down.
 pub(super) fn acl(catalog: &Catalog, oid: Oid) -> Value {
-    crate::privileges::stored(catalog, oid).map_or(NULL, |acl| text_array(crate::privileges::shown(catalog, &acl)))
+    let Some(acl) = privileges::stored(catalog, oid) else { return NULL };
+    Value::array(oids::ACLITEM, privileges::shown(catalog, &acl).iter().map(Value::text).collect())
 }
 
 /// All roles by number.

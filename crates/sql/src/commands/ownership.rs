@@ -18,6 +18,10 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
     }
     match statement {
         Statement::CreateIndex(create) => relation(ddl, &create.table),
+        Statement::CreateTrigger(create) => match ddl.find(&create.table)?.as_ref().and_then(Found::oid) {
+            Some(oid) => ddl.state.require(oid, Privileges::TRIGGER),
+            None => Ok(()),
+        },
         Statement::AlterSequence(alter) => relation(ddl, &alter.name),
         Statement::AlterTable(alter) => {
             relation(ddl, &alter.name)?;
