@@ -73,6 +73,14 @@ impl Conversation {
         }
     }
 
+    /// Tells an idle client what it listens for, unless it is in a transaction: then it hears at the end of that.
+    pub fn deliver_notifications(&mut self, port: &SharedPort) {
+        if self.sql.transaction_status() == b'I' {
+            self.sql.deliver_notifications(&mut PortClient { port, interrupt: &self.interrupt });
+            port.borrow_mut().outgoing.flush();
+        }
+    }
+
     /// Tells the client `error` and ends.
     pub fn end(&mut self, port: &SharedPort, error: &Error) -> Next {
         PortClient { port, interrupt: &self.interrupt }.error(&error.clone().fatal());

@@ -351,13 +351,20 @@ impl Worker {
         }
     }
 
-    /// A coroutine that waited may go on.
+    /// A coroutine that waited may go on, or an idle session has been notified of something.
     fn resume(&mut self, token: u64) {
-        if let Some(index) = self.index_of(token)
-            && matches!(self.connections[index].state, State::Running(_))
-        {
-            self.step(index);
-            self.read_and_run(index);
+        let Some(index) = self.index_of(token) else { return };
+        let connection = &mut self.connections[index];
+        match &mut connection.state {
+            State::Running(_) => {
+                self.step(index);
+                self.read_and_run(index);
+            }
+            State::Idle(conversation) => {
+                conversation.deliver_notifications(&connection.port);
+                self.unsettled.push(index);
+            }
+            _ => {}
         }
     }
 
@@ -380,6 +387,16 @@ impl Worker {
                     Next::Idle => State::Idle(conversation),
                     Next::Close => State::Closing,
                 };
+                if let State::Idle(conversation) = &mut connection.state {
+                    let ready = &self.ready;
+                    let wake = || -> Arc<dyn Fn() + Send + Sync> {
+                        let ready = Arc::clone(ready);
+                        Arc::new(move || ready.push(token))
+                    };
+                    if conversation.sql.arrange_wake(wake) {
+                        conversation.deliver_notifications(&connection.port);
+                    }
+                }
                 if let (State::Idle(conversation), true) = (&mut connection.state, self.is_stopping) {
                     conversation.end(&connection.port, &shutting_down());
                     connection.state = State::Closing;

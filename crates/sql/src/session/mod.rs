@@ -77,6 +77,8 @@ pub struct SqlSession {
     transaction_limit: Option<(Instant, timers::Timer)>,
     /// Since when the session has waited for its client.
     idle_since: Instant,
+    /// It is told of notifications while it idles.
+    has_wake: bool,
 }
 
 impl Drop for SqlSession {
@@ -105,6 +107,7 @@ impl SqlSession {
             portals: FxHashMap::default(),
             unnamed_statement: None,
             idle_since: Instant::now(),
+            has_wake: false,
         }
     }
 
@@ -448,6 +451,17 @@ impl SqlSession {
             client.require(notification.csn);
             client.notification(notification.pid, &notification.channel, &notification.payload);
         }
+    }
+
+    /// Has the session told by `wake` of what is notified while it idles, if it listens and hasn't arranged that yet: true if it
+    /// has now, and something may be waiting already.
+    pub fn arrange_wake(&mut self, wake: impl FnOnce() -> Arc<dyn Fn() + Send + Sync>) -> bool {
+        let is_new = self.state.has_listened.get() && !self.has_wake;
+        if is_new {
+            self.has_wake = true;
+            self.state.instance.channels.set_wake(self.state.info.pid, wake());
+        }
+        is_new
     }
 
     /// When the session has idled too long, if it may not idle for ever.

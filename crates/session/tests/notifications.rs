@@ -1,0 +1,54 @@
+//! NOTIFY reaches sessions that idle, on this worker and on others.
+
+mod support;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fallible_iterator::FallibleIterator;
+use support::TestServer;
+use vfs::RealVfs;
+
+/// What the client is told within a generous time, up to `count` notifications.
+fn heard(client: &mut postgres::Client, count: usize) -> Vec<(String, String)> {
+    let mut notifications = client.notifications();
+    let mut heard = Vec::new();
+    while heard.len() < count {
+        match notifications.timeout_iter(Duration::from_secs(20)).next().unwrap() {
+            Some(told) => heard.push((told.channel().to_owned(), told.payload().to_owned())),
+            None => break,
+        }
+    }
+    heard
+}
+
+#[test]
+fn idle_sessions_hear_at_once_and_those_in_a_transaction_at_its_end() {
+    let server = TestServer::start(Arc::new(RealVfs::new()), &[], 2);
+    let mut listeners: Vec<_> = (0..4).map(|_| server.connect()).collect();
+    let mut speaker = server.connect();
+    for listener in &mut listeners {
+        listener.batch_execute("listen news").unwrap();
+    }
+    speaker.batch_execute("notify news, 'one'; notify other, 'nobody'").unwrap();
+    let one = ("news".to_owned(), "one".to_owned());
+    for listener in &mut listeners {
+        assert_eq!(heard(listener, 1), [one.clone()]);
+    }
+
+    listeners[0].batch_execute("begin; select 1").unwrap();
+    speaker.batch_execute("begin; notify news, 'two'; notify news, 'three'; notify news, 'two'; commit").unwrap();
+    let [two, three] = ["two", "three"].map(|payload| ("news".to_owned(), payload.to_owned()));
+    assert_eq!(heard(&mut listeners[1], 2), [two.clone(), three.clone()], "in order, each once");
+    let mut inside = listeners[0].notifications();
+    assert!(inside.timeout_iter(Duration::from_millis(200)).next().unwrap().is_none(), "not in a transaction");
+    drop(inside);
+    listeners[0].batch_execute("commit").unwrap();
+    assert_eq!(heard(&mut listeners[0], 2), [two, three]);
+
+    speaker.batch_execute("begin; notify news, 'rolled back'; rollback; notify news, 'four'").unwrap();
+    assert_eq!(heard(&mut listeners[3], 3).last(), Some(&("news".to_owned(), "four".to_owned())));
+    listeners[2].batch_execute("unlisten *").unwrap();
+    speaker.batch_execute("notify news, 'five'").unwrap();
+    assert_eq!(heard(&mut listeners[3], 1), [("news".to_owned(), "five".to_owned())]);
+}
