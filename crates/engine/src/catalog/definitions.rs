@@ -87,8 +87,6 @@ pub struct TableDef {
     pub columns: Vec<ColumnDef>,
     /// Its constraints.
     pub constraints: Vec<ConstraintDef>,
-    /// Its triggers.
-    pub triggers: Vec<TriggerDef>,
     /// How full an insert makes a page, in percent.
     pub fillfactor: u8,
     /// Rows, by the last VACUUM or ANALYZE; negative: never counted.
@@ -103,6 +101,8 @@ pub struct TableDef {
     pub options: Vec<String>,
     /// `COMMENT ON`.
     pub comment: Option<String>,
+    /// Its triggers. The last field: format version 2 ended before it.
+    pub triggers: Vec<TriggerDef>,
 }
 
 impl TableDef {
