@@ -18,6 +18,7 @@ pub mod password;
 pub mod plan;
 pub mod planner;
 pub mod plpgsql;
+pub mod privileges;
 pub mod session;
 mod sql_function;
 mod statistics;

@@ -45,7 +45,14 @@ impl Definition {
 
     /// Whether `RESET ALL` leaves it alone: it describes the transaction or the session.
     pub fn survives_reset_all(&self) -> bool {
-        matches!(self.id, Id::Role | Id::TransactionIsolation | Id::TransactionReadOnly | Id::TransactionDeferrable)
+        matches!(
+            self.id,
+            Id::Role
+                | Id::SessionAuthorization
+                | Id::TransactionIsolation
+                | Id::TransactionReadOnly
+                | Id::TransactionDeferrable
+        )
     }
 }
 
@@ -211,7 +218,7 @@ settings! {
     ServerEncoding "server_encoding" Kind::Text, "UTF8", Internal, "Preset Options", "Shows the server's character set encoding.";
     ServerVersion "server_version" Kind::Text, "15.0 (Cohort)", Internal, "Preset Options", "Shows the server version that clients are told.";
     ServerVersionNum "server_version_num" Kind::Integer { minimum: 150000, maximum: 150000, unit: Unit::None, words: &[] }, "150000", Internal, "Preset Options", "Shows the server version as an integer.";
-    SessionAuthorization "session_authorization" Kind::Text, "postgres", Internal, "Client Connection Defaults", "Shows the session's user name.";
+    SessionAuthorization "session_authorization" Kind::Text, "postgres", User, "Client Connection Defaults", "Shows the session's user name.";
     SessionReplicationRole "session_replication_role" Kind::Enum(&["origin", "replica", "local"]), "origin", Superuser, "Client Connection Defaults", "Accepted for compatibility.";
     SharedBuffers "shared_buffers" Kind::Integer { minimum: 16, maximum: 1073741823, unit: Unit::Pages, words: &[] }, "128MB", Postmaster, "Resource Usage", "Sets the memory used for the page cache.";
     SsiScanLocks "ssi_scan_locks" Kind::Enum(&["once", "per_tuple"]), "once", Sighup, "Commit Path", "How often a covered scan tries to take its predicate lock.";

@@ -1,8 +1,8 @@
 //! Who may connect, and how those who are connected came in: `pg_hba_file_rules`, `pg_stat_ssl`, `pg_shadow`, `pg_group`.
 
-use base::Result;
 use base::access::{AccessRules, AddressPattern};
 use base::settings::Id;
+use base::{Error, Result, sqlstate};
 
 use super::Equal;
 use super::objects::{role_settings, roles, timestamp};
@@ -12,9 +12,7 @@ use crate::types::{Value, oids};
 
 /// `pg_hba_file_rules`: those of `hba_rules`, numbered as they stand there.
 pub fn pg_hba_file_rules(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    if !run.state.is_superuser() {
-        return Ok(Vec::new());
-    }
+    require_superuser(run, "view pg_hba_file_rules")?;
     let rules = AccessRules::parse(run.state.instance.database().settings().get(Id::HbaRules).as_text())?;
     let rows = rules.0.iter().zip(1i32..).map(|(rule, number)| {
         let (address, netmask) = match rule.address {
@@ -42,7 +40,7 @@ pub fn pg_hba_file_rules(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<
 /// `pg_stat_ssl`
 pub fn pg_stat_ssl(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let sessions = run.state.instance.sessions();
-    let is_shown = |user: &str| run.state.is_superuser() || user == run.state.current_user();
+    let is_shown = |user: &str| run.state.is_superuser() || user == run.state.acting_role().name;
     let rows = sessions.iter().filter(|info| is_shown(&info.user)).map(|info| {
         let (version, cipher) = info.encryption.unzip();
         let bits = cipher.map(|cipher| if cipher.contains("128") { 128i32 } else { 256 });
@@ -53,9 +51,7 @@ pub fn pg_stat_ssl(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
 
 /// `pg_shadow`: roles that may log in, with the verifiers of their passwords; for superusers.
 pub fn pg_shadow(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    if !run.state.is_superuser() {
-        return Ok(Vec::new());
-    }
+    require_superuser(run, "view pg_shadow")?;
     let rows = roles(run.catalog.catalog()).into_iter().filter(|role| role.login).map(|role| {
         row![
             role.name.as_str(),
@@ -84,4 +80,12 @@ pub fn pg_group(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
         ]
     });
     Ok(rows.collect())
+}
+
+/// 42501 for everybody else.
+pub(super) fn require_superuser(run: &Run<'_, '_>, what: &str) -> Result<()> {
+    if run.state.is_superuser() {
+        return Ok(());
+    }
+    Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied for {what}")))
 }

@@ -27,11 +27,6 @@ pub const TABLES: &[(u32, &str, &str)] = &[
     (6237, "pg_publication_namespace", "oid oid, pnpubid oid, pnnspid oid"),
     (6100, "pg_subscription", "oid oid, subdbid oid, subname name, subowner oid, subenabled bool"),
     (
-        2620,
-        "pg_trigger",
-        "oid oid, tgrelid oid, tgparentid oid, tgname name, tgfoid oid, tgtype int2, tgenabled char, tgisinternal bool, tgconstrrelid oid, tgconstrindid oid, tgconstraint oid, tgdeferrable bool, tginitdeferred bool, tgnargs int2, tgattr int2vector, tgargs bytea, tgqual pg_node_tree, tgoldtable name, tgnewtable name",
-    ),
-    (
         3466,
         "pg_event_trigger",
         "oid oid, evtname name, evtevent name, evtowner oid, evtfoid oid, evtenabled char, evttags text[]",
@@ -40,12 +35,12 @@ pub const TABLES: &[(u32, &str, &str)] = &[
     (
         1417,
         "pg_foreign_server",
-        "oid oid, srvname name, srvowner oid, srvfdw oid, srvtype text, srvversion text, srvacl text[], srvoptions text[]",
+        "oid oid, srvname name, srvowner oid, srvfdw oid, srvtype text, srvversion text, srvacl aclitem[], srvoptions text[]",
     ),
     (
         2328,
         "pg_foreign_data_wrapper",
-        "oid oid, fdwname name, fdwowner oid, fdwhandler oid, fdwvalidator oid, fdwacl text[], fdwoptions text[]",
+        "oid oid, fdwname name, fdwowner oid, fdwhandler oid, fdwvalidator oid, fdwacl aclitem[], fdwoptions text[]",
     ),
     (
         3541,
@@ -60,7 +55,7 @@ pub const TABLES: &[(u32, &str, &str)] = &[
     (2964, "pg_db_role_setting", "setdatabase oid, setrole oid, setconfig text[]"),
     (3592, "pg_shseclabel", "objoid oid, classoid oid, provider text, label text"),
     (3596, "pg_seclabel", "objoid oid, classoid oid, objsubid int4, provider text, label text"),
-    (826, "pg_default_acl", "oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype char, defaclacl text[]"),
+    (826, "pg_default_acl", "oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype char, defaclacl aclitem[]"),
     (2605, "pg_cast", "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext char, castmethod char"),
     (
         2600,
@@ -89,7 +84,7 @@ pub const TABLES: &[(u32, &str, &str)] = &[
         "oid oid, amprocfamily oid, amproclefttype oid, amprocrighttype oid, amprocnum int2, amproc regproc",
     ),
     (3576, "pg_transform", "oid oid, trftype oid, trflang oid, trffromsql regproc, trftosql regproc"),
-    (6243, "pg_parameter_acl", "oid oid, parname text, paracl text[]"),
+    (6243, "pg_parameter_acl", "oid oid, parname text, paracl aclitem[]"),
     (
         3601,
         "pg_ts_parser",
@@ -109,7 +104,7 @@ pub const TABLES: &[(u32, &str, &str)] = &[
         "pg_replication_slots",
         "slot_name name, plugin name, slot_type text, datoid oid, database name, temporary bool, active bool",
     ),
-    (2995, "pg_largeobject_metadata", "oid oid, lomowner oid, lomacl text[]"),
+    (2995, "pg_largeobject_metadata", "oid oid, lomowner oid, lomacl aclitem[]"),
     (3022, "pg_stat_replication", "pid int4, usesysid oid, usename name, application_name text, state text"),
     (3023, "pg_timezone_abbrevs", "abbrev text, utc_offset interval, is_dst bool"),
 ];

@@ -13,6 +13,7 @@ use super::rows::{
 };
 use super::{Equal, relations, type_functions, user_types};
 use crate::executor::Run;
+use crate::privileges;
 use crate::types::{self, Implementation, Value, aggregates, functions, oids};
 
 /// The classes of objects, by the numbers of their catalogs.
@@ -23,6 +24,8 @@ pub mod class {
     pub const RELATION: Oid = Oid(1259);
     /// `pg_constraint`
     pub const CONSTRAINT: Oid = Oid(2606);
+    /// `pg_trigger`
+    pub const TRIGGER: Oid = Oid(2620);
     /// `pg_namespace`
     pub const SCHEMA: Oid = Oid(2615);
     /// `pg_proc`
@@ -54,7 +57,7 @@ pub fn pg_namespace(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
     let rows = schemas(run.catalog.catalog())
         .into_iter()
         .filter(|schema| wanted.matches(&schema.0) && name.matches(&schema.1.as_str()))
-        .map(|(oid, name, owner)| row![oid, name, owner, NULL]);
+        .map(|(oid, name, owner)| row![oid, name, owner, acl(run.catalog.catalog(), oid)]);
     Ok(rows.collect())
 }
 
@@ -77,8 +80,14 @@ pub fn pg_database(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
         "C.UTF-8",
         NULL,
         NULL,
-        NULL,
+        acl(run.catalog.catalog(), DATABASE_OID),
     ]])
+}
+
+/// What has been granted on the object with this number; NULL where nothing is written down.
+pub(super) fn acl(catalog: &Catalog, oid: Oid) -> Value {
+    let Some(acl) = privileges::stored(catalog, oid) else { return NULL };
+    Value::array(oids::ACLITEM, privileges::shown(catalog, &acl).iter().map(Value::text).collect())
 }
 
 /// All roles by number.
@@ -96,7 +105,7 @@ pub(super) fn timestamp(micros: Option<i64>) -> Value {
 /// `pg_authid`
 pub fn pg_authid(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     // Verifiers of passwords are for superusers only.
-    let is_superuser = run.state.is_superuser();
+    super::access::require_superuser(run, "table pg_authid")?;
     let row = |role: &Arc<RoleDef>| {
         row![
             role.oid,
@@ -109,7 +118,7 @@ pub fn pg_authid(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>>
             role.replication,
             role.superuser,
             role.connection_limit,
-            role.password.as_deref().filter(|_| is_superuser),
+            role.password.as_deref(),
             timestamp(role.valid_until),
         ]
     };
@@ -208,6 +217,7 @@ struct FunctionRow<'r> {
     names: Option<Vec<String>>,
     source: &'r str,
     settings: Value,
+    acl: Value,
 }
 
 impl<'r> FunctionRow<'r> {
@@ -232,6 +242,7 @@ impl<'r> FunctionRow<'r> {
             names: None,
             source: name,
             settings: NULL,
+            acl: NULL,
         }
     }
 
@@ -275,7 +286,7 @@ impl<'r> FunctionRow<'r> {
             NULL,
             NULL,
             self.settings,
-            NULL,
+            self.acl,
         ]
     }
 }
@@ -351,6 +362,7 @@ fn user_function<'r>(run: &Run<'_, '_>, def: &'r FunctionDef) -> FunctionRow<'r>
         names: Some(def.arguments.iter().map(|argument| name(&argument.name)).collect()),
         source: &def.body,
         settings: text_array(def.settings.iter().map(|(name, value)| format!("{name}={value}"))),
+        acl: acl(run.catalog.catalog(), def.oid),
         ..FunctionRow::new(def.oid, &def.name, def.returns, inputs)
     }
 }
@@ -399,6 +411,9 @@ pub fn comments(catalog: &Catalog) -> Vec<(Oid, Oid, i32, String)> {
                 add(def.oid, class::RELATION, 0, def.comment.as_deref());
                 for (place, column) in def.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
                     add(def.oid, class::RELATION, place + 1, column.comment.as_deref());
+                }
+                for trigger in &def.triggers {
+                    add(trigger.oid, class::TRIGGER, 0, trigger.comment.as_deref());
                 }
                 for constraint in &def.constraints {
                     add(constraint.oid, class::CONSTRAINT, 0, constraint.comment.as_deref());

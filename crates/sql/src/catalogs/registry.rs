@@ -6,11 +6,14 @@ use base::{Oid, Result};
 use engine::catalog::{INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, SequenceDef};
 use rustc_hash::FxHashMap;
 
-use super::{Equal, access, builtin, empty, information, monitoring, objects, relations, sequences, statistics, views};
+use super::{
+    Equal, access, builtin, empty, information, information_views, monitoring, objects, relations, sequences,
+    statistics, triggers, views,
+};
 use crate::binder::SystemCatalog;
 use crate::executor::Run;
 use crate::plan::{VirtualColumn, VirtualTable};
-use crate::types::{BuiltinCatalog, SqlType, Value, array_type, builtin_type_named};
+use crate::types::{BuiltinCatalog, SqlType, Value, array_type, builtin_type_named, oids};
 
 /// What makes the rows of a table.
 pub type Rows = fn(&mut Run<'_, '_>, Equal<'_>) -> Result<Vec<Vec<Value>>>;
@@ -81,6 +84,11 @@ fn parse_columns(columns: &str) -> Vec<VirtualColumn> {
                 Some(element) => (element, true),
                 None => (type_name, false),
             };
+            if type_name == "yes_or_no" {
+                // The standard's domain is a text of three characters.
+                let sql_type = SqlType::with_typmod(oids::VARCHAR, 7);
+                return VirtualColumn { name: column_name.into(), sql_type };
+            }
             let definition = builtin_type_named(type_name).expect("system tables use built-in types");
             let type_oid = if is_array {
                 array_type(&BuiltinCatalog, definition.oid).expect("the element types used here have arrays")
@@ -100,14 +108,14 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
         catalog(
             1259,
             "pg_class",
-            "oid oid, relname name, relnamespace oid, reltype oid, reloftype oid, relowner oid, relam oid, relfilenode oid, reltablespace oid, relpages int4, reltuples float4, relallvisible int4, reltoastrelid oid, relhasindex bool, relisshared bool, relpersistence char, relkind char, relnatts int2, relchecks int2, relhasrules bool, relhastriggers bool, relhassubclass bool, relrowsecurity bool, relforcerowsecurity bool, relispopulated bool, relreplident char, relispartition bool, relrewrite oid, relfrozenxid xid, relminmxid xid, relacl text[], reloptions text[], relpartbound pg_node_tree",
+            "oid oid, relname name, relnamespace oid, reltype oid, reloftype oid, relowner oid, relam oid, relfilenode oid, reltablespace oid, relpages int4, reltuples float4, relallvisible int4, reltoastrelid oid, relhasindex bool, relisshared bool, relpersistence char, relkind char, relnatts int2, relchecks int2, relhasrules bool, relhastriggers bool, relhassubclass bool, relrowsecurity bool, relforcerowsecurity bool, relispopulated bool, relreplident char, relispartition bool, relrewrite oid, relfrozenxid xid, relminmxid xid, relacl aclitem[], reloptions text[], relpartbound pg_node_tree",
             300.0,
             relations::pg_class,
         ),
         catalog(
             1249,
             "pg_attribute",
-            "attrelid oid, attname name, atttypid oid, attstattarget int4, attlen int2, attnum int2, attndims int4, attcacheoff int4, atttypmod int4, attbyval bool, attalign char, attstorage char, attcompression char, attnotnull bool, atthasdef bool, atthasmissing bool, attidentity char, attgenerated char, attisdropped bool, attislocal bool, attinhcount int4, attcollation oid, attacl text[], attoptions text[], attfdwoptions text[], attmissingval text",
+            "attrelid oid, attname name, atttypid oid, attstattarget int4, attlen int2, attnum int2, attndims int4, attcacheoff int4, atttypmod int4, attbyval bool, attalign char, attstorage char, attcompression char, attnotnull bool, atthasdef bool, atthasmissing bool, attidentity char, attgenerated char, attisdropped bool, attislocal bool, attinhcount int4, attcollation oid, attacl aclitem[], attoptions text[], attfdwoptions text[], attmissingval text",
             2000.0,
             relations::pg_attribute,
         ),
@@ -167,11 +175,17 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
             5.0,
             sequences::pg_sequences,
         ),
-        catalog(2615, "pg_namespace", "oid oid, nspname name, nspowner oid, nspacl text[]", 4.0, objects::pg_namespace),
+        catalog(
+            2615,
+            "pg_namespace",
+            "oid oid, nspname name, nspowner oid, nspacl aclitem[]",
+            4.0,
+            objects::pg_namespace,
+        ),
         catalog(
             1262,
             "pg_database",
-            "oid oid, datname name, datdba oid, encoding int4, datlocprovider char, datistemplate bool, datallowconn bool, datconnlimit int4, datfrozenxid xid, datminmxid xid, dattablespace oid, datcollate text, datctype text, daticulocale text, datcollversion text, datacl text[]",
+            "oid oid, datname name, datdba oid, encoding int4, datlocprovider char, datistemplate bool, datallowconn bool, datconnlimit int4, datfrozenxid xid, datminmxid xid, dattablespace oid, datcollate text, datctype text, daticulocale text, datcollversion text, datacl aclitem[]",
             1.0,
             objects::pg_database,
         ),
@@ -221,14 +235,14 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
         catalog(
             1255,
             "pg_proc",
-            "oid oid, proname name, pronamespace oid, proowner oid, prolang oid, procost float4, prorows float4, provariadic oid, prosupport regproc, prokind char, prosecdef bool, proleakproof bool, proisstrict bool, proretset bool, provolatile char, proparallel char, pronargs int2, pronargdefaults int2, prorettype oid, proargtypes oidvector, proallargtypes oid[], proargmodes char[], proargnames text[], proargdefaults pg_node_tree, protrftypes oid[], prosrc text, probin text, prosqlbody pg_node_tree, proconfig text[], proacl text[]",
+            "oid oid, proname name, pronamespace oid, proowner oid, prolang oid, procost float4, prorows float4, provariadic oid, prosupport regproc, prokind char, prosecdef bool, proleakproof bool, proisstrict bool, proretset bool, provolatile char, proparallel char, pronargs int2, pronargdefaults int2, prorettype oid, proargtypes oidvector, proallargtypes oid[], proargmodes char[], proargnames text[], proargdefaults pg_node_tree, protrftypes oid[], prosrc text, probin text, prosqlbody pg_node_tree, proconfig text[], proacl aclitem[]",
             1000.0,
             objects::pg_proc,
         ),
         catalog(
             2612,
             "pg_language",
-            "oid oid, lanname name, lanowner oid, lanispl bool, lanpltrusted bool, lanplcallfoid oid, laninline oid, lanvalidator oid, lanacl text[]",
+            "oid oid, lanname name, lanowner oid, lanispl bool, lanpltrusted bool, lanplcallfoid oid, laninline oid, lanvalidator oid, lanacl aclitem[]",
             4.0,
             objects::pg_language,
         ),
@@ -240,9 +254,16 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
             objects::pg_description,
         ),
         catalog(
+            2620,
+            "pg_trigger",
+            "oid oid, tgrelid oid, tgparentid oid, tgname name, tgfoid oid, tgtype int2, tgenabled char, tgisinternal bool, tgconstrrelid oid, tgconstrindid oid, tgconstraint oid, tgdeferrable bool, tginitdeferred bool, tgnargs int2, tgattr int2vector, tgargs bytea, tgqual pg_node_tree, tgoldtable name, tgnewtable name",
+            10.0,
+            triggers::pg_trigger,
+        ),
+        catalog(
             1247,
             "pg_type",
-            "oid oid, typname name, typnamespace oid, typowner oid, typlen int2, typbyval bool, typtype char, typcategory char, typispreferred bool, typisdefined bool, typdelim char, typrelid oid, typsubscript regproc, typelem oid, typarray oid, typinput regproc, typoutput regproc, typreceive regproc, typsend regproc, typmodin regproc, typmodout regproc, typanalyze regproc, typalign char, typstorage char, typnotnull bool, typbasetype oid, typtypmod int4, typndims int4, typcollation oid, typdefaultbin pg_node_tree, typdefault text, typacl text[]",
+            "oid oid, typname name, typnamespace oid, typowner oid, typlen int2, typbyval bool, typtype char, typcategory char, typispreferred bool, typisdefined bool, typdelim char, typrelid oid, typsubscript regproc, typelem oid, typarray oid, typinput regproc, typoutput regproc, typreceive regproc, typsend regproc, typmodin regproc, typmodout regproc, typanalyze regproc, typalign char, typstorage char, typnotnull bool, typbasetype oid, typtypmod int4, typndims int4, typcollation oid, typdefaultbin pg_node_tree, typdefault text, typacl aclitem[]",
             200.0,
             builtin::pg_type,
         ),
@@ -257,7 +278,7 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
         catalog(
             1213,
             "pg_tablespace",
-            "oid oid, spcname name, spcowner oid, spcacl text[], spcoptions text[]",
+            "oid oid, spcname name, spcowner oid, spcacl aclitem[], spcoptions text[]",
             2.0,
             builtin::pg_tablespace,
         ),
@@ -401,28 +422,28 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
         schema(
             13001,
             "tables",
-            "table_catalog name, table_schema name, table_name name, table_type text, self_referencing_column_name name, reference_generation text, user_defined_type_catalog name, user_defined_type_schema name, user_defined_type_name name, is_insertable_into text, is_typed text, commit_action text",
+            "table_catalog name, table_schema name, table_name name, table_type varchar, self_referencing_column_name name, reference_generation varchar, user_defined_type_catalog name, user_defined_type_schema name, user_defined_type_name name, is_insertable_into yes_or_no, is_typed yes_or_no, commit_action varchar",
             20.0,
             information::tables,
         ),
         schema(
             13002,
             "columns",
-            "table_catalog name, table_schema name, table_name name, column_name name, ordinal_position int4, column_default text, is_nullable text, data_type text, character_maximum_length int4, character_octet_length int4, numeric_precision int4, numeric_precision_radix int4, numeric_scale int4, datetime_precision int4, udt_catalog name, udt_schema name, udt_name name, is_identity text, identity_generation text, is_generated text, generation_expression text, is_updatable text",
+            "table_catalog name, table_schema name, table_name name, column_name name, ordinal_position int4, column_default varchar, is_nullable yes_or_no, data_type varchar, character_maximum_length int4, character_octet_length int4, numeric_precision int4, numeric_precision_radix int4, numeric_scale int4, datetime_precision int4, udt_catalog name, udt_schema name, udt_name name, is_identity yes_or_no, identity_generation varchar, is_generated varchar, generation_expression varchar, is_updatable yes_or_no",
             100.0,
             information::columns,
         ),
         schema(
             13003,
             "schemata",
-            "catalog_name name, schema_name name, schema_owner name, default_character_set_catalog name, default_character_set_schema name, default_character_set_name name, sql_path text",
+            "catalog_name name, schema_name name, schema_owner name, default_character_set_catalog name, default_character_set_schema name, default_character_set_name name, sql_path varchar",
             4.0,
             information::schemata,
         ),
         schema(
             13004,
             "table_constraints",
-            "constraint_catalog name, constraint_schema name, constraint_name name, table_catalog name, table_schema name, table_name name, constraint_type text, is_deferrable text, initially_deferred text, enforced text, nulls_distinct text",
+            "constraint_catalog name, constraint_schema name, constraint_name name, table_catalog name, table_schema name, table_name name, constraint_type varchar, is_deferrable yes_or_no, initially_deferred yes_or_no, enforced yes_or_no, nulls_distinct yes_or_no",
             20.0,
             information::table_constraints,
         ),
@@ -436,6 +457,11 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
     ];
     for (oid, name, columns) in empty::TABLES {
         entries.push(catalog(*oid, name, columns, 0.0, |_, _| Ok(Vec::new())));
+    }
+    for (oid, name, columns, text) in information_views::VIEWS {
+        let mut view = entry(INFORMATION_SCHEMA, *oid, name, columns, 20.0, |_, _| Ok(Vec::new()));
+        Arc::make_mut(&mut view.table).view_query = Some(text);
+        entries.push(view);
     }
     let by_oid = entries.iter().enumerate().map(|(place, entry)| (entry.table.oid, place)).collect();
     let by_name = entries

@@ -7,6 +7,7 @@ use super::ddl::{Ddl, no_role};
 use super::dependencies::{Node, describe};
 use crate::client::Severity;
 use crate::password;
+use crate::privileges::{self, Subject};
 use crate::session::UtilityOutput;
 use crate::session::is_member;
 use crate::session::planning::Environment;
@@ -15,7 +16,7 @@ use crate::types::datetime;
 
 /// CREATE ROLE, USER, GROUP.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateRole) -> Result<UtilityOutput> {
-    require_superuser(ddl, "create role")?;
+    require_create_role(ddl, "create role")?;
     let name = create.name.as_str();
     if name.starts_with("pg_") {
         return Err(Error::new(sqlstate::RESERVED_NAME, format!("role name \"{name}\" is reserved"))
@@ -41,6 +42,9 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateRole) -> Result<UtilityOu
         comment: None,
     };
     apply(ddl, &mut role, &create.options)?;
+    if role.superuser {
+        require_superuser(ddl, "create superusers")?;
+    }
     let group = role.oid;
     ddl.create(role)?;
     for option in create.options.iter().filter(|option| option.name == "rolemembers") {
@@ -54,11 +58,21 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateRole) -> Result<UtilityOu
     Ok(UtilityOutput::tag("CREATE ROLE"))
 }
 
+/// 42501 for who is neither a superuser nor may make roles.
+fn require_create_role(ddl: &Ddl<'_>, what: &str) -> Result<()> {
+    let may_create = ddl.catalog().role(ddl.owner()).is_some_and(|role| role.create_role);
+    if ddl.state.is_superuser() || may_create {
+        return Ok(());
+    }
+    let message = if what.is_empty() { "permission denied".to_owned() } else { format!("permission denied to {what}") };
+    Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
+}
+
 fn require_superuser(ddl: &Ddl<'_>, what: &str) -> Result<()> {
     if ddl.state.is_superuser() {
         return Ok(());
     }
-    Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied to {what}")))
+    Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("must be superuser to {what}")))
 }
 
 fn apply(ddl: &mut Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -> Result<()> {
@@ -119,21 +133,28 @@ fn apply(ddl: &mut Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -
 
 /// ALTER ROLE.
 pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterRole) -> Result<UtilityOutput> {
-    require_superuser(ddl, "alter role")?;
+    let oid = ddl.role(&alter.role)?;
+    let is_own_password = oid == ddl.owner() && alter.options.iter().all(|option| option.name == "password");
+    if !is_own_password {
+        require_create_role(ddl, "")?;
+    }
     if alter.action != 0 && alter.options.iter().any(|option| option.name == "rolemembers") {
         return Err(Error::unsupported("ALTER GROUP is not supported").hint("Use GRANT and REVOKE."));
     }
-    let oid = ddl.role(&alter.role)?;
     let catalog = ddl.catalog();
     let mut role = (**catalog.role(oid).ok_or_else(|| no_role(""))?).clone();
+    let was_superuser = role.superuser;
     apply(ddl, &mut role, &alter.options)?;
+    if was_superuser || role.superuser {
+        require_superuser(ddl, "alter superuser roles or change superuser attribute")?;
+    }
     ddl.replace(role)?;
     Ok(UtilityOutput::tag("ALTER ROLE"))
 }
 
 /// DROP ROLE.
 pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], if_exists: bool) -> Result<UtilityOutput> {
-    require_superuser(ddl, "drop role")?;
+    require_create_role(ddl, "drop role")?;
     for role in roles {
         let RoleName::Name(name, _) = role else {
             return Err(Error::new(
@@ -149,8 +170,11 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], if_exists: bool) -> Re
             }
             return Err(no_role(name));
         };
-        if name.as_str() == ddl.state.current_user() {
+        if *name.as_str() == *ddl.state.acting_role().name {
             return Err(Error::new(sqlstate::OBJECT_IN_USE, "current user cannot be dropped"));
+        }
+        if role.superuser {
+            require_superuser(ddl, "drop superusers")?;
         }
         refuse_owner(ddl, role.oid, name)?;
         for member in catalog.roles().filter(|member| member.member_of.contains(&role.oid)) {
@@ -166,30 +190,39 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], if_exists: bool) -> Re
 /// 2BP01 for a role that owns something.
 fn refuse_owner(ddl: &Ddl<'_>, role: Oid, name: &str) -> Result<()> {
     let view = ddl.view();
-    let mut owned: Vec<String> = view
-        .catalog()
-        .objects()
-        .filter(|object| object.owner() == Some(role))
-        .map(|object| format!("owner of {}", describe(&view, Node::Object(object.oid()))))
-        .collect();
-    if owned.is_empty() {
+    let objects = view.catalog().objects().filter(|object| object.owner() == Some(role));
+    let mut depending: Vec<(Oid, &str)> = objects.map(|object| (object.oid(), "owner of")).collect();
+    let granted = privileges::subjects_of_role(view.catalog(), role).into_iter();
+    let subjects = granted.filter_map(|oid| Subject::find(view.catalog(), oid));
+    let foreign = subjects.filter(|subject| subject.owner != role);
+    depending.extend(foreign.map(|subject| (subject.oid, "privileges for")));
+    if depending.is_empty() {
         return Ok(());
     }
-    owned.sort();
+    depending.sort_unstable();
+    let owned: Vec<String> =
+        depending.iter().map(|(oid, how)| format!("{how} {}", describe(&view, Node::Object(*oid)))).collect();
     let message = format!("role \"{name}\" cannot be dropped because some objects depend on it");
     Err(Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message).detail(owned.join("\n")))
 }
 
 /// Makes `member` a member of `group`.
-fn add_member(ddl: &Ddl<'_>, group: Oid, member: Oid) -> Result<()> {
+fn add_member(ddl: &mut Ddl<'_>, group: Oid, member: Oid) -> Result<()> {
     let catalog = ddl.catalog();
+    if catalog.role(group).is_some_and(|group| group.superuser) {
+        require_superuser(ddl, "alter superusers")?;
+    }
     let mut role = (**catalog.role(member).ok_or_else(|| no_role(""))?).clone();
     if is_member(&catalog, group, member) {
         let group = catalog.role(group).map_or("", |group| group.name.as_str());
         let message = format!("role \"{group}\" is a member of role \"{}\"", role.name);
-        return Err(Error::new(sqlstate::INVALID_GRANTOR, message));
+        return Err(Error::new(sqlstate::INVALID_GRANT_OPERATION, message));
     }
-    if !role.member_of.contains(&group) {
+    if role.member_of.contains(&group) {
+        let group = catalog.role(group).map_or("", |group| group.name.as_str());
+        let message = format!("role \"{}\" is already a member of role \"{group}\"", role.name);
+        ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
+    } else {
         role.member_of.push(group);
         ddl.replace(role)?;
     }
@@ -198,7 +231,7 @@ fn add_member(ddl: &Ddl<'_>, group: Oid, member: Oid) -> Result<()> {
 
 /// GRANT and REVOKE of roles.
 pub(super) fn grant(ddl: &mut Ddl<'_>, grant: &GrantRole) -> Result<UtilityOutput> {
-    require_superuser(ddl, "grant role")?;
+    require_create_role(ddl, "grant role")?;
     for grantee in &grant.grantees {
         let member = ddl.role(grantee)?;
         for group in &grant.roles {

@@ -26,6 +26,7 @@ mod sort;
 mod sort_key;
 mod spill;
 mod subquery;
+mod trigger;
 mod window;
 mod window_frame;
 
@@ -41,6 +42,7 @@ pub use keys::TableKeys;
 pub use measure::{Measured, Measurements};
 pub use modify::{failing_row, not_null_violation};
 pub use scan::RowDecoder;
+pub use trigger::{Event, PlannedTrigger, TableTriggers};
 
 use crate::client::{Client, Severity};
 use crate::plan::{Node, Plan, ScanId, Statement};

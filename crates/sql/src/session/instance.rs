@@ -258,6 +258,7 @@ impl Instance {
             return Err(Error::new(sqlstate::INVALID_CATALOG_NAME, message).fatal());
         }
         let mut session_settings = SessionSettings::new(Arc::clone(self.database.settings()));
+        session_settings.set_at_session_start("session_authorization", &request.user, true).map_err(Error::fatal)?;
         let mut application_name = String::new();
         for (name, value) in &request.settings {
             if name.eq_ignore_ascii_case("application_name") {
@@ -399,7 +400,7 @@ pub(super) fn reported(state: &SessionState) -> Vec<(&'static str, String)> {
     for (name, value) in &mut all {
         match *name {
             "is_superuser" => *value = if state.is_superuser() { "on" } else { "off" }.to_owned(),
-            "session_authorization" => state.session_user().clone_into(value),
+            "session_authorization" => value.clone_from(&state.session_role().name),
             _ => {}
         }
     }

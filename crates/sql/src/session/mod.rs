@@ -31,6 +31,7 @@ use rustc_hash::FxHashMap;
 use sync::Interrupt;
 
 pub use catalog_view::{CatalogView, quote_identifier, split_names};
+pub(crate) use execute::lock_relations;
 pub(crate) use execute::new_run;
 pub use execute::{Nested, UtilityOutput};
 pub(crate) use instance::is_member;
