@@ -26,6 +26,7 @@ pub struct AggregateRows<'p> {
 }
 
 /// Groups, of which the first `given` have been given.
+#[derive(Default)]
 struct Groups<'p> {
     keys: RowMap<()>,
     /// One for each call and group, those of a group together.
@@ -146,12 +147,6 @@ impl<'p> Operator<'p> for AggregateRows<'p> {
         self.groups = None;
         self.waiting.clear();
         self.input.rescan();
-    }
-}
-
-impl Default for Groups<'_> {
-    fn default() -> Self {
-        Groups { keys: RowMap::default(), accumulators: Vec::new(), count: 0, given: 0 }
     }
 }
 
