@@ -16,6 +16,7 @@ mod scan;
 mod sequence;
 mod session;
 mod table;
+mod temporary;
 
 /// The names of the reasons for which serializable transactions are sacrificed.
 pub const SERIALIZATION_FAILURES: [&str; ssi::Reason::KINDS] = ssi::Reason::NAMES;
@@ -34,6 +35,7 @@ pub use session::{
 };
 pub use ssi::{PredicateLock, PredicatePlace};
 pub use table::{Index, Table};
+pub use temporary::TemporaryFile;
 pub use wal::{CommitTicket, DelayPolicy, DelaySetting, Histogram, WalStatistics};
 pub use xact::twophase::{Gid, PreparedTransaction, TwophaseState};
 pub use xact::{Isolation, LatencyHistogram, SavepointId, TransactionStatistics};

@@ -296,6 +296,50 @@ impl<'a> RowValues<'a> {
         bytes.try_into().ok()
     }
 
+    /// The next column's bytes, if it is stored, not null and `N` bytes wide, as the caller knows from its type;
+    /// otherwise nothing happens.
+    #[inline]
+    pub fn next_fixed<const N: usize>(&mut self) -> Option<[u8; N]> {
+        if self.column >= self.view.stored || self.view.null_bit(self.column) {
+            return None;
+        }
+        debug_assert_eq!(self.view.types.get(self.column).and_then(|kind| kind.width_bytes()), Some(N));
+        let bytes = self.take::<N>()?;
+        self.column += 1;
+        Some(bytes)
+    }
+
+    /// The next column's bytes, if it is stored, not null, and of [`PhysicalType::Bytes`], as the caller knows, and short;
+    /// otherwise nothing happens.
+    #[inline]
+    pub fn next_short_bytes(&mut self) -> Option<&'a [u8]> {
+        if self.column >= self.view.stored || self.view.null_bit(self.column) {
+            return None;
+        }
+        debug_assert_eq!(self.view.types.get(self.column), Some(&PhysicalType::Bytes));
+        let lead = *self.view.bytes.get(self.at)?;
+        if lead >= LEAD_LONG {
+            return None;
+        }
+        let start = self.at + 1;
+        let bytes = self.view.bytes.get(start..start + usize::from(lead))?;
+        self.at = start + bytes.len();
+        self.column += 1;
+        Some(bytes)
+    }
+
+    /// Steps over columns that have fixed widths, `width_bytes` in all, up to `column`, if none of the row's values is
+    /// null and it stores them all; otherwise nothing happens.
+    #[inline]
+    pub fn skip_fixed(&mut self, column: usize, width_bytes: usize) -> bool {
+        if self.view.nulls || column > self.view.stored {
+            return false;
+        }
+        self.at += width_bytes;
+        self.column = column;
+        true
+    }
+
     /// Steps over one column.
     #[inline]
     pub fn skip_one(&mut self) {
@@ -307,8 +351,18 @@ impl<'a> RowValues<'a> {
                 self.column += 1;
             }
             _ => {
-                self.next_stored();
+                if self.next_short_bytes_unless_fixed().is_none() {
+                    self.next_stored();
+                }
             }
+        }
+    }
+
+    #[inline]
+    fn next_short_bytes_unless_fixed(&mut self) -> Option<&'a [u8]> {
+        match self.view.types.get(self.column) {
+            Some(PhysicalType::Bytes) => self.next_short_bytes(),
+            _ => None,
         }
     }
 

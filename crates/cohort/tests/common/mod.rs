@@ -58,6 +58,11 @@ impl Server {
         format!("host={} port={} user=postgres dbname=postgres", self.folder.display(), self.port)
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// The port it listens at.
     pub fn port(&self) -> u16 {
         self.port

@@ -3,8 +3,8 @@
 use base::{Result, sqlstate};
 
 use super::scope::{CteState, VisibleCte};
-use super::{Binder, Change, Cte, Query};
-use crate::plan::CteId;
+use super::{Binder, Change, Cte, FromItem, Query, RelationKind};
+use crate::plan::{CteId, Expr, ExprKind, JoinKind, SubqueryBody};
 use crate::tree::{self, CommonTableExpression, CteStatement, Name, QueryBody, SetOperator, With};
 use crate::types::SqlType;
 
@@ -136,6 +136,16 @@ impl Binder<'_, '_> {
         visible.columns = columns.clone();
         visible.state = CteState::Recursive;
         let mut recursive = self.query(right, false)?;
+        let mut references = 0;
+        if let Some(problem) = misuse(&recursive, id, None, &mut references) {
+            let message = match problem {
+                Misuse::Aggregate => {
+                    "aggregate functions are not allowed in a recursive query's recursive term".to_owned()
+                }
+                Misuse::Place(place) => format!("recursive reference to query \"{name}\" must not appear {place}"),
+            };
+            return Err(self.error(sqlstate::INVALID_RECURSION, message, cte.location));
+        }
         if recursive.output().count() != columns.len() {
             let message = "each UNION query must have the same number of columns";
             return Err(self.error(sqlstate::SYNTAX_ERROR, message, cte.location));
@@ -189,6 +199,77 @@ impl Binder<'_, '_> {
             }
         }
         Ok(())
+    }
+}
+
+/// What a recursive term may not do with the rows it reads.
+enum Misuse {
+    Aggregate,
+    Place(&'static str),
+}
+
+/// Looks for a place where the recursive term `query` reads its own rows and may not. `inside` is what is wrong with every
+/// place in it.
+fn misuse(query: &Query, id: CteId, inside: Option<&'static str>, references: &mut u32) -> Option<Misuse> {
+    let mut nullable = Vec::new();
+    query.from.iter().for_each(|item| nullable_relations(item, false, &mut nullable));
+    for (relation, entry) in query.relations.iter().enumerate() {
+        match &entry.kind {
+            RelationKind::WorkTable(found) if *found == id => {
+                *references += 1;
+                let place = if nullable.contains(&(relation as u32)) { Some("within an outer join") } else { inside };
+                let place = place.or((*references > 1).then_some("more than once"));
+                if let Some(place) = place {
+                    return Some(Misuse::Place(place));
+                }
+                if query.is_grouped {
+                    return Some(Misuse::Aggregate);
+                }
+            }
+            RelationKind::Subquery(inner) => {
+                if let Some(found) = misuse(inner, id, inside, references) {
+                    return Some(found);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut found = None;
+    query.for_each_expr(0, &mut |expr, depth| {
+        if depth == 0 && found.is_none() {
+            found = misuse_in(expr, id, references);
+        }
+    });
+    found
+}
+
+fn misuse_in(expr: &Expr, id: CteId, references: &mut u32) -> Option<Misuse> {
+    if let ExprKind::Subquery(subquery) = &expr.kind
+        && let SubqueryBody::Bound(inner) = &subquery.body
+        && let Some(found) = misuse(inner, id, Some("within a subquery"), references)
+    {
+        return Some(found);
+    }
+    let mut found = None;
+    expr.for_each_child(&mut |child| {
+        if found.is_none() {
+            found = misuse_in(child, id, references);
+        }
+    });
+    found
+}
+
+/// The entries an outer join may make up rows for.
+fn nullable_relations(item: &FromItem, is_nullable: bool, found: &mut Vec<u32>) {
+    match item {
+        FromItem::Relation(relation) if is_nullable => found.push(*relation),
+        FromItem::Relation(_) => {}
+        FromItem::Join(join) => {
+            let left = matches!(join.kind, JoinKind::Right | JoinKind::Full);
+            let right = matches!(join.kind, JoinKind::Left | JoinKind::Full);
+            nullable_relations(&join.left, is_nullable || left, found);
+            nullable_relations(&join.right, is_nullable || right, found);
+        }
     }
 }
 

@@ -458,10 +458,12 @@ impl Binder<'_, '_> {
         self.scope().names.truncate(visible);
         let (right, mut right_names) = right?;
         for name in right_names.iter().filter(|name| name.alias_visible) {
-            if left_names
-                .iter()
-                .any(|other| other.alias_visible && other.alias == name.alias && other.table == name.table)
-            {
+            let twice = left_names.iter().any(|other| {
+                other.alias_visible
+                    && other.alias == name.alias
+                    && !(other.schema.is_some() && name.schema.is_some() && other.table != name.table)
+            });
+            if twice {
                 return Err(Error::new(
                     sqlstate::DUPLICATE_ALIAS,
                     format!("table name \"{}\" specified more than once", name.alias),

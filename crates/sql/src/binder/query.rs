@@ -173,6 +173,8 @@ pub struct WindowSpec {
     pub order: Vec<SortKey>,
     /// The frame, if WINDOW gives it one.
     pub frame: Option<WindowFrame>,
+    /// The frame was written: the window can't be built upon.
+    pub has_own_frame: bool,
 }
 
 /// A lock on the rows of an entry.

@@ -4,12 +4,15 @@ use base::{Result, sqlstate};
 
 use super::scope::Place;
 use super::{Binder, WindowSpec};
-use crate::plan::{Expr, ExprKind, WindowCall, WindowFrame, WindowFrameBound, WindowFrameMode, WindowTarget};
+use crate::plan::{
+    Expr, ExprKind, FrameExclusion, WindowCall, WindowFrame, WindowFrameBound, WindowFrameMode, WindowTarget,
+};
 use crate::tree::{self, Location, WindowDefinition};
-use crate::types::{AggregateDef, FunctionDef, Resolved, SqlType};
+use crate::types::{AggregateDef, FunctionDef, Resolved, SqlType, oids};
 
 /// PostgreSQL's FRAMEOPTION bits.
 mod frame_option {
+    pub(super) const NONDEFAULT: i32 = 0x0_0001;
     pub(super) const RANGE: i32 = 0x0_0002;
     pub(super) const ROWS: i32 = 0x0_0004;
     pub(super) const GROUPS: i32 = 0x0_0008;
@@ -21,7 +24,9 @@ mod frame_option {
     pub(super) const END_OFFSET_PRECEDING: i32 = 0x0_1000;
     pub(super) const START_OFFSET_FOLLOWING: i32 = 0x0_2000;
     pub(super) const END_OFFSET_FOLLOWING: i32 = 0x0_4000;
-    pub(super) const EXCLUSION: i32 = 0x3_8000;
+    pub(super) const EXCLUDE_CURRENT_ROW: i32 = 0x0_8000;
+    pub(super) const EXCLUDE_GROUP: i32 = 0x1_0000;
+    pub(super) const EXCLUDE_TIES: i32 = 0x2_0000;
 }
 
 impl Binder<'_, '_> {
@@ -52,6 +57,10 @@ impl Binder<'_, '_> {
     ) -> Result<Expr> {
         if call.distinct {
             return Err(self.unsupported("DISTINCT is not implemented for window functions", call.location));
+        }
+        if aggregate.direct_arguments.is_some() {
+            let message = format!("OVER is not supported for ordered-set aggregate {}", aggregate.name);
+            return Err(self.unsupported(message, call.location));
         }
         if !call.order.is_empty() {
             let message = "aggregate ORDER BY is not implemented for window functions";
@@ -112,7 +121,9 @@ impl Binder<'_, '_> {
             }
             let spec = self.window_spec(definition)?;
             let frame = self.frame(definition, &spec)?;
-            self.scope().windows.push(WindowSpec { name: Some(name.clone()), frame: Some(frame), ..spec });
+            let has_own_frame = definition.frame_options & frame_option::NONDEFAULT != 0;
+            let named = WindowSpec { name: Some(name.clone()), frame: Some(frame), has_own_frame, ..spec };
+            self.scope().windows.push(named);
         }
         Ok(())
     }
@@ -164,6 +175,10 @@ impl Binder<'_, '_> {
                     let message = format!("cannot override ORDER BY clause of window \"{name}\"");
                     return Err(self.error(sqlstate::WINDOWING_ERROR, message, definition.location));
                 }
+                if base.has_own_frame {
+                    let message = format!("cannot copy window \"{name}\" because it has a frame clause");
+                    return Err(self.error(sqlstate::WINDOWING_ERROR, message, definition.location));
+                }
                 Some(base)
             }
             None => None,
@@ -178,7 +193,7 @@ impl Binder<'_, '_> {
                 order = base.order;
             }
         }
-        Ok(WindowSpec { name: None, partition, order, frame: None })
+        Ok(WindowSpec { name: None, partition, order, frame: None, has_own_frame: false })
     }
 
     fn window_clauses(&mut self, definition: &WindowDefinition) -> Result<(Vec<Expr>, Vec<crate::plan::SortKey>)> {
@@ -200,9 +215,15 @@ impl Binder<'_, '_> {
     fn frame(&mut self, definition: &WindowDefinition, spec: &WindowSpec) -> Result<WindowFrame> {
         let options = definition.frame_options;
         let has = |bit: i32| options & bit != 0;
-        if has(frame_option::EXCLUSION) {
-            return Err(self.unsupported("frame exclusion is not supported", definition.location));
-        }
+        let exclusion = if has(frame_option::EXCLUDE_CURRENT_ROW) {
+            FrameExclusion::CurrentRow
+        } else if has(frame_option::EXCLUDE_GROUP) {
+            FrameExclusion::Group
+        } else if has(frame_option::EXCLUDE_TIES) {
+            FrameExclusion::Ties
+        } else {
+            FrameExclusion::NoOthers
+        };
         let mode = if has(frame_option::ROWS) {
             WindowFrameMode::Rows
         } else if has(frame_option::GROUPS) {
@@ -217,15 +238,20 @@ impl Binder<'_, '_> {
         };
         let offset = |binder: &mut Self, expr: &Option<Box<tree::Expr>>| -> Result<Box<Expr>> {
             let expr = expr.as_ref().ok_or_else(|| base::Error::internal("a frame without its offset"))?;
-            if mode == WindowFrameMode::Range {
-                let message = "RANGE with offset PRECEDING/FOLLOWING is not supported";
-                return Err(binder.unsupported(message, expr.location));
-            }
+            let wanted = if mode == WindowFrameMode::Range {
+                binder.range_offset_type(spec, definition, expr)?
+            } else {
+                SqlType::INT8
+            };
             let before = std::mem::replace(&mut binder.scope().place, Place::WindowFrame);
             let bound = binder.expr(expr);
             binder.scope().place = before;
-            let construct = if mode == WindowFrameMode::Rows { "ROWS" } else { "GROUPS" };
-            let bound = binder.coerce_to(bound?, SqlType::INT8, construct, expr.start())?;
+            let construct = match mode {
+                WindowFrameMode::Rows => "ROWS",
+                WindowFrameMode::Groups => "GROUPS",
+                WindowFrameMode::Range => "RANGE",
+            };
+            let bound = binder.coerce_to(bound?, wanted, construct, expr.start())?;
             if bound.any(&|expr| matches!(&expr.kind, ExprKind::Variable(variable) if variable.level == 0)) {
                 let message = format!("argument of {construct} must not contain variables");
                 return Err(binder.error(sqlstate::INVALID_COLUMN_REFERENCE, message, expr.location));
@@ -252,7 +278,34 @@ impl Binder<'_, '_> {
             debug_assert!(has(frame_option::END_CURRENT_ROW) || options == 0);
             WindowFrameBound::CurrentRow
         };
-        Ok(WindowFrame { mode, start, end })
+        Ok(WindowFrame { mode, start, end, exclusion })
+    }
+
+    /// What the offset of a frame of values must be, by the type of the one key.
+    fn range_offset_type(
+        &mut self,
+        spec: &WindowSpec,
+        definition: &WindowDefinition,
+        expr: &tree::Expr,
+    ) -> Result<SqlType> {
+        let [key] = spec.order.as_slice() else {
+            let message = "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column";
+            return Err(self.error(sqlstate::WINDOWING_ERROR, message, definition.location));
+        };
+        let base = crate::types::base_type(self.context.lookup, key.expr.sql_type);
+        Ok(match base.oid {
+            oids::INT2 | oids::INT4 | oids::INT8 => SqlType::INT8,
+            oids::FLOAT4 | oids::FLOAT8 => SqlType::new(oids::FLOAT8),
+            oids::NUMERIC => SqlType::new(oids::NUMERIC),
+            oids::DATE | oids::TIMESTAMP | oids::TIMESTAMPTZ | oids::TIME | oids::INTERVAL => {
+                SqlType::new(oids::INTERVAL)
+            }
+            _ => {
+                let name = self.type_name(key.expr.sql_type.oid);
+                let message = format!("RANGE with offset PRECEDING/FOLLOWING is not supported for column type {name}");
+                return Err(self.error(sqlstate::FEATURE_NOT_SUPPORTED, message, expr.start()));
+            }
+        })
     }
 
     fn window_arguments(

@@ -1,142 +1,155 @@
 //! Common table expressions.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use base::Result;
 
 use super::evaluate::is_true;
-use super::row_set::{Row, RowEquality, RowSet};
+use super::row_set::{RowEquality, RowSet};
+use super::spill::{RowStore, StoreReader, StoreScan, sort_memory_bytes};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{self, Cte, CteId, Expr};
 use crate::types::Value;
 
-/// A common table expression of a running statement.
+/// A common table expression of a running statement. Its rows are made when they are first asked for, and kept.
 #[derive(Default)]
 pub struct CteState<'p> {
     operator: Option<BoxOperator<'p>>,
-    rows: Option<Rc<Vec<Row>>>,
+    rows: Rc<RefCell<RowStore>>,
+    /// All its rows are there.
+    is_complete: bool,
+    /// It changes rows: once it is read at all, it is read to its end.
+    modifies: bool,
     /// Of a recursive one: the rows of the last round.
-    work_table: Rc<Vec<Row>>,
+    work_table: Rc<RowStore>,
 }
 
 impl<'p> CteState<'p> {
     /// What makes its rows; rows that are there already stay (a re-check reads what the statement read).
-    pub fn define(&mut self, operator: BoxOperator<'p>) {
+    pub fn define(&mut self, operator: BoxOperator<'p>, modifies: bool) {
         self.operator = Some(operator);
+        self.modifies = modifies;
     }
 }
 
 impl CteState<'_> {
     /// The same rows for an execution beside this one.
     pub fn kept_rows<'q>(&self) -> CteState<'q> {
-        CteState { operator: None, rows: self.rows.clone(), work_table: Rc::clone(&self.work_table) }
+        CteState {
+            operator: None,
+            rows: Rc::clone(&self.rows),
+            is_complete: self.is_complete,
+            modifies: self.modifies,
+            work_table: Rc::clone(&self.work_table),
+        }
     }
 }
 
-/// Its rows; run when first asked for.
-fn rows_of<'p>(cte: CteId, run: &mut Run<'_, 'p>) -> Result<Rc<Vec<Row>>> {
+/// Makes one more row, or all the others of one that changes rows; false if there is none.
+fn make_row<'p>(cte: CteId, to_the_end: bool, run: &mut Run<'_, 'p>) -> Result<bool> {
+    let limit_bytes = sort_memory_bytes(run);
     let state = &mut run.locals.ctes[cte.0 as usize];
-    if let Some(rows) = &state.rows {
-        return Ok(Rc::clone(rows));
+    if state.is_complete {
+        return Ok(false);
     }
+    let to_the_end = to_the_end || state.modifies;
+    let rows = Rc::clone(&state.rows);
     let Some(mut operator) = state.operator.take() else {
         return Err(base::Error::internal("a common table expression is read before it is defined"));
     };
-    let mut rows = Vec::new();
-    // The statement's tag counts the rows of the statement itself.
+    let mut made = false;
+    // What it changes is not counted among what the statement changes.
     let affected_rows = run.locals.affected_rows;
     let result = loop {
         match operator.next(run) {
-            Ok(true) => rows.push(Row::from(operator.row())),
-            Ok(false) => break Ok(()),
+            Ok(true) => {
+                made = true;
+                if let Err(error) = rows.borrow_mut().push(operator.row(), limit_bytes, run) {
+                    break Err(error);
+                }
+                if !to_the_end {
+                    break Ok(false);
+                }
+            }
+            Ok(false) => break Ok(true),
             Err(error) => break Err(error),
         }
-        run.step()?;
+        if let Err(error) = run.step() {
+            break Err(error);
+        }
     };
-    run.locals.affected_rows = affected_rows;
-    let rows = Rc::new(rows);
     let state = &mut run.locals.ctes[cte.0 as usize];
     state.operator = Some(operator);
-    result?;
-    state.rows = Some(Rc::clone(&rows));
-    Ok(rows)
-}
-
-/// A scan of kept rows.
-#[derive(Default)]
-struct KeptRows {
-    rows: Option<Rc<Vec<Row>>>,
-    at: usize,
-}
-
-impl KeptRows {
-    fn next(&mut self) -> bool {
-        self.at += 1;
-        self.rows.as_ref().is_some_and(|rows| self.at <= rows.len())
-    }
-
-    fn row(&self) -> &[Value] {
-        &self.rows.as_ref().expect("read after a row was found")[self.at - 1]
-    }
+    run.locals.affected_rows = affected_rows;
+    let state = &mut run.locals.ctes[cte.0 as usize];
+    state.is_complete = result?;
+    Ok(made)
 }
 
 /// The rows of a common table expression.
 pub struct CteRows<'p> {
     cte: CteId,
     filter: Option<&'p Expr>,
-    kept: KeptRows,
+    at: usize,
+    reader: StoreReader,
+    row: Vec<Value>,
 }
 
 impl<'p> CteRows<'p> {
     pub fn new(cte: CteId, filter: Option<&'p Expr>) -> Self {
-        CteRows { cte, filter, kept: KeptRows::default() }
+        CteRows { cte, filter, at: 0, reader: StoreReader::default(), row: Vec::new() }
     }
 }
 
 impl<'p> Operator<'p> for CteRows<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
-        if self.kept.rows.is_none() {
-            self.kept = KeptRows { rows: Some(rows_of(self.cte, run)?), at: 0 };
-        }
-        while self.kept.next() {
+        loop {
             run.step()?;
+            let rows = Rc::clone(&run.locals.ctes[self.cte.0 as usize].rows);
+            if self.at >= rows.borrow().len() && !make_row(self.cte, false, run)? {
+                return Ok(false);
+            }
+            rows.borrow_mut().flush()?;
+            self.row.clear();
+            self.row.extend_from_slice(self.reader.read(&rows.borrow(), self.at)?);
+            self.at += 1;
             match self.filter {
-                Some(filter) if !is_true(filter, self.kept.row(), run)? => {}
+                Some(filter) if !is_true(filter, &self.row, run)? => {}
                 _ => return Ok(true),
             }
         }
-        Ok(false)
     }
 
     fn row(&self) -> &[Value] {
-        self.kept.row()
+        &self.row
     }
 
     fn rescan(&mut self) {
-        self.kept = KeptRows::default();
+        self.at = 0;
+        self.reader = StoreReader::default();
     }
 }
 
 /// The rows that the last round of a recursion added.
 pub struct WorkTableRows {
     cte: CteId,
-    kept: KeptRows,
+    kept: StoreScan,
 }
 
 impl WorkTableRows {
     pub fn new(cte: CteId) -> Self {
-        WorkTableRows { cte, kept: KeptRows::default() }
+        WorkTableRows { cte, kept: StoreScan::default() }
     }
 }
 
 impl<'p> Operator<'p> for WorkTableRows {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         run.step()?;
-        if self.kept.rows.is_none() {
-            let rows = Rc::clone(&run.locals.ctes[self.cte.0 as usize].work_table);
-            self.kept = KeptRows { rows: Some(rows), at: 0 };
+        if !self.kept.is_open() {
+            self.kept = StoreScan::new(Rc::clone(&run.locals.ctes[self.cte.0 as usize].work_table));
         }
-        Ok(self.kept.next())
+        self.kept.next()
     }
 
     fn row(&self) -> &[Value] {
@@ -144,7 +157,7 @@ impl<'p> Operator<'p> for WorkTableRows {
     }
 
     fn rescan(&mut self) {
-        self.kept = KeptRows::default();
+        self.kept = StoreScan::default();
     }
 }
 
@@ -153,16 +166,28 @@ pub struct With<'p> {
     ctes: &'p [Cte],
     input: BoxOperator<'p>,
     has_run_changes: bool,
+    /// What reads outer values is made anew.
+    was_rescanned: bool,
 }
 
 impl<'p> With<'p> {
     pub fn new(ctes: &'p [Cte], input: BoxOperator<'p>) -> Self {
-        With { ctes, input, has_run_changes: false }
+        With { ctes, input, has_run_changes: false, was_rescanned: false }
     }
 }
 
 impl<'p> Operator<'p> for With<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        if std::mem::take(&mut self.was_rescanned) {
+            for cte in self.ctes.iter().filter(|cte| cte.correlated) {
+                let state = &mut run.locals.ctes[cte.id.0 as usize];
+                state.rows = Rc::default();
+                state.is_complete = false;
+                if let Some(operator) = &mut state.operator {
+                    operator.rescan();
+                }
+            }
+        }
         if self.input.next(run)? {
             return Ok(true);
         }
@@ -170,7 +195,7 @@ impl<'p> Operator<'p> for With<'p> {
         if !self.has_run_changes {
             self.has_run_changes = true;
             for cte in self.ctes.iter().filter(|cte| cte.modifies) {
-                rows_of(cte.id, run)?;
+                make_row(cte.id, true, run)?;
             }
         }
         Ok(false)
@@ -181,6 +206,7 @@ impl<'p> Operator<'p> for With<'p> {
     }
 
     fn rescan(&mut self) {
+        self.was_rescanned = true;
         self.input.rescan();
     }
 }
@@ -192,9 +218,9 @@ pub struct RecursiveUnionRows<'p> {
     recursive: BoxOperator<'p>,
     seen: RowSet,
     /// The rows of the round being made.
-    round: Vec<Row>,
+    round: RowStore,
     is_in_anchor: bool,
-    row: Row,
+    row: Vec<Value>,
 }
 
 impl<'p> RecursiveUnionRows<'p> {
@@ -204,32 +230,36 @@ impl<'p> RecursiveUnionRows<'p> {
             anchor,
             recursive,
             seen: RowSet::default(),
-            round: Vec::new(),
+            round: RowStore::default(),
             is_in_anchor: true,
-            row: Row::default(),
+            row: Vec::new(),
         }
     }
 }
 
 impl<'p> Operator<'p> for RecursiveUnionRows<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        let limit_bytes = sort_memory_bytes(run);
         loop {
             run.step()?;
             let source = if self.is_in_anchor { &mut self.anchor } else { &mut self.recursive };
             if source.next(run)? {
                 let row = source.row();
                 if self.node.all || self.seen.insert(row, &RowEquality::OfValues) {
-                    self.row = row.into();
-                    self.round.push(row.into());
+                    self.row.clear();
+                    self.row.extend_from_slice(row);
+                    self.round.push(row, limit_bytes, run)?;
                     return Ok(true);
                 }
                 continue;
             }
-            if self.round.is_empty() {
+            if self.round.len() == 0 {
                 return Ok(false);
             }
             self.is_in_anchor = false;
-            run.locals.ctes[self.node.cte.0 as usize].work_table = Rc::new(std::mem::take(&mut self.round));
+            let mut round = std::mem::take(&mut self.round);
+            round.flush()?;
+            run.locals.ctes[self.node.cte.0 as usize].work_table = Rc::new(round);
             self.recursive.rescan();
         }
     }
@@ -240,7 +270,7 @@ impl<'p> Operator<'p> for RecursiveUnionRows<'p> {
 
     fn rescan(&mut self) {
         self.seen = RowSet::default();
-        self.round.clear();
+        self.round = RowStore::default();
         self.is_in_anchor = true;
         self.anchor.rescan();
         self.recursive.rescan();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use base::{Error, Result, sqlstate};
 use smallvec::SmallVec;
 
+use super::operand::{binary, operand, truth};
 use super::{Run, subquery};
 use crate::plan::{Call, CaseWhen, Expr, ExprKind, FieldAccess, FunctionTarget, Quantified, Quantifier, SessionValue};
 use crate::types::{self, ArrayValue, CallTypes, Comparator, Dimension, Implementation, RecordValue, SqlType, Value};
@@ -127,7 +128,7 @@ pub fn evaluate<'p>(expr: &'p Expr, row: &[Value], run: &mut Run<'_, 'p>) -> Res
 /// As [`evaluate`].
 #[inline]
 pub(super) fn is_true<'p>(condition: &'p Expr, row: &[Value], run: &mut Run<'_, 'p>) -> Result<bool> {
-    Ok(evaluate(condition, row, run)?.is_true())
+    Ok(truth(condition, row, run)? == Some(true))
 }
 
 pub(super) fn evaluate_arguments<'p>(arguments: &'p [Expr], row: &[Value], run: &mut Run<'_, 'p>) -> Result<Arguments> {
@@ -148,12 +149,27 @@ pub(super) fn comparator_of(sql_type: SqlType, run: &Run<'_, '_>) -> Result<Comp
 }
 
 fn evaluate_call<'p>(call: &'p Call, row: &[Value], run: &mut Run<'_, 'p>) -> Result<Value> {
-    let arguments = evaluate_arguments(&call.arguments, row, run)?;
-    call_function(call, &arguments, run)
+    match call.arguments.as_slice() {
+        [argument] => {
+            let argument = operand(argument, row, run)?;
+            call_function(call, std::slice::from_ref(&*argument), run)
+        }
+        [left, right] => {
+            let (left, right) = (operand(left, row, run)?, operand(right, row, run)?);
+            match binary(call, &left, &right) {
+                Some(value) => Ok(value),
+                None => call_function(call, &[left.into_value(), right.into_value()], run),
+            }
+        }
+        arguments => {
+            let arguments = evaluate_arguments(arguments, row, run)?;
+            call_function(call, &arguments, run)
+        }
+    }
 }
 
 /// Calls `call`'s function with these arguments.
-fn call_function(call: &Call, arguments: &[Value], run: &mut Run<'_, '_>) -> Result<Value> {
+pub(super) fn call_function(call: &Call, arguments: &[Value], run: &mut Run<'_, '_>) -> Result<Value> {
     match &call.function {
         FunctionTarget::Builtin(function) => {
             if function.strict && arguments.iter().any(Value::is_null) {
@@ -243,9 +259,11 @@ fn evaluate_array<'p>(
     let values: Vec<Value> = elements.iter().map(|element| evaluate(element, row, run)).collect::<Result<_>>()?;
     let element = types::element_type(&run.catalog, types::base_type(&run.catalog, sql_type).oid)
         .ok_or_else(|| Error::internal("an array constructor of a type that is no array"))?;
-    if !nested {
-        return Ok(Value::array(element, values));
-    }
+    if nested { array_of_arrays(element, &values) } else { Ok(Value::array(element, values)) }
+}
+
+/// An array whose parts are these arrays.
+pub(super) fn array_of_arrays(element: base::Oid, values: &[Value]) -> Result<Value> {
     let mismatch = || {
         Error::new(
             sqlstate::ARRAY_SUBSCRIPT_ERROR,
@@ -255,7 +273,7 @@ fn evaluate_array<'p>(
     let mut inner: Option<SmallVec<[Dimension; 1]>> = None;
     let mut all = Vec::new();
     let mut count = 0u32;
-    for value in &values {
+    for value in values {
         // PostgreSQL leaves NULL sub-arrays out.
         let Value::Array(array) = value else { continue };
         match &inner {

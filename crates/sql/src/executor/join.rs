@@ -1,11 +1,13 @@
-//! Joins.
+//! Nested loops.
+
+use std::rc::Rc;
 
 use base::Result;
 
 use super::evaluate::{evaluate, is_true};
-use super::row_set::{Row, RowEquality, RowMap};
+use super::spill::{RowStore, StoreScan, sort_memory_bytes};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{self, Expr, JoinKind};
+use crate::plan::{self, JoinKind};
 use crate::types::Value;
 
 /// For each left row, the right side is run again.
@@ -19,24 +21,13 @@ pub struct NestedLoopRows<'p> {
     has_left: bool,
     matched: bool,
     /// The right side's rows, when they are the same for every left row.
-    kept: Option<Vec<Row>>,
-    kept_at: usize,
+    kept: Option<StoreScan>,
 }
 
 impl<'p> NestedLoopRows<'p> {
     pub fn new(node: &'p plan::NestedLoop, left: BoxOperator<'p>, right: BoxOperator<'p>) -> Self {
         let left_width = node.left.width as usize;
-        NestedLoopRows {
-            node,
-            left,
-            right,
-            row: Vec::new(),
-            left_width,
-            has_left: false,
-            matched: false,
-            kept: None,
-            kept_at: 0,
-        }
+        NestedLoopRows { node, left, right, row: Vec::new(), left_width, has_left: false, matched: false, kept: None }
     }
 
     fn next_left(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
@@ -47,19 +38,23 @@ impl<'p> NestedLoopRows<'p> {
         self.row.extend_from_slice(self.left.row());
         self.matched = false;
         self.has_left = true;
-        self.kept_at = 0;
         for (index, expr) in &self.node.arguments {
             let value = evaluate(expr, self.left.row(), run)?;
             run.locals.outer[*index as usize] = value;
         }
         if self.node.keep_right {
-            if self.kept.is_none() {
-                let mut rows = Vec::new();
-                while self.right.next(run)? {
-                    run.step()?;
-                    rows.push(Row::from(self.right.row()));
+            match &mut self.kept {
+                Some(kept) => kept.rewind(),
+                None => {
+                    let limit_bytes = sort_memory_bytes(run);
+                    let mut rows = RowStore::default();
+                    while self.right.next(run)? {
+                        run.step()?;
+                        rows.push(self.right.row(), limit_bytes, run)?;
+                    }
+                    rows.flush()?;
+                    self.kept = Some(StoreScan::new(Rc::new(rows)));
                 }
-                self.kept = Some(rows);
             }
         } else {
             self.right.rescan();
@@ -70,12 +65,13 @@ impl<'p> NestedLoopRows<'p> {
     /// Appends the next right row to the left one.
     fn next_right(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         self.row.truncate(self.left_width);
-        if let Some(kept) = &self.kept {
+        if let Some(kept) = &mut self.kept {
             run.step()?;
-            let Some(row) = kept.get(self.kept_at) else { return Ok(false) };
-            self.kept_at += 1;
-            self.row.extend_from_slice(row);
-            return Ok(true);
+            let found = kept.next()?;
+            if found {
+                self.row.extend_from_slice(kept.row());
+            }
+            return Ok(found);
         }
         if !self.right.next(run)? {
             return Ok(false);
@@ -129,172 +125,6 @@ impl<'p> Operator<'p> for NestedLoopRows<'p> {
     fn rescan(&mut self) {
         self.has_left = false;
         self.kept = None;
-        self.left.rescan();
-        self.right.rescan();
-    }
-}
-
-/// The right side in a hash table, probed by each left row.
-pub struct HashJoinRows<'p> {
-    node: &'p plan::HashJoin,
-    left: BoxOperator<'p>,
-    right: BoxOperator<'p>,
-    table: Option<Table>,
-    row: Vec<Value>,
-    left_width: usize,
-    /// Places in the table's rows that the current left row may match, and the next of them to try.
-    candidates: Vec<usize>,
-    candidate_at: usize,
-    has_left: bool,
-    matched: bool,
-    /// For right and full joins: the next right row without a partner to look at.
-    unmatched_at: usize,
-}
-
-struct Table {
-    rows: Vec<Row>,
-    matched: Vec<bool>,
-    by_key: RowMap<Vec<usize>>,
-    equality: RowEquality,
-    has_null_key: bool,
-}
-
-impl<'p> HashJoinRows<'p> {
-    pub fn new(node: &'p plan::HashJoin, left: BoxOperator<'p>, right: BoxOperator<'p>) -> Self {
-        let left_width = node.left.width as usize;
-        HashJoinRows {
-            node,
-            left,
-            right,
-            table: None,
-            row: Vec::new(),
-            left_width,
-            candidates: Vec::new(),
-            candidate_at: 0,
-            has_left: false,
-            matched: false,
-            unmatched_at: 0,
-        }
-    }
-
-    fn make_table(&mut self, run: &mut Run<'_, 'p>) -> Result<Table> {
-        let equality = RowEquality::new(self.node.right_keys.iter().map(|key| key.sql_type), run)?;
-        let mut table =
-            Table { rows: Vec::new(), matched: Vec::new(), by_key: RowMap::default(), equality, has_null_key: false };
-        while self.right.next(run)? {
-            run.step()?;
-            let row = self.right.row();
-            match key_of(&self.node.right_keys, row, run)? {
-                Some(key) => {
-                    table.by_key.entry(&key, &table.equality, Vec::new).push(table.rows.len());
-                }
-                None => table.has_null_key = true,
-            }
-            table.rows.push(row.into());
-        }
-        table.matched = vec![false; table.rows.len()];
-        Ok(table)
-    }
-
-    /// Takes the next left row and finds what it may match.
-    fn next_left(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
-        if !self.left.next(run)? {
-            return Ok(false);
-        }
-        run.step()?;
-        self.row.clear();
-        self.row.extend_from_slice(self.left.row());
-        self.has_left = true;
-        self.matched = false;
-        self.candidate_at = 0;
-        self.candidates.clear();
-        let key = key_of(&self.node.left_keys, self.left.row(), run)?;
-        let table = self.table.as_ref().expect("made before the first left row");
-        match &key {
-            Some(key) => self.candidates.extend(table.by_key.get(key, &table.equality).into_iter().flatten()),
-            // `NULL NOT IN (...)` is unknown unless there is nothing to compare with.
-            None if self.node.null_aware && !table.rows.is_empty() => self.matched = true,
-            None => {}
-        }
-        if self.node.null_aware && table.has_null_key {
-            self.matched = true;
-        }
-        Ok(true)
-    }
-}
-
-/// The values of the keys; `None` if one is NULL, which matches nothing.
-fn key_of<'p>(keys: &'p [Expr], row: &[Value], run: &mut Run<'_, 'p>) -> Result<Option<Row>> {
-    let key: Row = keys.iter().map(|key| evaluate(key, row, run)).collect::<Result<_>>()?;
-    Ok((!key.iter().any(Value::is_null)).then_some(key))
-}
-
-impl<'p> Operator<'p> for HashJoinRows<'p> {
-    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
-        if self.table.is_none() {
-            self.table = Some(self.make_table(run)?);
-        }
-        let kind = self.node.kind;
-        let right_width = self.node.right.width as usize;
-        loop {
-            if !self.has_left && !self.next_left(run)? {
-                break;
-            }
-            while let Some(&place) = self.candidates.get(self.candidate_at) {
-                self.candidate_at += 1;
-                let table = self.table.as_mut().expect("made above");
-                self.row.truncate(self.left_width);
-                self.row.extend_from_slice(&table.rows[place]);
-                if let Some(condition) = &self.node.condition
-                    && !is_true(condition, &self.row, run)?
-                {
-                    continue;
-                }
-                self.matched = true;
-                table.matched[place] = true;
-                match kind {
-                    JoinKind::Anti => break,
-                    JoinKind::Semi => {
-                        self.row.truncate(self.left_width);
-                        self.has_left = false;
-                        return Ok(true);
-                    }
-                    _ => return Ok(true),
-                }
-            }
-            self.has_left = false;
-            self.row.truncate(self.left_width);
-            if !self.matched && matches!(kind, JoinKind::Left | JoinKind::Full | JoinKind::Anti) {
-                if kind != JoinKind::Anti {
-                    self.row.resize(self.left_width + right_width, Value::Null);
-                }
-                return Ok(true);
-            }
-        }
-        if matches!(kind, JoinKind::Right | JoinKind::Full) {
-            let table = self.table.as_ref().expect("made above");
-            while self.unmatched_at < table.rows.len() {
-                let place = self.unmatched_at;
-                self.unmatched_at += 1;
-                if !table.matched[place] {
-                    self.row.clear();
-                    self.row.resize(self.left_width, Value::Null);
-                    self.row.extend_from_slice(&table.rows[place]);
-                    return Ok(true);
-                }
-            }
-        }
-        Ok(false)
-    }
-
-    fn row(&self) -> &[Value] {
-        &self.row
-    }
-
-    fn rescan(&mut self) {
-        self.table = None;
-        self.has_left = false;
-        self.unmatched_at = 0;
         self.left.rescan();
         self.right.rescan();
     }

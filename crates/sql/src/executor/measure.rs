@@ -83,4 +83,8 @@ impl<'p> Operator<'p> for Measuring<'p> {
         self.loop_rows = None;
         self.operator.rescan();
     }
+
+    fn set_bound(&mut self, rows: u64) {
+        self.operator.set_bound(rows);
+    }
 }

@@ -10,19 +10,25 @@ mod cte;
 mod evaluate;
 mod foreign_key;
 mod function_scan;
+mod hash_join;
 mod join;
 mod keys;
+mod limit;
 mod lock_rows;
 mod measure;
 mod modify;
+mod operand;
 mod recheck;
 mod row_set;
 mod scan;
 mod set_operation;
 mod sort;
+mod sort_key;
+mod spill;
 mod subquery;
 mod trigger;
 mod window;
+mod window_frame;
 
 use std::cell::Ref;
 use std::sync::Arc;
@@ -54,6 +60,8 @@ pub trait Operator<'p> {
     fn row(&self) -> &[Value];
     /// Starts again; outer values may have changed.
     fn rescan(&mut self);
+    /// Only so many rows are going to be asked for; a sort that knows it keeps no others.
+    fn set_bound(&mut self, _rows: u64) {}
 }
 
 /// A node of any kind.
@@ -304,11 +312,11 @@ fn operator_of<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> BoxOperator<'p> {
         }
         Node::HashJoin(node) => {
             let (left, right) = (build(&node.left, locals), build(&node.right, locals));
-            Box::new(join::HashJoinRows::new(node, left, right))
+            Box::new(hash_join::HashJoinRows::new(node, left, right))
         }
-        Node::Sort { input, keys } => Box::new(sort::Sort::new(build(input, locals), keys)),
+        Node::Sort { input, keys } => Box::new(sort::Sort::new(build(input, locals), keys, plan.width as usize)),
         Node::Limit { input, limit, offset, ties } => {
-            Box::new(sort::Limit::new(build(input, locals), limit.as_ref(), offset.as_ref(), ties.as_deref()))
+            Box::new(limit::Limit::new(build(input, locals), limit.as_ref(), offset.as_ref(), ties.as_deref()))
         }
         Node::Aggregate(node) => Box::new(aggregate::AggregateRows::new(node, build(&node.input, locals))),
         Node::Window(node) => Box::new(window::WindowRows::new(node, build(&node.input, locals))),
@@ -323,7 +331,7 @@ fn operator_of<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> BoxOperator<'p> {
         Node::With { ctes, input } => {
             for cte in ctes {
                 let operator = build(&cte.plan, locals);
-                locals.ctes[cte.id.0 as usize].define(operator);
+                locals.ctes[cte.id.0 as usize].define(operator, cte.modifies);
             }
             Box::new(cte::With::new(ctes, build(input, locals)))
         }

@@ -12,6 +12,69 @@ use crate::types::{self, BuiltinCatalog, Comparator, SqlType, Value, oids};
 /// A row kept in memory.
 pub type Row = Box<[Value]>;
 
+/// Rows of one width kept in memory, one behind the other.
+#[derive(Default)]
+pub struct Rows {
+    width: usize,
+    count: usize,
+    values: Vec<Value>,
+    heap_bytes: usize,
+}
+
+impl Rows {
+    /// Adds a row; all have the width of the first.
+    #[inline]
+    pub fn push(&mut self, row: &[Value]) {
+        self.push_parts(row, &[]);
+    }
+
+    /// Adds a row that comes in two parts.
+    #[inline]
+    pub fn push_parts(&mut self, row: &[Value], rest: &[Value]) {
+        if self.count == 0 {
+            self.width = row.len() + rest.len();
+        }
+        debug_assert_eq!(self.width, row.len() + rest.len());
+        self.heap_bytes += row.iter().chain(rest).map(Value::heap_bytes).sum::<usize>();
+        self.values.extend_from_slice(row);
+        self.values.extend_from_slice(rest);
+        self.count += 1;
+    }
+
+    /// The row with this number.
+    #[inline]
+    pub fn get(&self, index: usize) -> &[Value] {
+        &self.values[index * self.width..(index + 1) * self.width]
+    }
+
+    /// Takes the row with this number out and leaves NULLs.
+    #[inline]
+    pub fn take_into(&mut self, index: usize, out: &mut Vec<Value>) {
+        out.clear();
+        let values = &mut self.values[index * self.width..(index + 1) * self.width];
+        out.extend(values.iter_mut().map(std::mem::take));
+    }
+
+    /// How many there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Memory they take, roughly.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.values.len() * size_of::<Value>() + self.heap_bytes
+    }
+
+    /// Forgets them all, and keeps the room they had.
+    pub fn clear(&mut self) {
+        self.values.clear();
+        self.count = 0;
+        self.heap_bytes = 0;
+    }
+}
+
 /// How rows are hashed and compared; NULLs are equal to each other.
 pub enum RowEquality {
     /// By the columns' types.
@@ -34,35 +97,60 @@ impl RowEquality {
     }
 
     /// The hash of the values.
+    #[inline]
     pub fn hash(&self, row: &[Value]) -> u64 {
+        self.hash_of(row.iter())
+    }
+
+    /// The hash of a row's values.
+    #[inline]
+    pub fn hash_of<'v>(&self, row: impl Iterator<Item = &'v Value>) -> u64 {
         let mut hasher = rustc_hash::FxBuildHasher.build_hasher();
-        for (index, value) in row.iter().enumerate() {
-            if value.is_null() {
-                hasher.write_u8(0);
-                continue;
+        for (index, value) in row.enumerate() {
+            match value {
+                Value::Int4(value) => hasher.write_i64(i64::from(*value)),
+                Value::Int8(value) => hasher.write_i64(*value),
+                Value::Null => hasher.write_u8(0),
+                value => {
+                    let oid = match self {
+                        RowEquality::Typed(columns) => columns[index].0,
+                        RowEquality::OfValues => type_of(value),
+                    };
+                    types::hash_value(value, oid, &mut hasher);
+                }
             }
-            let oid = match self {
-                RowEquality::Typed(columns) => columns[index].0,
-                RowEquality::OfValues => type_of(value),
-            };
-            types::hash_value(value, oid, &mut hasher);
         }
         hasher.finish()
     }
 
     /// Whether the rows are equal.
+    #[inline]
     pub fn equal(&self, left: &[Value], right: &[Value]) -> bool {
-        left.iter().zip(right).enumerate().all(|(index, (left, right))| match (left.is_null(), right.is_null()) {
-            (true, true) => true,
-            (false, false) => match self {
-                RowEquality::Typed(columns) => columns[index].1(left, right).is_eq(),
-                RowEquality::OfValues => match types::comparator(type_of(left)) {
-                    Some(compare) => compare(left, right).is_eq(),
-                    None => left == right,
-                },
-            },
-            _ => false,
+        self.equal_of(left.iter(), right.iter())
+    }
+
+    /// Whether two rows' values are equal.
+    #[inline]
+    pub fn equal_of<'v>(&self, left: impl Iterator<Item = &'v Value>, right: impl Iterator<Item = &'v Value>) -> bool {
+        left.zip(right).enumerate().all(|(index, pair)| match pair {
+            (Value::Int4(left), Value::Int4(right)) => left == right,
+            (Value::Int8(left), Value::Int8(right)) => left == right,
+            (Value::Null, Value::Null) => true,
+            (Value::Null, _) | (_, Value::Null) => false,
+            // Joins across widths meet.
+            (left @ (Value::Int2(_) | Value::Int4(_) | Value::Int8(_)), right) => left.as_i64() == right.as_i64(),
+            (left, right) => self.equal_values(index, left, right),
         })
+    }
+
+    fn equal_values(&self, index: usize, left: &Value, right: &Value) -> bool {
+        match self {
+            RowEquality::Typed(columns) => columns[index].1(left, right).is_eq(),
+            RowEquality::OfValues => match types::comparator(type_of(left)) {
+                Some(compare) => compare(left, right).is_eq(),
+                None => left == right,
+            },
+        }
     }
 }
 
@@ -97,48 +185,61 @@ pub(super) fn type_of(value: &Value) -> Oid {
     }
 }
 
-/// Distinct rows, each with something that belongs to it.
+/// Distinct rows, each with something that belongs to it. Rows have numbers from 0, in the order they came.
 pub struct RowMap<T> {
-    entries: Vec<(Row, T)>,
-    table: HashTable<usize>,
+    rows: Rows,
+    entries: Vec<T>,
+    /// Hashes and numbers.
+    table: HashTable<(u64, u32)>,
 }
 
 impl<T> Default for RowMap<T> {
     fn default() -> Self {
-        RowMap { entries: Vec::new(), table: HashTable::new() }
+        RowMap { rows: Rows::default(), entries: Vec::new(), table: HashTable::new() }
     }
 }
 
 impl<T> RowMap<T> {
+    /// The number of `row`, if it is there.
+    #[inline]
+    pub fn find(&self, row: &[Value], hash: u64, equality: &RowEquality) -> Option<usize> {
+        let same = |found: &(u64, u32)| found.0 == hash && equality.equal(self.rows.get(found.1 as usize), row);
+        self.table.find(hash, same).map(|found| found.1 as usize)
+    }
+
+    /// Adds a row that is not there; its number.
+    pub fn add(&mut self, row: &[Value], hash: u64, entry: T) -> usize {
+        let index = self.rows.len();
+        self.rows.push(row);
+        self.entries.push(entry);
+        let number = u32::try_from(index).expect("memory holds fewer than 2^32 rows");
+        self.table.insert_unique(hash, (hash, number), |found| found.0);
+        index
+    }
+
     /// What belongs to `row`; `make` makes it if the row is new.
     pub fn entry(&mut self, row: &[Value], equality: &RowEquality, make: impl FnOnce() -> T) -> &mut T {
         let hash = equality.hash(row);
-        let found = self.table.find(hash, |index| equality.equal(&self.entries[*index].0, row)).copied();
-        let index = found.unwrap_or_else(|| {
-            self.entries.push((row.into(), make()));
-            let index = self.entries.len() - 1;
-            let entries = &self.entries;
-            self.table.insert_unique(hash, index, |index| equality.hash(&entries[*index].0));
-            index
-        });
-        &mut self.entries[index].1
+        let index = match self.find(row, hash, equality) {
+            Some(index) => index,
+            None => self.add(row, hash, make()),
+        };
+        &mut self.entries[index]
     }
 
-    /// What belongs to `row`, if it is there.
-    pub fn get(&self, row: &[Value], equality: &RowEquality) -> Option<&T> {
-        let hash = equality.hash(row);
-        let index = self.table.find(hash, |index| equality.equal(&self.entries[*index].0, row))?;
-        Some(&self.entries[*index].1)
-    }
-
-    /// The rows in the order they came.
-    pub fn into_entries(self) -> Vec<(Row, T)> {
-        self.entries
+    /// The row with this number.
+    pub fn row(&self, index: usize) -> &[Value] {
+        self.rows.get(index)
     }
 
     /// The number of rows.
     pub fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Memory the rows and their places take, roughly, without what belongs to them.
+    pub fn bytes(&self) -> usize {
+        self.rows.bytes() + self.table.capacity() * (size_of::<(u64, u32)>() + 1)
     }
 }
 
@@ -156,6 +257,16 @@ impl RowSet {
 
     /// Whether `row` is there.
     pub fn contains(&self, row: &[Value], equality: &RowEquality) -> bool {
-        self.0.get(row, equality).is_some()
+        self.0.find(row, equality.hash(row), equality).is_some()
+    }
+
+    /// The rows in the order they came.
+    pub fn rows(&self) -> impl Iterator<Item = &[Value]> {
+        (0..self.0.len()).map(|index| self.0.row(index))
+    }
+
+    /// Memory it takes, roughly.
+    pub fn bytes(&self) -> usize {
+        self.0.bytes()
     }
 }

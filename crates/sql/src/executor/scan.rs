@@ -6,13 +6,13 @@ use std::sync::Arc;
 use base::{Oid, Result, Tid};
 use engine::catalog::{IndexDef, TableDef};
 use engine::key::KeyBuffer;
-use engine::row::{RowBytes, RowView};
+use engine::row::{Datum, RowBytes, RowValues, RowView};
 use engine::{Direction, IndexScan, KeyRange, Table, TableScan};
 
 use super::evaluate::{evaluate, is_true};
 use super::row_set::type_of;
 use super::{BoxOperator, Operator, Replacement, Run};
-use crate::plan::{self, Expr, KeyPart, ScanColumn, ScanId};
+use crate::plan::{self, Expr, ExprKind, KeyPart, ScanColumn, ScanId};
 use crate::types::{CatalogLookup, StorageKind, Value};
 
 /// Reads the wanted columns of stored rows into slots.
@@ -28,6 +28,57 @@ struct DecodeStep {
     column: usize,
     slot: usize,
     kind: StorageKind,
+    /// The width of the columns between the last step's and this one's, if each has one and there are any.
+    skipped_bytes: Option<usize>,
+}
+
+impl DecodeStep {
+    /// Puts the next of `values`, which is this step's, into `out`: straight into it, as a value that is made elsewhere
+    /// and moved costs more than the reading.
+    #[inline(always)]
+    fn read_into(&self, values: &mut RowValues<'_>, out: &mut Value) -> Result<()> {
+        match self.kind {
+            StorageKind::Int4 => {
+                if let Some(bytes) = values.next_fixed() {
+                    *out = Value::Int4(i32::from_le_bytes(bytes));
+                    return Ok(());
+                }
+            }
+            StorageKind::Int8 => {
+                if let Some(bytes) = values.next_fixed() {
+                    *out = Value::Int8(i64::from_le_bytes(bytes));
+                    return Ok(());
+                }
+            }
+            StorageKind::Float8 => {
+                if let Some(bytes) = values.next_fixed() {
+                    *out = Value::Float8(f64::from_le_bytes(bytes));
+                    return Ok(());
+                }
+            }
+            StorageKind::Date => {
+                if let Some(bytes) = values.next_fixed() {
+                    *out = Value::Date(i32::from_le_bytes(bytes));
+                    return Ok(());
+                }
+            }
+            StorageKind::Timestamp => {
+                if let Some(bytes) = values.next_fixed() {
+                    *out = Value::Timestamp(i64::from_le_bytes(bytes));
+                    return Ok(());
+                }
+            }
+            StorageKind::Text | StorageKind::PaddedText | StorageKind::Numeric => {
+                if let Some(bytes) = values.next_short_bytes() {
+                    *out = self.kind.read(Datum::Bytes(bytes))?;
+                    return Ok(());
+                }
+            }
+            _ => {}
+        }
+        *out = self.kind.read(values.next().unwrap_or_default())?;
+        Ok(())
+    }
 }
 
 impl RowDecoder {
@@ -40,12 +91,19 @@ impl RowDecoder {
                 ScanColumn::Column(column) => {
                     let column = column as usize;
                     let kind = StorageKind::of(catalog, table.columns[column].type_oid);
-                    steps.push(DecodeStep { column, slot, kind });
+                    steps.push(DecodeStep { column, slot, kind, skipped_bytes: None });
                 }
                 other => system.push((slot, other)),
             }
         }
         steps.sort_by_key(|step| step.column);
+        let mut at = 0;
+        for step in &mut steps {
+            let widths = table.columns.get(at..step.column).unwrap_or_default().iter();
+            let widths = widths.map(|column| column.physical.width_bytes());
+            step.skipped_bytes = widths.sum::<Option<usize>>().filter(|width| *width > 0);
+            at = step.column + 1;
+        }
         RowDecoder { steps, system, table: table.oid }
     }
 
@@ -78,13 +136,15 @@ impl RowDecoder {
                 out[step.slot] = out[last.slot].clone();
                 continue;
             }
+            if step.skipped_bytes.is_some_and(|width| values.skip_fixed(step.column, width)) {
+                at = step.column;
+            }
             while at < step.column {
                 values.skip_one();
                 at += 1;
             }
-            let datum = values.next().unwrap_or_default();
             at += 1;
-            out[step.slot] = step.kind.read(datum)?;
+            step.read_into(&mut values, &mut out[step.slot])?;
             last = Some(step);
         }
         for (slot, column) in &self.system {
@@ -190,15 +250,34 @@ struct ScanBase<'p> {
     columns: &'p [ScanColumn],
     filter: Option<&'p Expr>,
     open: Option<(Arc<Table>, RowDecoder)>,
+    /// Reads what the filter doesn't look at, once the filter is passed.
+    late: Option<RowDecoder>,
     row: Vec<Value>,
     /// The one row of a re-check has been given.
     gave_replacement: bool,
+    /// Many rows may fail the filter: what it doesn't look at is read only of those that pass.
+    divides: bool,
+}
+
+/// The slots that a filter looks at, and the others.
+fn divide_columns(filter: &Expr, columns: &[ScanColumn]) -> (Vec<(usize, ScanColumn)>, Vec<(usize, ScanColumn)>) {
+    fn mark(expr: &Expr, looked_at: &mut [bool]) {
+        if let ExprKind::Column(slot) = expr.kind
+            && let Some(mark) = looked_at.get_mut(slot as usize)
+        {
+            *mark = true;
+        }
+        expr.for_each_child(&mut |child| mark(child, looked_at));
+    }
+    let mut looked_at = vec![false; columns.len()];
+    mark(filter, &mut looked_at);
+    columns.iter().copied().enumerate().partition(|(slot, _)| looked_at[*slot])
 }
 
 impl<'p> ScanBase<'p> {
     fn new(scan: ScanId, def: &'p Arc<TableDef>, columns: &'p [ScanColumn], filter: Option<&'p Expr>) -> Self {
         let row = vec![Value::Null; columns.len()];
-        ScanBase { scan, def, columns, filter, open: None, row, gave_replacement: false }
+        ScanBase { scan, def, columns, filter, open: None, late: None, row, gave_replacement: false, divides: false }
     }
 
     fn open(&mut self, run: &Run<'_, 'p>) -> Result<Arc<Table>> {
@@ -206,7 +285,14 @@ impl<'p> ScanBase<'p> {
             return Ok(Arc::clone(table));
         }
         let table = run.engine().open_table(self.def.oid)?;
-        let decoder = RowDecoder::of_scan(&table.def, self.columns, &run.catalog);
+        let decoder = match self.filter {
+            Some(filter) if self.divides => {
+                let (early, late) = divide_columns(filter, self.columns);
+                self.late = (!late.is_empty()).then(|| RowDecoder::new(&table.def, &late, &run.catalog));
+                RowDecoder::new(&table.def, &early, &run.catalog)
+            }
+            _ => RowDecoder::of_scan(&table.def, self.columns, &run.catalog),
+        };
         self.open = Some((Arc::clone(&table), decoder));
         Ok(table)
     }
@@ -220,6 +306,9 @@ impl<'p> ScanBase<'p> {
             && !is_true(filter, &self.row, run)?
         {
             return Ok(false);
+        }
+        if let Some(late) = &self.late {
+            late.decode(table.row(bytes), tid, &mut self.row)?;
         }
         if let Some(kept) = run.locals.kept_row(self.scan) {
             kept.tid = tid;
@@ -260,7 +349,9 @@ pub struct SeqScanRows<'p> {
 
 impl<'p> SeqScanRows<'p> {
     pub fn new(node: &'p plan::SeqScan) -> Self {
-        SeqScanRows { base: ScanBase::new(node.scan, &node.table, &node.columns, node.filter.as_ref()), cursor: None }
+        let mut base = ScanBase::new(node.scan, &node.table, &node.columns, node.filter.as_ref());
+        base.divides = true;
+        SeqScanRows { base, cursor: None }
     }
 }
 
@@ -723,5 +814,9 @@ impl<'p> Operator<'p> for Project<'p> {
 
     fn rescan(&mut self) {
         self.input.rescan();
+    }
+
+    fn set_bound(&mut self, rows: u64) {
+        self.input.set_bound(rows);
     }
 }

@@ -3,7 +3,8 @@
 use base::Result;
 
 use super::evaluate::evaluate;
-use super::row_set::{Row, RowEquality, RowMap, RowSet};
+use super::row_set::{Row, RowEquality, RowMap};
+use super::spill::{DEPTH_MAX, Partitions, SpillReader, hash_memory_bytes, next_row};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{Expr, SetOperator};
 use crate::types::Value;
@@ -41,35 +42,73 @@ impl<'p> Operator<'p> for Append<'p> {
     }
 }
 
-/// Each distinct row once.
+/// Each distinct row once. When they outgrow their memory, rows that are not among them yet go to temporary files,
+/// divided by their hashes, to be looked at a part at a time.
 pub struct Distinct<'p> {
     input: BoxOperator<'p>,
-    seen: RowSet,
+    seen: RowMap<()>,
+    /// Where rows for which there is no room go, and how often those being read now were divided.
+    late: Option<Partitions>,
+    depth: u32,
+    waiting: Vec<(SpillReader, u32)>,
+    /// The part being read; the input before there is one.
+    part: Option<SpillReader>,
+    part_row: Vec<Value>,
 }
 
 impl<'p> Distinct<'p> {
     pub fn new(input: BoxOperator<'p>) -> Self {
-        Distinct { input, seen: RowSet::default() }
+        let (seen, part_row) = (RowMap::default(), Vec::new());
+        Distinct { input, seen, late: None, depth: 0, waiting: Vec::new(), part: None, part_row }
     }
 }
 
 impl<'p> Operator<'p> for Distinct<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
-        while self.input.next(run)? {
+        let limit_bytes = hash_memory_bytes(run);
+        let equality = RowEquality::OfValues;
+        loop {
+            let row = match next_row(&mut self.input, &mut self.part, &mut self.part_row, run)? {
+                Some(row) => row,
+                None => {
+                    if let Some(late) = self.late.take() {
+                        let parts = late.finish()?.into_iter().flatten();
+                        self.waiting.extend(parts.map(|part| (part, self.depth + 1)));
+                    }
+                    let Some((part, depth)) = self.waiting.pop() else { return Ok(false) };
+                    self.part = Some(part);
+                    self.depth = depth;
+                    self.seen = RowMap::default();
+                    continue;
+                }
+            };
             run.step()?;
-            if self.seen.insert(self.input.row(), &RowEquality::OfValues) {
-                return Ok(true);
+            let hash = equality.hash(row);
+            if self.seen.find(row, hash, &equality).is_some() {
+                continue;
             }
+            if let Some(late) = &mut self.late {
+                late.push(late.part_of(hash), row, run)?;
+                continue;
+            }
+            self.seen.add(row, hash, ());
+            if self.seen.bytes() > limit_bytes && self.depth < DEPTH_MAX {
+                self.late = Some(Partitions::new(self.depth));
+            }
+            return Ok(true);
         }
-        Ok(false)
     }
 
     fn row(&self) -> &[Value] {
-        self.input.row()
+        if self.part.is_some() { &self.part_row } else { self.input.row() }
     }
 
     fn rescan(&mut self) {
-        self.seen = RowSet::default();
+        self.seen = RowMap::default();
+        self.late = None;
+        self.depth = 0;
+        self.waiting.clear();
+        self.part = None;
         self.input.rescan();
     }
 }

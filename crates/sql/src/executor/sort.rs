@@ -1,13 +1,20 @@
-//! ORDER BY and LIMIT.
+//! ORDER BY.
+//!
+//! Rows are kept one behind the other; what is sorted are 24 bytes for each of them: the beginning of its keys as one
+//! number, and its place. Only where those beginnings are equal, and may hide a difference, are the keys themselves looked
+//! at. What doesn't fit into `work_mem` becomes sorted runs in temporary files, which are merged. Where only the first
+//! rows are wanted, the others are dropped on the way.
 
 use std::cmp::Ordering;
 
-use base::{Error, Result, sqlstate};
+use base::Result;
 
 use super::evaluate::{comparator_of, evaluate};
-use super::row_set::{Row, RowEquality};
+use super::row_set::{Row, Rows};
+use super::sort_key::{Packer, Prefix};
+use super::spill::{KeySlots, SpillReader, SpillWriter, sort_memory_bytes};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{Expr, SortKey};
+use crate::plan::{ExprKind, SortKey};
 use crate::types::{Comparator, Value};
 
 /// How rows of keys compare.
@@ -39,7 +46,12 @@ impl RowOrder {
 
     /// Compares the keys of two rows.
     pub fn compare(&self, left: &[Value], right: &[Value]) -> Ordering {
-        for ((left, right), key) in left.iter().zip(right).zip(&self.0) {
+        self.compare_of(left.iter().zip(right), 0)
+    }
+
+    /// Compares pairs of keys, of which the first is that with the number `first`.
+    fn compare_of<'v>(&self, pairs: impl Iterator<Item = (&'v Value, &'v Value)>, first: usize) -> Ordering {
+        for ((left, right), key) in pairs.zip(&self.0[first..]) {
             let null_side = |first: bool| if first { Ordering::Less } else { Ordering::Greater };
             let ordering = match (left.is_null(), right.is_null()) {
                 (true, true) => Ordering::Equal,
@@ -63,40 +75,264 @@ pub(super) fn sort_keys_of<'p>(keys: &'p [SortKey], row: &[Value], run: &mut Run
     keys.iter().map(|key| evaluate(&key.expr, row, run)).collect()
 }
 
+/// A row to be sorted: the beginning of its keys, and its number.
+#[derive(Clone, Copy)]
+struct Entry {
+    prefix: Prefix,
+    index: u32,
+}
+
+/// What is known of the order of one sort.
+struct Comparison {
+    order: RowOrder,
+    packer: Packer,
+    keys: KeySlots,
+}
+
+impl Comparison {
+    fn rows(&self, left: &[Value], right: &[Value]) -> Ordering {
+        let first = self.packer.first_open;
+        let pairs = self.keys.slots[first..].iter().map(|slot| (&left[*slot], &right[*slot]));
+        self.order.compare_of(pairs, first)
+    }
+
+    fn prefix(&self, row: &[Value], computed: &[Value]) -> Prefix {
+        let width = row.len();
+        self.packer.pack(|number| {
+            let slot = self.keys.slots[number];
+            if slot < width { &row[slot] } else { &computed[slot - width] }
+        })
+    }
+}
+
 /// All rows, ordered.
 pub struct Sort<'p> {
     input: BoxOperator<'p>,
     keys: &'p [SortKey],
-    sorted: Option<std::vec::IntoIter<(Row, Row)>>,
-    row: Row,
+    width: usize,
+    /// Only so many of the first rows are wanted.
+    bound: Option<usize>,
+    sorted: Option<Sorted>,
+    row: Vec<Value>,
 }
 
+/// Sorted rows still to give.
+enum Sorted {
+    Memory { rows: Rows, entries: std::vec::IntoIter<Entry> },
+    Files(Merge),
+}
+
+/// Runs up to this number are merged at once.
+const RUNS_MAX: usize = 120;
+/// Fewer rows than this are not worth sorting only to drop some.
+const TOP_ROWS_MIN: usize = 1024;
+
 impl<'p> Sort<'p> {
-    pub fn new(input: BoxOperator<'p>, keys: &'p [SortKey]) -> Self {
-        Sort { input, keys, sorted: None, row: Row::default() }
+    pub fn new(input: BoxOperator<'p>, keys: &'p [SortKey], width: usize) -> Self {
+        Sort { input, keys, width, bound: None, sorted: None, row: Vec::new() }
+    }
+
+    fn comparison(&self, run: &Run<'_, 'p>) -> Result<Comparison> {
+        let columns = self.keys.iter().map(|key| match key.expr.kind {
+            ExprKind::Column(slot) => Some(slot as usize),
+            _ => None,
+        });
+        Ok(Comparison {
+            order: RowOrder::new(self.keys, run)?,
+            packer: Packer::new(self.keys, run),
+            keys: KeySlots::new(columns, self.width),
+        })
+    }
+
+    fn sort(&mut self, run: &mut Run<'_, 'p>) -> Result<Sorted> {
+        let comparison = self.comparison(run)?;
+        let limit_bytes = sort_memory_bytes(run);
+        let mut rows = Rows::default();
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut runs: Vec<SpillReader> = Vec::new();
+        let mut computed = Vec::with_capacity(comparison.keys.computed.len());
+        let mut worst: Option<Prefix> = None;
+        let most = self.bound.map_or(usize::MAX, |bound| bound.saturating_mul(2).max(TOP_ROWS_MIN));
+        while self.input.next(run)? {
+            run.step()?;
+            let row = self.input.row();
+            computed.clear();
+            for number in &comparison.keys.computed {
+                computed.push(evaluate(&self.keys[*number].expr, row, run)?);
+            }
+            let prefix = comparison.prefix(row, &computed);
+            if worst.is_some_and(|worst| prefix > worst) {
+                continue;
+            }
+            entries.push(Entry { prefix, index: rows.len() as u32 });
+            rows.push_parts(row, &computed);
+            if entries.len() >= most {
+                sort_entries(&mut entries, &rows, &comparison);
+                worst = keep_first(&mut entries, &mut rows, self.bound.unwrap_or(0));
+            } else if rows.bytes() + entries.len() * size_of::<Entry>() > limit_bytes {
+                sort_entries(&mut entries, &rows, &comparison);
+                runs.push(write_run(&mut entries, &mut rows, run)?);
+                if runs.len() >= RUNS_MAX {
+                    let mut merge = Merge::new(std::mem::take(&mut runs), &comparison)?;
+                    let mut writer = SpillWriter::new(run)?;
+                    while merge.next(&comparison, &mut self.row)? {
+                        run.step()?;
+                        writer.push(&self.row)?;
+                    }
+                    runs.push(SpillReader::new(writer.finish()?));
+                }
+            }
+        }
+        sort_entries(&mut entries, &rows, &comparison);
+        if runs.is_empty() {
+            return Ok(Sorted::Memory { rows, entries: entries.into_iter() });
+        }
+        if !entries.is_empty() {
+            runs.push(write_run(&mut entries, &mut rows, run)?);
+        }
+        Ok(Sorted::Files(Merge::new(runs, &comparison)?.with(comparison)))
+    }
+}
+
+fn sort_entries(entries: &mut [Entry], rows: &Rows, comparison: &Comparison) {
+    if comparison.packer.is_exact {
+        entries.sort_unstable_by(|left, right| left.prefix.cmp(&right.prefix).then(left.index.cmp(&right.index)));
+    } else {
+        entries.sort_unstable_by(|left, right| {
+            left.prefix
+                .cmp(&right.prefix)
+                .then_with(|| comparison.rows(rows.get(left.index as usize), rows.get(right.index as usize)))
+                .then(left.index.cmp(&right.index))
+        });
+    }
+}
+
+/// Drops all but the first `bound` rows; the prefix of the last of them, if it is to be beaten.
+fn keep_first(entries: &mut Vec<Entry>, rows: &mut Rows, bound: usize) -> Option<Prefix> {
+    entries.truncate(bound);
+    let mut kept = Rows::default();
+    let mut row = Vec::new();
+    for (number, entry) in entries.iter_mut().enumerate() {
+        rows.take_into(entry.index as usize, &mut row);
+        kept.push(&row);
+        entry.index = number as u32;
+    }
+    *rows = kept;
+    entries.last().map(|entry| entry.prefix)
+}
+
+/// Writes sorted rows to a file and forgets them.
+fn write_run(entries: &mut Vec<Entry>, rows: &mut Rows, run: &mut Run<'_, '_>) -> Result<SpillReader> {
+    let mut writer = SpillWriter::new(run)?;
+    for entry in entries.drain(..) {
+        run.step()?;
+        writer.push(rows.get(entry.index as usize))?;
+    }
+    rows.clear();
+    Ok(SpillReader::new(writer.finish()?))
+}
+
+/// Runs being merged: a heap of their next rows, the first on top.
+struct Merge {
+    heads: Vec<Head>,
+    comparison: Option<Comparison>,
+}
+
+struct Head {
+    prefix: Prefix,
+    row: Vec<Value>,
+    /// The run's number: earlier rows come first among equal ones.
+    number: usize,
+    reader: SpillReader,
+}
+
+impl Merge {
+    fn new(runs: Vec<SpillReader>, comparison: &Comparison) -> Result<Merge> {
+        let mut merge = Merge { heads: Vec::with_capacity(runs.len()), comparison: None };
+        for (number, reader) in runs.into_iter().enumerate() {
+            let mut head = Head { prefix: Prefix::default(), row: Vec::new(), number, reader };
+            if head.advance(comparison)? {
+                merge.heads.push(head);
+            }
+        }
+        for at in (0..merge.heads.len() / 2).rev() {
+            merge.sink(at, comparison);
+        }
+        Ok(merge)
+    }
+
+    fn with(mut self, comparison: Comparison) -> Merge {
+        self.comparison = Some(comparison);
+        self
+    }
+
+    /// The next row.
+    fn next(&mut self, comparison: &Comparison, row: &mut Vec<Value>) -> Result<bool> {
+        let Some(head) = self.heads.first_mut() else { return Ok(false) };
+        std::mem::swap(row, &mut head.row);
+        if !head.advance(comparison)? {
+            self.heads.swap_remove(0);
+        }
+        self.sink(0, comparison);
+        Ok(true)
+    }
+
+    fn sink(&mut self, mut at: usize, comparison: &Comparison) {
+        loop {
+            let mut first = at;
+            for child in [2 * at + 1, 2 * at + 2] {
+                if child < self.heads.len() && self.heads[child].is_before(&self.heads[first], comparison) {
+                    first = child;
+                }
+            }
+            if first == at {
+                return;
+            }
+            self.heads.swap(at, first);
+            at = first;
+        }
+    }
+}
+
+impl Head {
+    fn advance(&mut self, comparison: &Comparison) -> Result<bool> {
+        if !self.reader.next(&mut self.row)? {
+            return Ok(false);
+        }
+        self.prefix = comparison.prefix(&self.row, &[]);
+        Ok(true)
+    }
+
+    fn is_before(&self, other: &Head, comparison: &Comparison) -> bool {
+        self.prefix
+            .cmp(&other.prefix)
+            .then_with(|| comparison.rows(&self.row, &other.row))
+            .then(self.number.cmp(&other.number))
+            .is_lt()
     }
 }
 
 impl<'p> Operator<'p> for Sort<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         if self.sorted.is_none() {
-            let order = RowOrder::new(self.keys, run)?;
-            let mut rows = Vec::new();
-            while self.input.next(run)? {
-                run.step()?;
-                let row = self.input.row();
-                rows.push((sort_keys_of(self.keys, row, run)?, Row::from(row)));
-            }
-            rows.sort_by(|(left, _), (right, _)| order.compare(left, right));
-            self.sorted = Some(rows.into_iter());
+            self.sorted = Some(self.sort(run)?);
         }
-        match self.sorted.as_mut().and_then(Iterator::next) {
-            Some((_, row)) => {
-                self.row = row;
-                Ok(true)
+        match self.sorted.as_mut().expect("made above") {
+            Sorted::Memory { rows, entries } => {
+                let Some(entry) = entries.next() else { return Ok(false) };
+                rows.take_into(entry.index as usize, &mut self.row);
             }
-            None => Ok(false),
+            Sorted::Files(merge) => {
+                let comparison = merge.comparison.take().expect("a merge that is read has its comparison");
+                let found = merge.next(&comparison, &mut self.row);
+                merge.comparison = Some(comparison);
+                if !found? {
+                    return Ok(false);
+                }
+            }
         }
+        self.row.truncate(self.width);
+        Ok(true)
     }
 
     fn row(&self) -> &[Value] {
@@ -107,85 +343,8 @@ impl<'p> Operator<'p> for Sort<'p> {
         self.sorted = None;
         self.input.rescan();
     }
-}
 
-/// The first rows after an offset.
-pub struct Limit<'p> {
-    input: BoxOperator<'p>,
-    limit: Option<&'p Expr>,
-    offset: Option<&'p Expr>,
-    ties: Option<&'p [Expr]>,
-    /// Rows still to give; `None` before the first call.
-    left: Option<Option<u64>>,
-    /// The last row's values of `ties`.
-    last: Option<(Row, RowEquality)>,
-}
-
-impl<'p> Limit<'p> {
-    pub fn new(
-        input: BoxOperator<'p>,
-        limit: Option<&'p Expr>,
-        offset: Option<&'p Expr>,
-        ties: Option<&'p [Expr]>,
-    ) -> Self {
-        Limit { input, limit, offset, ties, left: None, last: None }
-    }
-
-    fn begin(&mut self, run: &mut Run<'_, 'p>) -> Result<Option<u64>> {
-        let mut count = |expr: Option<&'p Expr>, what: &str, code| -> Result<Option<u64>> {
-            let Some(expr) = expr else { return Ok(None) };
-            let Some(value) = evaluate(expr, &[], run)?.as_i64() else { return Ok(None) };
-            u64::try_from(value).map(Some).map_err(|_| Error::new(code, format!("{what} must not be negative")))
-        };
-        let offset = count(self.offset, "OFFSET", sqlstate::INVALID_ROW_COUNT_IN_RESULT_OFFSET_CLAUSE)?;
-        let limit = count(self.limit, "LIMIT", sqlstate::INVALID_ROW_COUNT_IN_LIMIT_CLAUSE)?;
-        if limit != Some(0) {
-            for _ in 0..offset.unwrap_or(0) {
-                if !self.input.next(run)? {
-                    return Ok(Some(0));
-                }
-            }
-        }
-        Ok(limit)
-    }
-}
-
-impl<'p> Operator<'p> for Limit<'p> {
-    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
-        let left = match self.left {
-            Some(left) => left,
-            None => self.begin(run)?,
-        };
-        if left == Some(0) {
-            self.left = Some(left);
-            let Some((last, equality)) = &self.last else { return Ok(false) };
-            let ties = self.ties.unwrap_or_default();
-            if !self.input.next(run)? {
-                return Ok(false);
-            }
-            let row: Row = ties.iter().map(|tie| evaluate(tie, self.input.row(), run)).collect::<Result<_>>()?;
-            return Ok(equality.equal(last, &row));
-        }
-        self.left = Some(left.map(|left| left - 1));
-        if !self.input.next(run)? {
-            self.left = Some(Some(0));
-            self.last = None;
-            return Ok(false);
-        }
-        if let (Some(ties), Some(1)) = (self.ties, left) {
-            let row: Row = ties.iter().map(|tie| evaluate(tie, self.input.row(), run)).collect::<Result<_>>()?;
-            self.last = Some((row, RowEquality::new(ties.iter().map(|tie| tie.sql_type), run)?));
-        }
-        Ok(true)
-    }
-
-    fn row(&self) -> &[Value] {
-        self.input.row()
-    }
-
-    fn rescan(&mut self) {
-        self.left = None;
-        self.last = None;
-        self.input.rescan();
+    fn set_bound(&mut self, rows: u64) {
+        self.bound = usize::try_from(rows).ok();
     }
 }

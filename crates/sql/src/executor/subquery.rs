@@ -19,11 +19,10 @@ pub struct SubqueryState<'p> {
 enum Kept {
     Value(Value),
     Rows(Vec<Row>),
-    /// The distinct rows, and whether one holds a NULL.
+    /// The distinct rows, those that hold a NULL apart.
     Hashed {
         rows: RowSet,
-        has_null: bool,
-        is_empty: bool,
+        with_nulls: RowSet,
     },
 }
 
@@ -94,7 +93,11 @@ fn evaluate_with<'p>(
                 run.step()?;
                 values.push(state.operator.row()[0].clone());
             }
-            Value::array(element, values)
+            if matches!(values.first(), Some(Value::Array(_))) {
+                super::evaluate::array_of_arrays(element, &values)?
+            } else {
+                Value::array(element, values)
+            }
         }
         SubqueryKind::Quantified { .. } => unreachable!("handled above"),
     };
@@ -115,32 +118,44 @@ fn start(state: &mut SubqueryState<'_>) {
 fn probe<'p>(state: &mut SubqueryState<'p>, left: &[Value], run: &mut Run<'_, 'p>) -> Result<Value> {
     if state.kept.is_none() {
         start(state);
-        let (mut rows, mut has_null, mut is_empty) = (RowSet::default(), false, true);
+        let (mut rows, mut with_nulls) = (RowSet::default(), RowSet::default());
         while state.operator.next(run)? {
             run.step()?;
-            is_empty = false;
             let row = state.operator.row();
-            if row.iter().any(Value::is_null) {
-                has_null = true;
-            } else {
-                rows.insert(row, &RowEquality::OfValues);
-            }
+            let set = if row.iter().any(Value::is_null) { &mut with_nulls } else { &mut rows };
+            set.insert(row, &RowEquality::OfValues);
         }
-        state.kept = Some(Kept::Hashed { rows, has_null, is_empty });
+        state.kept = Some(Kept::Hashed { rows, with_nulls });
     }
-    let Some(Kept::Hashed { rows, has_null, is_empty }) = &state.kept else {
+    let Some(Kept::Hashed { rows, with_nulls }) = &state.kept else {
         return Err(Error::internal("a subquery changed its kind"));
     };
-    if *is_empty {
-        return Ok(Value::Bool(false));
-    }
-    if left.iter().any(Value::is_null) {
-        return Ok(Value::Null);
-    }
-    if rows.contains(left, &RowEquality::OfValues) {
+    let left_has_null = left.iter().any(Value::is_null);
+    if !left_has_null && rows.contains(left, &RowEquality::OfValues) {
         return Ok(Value::Bool(true));
     }
-    Ok(if *has_null { Value::Null } else { Value::Bool(false) })
+    // Unknown is what could be equal if its NULLs were something else.
+    let mut may_be_equal = |row: &[Value]| -> Result<bool> {
+        run.step()?;
+        Ok(left.iter().zip(row).all(|(left, right)| {
+            let equal =
+                |left, right| RowEquality::OfValues.equal(std::slice::from_ref(left), std::slice::from_ref(right));
+            left.is_null() || right.is_null() || equal(left, right)
+        }))
+    };
+    for row in with_nulls.rows() {
+        if may_be_equal(row)? {
+            return Ok(Value::Null);
+        }
+    }
+    if left_has_null {
+        for row in rows.rows() {
+            if may_be_equal(row)? {
+                return Ok(Value::Null);
+            }
+        }
+    }
+    Ok(Value::Bool(false))
 }
 
 /// `left operator ANY|ALL (subquery)`, row by row.

@@ -3,111 +3,196 @@
 use base::{Error, Result, sqlstate};
 
 use super::aggregate::Accumulator;
-use super::evaluate::{evaluate, evaluate_arguments};
+use super::evaluate::evaluate;
+use super::operand::operand;
 use super::row_set::{Row, RowEquality};
 use super::sort::{RowOrder, sort_keys_of};
+use super::spill::{RowStore, StoreReader, sort_memory_bytes};
+use super::window_frame::{Frame, frame};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{self, WindowCall, WindowFrameBound, WindowFrameMode, WindowTarget};
+use crate::plan::{self, WindowCall, WindowTarget};
 use crate::types::{AggregateDef, Value, WindowFunction};
 
-/// Window functions over partitions of a sorted input.
+/// Window functions over partitions of a sorted input. A partition's rows are kept, in a file if they are many; the
+/// functions' values are computed as the rows are given.
 pub struct WindowRows<'p> {
     node: &'p plan::Window,
     input: BoxOperator<'p>,
-    /// The first row of the next partition.
+    /// The first row of the next partition, with its partition's key.
     pending: Option<(Row, Row)>,
     is_at_end: bool,
-    /// Finished rows of the current partition, the next one last.
-    finished: Vec<Row>,
-    row: Row,
+    partition: Option<Partition<'p>>,
+    /// The row of the partition to be given next.
+    at: usize,
+    reader: StoreReader,
+    calls: Vec<CallState<'p>>,
+    row: Vec<Value>,
 }
 
 /// One partition: its rows, and where each row's peers begin and end.
-struct Partition {
-    rows: Vec<Row>,
-    peers: Vec<(usize, usize)>,
+pub(super) struct Partition<'p> {
+    pub node: &'p plan::Window,
+    rows: RowStore,
+    /// Where each group of peers begins, and the group of each row; nothing if all are peers.
+    starts: Vec<u32>,
+    groups: Vec<u32>,
+}
+
+impl<'p> Partition<'p> {
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Where a row's peers begin and end.
+    #[inline]
+    pub fn peers(&self, at: usize) -> (usize, usize) {
+        let Some(group) = self.groups.get(at) else { return (0, self.len()) };
+        let group = *group as usize;
+        (self.starts[group] as usize, self.starts.get(group + 1).map_or(self.len(), |next| *next as usize))
+    }
+
+    /// The value of a sort key for the row at a place.
+    pub fn key(
+        &self,
+        key: &'p plan::SortKey,
+        at: usize,
+        reader: &mut StoreReader,
+        run: &mut Run<'_, 'p>,
+    ) -> Result<Value> {
+        evaluate(&key.expr, reader.read(&self.rows, at)?, run)
+    }
+}
+
+/// What a call remembers from row to row of a partition.
+struct CallState<'p> {
+    call: &'p WindowCall,
+    reader: StoreReader,
+    /// Of an aggregate: what it has gathered, and of which rows.
+    accumulator: Option<Accumulator<'p>>,
+    gathered: (usize, usize),
+    last: Option<(Frame, Value)>,
+    dense_rank: i64,
 }
 
 impl<'p> WindowRows<'p> {
     pub fn new(node: &'p plan::Window, input: BoxOperator<'p>) -> Self {
-        WindowRows { node, input, pending: None, is_at_end: false, finished: Vec::new(), row: Row::default() }
+        WindowRows {
+            node,
+            input,
+            pending: None,
+            is_at_end: false,
+            partition: None,
+            at: 0,
+            reader: StoreReader::default(),
+            calls: Vec::new(),
+            row: Vec::new(),
+        }
     }
 
-    fn next_input(&mut self, run: &mut Run<'_, 'p>) -> Result<Option<(Row, Row)>> {
-        if let Some(pending) = self.pending.take() {
-            return Ok(Some(pending));
-        }
-        if self.is_at_end || !self.input.next(run)? {
-            self.is_at_end = true;
-            return Ok(None);
-        }
-        run.step()?;
-        let row = Row::from(self.input.row());
-        let key: Row = self.node.partition.iter().map(|expr| evaluate(expr, &row, run)).collect::<Result<_>>()?;
-        Ok(Some((key, row)))
-    }
-
-    fn next_partition(&mut self, run: &mut Run<'_, 'p>) -> Result<Option<Partition>> {
-        let Some((key, first)) = self.next_input(run)? else { return Ok(None) };
+    fn next_partition(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        let mut rows = RowStore::default();
+        let limit_bytes = sort_memory_bytes(run);
         let equality = RowEquality::new(self.node.partition.iter().map(|expr| expr.sql_type), run)?;
-        let mut rows = vec![first];
-        while let Some((next_key, row)) = self.next_input(run)? {
-            if !equality.equal(&key, &next_key) {
-                self.pending = Some((next_key, row));
+        let order = RowOrder::new(&self.node.order, run)?;
+        let mut partition_key: Option<Row> = None;
+        if let Some((key, row)) = self.pending.take() {
+            rows.push(&row, limit_bytes, run)?;
+            partition_key = Some(key);
+        }
+        let (mut starts, mut groups) = (Vec::new(), Vec::new());
+        let mut peer_key: Option<Row> = None;
+        if let (Some(_), false) = (&partition_key, self.node.order.is_empty()) {
+            let mut reader = StoreReader::default();
+            peer_key = Some(sort_keys_of(&self.node.order, reader.read(&rows, 0)?, run)?);
+            starts.push(0);
+            groups.push(0);
+        }
+        let mut key = Vec::with_capacity(self.node.partition.len());
+        let mut order_key = Vec::with_capacity(self.node.order.len());
+        while !self.is_at_end {
+            if !self.input.next(run)? {
+                self.is_at_end = true;
                 break;
             }
-            rows.push(row);
-        }
-        let order = RowOrder::new(&self.node.order, run)?;
-        let mut peers = Vec::with_capacity(rows.len());
-        let mut start = 0;
-        let keys: Vec<Row> = rows.iter().map(|row| sort_keys_of(&self.node.order, row, run)).collect::<Result<_>>()?;
-        while start < rows.len() {
-            let mut end = start + 1;
-            while end < rows.len() && order.compare(&keys[start], &keys[end]).is_eq() {
-                end += 1;
+            run.step()?;
+            let row = self.input.row();
+            key.clear();
+            for expr in &self.node.partition {
+                key.push(operand(expr, row, run)?.into_value());
             }
-            peers.extend(std::iter::repeat_n((start, end), end - start));
-            start = end;
-        }
-        Ok(Some(Partition { rows, peers }))
-    }
-
-    fn finish(&mut self, partition: Partition, run: &mut Run<'_, 'p>) -> Result<()> {
-        let mut columns = Vec::with_capacity(self.node.calls.len());
-        for call in &self.node.calls {
-            columns.push(match &call.function {
-                WindowTarget::Aggregate(aggregate) => aggregate_column(call, aggregate, &partition, run)?,
-                WindowTarget::Window(function) => {
-                    let crate::types::Implementation::Window(kind) = function.implementation else {
-                        return Err(Error::internal(format!("{} is no window function", function.name)));
-                    };
-                    window_column(kind, call, &partition, run)?
+            match &partition_key {
+                Some(partition_key) if !equality.equal(partition_key, &key) => {
+                    self.pending = Some((Row::from(key.as_slice()), Row::from(row)));
+                    break;
                 }
-            });
-        }
-        let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
-        for row in partition.rows {
-            let mut values = row.into_vec();
-            for column in &mut columns {
-                values.push(column.next().unwrap_or_default());
+                Some(_) => {}
+                None => partition_key = Some(Row::from(key.as_slice())),
             }
-            self.finished.push(values.into_boxed_slice());
+            if !self.node.order.is_empty() {
+                order_key.clear();
+                for sort in &self.node.order {
+                    order_key.push(operand(&sort.expr, row, run)?.into_value());
+                }
+                if !peer_key.as_ref().is_some_and(|peers| order.compare(peers, &order_key).is_eq()) {
+                    starts.push(rows.len() as u32);
+                    match &mut peer_key {
+                        Some(peers) => peers.clone_from_slice(&order_key),
+                        None => peer_key = Some(Row::from(order_key.as_slice())),
+                    }
+                }
+                groups.push(starts.len() as u32 - 1);
+            }
+            rows.push(row, limit_bytes, run)?;
         }
-        self.finished.reverse();
-        Ok(())
+        if rows.len() == 0 {
+            return Ok(false);
+        }
+        rows.flush()?;
+        self.partition = Some(Partition { node: self.node, rows, starts, groups });
+        self.at = 0;
+        self.reader = StoreReader::default();
+        self.calls.clear();
+        self.calls.extend(self.node.calls.iter().map(|call| CallState {
+            call,
+            reader: StoreReader::default(),
+            accumulator: None,
+            gathered: (0, 0),
+            last: None,
+            dense_rank: 0,
+        }));
+        Ok(true)
     }
 }
 
 impl<'p> Operator<'p> for WindowRows<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         loop {
-            if let Some(row) = self.finished.pop() {
-                self.row = row;
+            if let Some(partition) = &self.partition
+                && self.at < partition.len()
+            {
+                let at = self.at;
+                self.at += 1;
+                run.step()?;
+                self.row.clear();
+                self.row.extend_from_slice(self.reader.read(&partition.rows, at)?);
+                for state in &mut self.calls {
+                    let value = match &state.call.function {
+                        WindowTarget::Aggregate(aggregate) => state.aggregate(aggregate, partition, at, run)?,
+                        WindowTarget::Window(function) => {
+                            let crate::types::Implementation::Window(kind) = function.implementation else {
+                                return Err(Error::internal(format!("{} is no window function", function.name)));
+                            };
+                            state.window(kind, partition, at, run)?
+                        }
+                    };
+                    self.row.push(value);
+                }
                 return Ok(true);
             }
-            let Some(partition) = self.next_partition(run)? else { return Ok(false) };
-            self.finish(partition, run)?;
+            self.partition = None;
+            if !self.next_partition(run)? {
+                return Ok(false);
+            }
         }
     }
 
@@ -118,173 +203,118 @@ impl<'p> Operator<'p> for WindowRows<'p> {
     fn rescan(&mut self) {
         self.pending = None;
         self.is_at_end = false;
-        self.finished.clear();
+        self.partition = None;
         self.input.rescan();
     }
 }
 
-/// Where the frame of row `at` begins and ends.
-fn frame<'p>(call: &'p WindowCall, at: usize, partition: &Partition, run: &mut Run<'_, 'p>) -> Result<(usize, usize)> {
-    let count = partition.rows.len();
-    let mut offset = |bound: &'p WindowFrameBound, what: &str| -> Result<usize> {
-        let (WindowFrameBound::Preceding(expr) | WindowFrameBound::Following(expr)) = bound else { return Ok(0) };
-        let value = evaluate(expr, &partition.rows[at], run)?;
-        if value.is_null() {
-            let message = format!("frame {what} offset must not be null");
-            return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, message));
+impl<'p> CallState<'p> {
+    /// An aggregate over the frame of the row at `at`.
+    fn aggregate(
+        &mut self,
+        aggregate: &AggregateDef,
+        partition: &Partition<'p>,
+        at: usize,
+        run: &mut Run<'_, 'p>,
+    ) -> Result<Value> {
+        let frame = frame(self.call, at, partition, &mut self.reader, run)?;
+        if let Some((last, value)) = &self.last
+            && *last == frame
+            && !frame.has_exclusion()
+        {
+            return Ok(value.clone());
         }
-        value.as_i64().and_then(|value| usize::try_from(value).ok()).ok_or_else(|| {
-            Error::new(sqlstate::INVALID_PARAMETER_VALUE, format!("frame {what} offset must not be negative"))
-        })
-    };
-    let (start_offset, end_offset) = (offset(&call.frame.start, "starting")?, offset(&call.frame.end, "ending")?);
-    let has_offset =
-        |bound: &WindowFrameBound| matches!(bound, WindowFrameBound::Preceding(_) | WindowFrameBound::Following(_));
-    if call.frame.mode == WindowFrameMode::Range && (has_offset(&call.frame.start) || has_offset(&call.frame.end)) {
-        return Err(Error::unsupported("RANGE with offset PRECEDING/FOLLOWING is not supported"));
-    }
-    let place = |bound: &WindowFrameBound, offset: usize, is_start: bool| -> usize {
-        let edge = |place: usize| if is_start { place } else { place + 1 };
-        match (bound, call.frame.mode) {
-            (WindowFrameBound::UnboundedPreceding, _) => 0,
-            (WindowFrameBound::UnboundedFollowing, _) => count,
-            (WindowFrameBound::CurrentRow, WindowFrameMode::Rows) => edge(at),
-            (WindowFrameBound::CurrentRow, _) => {
-                let (start, end) = partition.peers[at];
-                if is_start { start } else { end }
-            }
-            (WindowFrameBound::Preceding(_), WindowFrameMode::Rows) => {
-                (at + usize::from(!is_start)).saturating_sub(offset)
-            }
-            (WindowFrameBound::Following(_), WindowFrameMode::Rows) => edge(at.saturating_add(offset)).min(count),
-            (WindowFrameBound::Preceding(_), _) => {
-                let mut group = partition.peers[at];
-                for _ in 0..offset {
-                    if group.0 == 0 {
-                        return 0;
-                    }
-                    group = partition.peers[group.0 - 1];
-                }
-                if is_start { group.0 } else { group.1 }
-            }
-            (WindowFrameBound::Following(_), _) => {
-                let mut group = partition.peers[at];
-                for _ in 0..offset {
-                    if group.1 >= count {
-                        return count;
-                    }
-                    group = partition.peers[group.1];
-                }
-                if is_start { group.0 } else { group.1 }
-            }
-        }
-    };
-    let start = place(&call.frame.start, start_offset, true);
-    let end = place(&call.frame.end, end_offset, false);
-    Ok((start, end.max(start)))
-}
-
-/// An aggregate over each row's frame.
-fn aggregate_column<'p>(
-    call: &'p WindowCall,
-    aggregate: &AggregateDef,
-    partition: &Partition,
-    run: &mut Run<'_, 'p>,
-) -> Result<Vec<Value>> {
-    let mut values = Vec::with_capacity(partition.rows.len());
-    let mut accumulator = Accumulator::of_window(call, aggregate);
-    let (mut from, mut to) = (0, 0);
-    for at in 0..partition.rows.len() {
-        run.step()?;
-        let (start, end) = frame(call, at, partition, run)?;
         // A frame that only grows at its end goes on from the last one.
-        if start != from || end < to {
-            accumulator = Accumulator::of_window(call, aggregate);
-            (from, to) = (start, start);
+        let (from, to) = self.gathered;
+        let goes_on = frame.start == from && frame.end >= to && !frame.has_exclusion();
+        if !goes_on || self.accumulator.is_none() {
+            self.accumulator = Some(Accumulator::of_window(self.call, aggregate));
+            self.gathered = (frame.start, frame.start);
         }
-        for row in &partition.rows[to.max(start)..end] {
-            accumulator.take(row, run)?;
+        let accumulator = self.accumulator.as_mut().expect("made above");
+        for place in self.gathered.1..frame.end {
+            if frame.contains(place) {
+                run.step()?;
+                accumulator.take(self.reader.read(&partition.rows, place)?, run)?;
+            }
         }
-        to = end.max(to);
-        values.push(accumulator.value(run)?);
+        self.gathered = (frame.start, frame.end.max(frame.start));
+        let value = accumulator.value(run)?;
+        if frame.has_exclusion() {
+            self.accumulator = None;
+            self.last = None;
+        } else {
+            self.last = Some((frame, value.clone()));
+        }
+        Ok(value)
     }
-    Ok(values)
-}
 
-/// A true window function for each row.
-fn window_column<'p>(
-    kind: WindowFunction,
-    call: &'p WindowCall,
-    partition: &Partition,
-    run: &mut Run<'_, 'p>,
-) -> Result<Vec<Value>> {
-    let count = partition.rows.len();
-    let mut dense_rank = 0i64;
-    let mut values = Vec::with_capacity(count);
-    for at in 0..count {
-        run.step()?;
-        let (peers_start, peers_end) = partition.peers[at];
-        if peers_start == at {
-            dense_rank += 1;
-        }
-        let row = &partition.rows[at];
-        let arguments = evaluate_arguments(&call.arguments, row, run)?;
-        let argument_of = |place: Option<usize>, run: &mut Run<'_, 'p>| -> Result<Option<Value>> {
-            place.map(|place| evaluate(&call.arguments[0], &partition.rows[place], run)).transpose()
+    /// A true window function for the row at `at`.
+    fn window(
+        &mut self,
+        kind: WindowFunction,
+        partition: &Partition<'p>,
+        at: usize,
+        run: &mut Run<'_, 'p>,
+    ) -> Result<Value> {
+        let count = partition.len();
+        let call = self.call;
+        let (peers_start, peers_end) = partition.peers(at);
+        let mut argument = |number: usize, run: &mut Run<'_, 'p>| -> Result<Option<Value>> {
+            let Some(expr) = call.arguments.get(number) else { return Ok(None) };
+            evaluate(expr, self.reader.read(&partition.rows, at)?, run).map(Some)
         };
-        values.push(match kind {
+        let too_small = |name: &str, code| Error::new(code, format!("argument of {name} must be greater than zero"));
+        Ok(match kind {
             WindowFunction::RowNumber => Value::Int8(at as i64 + 1),
             WindowFunction::Rank => Value::Int8(peers_start as i64 + 1),
-            WindowFunction::DenseRank => Value::Int8(dense_rank),
+            WindowFunction::DenseRank => {
+                self.dense_rank += i64::from(peers_start == at);
+                Value::Int8(self.dense_rank)
+            }
             WindowFunction::PercentRank => {
                 Value::Float8(if count > 1 { peers_start as f64 / (count - 1) as f64 } else { 0.0 })
             }
             WindowFunction::CumeDist => Value::Float8(peers_end as f64 / count as f64),
-            WindowFunction::Ntile => match arguments[0].as_i64() {
+            WindowFunction::Ntile => match argument(0, run)?.and_then(|buckets| buckets.as_i64()) {
                 None => Value::Null,
                 Some(buckets) if buckets <= 0 => {
-                    return Err(Error::new(
-                        sqlstate::INVALID_PARAMETER_VALUE,
-                        "argument of ntile must be greater than zero",
-                    ));
+                    return Err(too_small("ntile", sqlstate::INVALID_ARGUMENT_FOR_NTILE_FUNCTION));
                 }
                 Some(buckets) => Value::Int4(bucket(at, count, buckets as usize) as i32),
             },
             WindowFunction::Lag | WindowFunction::Lead => {
-                let offset = match arguments.get(1) {
+                let offset = match argument(1, run)? {
                     None => Some(1),
                     Some(value) => value.as_i64(),
                 };
-                let place = offset.and_then(|offset| {
-                    let offset = if kind == WindowFunction::Lag { -offset } else { offset };
-                    usize::try_from(at as i64 + offset).ok().filter(|place| *place < count)
-                });
-                match (offset, argument_of(place, run)?) {
-                    (None, _) => Value::Null,
-                    (_, Some(value)) => value,
-                    (_, None) => arguments.get(2).cloned().unwrap_or_default(),
+                let Some(offset) = offset else { return Ok(Value::Null) };
+                let offset = if kind == WindowFunction::Lag { -offset } else { offset };
+                match usize::try_from(at as i64 + offset).ok().filter(|place| *place < count) {
+                    Some(place) => evaluate(&call.arguments[0], self.reader.read(&partition.rows, place)?, run)?,
+                    None => argument(2, run)?.unwrap_or_default(),
                 }
             }
             WindowFunction::FirstValue | WindowFunction::LastValue | WindowFunction::NthValue => {
-                let (start, end) = frame(call, at, partition, run)?;
+                let number = if kind == WindowFunction::NthValue { argument(1, run)? } else { None };
+                let frame = frame(call, at, partition, &mut self.reader, run)?;
                 let place = match kind {
-                    WindowFunction::FirstValue => Some(start),
-                    WindowFunction::LastValue => end.checked_sub(1),
-                    _ => match arguments[1].as_i64() {
+                    WindowFunction::FirstValue => frame.nth(0),
+                    WindowFunction::LastValue => frame.last(),
+                    _ => match number.and_then(|number| number.as_i64()) {
                         Some(number) if number <= 0 => {
-                            return Err(Error::new(
-                                sqlstate::INVALID_PARAMETER_VALUE,
-                                "argument of nth_value must be greater than zero",
-                            ));
+                            return Err(too_small("nth_value", sqlstate::INVALID_ARGUMENT_FOR_NTH_VALUE_FUNCTION));
                         }
-                        number => number.map(|number| start + number as usize - 1),
+                        number => number.and_then(|number| frame.nth(number as usize - 1)),
                     },
                 };
-                argument_of(place.filter(|place| (start..end).contains(place)), run)?.unwrap_or_default()
+                match place {
+                    Some(place) => evaluate(&call.arguments[0], self.reader.read(&partition.rows, place)?, run)?,
+                    None => Value::Null,
+                }
             }
-        });
+        })
     }
-    Ok(values)
 }
 
 /// The bucket from 1 that row `at` of `count` falls in, the first buckets being one larger if need be.

@@ -346,6 +346,22 @@ pub struct WindowFrame {
     pub start: WindowFrameBound,
     /// Where it ends.
     pub end: WindowFrameBound,
+    /// What is left out of it.
+    pub exclusion: FrameExclusion,
+}
+
+/// EXCLUDE: what a frame leaves out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum FrameExclusion {
+    /// Nothing.
+    #[default]
+    NoOthers,
+    /// The current row.
+    CurrentRow,
+    /// The current row and its peers.
+    Group,
+    /// The current row's peers, but not itself.
+    Ties,
 }
 
 /// What a frame's bounds count.

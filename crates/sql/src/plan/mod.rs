@@ -40,9 +40,9 @@ use engine::catalog::{IndexDef, TableDef};
 use engine::{LockMode, RowLockMode, WaitPolicy};
 
 pub use expr::{
-    AggregateCall, Call, CaseWhen, CastExpr, Expr, ExprKind, FieldAccess, FunctionTarget, Quantified, Quantifier,
-    SessionValue, SetCall, Subquery, SubqueryBody, SubqueryKind, Variable, WindowCall, WindowFrame, WindowFrameBound,
-    WindowFrameMode, WindowTarget,
+    AggregateCall, Call, CaseWhen, CastExpr, Expr, ExprKind, FieldAccess, FrameExclusion, FunctionTarget, Quantified,
+    Quantifier, SessionValue, SetCall, Subquery, SubqueryBody, SubqueryKind, Variable, WindowCall, WindowFrame,
+    WindowFrameBound, WindowFrameMode, WindowTarget,
 };
 
 use crate::privileges::Access;
@@ -553,8 +553,10 @@ pub struct Cte {
     pub id: CteId,
     /// Its name.
     pub name: Name,
-    /// Its plan: run when first read, its rows kept.
+    /// Its plan: run as its rows are asked for, which are kept.
     pub plan: Plan,
+    /// It reads outer values: its rows are made anew when they have changed.
+    pub correlated: bool,
     /// It changes rows: run to its end even if nobody reads it.
     pub modifies: bool,
 }

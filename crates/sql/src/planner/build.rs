@@ -250,6 +250,8 @@ impl Planner<'_, '_> {
                 Node::HashJoin(Box::new(HashJoin { kind, left, right, left_keys, right_keys, condition, null_aware }))
             }
         };
+        // Nothing above a semi or anti join sees the other side.
+        let layout = if width < layout.slots.len() { left_layout } else { layout };
         Ok((node(built, width, rows, cost), layout))
     }
 }

@@ -5,6 +5,7 @@ use base::{Error, Result};
 
 use super::fold::{fold, is_volatile};
 use super::lower::raised_levels;
+use super::semi_join::join_subqueries;
 use super::{Planner, fold as folding};
 use crate::binder::{Cte, Distinct, FromItem, Join, Query, RelationKind, for_each_inner, for_each_inner_mut};
 use crate::plan::{CteId, Expr, ExprKind, FunctionTarget, JoinKind};
@@ -97,9 +98,31 @@ impl Planner<'_, '_> {
         for item in std::mem::take(&mut query.from) {
             add_item(item, &mut group);
         }
+        let known = query.relations.len();
+        join_subqueries(query, &mut group, RELATIONS_MAX);
+        if query.relations.len() > known {
+            self.fold_group(&mut group)?;
+        }
         reduce_outer_joins(&mut group);
         push_down(&mut group);
         Ok(group)
+    }
+
+    /// Folds a group's conditions, of which some were inside subqueries.
+    fn fold_group(&mut self, group: &mut Group) -> Result<()> {
+        for condition in &mut group.conditions {
+            fold(condition, self.context)?;
+        }
+        for unit in &mut group.units {
+            if let Unit::Outer(join) = unit {
+                for condition in &mut join.conditions {
+                    fold(condition, self.context)?;
+                }
+                self.fold_group(&mut join.left)?;
+                self.fold_group(&mut join.right)?;
+            }
+        }
+        Ok(())
     }
 
     /// Folds the expressions of a query; those of its subqueries are folded when they are planned.

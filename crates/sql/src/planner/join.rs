@@ -514,7 +514,12 @@ impl Planner<'_, '_> {
         let own = right.conditions.clone();
         let right = self.plan_group_after(relations, right, left_set)?;
         let share = conditions.iter().map(|condition| selectivity(condition, relations)).product::<f64>();
-        let rows = (left.rows() * right.rows() * share).max(left.rows());
+        let partners = right.rows() * share;
+        let rows = match kind {
+            JoinKind::Semi => (left.rows() * partners.min(1.0)).max(1.0),
+            JoinKind::Anti => (left.rows() * (1.0 - partners).clamp(0.05, 1.0)).max(1.0),
+            _ => (left.rows() * partners).max(left.rows()),
+        };
         let settings = self.context.settings;
         let per_row = rows * settings.cpu_tuple_cost;
         let hashable =
@@ -528,7 +533,7 @@ impl Planner<'_, '_> {
             left.cost() + right.cost() + (left.rows() + right.rows() * 1.5) * settings.cpu_tuple_cost + per_row;
         let hash_cost = if settings.enable_hashjoin || kind == JoinKind::Full { hash_cost } else { hash_cost + 1e10 };
         // The right side looked up by the left row.
-        if let (Some(relation), JoinKind::Left, 0) = (sole, kind, lateral)
+        if let (Some(relation), JoinKind::Left | JoinKind::Semi | JoinKind::Anti, 0) = (sole, kind, lateral)
             && matches!(
                 relations.query.relations[relation as usize].kind,
                 RelationKind::Table(_) | RelationKind::Virtual(_)

@@ -27,6 +27,7 @@ mod lower;
 mod needed;
 mod query;
 mod selectivity;
+mod semi_join;
 mod set_operation;
 mod statistics;
 mod upper;

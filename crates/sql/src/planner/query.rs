@@ -57,6 +57,7 @@ impl Planner<'_, '_> {
     fn cte(&mut self, cte: Cte) -> Result<plan::Cte> {
         let Cte { id, name, query, recursive, .. } = cte;
         let modifies = query.change.is_some();
+        let mark = self.uses.len();
         let plan = match recursive {
             None => self.query(query)?,
             Some((recursive, all)) => {
@@ -68,7 +69,8 @@ impl Planner<'_, '_> {
                 node(Node::RecursiveUnion(Box::new(union)), width, rows, cost)
             }
         };
-        Ok(plan::Cte { id, name, plan, modifies })
+        let correlated = self.uses.len() > mark;
+        Ok(plan::Cte { id, name, plan, correlated, modifies })
     }
 
     fn select(&mut self, mut query: Query, group: Group) -> Result<Plan> {

@@ -18,7 +18,7 @@ use super::type_table::SqlType;
 use super::value::{ArrayValue, Dimension, EnumValue, Interval, RecordShape, RecordValue, SmolStr, TimeTz, Value};
 
 /// Where packed bytes are gathered: on the stack as long as they are few.
-pub(super) type Packed = SmallVec<[u8; 64]>;
+pub(crate) type Packed = SmallVec<[u8; 64]>;
 
 #[cold]
 fn damaged() -> Error {
@@ -42,6 +42,22 @@ pub(super) fn read(kind: StorageKind, bytes: &[u8]) -> Result<Value> {
         StorageKind::Record(_) => Value::Record(Arc::new(reader.record()?)),
         _ => return Err(damaged()),
     })
+}
+
+/// Appends a value of any type, so that [`read_any`] can read it without the catalog.
+pub(crate) fn write_any(value: &Value, out: &mut Packed) {
+    write_tagged(value, out);
+}
+
+/// Reads what [`write_any`] wrote at the beginning of `bytes`, which then begin behind it.
+///
+/// # Errors
+/// XX001 for anything else.
+pub(crate) fn read_any(bytes: &mut &[u8]) -> Result<Value> {
+    let mut reader = Reader { bytes };
+    let value = reader.tagged()?;
+    *bytes = reader.bytes;
+    Ok(value)
 }
 
 /// Writes what [`read`] reads.

@@ -1,0 +1,147 @@
+//! Statements over far more rows than `work_mem` holds: same results, bounded memory, and nothing left behind.
+
+mod common;
+
+use std::path::Path;
+
+use common::Server;
+use postgres::Client;
+use postgres::error::SqlState;
+
+/// 300,000 rows, about 40 MB once they are values in memory, and strings that don't sort as they were made.
+const SETUP: &str = "
+    CREATE TABLE big (id int, k int, t text);
+    INSERT INTO big SELECT i, (i * 7919::bigint % 150001)::int, 'text ' || i * 104729::bigint % 300007
+    FROM generate_series(1, 300000) i";
+
+/// Each gives one row, which says all about what was sorted, joined or gathered on the way to it.
+const QUERIES: &[&str] = &[
+    // A sort, read as a whole and from its middle.
+    "SELECT count(*), sum(r * (id % 1000)::numeric) FROM (SELECT id, row_number() OVER (ORDER BY t DESC, id) AS r FROM big) q",
+    "SELECT string_agg(t, ',') FROM (SELECT t FROM big ORDER BY k, t, id OFFSET 150000 LIMIT 20) q",
+    // Row values keep the names of their fields.
+    "SELECT string_agg(to_json(r)::text, ',') FROM (SELECT b AS r FROM big b ORDER BY t OFFSET 200000 LIMIT 3) q",
+    // Hash joins of every kind.
+    "SELECT count(*), sum(a.id::bigint + b.id) FROM big a JOIN big b ON a.k = b.id",
+    "SELECT count(*), sum(b.id), sum(a.id) FROM big a LEFT JOIN (SELECT * FROM big WHERE id % 3 = 0) b ON a.t = b.t",
+    "SELECT count(*), count(a.id), count(b.id) FROM (SELECT * FROM big WHERE id % 2 = 0) a FULL JOIN (SELECT * FROM big WHERE id % 3 = 0) b ON a.id = b.id",
+    "SELECT count(*) FROM big a WHERE EXISTS (SELECT FROM big b WHERE b.k = a.id AND b.id <> a.id)",
+    "SELECT count(*) FROM big a WHERE NOT EXISTS (SELECT FROM big b WHERE b.k = a.id)",
+    // One key for all: no hash divides it.
+    "SELECT count(*) FROM (SELECT 1 AS one, id FROM big) a JOIN (SELECT 1 AS one FROM big WHERE id <= 10) b USING (one)",
+    // Groups, distinct rows, set operations.
+    "SELECT count(*), sum(n), max(length(m)) FROM (SELECT t, count(*) AS n, max(t) AS m FROM big GROUP BY t) q",
+    "SELECT count(*), sum(h) FROM (SELECT DISTINCT t, id % 7 AS h FROM big) q",
+    "SELECT count(*) FROM (SELECT id FROM big UNION SELECT k FROM big) q",
+    // Rows kept: a common table expression read twice, the inner side of a loop, a large partition.
+    "WITH c AS MATERIALIZED (SELECT id, t FROM big) SELECT count(*), min(a.t) FROM c a JOIN c b ON b.id = a.id + 1",
+    "SELECT count(*) FROM (SELECT id FROM big WHERE id < 4) a JOIN (SELECT id FROM big OFFSET 0) b ON a.id + b.id > 10",
+    "SELECT sum(n), count(f) FROM (SELECT lead(id, 1000) OVER (ORDER BY id) - id AS n, first_value(t) OVER (ORDER BY id ROWS 10 PRECEDING) AS f FROM big) q",
+    "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 100000) SELECT count(*), sum(n) FROM c",
+];
+
+fn one_row(client: &mut Client, query: &str) -> String {
+    let messages = client.simple_query(query).unwrap_or_else(|error| panic!("{query}: {error}"));
+    let row = messages.iter().find_map(|message| match message {
+        postgres::SimpleQueryMessage::Row(row) => Some(row),
+        _ => None,
+    });
+    let row = row.unwrap_or_else(|| panic!("{query}: no row"));
+    (0..row.len()).map(|column| row.get(column).unwrap_or("NULL").to_owned()).collect::<Vec<_>>().join("|")
+}
+
+/// Temporary files there are.
+fn temporary_files(folder: &Path) -> usize {
+    std::fs::read_dir(folder.join("data/tmp")).map_or(0, Iterator::count)
+}
+
+fn fill(client: &mut Client) {
+    client.batch_execute(SETUP).unwrap();
+    client.batch_execute("ANALYZE big").unwrap();
+}
+
+#[test]
+fn what_does_not_fit_into_work_mem_gives_the_same_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.connect();
+    fill(&mut client);
+    for query in QUERIES {
+        client.batch_execute("SET work_mem = '1GB'").unwrap();
+        let in_memory = one_row(&mut client, query);
+        client.batch_execute("SET work_mem = '256kB'").unwrap();
+        assert_eq!(one_row(&mut client, query), in_memory, "{query}");
+        assert_eq!(temporary_files(folder.path()), 0, "files were left by {query}");
+    }
+    // An error in the middle, and a cursor that is closed before its end, leave nothing either.
+    let error = client.simple_query("SELECT 1 / (id - 299999) FROM (SELECT id, t FROM big ORDER BY t) q").unwrap_err();
+    assert_eq!(error.code(), Some(&SqlState::DIVISION_BY_ZERO));
+    assert_eq!(temporary_files(folder.path()), 0);
+    client.batch_execute("BEGIN; DECLARE c CURSOR FOR SELECT t FROM big ORDER BY t; FETCH 5 FROM c").unwrap();
+    assert!(temporary_files(folder.path()) > 0, "a sort of this size was to be in files");
+    client.batch_execute("CLOSE c; COMMIT").unwrap();
+    assert_eq!(temporary_files(folder.path()), 0);
+}
+
+#[test]
+fn a_recursion_without_end_is_read_as_far_as_its_reader_wants() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.connect();
+    client.batch_execute("SET statement_timeout = '60s'").unwrap();
+    let query = "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c)
+                 SELECT sum(n) FROM (SELECT n FROM c LIMIT 100) q";
+    assert_eq!(one_row(&mut client, query), "5050");
+    client.batch_execute("SET work_mem = '64kB'").unwrap();
+    let query = query.replace("LIMIT 100", "LIMIT 50000");
+    assert_eq!(one_row(&mut client, &query), "1250025000");
+    assert_eq!(temporary_files(folder.path()), 0);
+}
+
+#[test]
+fn a_crash_in_the_middle_of_a_sort_leaves_no_files_once_the_server_is_up_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.connect();
+    fill(&mut client);
+    client.batch_execute("BEGIN; DECLARE c CURSOR FOR SELECT t FROM big ORDER BY t; FETCH 5 FROM c").unwrap();
+    assert!(temporary_files(folder.path()) > 0);
+    server.kill();
+    assert!(temporary_files(folder.path()) > 0, "nobody was there to remove them");
+    let server = Server::start(folder.path(), &[]);
+    assert_eq!(one_row(&mut server.connect(), "SELECT count(*) FROM big"), "300000");
+    assert_eq!(temporary_files(folder.path()), 0);
+}
+
+/// The most memory the server's process has had for itself, in bytes.
+#[cfg(target_os = "linux")]
+fn most_memory_bytes(id: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn statements_over_many_rows_take_little_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["shared_buffers=128MB"]);
+    let mut client = server.connect();
+    fill(&mut client);
+    client.batch_execute("SET work_mem = '1MB'").unwrap();
+    // All of the table is in the page cache from here on.
+    one_row(&mut client, "SELECT count(*), max(t) FROM big");
+    let before = most_memory_bytes(server.id());
+    let rows = "(SELECT id * 5 + n AS id, t || repeat('-', 40) AS t FROM big, generate_series(0, 4) n OFFSET 0)";
+    // 1.5 million rows of more than 100 bytes: each of these would take 200 MB or more at once.
+    for query in [
+        format!("SELECT count(*) FROM (SELECT t FROM {rows} q ORDER BY t, id OFFSET 1) s"),
+        format!("SELECT count(*) FROM {rows} a JOIN {rows} b USING (id)"),
+        format!("SELECT count(*) FROM (SELECT id, max(t) FROM {rows} q GROUP BY id) s"),
+        format!("SELECT count(*) FROM (SELECT DISTINCT id, t FROM {rows} q) s"),
+    ] {
+        one_row(&mut client, &query);
+    }
+    let grown = most_memory_bytes(server.id()).saturating_sub(before);
+    assert!(grown < 100 << 20, "memory grew by {} MB", grown >> 20);
+}

@@ -1,0 +1,407 @@
+//! Rows that don't fit into `work_mem`: written to temporary files, read back in order or by number.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use base::settings::Id;
+use base::{Error, Result};
+use engine::TemporaryFile;
+
+use super::row_set::Rows;
+use super::{BoxOperator, Run};
+use crate::types::packed::{Packed, read_any, write_any};
+use crate::types::{RecordShape, RecordValue, Value};
+
+/// Bytes written or read at once.
+const BLOCK_BYTES: usize = 32 << 10;
+/// How many parts rows are divided into by their hashes.
+pub(super) const PARTITIONS: usize = 16;
+const PARTITION_BITS: u32 = 4;
+/// Rows of one hash can't be divided: after so many tries they stay together.
+pub(super) const DEPTH_MAX: u32 = 6;
+
+/// `work_mem` in bytes: what a sort or a materialised set of rows may take.
+pub(super) fn sort_memory_bytes(run: &Run<'_, '_>) -> usize {
+    run.state.settings.borrow().get(Id::WorkMem).as_integer().unwrap_or(4096).max(64) as usize * 1024
+}
+
+/// What a hash table may take: twice `work_mem`, as PostgreSQL's default has it.
+pub(super) fn hash_memory_bytes(run: &Run<'_, '_>) -> usize {
+    sort_memory_bytes(run).saturating_mul(2)
+}
+
+/// Rows on their way to a file.
+pub(super) struct SpillWriter {
+    file: TemporaryFile,
+    buffer: Vec<u8>,
+    /// The shapes of row values, which the file refers to by number: it holds no names.
+    shapes: Vec<Arc<RecordShape>>,
+}
+
+/// Before a row value's shape and fields; values of [`write_any`] begin with none of these marks.
+const RECORD_MARK: u8 = 255;
+/// Before values that rows are mostly made of.
+const NULL_MARK: u8 = 254;
+const INT4_MARK: u8 = 253;
+const INT8_MARK: u8 = 252;
+const FLOAT8_MARK: u8 = 251;
+const DATE_MARK: u8 = 250;
+/// Before a string's length in one byte.
+const SHORT_TEXT_MARK: u8 = 249;
+
+impl SpillWriter {
+    pub fn new(run: &Run<'_, '_>) -> Result<SpillWriter> {
+        let file = run.state.instance.database().temporary_file()?;
+        Ok(SpillWriter { file, buffer: Vec::new(), shapes: Vec::new() })
+    }
+
+    /// Adds a row; where it lies.
+    pub fn push(&mut self, row: &[Value]) -> Result<u64> {
+        let at = self.file.length_bytes() + self.buffer.len() as u64;
+        let start = self.buffer.len();
+        self.buffer.extend_from_slice(&[0; 4]);
+        for value in row {
+            match value {
+                Value::Null => self.buffer.push(NULL_MARK),
+                Value::Int4(value) => self.mark(INT4_MARK, &value.to_le_bytes()),
+                Value::Int8(value) => self.mark(INT8_MARK, &value.to_le_bytes()),
+                Value::Float8(value) => self.mark(FLOAT8_MARK, &value.to_le_bytes()),
+                Value::Date(value) => self.mark(DATE_MARK, &value.to_le_bytes()),
+                Value::Text(text) if text.len() < 256 => {
+                    self.buffer.push(SHORT_TEXT_MARK);
+                    self.mark(text.len() as u8, text.as_bytes());
+                }
+                Value::Record(record) => {
+                    let known = self.shapes.iter().position(|shape| Arc::ptr_eq(shape, &record.shape));
+                    let shape = known.unwrap_or_else(|| {
+                        self.shapes.push(Arc::clone(&record.shape));
+                        self.shapes.len() - 1
+                    });
+                    self.mark(RECORD_MARK, &(shape as u32).to_le_bytes());
+                    self.buffer.extend_from_slice(&(record.fields.len() as u32).to_le_bytes());
+                    record.fields.iter().for_each(|field| self.any(field));
+                }
+                value => self.any(value),
+            }
+        }
+        let length = (self.buffer.len() - start - 4) as u32;
+        self.buffer[start..start + 4].copy_from_slice(&length.to_le_bytes());
+        if self.buffer.len() >= BLOCK_BYTES {
+            self.flush()?;
+        }
+        Ok(at)
+    }
+
+    #[inline]
+    fn mark(&mut self, mark: u8, bytes: &[u8]) {
+        self.buffer.push(mark);
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    fn any(&mut self, value: &Value) {
+        let mut bytes = Packed::new();
+        write_any(value, &mut bytes);
+        self.buffer.extend_from_slice(&bytes);
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if !self.buffer.is_empty() {
+            self.file.append(&self.buffer)?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// What was written, to be read.
+    pub fn finish(mut self) -> Result<SpilledRows> {
+        self.flush()?;
+        Ok(SpilledRows(self))
+    }
+}
+
+/// Rows in a file.
+pub(super) struct SpilledRows(SpillWriter);
+
+#[cold]
+fn damaged() -> Error {
+    Error::internal("a temporary file is damaged")
+}
+
+#[inline]
+fn fixed<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N]> {
+    let (first, rest) = bytes.split_first_chunk().ok_or_else(damaged)?;
+    *bytes = rest;
+    Ok(*first)
+}
+
+/// A place in a file, with what was read ahead.
+#[derive(Default)]
+pub(super) struct SpillPlace {
+    /// Where `buffer` begins in the file.
+    start: u64,
+    buffer: Vec<u8>,
+    /// The next row's place in `buffer`.
+    at: usize,
+}
+
+/// Reading of what was flushed.
+impl SpillWriter {
+    /// Reads the row at `place` and moves on; false at the end.
+    fn read(&self, place: &mut SpillPlace, row: &mut Vec<Value>) -> Result<bool> {
+        let Some(header) = self.have(place, 4)? else { return Ok(false) };
+        let length = u32::from_le_bytes(header[..4].try_into().expect("four bytes were asked for")) as usize;
+        let bytes = self.have(place, 4 + length)?.ok_or_else(|| Error::internal("a temporary file is cut short"))?;
+        let mut bytes = &bytes[4..4 + length];
+        row.clear();
+        while let Some((mark, rest)) = bytes.split_first() {
+            let mut common = rest;
+            row.push(match *mark {
+                NULL_MARK => Value::Null,
+                INT4_MARK => Value::Int4(i32::from_le_bytes(fixed(&mut common)?)),
+                INT8_MARK => Value::Int8(i64::from_le_bytes(fixed(&mut common)?)),
+                FLOAT8_MARK => Value::Float8(f64::from_le_bytes(fixed(&mut common)?)),
+                DATE_MARK => Value::Date(i32::from_le_bytes(fixed(&mut common)?)),
+                SHORT_TEXT_MARK => {
+                    let [length] = fixed(&mut common)?;
+                    let (text, rest) = common.split_at_checked(usize::from(length)).ok_or_else(damaged)?;
+                    common = rest;
+                    Value::text(std::str::from_utf8(text).map_err(|_| damaged())?)
+                }
+                RECORD_MARK => self.record(&mut common)?,
+                _ => {
+                    common = bytes;
+                    read_any(&mut common)?
+                }
+            });
+            bytes = common;
+        }
+        place.at += 4 + length;
+        Ok(true)
+    }
+
+    fn record(&self, bytes: &mut &[u8]) -> Result<Value> {
+        let (header, rest) = bytes.split_at_checked(8).ok_or_else(damaged)?;
+        let number = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("four bytes")) as usize;
+        let shape = self.shapes.get(number(0)).ok_or_else(damaged)?;
+        *bytes = rest;
+        let fields = (0..number(4)).map(|_| read_any(bytes)).collect::<Result<_>>()?;
+        Ok(Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields })))
+    }
+
+    /// At least so many bytes from `place` on; `None` at the end.
+    fn have<'b>(&self, place: &'b mut SpillPlace, count: usize) -> Result<Option<&'b [u8]>> {
+        if place.buffer.len() < place.at + count {
+            let start = place.start + place.at as u64;
+            place.buffer.resize(BLOCK_BYTES.max(count), 0);
+            let read = self.file.read(&mut place.buffer, start)?;
+            place.buffer.truncate(read);
+            (place.start, place.at) = (start, 0);
+            if read < count {
+                return Ok(None);
+            }
+        }
+        Ok(Some(&place.buffer[place.at..]))
+    }
+
+    /// Moves to the row at `offset`.
+    fn seek(&self, place: &mut SpillPlace, offset: u64) {
+        match offset.checked_sub(place.start) {
+            Some(at) if at < place.buffer.len() as u64 => place.at = at as usize,
+            _ => *place = SpillPlace { start: offset, buffer: Vec::new(), at: 0 },
+        }
+    }
+}
+
+/// A file that is read from its beginning to its end.
+pub(super) struct SpillReader {
+    rows: SpilledRows,
+    place: SpillPlace,
+}
+
+impl SpillReader {
+    pub fn new(rows: SpilledRows) -> SpillReader {
+        SpillReader { rows, place: SpillPlace::default() }
+    }
+
+    pub fn next(&mut self, row: &mut Vec<Value>) -> Result<bool> {
+        self.rows.0.read(&mut self.place, row)
+    }
+}
+
+/// The next row of a part, or of `input` where there is no part.
+#[inline]
+pub(super) fn next_row<'r, 'p>(
+    input: &'r mut BoxOperator<'p>,
+    part: &mut Option<SpillReader>,
+    buffer: &'r mut Vec<Value>,
+    run: &mut Run<'_, 'p>,
+) -> Result<Option<&'r [Value]>> {
+    match part {
+        None => Ok(if input.next(run)? { Some(input.row()) } else { None }),
+        Some(part) => Ok(if part.next(buffer)? { Some(buffer) } else { None }),
+    }
+}
+
+/// Rows divided by their hashes, each part in a file of its own.
+pub(super) struct Partitions {
+    parts: Vec<Option<SpillWriter>>,
+    depth: u32,
+}
+
+impl Partitions {
+    /// `depth` says which bits of the hashes divide: those that divided what is divided again must not.
+    pub fn new(depth: u32) -> Partitions {
+        Partitions { parts: (0..PARTITIONS).map(|_| None).collect(), depth }
+    }
+
+    /// The part of a hash.
+    pub fn part_of(&self, hash: u64) -> usize {
+        // The hash tables use the other end of the hash and its top.
+        (hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (60 - PARTITION_BITS * self.depth)) as usize % PARTITIONS
+    }
+
+    pub fn push(&mut self, part: usize, row: &[Value], run: &Run<'_, '_>) -> Result<()> {
+        if self.parts[part].is_none() {
+            self.parts[part] = Some(SpillWriter::new(run)?);
+        }
+        self.parts[part].as_mut().expect("made above").push(row)?;
+        Ok(())
+    }
+
+    /// The parts; none where there are no rows.
+    pub fn finish(self) -> Result<Vec<Option<SpillReader>>> {
+        let finish = |part: Option<SpillWriter>| part.map(|part| part.finish().map(SpillReader::new)).transpose();
+        self.parts.into_iter().map(finish).collect()
+    }
+}
+
+/// Rows that are read by number, as often as wanted: in memory as long as they fit.
+#[derive(Default)]
+pub(super) struct RowStore {
+    memory: Rows,
+    spilled: Option<SpillWriter>,
+    /// Where each spilled row lies.
+    offsets: Vec<u64>,
+}
+
+impl RowStore {
+    /// Adds a row, which may use up to `limit_bytes` with the others.
+    pub fn push(&mut self, row: &[Value], limit_bytes: usize, run: &Run<'_, '_>) -> Result<()> {
+        if let Some(writer) = &mut self.spilled {
+            self.offsets.push(writer.push(row)?);
+            return Ok(());
+        }
+        self.memory.push(row);
+        if self.memory.bytes() > limit_bytes {
+            let mut writer = SpillWriter::new(run)?;
+            for index in 0..self.memory.len() {
+                self.offsets.push(writer.push(self.memory.get(index))?);
+            }
+            self.memory = Rows::default();
+            self.spilled = Some(writer);
+        }
+        Ok(())
+    }
+
+    /// All rows added so far can be read from now on.
+    pub fn flush(&mut self) -> Result<()> {
+        self.spilled.as_mut().map_or(Ok(()), SpillWriter::flush)
+    }
+
+    pub fn len(&self) -> usize {
+        self.memory.len() + self.offsets.len()
+    }
+}
+
+/// Somebody who reads a [`RowStore`].
+#[derive(Default)]
+pub(super) struct StoreReader {
+    place: SpillPlace,
+    row: Vec<Value>,
+    /// The number of `row`, from 1; 0 for none.
+    number: usize,
+}
+
+impl StoreReader {
+    /// The row with this number.
+    pub fn read<'r>(&'r mut self, store: &'r RowStore, index: usize) -> Result<&'r [Value]> {
+        let Some(spilled) = &store.spilled else { return Ok(store.memory.get(index)) };
+        if self.number != index + 1 {
+            self.number = 0;
+            spilled.seek(&mut self.place, store.offsets[index]);
+            if !spilled.read(&mut self.place, &mut self.row)? {
+                return Err(Error::internal("a temporary file has fewer rows than were written"));
+            }
+            self.number = index + 1;
+        }
+        Ok(&self.row)
+    }
+
+    /// The row read last, which had this number.
+    pub fn last<'r>(&'r self, store: &'r RowStore, index: usize) -> &'r [Value] {
+        if store.spilled.is_some() { &self.row } else { store.memory.get(index) }
+    }
+}
+
+/// A scan of shared rows.
+#[derive(Default)]
+pub(super) struct StoreScan {
+    store: Option<Rc<RowStore>>,
+    reader: StoreReader,
+    at: usize,
+}
+
+impl StoreScan {
+    pub fn new(store: Rc<RowStore>) -> StoreScan {
+        StoreScan { store: Some(store), reader: StoreReader::default(), at: 0 }
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.store.is_some()
+    }
+
+    /// Starts again with the same rows.
+    pub fn rewind(&mut self) {
+        self.at = 0;
+    }
+
+    pub fn next(&mut self) -> Result<bool> {
+        let Some(store) = &self.store else { return Ok(false) };
+        if self.at >= store.len() {
+            return Ok(false);
+        }
+        self.reader.read(store, self.at)?;
+        self.at += 1;
+        Ok(true)
+    }
+
+    pub fn row(&self) -> &[Value] {
+        let store = self.store.as_ref().expect("read after a row was found");
+        self.reader.last(store, self.at - 1)
+    }
+}
+
+/// The places of keys in rows that have them as columns or behind their columns.
+pub(super) struct KeySlots {
+    /// Where each key lies.
+    pub slots: Vec<usize>,
+    /// Those that are computed and put behind the row, by number.
+    pub computed: Vec<usize>,
+}
+
+impl KeySlots {
+    /// `columns` has the slot of each key that is a column.
+    pub fn new(columns: impl Iterator<Item = Option<usize>>, width: usize) -> KeySlots {
+        let mut computed = Vec::new();
+        let slots = columns
+            .enumerate()
+            .map(|(number, column)| {
+                column.unwrap_or_else(|| {
+                    computed.push(number);
+                    width + computed.len() - 1
+                })
+            })
+            .collect();
+        KeySlots { slots, computed }
+    }
+}

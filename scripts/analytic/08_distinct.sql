@@ -1,0 +1,2 @@
+-- Distinct pairs, counted.
+SELECT count(*) FROM (SELECT DISTINCT product_id, quantity FROM line) d;
