@@ -205,7 +205,13 @@ pub fn run(
                 let message = format!("{} is not allowed in an SQL function", command.name());
                 return Err(Error::unsupported(message));
             }
-            return Err(Error::unsupported("utility statements in SQL functions are not supported"));
+            let utility = utility.clone();
+            let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text())));
+            let text: Arc<str> = Arc::from(function.body.as_str());
+            let (state, client) = (run.state, &mut *run.client);
+            crate::commands::run_nested(state, &utility, &planned, &text, arguments, client).map_err(in_context)?;
+            run.catalog = state.catalog();
+            continue;
         }
         let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text())));
         let is_last = number + 1 == count;

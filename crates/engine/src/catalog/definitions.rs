@@ -7,6 +7,7 @@ use std::sync::Arc;
 use base::{FileNumber, Lsn, Oid};
 use serde::{Deserialize, Serialize};
 
+use super::trigger::TriggerDef;
 use crate::row::{ColumnSet, PhysicalType};
 
 /// The schema `pg_catalog`.
@@ -86,6 +87,8 @@ pub struct TableDef {
     pub columns: Vec<ColumnDef>,
     /// Its constraints.
     pub constraints: Vec<ConstraintDef>,
+    /// Its triggers.
+    pub triggers: Vec<TriggerDef>,
     /// How full an insert makes a page, in percent.
     pub fillfactor: u8,
     /// Rows, by the last VACUUM or ANALYZE; negative: never counted.
@@ -117,6 +120,7 @@ impl TableDef {
             overflow_index_file: FileNumber(0),
             columns: Vec::new(),
             constraints: Vec::new(),
+            triggers: Vec::new(),
             fillfactor: 100,
             estimated_rows: -1.0,
             estimated_pages: 0,

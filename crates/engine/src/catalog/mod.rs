@@ -7,7 +7,9 @@
 mod definitions;
 mod snapshot;
 pub(crate) mod store;
+mod trigger;
 
 pub use definitions::*;
 pub use snapshot::{Catalog, Relation};
 pub(crate) use snapshot::{Change, Entry};
+pub use trigger::{TriggerDef, TriggerEnabled, TriggerTiming};

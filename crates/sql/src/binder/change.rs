@@ -9,6 +9,7 @@ use super::assignment::Source;
 use super::scope::{Place, Scope};
 use super::{Binder, Change, Column, FromItem, OnConflict, Query, Relation, RelationKind, TargetEntry};
 use crate::plan::{Assignment, Expr, ExprKind, Target};
+use crate::privileges::Privileges;
 use crate::tree::{self, ExprKind as Tree, InsertColumn, Location, Name, QueryBody};
 use crate::types::{self, SqlType, oids};
 
@@ -23,6 +24,10 @@ impl Binder<'_, '_> {
     fn insert_in_scope(&mut self, insert: &tree::Insert) -> Result<Query> {
         let ctes = self.ctes(insert.with.as_ref())?;
         let table = self.target_table(&insert.table.name, "INSERT")?;
+        self.needs(table.oid, Privileges::INSERT);
+        if !insert.returning.is_empty() || insert.on_conflict.is_some() {
+            self.needs(table.oid, Privileges::SELECT);
+        }
         let expressions = self.expressions_of(&table)?;
         let places = self.insert_columns(insert, &table)?;
         let mut query = match &insert.source {
@@ -48,7 +53,8 @@ impl Binder<'_, '_> {
             Some(targets?)
         };
         query.ctes = self.finish_ctes(ctes);
-        let target = Target { table, expressions };
+        let triggers = self.triggers_of(&table)?;
+        let target = Target { table, expressions, triggers };
         query.change = Some(Box::new(Change::Insert { target, on_conflict, returning }));
         Ok(query)
     }
@@ -558,7 +564,12 @@ impl Binder<'_, '_> {
     fn update_in_scope(&mut self, update: &tree::Update) -> Result<Query> {
         let ctes = self.ctes(update.with.as_ref())?;
         let table = self.target_table(&update.table.name, "UPDATE")?;
-        let target = Target { table: table.clone(), expressions: self.expressions_of(&table)? };
+        self.needs(table.oid, Privileges::UPDATE);
+        if update.filter.is_some() || !update.returning.is_empty() || !update.from.is_empty() {
+            self.needs(table.oid, Privileges::SELECT);
+        }
+        let (expressions, triggers) = (self.expressions_of(&table)?, self.triggers_of(&table)?);
+        let target = Target { table: table.clone(), expressions, triggers };
         let relation = self.change_target(&table, &update.table)?;
         self.from(&update.from)?;
         let filter = self.optional_filter(update.filter.as_ref())?;
@@ -580,7 +591,12 @@ impl Binder<'_, '_> {
     fn delete_in_scope(&mut self, delete: &tree::Delete) -> Result<Query> {
         let ctes = self.ctes(delete.with.as_ref())?;
         let table = self.target_table(&delete.table.name, "DELETE")?;
-        let target = Target { table: table.clone(), expressions: self.expressions_of(&table)? };
+        self.needs(table.oid, Privileges::DELETE);
+        if delete.filter.is_some() || !delete.returning.is_empty() || !delete.using.is_empty() {
+            self.needs(table.oid, Privileges::SELECT);
+        }
+        let (expressions, triggers) = (self.expressions_of(&table)?, self.triggers_of(&table)?);
+        let target = Target { table: table.clone(), expressions, triggers };
         let relation = self.change_target(&table, &delete.table)?;
         self.from(&delete.using)?;
         let filter = self.optional_filter(delete.filter.as_ref())?;

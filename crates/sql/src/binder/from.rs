@@ -9,6 +9,7 @@ use super::scope::{CteState, NamedColumn, NamedItem, Place, Scope};
 use super::table::FoundRelation;
 use super::{Binder, Column, FromItem, Join, Query, Relation, RelationKind, VIEW_DEPTH_MAX};
 use crate::plan::{Expr, ExprKind, JoinKind, SetCall};
+use crate::privileges::Privileges;
 use crate::tree::{self, Alias, ColumnDefinitionItem, JoinType, Location, Name, Statement, TableReference};
 use crate::types::{SqlType, oids};
 
@@ -88,9 +89,15 @@ impl Binder<'_, '_> {
                 let text = table.view_query.clone().ok_or_else(|| Error::internal("a view without a query"))?;
                 let names = table.columns.iter().filter(|column| !column.dropped).map(|column| Name::new(&column.name));
                 let names = names.collect();
-                self.from_view(&text, names, alias, &table.name, Some(table.schema), table.oid, name.location)
+                self.needs(table.oid, Privileges::SELECT);
+                let outer = self.view_owner.replace(table.owner);
+                let schema = Some(table.schema);
+                let named = self.from_view(&text, names, alias, &table.name, schema, table.oid, name.location);
+                self.view_owner = outer;
+                named
             }
             FoundRelation::Table(table) => {
+                self.needs(table.oid, Privileges::SELECT);
                 let relation = self.add_aliased_table(table.clone(), alias, name.location)?;
                 let schema = alias.is_none().then_some(table.schema);
                 Ok(self.named(relation, schema, table.oid))
@@ -116,6 +123,7 @@ impl Binder<'_, '_> {
             }
             FoundRelation::Sequence(sequence) => {
                 // A sequence reads as a one-row table.
+                self.needs(sequence.oid, Privileges::SELECT);
                 let table = self.context.system.sequence_table(&sequence);
                 let Some(table) = table else {
                     let message = format!("reading sequence \"{}\" as a table is not supported", sequence.name);

@@ -8,6 +8,7 @@ use engine::catalog::{ArgumentMode, FunctionDef as StoredFunction, FunctionKind}
 use super::Binder;
 use super::scope::Place;
 use crate::plan::{AggregateCall, Call, Expr, ExprKind, FunctionTarget, SetCall};
+use crate::privileges::Privileges;
 use crate::tree::{self, ExprKind as Tree, Location, Name, SortBy};
 use crate::types::{
     self, AggregateDef, ArgumentSource, Callee, FunctionDef, Implementation, RecordShape, Resolved, SqlType,
@@ -179,8 +180,9 @@ impl Binder<'_, '_> {
         Ok((function, arguments))
     }
 
-    fn stored_function(&self, found: &UserFunction) -> Result<Arc<StoredFunction>> {
+    fn stored_function(&mut self, found: &UserFunction) -> Result<Arc<StoredFunction>> {
         let function = self.context.catalog.function(found.oid).cloned();
+        self.needs(found.oid, Privileges::EXECUTE);
         function.ok_or_else(|| Error::internal(format!("function {} is not in the catalog", found.oid)))
     }
 

@@ -4,6 +4,7 @@ use base::{Error, Result, sqlstate};
 use engine::{RowLockMode, WaitPolicy};
 
 use super::{Binder, Distinct, FromItem, Lock, Query, RelationKind};
+use crate::privileges::Privileges;
 use crate::tree::{LockStrength, LockWait, Locking};
 
 /// How messages name the strongest of these clauses.
@@ -19,6 +20,20 @@ pub(super) fn clause(locking: &[Locking]) -> &'static str {
 impl Binder<'_, '_> {
     /// Notes which rows a query locks: 0A000 where rows of the result are not rows of a table.
     pub(super) fn locks(&mut self, query: &mut Query, locking: &[Locking]) -> Result<()> {
+        for relation in &query.relations {
+            let is_meant = |locking: &Locking| {
+                locking.tables.is_empty() || locking.tables.iter().any(|table| table.name == relation.alias)
+            };
+            if let RelationKind::Table(table) = &relation.kind
+                && locking.iter().any(is_meant)
+            {
+                self.needs(table.oid, Privileges::UPDATE);
+            }
+        }
+        self.lock_all(query, locking)
+    }
+
+    fn lock_all(&mut self, query: &mut Query, locking: &[Locking]) -> Result<()> {
         for locking in locking {
             let name = clause(std::slice::from_ref(locking));
             self.check_lockable(query, name)?;
@@ -85,7 +100,7 @@ impl Binder<'_, '_> {
             RelationKind::Subquery(inner) => {
                 let all = Locking { tables: Vec::new(), ..locking.clone() };
                 let mut taken = std::mem::take(inner);
-                let result = self.locks(&mut taken, &[all]);
+                let result = self.lock_all(&mut taken, &[all]);
                 if let RelationKind::Subquery(inner) = &mut query.relations[relation as usize].kind {
                     *inner = taken;
                 }

@@ -29,6 +29,7 @@ mod set_operation;
 mod subquery;
 mod table;
 mod target;
+mod trigger;
 mod types;
 mod window;
 
@@ -42,6 +43,7 @@ pub use query::{
 };
 pub use table::{TableExpressionUse, expression_columns, table_expression, table_expressions};
 pub use target::column_name;
+pub use trigger::{table_triggers, trigger_condition};
 
 use std::sync::Arc;
 
@@ -50,6 +52,7 @@ use engine::catalog::{Catalog, SequenceDef};
 
 use crate::parser::{STACK_RESERVE_BYTES, character_position, too_deep};
 use crate::plan::{Expr, VirtualTable};
+use crate::privileges::{Access, Privileges};
 use crate::tree::{self, Location, Name, Statement};
 use crate::types::{CatalogLookup, EvalContext, SqlType};
 use scope::Scope;
@@ -179,6 +182,8 @@ pub struct Bound {
     pub subquery_count: u32,
     /// Literals were read in a way that depends on more than the catalog: settings, the zone, the clock.
     pub depends_on_settings: bool,
+    /// What whoever runs it must be allowed to do.
+    pub access: Vec<Access>,
 }
 
 /// Binds a statement that has a plan; `None` for a utility statement.
@@ -207,6 +212,7 @@ pub fn bind(
         cte_count: binder.cte_count,
         subquery_count: binder.subquery_count,
         depends_on_settings: binder.depends_on_settings,
+        access: binder.access,
     });
     bound.map(Some)
 }
@@ -233,6 +239,10 @@ pub(crate) struct Binder<'c, 'a> {
     cte_count: u32,
     subquery_count: u32,
     depends_on_settings: bool,
+    /// What whoever runs the statement must be allowed to do.
+    access: Vec<Access>,
+    /// The owner of the view that is being expanded.
+    view_owner: Option<Oid>,
     /// How many views are being expanded.
     view_depth: u32,
     /// What is being bound is not part of the statement's own text (a view's query, a default): errors don't point.
@@ -251,8 +261,18 @@ impl<'c, 'a> Binder<'c, 'a> {
             cte_count: 0,
             subquery_count: 0,
             depends_on_settings: false,
+            access: Vec::new(),
+            view_owner: None,
             view_depth: 0,
             text_is_foreign: false,
+        }
+    }
+
+    /// Notes what the statement does with a table, view, sequence or function.
+    fn needs(&mut self, object: Oid, privileges: Privileges) {
+        let access = Access { object, privileges, checked_as: self.view_owner };
+        if !self.access.contains(&access) {
+            self.access.push(access);
         }
     }
 

@@ -39,6 +39,7 @@ pub(super) enum Place {
     CopyWhere,
     Call,
     AlterType,
+    TriggerWhen,
 }
 
 impl Place {
@@ -70,6 +71,7 @@ impl Place {
             Place::IndexExpression => "index expressions",
             Place::IndexPredicate => "index predicates",
             Place::Generated => "column generation expressions",
+            Place::TriggerWhen => "trigger WHEN conditions",
             Place::CopyWhere => "COPY FROM WHERE conditions",
             Place::Call => "CALL arguments",
             Place::AlterType => "transform expressions",
@@ -119,6 +121,7 @@ impl Place {
             Place::CopyWhere => Some("cannot use subquery in COPY FROM WHERE condition"),
             Place::Call => Some("cannot use subquery in CALL argument"),
             Place::AlterType => Some("cannot use subquery in transform expression"),
+            Place::TriggerWhen => Some("cannot use subquery in trigger WHEN condition"),
             _ => None,
         }
     }

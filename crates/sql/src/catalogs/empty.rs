@@ -27,11 +27,6 @@ pub const TABLES: &[(u32, &str, &str)] = &[
     (6237, "pg_publication_namespace", "oid oid, pnpubid oid, pnnspid oid"),
     (6100, "pg_subscription", "oid oid, subdbid oid, subname name, subowner oid, subenabled bool"),
     (
-        2620,
-        "pg_trigger",
-        "oid oid, tgrelid oid, tgparentid oid, tgname name, tgfoid oid, tgtype int2, tgenabled char, tgisinternal bool, tgconstrrelid oid, tgconstrindid oid, tgconstraint oid, tgdeferrable bool, tginitdeferred bool, tgnargs int2, tgattr int2vector, tgargs bytea, tgqual pg_node_tree, tgoldtable name, tgnewtable name",
-    ),
-    (
         3466,
         "pg_event_trigger",
         "oid oid, evtname name, evtevent name, evtowner oid, evtfoid oid, evtenabled char, evttags text[]",

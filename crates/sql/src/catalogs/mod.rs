@@ -2,9 +2,11 @@
 //!
 //! [`registry`] lists each with its columns, as PostgreSQL 15 has them, and the function that makes its rows.
 
+mod access;
 mod builtin;
 mod empty;
 mod information;
+mod information_views;
 mod monitoring;
 mod objects;
 mod registry;
@@ -12,6 +14,7 @@ mod relations;
 mod rows;
 mod sequences;
 mod statistics;
+mod triggers;
 mod type_functions;
 pub mod user_types;
 mod views;

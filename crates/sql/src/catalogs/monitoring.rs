@@ -122,7 +122,7 @@ pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
         }
         use std::sync::atomic::Ordering::Relaxed;
         let wait = waits.of(&info);
-        let shown = is_superuser || info.user == run.state.current_user();
+        let shown = is_superuser || info.user == run.state.acting_role().name;
         let query = if shown { info.query().to_string() } else { "<insufficient privilege>".to_owned() };
         rows.push(row![
             DATABASE_OID,

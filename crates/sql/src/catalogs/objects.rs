@@ -23,6 +23,8 @@ pub mod class {
     pub const RELATION: Oid = Oid(1259);
     /// `pg_constraint`
     pub const CONSTRAINT: Oid = Oid(2606);
+    /// `pg_trigger`
+    pub const TRIGGER: Oid = Oid(2620);
     /// `pg_namespace`
     pub const SCHEMA: Oid = Oid(2615);
     /// `pg_proc`
@@ -54,7 +56,7 @@ pub fn pg_namespace(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
     let rows = schemas(run.catalog.catalog())
         .into_iter()
         .filter(|schema| wanted.matches(&schema.0) && name.matches(&schema.1.as_str()))
-        .map(|(oid, name, owner)| row![oid, name, owner, NULL]);
+        .map(|(oid, name, owner)| row![oid, name, owner, acl(run.catalog.catalog(), oid)]);
     Ok(rows.collect())
 }
 
@@ -77,24 +79,31 @@ pub fn pg_database(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
         "C.UTF-8",
         NULL,
         NULL,
-        NULL,
+        acl(run.catalog.catalog(), DATABASE_OID),
     ]])
 }
 
-fn roles(catalog: &Catalog) -> Vec<Arc<RoleDef>> {
+/// What has been granted on the object with this number; NULL where nothing is written down.
+pub(super) fn acl(catalog: &Catalog, oid: Oid) -> Value {
+    crate::privileges::stored(catalog, oid).map_or(NULL, |acl| text_array(crate::privileges::shown(catalog, &acl)))
+}
+
+/// All roles by number.
+pub(super) fn roles(catalog: &Catalog) -> Vec<Arc<RoleDef>> {
     let mut all: Vec<Arc<RoleDef>> = catalog.roles().cloned().collect();
     all.sort_by_key(|role| role.oid);
     all
 }
 
-fn timestamp(micros: Option<i64>) -> Value {
+/// A `timestamptz`, if there is one.
+pub(super) fn timestamp(micros: Option<i64>) -> Value {
     micros.map_or(NULL, Value::TimestampTz)
 }
 
 /// `pg_authid`
 pub fn pg_authid(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     // Verifiers of passwords are for superusers only.
-    let is_superuser = run.state.is_superuser();
+    super::access::require_superuser(run, "table pg_authid")?;
     let row = |role: &Arc<RoleDef>| {
         row![
             role.oid,
@@ -107,14 +116,15 @@ pub fn pg_authid(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>>
             role.replication,
             role.superuser,
             role.connection_limit,
-            role.password.as_deref().filter(|_| is_superuser),
+            role.password.as_deref(),
             timestamp(role.valid_until),
         ]
     };
     Ok(roles(run.catalog.catalog()).iter().map(row).collect())
 }
 
-fn role_settings(role: &RoleDef) -> Value {
+/// What `ALTER ROLE ... SET` keeps.
+pub(super) fn role_settings(role: &RoleDef) -> Value {
     text_array(role.settings.iter().map(|(name, value)| format!("{name}={value}")))
 }
 
@@ -205,6 +215,7 @@ struct FunctionRow<'r> {
     names: Option<Vec<String>>,
     source: &'r str,
     settings: Value,
+    acl: Value,
 }
 
 impl<'r> FunctionRow<'r> {
@@ -229,6 +240,7 @@ impl<'r> FunctionRow<'r> {
             names: None,
             source: name,
             settings: NULL,
+            acl: NULL,
         }
     }
 
@@ -272,7 +284,7 @@ impl<'r> FunctionRow<'r> {
             NULL,
             NULL,
             self.settings,
-            NULL,
+            self.acl,
         ]
     }
 }
@@ -348,6 +360,7 @@ fn user_function<'r>(run: &Run<'_, '_>, def: &'r FunctionDef) -> FunctionRow<'r>
         names: Some(def.arguments.iter().map(|argument| name(&argument.name)).collect()),
         source: &def.body,
         settings: text_array(def.settings.iter().map(|(name, value)| format!("{name}={value}"))),
+        acl: acl(run.catalog.catalog(), def.oid),
         ..FunctionRow::new(def.oid, &def.name, def.returns, inputs)
     }
 }
@@ -396,6 +409,9 @@ pub fn comments(catalog: &Catalog) -> Vec<(Oid, Oid, i32, String)> {
                 add(def.oid, class::RELATION, 0, def.comment.as_deref());
                 for (place, column) in def.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
                     add(def.oid, class::RELATION, place + 1, column.comment.as_deref());
+                }
+                for trigger in &def.triggers {
+                    add(trigger.oid, class::TRIGGER, 0, trigger.comment.as_deref());
                 }
                 for constraint in &def.constraints {
                     add(constraint.oid, class::CONSTRAINT, 0, constraint.comment.as_deref());

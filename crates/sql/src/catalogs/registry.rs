@@ -6,11 +6,14 @@ use base::{Oid, Result};
 use engine::catalog::{INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, SequenceDef};
 use rustc_hash::FxHashMap;
 
-use super::{Equal, builtin, empty, information, monitoring, objects, relations, sequences, statistics, views};
+use super::{
+    Equal, access, builtin, empty, information, information_views, monitoring, objects, relations, sequences,
+    statistics, triggers, views,
+};
 use crate::binder::SystemCatalog;
 use crate::executor::Run;
 use crate::plan::{VirtualColumn, VirtualTable};
-use crate::types::{BuiltinCatalog, SqlType, Value, array_type, builtin_type_named};
+use crate::types::{BuiltinCatalog, SqlType, Value, array_type, builtin_type_named, oids};
 
 /// What makes the rows of a table.
 pub type Rows = fn(&mut Run<'_, '_>, Equal<'_>) -> Result<Vec<Vec<Value>>>;
@@ -81,6 +84,11 @@ fn parse_columns(columns: &str) -> Vec<VirtualColumn> {
                 Some(element) => (element, true),
                 None => (type_name, false),
             };
+            if type_name == "yes_or_no" {
+                // The standard's domain is a text of three characters.
+                let sql_type = SqlType::with_typmod(oids::VARCHAR, 7);
+                return VirtualColumn { name: column_name.into(), sql_type };
+            }
             let definition = builtin_type_named(type_name).expect("system tables use built-in types");
             let type_oid = if is_array {
                 array_type(&BuiltinCatalog, definition.oid).expect("the element types used here have arrays")
@@ -197,6 +205,28 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
             objects::pg_user,
         ),
         catalog(
+            3070,
+            "pg_shadow",
+            "usename name, usesysid oid, usecreatedb bool, usesuper bool, userepl bool, usebypassrls bool, passwd text, valuntil timestamptz, useconfig text[]",
+            2.0,
+            access::pg_shadow,
+        ),
+        catalog(3071, "pg_group", "groname name, grosysid oid, grolist oid[]", 2.0, access::pg_group),
+        catalog(
+            3072,
+            "pg_hba_file_rules",
+            "line_number int4, type text, database text[], user_name text[], address text, netmask text, auth_method text, options text[], error text",
+            4.0,
+            access::pg_hba_file_rules,
+        ),
+        catalog(
+            3073,
+            "pg_stat_ssl",
+            "pid int4, ssl bool, version text, cipher text, bits int4, client_serial numeric, client_dn text, issuer_dn text",
+            20.0,
+            access::pg_stat_ssl,
+        ),
+        catalog(
             1255,
             "pg_proc",
             "oid oid, proname name, pronamespace oid, proowner oid, prolang oid, procost float4, prorows float4, provariadic oid, prosupport regproc, prokind char, prosecdef bool, proleakproof bool, proisstrict bool, proretset bool, provolatile char, proparallel char, pronargs int2, pronargdefaults int2, prorettype oid, proargtypes oidvector, proallargtypes oid[], proargmodes char[], proargnames text[], proargdefaults pg_node_tree, protrftypes oid[], prosrc text, probin text, prosqlbody pg_node_tree, proconfig text[], proacl text[]",
@@ -216,6 +246,13 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
             "objoid oid, classoid oid, objsubid int4, description text",
             10.0,
             objects::pg_description,
+        ),
+        catalog(
+            2620,
+            "pg_trigger",
+            "oid oid, tgrelid oid, tgparentid oid, tgname name, tgfoid oid, tgtype int2, tgenabled char, tgisinternal bool, tgconstrrelid oid, tgconstrindid oid, tgconstraint oid, tgdeferrable bool, tginitdeferred bool, tgnargs int2, tgattr int2vector, tgargs bytea, tgqual pg_node_tree, tgoldtable name, tgnewtable name",
+            10.0,
+            triggers::pg_trigger,
         ),
         catalog(
             1247,
@@ -379,28 +416,28 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
         schema(
             13001,
             "tables",
-            "table_catalog name, table_schema name, table_name name, table_type text, self_referencing_column_name name, reference_generation text, user_defined_type_catalog name, user_defined_type_schema name, user_defined_type_name name, is_insertable_into text, is_typed text, commit_action text",
+            "table_catalog name, table_schema name, table_name name, table_type varchar, self_referencing_column_name name, reference_generation varchar, user_defined_type_catalog name, user_defined_type_schema name, user_defined_type_name name, is_insertable_into yes_or_no, is_typed yes_or_no, commit_action varchar",
             20.0,
             information::tables,
         ),
         schema(
             13002,
             "columns",
-            "table_catalog name, table_schema name, table_name name, column_name name, ordinal_position int4, column_default text, is_nullable text, data_type text, character_maximum_length int4, character_octet_length int4, numeric_precision int4, numeric_precision_radix int4, numeric_scale int4, datetime_precision int4, udt_catalog name, udt_schema name, udt_name name, is_identity text, identity_generation text, is_generated text, generation_expression text, is_updatable text",
+            "table_catalog name, table_schema name, table_name name, column_name name, ordinal_position int4, column_default varchar, is_nullable yes_or_no, data_type varchar, character_maximum_length int4, character_octet_length int4, numeric_precision int4, numeric_precision_radix int4, numeric_scale int4, datetime_precision int4, udt_catalog name, udt_schema name, udt_name name, is_identity yes_or_no, identity_generation varchar, is_generated varchar, generation_expression varchar, is_updatable yes_or_no",
             100.0,
             information::columns,
         ),
         schema(
             13003,
             "schemata",
-            "catalog_name name, schema_name name, schema_owner name, default_character_set_catalog name, default_character_set_schema name, default_character_set_name name, sql_path text",
+            "catalog_name name, schema_name name, schema_owner name, default_character_set_catalog name, default_character_set_schema name, default_character_set_name name, sql_path varchar",
             4.0,
             information::schemata,
         ),
         schema(
             13004,
             "table_constraints",
-            "constraint_catalog name, constraint_schema name, constraint_name name, table_catalog name, table_schema name, table_name name, constraint_type text, is_deferrable text, initially_deferred text, enforced text, nulls_distinct text",
+            "constraint_catalog name, constraint_schema name, constraint_name name, table_catalog name, table_schema name, table_name name, constraint_type varchar, is_deferrable yes_or_no, initially_deferred yes_or_no, enforced yes_or_no, nulls_distinct yes_or_no",
             20.0,
             information::table_constraints,
         ),
@@ -414,6 +451,11 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
     ];
     for (oid, name, columns) in empty::TABLES {
         entries.push(catalog(*oid, name, columns, 0.0, |_, _| Ok(Vec::new())));
+    }
+    for (oid, name, columns, text) in information_views::VIEWS {
+        let mut view = entry(INFORMATION_SCHEMA, *oid, name, columns, 20.0, |_, _| Ok(Vec::new()));
+        Arc::make_mut(&mut view.table).view_query = Some(text);
+        entries.push(view);
     }
     let by_oid = entries.iter().enumerate().map(|(place, entry)| (entry.table.oid, place)).collect();
     let by_name = entries

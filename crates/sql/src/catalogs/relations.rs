@@ -111,6 +111,7 @@ struct ClassRow<'r> {
     checks: usize,
     has_rules: bool,
     has_triggers: bool,
+    acl: Value,
     options: Value,
 }
 
@@ -133,6 +134,7 @@ impl<'r> ClassRow<'r> {
             checks: 0,
             has_rules: false,
             has_triggers: false,
+            acl: NULL,
             options: NULL,
         }
     }
@@ -170,7 +172,7 @@ impl<'r> ClassRow<'r> {
             Oid::INVALID,
             xid(if has_rows { 2 } else { 0 }),
             xid(u64::from(has_rows)),
-            NULL,
+            self.acl,
             self.options,
             NULL,
         ]
@@ -220,8 +222,10 @@ pub fn pg_class(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value
                 columns: table.columns.len(),
                 checks: table.constraints.iter().filter(|c| matches!(c.kind, ConstraintKind::Check { .. })).count(),
                 has_rules: table.kind == RelationKind::View,
-                has_triggers: table.constraints.iter().any(is_foreign_key)
+                has_triggers: !table.triggers.is_empty()
+                    || table.constraints.iter().any(is_foreign_key)
                     || catalog.tables_referencing(table.oid).next().is_some(),
+                acl: super::objects::acl(catalog, table.oid),
                 options: table_options(table),
                 ..ClassRow::new(table.oid, &table.name, table.schema, kind_letter(table.kind))
             },
@@ -245,6 +249,7 @@ pub fn pg_class(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value
                 pages: 1,
                 rows: 1.0,
                 columns: 3,
+                acl: super::objects::acl(catalog, sequence.oid),
                 ..ClassRow::new(sequence.oid, &sequence.name, sequence.schema, 'S')
             },
         };

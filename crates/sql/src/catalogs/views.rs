@@ -25,8 +25,9 @@ pub fn pg_tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>>
         })
         .collect();
     for table in tables(catalog).iter().filter(|table| table.kind == RelationKind::Table) {
-        let has_triggers =
-            table.constraints.iter().any(is_foreign_key) || catalog.tables_referencing(table.oid).next().is_some();
+        let has_triggers = !table.triggers.is_empty()
+            || table.constraints.iter().any(is_foreign_key)
+            || catalog.tables_referencing(table.oid).next().is_some();
         rows.push(row![
             run.catalog.schema_name(table.schema),
             table.name.as_str(),

@@ -51,6 +51,15 @@ pub(super) fn comment(ddl: &Ddl<'_>, object: &ObjectName, comment: Option<&str>)
             table.constraints[place].comment = comment;
             ddl.replace(table)?;
         }
+        ObjectKind::Trigger => {
+            let Found::Table(table) = ddl.required_locked(&object.name, LockMode::ShareUpdateExclusive)? else {
+                return Err(ddl.no_relation(&object.name));
+            };
+            let mut table = Arc::unwrap_or_clone(table);
+            let place = super::trigger::place_of(&table, object.part.as_deref().unwrap_or_default())?;
+            table.triggers[place].comment = comment;
+            ddl.replace(table)?;
+        }
         ObjectKind::Schema => {
             let oid = ddl.view().schema_named(&object.name.name)?;
             let catalog = ddl.catalog();

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use base::{Error, Lsn, Oid, Result, sqlstate};
-use engine::{PortalSnapshot, WaitPolicy};
+use engine::PortalSnapshot;
 
 use crate::binder::{self, Parameters};
 use crate::client::{Client, Format, Formats, OutgoingRow, RowDescription, Severity};
@@ -15,7 +15,9 @@ use crate::executor::{Locals, evaluate, run_pending_checks};
 use crate::parser::character_position;
 use crate::plan::OutputColumn;
 use crate::session::planning::Environment;
-use crate::session::{Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput, new_run};
+use crate::session::{
+    Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput, lock_relations, new_run,
+};
 use crate::tree::{DeclareCursor, Execute, Fetch, FetchDirection, ParsedStatement, Prepare, Statement};
 use crate::types::{self, SqlType, Value};
 
@@ -225,6 +227,25 @@ impl Cursor {
         &self.planned
     }
 
+    /// A cursor over rows that have been gathered.
+    pub fn of_rows(planned: Arc<Planned>, rows: Vec<Vec<Value>>, scroll: Option<bool>) -> Cursor {
+        Cursor {
+            planned,
+            parameters: Vec::new(),
+            source: None,
+            taken: rows.len() as u64,
+            rows,
+            first: 1,
+            keeps_rows: true,
+            is_over: true,
+            position: 0,
+            current: None,
+            scroll,
+            hold: false,
+            depth: 0,
+        }
+    }
+
     /// Takes rows from the plan until row `number` has come, or there are no more; gives those after `from`.
     fn take_up_to(
         &mut self,
@@ -351,7 +372,10 @@ impl Cursor {
     }
 
     /// What a FETCH gives.
-    fn fetch(&mut self, state: &SessionState, fetch: &Fetch, client: &mut dyn Client) -> Result<Vec<Vec<Value>>> {
+    ///
+    /// # Errors
+    /// 55000 for moving back where that can't be, and what the query raises.
+    pub fn fetch(&mut self, state: &SessionState, fetch: &Fetch, client: &mut dyn Client) -> Result<Vec<Vec<Value>>> {
         let one = |row: Option<Vec<Value>>| row.into_iter().collect();
         match (fetch.direction, fetch.count) {
             (FetchDirection::Forward | FetchDirection::Backward, 0) | (FetchDirection::Relative, 0) => {
@@ -434,9 +458,7 @@ pub fn declare(
     let state = session.state();
     let planned = loop {
         let planned = super::plan_inner(state, text, &statement)?;
-        for (oid, mode) in &planned.statement.locks {
-            state.engine().lock_relation(*oid, *mode, WaitPolicy::Block)?;
-        }
+        lock_relations(state, &planned)?;
         if planned.statement.catalog_version == state.engine().catalog_version() {
             break planned;
         }
@@ -482,28 +504,45 @@ fn no_cursor(name: &str) -> Error {
 
 /// FETCH and MOVE.
 pub fn fetch(session: &mut SqlSession, fetch: &Fetch, client: &mut dyn Client) -> Result<UtilityOutput> {
-    let Some(mut portal) = session.take_portal(&fetch.cursor) else { return Err(no_cursor(&fetch.cursor)) };
+    let Some(mut portal) = session.take_portal(&fetch.cursor) else {
+        let state = session.state();
+        let taken = state.function_cursors.borrow_mut().remove(fetch.cursor.as_str());
+        let Some(mut cursor) = taken else { return Err(no_cursor(&fetch.cursor)) };
+        let rows = cursor.fetch(state, fetch, client);
+        state.function_cursors.borrow_mut().insert(fetch.cursor.to_string(), cursor);
+        return Ok(fetched(fetch, rows?));
+    };
     let result = match &mut portal.progress {
         Progress::Cursor(cursor) => cursor.fetch(session.state(), fetch, client),
         _ => Err(no_cursor(&fetch.cursor)),
     };
     session.add_portal(&fetch.cursor, portal);
-    let rows = result?;
+    Ok(fetched(fetch, result?))
+}
+
+fn fetched(fetch: &Fetch, rows: Vec<Vec<Value>>) -> UtilityOutput {
     let count = rows.len();
     if fetch.is_move {
-        return Ok(UtilityOutput::tag(format!("MOVE {count}")));
+        return UtilityOutput::tag(format!("MOVE {count}"));
     }
-    Ok(UtilityOutput { tag: format!("FETCH {count}"), rows: Some(rows) })
+    UtilityOutput { tag: format!("FETCH {count}"), rows: Some(rows) }
 }
 
 /// CLOSE.
 pub fn close(session: &mut SqlSession, name: Option<&str>) -> Result<UtilityOutput> {
     let Some(name) = name else {
+        for (name, _) in session.state().function_cursors.borrow_mut().drain() {
+            session.state().cursors.borrow_mut().remove(&name);
+        }
         for name in session.cursor_names() {
             close_one(session, &name);
         }
         return Ok(UtilityOutput::tag("CLOSE CURSOR ALL"));
     };
+    if session.state().function_cursors.borrow_mut().remove(name).is_some() {
+        session.state().cursors.borrow_mut().remove(name);
+        return Ok(UtilityOutput::tag("CLOSE CURSOR"));
+    }
     if !session.has_portal(name) {
         return Err(no_cursor(name));
     }

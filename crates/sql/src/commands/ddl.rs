@@ -4,9 +4,7 @@ use std::cell::Ref;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, SqlState, sqlstate};
-use engine::catalog::{
-    BOOTSTRAP_ROLE, Catalog, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, Persistence, Relation, TableDef,
-};
+use engine::catalog::{Catalog, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, Persistence, Relation, TableDef};
 use engine::{LockMode, Table, WaitPolicy};
 
 use super::deparse::{Deparser, Names, Qualify};
@@ -15,6 +13,7 @@ use crate::client::{Client, Severity};
 use crate::executor::{Locals, Run};
 use crate::parser::character_position;
 use crate::plan::Expr;
+use crate::privileges::{self, Privileges, Subject};
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, SessionState, new_run};
 use crate::tree::{self, Location, Name, QualifiedName, RoleName, TablePersistence, TypeName};
@@ -65,6 +64,9 @@ impl<'a> Ddl<'a> {
     /// Drops an object, and nothing that depends on it.
     pub fn drop(&self, oid: Oid) -> Result<()> {
         self.state.changed_catalog.set(true);
+        if let Some(granted) = privileges::stored_object(&self.catalog(), oid) {
+            self.engine().drop_object(granted)?;
+        }
         self.engine().drop_object(oid)
     }
 
@@ -157,15 +159,15 @@ impl<'a> Ddl<'a> {
 
     /// The role that owns what is made now.
     pub fn owner(&self) -> Oid {
-        self.catalog().role_by_name(self.state.current_user()).map_or(BOOTSTRAP_ROLE, |role| role.oid)
+        self.state.acting_role().oid
     }
 
     /// The role that a statement names.
     pub fn role(&self, name: &RoleName) -> Result<Oid> {
         let name = match name {
             RoleName::Name(name, _) => name.as_str(),
-            RoleName::CurrentUser => self.state.current_user(),
-            RoleName::SessionUser => self.state.session_user(),
+            RoleName::CurrentUser => return Ok(self.state.acting_role().oid),
+            RoleName::SessionUser => &self.state.session_role().name,
             RoleName::Public => "public",
         };
         match self.catalog().role_by_name(name) {
@@ -196,6 +198,7 @@ impl<'a> Ddl<'a> {
             None if is_temporary => Ok((super::temporary::schema(self)?, Persistence::Temporary)),
             Some(schema) => {
                 let oid = self.view().schema_named(schema)?;
+                self.require_create(oid)?;
                 if oid == PG_CATALOG_SCHEMA || oid == INFORMATION_SCHEMA {
                     let message = format!("permission denied to create \"{schema}.{}\"", name.name);
                     return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message)
@@ -213,6 +216,7 @@ impl<'a> Ddl<'a> {
         match name.schema.as_deref() {
             Some(schema) => {
                 let oid = self.view().schema_named(schema)?;
+                self.require_create(oid)?;
                 if oid == PG_CATALOG_SCHEMA || oid == INFORMATION_SCHEMA {
                     let message = format!("permission denied for schema {schema}");
                     return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
@@ -223,12 +227,27 @@ impl<'a> Ddl<'a> {
         }
     }
 
+    /// 42501 if nothing may be made in the schema.
+    fn require_create(&self, schema: Oid) -> Result<()> {
+        if self.state.is_superuser() {
+            return Ok(());
+        }
+        let catalog = self.catalog();
+        match Subject::find(&catalog, schema) {
+            Some(schema) => schema.require(&catalog, self.owner(), Privileges::CREATE),
+            None => Ok(()),
+        }
+    }
+
     fn current_schema(&self) -> Result<Oid> {
         match self.view().current_schema() {
             Some(PG_CATALOG_SCHEMA | INFORMATION_SCHEMA) => {
                 Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, "permission denied for schema pg_catalog"))
             }
-            Some(schema) => Ok(schema),
+            Some(schema) => {
+                self.require_create(schema)?;
+                Ok(schema)
+            }
             None => Err(Error::new(sqlstate::INVALID_SCHEMA_NAME, "no schema has been selected to create in")),
         }
     }

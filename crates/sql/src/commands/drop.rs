@@ -20,6 +20,10 @@ use crate::types;
 pub(super) fn drop(ddl: &mut Ddl<'_>, drop: &Drop) -> Result<UtilityOutput> {
     let mut targets: Vec<Node> = Vec::new();
     for object in &drop.objects {
+        if drop.kind == ObjectKind::Trigger {
+            targets.extend(trigger(ddl, drop, object)?);
+            continue;
+        }
         let found = match drop.kind {
             ObjectKind::Table
             | ObjectKind::View
@@ -140,6 +144,18 @@ fn refuse_constraints_index(ddl: &Ddl<'_>, index: &IndexDef) -> Result<()> {
     let message = format!("cannot drop {index} because {constraint} requires it");
     Err(Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
         .hint(format!("You can drop {constraint} instead.")))
+}
+
+fn trigger(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option<Node>> {
+    let name = object.part.as_deref().unwrap_or_default();
+    let Some(Found::Table(table)) = ddl.find_locked(&object.name, LockMode::AccessExclusive)? else {
+        nothing_of_the_kind(ddl, drop, object)?;
+        return Ok(None);
+    };
+    match table.triggers.iter().find(|def| def.name == name) {
+        Some(def) => Ok(Some(Node::Trigger(table.oid, def.oid))),
+        None => nothing_of_the_kind(ddl, drop, object).map(|()| None),
+    }
 }
 
 /// What is not there: with IF EXISTS the client is only told.
@@ -266,7 +282,8 @@ fn nothing_of_the_kind(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> R
                 let message = format!("relation \"{name}\" does not exist");
                 return missing(ddl, drop, sqlstate::UNDEFINED_TABLE, &message).map(std::mem::drop);
             }
-            let of = if drop.kind == ObjectKind::Trigger { "table" } else { "relation" };
+            let is_error = drop.kind == ObjectKind::Trigger && !drop.if_exists;
+            let of = if is_error { "table" } else { "relation" };
             format!("{words} \"{part}\" for {of} \"{name}\" does not exist")
         }
         ObjectKind::ForeignTable => format!("foreign table \"{name}\" does not exist"),

@@ -397,6 +397,8 @@ fn resolve(
     call: &FunctionCall,
     parameters: &[SqlType],
 ) -> Result<(Arc<FunctionDef>, Vec<Expr>)> {
+    let trimmed = super::without_outputs(state, call);
+    let call = trimmed.as_ref().unwrap_or(call);
     let (function, arguments) = Environment::new(state, &state.catalog())
         .with_context(text, |context| procedure_call(context, call, &mut Parameters::fixed(parameters.to_vec())))?;
     match function {

@@ -7,7 +7,8 @@ use engine::catalog::{RelationKind, TableDef};
 use engine::{Granted, LockMode, Table, VacuumOptions, VacuumSummary, WaitPolicy};
 
 use crate::client::{Client, Severity};
-use crate::session::{SqlSession, UtilityOutput};
+use crate::privileges::{Privileges, Subject};
+use crate::session::{SessionState, SqlSession, UtilityOutput};
 use crate::tree::{LockTable, Truncate, Vacuum};
 
 /// VACUUM and ANALYZE.
@@ -33,8 +34,10 @@ pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client
         let catalog = session.state().engine_catalog();
         catalog.tables().filter(|table| table.kind == RelationKind::Table).cloned().collect()
     } else {
-        vacuum.tables.iter().map(|(name, _)| super::find_table(session, name)).collect::<Result<_>>()?
+        vacuum.tables.iter().map(|(name, _)| super::find_table(session.state(), name)).collect::<Result<_>>()?
     };
+    let what = if vacuum.is_vacuum { "vacuum" } else { "analyze" };
+    let tables = owned(session, tables, what, client);
     for table in tables {
         if vacuum.is_vacuum {
             // Each table is vacuumed in transactions of its own.
@@ -86,25 +89,48 @@ fn tell(session: &SqlSession, table: &TableDef, summary: VacuumSummary, client: 
     super::notice(session, Severity::Info, &info, client);
 }
 
+/// Those of the tables that may be vacuumed or analyzed; of the others the client is told.
+fn owned(session: &SqlSession, tables: Vec<Arc<TableDef>>, what: &str, client: &mut dyn Client) -> Vec<Arc<TableDef>> {
+    let state = session.state();
+    if state.is_superuser() {
+        return tables;
+    }
+    let (catalog, role) = (state.engine_catalog(), state.acting_role().oid);
+    let is_owned =
+        |table: &TableDef| Subject::find(&catalog, table.oid).is_none_or(|subject| subject.is_owned_by(&catalog, role));
+    let (owned, others): (Vec<_>, Vec<_>) = tables.into_iter().partition(|table| is_owned(table));
+    for table in others {
+        let message = format!("permission denied to {what} \"{}\", skipping it", table.name);
+        super::notice(session, Severity::Warning, &Error::new(sqlstate::WARNING, message), client);
+    }
+    owned
+}
+
 /// CHECKPOINT.
 pub fn checkpoint(session: &mut SqlSession) -> Result<UtilityOutput> {
     if !session.state().is_superuser() {
-        return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, "must be superuser to do CHECKPOINT"));
+        return Err(Error::new(
+            sqlstate::INSUFFICIENT_PRIVILEGE,
+            "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT",
+        ));
     }
     session.state().instance.database().checkpoint()?;
     Ok(UtilityOutput::tag("CHECKPOINT"))
 }
 
 /// TRUNCATE.
-pub fn truncate(session: &mut SqlSession, truncate: &Truncate, client: &mut dyn Client) -> Result<UtilityOutput> {
+pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Client) -> Result<UtilityOutput> {
     let mut tables: Vec<Arc<TableDef>> =
-        truncate.tables.iter().map(|name| super::find_table(session, name)).collect::<Result<_>>()?;
+        truncate.tables.iter().map(|name| super::find_table(state, name)).collect::<Result<_>>()?;
     tables.dedup_by_key(|table| table.oid);
+    for table in &tables {
+        state.require(table.oid, Privileges::TRUNCATE)?;
+    }
     let mut at = 0;
     while at < tables.len() {
         let table = Arc::clone(&tables[at]);
         at += 1;
-        let catalog = session.state().engine_catalog();
+        let catalog = state.engine_catalog();
         for referring in catalog.tables_referencing(table.oid) {
             if tables.iter().any(|known| known.oid == referring.oid) {
                 continue;
@@ -114,7 +140,7 @@ pub fn truncate(session: &mut SqlSession, truncate: &Truncate, client: &mut dyn 
                     sqlstate::SUCCESSFUL_COMPLETION,
                     format!("truncate cascades to table \"{}\"", referring.name),
                 );
-                super::notice(session, Severity::Notice, &notice, client);
+                state.notice(Severity::Notice, &notice, client);
                 tables.push(Arc::clone(referring));
                 continue;
             }
@@ -131,37 +157,63 @@ pub fn truncate(session: &mut SqlSession, truncate: &Truncate, client: &mut dyn 
     oids.sort();
     oids.dedup();
     for oid in &oids {
-        session.state().engine().lock_relation(*oid, LockMode::AccessExclusive, WaitPolicy::Block)?;
+        state.engine().lock_relation(*oid, LockMode::AccessExclusive, WaitPolicy::Block)?;
+    }
+    let mut fired = Vec::new();
+    for table in &tables {
+        let view = state.catalog();
+        let text: Arc<str> = Arc::from("");
+        let triggers = crate::session::planning::Environment::new(state, &view)
+            .with_context(&text, |context| crate::binder::table_triggers(context, table))?;
+        fired.extend(triggers);
+    }
+    let mut locals = crate::executor::Locals::for_expression();
+    if !fired.is_empty() {
+        state.engine().push_snapshot()?;
+        let mut run = crate::session::new_run(state, client, &[], &mut locals);
+        let result = fired
+            .iter()
+            .try_for_each(|triggers| triggers.before_statement(crate::executor::Event::Truncate, None, &mut run));
+        drop(run);
+        state.engine().pop_snapshot();
+        result?;
     }
     for oid in oids {
-        let open: Arc<Table> = session.state().engine().open_table(oid)?;
-        session.state().engine().truncate(&open)?;
-        session.state().changed_catalog.set(true);
+        let open: Arc<Table> = state.engine().open_table(oid)?;
+        state.engine().truncate(&open)?;
+        state.changed_catalog.set(true);
         if truncate.restart_identity {
-            restart_sequences(session, &open.def)?;
+            restart_sequences(state, &open.def)?;
         }
+    }
+    if !fired.is_empty() {
+        let first_check = state.next_check.get();
+        state.engine().push_snapshot()?;
+        let mut run = crate::session::new_run(state, client, &[], &mut locals);
+        let result = fired
+            .iter()
+            .try_for_each(|triggers| triggers.after_statement(crate::executor::Event::Truncate, None, &mut run));
+        drop(run);
+        let due = crate::executor::Due::Statement(first_check);
+        let result = result.and_then(|()| crate::executor::run_pending_checks(state, due, client));
+        state.engine().pop_snapshot();
+        result?;
     }
     Ok(UtilityOutput::tag("TRUNCATE TABLE"))
 }
 
-fn restart_sequences(session: &SqlSession, table: &TableDef) -> Result<()> {
-    let catalog = session.state().engine_catalog();
+fn restart_sequences(state: &SessionState, table: &TableDef) -> Result<()> {
+    let catalog = state.engine_catalog();
     for sequence in catalog.sequences() {
         if sequence.owned_by.is_some_and(|(owner, _)| owner == table.oid) {
-            session.state().engine().setval(sequence.oid, sequence.start, false)?;
+            state.engine().setval(sequence.oid, sequence.start, false)?;
         }
     }
     Ok(())
 }
 
 /// LOCK TABLE.
-pub fn lock(session: &mut SqlSession, lock: &LockTable) -> Result<UtilityOutput> {
-    if !session.is_in_block() {
-        return Err(Error::new(
-            sqlstate::NO_ACTIVE_SQL_TRANSACTION,
-            "LOCK TABLE can only be used in transaction blocks",
-        ));
-    }
+pub fn lock(state: &SessionState, lock: &LockTable) -> Result<UtilityOutput> {
     let modes = [
         LockMode::AccessShare,
         LockMode::RowShare,
@@ -178,9 +230,16 @@ pub fn lock(session: &mut SqlSession, lock: &LockTable) -> Result<UtilityOutput>
         .copied()
         .ok_or_else(|| Error::internal(format!("lock mode {} does not exist", lock.mode)))?;
     for name in &lock.tables {
-        let table = super::find_table(session, name)?;
+        let table = super::find_table(state, name)?;
+        let changing = Privileges::UPDATE | Privileges::DELETE | Privileges::TRUNCATE;
+        let needed = match mode {
+            LockMode::AccessShare => changing | Privileges::SELECT,
+            LockMode::RowShare | LockMode::RowExclusive => changing | Privileges::INSERT,
+            _ => changing,
+        };
+        state.require(table.oid, needed)?;
         let wait = if lock.nowait { WaitPolicy::NoWait } else { WaitPolicy::Block };
-        session.state().engine().lock_relation(table.oid, mode, wait).map_err(|error| {
+        state.engine().lock_relation(table.oid, mode, wait).map_err(|error| {
             if lock.nowait && error.sqlstate() == sqlstate::LOCK_NOT_AVAILABLE {
                 let message = format!("could not obtain lock on relation \"{}\"", table.name);
                 Error::new(sqlstate::LOCK_NOT_AVAILABLE, message)

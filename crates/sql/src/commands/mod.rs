@@ -13,10 +13,12 @@ mod dependencies;
 mod drop;
 mod explain;
 mod function;
+mod grant;
 mod index;
 mod maintenance;
 pub mod names;
 mod options;
+mod ownership;
 mod rename;
 mod restate;
 mod rewrite;
@@ -26,6 +28,7 @@ mod sequence;
 mod system;
 mod table_as;
 pub mod temporary;
+pub mod trigger;
 mod user_type;
 mod validate;
 mod variables;
@@ -66,8 +69,11 @@ pub fn run(
         Statement::Copy(copy) => copy::run(session, copy, text, client),
         Statement::Vacuum(vacuum) => maintenance::vacuum(session, vacuum, client),
         Statement::Checkpoint => maintenance::checkpoint(session),
-        Statement::Lock(lock) => maintenance::lock(session, lock),
-        Statement::Truncate(truncate) => maintenance::truncate(session, truncate, client),
+        Statement::Lock(_) if !session.is_in_block() => {
+            Err(Error::new(sqlstate::NO_ACTIVE_SQL_TRANSACTION, "LOCK TABLE can only be used in transaction blocks"))
+        }
+        Statement::Lock(lock) => maintenance::lock(session.state(), lock),
+        Statement::Truncate(truncate) => maintenance::truncate(session.state(), truncate, client),
         Statement::Prepare(prepare) => cursor::prepare(session, prepare, text),
         Statement::Execute(execute) => cursor::execute(session, execute, text, client),
         Statement::Deallocate(name) => cursor::deallocate(session, name.as_deref()),
@@ -88,13 +94,7 @@ pub fn run(
             }
             Ok(UtilityOutput::tag("UNLISTEN"))
         }
-        Statement::Notify { channel, payload } => {
-            if payload.len() >= 8000 {
-                return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, "payload string too long"));
-            }
-            session.state().notifications.borrow_mut().push((channel.to_string(), payload.clone()));
-            Ok(UtilityOutput::tag("NOTIFY"))
-        }
+        Statement::Notify { channel, payload } => notify(session.state(), channel, payload),
         Statement::SetConstraints { constraints, deferred } => {
             variables::set_constraints(session, constraints, *deferred, client)
         }
@@ -116,7 +116,37 @@ pub fn run_nested(
     client: &mut dyn Client,
 ) -> Result<UtilityOutput> {
     refuse_read_only(state, statement)?;
-    define(&mut ddl::Ddl::new(state, text, client), statement, planned, parameters)
+    match statement {
+        Statement::Notify { channel, payload } => notify(state, channel, payload),
+        Statement::Truncate(truncate) => maintenance::truncate(state, truncate, client),
+        Statement::Lock(lock) => maintenance::lock(state, lock),
+        Statement::Set(set) => variables::set_within(state, set, client),
+        _ => define(&mut ddl::Ddl::new(state, text, client), statement, planned, parameters),
+    }
+}
+
+/// CREATE TABLE AS of a query that has been planned where it stands.
+///
+/// # Errors
+/// Those of making the table, and of the query.
+pub fn create_table_as(
+    state: &SessionState,
+    create: &tree::CreateTableAs,
+    planned: Arc<Planned>,
+    parameters: Vec<Value>,
+    text: &Arc<str>,
+    client: &mut dyn Client,
+) -> Result<UtilityOutput> {
+    table_as::create_from(&mut ddl::Ddl::new(state, text, client), create, Some((planned, parameters)))
+}
+
+/// NOTIFY.
+fn notify(state: &SessionState, channel: &str, payload: &str) -> Result<UtilityOutput> {
+    if payload.len() >= 8000 {
+        return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, "payload string too long"));
+    }
+    state.notifications.borrow_mut().push((channel.to_owned(), payload.to_owned()));
+    Ok(UtilityOutput::tag("NOTIFY"))
 }
 
 /// 25006 for a statement that changes the catalog in a read-only transaction.
@@ -132,6 +162,42 @@ fn refuse_read_only(state: &SessionState, statement: &Statement) -> Result<()> {
     Err(Error::new(sqlstate::READ_ONLY_SQL_TRANSACTION, format!("cannot execute {tag} in a read-only transaction")))
 }
 
+/// What a utility statement is called in messages about where it may run.
+pub fn tag_of(statement: &Statement) -> String {
+    definition_tag(statement).unwrap_or_else(|| name(statement).to_owned())
+}
+
+/// The procedure that a CALL names.
+///
+/// # Errors
+/// 42883 if there is none that alone has the name and as many arguments.
+pub fn procedure_named(state: &SessionState, call: &tree::FunctionCall) -> Result<Arc<engine::catalog::FunctionDef>> {
+    let view = state.catalog();
+    let schemas = match &call.name.schema {
+        Some(schema) => vec![view.schema_named(schema)?],
+        None => view.path().to_vec(),
+    };
+    let fits = |function: &&Arc<engine::catalog::FunctionDef>| {
+        function.is_procedure() && function.arguments.len() >= call.arguments.len()
+    };
+    let mut named = schemas.iter().flat_map(|schema| view.catalog().functions_named(*schema, &call.name.name));
+    let message = || format!("procedure {} does not exist", call.name);
+    named.find(fits).cloned().ok_or_else(|| Error::new(sqlstate::UNDEFINED_FUNCTION, message()))
+}
+
+/// A CALL without what stands in the places of OUT parameters, which is not passed; nothing if there is none.
+pub fn without_outputs(state: &SessionState, call: &tree::FunctionCall) -> Option<tree::FunctionCall> {
+    let function = procedure_named(state, call).ok()?;
+    let has_all = function.arguments.len() == call.arguments.len();
+    if !has_all || function.arguments.iter().all(|argument| argument.mode.is_input()) {
+        return None;
+    }
+    let mut call = call.clone();
+    let mut modes = function.arguments.iter().map(|argument| argument.mode.is_input());
+    call.arguments.retain(|_| modes.next().unwrap_or(true));
+    Some(call)
+}
+
 /// The tag of a statement that changes the catalog.
 fn definition_tag(statement: &Statement) -> Option<String> {
     let object = |verb: &str, kind: tree::ObjectKind| format!("{verb} {}", rename::kind_words(kind));
@@ -141,6 +207,7 @@ fn definition_tag(statement: &Statement) -> Option<String> {
         Statement::CreateTableAs(create) if create.materialized_view => "CREATE MATERIALIZED VIEW".to_owned(),
         Statement::CreateTableAs(_) => "CREATE TABLE AS".to_owned(),
         Statement::CreateIndex(_) => "CREATE INDEX".to_owned(),
+        Statement::CreateTrigger(_) => "CREATE TRIGGER".to_owned(),
         Statement::CreateView(_) => "CREATE VIEW".to_owned(),
         Statement::CreateSequence(_) => "CREATE SEQUENCE".to_owned(),
         Statement::AlterSequence(_) => "ALTER SEQUENCE".to_owned(),
@@ -167,6 +234,7 @@ fn definition_tag(statement: &Statement) -> Option<String> {
         Statement::CreateRole(_) => "CREATE ROLE".to_owned(),
         Statement::AlterRole(_) => "ALTER ROLE".to_owned(),
         Statement::DropRole { .. } => "DROP ROLE".to_owned(),
+        Statement::Grant(grant) => if grant.is_grant { "GRANT" } else { "REVOKE" }.to_owned(),
         Statement::GrantRole(_) => "GRANT ROLE".to_owned(),
         _ => return None,
     })
@@ -185,10 +253,12 @@ fn define(
     planned: &Planned,
     parameters: &[Value],
 ) -> Result<UtilityOutput> {
+    ownership::check(ddl, statement)?;
     match statement {
         Statement::CreateTable(create) => create_table::create(ddl, create),
         Statement::CreateTableAs(create) => table_as::create(ddl, create),
         Statement::CreateIndex(create) => index::create(ddl, create),
+        Statement::CreateTrigger(create) => trigger::create(ddl, create),
         Statement::CreateView(create) => view::create(ddl, create),
         Statement::CreateSequence(create) => sequence::create(ddl, create),
         Statement::AlterSequence(alter) => sequence::alter(ddl, alter),
@@ -215,6 +285,7 @@ fn define(
         Statement::CreateRole(create) => role::create(ddl, create),
         Statement::AlterRole(alter) => role::alter(ddl, alter),
         Statement::DropRole { roles, if_exists } => role::drop(ddl, roles, *if_exists),
+        Statement::Grant(grant) => grant::grant(ddl, grant),
         Statement::GrantRole(grant) => role::grant(ddl, grant),
         _ => Err(Error::unsupported(format!("{} is not supported", name(statement)))),
     }
@@ -262,8 +333,8 @@ pub fn name(statement: &Statement) -> &'static str {
 ///
 /// # Errors
 /// 42P01 if there is none, 42809 if it is something else.
-fn find_table(session: &SqlSession, name: &QualifiedName) -> Result<Arc<TableDef>> {
-    let view = session.state().catalog();
+fn find_table(state: &SessionState, name: &QualifiedName) -> Result<Arc<TableDef>> {
+    let view = state.catalog();
     if let Some(schema) = &name.schema {
         view.schema_named(schema)?;
     }
@@ -272,7 +343,7 @@ fn find_table(session: &SqlSession, name: &QualifiedName) -> Result<Arc<TableDef
         Some(_) => Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", name.name))),
         None => {
             // That it is not there is something others may have committed a moment ago.
-            session.state().engine().observe_horizon();
+            state.engine().observe_horizon();
             Err(Error::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")))
         }
     }

@@ -47,6 +47,11 @@ pub(super) fn rename(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<UtilityOutput
             rename_function(ddl, object, new)?;
             format!("ALTER {}", kind_words(object.kind))
         }
+        ObjectKind::Trigger => {
+            let old = object.part.as_deref().unwrap_or_default();
+            super::trigger::rename(ddl, &object.name, old, new)?;
+            "ALTER TRIGGER".to_owned()
+        }
         ObjectKind::Role => {
             rename_role(ddl, &object.name.name, new)?;
             "ALTER ROLE".to_owned()
@@ -242,7 +247,7 @@ fn rename_function(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name) -> Result
 fn rename_role(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
     let catalog = ddl.catalog();
     let role = catalog.role_by_name(old).ok_or_else(|| no_role(old))?;
-    if old.as_str() == ddl.state.session_user() {
+    if *old.as_str() == *ddl.state.session_role().name {
         return Err(Error::unsupported("session user cannot be renamed"));
     }
     ddl.replace(RoleDef { name: new.to_string(), ..(**role).clone() })
@@ -364,6 +369,9 @@ pub(super) fn alter_owner(ddl: &mut Ddl<'_>, object: &ObjectName, owner: &RoleNa
 /// Gives an object, and the sequences a table owns, to a role.
 pub(super) fn set_owner(ddl: &Ddl<'_>, oid: Oid, owner: Oid) -> Result<()> {
     let catalog = ddl.catalog();
+    if let Some(old) = catalog.object(oid).and_then(Object::owner) {
+        super::grant::owner_changed(ddl, oid, old, owner)?;
+    }
     match catalog.object(oid).cloned() {
         Some(Object::Table(table)) => {
             ddl.replace(TableDef { owner, ..Arc::unwrap_or_clone(table) })?;

@@ -1,16 +1,22 @@
-//! Roles, as far as connections need them. Privileges are not kept: who may connect may do everything.
+//! Roles: who they are, their passwords, and which are members of which.
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::RoleDef;
 
 use super::ddl::{Ddl, no_role};
 use super::dependencies::{Node, describe};
+use crate::client::Severity;
+use crate::password;
+use crate::privileges::{self, Subject};
 use crate::session::UtilityOutput;
+use crate::session::is_member;
+use crate::session::planning::Environment;
 use crate::tree::{AlterRole, CreateRole, DefinitionElement, DefinitionValue, GrantRole, RoleName};
+use crate::types::datetime;
 
 /// CREATE ROLE, USER, GROUP.
-pub(super) fn create(ddl: &Ddl<'_>, create: &CreateRole) -> Result<UtilityOutput> {
-    require_superuser(ddl, "create role")?;
+pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateRole) -> Result<UtilityOutput> {
+    require_create_role(ddl, "create role")?;
     let name = create.name.as_str();
     if name.starts_with("pg_") {
         return Err(Error::new(sqlstate::RESERVED_NAME, format!("role name \"{name}\" is reserved"))
@@ -36,18 +42,40 @@ pub(super) fn create(ddl: &Ddl<'_>, create: &CreateRole) -> Result<UtilityOutput
         comment: None,
     };
     apply(ddl, &mut role, &create.options)?;
+    if role.superuser {
+        require_superuser(ddl, "create superusers")?;
+    }
+    let group = role.oid;
     ddl.create(role)?;
+    for option in create.options.iter().filter(|option| option.name == "rolemembers") {
+        if let Some(DefinitionValue::Roles(members)) = &option.value {
+            for member in members {
+                let member = ddl.role(member)?;
+                add_member(ddl, group, member)?;
+            }
+        }
+    }
     Ok(UtilityOutput::tag("CREATE ROLE"))
+}
+
+/// 42501 for who is neither a superuser nor may make roles.
+fn require_create_role(ddl: &Ddl<'_>, what: &str) -> Result<()> {
+    let may_create = ddl.catalog().role(ddl.owner()).is_some_and(|role| role.create_role);
+    if ddl.state.is_superuser() || may_create {
+        return Ok(());
+    }
+    let message = if what.is_empty() { "permission denied".to_owned() } else { format!("permission denied to {what}") };
+    Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
 }
 
 fn require_superuser(ddl: &Ddl<'_>, what: &str) -> Result<()> {
     if ddl.state.is_superuser() {
         return Ok(());
     }
-    Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied to {what}")))
+    Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("must be superuser to {what}")))
 }
 
-fn apply(ddl: &Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -> Result<()> {
+fn apply(ddl: &mut Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -> Result<()> {
     for (number, option) in options.iter().enumerate() {
         if options[..number].iter().any(|other| other.name == option.name) {
             let error = Error::new(sqlstate::SYNTAX_ERROR, "conflicting or redundant options");
@@ -71,11 +99,19 @@ fn apply(ddl: &Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -> Re
                     }
                 };
             }
-            // Connections are trusted: a password that nobody is asked for would protect nothing.
-            "password" if option.value.is_some() => {
-                return Err(Error::unsupported("passwords of roles are not supported"));
+            "password" => {
+                let password = option.value.as_ref().and_then(|_| option.text()).unwrap_or_default();
+                if password.is_empty() && option.value.is_some() {
+                    let message = "empty string is not a valid password, clearing password";
+                    ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
+                }
+                role.password = if password.is_empty() { None } else { Some(password::to_keep(&password)?) };
             }
-            "password" => role.password = None,
+            "validUntil" => {
+                let environment = Environment::new(ddl.state, &ddl.view());
+                let text = option.text().unwrap_or_default();
+                role.valid_until = Some(datetime::parse_timestamptz(&environment.eval_context(), &text, -1)?);
+            }
             "addroleto" => {
                 if let Some(DefinitionValue::Roles(groups)) = &option.value {
                     for group in groups {
@@ -86,9 +122,9 @@ fn apply(ddl: &Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -> Re
                     }
                 }
             }
-            "rolemembers" | "adminmembers" | "validUntil" => {
-                return Err(Error::unsupported("this option of roles is not supported"));
-            }
+            // Members are added when the role is there.
+            "rolemembers" => {}
+            "adminmembers" => return Err(Error::unsupported("the ADMIN option of roles is not supported")),
             other => return Err(Error::internal(format!("option \"{other}\" not recognized"))),
         }
     }
@@ -96,22 +132,29 @@ fn apply(ddl: &Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -> Re
 }
 
 /// ALTER ROLE.
-pub(super) fn alter(ddl: &Ddl<'_>, alter: &AlterRole) -> Result<UtilityOutput> {
-    require_superuser(ddl, "alter role")?;
+pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterRole) -> Result<UtilityOutput> {
+    let oid = ddl.role(&alter.role)?;
+    let is_own_password = oid == ddl.owner() && alter.options.iter().all(|option| option.name == "password");
+    if !is_own_password {
+        require_create_role(ddl, "")?;
+    }
     if alter.action != 0 && alter.options.iter().any(|option| option.name == "rolemembers") {
         return Err(Error::unsupported("ALTER GROUP is not supported").hint("Use GRANT and REVOKE."));
     }
-    let oid = ddl.role(&alter.role)?;
     let catalog = ddl.catalog();
     let mut role = (**catalog.role(oid).ok_or_else(|| no_role(""))?).clone();
+    let was_superuser = role.superuser;
     apply(ddl, &mut role, &alter.options)?;
+    if was_superuser || role.superuser {
+        require_superuser(ddl, "alter superuser roles or change superuser attribute")?;
+    }
     ddl.replace(role)?;
     Ok(UtilityOutput::tag("ALTER ROLE"))
 }
 
 /// DROP ROLE.
 pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], if_exists: bool) -> Result<UtilityOutput> {
-    require_superuser(ddl, "drop role")?;
+    require_create_role(ddl, "drop role")?;
     for role in roles {
         let RoleName::Name(name, _) = role else {
             return Err(Error::new(
@@ -127,8 +170,11 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], if_exists: bool) -> Re
             }
             return Err(no_role(name));
         };
-        if name.as_str() == ddl.state.current_user() {
+        if *name.as_str() == *ddl.state.acting_role().name {
             return Err(Error::new(sqlstate::OBJECT_IN_USE, "current user cannot be dropped"));
+        }
+        if role.superuser {
+            require_superuser(ddl, "drop superusers")?;
         }
         refuse_owner(ddl, role.oid, name)?;
         for member in catalog.roles().filter(|member| member.member_of.contains(&role.oid)) {
@@ -144,48 +190,67 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], if_exists: bool) -> Re
 /// 2BP01 for a role that owns something.
 fn refuse_owner(ddl: &Ddl<'_>, role: Oid, name: &str) -> Result<()> {
     let view = ddl.view();
-    let mut owned: Vec<String> = view
-        .catalog()
-        .objects()
-        .filter(|object| object.owner() == Some(role))
-        .map(|object| format!("owner of {}", describe(&view, Node::Object(object.oid()))))
-        .collect();
-    if owned.is_empty() {
+    let objects = view.catalog().objects().filter(|object| object.owner() == Some(role));
+    let mut depending: Vec<(Oid, &str)> = objects.map(|object| (object.oid(), "owner of")).collect();
+    let granted = privileges::subjects_of_role(view.catalog(), role).into_iter();
+    let subjects = granted.filter_map(|oid| Subject::find(view.catalog(), oid));
+    let foreign = subjects.filter(|subject| subject.owner != role);
+    depending.extend(foreign.map(|subject| (subject.oid, "privileges for")));
+    if depending.is_empty() {
         return Ok(());
     }
-    owned.sort();
+    depending.sort_unstable();
+    let owned: Vec<String> =
+        depending.iter().map(|(oid, how)| format!("{how} {}", describe(&view, Node::Object(*oid)))).collect();
     let message = format!("role \"{name}\" cannot be dropped because some objects depend on it");
     Err(Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message).detail(owned.join("\n")))
 }
 
+/// Makes `member` a member of `group`.
+fn add_member(ddl: &mut Ddl<'_>, group: Oid, member: Oid) -> Result<()> {
+    let catalog = ddl.catalog();
+    if catalog.role(group).is_some_and(|group| group.superuser) {
+        require_superuser(ddl, "alter superusers")?;
+    }
+    let mut role = (**catalog.role(member).ok_or_else(|| no_role(""))?).clone();
+    if is_member(&catalog, group, member) {
+        let group = catalog.role(group).map_or("", |group| group.name.as_str());
+        let message = format!("role \"{group}\" is a member of role \"{}\"", role.name);
+        return Err(Error::new(sqlstate::INVALID_GRANT_OPERATION, message));
+    }
+    if role.member_of.contains(&group) {
+        let group = catalog.role(group).map_or("", |group| group.name.as_str());
+        let message = format!("role \"{}\" is already a member of role \"{group}\"", role.name);
+        ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
+    } else {
+        role.member_of.push(group);
+        ddl.replace(role)?;
+    }
+    Ok(())
+}
+
 /// GRANT and REVOKE of roles.
-pub(super) fn grant(ddl: &Ddl<'_>, grant: &GrantRole) -> Result<UtilityOutput> {
-    require_superuser(ddl, "grant role")?;
+pub(super) fn grant(ddl: &mut Ddl<'_>, grant: &GrantRole) -> Result<UtilityOutput> {
+    require_create_role(ddl, "grant role")?;
     for grantee in &grant.grantees {
         let member = ddl.role(grantee)?;
         for group in &grant.roles {
             let catalog = ddl.catalog();
-            let group = catalog.role_by_name(group).ok_or_else(|| no_role(group))?;
-            let mut role = (**catalog.role(member).ok_or_else(|| no_role(""))?).clone();
+            let group = catalog.role_by_name(group).ok_or_else(|| no_role(group))?.oid;
             if grant.is_grant {
-                if group.oid == member || is_member(&catalog, group.oid, member) {
-                    let message = format!("role \"{}\" is a member of role \"{}\"", group.name, role.name);
-                    return Err(Error::new(sqlstate::INVALID_GRANTOR, message));
-                }
-                if !role.member_of.contains(&group.oid) {
-                    role.member_of.push(group.oid);
-                }
+                add_member(ddl, group, member)?;
             } else {
-                role.member_of.retain(|other| *other != group.oid);
+                let mut role = (**catalog.role(member).ok_or_else(|| no_role(""))?).clone();
+                if role.member_of.contains(&group) {
+                    role.member_of.retain(|other| *other != group);
+                    ddl.replace(role)?;
+                } else {
+                    let group = catalog.role(group).map_or("", |group| group.name.as_str());
+                    let message = format!("role \"{}\" is not a member of role \"{group}\"", role.name);
+                    ddl.tell(Severity::Warning, &Error::new(sqlstate::WARNING, message));
+                }
             }
-            ddl.replace(role)?;
         }
     }
     Ok(UtilityOutput::tag(if grant.is_grant { "GRANT ROLE" } else { "REVOKE ROLE" }))
-}
-
-/// Whether `role` is, directly or not, a member of `group`.
-fn is_member(catalog: &engine::catalog::Catalog, role: Oid, group: Oid) -> bool {
-    let Some(role) = catalog.role(role) else { return false };
-    role.member_of.iter().any(|direct| *direct == group || is_member(catalog, *direct, group))
 }

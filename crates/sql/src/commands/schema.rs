@@ -16,7 +16,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateSchema) -> Result<Utility
     let name = match (&create.name, &create.owner) {
         (Some(name), _) => name.clone(),
         (None, Some(RoleName::Name(role, _))) => role.clone(),
-        (None, _) => Name::new(ddl.state.current_user()),
+        (None, _) => Name::new(&ddl.state.acting_role().name),
     };
     check_name(&name)?;
     if create.if_not_exists {
@@ -30,18 +30,35 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateSchema) -> Result<Utility
         return Err(Error::new(sqlstate::DUPLICATE_SCHEMA, format!("schema \"{name}\" already exists")));
     }
     ddl.create(SchemaDef { oid: ddl.allocate_oid(), name: name.to_string(), owner, comment: None })?;
+    if create.elements.is_empty() {
+        return Ok(UtilityOutput::tag("CREATE SCHEMA"));
+    }
+    // What is made within it finds it first.
+    let state = ddl.state;
+    let path = crate::session::settings::show(state, "search_path")?;
+    let path = format!("{}, {path}", crate::session::quote_identifier(&name));
+    state.settings.borrow_mut().push_level();
+    let local = base::settings::Change::Local;
+    let made = crate::session::settings::set(state, "search_path", &path, local, ddl.client)
+        .and_then(|()| create_elements(ddl, create, &name));
+    state.settings.borrow_mut().roll_back_level();
+    made?;
+    Ok(UtilityOutput::tag("CREATE SCHEMA"))
+}
+
+fn create_elements(ddl: &mut Ddl<'_>, create: &CreateSchema, name: &Name) -> Result<()> {
     for element in &create.elements {
         let mut element = element.clone();
         match &mut element {
-            Statement::CreateTable(inner) => put_into(&mut inner.name, &name)?,
-            Statement::CreateView(inner) => put_into(&mut inner.name, &name)?,
-            Statement::CreateSequence(inner) => put_into(&mut inner.name, &name)?,
-            Statement::CreateIndex(inner) => put_into(&mut inner.table, &name)?,
+            Statement::CreateTable(inner) => put_into(&mut inner.name, name)?,
+            Statement::CreateView(inner) => put_into(&mut inner.name, name)?,
+            Statement::CreateSequence(inner) => put_into(&mut inner.name, name)?,
+            Statement::CreateIndex(inner) => put_into(&mut inner.table, name)?,
             _ => return Err(Error::unsupported("this kind of statement is not supported within CREATE SCHEMA")),
         }
         super::run_definition(ddl, &element)?;
     }
-    Ok(UtilityOutput::tag("CREATE SCHEMA"))
+    Ok(())
 }
 
 /// What is made within CREATE SCHEMA goes to that schema.

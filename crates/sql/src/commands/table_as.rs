@@ -17,6 +17,15 @@ use crate::types::{SqlType, Value};
 
 /// CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTableAs) -> Result<UtilityOutput> {
+    create_from(ddl, create, None)
+}
+
+/// The same, of a query that may have been planned before, with its parameters.
+pub(super) fn create_from(
+    ddl: &mut Ddl<'_>,
+    create: &CreateTableAs,
+    source: Option<(Arc<Planned>, Vec<Value>)>,
+) -> Result<UtilityOutput> {
     let into = &create.into;
     let tag = if create.materialized_view { "CREATE MATERIALIZED VIEW" } else { "CREATE TABLE AS" };
     let (schema, persistence) = ddl.creation_schema(&into.table, into.persistence)?;
@@ -26,9 +35,10 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTableAs) -> Result<Utilit
     if create.if_not_exists && already_there(ddl, schema, &into.table.name)? {
         return Ok(UtilityOutput::tag(tag));
     }
-    let (planned, parameters) = match &create.source {
-        Statement::Execute(execute) => cursor::plan_of_execute(ddl.state, ddl.text, execute, ddl.client)?,
-        source => (plan_inner(ddl.state, ddl.text, source)?, Vec::new()),
+    let (planned, parameters) = match (source, &create.source) {
+        (Some(source), _) => source,
+        (None, Statement::Execute(execute)) => cursor::plan_of_execute(ddl.state, ddl.text, execute, ddl.client)?,
+        (None, source) => (plan_inner(ddl.state, ddl.text, source)?, Vec::new()),
     };
     let mut columns: Vec<(String, SqlType)> =
         planned.description.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect();

@@ -4,36 +4,28 @@ use base::settings::{self, Change, Id};
 use base::{Error, Result, sqlstate};
 
 use crate::client::{Client, Severity};
-use crate::session::{SqlSession, UtilityOutput, set_modes, settings as session_settings};
+use crate::session::{SessionState, SqlSession, UtilityOutput, set_modes, settings as session_settings};
 use crate::tree::{Discard, QualifiedName, SetAction, SettingValue, VariableSet};
 use crate::types::Value;
 
 /// SET and RESET.
 pub fn set(session: &mut SqlSession, set: &VariableSet, client: &mut dyn Client) -> Result<UtilityOutput> {
-    let change = if set.is_local { Change::Local } else { Change::Session };
     if set.is_local && !session.is_in_block() {
         let warning =
             Error::new(sqlstate::NO_ACTIVE_SQL_TRANSACTION, "SET LOCAL can only be used in transaction blocks");
         super::notice(session, Severity::Warning, &warning, client);
     }
+    match &set.action {
+        SetAction::Value(_) | SetAction::Default | SetAction::Reset | SetAction::Current => {
+            return set_within(session.state(), set, client);
+        }
+        _ => {}
+    }
     let state = session.state();
     match &set.action {
-        SetAction::Value(values) => {
-            let text = value_text(&set.name, values)?;
-            session_settings::set(state, &set.name, &text, change, client)?;
-        }
-        SetAction::Default => session_settings::reset(state, &set.name, change, client)?,
-        SetAction::Reset => {
-            session_settings::reset(state, &set.name, change, client)?;
-            return Ok(UtilityOutput::tag("RESET"));
-        }
         SetAction::ResetAll => {
             reset_all(session, client);
             return Ok(UtilityOutput::tag("RESET"));
-        }
-        SetAction::Current => {
-            let text = session_settings::show(state, &set.name)?;
-            session_settings::set(state, &set.name, &text, change, client)?;
         }
         SetAction::Modes(modes) => {
             if set.name.eq_ignore_ascii_case("SESSION CHARACTERISTICS") {
@@ -79,8 +71,43 @@ pub fn set(session: &mut SqlSession, set: &VariableSet, client: &mut dyn Client)
             }
             session.state().engine_mut().import_snapshot(name)?;
         }
+        _ => {}
     }
     Ok(UtilityOutput::tag("SET"))
+}
+
+/// SET and RESET of one setting, wherever they stand.
+///
+/// # Errors
+/// Those of the setting; 0A000 for what only a session can do.
+pub(super) fn set_within(state: &SessionState, set: &VariableSet, client: &mut dyn Client) -> Result<UtilityOutput> {
+    let change = if set.is_local { Change::Local } else { Change::Session };
+    match &set.action {
+        SetAction::Value(values) => {
+            let text = value_text(&set.name, values)?;
+            session_settings::set(state, &set.name, &text, change, client)?;
+        }
+        SetAction::Default => session_settings::reset(state, &set.name, change, client)?,
+        SetAction::Reset => {
+            session_settings::reset(state, &set.name, change, client)?;
+            return Ok(UtilityOutput::tag("RESET"));
+        }
+        SetAction::Current => {
+            let text = session_settings::show(state, &set.name)?;
+            session_settings::set(state, &set.name, &text, change, client)?;
+        }
+        _ => return Err(Error::unsupported("this form of SET is not supported in a function")),
+    }
+    Ok(UtilityOutput::tag("SET"))
+}
+
+/// The hours of an interval such as `-03:30`.
+fn hours_of(text: &str) -> Option<String> {
+    let digits = text.trim_start_matches(['+', '-']);
+    let (hours, minutes) = digits.split_once(':').unwrap_or((digits, "0"));
+    let hours = hours.parse::<f64>().ok()? + minutes.parse::<f64>().ok()? / 60.0;
+    let sign = if text.starts_with('-') { "-" } else { "" };
+    Some(format!("{sign}{hours}"))
 }
 
 /// The text of a SET's values: several are joined by commas, quoted if they are names of schemas.
@@ -92,7 +119,8 @@ pub(super) fn value_text(name: &str, values: &[SettingValue]) -> Result<String> 
         return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, format!("SET {name} takes only one argument")));
     }
     let text = |value: &SettingValue| match value {
-        SettingValue::String(text) if is_path && values.len() > 1 => crate::session::quote_identifier(text),
+        SettingValue::String(text) if is_path => crate::session::quote_identifier(text),
+        SettingValue::Interval(text, _) if id == Some(Id::Timezone) => hours_of(text).unwrap_or_else(|| text.clone()),
         SettingValue::String(text) | SettingValue::Number(text) => text.clone(),
         SettingValue::Integer(number) => number.to_string(),
         SettingValue::Interval(text, _) => text.clone(),
@@ -157,6 +185,11 @@ pub fn set_constraints(
     deferred: bool,
     client: &mut dyn Client,
 ) -> Result<UtilityOutput> {
+    if !session.is_in_block() {
+        let warning =
+            Error::new(sqlstate::NO_ACTIVE_SQL_TRANSACTION, "SET CONSTRAINTS can only be used in transaction blocks");
+        super::notice(session, Severity::Warning, &warning, client);
+    }
     let state = session.state();
     if constraints.is_empty() {
         let mut deferral = state.deferred.borrow_mut();
@@ -167,6 +200,15 @@ pub fn set_constraints(
         for name in constraints {
             let mut found = false;
             for table in catalog.tables() {
+                let is_named = |def: &&engine::catalog::TriggerDef| def.is_constraint && def.name == name.name.as_str();
+                for def in table.triggers.iter().filter(is_named) {
+                    if deferred && !def.deferrable {
+                        let message = format!("constraint \"{}\" is not deferrable", name.name);
+                        return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
+                    }
+                    state.deferred.borrow_mut().by_constraint.insert(def.oid, deferred);
+                    found = true;
+                }
                 for constraint in table.constraints.iter().filter(|constraint| constraint.name == name.name.as_str()) {
                     if deferred && !constraint.deferrable {
                         let message = format!("constraint \"{}\" is not deferrable", name.name);

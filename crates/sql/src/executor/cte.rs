@@ -43,6 +43,8 @@ fn rows_of<'p>(cte: CteId, run: &mut Run<'_, 'p>) -> Result<Rc<Vec<Row>>> {
         return Err(base::Error::internal("a common table expression is read before it is defined"));
     };
     let mut rows = Vec::new();
+    // The statement's tag counts the rows of the statement itself.
+    let affected_rows = run.locals.affected_rows;
     let result = loop {
         match operator.next(run) {
             Ok(true) => rows.push(Row::from(operator.row())),
@@ -51,6 +53,7 @@ fn rows_of<'p>(cte: CteId, run: &mut Run<'_, 'p>) -> Result<Rc<Vec<Row>>> {
         }
         run.step()?;
     };
+    run.locals.affected_rows = affected_rows;
     let rows = Rc::new(rows);
     let state = &mut run.locals.ctes[cte.0 as usize];
     state.operator = Some(operator);

@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::modify::concurrent_change;
 use super::row_set::RowEquality;
+use super::trigger::QueuedCall;
 use super::{Locals, Run};
 use crate::client::Client;
 use crate::session::{CatalogView, Nested, SessionState, quote_identifier};
@@ -52,9 +53,14 @@ struct ForeignKey {
 pub struct PendingCheck {
     /// Checks are numbered within their session, so that a savepoint's rollback finds those queued after it.
     pub number: u64,
-    key: Arc<ForeignKey>,
-    what: Check,
+    work: Work,
     is_deferred: bool,
+}
+
+#[derive(Clone)]
+enum Work {
+    ForeignKey { key: Arc<ForeignKey>, what: Check },
+    Trigger(QueuedCall),
 }
 
 #[derive(Clone)]
@@ -224,9 +230,19 @@ fn queue(state: &SessionState, key: &Arc<ForeignKey>, what: Check) {
         }
     };
     let is_deferred = !is_action && key.is_deferred(state);
+    push(state, Work::ForeignKey { key: Arc::clone(key), what }, is_deferred);
+}
+
+/// Queues the call of a trigger.
+pub(super) fn queue_call(state: &SessionState, call: QueuedCall) {
+    let is_deferred = call.is_deferred(state);
+    push(state, Work::Trigger(call), is_deferred);
+}
+
+fn push(state: &SessionState, work: Work, is_deferred: bool) {
     let number = state.next_check.get();
     state.next_check.set(number + 1);
-    state.pending_checks.borrow_mut().push(PendingCheck { number, key: Arc::clone(key), what, is_deferred });
+    state.pending_checks.borrow_mut().push(PendingCheck { number, work, is_deferred });
 }
 
 /// Which of the pending checks are to be made.
@@ -266,7 +282,11 @@ pub fn run_pending_checks(state: &SessionState, due: Due, client: &mut dyn Clien
 /// As [`run_pending_checks`].
 pub fn apply_deferral(state: &SessionState, client: &mut dyn Client) -> Result<()> {
     for check in state.pending_checks.borrow_mut().iter_mut() {
-        check.is_deferred = check.is_deferred && check.key.is_deferred(state);
+        let still = match &check.work {
+            Work::ForeignKey { key, .. } => key.is_deferred(state),
+            Work::Trigger(call) => call.is_deferred(state),
+        };
+        check.is_deferred = check.is_deferred && still;
     }
     state.engine().begin_statement()?;
     let result = run_pending_checks(state, Due::Statement(0), client);
@@ -287,6 +307,11 @@ fn run_all(state: &SessionState, due: Due, run: &mut Run<'_, '_>) -> Result<()> 
         if ready.is_empty() {
             return Ok(());
         }
+        // A statement's own triggers come behind those of its rows.
+        let is_of_statement =
+            |check: &PendingCheck| matches!(&check.work, Work::Trigger(call) if call.is_of_statement());
+        let (last, first): (Vec<_>, Vec<_>) = ready.into_iter().partition(is_of_statement);
+        let ready = first.into_iter().chain(last);
         for check in ready {
             run.step()?;
             // What actions change queues checks of its own; they are made in the next round.
@@ -316,8 +341,11 @@ fn seeing<T>(sight: Sight, run: &mut Run<'_, '_>, work: impl FnOnce(&mut Run<'_,
 }
 
 fn make(check: &PendingCheck, run: &mut Run<'_, '_>) -> Result<()> {
-    let key = &check.key;
-    let (old, new) = match &check.what {
+    let (key, what) = match &check.work {
+        Work::ForeignKey { key, what } => (key, what),
+        Work::Trigger(call) => return seeing(Sight::Statement, run, |run| call.make(run)),
+    };
+    let (old, new) = match what {
         Check::Referenced { values, row } => {
             return seeing(Sight::Statement, run, |run| {
                 if is_there(key, *row, run)? { require_referenced(key, values, run) } else { Ok(()) }
@@ -522,7 +550,15 @@ fn run_text(
     let text: Arc<str> = Arc::from(text);
     let types: Arc<[SqlType]> = Arc::from(types);
     let planned = Nested::plan_text(run.state, &text, &types)?;
-    Nested::run(run, &planned, &values, on_row)?;
+    if run.state.is_superuser() {
+        Nested::run(run, &planned, &values, on_row)?;
+        return Ok(());
+    }
+    // Whoever changes a row need not be allowed to look at the rows it refers to, or is referred to by: the table's owner is.
+    let state = run.state;
+    let table = planned.statement.access.first().map(|access| access.object);
+    let owner = table.and_then(|table| run.catalog.catalog().table(table).map(|table| table.owner));
+    state.acting_as(owner.unwrap_or(Oid::INVALID), || Nested::run(run, &planned, &values, on_row))?;
     Ok(())
 }
 

@@ -21,6 +21,7 @@ mod scan;
 mod set_operation;
 mod sort;
 mod subquery;
+mod trigger;
 mod window;
 
 use std::cell::Ref;
@@ -35,6 +36,7 @@ pub use keys::TableKeys;
 pub use measure::{Measured, Measurements};
 pub use modify::{failing_row, not_null_violation};
 pub use scan::RowDecoder;
+pub use trigger::{Event, PlannedTrigger, TableTriggers};
 
 use crate::client::{Client, Severity};
 use crate::plan::{Node, Plan, ScanId, Statement};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::{Error, Result, Tid, sqlstate};
 use bumpalo::Bump;
-use engine::catalog::TableDef;
+use engine::catalog::{TableDef, TriggerTiming};
 use engine::row::{ColumnSet, Datum, RowBytes};
 use engine::{ConflictOutcome, Isolation, Modify, Table};
 use smallvec::SmallVec;
@@ -14,6 +14,7 @@ use super::foreign_key;
 use super::keys::TableKeys;
 use super::recheck::{Recheck, Rechecked};
 use super::scan::{RowDecoder, evaluate_into};
+use super::trigger::{Event, TableTriggers};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{self, Assignment, OnConflict, Target};
 use crate::types::{self, StorageKind, Value};
@@ -67,7 +68,29 @@ impl<'p> OpenTarget<'p> {
 
     /// Whether rows must be had as values before they are stored.
     fn needs_values(&self) -> bool {
-        self.target.expressions.is_some() || !self.foreign_keys.is_empty()
+        self.target.expressions.is_some() || !self.foreign_keys.is_empty() || self.target.triggers.is_some()
+    }
+
+    /// The triggers, if one of them is of this kind.
+    fn triggers(&self, timing: TriggerTiming, for_row: bool, event: Event) -> Option<&'p Arc<TableTriggers>> {
+        self.target.triggers.as_ref().filter(|triggers| triggers.has(timing, for_row, event))
+    }
+
+    /// Locks the row that BEFORE triggers are about to see; what became of it if it is not there any more.
+    fn lock_for_triggers(&self, tid: &mut Tid, run: &Run<'_, 'p>) -> Result<Option<Modify>> {
+        let mode = engine::RowLockMode::NoKeyUpdate;
+        match run.engine().lock_row(&self.table, *tid, mode, engine::WaitPolicy::Block)? {
+            Modify::Done { tid: locked } => {
+                *tid = locked;
+                Ok(None)
+            }
+            other => Ok(Some(other)),
+        }
+    }
+
+    /// All its columns: what a BEFORE trigger may have changed.
+    fn all_columns(&self) -> ColumnSet {
+        (0..self.kinds.len()).collect()
     }
 
     fn datums<'d>(&self, values: &'d [Value], arena: &'d Bump) -> Datums<'d> {
@@ -125,16 +148,45 @@ pub struct InsertRows<'p> {
     values: Vec<Value>,
     row: Vec<Value>,
     arena: Bump,
+    is_over: bool,
 }
 
 impl<'p> InsertRows<'p> {
     pub fn new(node: &'p plan::Insert, input: BoxOperator<'p>) -> Self {
-        InsertRows { node, input, open: None, values: Vec::new(), row: Vec::new(), arena: Bump::new() }
+        InsertRows { node, input, open: None, values: Vec::new(), row: Vec::new(), arena: Bump::new(), is_over: false }
+    }
+
+    /// The columns that ON CONFLICT DO UPDATE assigns.
+    fn conflict_columns(&self) -> Option<ColumnSet> {
+        let update = self.node.on_conflict.as_ref()?.update.as_ref()?;
+        Some(update.assignments.iter().map(|assignment| assignment.column as usize).collect())
+    }
+
+    /// The statement's own triggers, before the first row and after the last one.
+    fn fire_statement(&self, triggers: &Arc<TableTriggers>, is_before: bool, run: &mut Run<'_, 'p>) -> Result<()> {
+        let updated = self.conflict_columns();
+        if is_before {
+            triggers.before_statement(Event::Insert, None, run)?;
+            if updated.is_some() {
+                triggers.before_statement(Event::Update, updated.as_ref(), run)?;
+            }
+            return Ok(());
+        }
+        if updated.is_some() {
+            triggers.after_statement(Event::Update, updated.as_ref(), run)?;
+        }
+        triggers.after_statement(Event::Insert, None, run)
     }
 
     /// Stores `self.values`; whether a row was inserted or updated.
     fn store(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         let open = self.open.as_ref().expect("opened before the first row");
+        if let Some(triggers) = open.triggers(TriggerTiming::Before, true, Event::Insert) {
+            match triggers.before_row(Event::Insert, None, None, Some(&self.values), run)? {
+                Some(values) => self.values = values,
+                None => return Ok(false),
+            }
+        }
         open.complete(&mut self.values, run)?;
         self.arena.reset();
         match &self.node.on_conflict {
@@ -145,6 +197,9 @@ impl<'p> InsertRows<'p> {
                 let tid = engine.insert(&open.table, &datums, &keys)?;
                 drop(engine);
                 open.foreign_keys.check_new_row(&open.table.def, &self.values, None, tid, run)?;
+                if let Some(triggers) = &open.target.triggers {
+                    triggers.after_row(Event::Insert, None, None, Some(&self.values), run)?;
+                }
                 Ok(true)
             }
             Some(on_conflict) => Ok(insert_or_resolve(open, on_conflict, &mut self.values, run)?.is_some()),
@@ -156,6 +211,9 @@ impl<'p> Operator<'p> for InsertRows<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         if self.open.is_none() {
             self.open = Some(OpenTarget::open(&self.node.target, run)?);
+            if let Some(triggers) = &self.node.target.triggers {
+                self.fire_statement(triggers, true, run)?;
+            }
         }
         while self.input.next(run)? {
             run.step()?;
@@ -169,6 +227,10 @@ impl<'p> Operator<'p> for InsertRows<'p> {
                 evaluate_into(returning, &self.values, &mut self.row, run)?;
                 return Ok(true);
             }
+        }
+        if let Some(triggers) = self.node.target.triggers.as_ref().filter(|_| !self.is_over) {
+            self.is_over = true;
+            self.fire_statement(triggers, false, run)?;
         }
         Ok(false)
     }
@@ -203,6 +265,9 @@ fn insert_or_resolve<'p>(
             ConflictOutcome::Conflict { tid, .. } => tid,
             ConflictOutcome::Inserted(tid) => {
                 open.foreign_keys.check_new_row(&open.table.def, values, None, tid, run)?;
+                if let Some(triggers) = &open.target.triggers {
+                    triggers.after_row(Event::Insert, None, None, Some(values), run)?;
+                }
                 return Ok(Some(tid));
             }
         };
@@ -247,8 +312,16 @@ fn insert_or_resolve<'p>(
         }
         let mut updated = existing.clone();
         assign(&update.assignments, &both, &mut updated, run)?;
+        let assigned: ColumnSet = update.assignments.iter().map(|assignment| assignment.column as usize).collect();
+        let mut changed: ColumnSet = changed_columns(&update.assignments, open);
+        if let Some(triggers) = open.triggers(TriggerTiming::Before, true, Event::Update) {
+            match triggers.before_row(Event::Update, Some(&assigned), Some(&existing), Some(&updated), run)? {
+                Some(values) => updated = values,
+                None => return Ok(None),
+            }
+            changed = open.all_columns();
+        }
         open.complete(&mut updated, run)?;
-        let changed: ColumnSet = changed_columns(&update.assignments, open);
         let outcome = {
             let arena = Bump::new();
             let datums = open.datums(&updated, &arena);
@@ -259,6 +332,9 @@ fn insert_or_resolve<'p>(
         match outcome {
             Modify::Done { tid } => {
                 open.foreign_keys.after_update(&open.table.def, &existing, &updated, tid, run)?;
+                if let Some(triggers) = &open.target.triggers {
+                    triggers.after_row(Event::Update, Some(&assigned), Some(&existing), Some(&updated), run)?;
+                }
                 *values = updated;
                 return Ok(Some(tid));
             }
@@ -310,6 +386,9 @@ pub struct UpdateRows<'p> {
     assigned: Vec<Value>,
     arena: Bump,
     recheck: Recheck<'p>,
+    /// The columns that SET names.
+    named: ColumnSet,
+    is_over: bool,
 }
 
 impl<'p> UpdateRows<'p> {
@@ -324,6 +403,8 @@ impl<'p> UpdateRows<'p> {
             assigned: Vec::new(),
             arena: Bump::new(),
             recheck: Recheck::new(&node.recheck, &node.input),
+            named: ColumnSet::default(),
+            is_over: false,
         }
     }
 
@@ -342,23 +423,38 @@ impl<'p> UpdateRows<'p> {
         }
         loop {
             let (open, changed) = self.open.as_ref().expect("opened before the first row");
+            let before = open.triggers(TriggerTiming::Before, true, Event::Update);
             self.assigned.clear();
             for assignment in &node.assignments {
-                let value = evaluate(&assignment.value, &self.current, run)?;
+                self.assigned.push(evaluate(&assignment.value, &self.current, run)?);
+            }
+            for (assignment, value) in node.assignments.iter().zip(&self.assigned) {
                 let column = &open.table.def.columns[assignment.column as usize];
-                if column.not_null && value.is_null() {
-                    let mut values = self.new_values(open)?;
-                    values[assignment.column as usize] = Value::Null;
+                if column.not_null && value.is_null() && before.is_none() {
+                    let values = self.new_values(open)?;
                     return Err(not_null_violation(&open.table.def, &column.name, &values, run));
                 }
-                self.assigned.push(value);
             }
-            let outcome = if open.needs_values() || node.returning.is_some() {
+            let gone = if before.is_some() { open.lock_for_triggers(&mut tid, run)? } else { None };
+            let outcome = if let Some(gone) = gone {
+                gone
+            } else if open.needs_values() || node.returning.is_some() {
                 let mut existing = vec![Value::Null; open.kinds.len()];
                 open.full_row.decode(open.table.row(&self.old), tid, &mut existing)?;
                 let mut updated = existing.clone();
                 for (assignment, value) in node.assignments.iter().zip(&self.assigned) {
                     updated[assignment.column as usize] = value.clone();
+                }
+                let mut changed = changed;
+                let all;
+                if let Some(triggers) = before {
+                    let (old, new) = (Some(existing.as_slice()), Some(updated.as_slice()));
+                    match triggers.before_row(Event::Update, Some(&self.named), old, new, run)? {
+                        Some(values) => updated = values,
+                        None => return Ok(false),
+                    }
+                    all = open.all_columns();
+                    changed = &all;
                 }
                 open.complete(&mut updated, run)?;
                 self.arena.reset();
@@ -370,6 +466,10 @@ impl<'p> UpdateRows<'p> {
                 };
                 if let Modify::Done { tid } = outcome {
                     open.foreign_keys.after_update(&open.table.def, &existing, &updated, tid, run)?;
+                    if let Some(triggers) = &open.target.triggers {
+                        let (old, new) = (Some(existing.as_slice()), Some(updated.as_slice()));
+                        triggers.after_row(Event::Update, Some(&self.named), old, new, run)?;
+                    }
                     if let Some(returning) = &node.returning {
                         let mut input = std::mem::take(&mut self.current);
                         input.extend(updated);
@@ -428,6 +528,10 @@ impl<'p> Operator<'p> for UpdateRows<'p> {
         if self.open.is_none() {
             let open = OpenTarget::open(&self.node.target, run)?;
             let changed = changed_columns(&self.node.assignments, &open);
+            if let Some(triggers) = &self.node.target.triggers {
+                self.named = self.node.assignments.iter().map(|assignment| assignment.column as usize).collect();
+                triggers.before_statement(Event::Update, Some(&self.named), run)?;
+            }
             self.open = Some((open, changed));
         }
         while self.input.next(run)? {
@@ -440,6 +544,10 @@ impl<'p> Operator<'p> for UpdateRows<'p> {
                     return Ok(true);
                 }
             }
+        }
+        if let Some(triggers) = self.node.target.triggers.as_ref().filter(|_| !self.is_over) {
+            self.is_over = true;
+            triggers.after_statement(Event::Update, Some(&self.named), run)?;
         }
         Ok(false)
     }
@@ -462,6 +570,7 @@ pub struct DeleteRows<'p> {
     row: Vec<Value>,
     old: RowBytes,
     recheck: Recheck<'p>,
+    is_over: bool,
 }
 
 impl<'p> DeleteRows<'p> {
@@ -474,6 +583,7 @@ impl<'p> DeleteRows<'p> {
             row: Vec::new(),
             old: RowBytes::new(),
             recheck: Recheck::new(&node.recheck, &node.input),
+            is_over: false,
         }
     }
 
@@ -481,7 +591,9 @@ impl<'p> DeleteRows<'p> {
     fn change(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         let open = self.open.as_ref().expect("opened before the first row");
         let mut tid = ctid(&self.current, self.node.ctid)?;
-        let needs_old = self.node.returning.is_some() || !open.foreign_keys.is_empty();
+        let triggers = open.target.triggers.as_ref();
+        let before = open.triggers(TriggerTiming::Before, true, Event::Delete);
+        let needs_old = self.node.returning.is_some() || !open.foreign_keys.is_empty() || triggers.is_some();
         if needs_old {
             match run.locals.kept_row(self.node.scan) {
                 Some(kept) if kept.tid == tid => std::mem::swap(&mut self.old, &mut kept.bytes),
@@ -493,7 +605,20 @@ impl<'p> DeleteRows<'p> {
             }
         }
         loop {
-            let outcome = run.engine().delete(&open.table, tid)?;
+            let gone = if before.is_some() { open.lock_for_triggers(&mut tid, run)? } else { None };
+            let outcome = match (gone, before) {
+                (Some(gone), _) => gone,
+                (None, before) => {
+                    if let Some(triggers) = before {
+                        let mut values = vec![Value::Null; open.kinds.len()];
+                        open.full_row.decode(open.table.row(&self.old), tid, &mut values)?;
+                        if triggers.before_row(Event::Delete, None, Some(&values), None, run)?.is_none() {
+                            return Ok(false);
+                        }
+                    }
+                    run.engine().delete(&open.table, tid)?
+                }
+            };
             let isolation = run.engine().isolation();
             match outcome {
                 Modify::Done { .. } => break,
@@ -516,6 +641,9 @@ impl<'p> DeleteRows<'p> {
             let mut values = vec![Value::Null; open.kinds.len()];
             open.full_row.decode(open.table.row(&self.old), tid, &mut values)?;
             open.foreign_keys.after_delete(&values, run);
+            if let Some(triggers) = triggers {
+                triggers.after_row(Event::Delete, None, Some(&values), None, run)?;
+            }
             if let Some(returning) = &self.node.returning {
                 let mut input = std::mem::take(&mut self.current);
                 input.extend(values);
@@ -532,6 +660,9 @@ impl<'p> Operator<'p> for DeleteRows<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         if self.open.is_none() {
             self.open = Some(OpenTarget::open(&self.node.target, run)?);
+            if let Some(triggers) = &self.node.target.triggers {
+                triggers.before_statement(Event::Delete, None, run)?;
+            }
         }
         while self.input.next(run)? {
             run.step()?;
@@ -543,6 +674,10 @@ impl<'p> Operator<'p> for DeleteRows<'p> {
                     return Ok(true);
                 }
             }
+        }
+        if let Some(triggers) = self.node.target.triggers.as_ref().filter(|_| !self.is_over) {
+            self.is_over = true;
+            triggers.after_statement(Event::Delete, None, run)?;
         }
         Ok(false)
     }

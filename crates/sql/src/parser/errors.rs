@@ -45,6 +45,7 @@ const SPECIAL: &[(&str, SqlState, Option<&str>)] = &[
     ("WITH CHECK OPTION not supported", sqlstate::FEATURE_NOT_SUPPORTED, None),
     ("CREATE EXTENSION ... FROM is no longer", sqlstate::FEATURE_NOT_SUPPORTED, None),
     ("CREATE OR REPLACE CONSTRAINT TRIGGER", sqlstate::FEATURE_NOT_SUPPORTED, None),
+    ("unrecognized exception condition", sqlstate::UNDEFINED_OBJECT, None),
     ("dropping an enum value is not", sqlstate::FEATURE_NOT_SUPPORTED, None),
 ];
 
@@ -64,6 +65,7 @@ pub(super) fn from_grammar(message: String, position: u32) -> Error {
     let code = match special {
         Some((_, code, _)) => *code,
         None if message.ends_with("cannot be used as a role name here") => sqlstate::RESERVED_NAME,
+        None if message.ends_with("is declared CONSTANT") => sqlstate::ERROR_IN_ASSIGNMENT,
         None if UNSUPPORTED_ENDINGS.iter().any(|ending| message.ends_with(ending)) => sqlstate::FEATURE_NOT_SUPPORTED,
         None => sqlstate::SYNTAX_ERROR,
     };

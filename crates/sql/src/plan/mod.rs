@@ -45,6 +45,7 @@ pub use expr::{
     WindowFrameMode, WindowTarget,
 };
 
+use crate::privileges::Access;
 use crate::tree::{self, Name};
 use crate::types::SqlType;
 
@@ -63,6 +64,8 @@ pub struct Statement {
     pub catalog_version: u64,
     /// Relation locks to take before it runs, each relation once, in ascending order of oid.
     pub locks: Vec<(Oid, LockMode)>,
+    /// What whoever runs it must be allowed to do; checked each time it runs.
+    pub access: Vec<Access>,
     /// The number of outer values its plan uses.
     pub outer_count: u32,
     /// The number of [`Subquery`] bodies; their `id`s are below it.
@@ -634,6 +637,8 @@ pub struct Target {
     pub table: Arc<TableDef>,
     /// Its constraints' and indexes' expressions; `None` when it has none.
     pub expressions: Option<Arc<TableExpressions>>,
+    /// Its triggers; `None` when it has none.
+    pub triggers: Option<Arc<crate::executor::TableTriggers>>,
 }
 
 /// The expressions that belong to a table's definition, bound over the table's full row: slot `n` is the column

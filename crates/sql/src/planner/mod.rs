@@ -75,6 +75,7 @@ pub fn plan_statement(
             command: Command::Utility,
             catalog_version,
             locks: Vec::new(),
+            access: Vec::new(),
             outer_count: 0,
             subquery_count: 0,
             scan_count: 0,
@@ -90,7 +91,7 @@ pub fn plan_statement(
 /// Plans a bound statement.
 pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Parameters) -> Result<Statement> {
     let catalog_version = context.catalog.version();
-    let Bound { query, cte_count, depends_on_settings, .. } = bound;
+    let Bound { query, cte_count, depends_on_settings, access, .. } = bound;
     let columns = query.output_columns();
     let command = match query.change.as_deref() {
         None => Command::Select,
@@ -119,6 +120,7 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         command,
         catalog_version,
         locks,
+        access,
         outer_count,
         subquery_count,
         scan_count,

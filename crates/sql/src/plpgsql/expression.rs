@@ -1,5 +1,6 @@
 //! Expressions and statements of a function: planned once, run with the variables as parameters.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -7,10 +8,10 @@ use std::sync::Arc;
 use base::{Error, Result, sqlstate};
 
 use super::frame::Frame;
-use super::tree::{Expression, ExpressionPlan, VariableKind};
+use super::tree::{Expression, ExpressionPlan, VariableKind, find_label, find_variable};
 use crate::binder::{Parameters, VariableConflict, VariableNames};
 use crate::executor::{self, Due, Locals, Run};
-use crate::plan::{Node, StatementKind};
+use crate::plan::{Command, Node, StatementKind};
 use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, query_plan};
 use crate::tree::{Name, Statement};
@@ -19,47 +20,55 @@ use crate::types::{SqlType, Value, oids};
 /// The names that a function's variables have in its statements.
 struct Names<'f> {
     frame: &'f Frame<'f>,
+    /// Where the expression stands.
+    scope: usize,
     /// Record fields met so far; parameters behind the variables.
     fields: RefCell<Vec<(usize, String, SqlType)>>,
 }
 
 impl VariableNames for Names<'_> {
     fn variable(&self, parts: &[Name]) -> Option<(u32, SqlType)> {
-        let variables = &self.frame.function.variables;
-        let find = |name: &str| {
-            let is_value = |kind: &VariableKind| matches!(kind, VariableKind::Scalar(_) | VariableKind::Record(_));
-            variables.iter().rposition(|variable| variable.name == name && is_value(&variable.kind))
+        let function = self.frame.function;
+        let is_value = |place: &usize| {
+            matches!(function.variables[*place].kind, VariableKind::Scalar(_) | VariableKind::Record(_))
+        };
+        let find = |name: &str| find_variable(&function.scopes, self.scope, name).filter(is_value);
+        let value = |place: usize| (place as u32, self.frame.type_of(place));
+        // A block's label, or the function's name, may stand in front.
+        let labelled = |label: &str, name: &str| {
+            let scope = find_label(&function.scopes, self.scope, label)?;
+            let names = &function.scopes[scope].names;
+            names.iter().rev().find(|(own, _)| own == name).map(|(_, place)| *place).filter(is_value)
         };
         match parts {
-            [name] => {
-                // `$1` is the first parameter, whatever it is called.
-                let place = find(name).or_else(|| {
-                    let number: usize = name.strip_prefix('$')?.parse().ok()?;
-                    number.checked_sub(1).filter(|place| *place < self.frame.function.variables.len())
-                })?;
-                Some((place as u32, self.frame.type_of(place)))
-            }
-            [record, field] => {
-                let place = find(record)?;
-                let Value::Record(value) = &self.frame.values[place] else {
-                    // The block's own label, or the function's name, in front of a variable.
-                    return None;
-                };
-                let (_, sql_type) = value.shape.fields.iter().find(|(name, _)| name == field.as_str())?;
-                let mut fields = self.fields.borrow_mut();
-                let known = fields.iter().position(|(record, name, _)| *record == place && name == field.as_str());
-                let index = known.unwrap_or_else(|| {
-                    fields.push((place, field.to_string(), *sql_type));
-                    fields.len() - 1
-                });
-                Some(((variables.len() + index) as u32, *sql_type))
-            }
+            [name] => find(name).map(value),
+            [first, second] => match find(first) {
+                Some(place) if matches!(function.variables[place].kind, VariableKind::Record(_)) => {
+                    Some(self.field(place, second))
+                }
+                _ => labelled(first, second).map(value),
+            },
+            [label, record, field] => labelled(label, record).map(|place| self.field(place, field)),
             _ => None,
         }
     }
 
     fn conflict(&self) -> VariableConflict {
-        VariableConflict::Error
+        self.frame.function.conflict
+    }
+}
+
+impl Names<'_> {
+    /// A record's field as a parameter. One that the record lacks is a parameter too: reading it tells so.
+    fn field(&self, record: usize, field: &Name) -> (u32, SqlType) {
+        let sql_type = self.frame.field_type(record, field).unwrap_or(SqlType::TEXT);
+        let mut fields = self.fields.borrow_mut();
+        let known = fields.iter().position(|(own, name, _)| *own == record && name == field.as_str());
+        let index = known.unwrap_or_else(|| {
+            fields.push((record, field.to_string(), sql_type));
+            fields.len() - 1
+        });
+        ((self.frame.function.variables.len() + index) as u32, sql_type)
     }
 }
 
@@ -73,46 +82,132 @@ fn plan(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result
     {
         return Ok(plan.clone());
     }
+    let planned = plan_anew(expression, frame, run, version);
+    planned.map_err(|error| within(error, expression))
+}
+
+/// See [`plan`].
+fn plan_anew(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>, version: u64) -> Result<ExpressionPlan> {
     let mut statements = if expression.is_statement {
-        crate::parser::parse(&expression.text, crate::parser::ParseOptions::default())
+        crate::parser::parse(&expression.text, crate::parser::ParseOptions::default())?
     } else {
-        crate::parser::parse_plpgsql_expression(&expression.text)
-    }
-    .map_err(|error| internal_position(error, &expression.text))?;
+        crate::parser::parse_plpgsql_expression(&expression.text)?
+    };
     let tree = statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "an expression is empty"))?;
-    let names = Names { frame, fields: RefCell::default() };
-    let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
-    let environment = Environment::new(run.state, &run.catalog).with_variables(&names);
-    let mut statement = environment
-        .plan(&expression.text, &tree.statement, Parameters::fixed(types))
-        .map_err(|error| internal_position(error, &expression.text))?;
-    statement.catalog_version = version;
-    let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text())));
-    let plan = ExpressionPlan { planned, fields: names.fields.into_inner().into(), catalog_version: version };
+    let plan = plan_tree(expression, &tree.statement, frame, run, version)?;
     *expression.plan.borrow_mut() = Some(plan.clone());
     Ok(plan)
 }
 
-/// An error within a function's statement points into that statement, not into the one that called the function.
-fn internal_position(mut error: Error, text: &str) -> Error {
-    let fields = error.fields_mut();
-    if let Some(position) = fields.position.take() {
-        fields.internal_position = Some(position);
-        fields.internal_query = Some(text.to_owned());
-    }
-    error
+/// A plan for `tree`, which stands in an expression's text.
+fn plan_tree(
+    expression: &Expression,
+    tree: &Statement,
+    frame: &Frame<'_>,
+    run: &Run<'_, '_>,
+    version: u64,
+) -> Result<ExpressionPlan> {
+    let names = Names { frame, scope: expression.scope, fields: RefCell::default() };
+    let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
+    // A statement before it may have changed the catalog.
+    let view = run.state.catalog();
+    let environment = Environment::new(run.state, &view).with_variables(&names);
+    let mut statement = environment.plan(&expression.text, tree, Parameters::fixed(types))?;
+    statement.catalog_version = version;
+    let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text())));
+    Ok(ExpressionPlan { planned, fields: names.fields.into_inner().into(), catalog_version: version })
 }
 
-/// Runs `work` with the parameters of `plan`: the variables, and the record fields it reads.
-fn with_parameters<T>(plan: &ExpressionPlan, frame: &Frame<'_>, work: impl FnOnce(&[Value]) -> Result<T>) -> Result<T> {
+/// An error of a text that is part of a function: it points into that text, or else its context names the text.
+pub fn in_text(mut error: Error, what: &str, text: &str) -> Error {
+    let fields = error.fields_mut();
+    match fields.position.take() {
+        Some(position) => {
+            fields.internal_position = Some(position);
+            fields.internal_query = Some(text.to_owned());
+            error
+        }
+        None => error.context(format!("{what} \"{text}\"")),
+    }
+}
+
+/// The same for an expression or statement of the body.
+pub fn within(error: Error, expression: &Expression) -> Error {
+    let (what, text) = described(expression);
+    in_text(error, what, text)
+}
+
+/// What an expression is called in contexts, and its text there.
+fn described(expression: &Expression) -> (&'static str, &Arc<str>) {
+    match &expression.assignment {
+        Some(text) => ("PL/pgSQL assignment", text),
+        None if expression.is_statement => ("SQL statement", &expression.text),
+        None => ("SQL expression", &expression.text),
+    }
+}
+
+/// Runs `work`, what is told meanwhile having this statement of the function in its context.
+fn told_from<T>(
+    frame: &Frame<'_>,
+    statement: Option<(&'static str, &Arc<str>)>,
+    run: &mut Run<'_, '_>,
+    work: impl FnOnce(&mut Run<'_, '_>) -> Result<T>,
+) -> Result<T> {
+    let state = run.state;
+    let function = Arc::clone(&frame.function.signature);
+    let statement = statement.map(|(what, text)| (what, Arc::clone(text)));
+    state.calls.borrow_mut().push(CallPlace { function, line: frame.line, activity: frame.activity, statement });
+    let result = work(run);
+    state.calls.borrow_mut().pop();
+    result
+}
+
+/// Where a function has called something.
+pub struct CallPlace {
+    function: Arc<str>,
+    line: u32,
+    activity: &'static str,
+    statement: Option<(&'static str, Arc<str>)>,
+}
+
+/// The lines of a notice's context that are the callers' of the function it comes from.
+pub fn outer_context(calls: &[CallPlace]) -> String {
+    let mut context = String::new();
+    for call in calls.iter().rev() {
+        if let Some((what, text)) = &call.statement {
+            context.push_str(&format!("\n{what} \"{text}\""));
+        }
+        context.push('\n');
+        context.push_str(&place_line(&call.function, call.line, call.activity));
+    }
+    context
+}
+
+/// `PL/pgSQL function f() line 3 at RAISE`
+pub fn place_line(function: &str, line: u32, activity: &str) -> String {
+    let at = if activity.starts_with("during") { "" } else { "at " };
+    format!("PL/pgSQL function {function} line {line} {at}{activity}")
+}
+
+/// The parameters of `plan`: the variables, and the record fields it reads.
+fn parameters_of<'f>(plan: &ExpressionPlan, frame: &'f Frame<'_>) -> Result<Cow<'f, [Value]>> {
     if plan.fields.is_empty() {
-        return work(&frame.values);
+        return Ok(Cow::Borrowed(&frame.values));
     }
     let mut parameters = frame.values.clone();
     for (record, field, _) in plan.fields.iter() {
         parameters.push(frame.field(*record, field)?);
     }
-    work(&parameters)
+    Ok(Cow::Owned(parameters))
+}
+
+/// Whether an expression is a constant: what casting it raises arises before anything is run.
+pub fn is_constant(expression: &Expression) -> bool {
+    let plan = expression.plan.borrow();
+    let tree = plan.as_ref().and_then(|plan| query_plan(&plan.planned).ok());
+    tree.is_some_and(|tree| {
+        matches!(&tree.node, Node::Result { exprs, .. } if matches!(exprs[0].kind, crate::plan::ExprKind::Constant(_)))
+    })
 }
 
 /// The value of an expression, and its type.
@@ -135,26 +230,38 @@ pub fn evaluate(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_
     if let Node::Result { exprs, condition: None } = &tree.node
         && plan.planned.statement.subquery_count == 0
     {
-        let value = with_parameters(&plan, frame, |parameters| {
+        let parameters = parameters_of(&plan, frame).map_err(|error| within(error, expression))?;
+        let work = |run: &mut Run<'_, '_>| {
             let mut locals = Locals::new(&plan.planned.statement);
-            let mut inner = run.with_locals(parameters, &mut locals);
+            let mut inner = run.with_locals(&parameters, &mut locals);
             executor::evaluate(&exprs[0], &[], &mut inner)
-        })?;
+        };
+        let value = if may_tell(&exprs[0]) { told_from(frame, None, run, work) } else { work(run) }?;
         return Ok((value, sql_type));
     }
     let mut value = None;
-    run_plan(&plan, frame, run, &mut |_, row| {
-        if value.is_some() {
-            return Err(Error::new(
-                sqlstate::CARDINALITY_VIOLATION,
-                format!("query \"{}\" returned more than one row", expression.text),
-            ));
-        }
-        value = Some(row[0].clone());
-        Ok(ControlFlow::Continue(()))
+    let called = Some(described(expression));
+    told_from(frame, called, run, |run| {
+        run_plan(&plan, frame, run, &mut |_, row| {
+            if value.is_some() {
+                return Err(Error::new(
+                    sqlstate::CARDINALITY_VIOLATION,
+                    format!("query \"{}\" returned more than one row", expression.text),
+                ));
+            }
+            value = Some(row[0].clone());
+            Ok(ControlFlow::Continue(()))
+        })
     })
-    .map_err(|error| error.context(format!("SQL expression \"{}\"", expression.text)))?;
+    .map_err(|error| within(error, expression))?;
     Ok((value.unwrap_or_default(), sql_type))
+}
+
+/// Whether an expression calls a function of somebody's, which may tell the client something.
+fn may_tell(expr: &crate::plan::Expr) -> bool {
+    expr.any(&|inner| {
+        matches!(&inner.kind, crate::plan::ExprKind::Call(call) if matches!(call.function, crate::plan::FunctionTarget::Stored(_)))
+    })
 }
 
 /// What is done with each row of a statement.
@@ -166,7 +273,8 @@ fn run_plan(plan: &ExpressionPlan, frame: &Frame<'_>, run: &mut Run<'_, '_>, on_
         state.engine().push_snapshot()?;
     }
     let first_check = state.next_check.get();
-    let result = with_parameters(plan, frame, |parameters| Nested::run(run, &plan.planned, parameters, on_row))
+    let result = parameters_of(plan, frame)
+        .and_then(|parameters| Nested::run(run, &plan.planned, &parameters, on_row))
         .and_then(|count| {
             executor::run_pending_checks(state, Due::Statement(first_check), &mut *run.client)?;
             Ok(count)
@@ -185,7 +293,7 @@ pub fn run_statement(
     expression: &Expression,
     frame: &Frame<'_>,
     run: &mut Run<'_, '_>,
-    on_plan: &mut dyn FnMut(&Planned) -> Result<()>,
+    on_plan: &mut dyn FnMut(&Arc<Planned>) -> Result<()>,
     on_row: &mut OnRow<'_>,
 ) -> Result<u64> {
     let plan = plan(expression, frame, run)?;
@@ -193,13 +301,136 @@ pub fn run_statement(
         if matches!(**utility, Statement::Transaction(_)) {
             return Err(Error::unsupported("unsupported transaction command in PL/pgSQL"));
         }
-        return Err(Error::unsupported(format!(
-            "utility statements in PL/pgSQL are not supported: \"{}\"",
-            expression.text
-        )));
+        on_plan(&plan.planned)?;
+        let text = &expression.text;
+        let source = match &**utility {
+            Statement::CreateTableAs(create) if !matches!(create.source, Statement::Execute(_)) => Some(&create.source),
+            _ => None,
+        };
+        let made_of = match source {
+            // Its query may read variables.
+            Some(source) => {
+                let version = run.state.engine().catalog_version();
+                let plan =
+                    plan_tree(expression, source, frame, run, version).map_err(|error| within(error, expression))?;
+                let parameters = parameters_of(&plan, frame).map_err(|error| within(error, expression))?.into_owned();
+                Some((plan.planned, parameters))
+            }
+            None => None,
+        };
+        let result = parameters_of(&plan, frame).and_then(|parameters| {
+            told_from(frame, Some(described(expression)), run, |run| match (&**utility, made_of) {
+                (Statement::CreateTableAs(create), Some((planned, parameters))) => {
+                    let state = run.state;
+                    let client = &mut *run.client;
+                    let output = crate::commands::create_table_as(state, create, planned, parameters, text, client)?;
+                    run.catalog = state.catalog();
+                    Ok(count_in(&output.tag))
+                }
+                _ => run_utility(utility, &plan.planned, text, &parameters, frame, run, on_row),
+            })
+        });
+        return result.map_err(|error| within(error, expression));
     }
     on_plan(&plan.planned)?;
-    run_plan(&plan, frame, run, on_row).map_err(|error| error.context(format!("SQL statement \"{}\"", expression.text)))
+    refuse_change(&plan.planned, frame).map_err(|error| within(error, expression))?;
+    told_from(frame, Some(described(expression)), run, |run| run_plan(&plan, frame, run, on_row))
+        .map_err(|error| within(error, expression))
+}
+
+/// 0A000 for a statement that changes rows in a function that promised not to.
+fn refuse_change(planned: &Planned, frame: &Frame<'_>) -> Result<()> {
+    let what = match planned.statement.command {
+        _ if frame.function.is_volatile => return Ok(()),
+        Command::Select | Command::Utility => return Ok(()),
+        Command::Merge => "MERGE",
+        Command::Insert => "INSERT",
+        Command::Update => "UPDATE",
+        Command::Delete => "DELETE",
+    };
+    Err(Error::unsupported(format!("{what} is not allowed in a non-volatile function")))
+}
+
+/// The number at a tag's end.
+fn count_in(tag: &str) -> u64 {
+    tag.rsplit(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+/// The procedure that a CALL names, its arguments, and the parameters to work them out with.
+///
+/// # Errors
+/// 42883 if there is none, 42809 if it is a function.
+pub fn bind_call(
+    expression: &Expression,
+    call: &crate::tree::FunctionCall,
+    frame: &Frame<'_>,
+    run: &Run<'_, '_>,
+) -> Result<(Arc<engine::catalog::FunctionDef>, Vec<crate::plan::Expr>, Vec<Value>)> {
+    let names = Names { frame, scope: expression.scope, fields: RefCell::default() };
+    let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
+    let view = run.state.catalog();
+    let trimmed = crate::commands::without_outputs(run.state, call);
+    let call = trimmed.as_ref().unwrap_or(call);
+    let environment = Environment::new(run.state, &view).with_variables(&names);
+    let (target, arguments) = environment
+        .with_context(&expression.text, |context| {
+            crate::binder::procedure_call(context, call, &mut Parameters::fixed(types))
+        })
+        .map_err(|error| within(error, expression))?;
+    let mut parameters = frame.values.clone();
+    for (record, field, _) in names.fields.into_inner() {
+        parameters.push(frame.field(record, &field)?);
+    }
+    match target {
+        crate::plan::FunctionTarget::Stored(function) if function.is_procedure() => {
+            Ok((function, arguments, parameters))
+        }
+        _ => {
+            let message = format!("{} is not a procedure", call.name);
+            Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message).hint("To call a function, use SELECT."))
+        }
+    }
+}
+
+/// Runs `work` as the call of a procedure by this statement.
+///
+/// # Errors
+/// Those of `work`, with the statement in their context.
+pub fn as_call<T>(
+    expression: &Expression,
+    frame: &Frame<'_>,
+    run: &mut Run<'_, '_>,
+    work: impl FnOnce(&mut Run<'_, '_>) -> Result<T>,
+) -> Result<T> {
+    told_from(frame, Some(described(expression)), run, work).map_err(|error| within(error, expression))
+}
+
+/// Runs a utility statement; the number of rows it gave or changed.
+fn run_utility(
+    utility: &Statement,
+    planned: &Arc<Planned>,
+    text: &Arc<str>,
+    parameters: &[Value],
+    frame: &Frame<'_>,
+    run: &mut Run<'_, '_>,
+    on_row: &mut OnRow<'_>,
+) -> Result<u64> {
+    if !frame.function.is_volatile {
+        let tag = crate::commands::tag_of(utility);
+        return Err(Error::unsupported(format!("{tag} is not allowed in a non-volatile function")));
+    }
+    let state = run.state;
+    let output = crate::commands::run_nested(state, utility, planned, text, parameters, &mut *run.client)?;
+    // What it made is there for the statements behind it.
+    run.catalog = state.catalog();
+    let mut count = count_in(&output.tag);
+    for row in output.rows.into_iter().flatten() {
+        count += 1;
+        if on_row(run, &row)?.is_break() {
+            break;
+        }
+    }
+    Ok(count)
 }
 
 /// Runs a text made at run time with these parameters.
@@ -211,7 +442,7 @@ pub fn run_dynamic(
     parameters: &[(Value, SqlType)],
     frame: &Frame<'_>,
     run: &mut Run<'_, '_>,
-    on_plan: &mut dyn FnMut(&Planned) -> Result<()>,
+    on_plan: &mut dyn FnMut(&Arc<Planned>) -> Result<()>,
     on_row: &mut OnRow<'_>,
 ) -> Result<u64> {
     let types: Arc<[SqlType]> = parameters
@@ -220,15 +451,23 @@ pub fn run_dynamic(
         .collect();
     let values: Vec<Value> = parameters.iter().map(|(value, _)| value.clone()).collect();
     let state = run.state;
-    let mut work = || -> Result<u64> {
-        let planned = Nested::plan_text(state, &Arc::from(text), &types)?;
+    let text: Arc<str> = Arc::from(text);
+    if let [only] = crate::parser::parse(&text, crate::parser::ParseOptions::default()).as_deref().unwrap_or(&[])
+        && matches!(only.statement, Statement::Transaction(_))
+    {
+        return Err(Error::unsupported("EXECUTE of transaction commands is not implemented"));
+    }
+    if text.trim().is_empty() {
+        return Ok(0);
+    }
+    let work = |run: &mut Run<'_, '_>| -> Result<u64> {
+        let planned = Nested::plan_text(state, &text, &types)?;
         if let StatementKind::Utility(utility) = &planned.statement.kind {
-            if matches!(**utility, Statement::Transaction(_)) {
-                return Err(Error::unsupported("EXECUTE of transaction commands is not implemented"));
-            }
-            return Err(Error::unsupported("EXECUTE of a utility statement is not supported"));
+            on_plan(&planned)?;
+            return run_utility(utility, &planned, &text, &values, frame, run, on_row);
         }
         on_plan(&planned)?;
+        refuse_change(&planned, frame)?;
         if frame.function.is_volatile {
             state.engine().push_snapshot()?;
         }
@@ -242,5 +481,6 @@ pub fn run_dynamic(
         }
         result
     };
-    work().map_err(|error| internal_position(error, text).context(format!("SQL statement \"{text}\"")))
+    let what = "SQL statement";
+    told_from(frame, Some((what, &text)), run, work).map_err(|error| in_text(error, what, &text))
 }

@@ -14,6 +14,10 @@ pub struct Frame<'f> {
     pub function: &'f Function,
     /// The values of its variables; NULL for those that only stand for others.
     pub values: Vec<Value>,
+    /// What NEW and OLD look like in a trigger of a table's rows, and where they are.
+    pub trigger_rows: Option<(Arc<RecordShape>, [usize; 2])>,
+    /// The types of variables that have those of their values.
+    pub taken_types: Vec<(usize, SqlType)>,
     /// Rows gathered by RETURN NEXT and RETURN QUERY.
     pub rows: Vec<Value>,
     /// Rows the last statement touched.
@@ -32,21 +36,60 @@ impl<'f> Frame<'f> {
         let mut values = vec![Value::Null; function.variables.len()];
         values[function.found] = Value::Bool(false);
         let activity = "during statement block entry";
-        Frame { function, values, rows: Vec::new(), row_count: 0, handled: None, line: 0, activity }
+        Frame {
+            function,
+            values,
+            trigger_rows: None,
+            taken_types: Vec::new(),
+            rows: Vec::new(),
+            row_count: 0,
+            handled: None,
+            line: 0,
+            activity,
+        }
     }
 
     /// The type of a variable as a parameter.
     pub fn type_of(&self, place: usize) -> SqlType {
+        if let Some((_, sql_type)) = self.taken_types.iter().find(|(own, _)| *own == place) {
+            return *sql_type;
+        }
         match &self.function.variables[place].kind {
             VariableKind::Scalar(sql_type) => *sql_type,
             _ => SqlType::new(oids::RECORD),
         }
     }
 
+    /// What a variable, or a record's field, holds now, and its type.
+    ///
+    /// # Errors
+    /// Those of [`Frame::field`].
+    pub fn current(&self, place: usize) -> Result<(Value, SqlType)> {
+        match &self.function.variables[place].kind {
+            VariableKind::Field { record, field } => {
+                let value = self.field(*record, field)?;
+                Ok((value, self.field_type(*record, field).unwrap_or(SqlType::UNKNOWN)))
+            }
+            _ => Ok((self.values[place].clone(), self.type_of(place))),
+        }
+    }
+
     /// The type of a record's field, if the record has it now.
     pub fn field_type(&self, record: usize, field: &str) -> Option<SqlType> {
-        let Value::Record(value) = &self.values[record] else { return None };
-        value.shape.fields.iter().find(|(name, _)| name == field).map(|(_, sql_type)| *sql_type)
+        let shape = match &self.values[record] {
+            Value::Record(value) => &value.shape,
+            _ => self.shape_of(record)?,
+        };
+        shape.fields.iter().find(|(name, _)| name == field).map(|(_, sql_type)| *sql_type)
+    }
+
+    /// The columns that a record has whatever it holds.
+    fn shape_of(&self, record: usize) -> Option<&Arc<RecordShape>> {
+        if let VariableKind::Record(Some(shape)) = &self.function.variables[record].kind {
+            return Some(shape);
+        }
+        let (shape, places) = self.trigger_rows.as_ref()?;
+        places.contains(&record).then_some(shape)
     }
 
     /// A record's field.
@@ -55,6 +98,10 @@ impl<'f> Frame<'f> {
     /// 55000 for a record that has no row yet, 42703 for an unknown field.
     pub fn field(&self, record: usize, field: &str) -> Result<Value> {
         let name = &self.function.variables[record].name;
+        if let (Value::Null, Some(shape)) = (&self.values[record], self.shape_of(record)) {
+            let is_there = shape.fields.iter().any(|(own, _)| own == field);
+            return if is_there { Ok(Value::Null) } else { Err(no_field(name, field)) };
+        }
         let Value::Record(value) = &self.values[record] else {
             return Err(Error::new(
                 sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -63,9 +110,7 @@ impl<'f> Frame<'f> {
             .detail("The tuple structure of a not-yet-assigned record is indeterminate."));
         };
         let place = value.shape.fields.iter().position(|(own, _)| own == field);
-        place.and_then(|place| value.fields.get(place).cloned()).ok_or_else(|| {
-            Error::new(sqlstate::UNDEFINED_COLUMN, format!("record \"{name}\" has no field \"{field}\""))
-        })
+        place.and_then(|place| value.fields.get(place).cloned()).ok_or_else(|| no_field(name, field))
     }
 
     /// Assigns a value of `sql_type` to a variable, cast as an assignment is.
@@ -74,6 +119,12 @@ impl<'f> Frame<'f> {
     /// 42804 where there is no cast, 22004 for NULL in a NOT NULL variable, and what the cast raises.
     pub fn assign(&mut self, place: usize, value: Value, sql_type: SqlType, run: &mut Run<'_, '_>) -> Result<()> {
         let variable = &self.function.variables[place];
+        if variable.takes_type {
+            self.taken_types.retain(|(own, _)| *own != place);
+            self.taken_types.push((place, if sql_type == SqlType::UNKNOWN { SqlType::TEXT } else { sql_type }));
+            self.values[place] = value;
+            return Ok(());
+        }
         match &variable.kind {
             VariableKind::Scalar(target) => {
                 let value = cast(value, sql_type, *target, run)?;
@@ -88,7 +139,7 @@ impl<'f> Frame<'f> {
             }
             VariableKind::Record(shape) => {
                 self.values[place] = match (value, shape) {
-                    (Value::Null, Some(shape)) => null_row(shape),
+                    (Value::Null, Some(_)) => Value::Null,
                     (Value::Record(record), Some(shape)) => fit_record(&record, shape, run)?,
                     (value @ (Value::Record(_) | Value::Null), None) => value,
                     _ => {
@@ -133,6 +184,9 @@ impl<'f> Frame<'f> {
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
         self.field(record, field)?;
+        if let (Value::Null, Some(shape)) = (&self.values[record], self.shape_of(record)) {
+            self.values[record] = null_row(shape);
+        }
         let Value::Record(current) = self.values[record].clone() else {
             return Err(Error::internal("a record lost its row"));
         };
@@ -191,6 +245,10 @@ impl<'f> Frame<'f> {
             }
         }
     }
+}
+
+fn no_field(record: &str, field: &str) -> Error {
+    Error::new(sqlstate::UNDEFINED_COLUMN, format!("record \"{record}\" has no field \"{field}\""))
 }
 
 fn null_row(shape: &Arc<RecordShape>) -> Value {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use base::{Error, Result, SqlState, sqlstate};
 
-use super::expression::{OnRow, evaluate, run_dynamic, run_statement};
+use super::expression::{OnRow, evaluate, is_constant, place_line, run_dynamic, run_statement, within};
 use super::frame::{Frame, cast};
-use super::tree::{Block, Expression, Raise, RowSource, Statement, StatementKind, VariableKind};
-use crate::client::Severity;
+use super::raise::{diagnostic, run_raise};
+use super::tree::{Block, Expression, RowSource, Statement, StatementKind};
 use crate::executor::Run;
 use crate::session::Planned;
 use crate::types::{self, RecordValue, SqlType, Value, oids};
@@ -48,8 +48,16 @@ fn activity(kind: &StatementKind) -> &'static str {
         StatementKind::Sql { .. } => "SQL statement",
         StatementKind::Execute { .. } => "EXECUTE",
         StatementKind::Perform(_) => "PERFORM",
+        StatementKind::Diagnostics { stacked: true, .. } => "GET STACKED DIAGNOSTICS",
         StatementKind::Diagnostics { .. } => "GET DIAGNOSTICS",
-        StatementKind::Unsupported(_) => "statement",
+        StatementKind::ForCursor { .. } => "FOR over cursor",
+        StatementKind::Open { .. } => "OPEN",
+        StatementKind::Fetch { into: Some(_), .. } => "FETCH",
+        StatementKind::Fetch { .. } => "MOVE",
+        StatementKind::Close(_) => "CLOSE",
+        StatementKind::Call(_) => "CALL",
+        StatementKind::EndTransaction { commit: true, .. } => "COMMIT",
+        StatementKind::EndTransaction { .. } => "ROLLBACK",
     }
 }
 
@@ -66,16 +74,9 @@ pub fn run_block(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) ->
             frame.activity = "during statement block local variable initialization";
             let (value, sql_type) = evaluate(default, frame, run)?;
             frame.assign(place, value, sql_type, run)?;
-        } else if variable.not_null && frame.values[place].is_null() {
-            return Err(Error::new(
-                sqlstate::NULL_VALUE_NOT_ALLOWED,
-                format!("variable \"{}\" must have a default value, since it's declared NOT NULL", variable.name),
-            ));
-        } else if let VariableKind::Record(Some(shape)) = &variable.kind
-            && frame.values[place].is_null()
-        {
-            let fields = vec![Value::Null; shape.fields.len()];
-            frame.values[place] = Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields }));
+        } else {
+            // A block's variables begin anew each time.
+            frame.values[place] = Value::Null;
         }
     }
     let flow = if block.handlers.is_empty() {
@@ -112,12 +113,9 @@ fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> R
             state.try_engine_mut()?.release(savepoint)?;
             state.forget_checks_from(first_check);
             let Some(handler) = handler else { return Err(mark_placed(error)) };
-            for (place, variable) in frame.function.variables.iter().enumerate() {
-                match variable.name.as_str() {
-                    "sqlstate" => frame.values[place] = Value::text(error.sqlstate().as_str()),
-                    "sqlerrm" => frame.values[place] = Value::text(error.message()),
-                    _ => {}
-                }
+            if let Some((state_place, message_place)) = block.state_places {
+                frame.values[state_place] = Value::text(error.sqlstate().as_str());
+                frame.values[message_place] = Value::text(error.message());
             }
             let outer = frame.handled.replace(error);
             let result = run_statements(&handler.body, frame, run);
@@ -132,16 +130,11 @@ fn at_place(error: Error, frame: &Frame<'_>) -> Error {
     if is_placed(&error) {
         return error;
     }
-    let place = if frame.activity.starts_with("during") {
-        format!("PL/pgSQL function {} line {} {}", frame.function.signature, frame.line, frame.activity)
-    } else {
-        format!("PL/pgSQL function {} line {} at {}", frame.function.signature, frame.line, frame.activity)
-    };
-    mark_placed(error.context(place))
+    mark_placed(error.context(place_line(&frame.function.signature, frame.line, frame.activity)))
 }
 
 /// Errors that have their context line carry this at its end until they leave the function.
-const PLACED: &str = "\u{0}";
+pub(super) const PLACED: &str = "\u{0}";
 
 fn is_placed(error: &Error) -> bool {
     error.fields().context.as_deref().is_some_and(|context| context.ends_with(PLACED))
@@ -176,12 +169,12 @@ fn catches(name: &str, state: SqlState) -> bool {
 }
 
 /// The SQLSTATEs a condition's name stands for.
-fn condition_states(name: &str) -> impl Iterator<Item = SqlState> {
+pub(super) fn condition_states(name: &str) -> impl Iterator<Item = SqlState> {
     let name = name.to_ascii_uppercase();
     sqlstate::ALL.iter().filter(move |(known, _)| *known == name).map(|(_, state)| *state)
 }
 
-fn run_statements(statements: &[Statement], frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<Flow> {
+pub(super) fn run_statements(statements: &[Statement], frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<Flow> {
     for statement in statements {
         frame.line = statement.line;
         frame.activity = activity(&statement.kind);
@@ -201,7 +194,7 @@ fn holds(condition: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
 }
 
 /// What a round of a loop's body means for the loop: `None` goes on, `Some` ends it.
-fn after_round(flow: Flow, label: Option<&str>) -> Option<Flow> {
+pub(super) fn after_round(flow: Flow, label: Option<&str>) -> Option<Flow> {
     match flow {
         Flow::Next => None,
         Flow::Exit(None) => Some(Flow::Next),
@@ -215,9 +208,20 @@ fn after_round(flow: Flow, label: Option<&str>) -> Option<Flow> {
 fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<Flow> {
     match kind {
         StatementKind::Block(block) => return run_block(block, frame, run),
-        StatementKind::Assign { target, value } => {
-            let (value, sql_type) = evaluate(value, frame, run)?;
-            frame.assign(*target, value, sql_type, run)?;
+        StatementKind::Assign { target, subscripts, value } => {
+            let expression = value;
+            let (mut value, mut sql_type) = evaluate(expression, frame, run)?;
+            if !subscripts.is_empty() {
+                (value, sql_type) = super::element::with_element(*target, subscripts, value, sql_type, frame, run)?;
+            }
+            let assigned = frame.assign(*target, value, sql_type, run);
+            // A field that is not there is noticed before anything is run.
+            assigned.map_err(|error| match error.sqlstate() {
+                sqlstate::UNDEFINED_COLUMN => within(error, expression),
+                sqlstate::INVALID_TEXT_REPRESENTATION | sqlstate::NULL_VALUE_NOT_ALLOWED => error,
+                _ if is_constant(expression) => within(error, expression),
+                _ => error,
+            })?;
         }
         StatementKind::If { branches, otherwise } => {
             for (condition, body) in branches {
@@ -304,6 +308,9 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
         StatementKind::ForQuery { label, target, source, body } => {
             let (columns, rows) = gather(source, frame, run, None)?;
             let mut found = false;
+            if rows.is_empty() {
+                frame.assign_columns(*target, &columns, None, run)?;
+            }
             for row in rows {
                 found = true;
                 frame.assign_columns(*target, &columns, Some(&row), run)?;
@@ -315,18 +322,34 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             }
             frame.values[frame.function.found] = Value::Bool(found);
         }
+        StatementKind::ForCursor { label, variable, cursor, arguments, body } => {
+            return super::cursors::run_loop(label.as_deref(), *variable, *cursor, arguments, body, frame, run);
+        }
+        StatementKind::Open { cursor, scroll, source, arguments } => {
+            super::cursors::open(*cursor, *scroll, source.as_ref(), arguments, frame, run)?;
+        }
+        StatementKind::Fetch { cursor, fetched, into } => {
+            super::cursors::fetch(*cursor, fetched, *into, frame, run)?;
+        }
+        StatementKind::Close(cursor) => super::cursors::close(*cursor, frame, run)?,
+        StatementKind::Call(call) => super::call::run_call(call, frame, run)?,
+        StatementKind::EndTransaction { .. } => {
+            return Err(Error::unsupported("COMMIT and ROLLBACK in procedures are not supported"));
+        }
         StatementKind::ForEach { label, variable, slice, array, body } => {
-            if *slice > 0 {
-                return Err(Error::unsupported("FOREACH ... SLICE is not supported yet"));
-            }
-            let (value, _) = evaluate(array, frame, run)?;
-            let Value::Array(array) = value else {
+            let (value, sql_type) = evaluate(array, frame, run)?;
+            if value.is_null() {
                 return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "FOREACH expression must not be null"));
+            }
+            let Value::Array(array) = value else {
+                let shown = types::format_type_name(&run.catalog, sql_type.oid);
+                let message = format!("FOREACH expression must yield an array, not type {shown}");
+                return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message));
             };
             let mut found = false;
-            for element in &array.values {
+            for (element, sql_type) in super::element::slices(&array, *slice as usize, sql_type)? {
                 found = true;
-                frame.assign(*variable, element.clone(), SqlType::new(array.element), run)?;
+                frame.assign(*variable, element, sql_type, run)?;
                 let flow = run_statements(body, frame, run)?;
                 if let Some(end) = after_round(flow, label.as_deref()) {
                     frame.values[frame.function.found] = Value::Bool(found);
@@ -344,15 +367,14 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                 return Ok(if *is_exit { Flow::Exit(label.clone()) } else { Flow::Continue(label.clone()) });
             }
         }
-        StatementKind::Return { value, variable } => {
-            let (value, sql_type) = returned(value.as_ref(), *variable, frame, run)?;
+        StatementKind::Return { value } => {
+            let (value, sql_type) = returned(value.as_ref(), frame, run)?;
             return Ok(Flow::Return(value, sql_type));
         }
-        StatementKind::ReturnNext { value, variable } => {
-            let (value, sql_type) = if value.is_none() && variable.is_none() {
-                (outputs(frame), SqlType::new(oids::RECORD))
-            } else {
-                returned(value.as_ref(), *variable, frame, run)?
+        StatementKind::ReturnNext { value } => {
+            let (value, sql_type) = match value {
+                None => (outputs(frame), SqlType::new(oids::RECORD)),
+                Some(_) => returned(value.as_ref(), frame, run)?,
             };
             let value = match frame.function.shape {
                 Some(_) => value,
@@ -362,6 +384,11 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
         }
         StatementKind::ReturnQuery(source) => {
             let (columns, rows) = gather(source, frame, run, None)?;
+            let checked = check_result(&columns, frame, run);
+            checked.map_err(|error| match source {
+                RowSource::Query(query) => within(error, query),
+                RowSource::Dynamic { .. } => error,
+            })?;
             let count = rows.len() as u64;
             for row in rows {
                 let value = result_row(&columns, row, frame, run)?;
@@ -372,7 +399,9 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
         }
         StatementKind::Raise(raise) => run_raise(raise, frame, run)?,
         StatementKind::Assert { condition, message } => {
-            if !holds(condition, frame, run)? {
+            let checks = crate::session::settings::show(run.state, "plpgsql.check_asserts");
+            let is_checked = !checks.is_ok_and(|value| ["off", "false", "no", "0"].contains(&value.as_str()));
+            if is_checked && !holds(condition, frame, run)? {
                 let text = match message {
                     Some(message) => text_of(message, frame, run)?,
                     None => "assertion failed".to_owned(),
@@ -383,7 +412,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
         StatementKind::Sql { statement, into, strict } => match into {
             None => {
                 let mut gives_rows = false;
-                let mut on_plan = |planned: &Planned| {
+                let mut on_plan = |planned: &Arc<Planned>| {
                     gives_rows = !planned.description.columns.is_empty();
                     Ok(())
                 };
@@ -399,6 +428,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                 |frame, run, on_plan, on_row| run_statement(statement, frame, run, on_plan, on_row),
                 *target,
                 *strict,
+                false,
                 frame,
                 run,
             )?,
@@ -419,6 +449,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                     |frame, run, on_plan, on_row| run_dynamic(&text, &parameters, frame, run, on_plan, on_row),
                     *target,
                     *strict,
+                    true,
                     frame,
                     run,
                 )?,
@@ -431,33 +462,24 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
         }
         StatementKind::Diagnostics { stacked, items } => {
             for (item, target) in items {
-                let (value, sql_type) = diagnostic(*stacked, item, frame)?;
+                let (value, sql_type) = diagnostic(*stacked, item, frame, &run.state.calls.borrow())?;
                 frame.assign(*target, value, sql_type, run)?;
             }
-        }
-        StatementKind::Unsupported(what) => {
-            return Err(Error::unsupported(format!("PL/pgSQL statement {what} is not supported yet")));
         }
     }
     Ok(Flow::Next)
 }
 
-fn set_found(count: u64, frame: &mut Frame<'_>) {
+pub(super) fn set_found(count: u64, frame: &mut Frame<'_>) {
     frame.row_count = count;
     frame.values[frame.function.found] = Value::Bool(count > 0);
 }
 
 /// What RETURN names.
-fn returned(
-    value: Option<&Expression>,
-    variable: Option<usize>,
-    frame: &mut Frame<'_>,
-    run: &mut Run<'_, '_>,
-) -> Result<(Value, SqlType)> {
-    match (value, variable) {
-        (Some(value), _) => evaluate(value, frame, run),
-        (None, Some(place)) => Ok((frame.values[place].clone(), frame.type_of(place))),
-        (None, None) => Ok((Value::Null, SqlType::UNKNOWN)),
+fn returned(value: Option<&Expression>, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<(Value, SqlType)> {
+    match value {
+        Some(value) => evaluate(value, frame, run),
+        None => Ok((Value::Null, SqlType::UNKNOWN)),
     }
 }
 
@@ -473,6 +495,41 @@ pub fn outputs(frame: &Frame<'_>) -> Value {
     }
 }
 
+/// Whether the columns of RETURN QUERY are those of the function's result.
+fn check_result(columns: &Columns, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<()> {
+    let mismatch = |detail: String| {
+        let message = "structure of query does not match function result type";
+        Err(Error::new(sqlstate::DATATYPE_MISMATCH, message).detail(detail))
+    };
+    let result = [(String::new(), frame.function.result)];
+    let wanted = match &frame.function.shape {
+        Some(shape) => shape.fields.as_slice(),
+        None if types::is_polymorphic(frame.function.result.oid) || frame.function.result.oid == oids::RECORD => {
+            return Ok(());
+        }
+        None => &result,
+    };
+    if wanted.len() != columns.len() {
+        let (given, wanted) = (columns.len(), wanted.len());
+        return mismatch(format!(
+            "Number of returned columns ({given}) does not match expected column count ({wanted})."
+        ));
+    }
+    for (number, ((_, given), (_, wanted))) in columns.iter().zip(wanted).enumerate() {
+        let is_same = given.oid == wanted.oid || given.oid == oids::UNKNOWN || types::is_polymorphic(wanted.oid);
+        if !is_same {
+            let name = |oid| types::format_type_name(&run.catalog, oid);
+            return mismatch(format!(
+                "Returned type {} does not match expected type {} in column {}.",
+                name(given.oid),
+                name(wanted.oid),
+                number + 1
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// One row of RETURN QUERY as a value of the function's result.
 fn result_row(
     columns: &[(String, SqlType)],
@@ -485,9 +542,6 @@ fn result_row(
         let value = row.into_iter().next().unwrap_or_default();
         return cast(value, sql_type, frame.function.result, run);
     };
-    if shape.fields.len() != columns.len() {
-        return Err(Error::new(sqlstate::DATATYPE_MISMATCH, "structure of query does not match function result type"));
-    }
     let mut fields = Vec::with_capacity(row.len());
     for ((value, (_, source)), (_, target)) in row.into_iter().zip(columns).zip(&shape.fields) {
         fields.push(cast(value, *source, *target, run)?);
@@ -496,21 +550,21 @@ fn result_row(
 }
 
 /// The names and types of a plan's columns, as records have them.
-type Columns = Vec<(String, SqlType)>;
+pub(super) type Columns = Vec<(String, SqlType)>;
 
-fn columns_of(planned: &Planned) -> Columns {
+pub(super) fn columns_of(planned: &Planned) -> Columns {
     planned.description.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect()
 }
 
 /// All rows of a query, up to `limit`.
-fn gather(
+pub(super) fn gather(
     source: &RowSource,
     frame: &mut Frame<'_>,
     run: &mut Run<'_, '_>,
     limit: Option<usize>,
 ) -> Result<(Columns, Vec<Vec<Value>>)> {
     let (mut columns, mut rows) = (Columns::new(), Vec::new());
-    let mut on_plan = |planned: &Planned| {
+    let mut on_plan = |planned: &Arc<Planned>| {
         columns = columns_of(planned);
         Ok(())
     };
@@ -531,27 +585,88 @@ fn gather(
     Ok((columns, rows))
 }
 
+/// All rows of a query, and its plan.
+pub(super) fn gather_planned(
+    source: &RowSource,
+    frame: &mut Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<(Arc<Planned>, Vec<Vec<Value>>)> {
+    let RowSource::Dynamic { text, parameters } = source else {
+        let RowSource::Query(query) = source else { return Err(Error::internal("a cursor without a query")) };
+        return gather_query(query, frame, run);
+    };
+    let text = text_of(text, frame, run)?;
+    let parameters = parameter_values(parameters, frame, run)?;
+    let (mut planned, mut rows) = (None, Vec::new());
+    let mut on_row = |_: &mut Run<'_, '_>, row: &[Value]| {
+        rows.push(row.to_vec());
+        Ok(ControlFlow::Continue(()))
+    };
+    run_dynamic(
+        &text,
+        &parameters,
+        frame,
+        run,
+        &mut |found| {
+            planned = Some(Arc::clone(found));
+            Ok(())
+        },
+        &mut on_row,
+    )?;
+    Ok((planned.ok_or_else(|| Error::internal("a cursor without a plan"))?, rows))
+}
+
+/// The same for a query of the body.
+pub(super) fn gather_query(
+    query: &Expression,
+    frame: &Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<(Arc<Planned>, Vec<Vec<Value>>)> {
+    let (mut planned, mut rows) = (None, Vec::new());
+    let mut on_row = |_: &mut Run<'_, '_>, row: &[Value]| {
+        rows.push(row.to_vec());
+        Ok(ControlFlow::Continue(()))
+    };
+    run_statement(
+        query,
+        frame,
+        run,
+        &mut |found| {
+            planned = Some(Arc::clone(found));
+            Ok(())
+        },
+        &mut on_row,
+    )?;
+    Ok((planned.ok_or_else(|| Error::internal("a cursor without a plan"))?, rows))
+}
+
 /// What runs a statement for INTO.
-type RunFor<'f> =
-    dyn Fn(&Frame<'_>, &mut Run<'_, '_>, &mut dyn FnMut(&Planned) -> Result<()>, &mut OnRow<'_>) -> Result<u64> + 'f;
+type RunFor<'f> = dyn Fn(&Frame<'_>, &mut Run<'_, '_>, &mut dyn FnMut(&Arc<Planned>) -> Result<()>, &mut OnRow<'_>) -> Result<u64>
+    + 'f;
 
 /// A statement with INTO: its first row is assigned.
 fn run_into(
-    statement: impl Fn(&Frame<'_>, &mut Run<'_, '_>, &mut dyn FnMut(&Planned) -> Result<()>, &mut OnRow<'_>) -> Result<u64>,
+    statement: impl Fn(
+        &Frame<'_>,
+        &mut Run<'_, '_>,
+        &mut dyn FnMut(&Arc<Planned>) -> Result<()>,
+        &mut OnRow<'_>,
+    ) -> Result<u64>,
     target: usize,
     strict: bool,
+    is_dynamic: bool,
     frame: &mut Frame<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<()> {
     let statement: &RunFor<'_> = &statement;
     let (mut columns, mut first, mut count) = (Columns::new(), None::<Vec<Value>>, 0u64);
-    let mut modifies = false;
+    let modifies = std::cell::Cell::new(false);
     statement(
         frame,
         run,
         &mut |planned| {
             columns = columns_of(planned);
-            modifies = planned.statement.command != crate::plan::Command::Select;
+            modifies.set(planned.statement.command != crate::plan::Command::Select);
             Ok(())
         },
         &mut |_, row| {
@@ -560,16 +675,18 @@ fn run_into(
                 first = Some(row.to_vec());
             }
             // A second row matters only to STRICT; what changes rows runs to its end.
-            Ok(if !strict && count >= 1 || count >= 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            let is_enough = !strict && !modifies.get() || count >= 2;
+            Ok(if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         },
     )?;
-    if strict || modifies {
+    if strict || modifies.get() {
         if count == 0 && strict {
             return Err(Error::new(sqlstate::NO_DATA_FOUND, "query returned no rows"));
         }
         if count > 1 {
-            return Err(Error::new(sqlstate::TOO_MANY_ROWS, "query returned more than one row")
-                .hint("Make sure the query returns a single row, or use LIMIT 1."));
+            let error = Error::new(sqlstate::TOO_MANY_ROWS, "query returned more than one row");
+            let hint = "Make sure the query returns a single row, or use LIMIT 1.";
+            return Err(if is_dynamic { error } else { error.hint(hint) });
         }
     }
     frame.assign_columns(target, &columns, first.as_deref(), run)?;
@@ -577,7 +694,7 @@ fn run_into(
     Ok(())
 }
 
-fn parameter_values(
+pub(super) fn parameter_values(
     expressions: &[Expression],
     frame: &Frame<'_>,
     run: &mut Run<'_, '_>,
@@ -586,7 +703,7 @@ fn parameter_values(
 }
 
 /// The text of an expression's value; NULL is an error.
-fn text_of(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<String> {
+pub(super) fn text_of(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<String> {
     let (value, sql_type) = evaluate(expression, frame, run)?;
     if value.is_null() {
         return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "query string argument of EXECUTE is null"));
@@ -594,156 +711,9 @@ fn text_of(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_>) ->
     Ok(types::output_string(&value, sql_type.oid, &run.format, &run.catalog))
 }
 
-fn run_raise(raise: &Raise, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<()> {
-    if raise.condition.is_none() && raise.message.is_none() && raise.options.is_empty() {
-        return Err(match &frame.handled {
-            Some(error) => error.clone(),
-            None => Error::new(
-                SqlState::new("0Z002"),
-                "RAISE without parameters cannot be used outside an exception handler",
-            ),
-        });
-    }
-    let mut state = raise.condition.as_deref().map(state_named).transpose()?;
-    let mut message = match &raise.message {
-        Some(format) => {
-            let mut texts = Vec::new();
-            for (value, sql_type) in parameter_values(&raise.parameters, frame, run)? {
-                texts.push(if value.is_null() {
-                    "<NULL>".to_owned()
-                } else {
-                    types::output_string(&value, sql_type.oid, &run.format, &run.catalog)
-                });
-            }
-            Some(fill_in(format, &texts)?)
-        }
-        None => None,
-    };
-    let mut error = Error::new(sqlstate::RAISE_EXCEPTION, "");
-    for (option, expression) in &raise.options {
-        let (value, sql_type) = evaluate(expression, frame, run)?;
-        if value.is_null() {
-            return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "RAISE statement option cannot be null"));
-        }
-        let text = types::output_string(&value, sql_type.oid, &run.format, &run.catalog);
-        let fields = error.fields_mut();
-        match option {
-            0 => state = Some(state_named(&text)?),
-            1 => message = Some(text),
-            2 => fields.detail = Some(text),
-            3 => fields.hint = Some(text),
-            4 => fields.column = Some(text),
-            5 => fields.constraint = Some(text),
-            6 => fields.data_type = Some(text),
-            7 => fields.table = Some(text),
-            _ => fields.schema = Some(text),
-        }
-    }
-    let severity = match raise.level {
-        level if level >= 21 => None,
-        19 | 20 => Some(Severity::Warning),
-        18 => Some(Severity::Notice),
-        17 => Some(Severity::Info),
-        15 | 16 => Some(Severity::Log),
-        _ => Some(Severity::Debug),
-    };
-    let default = match severity {
-        None => sqlstate::RAISE_EXCEPTION,
-        Some(Severity::Warning) => sqlstate::WARNING,
-        Some(_) => sqlstate::SUCCESSFUL_COMPLETION,
-    };
-    let fields = error.fields_mut();
-    fields.sqlstate = state.unwrap_or(default);
-    fields.message = message
-        .unwrap_or_else(|| raise.condition.clone().unwrap_or_else(|| state.unwrap_or(default).as_str().to_owned()));
-    match severity {
-        None => Err(error),
-        Some(severity) => {
-            run.notice(severity, &error);
-            Ok(())
-        }
-    }
-}
-
-/// The SQLSTATE that a name or five characters stand for.
-fn state_named(name: &str) -> Result<SqlState> {
-    let is_code = name.len() == 5 && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
-    if is_code {
-        return Ok(SqlState::new(name));
-    }
-    condition_states(name)
-        .next()
-        .ok_or_else(|| Error::new(sqlstate::UNDEFINED_OBJECT, format!("unrecognized exception condition \"{name}\"")))
-}
-
-/// Puts texts in the places of `%`; `%%` stands for itself.
-fn fill_in(format: &str, texts: &[String]) -> Result<String> {
-    let mut out = String::new();
-    let mut texts = texts.iter();
-    let mut characters = format.chars().peekable();
-    while let Some(character) = characters.next() {
-        if character != '%' {
-            out.push(character);
-        } else if characters.next_if_eq(&'%').is_some() {
-            out.push('%');
-        } else {
-            let text = texts.next();
-            out.push_str(
-                text.ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "too few parameters specified for RAISE"))?,
-            );
-        }
-    }
-    if texts.next().is_some() {
-        return Err(Error::new(sqlstate::SYNTAX_ERROR, "too many parameters specified for RAISE"));
-    }
-    Ok(out)
-}
-
-fn diagnostic(stacked: bool, item: &str, frame: &Frame<'_>) -> Result<(Value, SqlType)> {
-    let text = |text: Option<&str>| Ok((Value::text(text.unwrap_or_default()), SqlType::TEXT));
-    if !stacked {
-        return match item {
-            "ROW_COUNT" => Ok((Value::Int8(frame.row_count as i64), SqlType::INT8)),
-            "PG_CONTEXT" => text(Some(&format!(
-                "PL/pgSQL function {} line {} at GET DIAGNOSTICS",
-                frame.function.signature, frame.line
-            ))),
-            other => Err(Error::unsupported(format!("GET DIAGNOSTICS item {other} is not supported"))),
-        };
-    }
-    let Some(error) = &frame.handled else {
-        return Err(Error::new(
-            SqlState::new("0Z002"),
-            "GET STACKED DIAGNOSTICS cannot be used outside an exception handler",
-        ));
-    };
-    let fields = error.fields();
-    match item {
-        "RETURNED_SQLSTATE" => text(Some(fields.sqlstate.as_str())),
-        "MESSAGE_TEXT" => text(Some(&fields.message)),
-        "PG_EXCEPTION_DETAIL" => text(fields.detail.as_deref()),
-        "PG_EXCEPTION_HINT" => text(fields.hint.as_deref()),
-        "PG_EXCEPTION_CONTEXT" => text(fields.context.as_deref().map(|context| context.trim_end_matches(PLACED))),
-        "COLUMN_NAME" => text(fields.column.as_deref()),
-        "CONSTRAINT_NAME" => text(fields.constraint.as_deref()),
-        "PG_DATATYPE_NAME" => text(fields.data_type.as_deref()),
-        "TABLE_NAME" => text(fields.table.as_deref()),
-        "SCHEMA_NAME" => text(fields.schema.as_deref()),
-        other => Err(Error::unsupported(format!("GET STACKED DIAGNOSTICS item {other} is not supported"))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn percent_signs_take_their_parameters() {
-        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        assert_eq!(fill_in("a % b %% c", &texts(&["1"])).unwrap(), "a 1 b % c");
-        assert!(fill_in("%", &[]).is_err());
-        assert!(fill_in("", &texts(&["1"])).is_err());
-    }
 
     #[test]
     fn conditions_cover_codes_names_and_classes() {

@@ -1,13 +1,21 @@
 //! PL/pgSQL: functions compiled once a session, their statements planned once each.
 
+mod call;
 mod compile;
+mod cursors;
+mod element;
 mod expression;
 mod frame;
 mod interpret;
+mod parse;
+mod raise;
 mod records;
 mod returns;
+mod statements;
 mod tokens;
 mod tree;
+mod trigger;
+mod types_of;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,9 +27,13 @@ use crate::executor::Run;
 use crate::session::{CatalogView, SessionState};
 use crate::types::{CallTypes, Value, oids};
 pub use compile::composite_shape;
-use frame::{Frame, cast};
+pub use expression::{CallPlace, outer_context};
+use frame::Frame;
+pub use frame::cast;
 use interpret::{Flow, leaving, outputs, run_block};
 use tree::Function;
+pub use trigger::{TriggerCall, call_trigger};
+pub use types_of::row_shape;
 
 /// A function a session has compiled, with the definition it was compiled from.
 pub struct Compiled {
@@ -36,24 +48,38 @@ pub struct Compiled {
 pub fn call(
     run: &mut Run<'_, '_>,
     function: &Arc<FunctionDef>,
-    _types: &CallTypes,
+    types: &CallTypes,
     arguments: &[Value],
 ) -> Result<Value> {
     if function.strict && arguments.iter().any(Value::is_null) {
         return Ok(Value::Null);
     }
-    match function.language.as_str() {
-        "plpgsql" => {
-            let compiled = compiled(run, function)?;
+    with_rights(run, function, |run| match function.language.as_str() {
+        "plpgsql" => with_settings(run, function, |run| {
+            let compiled = compiled(run, function, types)?;
             let (value, _) = execute(&compiled.function, arguments, run)?;
             Ok(value)
-        }
-        "sql" => {
-            let rows = crate::sql_function::run(run, function, arguments, true)?;
+        }),
+        "sql" => with_settings(run, function, |run| {
+            let definition = concrete(function, types);
+            let rows = crate::sql_function::run(run, definition.as_ref().unwrap_or(function), arguments, true)?;
             Ok(rows.into_iter().next().unwrap_or_default())
-        }
+        }),
         other => Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("language \"{other}\" does not exist"))),
+    })
+}
+
+/// Runs a function's body with the rights that count there: its owner's, if it is SECURITY DEFINER.
+fn with_rights<'a, 'p, T>(
+    run: &mut Run<'a, 'p>,
+    function: &FunctionDef,
+    body: impl FnOnce(&mut Run<'a, 'p>) -> Result<T>,
+) -> Result<T> {
+    if !function.security_definer {
+        return body(run);
     }
+    let state = run.state;
+    state.acting_as(function.owner, || body(run))
 }
 
 /// Calls a stored function for its set of values.
@@ -63,21 +89,48 @@ pub fn call(
 pub fn call_set(
     run: &mut Run<'_, '_>,
     function: &Arc<FunctionDef>,
-    _types: &CallTypes,
+    types: &CallTypes,
     arguments: &[Value],
 ) -> Result<Vec<Value>> {
     if function.strict && arguments.iter().any(Value::is_null) {
         return Ok(Vec::new());
     }
-    match function.language.as_str() {
-        "plpgsql" => {
-            let compiled = compiled(run, function)?;
+    with_rights(run, function, |run| match function.language.as_str() {
+        "plpgsql" => with_settings(run, function, |run| {
+            let compiled = compiled(run, function, types)?;
             let (_, rows) = execute(&compiled.function, arguments, run)?;
             Ok(rows)
-        }
-        "sql" => crate::sql_function::run(run, function, arguments, false),
+        }),
+        "sql" => with_settings(run, function, |run| {
+            let definition = concrete(function, types);
+            crate::sql_function::run(run, definition.as_ref().unwrap_or(function), arguments, false)
+        }),
         other => Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("language \"{other}\" does not exist"))),
+    })
+}
+
+/// Runs a function under the settings of its SET clauses.
+fn with_settings<T>(
+    run: &mut Run<'_, '_>,
+    function: &FunctionDef,
+    work: impl FnOnce(&mut Run<'_, '_>) -> Result<T>,
+) -> Result<T> {
+    if function.settings.is_empty() {
+        return work(run);
     }
+    let state = run.state;
+    state.settings.borrow_mut().push_level();
+    let (catalog, format) = (run.catalog.clone(), Arc::clone(&run.format));
+    let set = |(name, value): &(String, String)| {
+        crate::session::settings::set(state, name, value, base::settings::Change::Local, &mut *run.client)
+    };
+    let result = function.settings.iter().try_for_each(set).and_then(|()| {
+        (run.catalog, run.format) = (state.catalog(), state.format());
+        work(run)
+    });
+    state.settings.borrow_mut().roll_back_level();
+    (run.catalog, run.format) = (catalog, format);
+    result
 }
 
 /// DO.
@@ -85,15 +138,18 @@ pub fn call_set(
 /// # Errors
 /// What the body raises.
 pub fn run_anonymous(run: &mut Run<'_, '_>, body: &str) -> Result<()> {
-    let function = compile::compile_block(body, &run.catalog).map_err(|error| {
-        // An error of the grammar says where it is.
-        if error.sqlstate() == sqlstate::SYNTAX_ERROR {
-            return error;
-        }
-        error.context("compilation of PL/pgSQL function \"inline_code_block\" near line 1")
-    })?;
+    let function = compile::compile_block(body, &run.catalog).map_err(|error| compiling(error, "inline_code_block"))?;
     execute(&function, &[], run)?;
     Ok(())
+}
+
+/// An error of compiling: those that are not of the grammar, which say where they are, get a context.
+fn compiling(error: Error, name: &str) -> Error {
+    let of_compiler = ["unrecognized exception condition", "too few parameters", "too many parameters", "relation \""];
+    if of_compiler.iter().any(|start| error.message().starts_with(start)) {
+        return error.context(format!("compilation of PL/pgSQL function \"{name}\" near line 1"));
+    }
+    error
 }
 
 /// Checks a body as CREATE FUNCTION does.
@@ -101,25 +157,73 @@ pub fn run_anonymous(run: &mut Run<'_, '_>, body: &str) -> Result<()> {
 /// # Errors
 /// 42601 and its kin.
 pub fn check(function: &FunctionDef, catalog: &CatalogView) -> Result<()> {
-    compile::compile(function, catalog)
-        .map(|_| ())
-        .map_err(|error| error.context(format!("compilation of PL/pgSQL function \"{}\" near line 1", function.name)))
+    let is_trigger = function.returns == oids::TRIGGER;
+    if is_trigger && function.arguments.iter().any(|argument| argument.mode.is_input()) {
+        let message = "trigger functions cannot have declared arguments";
+        return Err(Error::new(sqlstate::INVALID_FUNCTION_DEFINITION, message)
+            .hint("The arguments of the trigger can be accessed through TG_NARGS and TG_ARGV instead.")
+            .context(format!("compilation of PL/pgSQL function \"{}\" near line 1", function.name)));
+    }
+    compile::compile(function, is_trigger, catalog).map(|_| ()).map_err(|error| compiling(error, &function.name))
 }
 
 /// The compiled form of a function; compiled anew if it was replaced.
-fn compiled(run: &Run<'_, '_>, function: &Arc<FunctionDef>) -> Result<Rc<Compiled>> {
-    let state: &SessionState = run.state;
+fn compiled(run: &Run<'_, '_>, function: &Arc<FunctionDef>, types: &CallTypes) -> Result<Rc<Compiled>> {
     if matches!(function.returns, oids::TRIGGER | oids::EVENT_TRIGGER) {
         let error = Error::unsupported("trigger functions can only be called as triggers");
         return Err(error.context(format!("compilation of PL/pgSQL function \"{}\" near line 1", function.name)));
     }
+    let Some(definition) = concrete(function, types) else { return compiled_as(run, function, false) };
+    if let Some(known) = run.state.functions.borrow().get(&function.oid)
+        && known.definition == definition
+    {
+        return Ok(Rc::clone(known));
+    }
+    compiled_as(run, &definition, false)
+}
+
+/// A function with polymorphic arguments as it is for one call: they have the types of what is passed.
+fn concrete(function: &Arc<FunctionDef>, types: &CallTypes) -> Option<Arc<FunctionDef>> {
+    let is_polymorphic = crate::types::is_polymorphic;
+    if !function.arguments.iter().any(|argument| is_polymorphic(argument.type_oid)) {
+        return None;
+    }
+    let mut definition = (**function).clone();
+    let mut given = types.arguments.iter();
+    for argument in &mut definition.arguments {
+        let given = if argument.mode.is_input() { given.next() } else { None };
+        if let Some(given) = given.filter(|_| is_polymorphic(argument.type_oid)) {
+            argument.type_oid = given.oid;
+        }
+    }
+    let outputs = definition.arguments.iter().filter(|argument| argument.mode.is_output()).count();
+    for argument in &mut definition.arguments {
+        if argument.mode.is_output() && is_polymorphic(argument.type_oid) && outputs == 1 {
+            argument.type_oid = types.result.oid;
+        }
+    }
+    if is_polymorphic(definition.returns) {
+        definition.returns = types.result.oid;
+    }
+    Some(Arc::new(definition))
+}
+
+/// The compiled form of a trigger function.
+fn compiled_trigger(run: &Run<'_, '_>, function: &Arc<FunctionDef>) -> Result<Rc<Compiled>> {
+    compiled_as(run, function, true)
+}
+
+fn compiled_as(run: &Run<'_, '_>, function: &Arc<FunctionDef>, is_trigger: bool) -> Result<Rc<Compiled>> {
+    let state: &SessionState = run.state;
     if let Some(compiled) = state.functions.borrow().get(&function.oid)
         && (Arc::ptr_eq(&compiled.definition, function) || compiled.definition == *function)
     {
         return Ok(Rc::clone(compiled));
     }
-    let made =
-        Rc::new(Compiled { definition: Arc::clone(function), function: compile::compile(function, &run.catalog)? });
+    let made = Rc::new(Compiled {
+        definition: Arc::clone(function),
+        function: compile::compile(function, is_trigger, &state.catalog())?,
+    });
     state.functions.borrow_mut().insert(function.oid, Rc::clone(&made));
     Ok(made)
 }

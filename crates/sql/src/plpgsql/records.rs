@@ -14,7 +14,7 @@ pub struct RowVariable {
     pub type_name: String,
 }
 
-/// The body with plain declarations (`name type;`) of row types turned into records, and what they were. Lines keep their
+/// The body with declarations of row types turned into records, and what they were. Lines keep their
 /// numbers. `is_row_type` is asked about names of types; `%ROWTYPE` needs no asking.
 pub fn with_records(body: &str, is_row_type: impl Fn(&str) -> bool) -> (String, Vec<RowVariable>) {
     let tokens = tokens(body);
@@ -36,12 +36,14 @@ pub fn with_records(body: &str, is_row_type: impl Fn(&str) -> bool) -> (String, 
             let has_suffix = text(last + 1) == "%" && is_word(last + 2, "rowtype");
             let end = if has_suffix { last + 2 } else { last };
             let type_name: String = (place + 1..=end).map(text).collect();
-            if text(end + 1) == ";" && (has_suffix || is_row_type(&type_name)) {
+            // An array of rows may be one of anything here.
+            let is_array = text(end + 1) == "[";
+            if !is_word(place, "record") && (has_suffix || is_row_type(&type_name)) {
                 let (from, to) = (tokens[place + 1].0, tokens[end].1);
                 let line = 1 + body[..tokens[place].0].matches('\n').count() as u32;
                 found.push(RowVariable { name: folded(text(place)), line, type_name });
                 rewritten.push_str(&body[copied..from]);
-                rewritten.push_str("record");
+                rewritten.push_str(if is_array { "text" } else { "record" });
                 rewritten.extend(body[from..to].chars().filter(|character| *character == '\n'));
                 copied = to;
                 place = end;
@@ -71,14 +73,15 @@ mod tests {
         let (rewritten, found) = with_records(body, |name| name == "point2");
         assert_eq!(
             rewritten,
-            "declare\n  n int; \"R\" record\n;\n  p record; d log%rowtype := null;\nbegin\n  n := 7%rowtype; end"
+            "declare\n  n int; \"R\" record\n;\n  p record; d record := null;\nbegin\n  n := 7%rowtype; end"
         );
         let variable = |name: &str, line, type_name: &str| RowVariable {
             name: name.to_owned(),
             line,
             type_name: type_name.to_owned(),
         };
-        assert_eq!(found, [variable("R", 2, "s.log%ROWTYPE"), variable("p", 4, "point2")]);
+        let rows = [variable("R", 2, "s.log%ROWTYPE"), variable("p", 4, "point2"), variable("d", 4, "log%rowtype")];
+        assert_eq!(found, rows);
         assert_eq!(with_records("begin x log%rowtype; end", |_| true).1, []);
     }
 }

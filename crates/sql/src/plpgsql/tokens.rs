@@ -23,6 +23,8 @@ pub fn tokens(body: &str) -> Vec<(usize, usize)> {
         } else if first.is_ascii_alphabetic() || first == b'_' || first >= 0x80 {
             let is_inside = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || *byte >= 0x80;
             place + rest.as_bytes().iter().take_while(|byte| is_inside(byte)).count()
+        } else if first == b'$' && bytes.get(place + 1).is_some_and(u8::is_ascii_digit) {
+            place + 1 + rest[1..].bytes().take_while(u8::is_ascii_digit).count()
         } else if let Some(length) = dollar_quoted_length(rest) {
             place + length
         } else {
@@ -34,9 +36,11 @@ pub fn tokens(body: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// Whether a token is a name.
+/// Whether a token is a name, or a parameter's number.
 pub fn is_name(text: &str) -> bool {
-    text.starts_with(|first: char| first.is_alphabetic() || first == '_' || first == '"')
+    let is_number = |rest: &str| rest.starts_with(|digit: char| digit.is_ascii_digit());
+    text.strip_prefix('$').is_some_and(is_number)
+        || text.starts_with(|first: char| first.is_alphabetic() || first == '_' || first == '"')
 }
 
 /// Comments nest.

@@ -1,17 +1,22 @@
-//! A compiled function: what the parser's JSON says, typed.
+//! A compiled function.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use crate::binder::VariableConflict;
 use crate::session::Planned;
 use crate::types::{RecordShape, SqlType};
 
 /// A compiled function body.
 pub struct Function {
     /// `name(types)` as error contexts name it.
-    pub signature: String,
+    pub signature: Arc<str>,
     /// The variables, parameters first.
     pub variables: Vec<Variable>,
+    /// What names mean in which part of the body.
+    pub scopes: Vec<Scope>,
+    /// What a name that could be a column too means.
+    pub conflict: VariableConflict,
     /// The variable FOUND.
     pub found: usize,
     /// The body.
@@ -49,9 +54,81 @@ pub struct Variable {
     pub default: Option<Expression>,
     /// It can't be NULL.
     pub not_null: bool,
+    /// It can't be assigned.
+    pub is_constant: bool,
+    /// Its type is that of the value it was given last: a CASE's operand.
+    pub takes_type: bool,
+    /// The query it is bound to as a cursor.
+    pub cursor: Option<Arc<CursorQuery>>,
+}
+
+impl Variable {
+    /// A variable without a default.
+    pub fn new(name: &str, kind: VariableKind, line: u32) -> Variable {
+        let name = name.to_owned();
+        Variable {
+            name,
+            kind,
+            line,
+            default: None,
+            not_null: false,
+            is_constant: false,
+            takes_type: false,
+            cursor: None,
+        }
+    }
+}
+
+/// A bound cursor's query.
+pub struct CursorQuery {
+    /// The variables of its arguments.
+    pub parameters: Vec<usize>,
+    /// Their names.
+    pub names: Vec<String>,
+    /// The query.
+    pub query: Expression,
+    /// SCROLL or NO SCROLL, if it was said.
+    pub scroll: Option<bool>,
+}
+
+/// A part of a body with names of its own.
+pub struct Scope {
+    /// The scope around it.
+    pub parent: Option<usize>,
+    /// The label of its block or loop.
+    pub label: Option<String>,
+    /// It is a loop's.
+    pub is_loop: bool,
+    /// Its variables.
+    pub names: Vec<(String, usize)>,
+}
+
+/// The variable that a name means in `scope`.
+pub fn find_variable(scopes: &[Scope], scope: usize, name: &str) -> Option<usize> {
+    let mut at = Some(scope);
+    while let Some(scope) = at {
+        if let Some((_, place)) = scopes[scope].names.iter().rev().find(|(own, _)| own == name) {
+            return Some(*place);
+        }
+        at = scopes[scope].parent;
+    }
+    None
+}
+
+/// The scope around `scope`, or it itself, that has this label.
+pub fn find_label(scopes: &[Scope], scope: usize, label: &str) -> Option<usize> {
+    let mut at = Some(scope);
+    while let Some(scope) = at {
+        if scopes[scope].label.as_deref() == Some(label) {
+            return Some(scope);
+        }
+        at = scopes[scope].parent;
+    }
+    None
 }
 
 /// What a variable is.
+#[derive(Clone)]
 pub enum VariableKind {
     /// Of a type.
     Scalar(SqlType),
@@ -74,6 +151,10 @@ pub struct Expression {
     pub text: Arc<str>,
     /// Whether the text is a whole statement.
     pub is_statement: bool,
+    /// Where it stands.
+    pub scope: usize,
+    /// The assignment it is the value of.
+    pub assignment: Option<Arc<str>>,
     pub(super) plan: RefCell<Option<ExpressionPlan>>,
 }
 
@@ -88,8 +169,8 @@ pub(super) struct ExpressionPlan {
 
 impl Expression {
     /// An expression that has not been planned.
-    pub fn new(text: &str, is_statement: bool) -> Expression {
-        Expression { text: Arc::from(text), is_statement, plan: RefCell::new(None) }
+    pub fn new(text: &str, is_statement: bool, scope: usize) -> Expression {
+        Expression { text: Arc::from(text), is_statement, scope, assignment: None, plan: RefCell::new(None) }
     }
 }
 
@@ -103,6 +184,8 @@ pub struct Block {
     pub body: Vec<Statement>,
     /// EXCEPTION.
     pub handlers: Vec<Handler>,
+    /// SQLSTATE and SQLERRM of its handlers.
+    pub state_places: Option<(usize, usize)>,
 }
 
 /// WHEN ... THEN.
@@ -129,6 +212,8 @@ pub enum StatementKind {
     Assign {
         /// The variable.
         target: usize,
+        /// The part of it, if it is an array: an element's place, or a slice's ends, for each dimension.
+        subscripts: Vec<(Expression, Option<Expression>)>,
         /// Its new value.
         value: Expression,
     },
@@ -214,19 +299,57 @@ pub enum StatementKind {
         /// WHEN.
         condition: Option<Expression>,
     },
+    /// FOR over the rows of a bound cursor.
+    ForCursor {
+        /// Its label.
+        label: Option<String>,
+        /// The record each row is put in.
+        variable: usize,
+        /// The cursor.
+        cursor: usize,
+        /// Its arguments, with the parameters they name.
+        arguments: Vec<(Option<String>, Expression)>,
+        /// Its statements.
+        body: Vec<Statement>,
+    },
+    /// OPEN.
+    Open {
+        /// The cursor.
+        cursor: usize,
+        /// SCROLL or NO SCROLL, if it was said.
+        scroll: Option<bool>,
+        /// FOR; nothing for a bound cursor.
+        source: Option<RowSource>,
+        /// A bound cursor's arguments.
+        arguments: Vec<(Option<String>, Expression)>,
+    },
+    /// FETCH, or MOVE.
+    Fetch {
+        /// The cursor.
+        cursor: usize,
+        /// Which row.
+        fetched: Fetched,
+        /// What it is put in; nothing for MOVE.
+        into: Option<usize>,
+    },
+    /// CLOSE.
+    Close(usize),
+    /// CALL.
+    Call(Expression),
+    /// COMMIT and ROLLBACK.
+    EndTransaction {
+        /// COMMIT.
+        commit: bool,
+    },
     /// RETURN.
     Return {
         /// The value.
         value: Option<Expression>,
-        /// Or the variable.
-        variable: Option<usize>,
     },
     /// RETURN NEXT.
     ReturnNext {
         /// The value.
         value: Option<Expression>,
-        /// Or the variable.
-        variable: Option<usize>,
     },
     /// RETURN QUERY.
     ReturnQuery(RowSource),
@@ -266,8 +389,22 @@ pub enum StatementKind {
         /// Item and variable.
         items: Vec<(String, usize)>,
     },
-    /// Something that is not supported, named.
-    Unsupported(String),
+}
+
+/// Which row FETCH wants; without a count, one.
+pub enum Fetched {
+    /// NEXT, FORWARD n
+    Forward(Option<Expression>),
+    /// PRIOR, BACKWARD n
+    Backward(Option<Expression>),
+    /// FIRST
+    First,
+    /// LAST
+    Last,
+    /// ABSOLUTE n
+    Absolute(Expression),
+    /// RELATIVE n
+    Relative(Expression),
 }
 
 /// Where rows come from.

@@ -13,6 +13,7 @@ use crate::client::{Client, Formats, OutgoingRow};
 use crate::executor::{self, Locals, Run};
 use crate::parser::Constant;
 use crate::plan::{Command, StatementKind};
+use crate::privileges;
 use crate::tree;
 use crate::types::{SqlType, Value, oids};
 
@@ -429,8 +430,11 @@ fn format_tag(command: &str, count: u64) -> String {
     tag
 }
 
-/// Takes the relation locks of a plan.
-fn lock_relations(state: &SessionState, planned: &Planned) -> Result<()> {
+/// Takes the relation locks of a plan, if it may be run at all.
+pub(crate) fn lock_relations(state: &SessionState, planned: &Planned) -> Result<()> {
+    if !state.is_superuser() {
+        privileges::check(&state.engine_catalog(), state.acting_role().oid, &planned.statement.access)?;
+    }
     for (oid, mode) in &planned.statement.locks {
         state.engine().lock_relation(*oid, *mode, WaitPolicy::Block)?;
     }

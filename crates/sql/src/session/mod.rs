@@ -31,8 +31,10 @@ use rustc_hash::FxHashMap;
 use sync::Interrupt;
 
 pub use catalog_view::{CatalogView, quote_identifier, split_names};
+pub(crate) use execute::lock_relations;
 pub(crate) use execute::new_run;
 pub use execute::{Nested, UtilityOutput};
+pub(crate) use instance::is_member;
 pub use instance::{Activity, ConnectRequest, Instance, KeptSetting, SessionInfo, SettingKeeper};
 pub(crate) use notify::ChannelChange;
 pub use notify::{Channels, Notification};

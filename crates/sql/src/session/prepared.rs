@@ -63,7 +63,7 @@ impl Prepared {
     /// Whatever binding and planning raise.
     pub fn plan(&self, state: &SessionState) -> Result<Arc<Planned>> {
         let version = state.engine().catalog_version();
-        let search_path = Arc::clone(&state.cached().search_path_text);
+        let search_path = Arc::clone(&state.cached().plan_path);
         if let Some(planned) = &*self.planned.borrow()
             && planned.is_good(version, &search_path)
         {
@@ -76,6 +76,18 @@ impl Prepared {
         } else {
             plan(state, &self.text, tree, &self.types)?
         };
+        let has_changed = |before: &Arc<Planned>| {
+            let columns = |planned: &Planned| -> Vec<(String, SqlType)> {
+                let columns = planned.statement.columns.iter();
+                columns.map(|column| (column.name.to_string(), column.sql_type)).collect()
+            };
+            let is_query = !matches!(planned.statement.kind, crate::plan::StatementKind::Utility(_));
+            is_query && columns(before) != columns(&planned)
+        };
+        if self.planned.borrow().as_ref().is_some_and(has_changed) {
+            // Who prepared it has been told the columns.
+            return Err(base::Error::unsupported("cached plan must not change result type"));
+        }
         *self.planned.borrow_mut() = Some(Arc::clone(&planned));
         Ok(planned)
     }
@@ -116,7 +128,14 @@ pub fn plan_uncached(
 /// A good plan kept by this session or by all.
 pub fn cached(state: &SessionState, key: &Key) -> Option<Arc<Planned>> {
     let version = state.engine().catalog_version();
-    let search_path = Arc::clone(&state.cached().search_path_text);
+    let search_path = {
+        let cached = state.cached();
+        if !cached.standard_conforming_strings {
+            // The same text means something else.
+            return None;
+        }
+        Arc::clone(&cached.plan_path)
+    };
     if let Some(planned) = state.plans.borrow().get(key)
         && planned.is_good(version, &search_path)
     {
@@ -131,7 +150,7 @@ pub fn cached(state: &SessionState, key: &Key) -> Option<Arc<Planned>> {
 }
 
 fn keep(state: &SessionState, key: Key, planned: &Arc<Planned>) {
-    if !planned.statement.is_cacheable || state.changed_catalog.get() {
+    if !planned.statement.is_cacheable || state.changed_catalog.get() || !state.cached().standard_conforming_strings {
         return;
     }
     state.instance.plans.put(key.clone(), planned);

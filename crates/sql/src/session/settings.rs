@@ -7,6 +7,7 @@ use base::settings::{self, Change, Id, SessionSettings, Value as Setting};
 use base::{Error, Result, sqlstate};
 use engine::{DelayPolicy, DelaySetting, Isolation};
 
+use super::is_member;
 use super::state::SessionState;
 use crate::client::{Client, Severity};
 use crate::types::FormatSettings;
@@ -18,7 +19,11 @@ pub struct CachedSettings {
     pub(super) generation: (u64, u64),
     pub(super) format: Arc<FormatSettings>,
     pub(super) search_path_text: Arc<str>,
+    /// The path that plans are kept by: with the user's name, where it depends on that.
+    pub(super) plan_path: Arc<str>,
     pub(super) client_min_messages: Severity,
+    /// `client_min_messages` lets nothing but errors through.
+    pub(super) only_errors: bool,
     pub(super) synchronous_commit: bool,
     pub(super) commit_delay: DelayPolicy,
     pub(super) lock_timeout: Option<Duration>,
@@ -55,7 +60,8 @@ impl CachedSettings {
             generation: settings.generation(),
             format: Arc::new(format_settings(settings)?),
             search_path_text: Arc::clone(settings.get(Id::SearchPath).as_text()),
-            // Above the last notice there are only errors, which are always told.
+            plan_path: Arc::clone(settings.get(Id::SearchPath).as_text()),
+            only_errors: level > 7,
             client_min_messages: messages.into_iter().nth(level).unwrap_or(Severity::Warning),
             synchronous_commit: settings.get(Id::SynchronousCommit) != Setting::Word(1),
             commit_delay: DelayPolicy { delay, siblings },
@@ -168,7 +174,13 @@ pub fn set(state: &SessionState, name: &str, text: &str, change: Change, client:
     match id {
         Some(Id::Datestyle) => text = canonical_date_style(&text, &state.format())?,
         Some(Id::Timezone) => {
-            let zone = TimeZone::named(&text).ok_or_else(|| invalid_value("TimeZone", &text))?;
+            // A bare number counts hours east of UTC.
+            let hours = text.trim().parse::<f64>().ok().filter(|hours| hours.abs() < 168.0);
+            let zone = match hours {
+                Some(hours) => Some(TimeZone::fixed((hours * 3600.0) as i32)),
+                None => TimeZone::named(&text),
+            };
+            let zone = zone.ok_or_else(|| invalid_value("TimeZone", &text))?;
             text = zone.name().to_owned();
         }
         Some(Id::ClientEncoding) => {
@@ -184,12 +196,38 @@ pub fn set(state: &SessionState, name: &str, text: &str, change: Change, client:
         Some(id @ (Id::TransactionIsolation | Id::TransactionReadOnly | Id::TransactionDeferrable)) => {
             return super::transaction::set_characteristic(state, id, &text, client);
         }
+        Some(id @ (Id::Role | Id::SessionAuthorization)) => check_role(state, id, &text)?,
         _ => {}
     }
     // Before a block begins, a local value would end with the statement.
-    let changed = state.settings.borrow_mut().set(name, &text, change, state.is_superuser())?;
+    let is_superuser = state.is_superuser();
+    let changed = state.settings.borrow_mut().set(name, &text, change, is_superuser)?;
     after_change(state, changed, client);
     Ok(())
+}
+
+/// Whether the session may act as this role. Who it was that connected decides, and not as whom it acts now.
+fn check_role(state: &SessionState, id: Id, name: &str) -> Result<()> {
+    if id == Id::Role && name == "none" {
+        return Ok(());
+    }
+    let catalog = state.engine_catalog();
+    let Some(role) = catalog.role_by_name(name) else {
+        state.engine().observe_horizon();
+        return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, format!("role \"{name}\" does not exist")));
+    };
+    let (allowed, message) = match id {
+        Id::Role => {
+            let session = state.session_role();
+            let allowed = session.is_superuser || is_member(&catalog, session.oid, role.oid);
+            (allowed, format!("permission denied to set role \"{name}\""))
+        }
+        _ => {
+            let info = &state.info;
+            (info.is_superuser || info.user == name, "permission denied to set session authorization".to_owned())
+        }
+    };
+    if allowed { Ok(()) } else { Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message)) }
 }
 
 /// `RESET name`, `SET name TO DEFAULT`.
@@ -197,7 +235,8 @@ pub fn set(state: &SessionState, name: &str, text: &str, change: Change, client:
 /// # Errors
 /// As [`set`].
 pub fn reset(state: &SessionState, name: &str, change: Change, client: &mut dyn Client) -> Result<()> {
-    let changed = state.settings.borrow_mut().reset(name, change, state.is_superuser())?;
+    let is_superuser = state.is_superuser();
+    let changed = state.settings.borrow_mut().reset(name, change, is_superuser)?;
     after_change(state, changed, client);
     Ok(())
 }
@@ -205,6 +244,9 @@ pub fn reset(state: &SessionState, name: &str, change: Change, client: &mut dyn 
 fn after_change(state: &SessionState, changed: Option<Id>, client: &mut dyn Client) {
     drop(state.cached());
     if let Some(id) = changed {
+        if matches!(id, Id::Role | Id::SessionAuthorization) {
+            state.forget_catalog();
+        }
         report(state, id, client);
     }
 }
@@ -250,7 +292,7 @@ pub fn show(state: &SessionState, name: &str) -> Result<String> {
             Ok(if super::transaction::characteristics(state).deferrable { "on" } else { "off" }.to_owned())
         }
         Ok(Id::IsSuperuser) => Ok(if state.is_superuser() { "on" } else { "off" }.to_owned()),
-        Ok(Id::SessionAuthorization) => Ok(state.session_user().to_owned()),
+        Ok(Id::SessionAuthorization) => Ok(state.session_role().name.clone()),
         _ => state.settings.borrow().show(name).ok_or_else(|| settings::unrecognized(name)),
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use base::settings::{Id, SessionSettings, Value as Setting};
 use base::{Error, Lsn, Oid, Result};
 use engine::SavepointId;
-use engine::catalog::Catalog;
+use engine::catalog::{BOOTSTRAP_ROLE, Catalog, RoleDef};
 use rustc_hash::FxHashMap;
 use sync::Interrupt;
 
@@ -21,6 +21,7 @@ use super::plan_cache::Planned;
 use super::settings::CachedSettings;
 use crate::client::{Client, Severity};
 use crate::executor::PendingCheck;
+use crate::privileges::{Privileges, Subject};
 use crate::types::random::RandomState;
 use crate::types::{FormatSettings, datetime};
 
@@ -57,12 +58,25 @@ pub struct SessionState {
     pub(crate) has_listened: Cell<bool>,
     /// A part of the transaction that was undone has used something temporary.
     pub(crate) used_temporary: Cell<bool>,
+    /// The roles that the settings name, with the generation of the settings that they were looked up for.
+    roles: RefCell<Option<((u64, u64), Roles)>>,
+    /// The role whose rights count for the while.
+    lent_role: Cell<Option<Arc<ActingRole>>>,
+    is_role_lent: Cell<bool>,
     /// The oid of the temporary schema, once there is one.
     pub(crate) temporary_schema: Cell<Option<Oid>>,
     /// Prepared statements by name, for SQL's EXECUTE as for the protocol.
     pub(crate) prepared: RefCell<FxHashMap<String, Arc<super::prepared::Prepared>>>,
     /// The plans of cursors by name, for whoever asks for their columns.
     pub(crate) cursors: RefCell<FxHashMap<String, Arc<Planned>>>,
+    /// Cursors that functions have opened, by name; the transaction's end closes them.
+    pub(crate) function_cursors: RefCell<FxHashMap<String, crate::commands::Cursor>>,
+    /// The number of the last cursor that was given a name of its own.
+    pub(crate) unnamed_cursors: Cell<u32>,
+    /// Where the functions under way have called each other, the innermost last.
+    pub(crate) calls: RefCell<Vec<crate::plpgsql::CallPlace>>,
+    /// How many trigger functions are under way.
+    pub(crate) trigger_depth: Cell<i32>,
     /// What becomes of temporary tables when the transaction commits.
     pub(crate) on_commit: RefCell<Vec<(Oid, crate::tree::OnCommit)>>,
     /// Functions compiled by this session.
@@ -109,7 +123,9 @@ impl SessionState {
         engine: engine::Session,
         settings: SessionSettings,
     ) -> Result<SessionState> {
-        let cached = CachedSettings::new(&settings)?;
+        let mut cached = CachedSettings::new(&settings)?;
+        // What depends on the role is looked up when it is first asked for.
+        cached.generation = (u64::MAX, u64::MAX);
         let now = datetime::clock_micros();
         Ok(SessionState {
             instance,
@@ -132,9 +148,16 @@ impl SessionState {
             channel_changes: RefCell::default(),
             has_listened: Cell::new(false),
             used_temporary: Cell::new(false),
+            roles: RefCell::default(),
+            lent_role: Cell::new(None),
+            is_role_lent: Cell::new(false),
             temporary_schema: Cell::new(None),
             prepared: RefCell::default(),
             cursors: RefCell::default(),
+            function_cursors: RefCell::default(),
+            unnamed_cursors: Cell::new(0),
+            calls: RefCell::default(),
+            trigger_depth: Cell::new(0),
             on_commit: RefCell::default(),
             functions: RefCell::default(),
         })
@@ -181,7 +204,7 @@ impl SessionState {
         {
             return view.clone();
         }
-        let view = CatalogView::new(catalog, path, &self.info.user, self.temporary_schema.get());
+        let view = CatalogView::new(catalog, path, &self.acting_role().name, self.temporary_schema.get());
         *self.catalog.borrow_mut() = Some(view.clone());
         view
     }
@@ -192,12 +215,23 @@ impl SessionState {
         *self.catalog.borrow_mut() = None;
     }
 
+    /// Names are looked up anew: `$user` in the search path means somebody else.
+    pub(super) fn forget_catalog(&self) {
+        *self.catalog.borrow_mut() = None;
+    }
+
     /// Copies of the settings that are read often.
     pub fn cached(&self) -> Ref<'_, CachedSettings> {
         let generation = self.settings.borrow().generation();
         if self.cached.borrow().generation != generation {
             // Values were checked when they were set.
-            if let Ok(cached) = CachedSettings::new(&self.settings.borrow()) {
+            let fresh = CachedSettings::new(&self.settings.borrow());
+            if let Ok(mut cached) = fresh {
+                let role = self.session_acting();
+                // Most sessions are the bootstrap role's, and share the text itself.
+                if role.oid != BOOTSTRAP_ROLE && cached.search_path_text.contains("$user") {
+                    cached.plan_path = Arc::from(format!("{} of {}", cached.search_path_text, role.oid));
+                }
                 *self.cached.borrow_mut() = cached;
             }
             self.apply_settings();
@@ -233,8 +267,16 @@ impl SessionState {
 
     /// Tells the client something that is no error, if it wants to hear it.
     pub fn notice(&self, severity: Severity, notice: &Error, client: &mut dyn Client) {
-        if severity == Severity::Info || severity >= self.cached().client_min_messages {
+        let cached = self.cached();
+        if severity == Severity::Info || severity >= cached.client_min_messages && !cached.only_errors {
+            drop(cached);
             client.require(self.gate());
+            let calls = self.calls.borrow();
+            if !calls.is_empty() && notice.fields().context.is_none() {
+                let context = crate::plpgsql::outer_context(&calls);
+                client.notice(severity, &notice.clone().context(context.trim_start()));
+                return;
+            }
             client.notice(severity, notice);
         }
     }
@@ -267,14 +309,91 @@ impl SessionState {
         self.random.set(Some(random));
     }
 
-    /// The user whose rights count.
-    pub fn current_user(&self) -> &str {
-        &self.info.user
+    /// The role whose rights count.
+    pub fn acting_role(&self) -> Arc<ActingRole> {
+        self.roles().acting
     }
 
-    /// The user who connected.
-    pub fn session_user(&self) -> &str {
-        &self.info.user
+    /// The role that the session is of: who connected, or who SET SESSION AUTHORIZATION named.
+    pub fn session_role(&self) -> Arc<ActingRole> {
+        self.roles().session
+    }
+
+    /// 42501 unless the acting role has one of these privileges on the object.
+    ///
+    /// # Errors
+    /// 42501
+    pub fn require(&self, object: Oid, any_of: Privileges) -> Result<()> {
+        if self.is_superuser() {
+            return Ok(());
+        }
+        let catalog = self.engine_catalog();
+        match Subject::find(&catalog, object) {
+            Some(subject) if (subject.privileges_of(&catalog, self.acting_role().oid) & any_of).is_empty() => {
+                Err(subject.denied())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs `work` with the rights of another role: a SECURITY DEFINER function's owner, a referenced table's.
+    pub(crate) fn acting_as<T>(&self, role: Oid, work: impl FnOnce() -> T) -> T {
+        let acting = self.engine_catalog().role(role).map(|role| Arc::new(ActingRole::of(role)));
+        let Some(acting) = acting else { return work() };
+        let before = self.lent_role.replace(Some(acting));
+        self.is_role_lent.set(true);
+        let result = work();
+        self.is_role_lent.set(before.is_some());
+        self.lent_role.set(before);
+        result
+    }
+
+    /// The acting role, rights lent for a while aside.
+    fn session_acting(&self) -> Arc<ActingRole> {
+        let lent = self.lent_role.take();
+        let roles = self.roles();
+        self.lent_role.set(lent);
+        roles.acting
+    }
+
+    fn roles(&self) -> Roles {
+        let generation = self.settings.borrow().generation();
+        if self.roles.borrow().as_ref().is_none_or(|(made_for, _)| *made_for != generation) {
+            let roles = self.find_roles();
+            *self.roles.borrow_mut() = Some((generation, roles));
+        }
+        let mut roles = match &*self.roles.borrow() {
+            Some((_, roles)) => roles.clone(),
+            None => self.find_roles(),
+        };
+        let lent = self.lent_role.take();
+        if let Some(lent) = &lent {
+            roles.acting = Arc::clone(lent);
+        }
+        self.lent_role.set(lent);
+        roles
+    }
+
+    /// What the settings `session_authorization` and `role` name; roles that are gone by now are the session's user again.
+    fn find_roles(&self) -> Roles {
+        let catalog = match self.engine.try_borrow() {
+            Ok(engine) => engine.catalog(),
+            // In the middle of a change of the transaction: what others see will do.
+            Err(_) => self.instance.database().catalog(),
+        };
+        let named = |name: &str| catalog.role_by_name(name).map(|role| Arc::new(ActingRole::of(role)));
+        let user = || {
+            let (name, is_superuser) = (self.info.user.clone(), self.info.is_superuser);
+            let oid = catalog.role_by_name(&name).map_or(Oid::INVALID, |role| role.oid);
+            Arc::new(ActingRole { oid, name, is_superuser })
+        };
+        let session = named(self.setting(Id::SessionAuthorization).as_text()).unwrap_or_else(user);
+        let role = self.setting(Id::Role);
+        let acting = match &**role.as_text() {
+            "none" => None,
+            name => named(name),
+        };
+        Roles { acting: acting.unwrap_or_else(|| Arc::clone(&session)), session }
     }
 
     /// The database.
@@ -289,6 +408,35 @@ impl SessionState {
 
     /// Whether the user may do anything.
     pub fn is_superuser(&self) -> bool {
-        self.info.is_superuser
+        if !self.is_role_lent.get()
+            && let Some((generation, roles)) = &*self.roles.borrow()
+            && *generation == self.settings.borrow().generation()
+        {
+            return roles.acting.is_superuser;
+        }
+        self.roles().acting.is_superuser
     }
+}
+
+/// A role as a session acts as it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ActingRole {
+    /// Its number.
+    pub oid: Oid,
+    /// Its name.
+    pub name: String,
+    /// Whether it may do anything.
+    pub is_superuser: bool,
+}
+
+impl ActingRole {
+    fn of(role: &Arc<RoleDef>) -> ActingRole {
+        ActingRole { oid: role.oid, name: role.name.clone(), is_superuser: role.superuser }
+    }
+}
+
+#[derive(Clone)]
+struct Roles {
+    session: Arc<ActingRole>,
+    acting: Arc<ActingRole>,
 }

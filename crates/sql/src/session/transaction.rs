@@ -325,6 +325,9 @@ impl SqlSession {
         self.transaction_limit = None;
         self.savepoints.clear();
         self.state.used_temporary.set(false);
+        for (name, _) in self.state.function_cursors.borrow_mut().drain() {
+            self.state.cursors.borrow_mut().remove(&name);
+        }
         self.state.pending_checks.borrow_mut().clear();
         *self.state.deferred.borrow_mut() = crate::executor::Deferral::default();
         if self.state.changed_catalog.replace(false) {

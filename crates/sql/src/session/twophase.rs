@@ -96,7 +96,6 @@ impl SqlSession {
     }
 
     fn role(&self) -> Oid {
-        let user = self.state.current_user();
-        self.state.engine_catalog().role_by_name(user).map_or(Oid::INVALID, |role| role.oid)
+        self.state.acting_role().oid
     }
 }

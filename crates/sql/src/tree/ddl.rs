@@ -1,5 +1,7 @@
 //! Statements that make, change and drop objects, as written.
 
+use engine::catalog::{TriggerEnabled, TriggerTiming};
+
 use super::{
     DefinitionElement, Expr, Location, Name, OnCommit, QualifiedName, Query, RoleName, Statement, TablePersistence,
     TypeName,
@@ -173,6 +175,47 @@ pub struct ForeignKey {
 
 /// CREATE INDEX
 #[derive(Debug, Clone)]
+pub struct CreateTrigger {
+    /// OR REPLACE
+    pub replace: bool,
+    /// CONSTRAINT
+    pub is_constraint: bool,
+    /// Its name.
+    pub name: Name,
+    /// The table or view.
+    pub table: QualifiedName,
+    /// What is called.
+    pub function: QualifiedName,
+    /// What the function is given.
+    pub arguments: Vec<String>,
+    /// BEFORE, AFTER or INSTEAD OF.
+    pub timing: TriggerTiming,
+    /// FOR EACH ROW
+    pub for_each_row: bool,
+    /// INSERT
+    pub on_insert: bool,
+    /// UPDATE
+    pub on_update: bool,
+    /// DELETE
+    pub on_delete: bool,
+    /// TRUNCATE
+    pub on_truncate: bool,
+    /// UPDATE OF
+    pub update_columns: Vec<Name>,
+    /// WHEN
+    pub condition: Option<Expr>,
+    /// REFERENCING
+    pub has_transition_tables: bool,
+    /// DEFERRABLE
+    pub deferrable: bool,
+    /// INITIALLY DEFERRED
+    pub initially_deferred: bool,
+    /// FROM
+    pub from_table: Option<QualifiedName>,
+}
+
+/// CREATE INDEX
+#[derive(Debug, Clone, PartialEq)]
 pub struct CreateIndex {
     /// Its name.
     pub name: Option<Name>,
@@ -559,7 +602,7 @@ pub enum AlterTableAction {
     SetLogged(bool),
     ClusterOn(Option<Name>),
     SetTablespace(Name),
-    EnableTriggers { name: Option<Name>, enable: bool },
+    EnableTriggers { name: Option<Name>, enabled: TriggerEnabled },
     ReplicaIdentity,
     RowSecurity,
     Unsupported(&'static str),

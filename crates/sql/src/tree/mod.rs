@@ -158,6 +158,8 @@ pub enum Statement {
     CreateTableAs(Box<CreateTableAs>),
     /// CREATE INDEX
     CreateIndex(Box<CreateIndex>),
+    /// CREATE TRIGGER
+    CreateTrigger(Box<CreateTrigger>),
     /// CREATE VIEW
     CreateView(Box<CreateView>),
     /// CREATE SEQUENCE

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
-use engine::catalog::{Object, RelationKind, TableDef};
+use engine::catalog::{Object, RelationKind, TableDef, TriggerEnabled};
 
 use super::ddl::{Ddl, Found, no_column, system_refusal};
 use super::dependencies::{Node, drop_all};
@@ -130,8 +130,8 @@ fn action_name(action: &Action) -> &'static str {
         Action::ClusterOn(Some(_)) => "CLUSTER ON",
         Action::ClusterOn(None) => "SET WITHOUT CLUSTER",
         Action::SetTablespace(_) => "SET TABLESPACE",
-        Action::EnableTriggers { enable: true, .. } => "ENABLE TRIGGER",
-        Action::EnableTriggers { enable: false, .. } => "DISABLE TRIGGER",
+        Action::EnableTriggers { enabled: TriggerEnabled::Disabled, .. } => "DISABLE TRIGGER",
+        Action::EnableTriggers { .. } => "ENABLE TRIGGER",
         Action::ReplicaIdentity => "REPLICA IDENTITY",
         Action::RowSecurity => "ROW SECURITY",
         Action::Unsupported(what) => what,
@@ -225,12 +225,8 @@ fn run(ddl: &mut Ddl<'_>, oid: Oid, action: &Action) -> Result<()> {
             }
         }
         Action::SetTablespace(name) => create_table::check_tablespace(Some(name)),
-        Action::EnableTriggers { name: None, .. } | Action::ReplicaIdentity => Ok(()),
-        Action::EnableTriggers { name: Some(name), .. } => {
-            let def = ddl.table(oid)?;
-            let message = format!("trigger \"{name}\" for table \"{}\" does not exist", def.name);
-            Err(Error::new(sqlstate::UNDEFINED_OBJECT, message))
-        }
+        Action::ReplicaIdentity => Ok(()),
+        Action::EnableTriggers { name, enabled } => super::trigger::enable(ddl, oid, name.as_ref(), *enabled),
         Action::RowSecurity => Err(Error::unsupported("row security is not supported")),
         Action::Unsupported(what) => Err(Error::unsupported(*what)),
     }

@@ -1,16 +1,17 @@
 //! COPY.
 
+mod file;
 mod format;
 mod options;
 
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
-use engine::catalog::TableDef;
+use engine::catalog::{RelationKind, TableDef};
 
 use crate::client::{Client, Format};
 use crate::executor::Run;
-use crate::session::{Nested, Running, SqlSession, UtilityOutput, new_run, quote_identifier};
+use crate::session::{Nested, Running, SqlSession, UtilityOutput, lock_relations, new_run, quote_identifier};
 use crate::tree::{Copy, CopyEndpoint, CopySource};
 use crate::types::{self, SqlType, Value};
 pub use format::fuzz_copy;
@@ -24,13 +25,23 @@ use options::{CopyFormat, CopyOptions, Header};
 pub fn run(session: &mut SqlSession, copy: &Copy, text: &Arc<str>, client: &mut dyn Client) -> Result<UtilityOutput> {
     let options = CopyOptions::read(&copy.options, copy.is_from)?;
     match &copy.endpoint {
-        CopyEndpoint::Client => {}
-        CopyEndpoint::File(_) => {
-            return Err(Error::unsupported("COPY to or from a file is not supported")
-                .hint("Use psql's \\copy, or COPY ... STDIN and STDOUT."));
+        CopyEndpoint::Client => return copy_between(session, copy, &options, text, client),
+        CopyEndpoint::File(name) => {
+            let mut file = file::FileClient::open(session.state(), name, copy.is_from, client)?;
+            return copy_between(session, copy, &options, text, &mut file);
         }
-        CopyEndpoint::Program(_) => return Err(Error::unsupported("COPY to or from a program is not supported")),
+        CopyEndpoint::Program(_) => Err(Error::unsupported("COPY to or from a program is not supported")),
     }
+}
+
+/// COPY, its data coming from or going to `client`.
+fn copy_between(
+    session: &mut SqlSession,
+    copy: &Copy,
+    options: &CopyOptions,
+    text: &Arc<str>,
+    client: &mut dyn Client,
+) -> Result<UtilityOutput> {
     let count = if copy.is_from {
         let CopySource::Table(name) = &copy.source else {
             return Err(Error::new(sqlstate::SYNTAX_ERROR, "COPY query cannot be used with COPY FROM"));
@@ -38,13 +49,29 @@ pub fn run(session: &mut SqlSession, copy: &Copy, text: &Arc<str>, client: &mut 
         if copy.filter.is_some() {
             return Err(Error::unsupported("COPY FROM ... WHERE is not supported yet"));
         }
-        let table = super::find_table(session, name)?;
+        let table = super::find_table(session.state(), name)?;
+        let what = match table.kind {
+            RelationKind::Table => None,
+            RelationKind::View => Some("view"),
+            RelationKind::MaterializedView => Some("materialized view"),
+        };
+        if let Some(what) = what {
+            let error = Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("cannot copy to {what} \"{}\"", table.name));
+            let hint = "To enable copying to a view, provide an INSTEAD OF INSERT trigger.";
+            return Err(if what == "view" { error.hint(hint) } else { error });
+        }
         let columns = columns_of(&table, &copy.columns)?;
-        copy_from(session, &table, &columns, &options, client)?
+        copy_from(session, &table, &columns, options, client)?
     } else {
         let planned = match &copy.source {
             CopySource::Table(name) => {
-                let table = super::find_table(session, name)?;
+                let table = super::find_table(session.state(), name)?;
+                if table.kind == RelationKind::View {
+                    let message = format!("cannot copy from view \"{}\"", table.name);
+                    return Err(
+                        Error::new(sqlstate::WRONG_OBJECT_TYPE, message).hint("Try the COPY (SELECT ...) TO variant.")
+                    );
+                }
                 let columns = columns_of(&table, &copy.columns)?;
                 let names: Vec<String> =
                     columns.iter().map(|column| quote_identifier(&table.columns[*column].name)).collect();
@@ -59,7 +86,7 @@ pub fn run(session: &mut SqlSession, copy: &Copy, text: &Arc<str>, client: &mut 
             }
             CopySource::Query(statement) => super::plan_inner(session.state(), text, statement)?,
         };
-        copy_to(session, &planned, &options, client)?
+        copy_to(session, &planned, options, client)?
     };
     Ok(UtilityOutput::tag(format!("COPY {count}")))
 }
@@ -81,6 +108,11 @@ fn columns_of(table: &TableDef, names: &[crate::tree::Name]) -> Result<Vec<usize
                 format!("column \"{name}\" of relation \"{}\" does not exist", table.name),
             )
         })?;
+        if table.columns[place].generated.is_some() {
+            let message = format!("column \"{name}\" is a generated column");
+            return Err(Error::new(sqlstate::INVALID_COLUMN_REFERENCE, message)
+                .detail("Generated columns cannot be used in COPY."));
+        }
         if places.contains(&place) {
             return Err(Error::new(sqlstate::DUPLICATE_COLUMN, format!("column \"{name}\" specified more than once")));
         }
@@ -101,6 +133,7 @@ fn copy_to(
 ) -> Result<u64> {
     let state = session.state();
     let columns = &planned.description.columns;
+    lock_relations(state, planned)?;
     state.engine().begin_statement()?;
     client.copy_out_response(wire_format(options), columns.len());
     let quoted: Vec<bool> = columns
@@ -116,12 +149,11 @@ fn copy_to(
     } else if options.header != Header::None {
         let names: Vec<Option<&str>> = columns.iter().map(|column| Some(column.name.as_str())).collect();
         write_row(&names, &[], options, &mut out);
+        client.copy_data(&out);
+        out.clear();
     }
     let mut running = Running::start(planned)?;
     let result = running.with_dependent_mut(|planned, execution| -> Result<u64> {
-        for (oid, mode) in &planned.statement.locks {
-            state.engine().lock_relation(*oid, *mode, engine::WaitPolicy::Block)?;
-        }
         let mut run = new_run(state, client, &[], &mut execution.locals);
         let mut count = 0u64;
         let mut texts: Vec<String> = Vec::new();
@@ -216,9 +248,7 @@ fn copy_from(
         .collect();
     let bare_types: Arc<[SqlType]> = types.iter().map(|sql_type| SqlType::new(sql_type.oid)).collect();
     let planned = Nested::plan_text(state, &Arc::from(insert), &bare_types)?;
-    for (oid, mode) in &planned.statement.locks {
-        state.engine().lock_relation(*oid, *mode, engine::WaitPolicy::Block)?;
-    }
+    lock_relations(state, &planned)?;
     state.engine().begin_statement()?;
     client.require(state.gate());
     client.copy_in_response(wire_format(options), columns.len());

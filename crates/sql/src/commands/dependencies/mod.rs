@@ -27,6 +27,8 @@ pub(super) enum Node {
     Column(Oid, usize),
     /// A constraint of a table.
     Constraint(Oid, Oid),
+    /// A trigger of a table.
+    Trigger(Oid, Oid),
     /// The default of a column.
     Default(Oid, usize),
 }
@@ -36,7 +38,9 @@ impl Node {
     fn table(self) -> Option<Oid> {
         match self {
             Node::Object(_) => None,
-            Node::Column(table, _) | Node::Constraint(table, _) | Node::Default(table, _) => Some(table),
+            Node::Column(table, _) | Node::Constraint(table, _) | Node::Trigger(table, _) | Node::Default(table, _) => {
+                Some(table)
+            }
         }
     }
 }
@@ -89,10 +93,10 @@ impl Dependencies<'_, '_> {
             },
             Node::Column(table, place) => self.of_column(table, place),
             Node::Constraint(table, constraint) => self.of_constraint(table, constraint),
-            Node::Default(..) => Vec::new(),
+            Node::Default(..) | Node::Trigger(..) => Vec::new(),
         };
         let newest = |node: &Node| match node {
-            Node::Object(oid) | Node::Constraint(_, oid) => oid.0,
+            Node::Object(oid) | Node::Constraint(_, oid) | Node::Trigger(_, oid) => oid.0,
             Node::Column(table, _) | Node::Default(table, _) => table.0,
         };
         found.sort_by_key(|(node, _)| std::cmp::Reverse(newest(node)));
@@ -188,6 +192,10 @@ impl Dependencies<'_, '_> {
         let mut found: Vec<(Node, Link)> = users.map(|user| (user.owner, Link::Cascade)).collect();
         let users = self.views().iter().filter(|user| user.functions.contains(&function));
         found.extend(users.map(|user| (Node::Object(user.view), Link::Cascade)));
+        for table in self.catalog.tables() {
+            let called = table.triggers.iter().filter(|def| def.function == function);
+            found.extend(called.map(|def| (Node::Trigger(table.oid, def.oid), Link::Cascade)));
+        }
         found
     }
 
@@ -195,6 +203,12 @@ impl Dependencies<'_, '_> {
         let catalog = Arc::clone(&self.catalog);
         let Some(def) = catalog.table(table) else { return Vec::new() };
         let mut found = Vec::new();
+        for trigger in &def.triggers {
+            let read = super::trigger::columns_read(self.ddl.state, def, trigger);
+            if trigger.update_columns.contains(&place) || read.contains(&place) {
+                found.push((Node::Trigger(table, trigger.oid), Link::Cascade));
+            }
+        }
         for constraint in &def.constraints {
             let concerns = match &constraint.kind {
                 ConstraintKind::PrimaryKey { index } | ConstraintKind::Unique { index } => {
@@ -369,7 +383,11 @@ fn collect(ddl: &Ddl<'_>, targets: &[Node]) -> Vec<Doomed> {
         }
         // A part of a table that goes as a whole needs no mention.
         let whole = node.table().map(Node::Object);
-        if whole.is_some_and(|whole| path.contains(&whole) || targets.contains(&whole)) {
+        let column = match node {
+            Node::Default(table, place) => Some(Node::Column(table, place)),
+            _ => None,
+        };
+        if whole.into_iter().chain(column).any(|around| path.contains(&around) || targets.contains(&around)) {
             return;
         }
         path.push(node);
@@ -452,7 +470,14 @@ fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
                     ddl.drop(oid)?;
                 }
             }
-            Node::Column(table, _) | Node::Constraint(table, _) | Node::Default(table, _) if goes(table) => {}
+            Node::Column(table, _) | Node::Constraint(table, _) | Node::Trigger(table, _) | Node::Default(table, _)
+                if goes(table) => {}
+            Node::Trigger(table, trigger) => {
+                ddl.lock(table, LockMode::AccessExclusive)?;
+                let mut def = (*ddl.table(table)?).clone();
+                def.triggers.retain(|other| other.oid != trigger);
+                ddl.replace(def)?;
+            }
             Node::Column(table, place) => {
                 ddl.lock(table, LockMode::AccessExclusive)?;
                 let def = ddl.table(table)?;
@@ -464,6 +489,7 @@ fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
                 def.constraints.retain(|other| other.oid != constraint);
                 ddl.replace(def)?;
             }
+            Node::Default(table, place) if doomed.iter().any(|doomed| doomed.node == Node::Column(table, place)) => {}
             Node::Default(table, place) => {
                 ddl.lock(table, LockMode::AccessExclusive)?;
                 let mut def = (*ddl.table(table)?).clone();
@@ -512,6 +538,13 @@ pub(super) fn describe(view: &CatalogView, node: Node) -> String {
         Node::Default(table, place) => {
             let column = column_name(table, place);
             format!("default value for column {column} of {} {}", kind_of(table), table_name(table))
+        }
+        Node::Trigger(table, trigger) => {
+            let name = catalog
+                .table(table)
+                .and_then(|table| table.triggers.iter().find(|other| other.oid == trigger))
+                .map_or_else(String::new, |trigger| quote_identifier(&trigger.name));
+            format!("trigger {name} on {} {}", kind_of(table), table_name(table))
         }
         Node::Constraint(table, constraint) => {
             let name = catalog

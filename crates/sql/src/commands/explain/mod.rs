@@ -7,14 +7,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use base::{Error, Result, sqlstate};
-use engine::WaitPolicy;
 
 use super::{cursor, plan_inner};
 use crate::client::Client;
 use crate::executor::{Locals, Measurements, build, run_pending_checks};
 use crate::parser::character_position;
 use crate::plan::StatementKind;
-use crate::session::{Planned, SessionState, SqlSession, UtilityOutput, new_run, query_plan};
+use crate::session::{Planned, SessionState, SqlSession, UtilityOutput, lock_relations, new_run, query_plan};
 use crate::tree::{Explain, Statement};
 use crate::types::Value;
 use nodes::Explainer;
@@ -62,9 +61,7 @@ pub fn run(
             if options.json { "[\n  \"Utility Statement\"\n]" } else { "Utility statements have no plan structure" };
         return Ok(output(vec![line.to_owned()]));
     }
-    for (oid, mode) in &planned.statement.locks {
-        state.engine().lock_relation(*oid, *mode, WaitPolicy::Block)?;
-    }
+    lock_relations(state, &planned)?;
     let mut summary = Summary { planning: options.summary.then_some(planning), execution: None };
     let measured = if options.analyze {
         let (measured, took) = measure(state, &planned, &values, client)?;

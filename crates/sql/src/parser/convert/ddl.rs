@@ -1,6 +1,7 @@
 //! Statements that make, change and drop objects.
 
 use base::Result;
+use engine::catalog::{TriggerEnabled, TriggerTiming};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self as pb, Node};
 
@@ -14,7 +15,7 @@ use super::{
 use crate::tree::{
     AlterDomain, AlterDomainAction, AlterEnum, AlterFunction, AlterRole, AlterSequence, AlterTable, AlterTableAction,
     ColumnDefinition, Constraint, ConstraintAttribute, ConstraintKind, CreateDomain, CreateFunction, CreateIndex,
-    CreateRole, CreateSchema, CreateSequence, CreateTable, CreateTableAs, CreateView, Drop, ForeignKey,
+    CreateRole, CreateSchema, CreateSequence, CreateTable, CreateTableAs, CreateTrigger, CreateView, Drop, ForeignKey,
     FunctionParameter, FunctionSignature, Grant, GrantRole, KeyConstraint, Name, ObjectKind, ObjectName, ParameterMode,
     QualifiedName, Reindex, ReindexTarget, Rename, Statement, TableElement, TypeName,
 };
@@ -163,6 +164,35 @@ impl Converter {
             materialized_view: create.objtype() == pb::ObjectType::ObjectMatview,
             is_select_into: create.is_select_into,
             if_not_exists: create.if_not_exists,
+        })
+    }
+
+    pub(super) fn create_trigger(&mut self, create: &pb::CreateTrigStmt) -> Result<CreateTrigger> {
+        // The grammar's numbers: BEFORE 2, INSERT 4, DELETE 8, UPDATE 16, TRUNCATE 32, INSTEAD OF 64.
+        let has = |event: i32| create.events & event != 0;
+        Ok(CreateTrigger {
+            replace: create.replace,
+            is_constraint: create.isconstraint,
+            name: Name::new(&create.trigname),
+            table: required_range_var(&create.relation)?,
+            function: qualified_list(&create.funcname)?,
+            arguments: nodes(&create.args).filter_map(string_of).map(str::to_owned).collect(),
+            timing: match create.timing {
+                2 => TriggerTiming::Before,
+                64 => TriggerTiming::InsteadOf,
+                _ => TriggerTiming::After,
+            },
+            for_each_row: create.row,
+            on_insert: has(4),
+            on_update: has(16),
+            on_delete: has(8),
+            on_truncate: has(32),
+            update_columns: names(&create.columns),
+            condition: self.optional_expr(&create.when_clause)?,
+            has_transition_tables: !create.transition_rels.is_empty(),
+            deferrable: create.deferrable,
+            initially_deferred: create.initdeferred,
+            from_table: create.constrrel.as_ref().map(range_var),
         })
     }
 
@@ -529,14 +559,21 @@ impl Converter {
             Type::AtDropCluster => AlterTableAction::ClusterOn(None),
             Type::AtSetTableSpace => AlterTableAction::SetTablespace(name()),
             Type::AtEnableTrig | Type::AtEnableAlwaysTrig | Type::AtEnableReplicaTrig => {
-                AlterTableAction::EnableTriggers { name: Some(name()), enable: true }
+                let enabled = match command.subtype() {
+                    Type::AtEnableAlwaysTrig => TriggerEnabled::Always,
+                    Type::AtEnableReplicaTrig => TriggerEnabled::Replica,
+                    _ => TriggerEnabled::Origin,
+                };
+                AlterTableAction::EnableTriggers { name: Some(name()), enabled }
             }
-            Type::AtDisableTrig => AlterTableAction::EnableTriggers { name: Some(name()), enable: false },
+            Type::AtDisableTrig => {
+                AlterTableAction::EnableTriggers { name: Some(name()), enabled: TriggerEnabled::Disabled }
+            }
             Type::AtEnableTrigAll | Type::AtEnableTrigUser => {
-                AlterTableAction::EnableTriggers { name: None, enable: true }
+                AlterTableAction::EnableTriggers { name: None, enabled: TriggerEnabled::Origin }
             }
             Type::AtDisableTrigAll | Type::AtDisableTrigUser => {
-                AlterTableAction::EnableTriggers { name: None, enable: false }
+                AlterTableAction::EnableTriggers { name: None, enabled: TriggerEnabled::Disabled }
             }
             Type::AtReplicaIdentity => AlterTableAction::ReplicaIdentity,
             Type::AtEnableRowSecurity

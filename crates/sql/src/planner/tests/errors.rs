@@ -256,7 +256,7 @@ fn what_is_left_out_is_said_aloud() {
     let world = World::new();
     for (text, message) in [
         ("merge into test t using people p on t.id = p.id when matched then delete", "MERGE is not supported"),
-        ("create trigger x before insert on test execute function f()", "CREATE TRIGGER is not supported"),
+        ("create rule x as on insert to test do instead nothing", "CREATE RULE is not supported"),
         ("select count(*) from test group by rollup (id)", "ROLLUP is not supported"),
         ("select * from test tablesample system (1)", "TABLESAMPLE is not supported"),
     ] {

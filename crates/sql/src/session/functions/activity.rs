@@ -72,7 +72,7 @@ fn signal(run: &mut Run<'_, '_>, pid: i64, kind: InterruptKind) -> Result<Value>
         run.notice(Severity::Warning, &warning);
         return Ok(Value::Bool(false));
     };
-    if !run.state.is_superuser() && target.user != run.state.current_user() {
+    if !run.state.is_superuser() && target.user != run.state.acting_role().name {
         let what = if kind == InterruptKind::Terminate { "terminate process" } else { "cancel query" };
         let message = if target.is_superuser {
             format!("must be a superuser to {what} of superuser process")

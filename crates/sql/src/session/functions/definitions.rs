@@ -27,8 +27,8 @@ pub(super) const FUNCTIONS: Bodies = &[
     (3159, |run, args| Ok(view_definition(run, oid(args, 0)?, true)?.into())),
     (1573, rule),
     (2504, rule),
-    (1662, |_, _| Ok(Value::Null)),
-    (2730, |_, _| Ok(Value::Null)),
+    (1662, trigger),
+    (2730, trigger),
     (2098, function),
     (2162, |run, args| Ok(of_function(run, args, |run, def| arguments(run, def, true))?.into())),
     (2232, |run, args| Ok(of_function(run, args, |run, def| arguments(run, def, false))?.into())),
@@ -97,6 +97,18 @@ fn constraint(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     }
     let domain = catalogs::user_types::check_expression(&catalog, wanted);
     Ok(domain.map(|text| format!("CHECK ({text})")).into())
+}
+
+fn trigger(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    let wanted = oid(args, 0)?;
+    let catalog = Arc::clone(run.catalog.catalog());
+    for table in catalog.tables() {
+        if let Some(def) = table.triggers.iter().find(|def| def.oid == wanted) {
+            let text = crate::commands::trigger::definition(run.state, &run.catalog, table, def, is_pretty(args, 1));
+            return Ok(text.into());
+        }
+    }
+    Ok(Value::Null)
 }
 
 /// The place of the column whose default reads `text`.

@@ -1,11 +1,13 @@
 //! `has_table_privilege` and its kin.
 //!
-//! Superusers may do everything, owners everything with what is theirs, and everybody may look at what is not a table.
+//! What [`crate::privileges`] says, for a user of one's choice.
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{Object, RoleDef};
 
+use crate::catalogs::DATABASE_OID;
 use crate::executor::Run;
+use crate::privileges::{Privileges, Subject, inherited_roles};
+use crate::session::is_member;
 use crate::types::reg_types::parse_reg;
 use crate::types::{Value, oids};
 
@@ -54,7 +56,7 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
     let (user, rest) = if args.len() > arguments_without_user(what) {
         (role(run, &args[0])?, &args[1..])
     } else {
-        (run.catalog.catalog().role_by_name(run.state.current_user()).map(|role| role.oid), args)
+        (Some(run.state.acting_role().oid), args)
     };
     let Some(privilege) = rest.last().and_then(Value::as_str) else {
         return Err(super::mistyped(args, args.len() - 1));
@@ -62,39 +64,36 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
     check_privilege_name(what, privilege)?;
     let catalog = run.catalog.catalog();
     let is_superuser = user.and_then(|user| catalog.role(user)).is_some_and(|role| role.superuser);
-    let owner_may = |oid: Oid| {
-        let owner = match catalog.index(oid) {
-            Some(index) => catalog.table(index.table).map(|table| table.owner),
-            None => catalog.object(oid).and_then(Object::owner),
-        };
-        owner.map(|owner| user.is_some_and(|user| is_member(run, user, owner)))
-    };
-    let only_looks = |privilege: &str| {
-        privilege.split(',').any(|word| {
-            matches!(
-                word.trim().to_ascii_uppercase().as_str(),
-                "SELECT" | "USAGE" | "EXECUTE" | "CONNECT" | "TEMP" | "TEMPORARY"
-            )
-        })
+    // What the server computes is there for everybody to look at.
+    let only_looks = || words(privilege).any(|(word, _)| matches!(word, Privileges::SELECT | Privileges::USAGE));
+    let may = |oid: Oid| {
+        let relation = catalog.index(oid).map_or(oid, |index| index.table);
+        let Some(subject) = Subject::find(catalog, relation) else { return is_superuser || only_looks() };
+        let user = user.unwrap_or(Oid::INVALID);
+        let has = subject.privileges_of(catalog, user);
+        let grantable = subject.grantable_by(catalog, user);
+        words(privilege).any(|(word, to_grant)| if to_grant { grantable.contains(word) } else { has.contains(word) })
     };
     let allowed = match what {
         What::Role => {
             let group = role(run, &rest[0])?;
-            return Ok(user.zip(group).map(|(user, group)| is_superuser || is_member(run, user, group)).into());
+            // USAGE asks whether its privileges come by themselves, MEMBER whether they can be had by SET ROLE.
+            let by_itself = privilege.split(',').all(|word| word.trim().eq_ignore_ascii_case("usage"));
+            let has = |user: Oid, group: Oid| match by_itself {
+                true => inherited_roles(catalog, user).contains(&group),
+                false => is_member(catalog, user, group),
+            };
+            return Ok(user.zip(group).map(|(user, group)| is_superuser || has(user, group)).into());
         }
         What::Relation | What::Column => {
             let oid = match &rest[0] {
                 Value::Text(name) => Oid(parse_reg(&run.catalog, name, oids::REGCLASS)?),
                 other => oid_of(other)?,
             };
-            if what == What::Column && !column_exists(run, oid, &rest[1])? {
+            if what == What::Column && !column_exists(run, oid, &rest[1])? || super::relation(run, oid).is_none() {
                 return Ok(Value::Null);
             }
-            match super::relation(run, oid) {
-                None => return Ok(Value::Null),
-                Some(super::Found::System) => is_superuser || only_looks(privilege),
-                Some(_) => is_superuser || owner_may(oid).unwrap_or(false),
-            }
+            may(oid)
         }
         What::Schema => {
             let oid = match &rest[0] {
@@ -104,19 +103,16 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
             if run.catalog.schema_name(oid).is_empty() {
                 return Ok(Value::Null);
             }
-            is_superuser || only_looks(privilege) || owner_may(oid).unwrap_or(false)
+            may(oid)
         }
-        What::Function => {
-            if let Value::Text(name) = &rest[0] {
-                parse_reg(&run.catalog, name, oids::REGPROCEDURE)?;
-            }
-            true
-        }
-        What::Type => {
-            if let Value::Text(name) = &rest[0] {
-                parse_reg(&run.catalog, name, oids::REGTYPE)?;
-            }
-            true
+        What::Function | What::Type => {
+            let as_type = if what == What::Type { oids::REGTYPE } else { oids::REGPROCEDURE };
+            let oid = match &rest[0] {
+                Value::Text(name) => Oid(parse_reg(&run.catalog, name, as_type)?),
+                other => oid_of(other)?,
+            };
+            // What is built in has no list.
+            Subject::find(catalog, oid).is_none() || may(oid)
         }
         What::Database => {
             if let Value::Text(name) = &rest[0]
@@ -125,12 +121,21 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
                 let message = format!("database \"{name}\" does not exist");
                 return Err(Error::new(sqlstate::INVALID_CATALOG_NAME, message));
             }
-            is_superuser || only_looks(privilege)
+            may(DATABASE_OID)
         }
         What::Language => true,
         What::Tablespace | What::Parameter => is_superuser,
     };
     Ok(Value::Bool(allowed))
+}
+
+/// The privileges that a text names, and of each whether the right to grant it is meant.
+fn words(text: &str) -> impl Iterator<Item = (Privileges, bool)> + '_ {
+    text.split(',').filter_map(|word| {
+        let upper = word.trim().to_ascii_uppercase();
+        let plain = upper.strip_suffix(" WITH GRANT OPTION");
+        Privileges::named(plain.unwrap_or(&upper)).map(|privilege| (privilege, plain.is_some()))
+    })
 }
 
 fn oid_of(value: &Value) -> Result<Oid> {
@@ -151,22 +156,6 @@ fn role(run: &Run<'_, '_>, value: &Value) -> Result<Option<Oid>> {
         },
         other => Ok(catalog.role(oid_of(other)?).map(|role| role.oid)),
     }
-}
-
-/// Whether `user` is `group` or a member of it.
-fn is_member(run: &Run<'_, '_>, user: Oid, group: Oid) -> bool {
-    let catalog = run.catalog.catalog();
-    let mut seen = vec![user];
-    let mut next = 0;
-    while let Some(role) = seen.get(next).copied() {
-        if role == group {
-            return true;
-        }
-        next += 1;
-        let groups: &[Oid] = catalog.role(role).map_or(&[], |role: &std::sync::Arc<RoleDef>| &role.member_of);
-        seen.extend(groups.iter().filter(|group| !seen.contains(group)).copied().collect::<Vec<_>>());
-    }
-    false
 }
 
 /// Whether the relation has such a column: 42703 for a name it has not.

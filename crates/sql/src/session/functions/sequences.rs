@@ -6,15 +6,18 @@ use base::{Error, Oid, Result, sqlstate};
 
 use super::{Bodies, Found, boolean, integer, oid, relation, relation_name, relation_named, text};
 use crate::executor::Run;
+use crate::privileges::Privileges;
 use crate::types::{RecordShape, RecordValue, SqlType, Value, function, oids};
 
 pub(super) const FUNCTIONS: Bodies = &[
     (1574, |run, args| {
         let sequence = sequence(run, oid(args, 0)?)?;
+        run.state.require(sequence, Privileges::USAGE | Privileges::UPDATE)?;
         Ok(Value::Int8(run.engine().nextval(sequence)?))
     }),
     (1575, |run, args| {
         let sequence = sequence(run, oid(args, 0)?)?;
+        run.state.require(sequence, Privileges::USAGE | Privileges::SELECT)?;
         Ok(Value::Int8(run.engine().currval(sequence)?))
     }),
     (1576, |run, args| setval(run, args, true)),
@@ -40,6 +43,7 @@ fn sequence(run: &Run<'_, '_>, oid: Oid) -> Result<Oid> {
 
 fn setval(run: &mut Run<'_, '_>, args: &[Value], is_called: bool) -> Result<Value> {
     let sequence = sequence(run, oid(args, 0)?)?;
+    run.state.require(sequence, Privileges::UPDATE)?;
     let value = integer(args, 1)?;
     run.engine().setval(sequence, value, is_called)?;
     Ok(Value::Int8(value))

@@ -1,0 +1,70 @@
+//! The views of `information_schema` that are queries over `pg_catalog`.
+
+/// Number, name, columns, and the query.
+pub const VIEWS: &[(u32, &str, &str, &str)] = &[
+    (
+        13101,
+        "views",
+        "table_catalog name, table_schema name, table_name name, view_definition varchar, check_option varchar, is_updatable yes_or_no, is_insertable_into yes_or_no, is_trigger_updatable yes_or_no, is_trigger_deletable yes_or_no, is_trigger_insertable_into yes_or_no",
+        "SELECT current_database()::name, n.nspname, c.relname, pg_get_viewdef(c.oid)::varchar, 'NONE'::varchar,
+                'NO'::varchar(3), 'NO'::varchar(3), 'NO'::varchar(3), 'NO'::varchar(3), 'NO'::varchar(3)
+         FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'v'",
+    ),
+    (
+        13102,
+        "referential_constraints",
+        "constraint_catalog name, constraint_schema name, constraint_name name, unique_constraint_catalog name, unique_constraint_schema name, unique_constraint_name name, match_option varchar, update_rule varchar, delete_rule varchar",
+        "SELECT current_database()::name, n.nspname, f.conname, current_database()::name, un.nspname, u.conname,
+                (CASE f.confmatchtype WHEN 'f' THEN 'FULL' WHEN 'p' THEN 'PARTIAL' ELSE 'NONE' END)::varchar,
+                (CASE f.confupdtype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' WHEN 'd' THEN 'SET DEFAULT'
+                 WHEN 'r' THEN 'RESTRICT' ELSE 'NO ACTION' END)::varchar,
+                (CASE f.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' WHEN 'd' THEN 'SET DEFAULT'
+                 WHEN 'r' THEN 'RESTRICT' ELSE 'NO ACTION' END)::varchar
+         FROM pg_catalog.pg_constraint f
+         JOIN pg_catalog.pg_namespace n ON n.oid = f.connamespace
+         LEFT JOIN pg_catalog.pg_constraint u
+           ON u.conrelid = f.confrelid AND u.conindid = f.conindid AND u.contype IN ('p', 'u')
+         LEFT JOIN pg_catalog.pg_namespace un ON un.oid = u.connamespace
+         WHERE f.contype = 'f'",
+    ),
+    (
+        13103,
+        "sequences",
+        "sequence_catalog name, sequence_schema name, sequence_name name, data_type varchar, numeric_precision int4, numeric_precision_radix int4, numeric_scale int4, start_value varchar, minimum_value varchar, maximum_value varchar, increment varchar, cycle_option yes_or_no",
+        "SELECT current_database()::name, schemaname, sequencename, data_type::text::varchar,
+                CASE data_type::text WHEN 'smallint' THEN 16 WHEN 'integer' THEN 32 ELSE 64 END, 2, 0,
+                start_value::text::varchar, min_value::text::varchar, max_value::text::varchar,
+                increment_by::text::varchar, (CASE WHEN cycle THEN 'YES' ELSE 'NO' END)::varchar(3)
+         FROM pg_catalog.pg_sequences",
+    ),
+    (
+        13104,
+        "triggers",
+        "trigger_catalog name, trigger_schema name, trigger_name name, event_manipulation varchar, event_object_catalog name, event_object_schema name, event_object_table name, action_order int4, action_condition varchar, action_statement varchar, action_orientation varchar, action_timing varchar, action_reference_old_table name, action_reference_new_table name",
+        "SELECT current_database()::name, n.nspname, t.tgname, e.word::varchar, current_database()::name, n.nspname, c.relname,
+                (row_number() OVER (PARTITION BY n.nspname, c.relname, e.bit, t.tgtype & 1, t.tgtype & 66 ORDER BY t.tgname))::int4,
+                (regexp_match(pg_get_triggerdef(t.oid), '.{35,} WHEN \\((.+)\\) EXECUTE FUNCTION'))[1]::varchar,
+                substring(pg_get_triggerdef(t.oid) from position('EXECUTE FUNCTION' in substring(pg_get_triggerdef(t.oid) from 48)) + 47)::varchar,
+                (CASE WHEN t.tgtype & 1 = 1 THEN 'ROW' ELSE 'STATEMENT' END)::varchar,
+                (CASE t.tgtype & 66 WHEN 2 THEN 'BEFORE' WHEN 64 THEN 'INSTEAD OF' ELSE 'AFTER' END)::varchar,
+                t.tgoldtable, t.tgnewtable
+         FROM pg_catalog.pg_trigger t
+         JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
+         JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+         JOIN (VALUES (4, 'INSERT'), (8, 'DELETE'), (16, 'UPDATE')) e (bit, word) ON t.tgtype & e.bit <> 0",
+    ),
+    (
+        13105,
+        "routines",
+        "specific_catalog name, specific_schema name, specific_name name, routine_catalog name, routine_schema name, routine_name name, routine_type varchar, data_type varchar, routine_body varchar, routine_definition varchar, external_language varchar, is_deterministic yes_or_no, security_type varchar",
+        "SELECT current_database()::name, n.nspname, (p.proname::text || '_' || p.oid::text)::name, current_database()::name,
+                n.nspname, p.proname, (CASE p.prokind WHEN 'f' THEN 'FUNCTION' WHEN 'p' THEN 'PROCEDURE' END)::varchar,
+                (CASE WHEN p.prokind = 'p' THEN NULL ELSE format_type(p.prorettype, NULL) END)::varchar,
+                (CASE WHEN l.lanname = 'sql' THEN 'SQL' ELSE 'EXTERNAL' END)::varchar, p.prosrc::varchar,
+                upper(l.lanname::text)::varchar, (CASE WHEN p.provolatile = 'i' THEN 'YES' ELSE 'NO' END)::varchar(3),
+                (CASE WHEN p.prosecdef THEN 'DEFINER' ELSE 'INVOKER' END)::varchar
+         FROM pg_catalog.pg_proc p
+         JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+         JOIN pg_catalog.pg_language l ON l.oid = p.prolang",
+    ),
+];

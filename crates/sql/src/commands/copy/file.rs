@@ -1,0 +1,138 @@
+//! COPY from and to files of the server: for superusers.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+
+use base::{Error, Lsn, Oid, Result, sqlstate};
+
+use crate::client::{Client, Format, Formats, OutgoingRow, RowDescription, Severity};
+use crate::session::SessionState;
+
+/// A file in the client's place, as far as COPY's data go; everything else goes to the client.
+pub(super) struct FileClient<'c> {
+    client: &'c mut dyn Client,
+    file: File,
+    /// What writing has met; told when COPY next asks.
+    failure: Option<std::io::Error>,
+}
+
+impl<'c> FileClient<'c> {
+    /// Opens the file.
+    ///
+    /// # Errors
+    /// 42501 for who is no superuser, 42602 for a relative path to write to, and what the system says.
+    pub fn open(state: &SessionState, name: &str, is_from: bool, client: &'c mut dyn Client) -> Result<FileClient<'c>> {
+        let (word, role) = if is_from { ("from", "pg_read_server_files") } else { ("to", "pg_write_server_files") };
+        if !state.is_superuser() {
+            let message = format!("must be superuser or have privileges of the {role} role to COPY {word} a file");
+            return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message)
+                .hint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone."));
+        }
+        if !is_from && !Path::new(name).is_absolute() {
+            return Err(Error::new(sqlstate::INVALID_NAME, "relative path not allowed for COPY to file"));
+        }
+        let opened = if is_from { File::open(name) } else { File::create(name) };
+        let file = opened.map_err(|error| {
+            let (purpose, verb, what) = if is_from { ("reading", "FROM", "read") } else { ("writing", "TO", "write") };
+            let code = match error.kind() {
+                ErrorKind::NotFound => sqlstate::UNDEFINED_FILE,
+                ErrorKind::PermissionDenied => sqlstate::INSUFFICIENT_PRIVILEGE,
+                ErrorKind::IsADirectory => sqlstate::WRONG_OBJECT_TYPE,
+                _ => sqlstate::IO_ERROR,
+            };
+            let message = format!("could not open file \"{name}\" for {purpose}: {}", plain_words(&error));
+            let hint = format!(
+                "COPY {verb} instructs the PostgreSQL server process to {what} a file. You may want a client-side \
+                 facility such as psql's \\copy."
+            );
+            Error::new(code, message).hint(hint)
+        })?;
+        Ok(FileClient { client, file, failure: None })
+    }
+}
+
+/// What the system says, without the number behind it.
+fn plain_words(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+impl Client for FileClient<'_> {
+    fn require(&mut self, lsn: Lsn) {
+        self.client.require(lsn);
+    }
+
+    fn committed(&mut self, gate: Lsn, delay: engine::DelayPolicy) {
+        self.client.committed(gate, delay);
+    }
+
+    fn row_description(&mut self, _description: &RowDescription, _formats: &Formats) {}
+
+    fn no_data(&mut self) {}
+
+    fn parameter_description(&mut self, _types: &[Oid]) {}
+
+    fn row(&mut self, row: &OutgoingRow<'_>) -> Result<()> {
+        self.client.row(row)
+    }
+
+    fn command_complete(&mut self, _tag: &str) {}
+
+    fn empty_query(&mut self) {}
+
+    fn portal_suspended(&mut self) {}
+
+    fn parse_complete(&mut self) {}
+
+    fn bind_complete(&mut self) {}
+
+    fn close_complete(&mut self) {}
+
+    fn notice(&mut self, severity: Severity, notice: &Error) {
+        self.client.notice(severity, notice);
+    }
+
+    fn error(&mut self, error: &Error) {
+        self.client.error(error);
+    }
+
+    fn parameter_status(&mut self, name: &str, value: &str) {
+        self.client.parameter_status(name, value);
+    }
+
+    fn notification(&mut self, pid: i32, channel: &str, payload: &str) {
+        self.client.notification(pid, channel, payload);
+    }
+
+    fn copy_in_response(&mut self, _format: Format, _column_count: usize) {}
+
+    fn copy_out_response(&mut self, _format: Format, _column_count: usize) {}
+
+    fn copy_data(&mut self, data: &[u8]) {
+        if self.failure.is_none() {
+            self.failure = self.file.write_all(data).err();
+        }
+    }
+
+    fn copy_done(&mut self) {}
+
+    fn read_copy_data(&mut self) -> Result<Option<Vec<u8>>> {
+        let mut data = vec![0; 65536];
+        let length = self.file.read(&mut data).map_err(|error| {
+            Error::new(sqlstate::IO_ERROR, format!("could not read from COPY file: {}", plain_words(&error)))
+        })?;
+        data.truncate(length);
+        Ok((length > 0).then_some(data))
+    }
+
+    fn relieve(&mut self) -> Result<()> {
+        match self.failure.take() {
+            None => self.client.relieve(),
+            Some(error) => {
+                let message = format!("could not write to COPY file: {}", plain_words(&error));
+                Err(Error::new(sqlstate::IO_ERROR, message))
+            }
+        }
+    }
+}

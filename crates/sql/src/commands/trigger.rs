@@ -1,0 +1,302 @@
+//! CREATE TRIGGER and what changes one.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::LockMode;
+use engine::catalog::{FunctionKind, RelationKind, TableDef, TriggerDef, TriggerEnabled, TriggerTiming};
+
+use super::ddl::{Ddl, Found, no_column, system_refusal};
+use super::deparse::{Deparser, Names, Qualify};
+use super::dependencies::relation;
+use crate::binder::trigger_condition;
+use crate::session::planning::Environment;
+use crate::session::{CatalogView, SessionState, UtilityOutput, quote_identifier};
+use crate::tree::{CreateTrigger, Name};
+use crate::types::{SqlType, oids};
+
+/// CREATE TRIGGER.
+pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTrigger) -> Result<UtilityOutput> {
+    let table = match ddl.required_locked(&create.table, LockMode::ShareRowExclusive)? {
+        Found::Table(table) => table,
+        Found::System(name) => return Err(system_refusal(&name)),
+        other => {
+            let message = format!("\"{}\" is not a table or view", other.name());
+            return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
+    };
+    check_kind(&table, create)?;
+    if create.timing == TriggerTiming::InsteadOf {
+        return Err(Error::unsupported("INSTEAD OF triggers are not supported"));
+    }
+    if create.has_transition_tables {
+        return Err(Error::unsupported("transition tables are not supported"));
+    }
+    let mut update_columns = Vec::new();
+    for name in &create.update_columns {
+        let place = table.column_by_name(name).ok_or_else(|| no_column(&table, name))?;
+        if update_columns.contains(&place) {
+            let message = format!("column \"{name}\" specified more than once");
+            return Err(Error::new(sqlstate::DUPLICATE_COLUMN, message));
+        }
+        update_columns.push(place);
+    }
+    let function = trigger_function(ddl, create)?;
+    let from_table = match &create.from_table {
+        None => Oid::INVALID,
+        Some(name) => match ddl.required_locked(name, LockMode::AccessShare)? {
+            Found::Table(table) => table.oid,
+            other => {
+                let message = format!("\"{}\" is not a table", other.name());
+                return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
+            }
+        },
+    };
+    let mut def = TriggerDef {
+        oid: ddl.allocate_oid(),
+        name: create.name.to_string(),
+        function,
+        timing: create.timing,
+        for_each_row: create.for_each_row,
+        on_insert: create.on_insert,
+        on_update: create.on_update,
+        on_delete: create.on_delete,
+        on_truncate: create.on_truncate,
+        update_columns,
+        condition: None,
+        arguments: create.arguments.clone(),
+        is_constraint: create.is_constraint,
+        deferrable: create.deferrable,
+        initially_deferred: create.initially_deferred,
+        from_table,
+        enabled: TriggerEnabled::Origin,
+        comment: None,
+    };
+    if let Some(condition) = &create.condition {
+        let bound = ddl.bind(|context| trigger_condition(context, &table, condition, &def))?;
+        def.condition = Some(ddl.to_store(&bound, &BothRows(&table)));
+    }
+    let mut changed = (*ddl.table(table.oid)?).clone();
+    match changed.triggers.iter().position(|other| other.name == def.name) {
+        Some(place) if create.replace && !changed.triggers[place].is_constraint => {
+            def.oid = changed.triggers[place].oid;
+            changed.triggers[place] = def;
+        }
+        Some(_) => {
+            let message = format!("trigger \"{}\" for relation \"{}\" already exists", create.name, table.name);
+            return Err(Error::new(sqlstate::DUPLICATE_OBJECT, message));
+        }
+        None => changed.triggers.push(def),
+    }
+    ddl.replace(changed)?;
+    Ok(UtilityOutput::tag("CREATE TRIGGER"))
+}
+
+/// 42809 for a trigger that this kind of relation can't have.
+fn check_kind(table: &TableDef, create: &CreateTrigger) -> Result<()> {
+    let wrong = |what: &str, detail: &str| {
+        let message = format!("\"{}\" is a {what}", table.name);
+        Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message).detail(detail))
+    };
+    match table.kind {
+        RelationKind::Table if create.timing == TriggerTiming::InsteadOf => {
+            wrong("table", "Tables cannot have INSTEAD OF triggers.")
+        }
+        RelationKind::View if create.timing != TriggerTiming::InsteadOf && create.for_each_row => {
+            wrong("view", "Views cannot have row-level BEFORE or AFTER triggers.")
+        }
+        RelationKind::View if create.on_truncate => wrong("view", "Views cannot have TRUNCATE triggers."),
+        RelationKind::MaterializedView => {
+            let message = format!("relation \"{}\" cannot have triggers", table.name);
+            Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message)
+                .detail("This operation is not supported for materialized views."))
+        }
+        _ => {
+            let refusal = |message: &str| Err(Error::unsupported(message.to_owned()));
+            if create.on_truncate && create.for_each_row {
+                return refusal("TRUNCATE FOR EACH ROW triggers are not supported");
+            }
+            if create.timing == TriggerTiming::InsteadOf {
+                if !create.for_each_row {
+                    return refusal("INSTEAD OF triggers must be FOR EACH ROW");
+                }
+                if create.condition.is_some() {
+                    return refusal("INSTEAD OF triggers cannot have WHEN conditions");
+                }
+                if !create.update_columns.is_empty() {
+                    return refusal("INSTEAD OF triggers cannot have column lists");
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+fn trigger_function(ddl: &Ddl<'_>, create: &CreateTrigger) -> Result<Oid> {
+    let view = ddl.view();
+    let schemas = match &create.function.schema {
+        Some(schema) => vec![view.schema_named(schema)?],
+        None => view.path().to_vec(),
+    };
+    let mut named = schemas.iter().flat_map(|schema| view.catalog().functions_named(*schema, &create.function.name));
+    let found = named.find(|function| {
+        function.kind == FunctionKind::Function && !function.arguments.iter().any(|argument| argument.mode.is_input())
+    });
+    let Some(function) = found else {
+        ddl.engine().observe_horizon();
+        let message = format!("function {}() does not exist", create.function);
+        return Err(Error::new(sqlstate::UNDEFINED_FUNCTION, message));
+    };
+    if function.returns != oids::TRIGGER {
+        let message = format!("function {} must return type trigger", create.function);
+        return Err(Error::new(sqlstate::INVALID_OBJECT_DEFINITION, message));
+    }
+    Ok(function.oid)
+}
+
+/// The table's trigger of this name: 42704 if there is none.
+pub(super) fn place_of(table: &TableDef, name: &str) -> Result<usize> {
+    table.triggers.iter().position(|def| def.name == name).ok_or_else(|| {
+        let message = format!("trigger \"{name}\" for table \"{}\" does not exist", table.name);
+        Error::new(sqlstate::UNDEFINED_OBJECT, message)
+    })
+}
+
+/// ALTER TABLE ... ENABLE and DISABLE TRIGGER.
+pub(super) fn enable(ddl: &Ddl<'_>, oid: Oid, name: Option<&Name>, enabled: TriggerEnabled) -> Result<()> {
+    let mut table = (*ddl.table(oid)?).clone();
+    match name {
+        Some(name) => {
+            let place = place_of(&table, name)?;
+            table.triggers[place].enabled = enabled;
+        }
+        None if table.triggers.is_empty() => return Ok(()),
+        None => table.triggers.iter_mut().for_each(|def| def.enabled = enabled),
+    }
+    ddl.replace(table)
+}
+
+/// ALTER TRIGGER ... RENAME.
+pub(super) fn rename(ddl: &Ddl<'_>, table: &crate::tree::QualifiedName, old: &str, new: &str) -> Result<()> {
+    let Found::Table(table) = ddl.required_locked(table, LockMode::AccessExclusive)? else {
+        let message = format!("\"{}\" is not a table or view", table.name);
+        return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
+    };
+    let mut table = Arc::unwrap_or_clone(table);
+    let place = place_of(&table, old)?;
+    if old != new && table.triggers.iter().any(|def| def.name == new) {
+        let message = format!("trigger \"{new}\" for relation \"{}\" already exists", table.name);
+        return Err(Error::new(sqlstate::DUPLICATE_OBJECT, message));
+    }
+    table.triggers[place].name = new.to_owned();
+    ddl.replace(table)
+}
+
+/// The columns of the old and the new row.
+struct BothRows<'a>(&'a TableDef);
+
+impl Names for BothRows<'_> {
+    fn column(&self, slot: u32) -> (String, Option<SqlType>) {
+        let width = self.0.columns.len();
+        let (row, place) =
+            if (slot as usize) < width { ("old", slot as usize) } else { ("new", slot as usize - width) };
+        match self.0.columns.get(place) {
+            Some(column) => {
+                let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
+                (format!("{row}.{}", quote_identifier(&column.name)), Some(sql_type))
+            }
+            None => (format!("column{}", slot + 1), None),
+        }
+    }
+}
+
+/// The columns that a stored WHEN reads, of either row.
+pub(super) fn columns_read(state: &SessionState, table: &Arc<TableDef>, def: &TriggerDef) -> Vec<usize> {
+    let Some(bound) = bound_condition(state, table, def) else { return Vec::new() };
+    let width = table.columns.len();
+    (0..width)
+        .filter(|place| {
+            bound.any(
+                &|inner| matches!(inner.kind, crate::plan::ExprKind::Column(slot) if slot as usize % width == *place),
+            )
+        })
+        .collect()
+}
+
+fn bound_condition(state: &SessionState, table: &Arc<TableDef>, def: &TriggerDef) -> Option<crate::plan::Expr> {
+    let text = def.condition.as_ref()?;
+    let expr = crate::parser::parse_expression(text).ok()?;
+    Environment::new(state, &state.catalog())
+        .with_context(text, |context| trigger_condition(context, table, &expr, def))
+        .ok()
+}
+
+/// A trigger as SQL.
+pub fn definition(
+    state: &SessionState,
+    view: &CatalogView,
+    table: &Arc<TableDef>,
+    def: &TriggerDef,
+    pretty: bool,
+) -> String {
+    let mut text = String::from("CREATE ");
+    if def.is_constraint {
+        text.push_str("CONSTRAINT ");
+    }
+    let timing = match def.timing {
+        TriggerTiming::Before => "BEFORE",
+        TriggerTiming::After => "AFTER",
+        TriggerTiming::InsteadOf => "INSTEAD OF",
+    };
+    let mut events = Vec::new();
+    if def.on_insert {
+        events.push("INSERT".to_owned());
+    }
+    if def.on_delete {
+        events.push("DELETE".to_owned());
+    }
+    if def.on_update {
+        let names: Vec<String> =
+            def.update_columns.iter().map(|place| quote_identifier(&table.columns[*place].name)).collect();
+        events.push(if names.is_empty() { "UPDATE".to_owned() } else { format!("UPDATE OF {}", names.join(", ")) });
+    }
+    if def.on_truncate {
+        events.push("TRUNCATE".to_owned());
+    }
+    let full_name = |table: &TableDef| {
+        format!("{}.{}", quote_identifier(&view.schema_name(table.schema)), quote_identifier(&table.name))
+    };
+    let shown = if pretty { relation(view, table.schema, &table.name, table.oid) } else { full_name(table) };
+    let _ = write!(text, "TRIGGER {} {timing} {} ON {shown} ", quote_identifier(&def.name), events.join(" OR "));
+    if def.is_constraint {
+        if let Some(from) = view.catalog().table(def.from_table) {
+            let _ = write!(text, "FROM {} ", relation(view, from.schema, &from.name, from.oid));
+        }
+        let not = if def.deferrable { "" } else { "NOT " };
+        let initially = if def.initially_deferred { "DEFERRED" } else { "IMMEDIATE" };
+        let _ = write!(text, "{not}DEFERRABLE INITIALLY {initially} ");
+    }
+    let _ = write!(text, "FOR EACH {} ", if def.for_each_row { "ROW" } else { "STATEMENT" });
+    if let Some(bound) = bound_condition(state, table, def) {
+        let names = BothRows(table);
+        let deparser = Deparser::new(view, &names, Qualify::WhereNeeded);
+        let condition = if pretty { deparser.pretty(true).text(&bound) } else { deparser.text(&bound) };
+        let _ = write!(text, "WHEN ({condition}) ");
+    }
+    let arguments: Vec<String> = def.arguments.iter().map(|text| super::deparse::quote_literal(text)).collect();
+    let function = view.catalog().function(def.function).map_or_else(String::new, |function| {
+        let name = quote_identifier(&function.name);
+        let is_found = view
+            .path()
+            .iter()
+            .find_map(|schema| view.catalog().functions_named(*schema, &function.name).next().map(|found| found.oid));
+        if is_found == Some(function.oid) {
+            name
+        } else {
+            format!("{}.{name}", quote_identifier(&view.schema_name(function.schema)))
+        }
+    });
+    let _ = write!(text, "EXECUTE FUNCTION {function}({})", arguments.join(", "));
+    text
+}

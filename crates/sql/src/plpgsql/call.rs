@@ -1,0 +1,67 @@
+//! CALL within a function: the procedure's outputs go to the variables that stand in their places.
+
+use base::{Error, Result, sqlstate};
+
+use super::expression::{as_call, bind_call};
+use super::frame::Frame;
+use super::tree::{Expression, find_variable};
+use crate::executor::{Due, Locals, Run, evaluate, run_pending_checks};
+use crate::tree::{ExprKind, Statement};
+use crate::types::{CallTypes, SqlType, Value};
+
+/// Runs a CALL.
+///
+/// # Errors
+/// What the procedure raises; 42601 for an output that no variable stands for.
+pub fn run_call(call: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<()> {
+    let parsed = crate::parser::parse(&call.text, crate::parser::ParseOptions::default())?;
+    let Some(Statement::Call(written)) = parsed.first().map(|parsed| &parsed.statement) else {
+        return Err(Error::internal("a CALL that is none"));
+    };
+    let (function, arguments, parameters) = bind_call(call, written, frame, run)?;
+    let types = CallTypes {
+        arguments: arguments.iter().map(|argument| argument.sql_type).collect(),
+        result: SqlType::new(function.returns),
+    };
+    let result = as_call(call, frame, run, |run| {
+        let state = run.state;
+        state.engine().push_snapshot()?;
+        let first_check = state.next_check.get();
+        let mut locals = Locals::for_expression();
+        let mut inner = run.with_locals(&parameters, &mut locals);
+        let values: Result<Vec<Value>> = arguments.iter().map(|argument| evaluate(argument, &[], &mut inner)).collect();
+        let result = values.and_then(|values| super::call(&mut inner, &function, &types, &values));
+        drop(inner);
+        let result = result
+            .and_then(|value| run_pending_checks(state, Due::Statement(first_check), &mut *run.client).map(|()| value));
+        state.engine().pop_snapshot();
+        result
+    })?;
+    let outputs = function.arguments.iter().enumerate().filter(|(_, argument)| argument.mode.is_output());
+    let given = match result {
+        Value::Record(record) => record.fields.clone(),
+        value => vec![value],
+    };
+    for ((place, argument), value) in outputs.zip(given) {
+        let target = match written.arguments.get(place).map(|written| &written.kind) {
+            Some(ExprKind::Column(parts)) if parts.len() == 1 => {
+                find_variable(&frame.function.scopes, call.scope, &parts[0])
+            }
+            _ => None,
+        };
+        let Some(target) = target else {
+            let message = match &argument.name {
+                Some(name) => format!(
+                    "procedure parameter \"{name}\" is an output parameter but corresponding argument is not writable"
+                ),
+                None => format!(
+                    "procedure parameter {} is an output parameter but corresponding argument is not writable",
+                    place + 1
+                ),
+            };
+            return Err(Error::new(sqlstate::SYNTAX_ERROR, message));
+        };
+        frame.assign(target, value, SqlType::new(argument.type_oid), run)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,222 @@
+//! Cursors in functions.
+//!
+//! OPEN gathers the rows, which are then there for whoever knows the cursor's name, until the transaction ends.
+
+use base::{Error, Result, sqlstate};
+
+use super::expression::evaluate;
+use super::frame::{Frame, cast};
+use super::interpret::{
+    Columns, Flow, after_round, columns_of, gather_planned, gather_query, run_statements, set_found,
+};
+use super::tree::{CursorQuery, Expression, Fetched, RowSource, Statement};
+use crate::commands::Cursor;
+use crate::executor::Run;
+use crate::tree::{Fetch, FetchDirection, Name};
+use crate::types::{self, SqlType, Value};
+
+/// A cursor's arguments, with the parameters they name.
+type Arguments = [(Option<String>, Expression)];
+
+fn cursor_error(state: base::SqlState, message: String) -> Error {
+    Error::new(state, message)
+}
+
+/// The name in a cursor variable.
+fn name_of(cursor: usize, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<String> {
+    let (value, sql_type) = frame.current(cursor)?;
+    if value.is_null() && frame.function.variables[cursor].cursor.is_some() {
+        return Ok(frame.function.variables[cursor].name.clone());
+    }
+    if value.is_null() {
+        let message = format!("cursor variable \"{}\" is null", frame.function.variables[cursor].name);
+        return Err(cursor_error(sqlstate::NULL_VALUE_NOT_ALLOWED, message));
+    }
+    Ok(types::output_string(&value, sql_type.oid, &run.format, &run.catalog))
+}
+
+/// Gives a bound cursor's parameters their values.
+fn bind_arguments(
+    query: &CursorQuery,
+    arguments: &Arguments,
+    frame: &mut Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<()> {
+    for (number, (named, expression)) in arguments.iter().enumerate() {
+        let number = match named {
+            Some(name) => query.names.iter().position(|own| own == name),
+            None => Some(number),
+        };
+        let place = number.and_then(|number| query.parameters.get(number)).copied();
+        let place = place.ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "too many arguments for cursor"))?;
+        let (value, sql_type) = evaluate(expression, frame, run)?;
+        frame.assign(place, value, sql_type, run)?;
+    }
+    Ok(())
+}
+
+/// OPEN.
+///
+/// # Errors
+/// 42P03 for a cursor that is open, and what the query raises.
+pub fn open(
+    cursor: usize,
+    scroll: Option<bool>,
+    source: Option<&RowSource>,
+    arguments: &Arguments,
+    frame: &mut Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<()> {
+    let function = frame.function;
+    let bound = function.variables[cursor].cursor.clone();
+    let current = frame.current(cursor)?.0;
+    let name = if current.is_null() {
+        match &bound {
+            Some(_) => function.variables[cursor].name.clone(),
+            None => unused_name(run),
+        }
+    } else {
+        name_of(cursor, frame, run)?
+    };
+    if run.state.function_cursors.borrow().contains_key(&name) || run.state.cursors.borrow().contains_key(&name) {
+        return Err(cursor_error(sqlstate::DUPLICATE_CURSOR, format!("cursor \"{name}\" already in use")));
+    }
+    let (planned, rows) = match (source, &bound) {
+        (Some(source), _) => gather_planned(source, frame, run)?,
+        (None, Some(bound)) => {
+            bind_arguments(bound, arguments, frame, run)?;
+            gather_query(&bound.query, frame, run)?
+        }
+        (None, None) => return Err(Error::new(sqlstate::SYNTAX_ERROR, "an unbound cursor needs a query")),
+    };
+    let scroll = scroll.or_else(|| bound.as_ref().and_then(|bound| bound.scroll));
+    run.state.cursors.borrow_mut().insert(name.clone(), planned.clone());
+    run.state.function_cursors.borrow_mut().insert(name.clone(), Cursor::of_rows(planned, rows, scroll));
+    if current.is_null() {
+        frame.assign(cursor, Value::text(&name), SqlType::TEXT, run)?;
+    }
+    Ok(())
+}
+
+/// A name for a cursor that was given none.
+fn unused_name(run: &Run<'_, '_>) -> String {
+    let cursors = run.state.cursors.borrow();
+    let mut number = 1;
+    loop {
+        let name = format!("<unnamed portal {number}>");
+        if !cursors.contains_key(&name) && number > run.state.unnamed_cursors.get() {
+            run.state.unnamed_cursors.set(number);
+            return name;
+        }
+        number += 1;
+    }
+}
+
+fn count_of(count: Option<&Expression>, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<i64> {
+    let Some(count) = count else { return Ok(1) };
+    let (value, sql_type) = evaluate(count, frame, run)?;
+    match cast(value, sql_type, SqlType::INT4, run)? {
+        Value::Int4(count) => Ok(i64::from(count)),
+        _ => Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "relative or absolute cursor position is null")),
+    }
+}
+
+/// FETCH and MOVE.
+///
+/// # Errors
+/// 34000 for a cursor that is not open, 55000 for moving back where that can't be.
+pub fn fetch(
+    cursor: usize,
+    fetched: &Fetched,
+    into: Option<usize>,
+    frame: &mut Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<()> {
+    let name = name_of(cursor, frame, run)?;
+    let (direction, count) = match fetched {
+        Fetched::Forward(count) => (FetchDirection::Forward, count_of(count.as_ref(), frame, run)?),
+        Fetched::Backward(count) => (FetchDirection::Backward, count_of(count.as_ref(), frame, run)?),
+        Fetched::First => (FetchDirection::Absolute, 1),
+        Fetched::Last => (FetchDirection::Absolute, -1),
+        Fetched::Absolute(count) => (FetchDirection::Absolute, count_of(Some(count), frame, run)?),
+        Fetched::Relative(count) => (FetchDirection::Relative, count_of(Some(count), frame, run)?),
+    };
+    let fetch = Fetch { direction, count, cursor: Name::from(name.as_str()), is_move: into.is_none() };
+    let (columns, rows) = fetch_rows(&fetch, run)?;
+    match into {
+        None => set_found(rows.len() as u64, frame),
+        Some(target) => {
+            frame.assign_columns(target, &columns, rows.first().map(Vec::as_slice), run)?;
+            set_found(rows.len().min(1) as u64, frame);
+        }
+    }
+    Ok(())
+}
+
+fn fetch_rows(fetch: &Fetch, run: &mut Run<'_, '_>) -> Result<(Columns, Vec<Vec<Value>>)> {
+    let state = run.state;
+    let name = fetch.cursor.as_str();
+    let taken = state.function_cursors.borrow_mut().remove(name);
+    let Some(mut cursor) = taken else {
+        return Err(cursor_error(sqlstate::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist")));
+    };
+    let rows = cursor.fetch(state, fetch, &mut *run.client);
+    let columns = columns_of(cursor.planned());
+    state.function_cursors.borrow_mut().insert(name.to_owned(), cursor);
+    Ok((columns, rows?))
+}
+
+/// CLOSE.
+///
+/// # Errors
+/// 34000 for a cursor that is not open.
+pub fn close(cursor: usize, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<()> {
+    let name = name_of(cursor, frame, run)?;
+    if run.state.function_cursors.borrow_mut().remove(&name).is_none() {
+        return Err(cursor_error(sqlstate::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist")));
+    }
+    run.state.cursors.borrow_mut().remove(&name);
+    Ok(())
+}
+
+/// FOR over a bound cursor.
+///
+/// # Errors
+/// Those of [`open`] and of the loop's body.
+pub fn run_loop(
+    label: Option<&str>,
+    variable: usize,
+    cursor: usize,
+    arguments: &Arguments,
+    body: &[Statement],
+    frame: &mut Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<Flow> {
+    let was_null = frame.current(cursor)?.0.is_null();
+    open(cursor, None, None, arguments, frame, run)?;
+    let name = name_of(cursor, frame, run)?;
+    let fetch =
+        Fetch { direction: FetchDirection::Forward, count: 1, cursor: Name::from(name.as_str()), is_move: false };
+    let mut found = false;
+    let mut end = Flow::Next;
+    loop {
+        run.step()?;
+        let (columns, rows) = fetch_rows(&fetch, run)?;
+        let Some(row) = rows.first() else { break };
+        found = true;
+        frame.assign_columns(variable, &columns, Some(row), run)?;
+        let flow = run_statements(body, frame, run)?;
+        if let Some(flow) = after_round(flow, label) {
+            end = flow;
+            break;
+        }
+    }
+    if run.state.function_cursors.borrow_mut().remove(&name).is_some() {
+        run.state.cursors.borrow_mut().remove(&name);
+    }
+    if was_null {
+        frame.values[cursor] = Value::Null;
+    }
+    frame.values[frame.function.found] = Value::Bool(found);
+    Ok(end)
+}

@@ -1,0 +1,171 @@
+//! Elements and slices of arrays that are variables.
+
+use std::sync::Arc;
+
+use base::{Error, Result, sqlstate};
+
+use super::expression::evaluate;
+use super::frame::{Frame, cast};
+use super::tree::Expression;
+use crate::executor::Run;
+use crate::types::{ArrayValue, Dimension, SqlType, TypeKind, Value, type_shape};
+
+/// Places in an array, one for each dimension: an index, or a slice's ends.
+type Places = Vec<(i32, Option<i32>)>;
+
+/// The array in a variable with one element or slice of it replaced, and its type.
+///
+/// # Errors
+/// 42804 for a variable that is no array, 22004 for a NULL place, 2202E for one out of bounds.
+pub fn with_element(
+    target: usize,
+    subscripts: &[(Expression, Option<Expression>)],
+    value: Value,
+    sql_type: SqlType,
+    frame: &mut Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<(Value, SqlType)> {
+    let (array, array_type) = frame.current(target)?;
+    let element = match type_shape(&run.catalog, array_type.oid).map(|shape| shape.kind) {
+        Some(TypeKind::Array(element)) => Some(element),
+        _ => None,
+    };
+    let Some(element) = element else {
+        let shown = crate::types::format_type_name(&run.catalog, array_type.oid);
+        let message = format!("cannot subscript type {shown} because it does not support subscripting");
+        return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message));
+    };
+    let mut places = Places::new();
+    let mut is_slice = false;
+    for (first, second) in subscripts {
+        let first = place(first, frame, run)?;
+        let second = second.as_ref().map(|second| place(second, frame, run)).transpose()?;
+        is_slice |= second.is_some();
+        places.push((first, second));
+    }
+    let array = match array {
+        Value::Array(array) => Arc::unwrap_or_clone(array),
+        _ => ArrayValue::empty(element),
+    };
+    if is_slice {
+        let value = cast(value, sql_type, array_type, run)?;
+        let Value::Array(source) = value else { return Ok((Value::Array(Arc::new(array)), array_type)) };
+        let [(first, last)] = places[..] else {
+            return Err(Error::unsupported("assigning to slices of several dimensions is not supported"));
+        };
+        let last = last.unwrap_or(first);
+        let wanted = (i64::from(last) - i64::from(first) + 1).max(0) as usize;
+        if source.values.len() < wanted {
+            return Err(Error::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, "source array too small"));
+        }
+        let mut array = array;
+        for (offset, element) in source.values.iter().take(wanted).enumerate() {
+            array = stored(array, &[first + offset as i32], element.clone())?;
+        }
+        return Ok((Value::Array(Arc::new(array)), array_type));
+    }
+    let element_type = SqlType::with_typmod(element, array_type.typmod);
+    let value = cast(value, sql_type, element_type, run)?;
+    let places: Vec<i32> = places.into_iter().map(|(place, _)| place).collect();
+    Ok((Value::Array(Arc::new(stored(array, &places, value)?)), array_type))
+}
+
+fn place(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<i32> {
+    let (value, sql_type) = evaluate(expression, frame, run)?;
+    match cast(value, sql_type, SqlType::INT4, run)? {
+        Value::Int4(place) => Ok(place),
+        _ => Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "array subscript in assignment must not be null")),
+    }
+}
+
+fn out_of_range() -> Error {
+    Error::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, "array subscript out of range")
+}
+
+/// The most elements an array may be made to have by an assignment.
+const ELEMENTS_MAX: i64 = 0x3ff_ffff;
+
+/// The array with the element at `places` replaced. An array of one dimension grows as far as is needed, by NULLs.
+fn stored(mut array: ArrayValue, places: &[i32], value: Value) -> Result<ArrayValue> {
+    if array.dimensions.is_empty() {
+        array.dimensions = places.iter().map(|place| Dimension { length: 1, lower_bound: *place }).collect();
+        array.values = vec![value];
+        return Ok(array);
+    }
+    if places.len() != array.dimensions.len() {
+        return Err(Error::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, "wrong number of array subscripts"));
+    }
+    if let ([place], [dimension]) = (places, &mut array.dimensions[..]) {
+        let offset = i64::from(*place) - i64::from(dimension.lower_bound);
+        let length = i64::from(dimension.length);
+        if (-offset).max(offset - length + 1) + length > ELEMENTS_MAX {
+            let message = format!("array size exceeds the maximum allowed ({ELEMENTS_MAX})");
+            return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
+        }
+        if offset < 0 {
+            let added = (-offset) as usize;
+            array.values.splice(0..0, std::iter::repeat_n(Value::Null, added));
+            dimension.lower_bound = *place;
+            dimension.length += added as u32;
+            array.values[0] = value;
+        } else {
+            if offset >= length {
+                array.values.resize(offset as usize + 1, Value::Null);
+                dimension.length = offset as u32 + 1;
+            }
+            array.values[offset as usize] = value;
+        }
+        return Ok(array);
+    }
+    let mut at = 0usize;
+    for (place, dimension) in places.iter().zip(&array.dimensions) {
+        let offset = i64::from(*place) - i64::from(dimension.lower_bound);
+        if offset < 0 || offset >= i64::from(dimension.length) {
+            return Err(out_of_range());
+        }
+        at = at * dimension.length as usize + offset as usize;
+    }
+    array.values[at] = value;
+    Ok(array)
+}
+
+/// What FOREACH goes through: elements, or slices of `slice` dimensions; with their type.
+///
+/// # Errors
+/// 2202E for more dimensions than there are.
+pub fn slices(array: &ArrayValue, slice: usize, array_type: SqlType) -> Result<Vec<(Value, SqlType)>> {
+    if slice == 0 {
+        let sql_type = SqlType::new(array.element);
+        return Ok(array.values.iter().map(|element| (element.clone(), sql_type)).collect());
+    }
+    let dimensions = array.dimensions.len();
+    if slice > dimensions {
+        let message = format!("slice dimension ({slice}) is out of the valid range 0..{dimensions}");
+        return Err(Error::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, message));
+    }
+    let inner = &array.dimensions[dimensions - slice..];
+    let size: usize = inner.iter().map(|dimension| dimension.length as usize).product();
+    let part = |values: &[Value]| {
+        let part = ArrayValue { element: array.element, dimensions: inner.into(), values: values.to_vec() };
+        (Value::Array(Arc::new(part)), array_type)
+    };
+    Ok(array.values.chunks(size.max(1)).map(part).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::oids;
+
+    #[test]
+    fn an_array_grows_both_ways_and_is_filled_with_nulls() {
+        let array = stored(ArrayValue::empty(oids::INT4), &[2], Value::Int4(7)).unwrap();
+        assert_eq!(array.dimensions[0].lower_bound, 2);
+        let array = stored(array, &[4], Value::Int4(9)).unwrap();
+        let array = stored(array, &[1], Value::Int4(5)).unwrap();
+        assert_eq!((array.dimensions[0].lower_bound, array.dimensions[0].length), (1, 4));
+        assert!(array.values[2].is_null());
+        assert!(stored(array.clone(), &[i32::MAX], Value::Null).is_err());
+        assert!(stored(array, &[1, 1], Value::Null).is_err());
+    }
+}

@@ -1,0 +1,397 @@
+//! Who may do what with which object.
+//!
+//! An object that nobody has granted anything on has no list of its own: its owner may do everything, and everybody what
+//! PostgreSQL lets everybody do with its kind (run functions, use types, connect, look into `public`). The first GRANT or
+//! REVOKE writes that down, changed, as a custom object named by the object's number; dropping the object drops it too.
+//!
+//! Superusers are asked nothing. A role has what it was granted itself, what everybody was granted, and what the roles were
+//! granted that it is a member of, as long as those on the way inherit.
+
+use std::ops::{BitAnd, BitOr, Not};
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::{
+    BOOTSTRAP_ROLE, Catalog, CustomDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, RelationKind,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::catalogs::DATABASE_OID;
+
+/// The class of the custom objects that lists are kept in. PostgreSQL has no catalog of them.
+const ACL_CLASS: Oid = Oid(16);
+
+/// A set of privileges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Privileges(u16);
+
+/// Each privilege: its word, its letter, itself. In the order that lists show them in.
+pub const ALL: [(&str, char, Privileges); 12] = [
+    ("INSERT", 'a', Privileges::INSERT),
+    ("SELECT", 'r', Privileges::SELECT),
+    ("UPDATE", 'w', Privileges::UPDATE),
+    ("DELETE", 'd', Privileges::DELETE),
+    ("TRUNCATE", 'D', Privileges::TRUNCATE),
+    ("REFERENCES", 'x', Privileges::REFERENCES),
+    ("TRIGGER", 't', Privileges::TRIGGER),
+    ("EXECUTE", 'X', Privileges::EXECUTE),
+    ("USAGE", 'U', Privileges::USAGE),
+    ("CREATE", 'C', Privileges::CREATE),
+    ("TEMPORARY", 'T', Privileges::TEMPORARY),
+    ("CONNECT", 'c', Privileges::CONNECT),
+];
+
+#[expect(missing_docs, reason = "they are named as in SQL")]
+impl Privileges {
+    pub const NONE: Privileges = Privileges(0);
+    pub const INSERT: Privileges = Privileges(1);
+    pub const SELECT: Privileges = Privileges(1 << 1);
+    pub const UPDATE: Privileges = Privileges(1 << 2);
+    pub const DELETE: Privileges = Privileges(1 << 3);
+    pub const TRUNCATE: Privileges = Privileges(1 << 4);
+    pub const REFERENCES: Privileges = Privileges(1 << 5);
+    pub const TRIGGER: Privileges = Privileges(1 << 6);
+    pub const EXECUTE: Privileges = Privileges(1 << 7);
+    pub const USAGE: Privileges = Privileges(1 << 8);
+    pub const CREATE: Privileges = Privileges(1 << 9);
+    pub const TEMPORARY: Privileges = Privileges(1 << 10);
+    pub const CONNECT: Privileges = Privileges(1 << 11);
+
+    /// The privilege that this word, in any case, is for.
+    pub fn named(word: &str) -> Option<Privileges> {
+        let word = if word.eq_ignore_ascii_case("temp") { "temporary" } else { word };
+        ALL.iter().find(|(name, ..)| name.eq_ignore_ascii_case(word)).map(|(.., privilege)| *privilege)
+    }
+
+    /// Whether there is none in it.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether all of `others` are in it.
+    pub fn contains(self, others: Privileges) -> bool {
+        self & others == others
+    }
+}
+
+impl BitOr for Privileges {
+    type Output = Privileges;
+    fn bitor(self, other: Privileges) -> Privileges {
+        Privileges(self.0 | other.0)
+    }
+}
+
+impl BitAnd for Privileges {
+    type Output = Privileges;
+    fn bitand(self, other: Privileges) -> Privileges {
+        Privileges(self.0 & other.0)
+    }
+}
+
+impl Not for Privileges {
+    type Output = Privileges;
+    fn not(self) -> Privileges {
+        Privileges(!self.0)
+    }
+}
+
+/// Kinds of objects that privileges are granted on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Tables and views.
+    Relation,
+    /// Sequences.
+    Sequence,
+    /// Schemas.
+    Schema,
+    /// Functions and procedures.
+    Function,
+    /// Types and domains.
+    Type,
+    /// The database.
+    Database,
+    /// Languages.
+    Language,
+}
+
+impl Kind {
+    /// All that can be granted.
+    pub fn all(self) -> Privileges {
+        match self {
+            Kind::Relation => {
+                Privileges::INSERT
+                    | Privileges::SELECT
+                    | Privileges::UPDATE
+                    | Privileges::DELETE
+                    | Privileges::TRUNCATE
+                    | Privileges::REFERENCES
+                    | Privileges::TRIGGER
+            }
+            Kind::Sequence => Privileges::SELECT | Privileges::UPDATE | Privileges::USAGE,
+            Kind::Schema => Privileges::USAGE | Privileges::CREATE,
+            Kind::Function => Privileges::EXECUTE,
+            Kind::Type | Kind::Language => Privileges::USAGE,
+            Kind::Database => Privileges::CREATE | Privileges::TEMPORARY | Privileges::CONNECT,
+        }
+    }
+
+    /// What everybody has until something else is said.
+    fn everybodys(self) -> Privileges {
+        match self {
+            Kind::Relation | Kind::Sequence | Kind::Schema => Privileges::NONE,
+            Kind::Function => Privileges::EXECUTE,
+            Kind::Type | Kind::Language => Privileges::USAGE,
+            Kind::Database => Privileges::TEMPORARY | Privileges::CONNECT,
+        }
+    }
+}
+
+/// What one role has from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AclItem {
+    /// Who has it; [`Oid::INVALID`] for everybody.
+    pub grantee: Oid,
+    /// Who gave it.
+    pub grantor: Oid,
+    /// What.
+    pub privileges: Privileges,
+    /// What of it may be granted to others.
+    pub grantable: Privileges,
+}
+
+/// All that was granted on an object.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Acl(pub Vec<AclItem>);
+
+/// An object with what a message calls it.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// Its number.
+    pub oid: Oid,
+    /// Its kind.
+    pub kind: Kind,
+    /// Its owner.
+    pub owner: Oid,
+    /// `table t`
+    pub described: String,
+}
+
+impl Subject {
+    /// The object with this number; none for what has no privileges of its own, such as what the server computes.
+    pub fn find(catalog: &Catalog, oid: Oid) -> Option<Subject> {
+        if oid == DATABASE_OID {
+            let described = "database postgres".to_owned();
+            return Some(Subject { oid, kind: Kind::Database, owner: BOOTSTRAP_ROLE, described });
+        }
+        if oid == PG_CATALOG_SCHEMA || oid == INFORMATION_SCHEMA {
+            return None;
+        }
+        let object = catalog.object(oid)?;
+        let (kind, word) = match object {
+            Object::Table(table) if table.kind == RelationKind::Table => (Kind::Relation, "table"),
+            Object::Table(table) if table.kind == RelationKind::View => (Kind::Relation, "view"),
+            Object::Table(_) => (Kind::Relation, "materialized view"),
+            Object::Sequence(_) => (Kind::Sequence, "sequence"),
+            Object::Schema(_) => (Kind::Schema, "schema"),
+            Object::Function(function) if function.is_procedure() => (Kind::Function, "procedure"),
+            Object::Function(_) => (Kind::Function, "function"),
+            Object::Custom(custom) if custom.class == crate::catalogs::class::TYPE => (Kind::Type, "type"),
+            _ => return None,
+        };
+        let described = format!("{word} {}", object.name());
+        Some(Subject { oid, kind, owner: object.owner().unwrap_or(BOOTSTRAP_ROLE), described })
+    }
+
+    /// What has been granted on it.
+    pub fn acl(&self, catalog: &Catalog) -> Acl {
+        stored(catalog, self.oid).unwrap_or_else(|| self.default_acl())
+    }
+
+    fn default_acl(&self) -> Acl {
+        let everybodys = if self.oid == PUBLIC_SCHEMA { Privileges::USAGE } else { self.kind.everybodys() };
+        let item =
+            |grantee, privileges| AclItem { grantee, grantor: self.owner, privileges, grantable: Privileges::NONE };
+        let mut items = Vec::new();
+        if !everybodys.is_empty() {
+            items.push(item(Oid::INVALID, everybodys));
+        }
+        items.push(item(self.owner, self.kind.all()));
+        Acl(items)
+    }
+
+    /// What `role` may do with it.
+    pub fn privileges_of(&self, catalog: &Catalog, role: Oid) -> Privileges {
+        if is_superuser(catalog, role) {
+            return self.kind.all();
+        }
+        let acl = self.acl(catalog);
+        let roles = inherited_roles(catalog, role);
+        let has = |item: &&AclItem| item.grantee == Oid::INVALID || roles.contains(&item.grantee);
+        acl.0.iter().filter(has).fold(Privileges::NONE, |all, item| all | item.privileges)
+    }
+
+    /// What `role` may grant to others: everything, if it is the owner's.
+    pub fn grantable_by(&self, catalog: &Catalog, role: Oid) -> Privileges {
+        if self.is_owned_by(catalog, role) {
+            return self.kind.all();
+        }
+        let roles = inherited_roles(catalog, role);
+        let acl = self.acl(catalog);
+        let has = |item: &&AclItem| roles.contains(&item.grantee);
+        acl.0.iter().filter(has).fold(Privileges::NONE, |all, item| all | item.grantable)
+    }
+
+    /// Whether `role` is its owner, a member of its owner, or a superuser.
+    pub fn is_owned_by(&self, catalog: &Catalog, role: Oid) -> bool {
+        is_superuser(catalog, role) || inherited_roles(catalog, role).contains(&self.owner)
+    }
+
+    /// 42501 unless `role` has all of `wanted`.
+    ///
+    /// # Errors
+    /// 42501
+    pub fn require(&self, catalog: &Catalog, role: Oid, wanted: Privileges) -> Result<()> {
+        if self.privileges_of(catalog, role).contains(wanted) { Ok(()) } else { Err(self.denied()) }
+    }
+
+    /// 42501
+    pub fn denied(&self) -> Error {
+        Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied for {}", self.described))
+    }
+
+    /// 42501 unless `role` owns it.
+    ///
+    /// # Errors
+    /// 42501
+    pub fn require_owner(&self, catalog: &Catalog, role: Oid) -> Result<()> {
+        if self.is_owned_by(catalog, role) {
+            return Ok(());
+        }
+        let message = format!("must be owner of {}", self.described);
+        Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
+    }
+}
+
+/// What has been written down for the object with this number.
+pub fn stored(catalog: &Catalog, oid: Oid) -> Option<Acl> {
+    let def = catalog.custom_by_name(ACL_CLASS, Oid::INVALID, &oid.to_string())?;
+    // What can't be read gives nobody anything.
+    Some(serde_json::from_slice(&def.body).unwrap_or_default())
+}
+
+/// The custom object that holds the list of the object with this number.
+pub fn stored_object(catalog: &Catalog, oid: Oid) -> Option<Oid> {
+    catalog.custom_by_name(ACL_CLASS, Oid::INVALID, &oid.to_string()).map(|def| def.oid)
+}
+
+/// The descriptor to store `acl` by.
+///
+/// # Errors
+/// XX000 if it can't be encoded.
+pub fn to_store(oid: Oid, subject: Oid, acl: &Acl) -> Result<CustomDef> {
+    let body = serde_json::to_vec(acl)
+        .map_err(|error| Error::internal(format!("a list of privileges can't be stored: {error}")))?;
+    Ok(CustomDef {
+        oid,
+        class: ACL_CLASS,
+        schema: Oid::INVALID,
+        name: subject.to_string(),
+        owner: BOOTSTRAP_ROLE,
+        body,
+    })
+}
+
+/// Objects on which `role` has been granted something or has granted something.
+pub fn subjects_of_role(catalog: &Catalog, role: Oid) -> Vec<Oid> {
+    let mentions = |acl: &Acl| acl.0.iter().any(|item| item.grantee == role || item.grantor == role);
+    let subjects = catalog.customs(ACL_CLASS).filter_map(|def| {
+        let acl: Acl = serde_json::from_slice(&def.body).ok()?;
+        mentions(&acl).then(|| def.name.parse().ok().map(Oid)).flatten()
+    });
+    subjects.collect()
+}
+
+/// As lists are shown: `{postgres=arwdDxt/postgres,=r/postgres}`.
+pub fn shown(catalog: &Catalog, acl: &Acl) -> Vec<String> {
+    let name = |oid: Oid| match catalog.role(oid) {
+        Some(role) => crate::types::reg_types::quote_identifier(&role.name),
+        None if oid == Oid::INVALID => String::new(),
+        None => oid.to_string(),
+    };
+    let letters = |item: &AclItem| {
+        let mut letters = String::new();
+        for (_, letter, privilege) in ALL {
+            if item.privileges.contains(privilege) {
+                letters.push(letter);
+                if item.grantable.contains(privilege) {
+                    letters.push('*');
+                }
+            }
+        }
+        letters
+    };
+    acl.0.iter().map(|item| format!("{}={}/{}", name(item.grantee), letters(item), name(item.grantor))).collect()
+}
+
+fn is_superuser(catalog: &Catalog, role: Oid) -> bool {
+    catalog.role(role).is_some_and(|role| role.superuser)
+}
+
+/// The roles whose privileges `role` has: itself, and those it inherits from.
+pub fn inherited_roles(catalog: &Catalog, role: Oid) -> Vec<Oid> {
+    let mut all = vec![role];
+    let mut next = 0;
+    while let Some(role) = all.get(next).and_then(|role| catalog.role(*role)) {
+        next += 1;
+        if role.inherit {
+            for group in &role.member_of {
+                if !all.contains(group) {
+                    all.push(*group);
+                }
+            }
+        }
+    }
+    all
+}
+
+/// What a statement needs, to be checked each time it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The table, view, sequence, function.
+    pub object: Oid,
+    /// What is done with it.
+    pub privileges: Privileges,
+    /// Whose privileges count, if not those of whoever runs the statement: the owner's of the view it is read through.
+    pub checked_as: Option<Oid>,
+}
+
+/// 42501 unless `role` may do everything in `list`.
+///
+/// # Errors
+/// 42501
+pub fn check(catalog: &Catalog, role: Oid, list: &[Access]) -> Result<()> {
+    for access in list {
+        let role = access.checked_as.unwrap_or(role);
+        let Some(subject) = Subject::find(catalog, access.object) else { continue };
+        if is_superuser(catalog, role) {
+            continue;
+        }
+        let schema = catalog.object(access.object).and_then(schema_of);
+        if let Some(schema) = schema.and_then(|schema| Subject::find(catalog, schema)) {
+            schema.require(catalog, role, Privileges::USAGE)?;
+        }
+        subject.require(catalog, role, access.privileges)?;
+    }
+    Ok(())
+}
+
+/// The schema that an object is in.
+pub fn schema_of(object: &Object) -> Option<Oid> {
+    let schema = match object {
+        Object::Table(table) => table.schema,
+        Object::Sequence(sequence) => sequence.schema,
+        Object::Function(function) => function.schema,
+        Object::Custom(custom) => custom.schema,
+        _ => return None,
+    };
+    (schema != Oid::INVALID).then_some(schema)
+}
