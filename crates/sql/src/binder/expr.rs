@@ -534,13 +534,19 @@ impl Binder<'_, '_> {
         Ok(Expr::new(ExprKind::Field(Box::new(access)), sql_type))
     }
 
-    fn subscript(&mut self, array: Expr, steps: &[Indirection], location: Location) -> Result<Expr> {
+    pub(super) fn subscript(&mut self, array: Expr, steps: &[Indirection], location: Location) -> Result<Expr> {
         let base = types::base_type(self.context.lookup, array.sql_type);
+        if base.oid == oids::JSONB {
+            return self.json_subscript(array, steps, location);
+        }
         let Some(element) = types::subscripted_type(self.context.lookup, base.oid) else {
             let found = self.type_name(array.sql_type.oid);
             let message = format!("cannot subscript type {found} because it does not support subscripting");
             return Err(self.error(sqlstate::DATATYPE_MISMATCH, message, location));
         };
+        if steps.len() > types::MAX_DIMENSIONS {
+            return Err(types::too_many_dimensions(steps.len()));
+        }
         let slice = steps.iter().any(|step| matches!(step, Indirection::Slice(..)));
         let mut subscripts = Vec::with_capacity(steps.len());
         for step in steps {
@@ -562,7 +568,7 @@ impl Binder<'_, '_> {
         Ok(Expr::new(ExprKind::Subscript { input: Box::new(array), subscripts, slice }, sql_type))
     }
 
-    fn array_index(&mut self, index: &tree::Expr) -> Result<Expr> {
+    pub(super) fn array_index(&mut self, index: &tree::Expr) -> Result<Expr> {
         let bound = self.expr(index)?;
         self.coerce_or(bound, SqlType::INT4, CastContext::Assignment, index.start(), |binder, _| {
             binder.error(sqlstate::DATATYPE_MISMATCH, "array subscript must have type integer", index.start())

@@ -137,6 +137,20 @@ fn canonical_date_style(text: &str, present: &FormatSettings) -> Result<String> 
     let (mut style, mut order) = date_style(text)?;
     let lower = text.to_ascii_lowercase();
     let names = |words: &[&str]| lower.split(',').map(str::trim).any(|word| words.contains(&word));
+    let all = lower.split(',').map(str::trim);
+    let styles: FxHashSet<&str> =
+        all.clone().filter(|word| ["iso", "sql", "postgres", "german"].contains(word)).collect();
+    let orders_said: FxHashSet<u8> = all
+        .filter_map(|word| match word {
+            "ymd" => Some(0),
+            "dmy" | "euro" | "european" => Some(1),
+            "mdy" | "us" | "noneuro" | "noneuropean" => Some(2),
+            _ => None,
+        })
+        .collect();
+    if styles.len() > 1 || orders_said.len() > 1 {
+        return Err(invalid_value("DateStyle", text).detail("Conflicting \"datestyle\" specifications."));
+    }
     if !names(&["iso", "sql", "postgres", "german", "default"]) {
         style = present.date_style;
     }
@@ -168,7 +182,12 @@ pub fn set(state: &SessionState, name: &str, text: &str, change: Change, client:
     match id {
         Some(Id::Datestyle) => text = canonical_date_style(&text, &state.format())?,
         Some(Id::Timezone) => {
-            let zone = TimeZone::named(&text).ok_or_else(|| invalid_value("TimeZone", &text))?;
+            // A bare number counts hours to the east.
+            let zone = match text.trim().parse::<f64>() {
+                Ok(hours) => TimeZone::from_hours(hours),
+                Err(_) => TimeZone::named(&text),
+            };
+            let zone = zone.ok_or_else(|| invalid_value("TimeZone", &text))?;
             text = zone.name().to_owned();
         }
         Some(Id::ClientEncoding) => {

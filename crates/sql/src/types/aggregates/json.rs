@@ -37,7 +37,12 @@ impl Accumulator for JsonList {
             self.values.push(to_json(&arguments[0], self.element, context)?);
             return Ok(());
         }
-        self.text.extend_from_slice(if self.text.is_empty() { b"[" } else { b", " });
+        let separator: &[u8] = match &arguments[0] {
+            _ if self.text.is_empty() => b"[",
+            Value::Record(_) | Value::Array(_) => b", \n ",
+            _ => b", ",
+        };
+        self.text.extend_from_slice(separator);
         write_json(&arguments[0], self.element, context, &mut self.text)
     }
 

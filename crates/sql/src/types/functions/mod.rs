@@ -22,6 +22,7 @@ macro_rules! take {
 }
 
 mod arrays;
+pub mod assign;
 mod bytes;
 mod catalog;
 mod comparisons;
