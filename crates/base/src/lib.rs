@@ -3,8 +3,9 @@
 //! Nothing here does any work. [`Lsn`], [`Xid`], [`Tid`], [`Oid`] and [`FileNumber`] are newtypes so
 //! that the compiler keeps a log position from being taken for a transaction; [`Error`] carries what
 //! a client is told, with PostgreSQL's SQLSTATE, DETAIL and HINT; [`settings`] is the one typed table
-//! of all settings.
+//! of all settings, and [`access`] reads the one that says who may connect.
 
+pub mod access;
 mod error;
 mod identifiers;
 pub mod limits;

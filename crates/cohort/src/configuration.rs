@@ -22,13 +22,15 @@ pub const TEMPLATE: &str = "\
 #max_connections = 10000
 #shared_buffers = 2GB           # a quarter of memory, from 128MB to 2GB, when not set
 #synchronous_commit = on
-#commit_delay = 0               # microseconds, or auto
+#commit_delay = auto            # microseconds; auto: at most half a sync, nothing where syncs are short
 #commit_siblings = 5
 #group_commit = on
 #checkpoint_timeout = 5min
 #max_wal_size = 1GB
 #metrics_listen = ''             # host:port for Prometheus to read from; none when empty
 #dashboard_listen = ''           # host:port of a page that shows the server at work; has no password: keep to 127.0.0.1
+#hba_rules = 'local all all trust; host all all 127.0.0.1/32 trust; host all all ::1/128 trust; host all all all scram-sha-256'
+#ssl = off                       # needs ssl_cert_file and ssl_key_file: server.crt and server.key in this folder
 #default_transaction_isolation = 'read committed'
 ";
 

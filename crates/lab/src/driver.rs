@@ -90,7 +90,7 @@ impl Switches {
     /// Everything as it is if nobody sets it.
     pub const DEFAULT: Switches = Switches {
         group_commit: true,
-        commit_delay_us: Some(0),
+        commit_delay_us: None,
         delay_each: false,
         commit_siblings: 5,
         clog_update: ClogUpdate::Cohort,

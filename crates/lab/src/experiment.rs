@@ -147,12 +147,17 @@ impl Experiment {
 
     fn configurations(&self, options: &Options) -> Vec<&'static Configuration> {
         let count = if options.quick { self.quick_configurations } else { self.configurations.len() };
+        // `auto` is no delay there, which is there already.
+        let has_no_delay = self
+            .configurations
+            .iter()
+            .any(|of| of.switches == Switches { commit_delay_us: Some(0), ..Switches::DEFAULT });
         // How a server that is no Cohort gathers commits, scans, sets status bits, or keeps what is prepared can't be switched.
         let is_ours_alone = |switches: &Switches| {
             self.question == Question::Latch
                 || !switches.group_commit
                 || switches.delay_each
-                || switches.commit_delay_us.is_none()
+                || switches.commit_delay_us.is_none() && has_no_delay
                 || switches.scan_locks_per_tuple
                 || switches.clog_update != Switches::DEFAULT.clog_update
                 || switches.two_phase.is_some_and(|state| state != TwophaseState::Memory)

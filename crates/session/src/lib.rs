@@ -4,6 +4,7 @@
 //! sessions' messages ([`conversation`]) in coroutines, so that a session waits without its thread, and holds
 //! every reply in its port ([`outgoing`]) until the commits it depends on are durable.
 
+pub mod authentication;
 pub mod client;
 pub mod conversation;
 pub mod decode;
@@ -12,6 +13,8 @@ pub mod port;
 pub mod server;
 pub mod startup;
 pub mod stream;
+pub mod tls;
 pub mod worker;
 
 pub use server::{Server, ServerOptions};
+pub use tls::CurrentCredentials;

@@ -15,6 +15,7 @@ use wal::Wal;
 use crate::decode::Incoming;
 use crate::outgoing::Outgoing;
 use crate::stream::Stream;
+use crate::tls::Credentials;
 
 /// A port as both of its users hold it.
 pub type SharedPort = Rc<RefCell<Port>>;
@@ -30,6 +31,7 @@ pub struct Port {
     pub incoming: Incoming,
     /// What is to be sent.
     pub outgoing: Outgoing,
+    is_encrypted: bool,
     /// The socket may have more to read.
     readable: bool,
     /// The last write was cut short: the worker hears when the socket takes more.
@@ -50,6 +52,7 @@ impl Port {
             wal,
             incoming: Incoming::default(),
             outgoing: Outgoing::default(),
+            is_encrypted: false,
             readable: false,
             write_blocked: false,
             closed: false,
@@ -61,6 +64,28 @@ impl Port {
     /// The socket.
     pub fn stream(&mut self) -> &mut Stream {
         &mut self.stream
+    }
+
+    /// Encrypts all that follows, if nothing has been sent or has arrived that belongs to it in clear.
+    ///
+    /// # Errors
+    /// 08P01 if bytes came ahead of the handshake: somebody may have put them there.
+    pub fn encrypt(&mut self, credentials: Arc<Credentials>) -> Result<()> {
+        if !self.incoming.pending().is_empty() {
+            return Err(Error::new(sqlstate::PROTOCOL_VIOLATION, "received unencrypted data after SSL request")
+                .detail(
+                    "This could be either a client-software bug or evidence of an attempted man-in-the-middle attack.",
+                )
+                .fatal());
+        }
+        self.stream.encrypt(credentials)?;
+        self.is_encrypted = true;
+        Ok(())
+    }
+
+    /// Whether anything waits to be sent.
+    pub fn has_unsent(&self) -> bool {
+        self.outgoing.unsent_bytes() > 0 || self.stream.has_unsent()
     }
 
     /// The log, if each committer waits for its flush itself.
@@ -124,6 +149,12 @@ impl Port {
     /// Sends what may leave at `durable`. Gives the position the rest waits for, if it waits for the log and its session
     /// doesn't do so itself.
     pub fn send(&mut self, durable: Lsn) -> Option<Lsn> {
+        if self.stream.has_unsent() && !self.closed && !self.write_blocked {
+            match self.stream.flush() {
+                Ok(()) => self.write_blocked = self.stream.has_unsent(),
+                Err(_) => self.close(),
+            }
+        }
         while !self.closed && !self.write_blocked {
             let bytes = self.outgoing.sendable(durable);
             if bytes.is_empty() {
@@ -133,7 +164,7 @@ impl Port {
                 Ok(count) => {
                     let is_short = count < bytes.len();
                     self.outgoing.consume(count);
-                    self.write_blocked = is_short;
+                    self.write_blocked = if self.is_encrypted { self.stream.has_unsent() } else { is_short };
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.write_blocked = true,

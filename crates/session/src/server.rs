@@ -11,11 +11,12 @@ use sql::session::Instance;
 use sync::Arc;
 use sync::atomic::{AtomicUsize, Ordering};
 
-use crate::stream::Stream;
+use crate::stream::{Socket, Stream};
+use crate::tls::CurrentCredentials;
 use crate::worker::{self, Shared, WorkerHandle};
 
 /// Where and how a server listens.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ServerOptions {
     /// Host names or addresses, separated by commas; `*` for all; empty for no TCP.
     pub host: String,
@@ -29,6 +30,8 @@ pub struct ServerOptions {
     pub worker_count: usize,
     /// The most connections at a time.
     pub max_connections: usize,
+    /// What connections are encrypted with.
+    pub credentials: CurrentCredentials,
 }
 
 /// A running server.
@@ -81,6 +84,7 @@ impl Server {
             gated_count: AtomicUsize::new(0),
             connection_count: AtomicUsize::new(0),
             max_connections: options.max_connections,
+            credentials: options.credentials.clone(),
         });
         let worker_count = match options.worker_count {
             0 => std::thread::available_parallelism().map_or(2, usize::from),
@@ -228,9 +232,9 @@ fn accept_waiting(listener: &Listener, workers: &[WorkerHandle], shared: &Shared
             Listener::Tcp(listener) => listener.accept().map(|(stream, _)| {
                 // Without it a small reply may wait for the client's acknowledgement; it works without, only slower.
                 let _ = stream.set_nodelay(true);
-                Stream::Tcp(stream)
+                Stream::new(Socket::Tcp(stream))
             }),
-            Listener::Unix(listener) => listener.accept().map(|(stream, _)| Stream::Unix(stream)),
+            Listener::Unix(listener) => listener.accept().map(|(stream, _)| Stream::new(Socket::Unix(stream))),
         };
         match accepted {
             Ok(stream) => {

@@ -11,7 +11,7 @@ use pgwire::messages::{DecodeContext, Message, PgWireFrontendMessage, SslNegotia
 /// What the client wants of a new connection.
 pub enum Request {
     /// It asks for encryption, which is answered with one byte.
-    Encryption,
+    Encryption(EncryptionKind),
     /// It asks to cancel what session `pid` does.
     Cancel {
         /// The session.
@@ -21,6 +21,15 @@ pub enum Request {
     },
     /// It starts a session.
     Start(StartRequest),
+}
+
+/// The encryption that a client can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EncryptionKind {
+    /// TLS.
+    Tls,
+    /// GSSAPI's, which is always declined.
+    Gss,
 }
 
 /// A start-up message.
@@ -63,7 +72,10 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Request, usize)>> {
         decoded = PgWireFrontendMessage::decode(&mut buffer, &context);
     }
     let request = match decoded {
-        Ok(Some(PgWireFrontendMessage::SslNegotiation(_))) => Request::Encryption,
+        Ok(Some(PgWireFrontendMessage::SslNegotiation(SslNegotiationMetaMessage::PostgresGss(_)))) => {
+            Request::Encryption(EncryptionKind::Gss)
+        }
+        Ok(Some(PgWireFrontendMessage::SslNegotiation(_))) => Request::Encryption(EncryptionKind::Tls),
         Ok(Some(PgWireFrontendMessage::CancelRequest(cancel))) => match cancel.secret_key.as_i32() {
             Some(secret) => Request::Cancel { pid: cancel.pid, secret },
             None => return Err(malformed()),
@@ -72,6 +84,28 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Request, usize)>> {
         _ => return Err(malformed()),
     };
     Ok(Some((request, length)))
+}
+
+/// The longest answer to an authentication request, in bytes.
+const PASSWORD_MESSAGE_MAX_BYTES: usize = 65_535;
+
+/// The length of the password message that `bytes` begin with; `None` if more are needed.
+///
+/// # Errors
+/// 08P01 when it is another message, or too long.
+pub fn password_message(bytes: &[u8]) -> Result<Option<usize>> {
+    let protocol = |message: String| Error::new(sqlstate::PROTOCOL_VIOLATION, message).fatal();
+    match *bytes {
+        [b'p', a, b, c, d, ..] => {
+            let length = u32::from_be_bytes([a, b, c, d]) as usize;
+            if !(4..=PASSWORD_MESSAGE_MAX_BYTES).contains(&length) {
+                return Err(protocol("invalid password packet size".to_owned()));
+            }
+            Ok((bytes.len() > length).then_some(length + 1))
+        }
+        [b'p', ..] | [] => Ok(None),
+        [kind, ..] => Err(protocol(format!("expected password response, got message type {kind}"))),
+    }
 }
 
 fn malformed() -> Error {
@@ -200,7 +234,9 @@ mod tests {
     #[test]
     fn encryption_and_cancel_are_told_apart() {
         let ssl = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
-        assert!(matches!(decode(&ssl).unwrap(), Some((Request::Encryption, 8))));
+        assert!(matches!(decode(&ssl).unwrap(), Some((Request::Encryption(EncryptionKind::Tls), 8))));
+        let gss = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x30];
+        assert!(matches!(decode(&gss).unwrap(), Some((Request::Encryption(EncryptionKind::Gss), 8))));
         let cancel = [0, 0, 0, 16, 0x04, 0xd2, 0x16, 0x2e, 0, 0, 0, 7, 0, 0, 0, 9];
         assert!(matches!(decode(&cancel).unwrap(), Some((Request::Cancel { pid: 7, secret: 9 }, 16))));
     }

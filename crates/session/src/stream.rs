@@ -1,13 +1,23 @@
-//! A client's socket, TCP or Unix.
+//! A client's socket, TCP or Unix, encrypted or not.
 
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, Read, Write};
+use std::net::SocketAddr;
 
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
+use sync::Arc;
+
+use crate::tls::{Credentials, Encryption};
 
 /// A non-blocking connected socket.
-pub enum Stream {
+pub struct Stream {
+    socket: Socket,
+    encryption: Option<Box<Encryption>>,
+}
+
+/// What lies below.
+pub enum Socket {
     /// Over TCP.
     Tcp(TcpStream),
     /// Over a Unix socket.
@@ -15,44 +25,83 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Whether the peer is on this machine: a Unix socket or a loopback address.
-    pub fn is_local(&self) -> bool {
-        match self {
-            Stream::Tcp(stream) => stream.peer_addr().is_ok_and(|address| address.ip().to_canonical().is_loopback()),
-            Stream::Unix(_) => true,
+    /// A connection that is not encrypted yet.
+    pub fn new(socket: Socket) -> Stream {
+        Stream { socket, encryption: None }
+    }
+
+    /// The peer's address and port; none for a Unix socket.
+    pub fn peer(&self) -> Option<SocketAddr> {
+        match &self.socket {
+            Socket::Tcp(stream) => stream.peer_addr().ok(),
+            Socket::Unix(_) => None,
         }
     }
 
-    /// The peer's address and port, for `pg_stat_activity`; none for a Unix socket.
-    pub fn peer(&self) -> Option<std::net::SocketAddr> {
-        match self {
-            Stream::Tcp(stream) => stream.peer_addr().ok(),
-            Stream::Unix(_) => None,
-        }
+    /// Whether it is a Unix socket: only this machine's programs reach it, and nothing is encrypted.
+    pub fn is_unix(&self) -> bool {
+        matches!(self.socket, Socket::Unix(_))
+    }
+
+    /// From here on everything is encrypted, beginning with the client's handshake.
+    ///
+    /// # Errors
+    /// XX000 when that can't be set up.
+    pub fn encrypt(&mut self, credentials: Arc<Credentials>) -> base::Result<()> {
+        self.encryption = Some(Box::new(Encryption::new(credentials)?));
+        Ok(())
+    }
+
+    /// What it is encrypted with, if it is.
+    pub fn encryption(&self) -> Option<&Encryption> {
+        self.encryption.as_deref()
+    }
+
+    /// Whether bytes that were written have not all been taken by the socket.
+    pub fn has_unsent(&self) -> bool {
+        self.encryption.as_ref().is_some_and(|encryption| encryption.has_unsent())
     }
 }
 
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Stream::Tcp(stream) => stream.read(buffer),
-            Stream::Unix(stream) => stream.read(buffer),
+        match &mut self.encryption {
+            None => self.socket.read(buffer),
+            Some(encryption) => encryption.read(&mut self.socket, buffer),
         }
     }
 }
 
 impl Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Stream::Tcp(stream) => stream.write(bytes),
-            Stream::Unix(stream) => stream.write(bytes),
+        match &mut self.encryption {
+            None => self.socket.write(bytes),
+            Some(encryption) => encryption.write(&mut self.socket, bytes),
         }
     }
 
-    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.encryption {
+            None => Ok(()),
+            Some(encryption) => encryption.send(&mut self.socket),
+        }
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Stream::Tcp(stream) => stream.write_vectored(slices),
-            Stream::Unix(stream) => stream.write_vectored(slices),
+            Socket::Tcp(stream) => stream.read(buffer),
+            Socket::Unix(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(stream) => stream.write(bytes),
+            Socket::Unix(stream) => stream.write(bytes),
         }
     }
 
@@ -61,25 +110,25 @@ impl Write for Stream {
     }
 }
 
+impl Stream {
+    fn source(&mut self) -> &mut dyn Source {
+        match &mut self.socket {
+            Socket::Tcp(stream) => stream,
+            Socket::Unix(stream) => stream,
+        }
+    }
+}
+
 impl Source for Stream {
     fn register(&mut self, registry: &Registry, token: Token, interests: Interest) -> io::Result<()> {
-        match self {
-            Stream::Tcp(stream) => stream.register(registry, token, interests),
-            Stream::Unix(stream) => stream.register(registry, token, interests),
-        }
+        self.source().register(registry, token, interests)
     }
 
     fn reregister(&mut self, registry: &Registry, token: Token, interests: Interest) -> io::Result<()> {
-        match self {
-            Stream::Tcp(stream) => stream.reregister(registry, token, interests),
-            Stream::Unix(stream) => stream.reregister(registry, token, interests),
-        }
+        self.source().reregister(registry, token, interests)
     }
 
     fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
-        match self {
-            Stream::Tcp(stream) => stream.deregister(registry),
-            Stream::Unix(stream) => stream.deregister(registry),
-        }
+        self.source().deregister(registry)
     }
 }

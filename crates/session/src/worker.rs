@@ -16,18 +16,23 @@ use std::collections::BinaryHeap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use base::access::{AccessMethod, Attempt};
 use base::{Error, Lsn, sqlstate};
+use bytes::BytesMut;
 use mio::{Events, Interest, Poll, Token};
+use pgwire::api::auth::sasl::scram::ScramServerAuth;
 use slab::Slab;
 use sql::session::{ConnectRequest, Instance};
 use sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use sync::{Arc, Coroutine, Interrupt, InterruptKind, Mutex, ReadyQueue, StackPool, Step};
 use wal::{DelayPolicy, Wal};
 
+use crate::authentication::{Exchange, Outcome};
 use crate::conversation::{Conversation, Next};
 use crate::port::{Port, SharedPort};
-use crate::startup::{self, Request};
+use crate::startup::{self, EncryptionKind, Request};
 use crate::stream::Stream;
+use crate::tls::CurrentCredentials;
 
 /// The socket token of the worker's own waker.
 const WAKE: Token = Token(usize::MAX);
@@ -87,6 +92,8 @@ pub struct Shared {
     pub connection_count: AtomicUsize,
     /// The most there may be.
     pub max_connections: usize,
+    /// What connections are encrypted with.
+    pub credentials: CurrentCredentials,
 }
 
 struct Connection {
@@ -104,6 +111,8 @@ struct Connection {
 
 enum State {
     Starting,
+    /// Has been asked for its password.
+    Authenticating(Box<Exchange>),
     Idle(Box<Conversation>),
     Running(Coroutine<(Box<Conversation>, Next)>),
     /// Ends when what is to be sent has been sent.
@@ -282,7 +291,7 @@ impl Worker {
         let Some(connection) = self.connections.get(index) else { return };
         if is_writable {
             connection.port.borrow_mut().set_writable();
-            if connection.port.borrow().outgoing.unsent_bytes() > 0 {
+            if connection.port.borrow().has_unsent() {
                 self.unsettled.push(index);
             }
         }
@@ -317,6 +326,7 @@ impl Worker {
         let connection = &mut self.connections[index];
         match std::mem::replace(&mut connection.state, State::Closing) {
             State::Starting => self.start_session(index),
+            State::Authenticating(exchange) => self.authenticate(index, *exchange),
             State::Idle(mut conversation) => {
                 let port = Rc::clone(&connection.port);
                 if port.borrow().incoming.pending().is_empty() {
@@ -388,6 +398,7 @@ impl Worker {
         }
     }
 
+    /// Works on what arrives before a session has begun.
     fn start_session(&mut self, index: usize) {
         let connection = &mut self.connections[index];
         let decoded = startup::decode(connection.port.borrow().incoming.pending());
@@ -399,70 +410,150 @@ impl Worker {
             Ok(Some((request, length))) => {
                 connection.port.borrow_mut().incoming.consume(length);
                 match request {
-                    Request::Encryption => {
-                        connection.port.borrow_mut().outgoing.raw(b"N");
-                        connection.state = State::Starting;
-                        // A start-up message that came along would have been sent before our answer was known.
-                        if !connection.port.borrow().incoming.pending().is_empty() {
-                            connection.state = State::Closing;
-                        }
-                        return;
-                    }
+                    Request::Encryption(kind) => self.answer_encryption(index, kind).map(|()| State::Starting),
                     Request::Cancel { pid, secret } => {
                         self.shared.instance.cancel(pid, secret);
                         connection.state = State::Closing;
                         return;
                     }
-                    Request::Start(request) => self.connect(index, request),
+                    Request::Start(request) => self.admit_or_ask(index, request),
                 }
             }
             Err(error) => Err(error),
         };
+        self.go_on_starting(index, result);
+    }
+
+    /// Works on a client's answer to being asked for its password.
+    fn authenticate(&mut self, index: usize, exchange: Exchange) {
+        let port = Rc::clone(&self.connections[index].port);
+        let message = {
+            let port = port.borrow();
+            let pending = port.incoming.pending();
+            match startup::password_message(pending) {
+                Ok(None) => {
+                    self.connections[index].state = State::Authenticating(Box::new(exchange));
+                    return;
+                }
+                Ok(Some(length)) => Ok(pending[..length].to_vec()),
+                Err(error) => Err(error),
+            }
+        };
+        let result = message.and_then(|message| {
+            port.borrow_mut().incoming.consume(message.len());
+            let mut out = BytesMut::new();
+            let (outcome, exchange) = exchange.take(&message[5..], &mut out)?;
+            port.borrow_mut().outgoing.raw(&out);
+            match (outcome, exchange) {
+                (Outcome::Proved(request), _) => self.connect(index, request),
+                (Outcome::Continues, Some(exchange)) => Ok(State::Authenticating(Box::new(exchange))),
+                (Outcome::Continues, None) => Err(Error::internal("an exchange ended without an outcome")),
+            }
+        });
+        self.go_on_starting(index, result);
+    }
+
+    /// Takes the next step towards a session: works on what has arrived already, or tells why it ends here.
+    fn go_on_starting(&mut self, index: usize, next: base::Result<State>) {
         let connection = &mut self.connections[index];
-        match result {
-            Ok(conversation) => {
-                connection.interrupt = Some(Arc::clone(conversation.interrupt()));
-                connection.state = State::Idle(conversation);
-                self.work(index);
+        match next {
+            Ok(state) => {
+                connection.state = state;
+                if !connection.port.borrow().incoming.pending().is_empty() {
+                    self.work(index);
+                }
             }
             Err(error) => {
-                connection.port.borrow_mut().outgoing.error_or_notice(b'E', "FATAL", &error);
+                let mut port = connection.port.borrow_mut();
+                port.outgoing.error_or_notice(b'E', "FATAL", &error);
                 connection.state = State::Closing;
             }
         }
     }
 
-    fn connect(&mut self, index: usize, request: startup::StartRequest) -> base::Result<Box<Conversation>> {
+    /// Answers with one byte whether the connection will be encrypted.
+    fn answer_encryption(&mut self, index: usize, kind: EncryptionKind) -> base::Result<()> {
+        let mut port = self.connections[index].port.borrow_mut();
+        let credentials = self.shared.credentials.get();
+        match credentials.filter(|_| kind == EncryptionKind::Tls && !port.stream().is_unix()) {
+            None => {
+                port.outgoing.raw(b"N");
+                // A start-up message that came along would have been sent before our answer was known.
+                if !port.incoming.pending().is_empty() {
+                    return Err(Error::new(sqlstate::PROTOCOL_VIOLATION, "invalid startup packet").fatal());
+                }
+            }
+            Some(credentials) => {
+                port.outgoing.raw(b"S");
+                // The answer itself goes out in clear; a socket that has just been opened has room for a byte.
+                let durable = self.wal.durable();
+                port.send(durable);
+                port.encrypt(credentials)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets a client in, refuses it, or asks for its password: whichever the rules say.
+    fn admit_or_ask(&mut self, index: usize, request: startup::StartRequest) -> base::Result<State> {
+        self.check_room()?;
+        let instance = &self.shared.instance;
+        let port = Rc::clone(&self.connections[index].port);
+        let mut port = port.borrow_mut();
+        let attempt = Attempt {
+            address: port.stream().peer().map(|peer| peer.ip()),
+            is_encrypted: port.stream().encryption().is_some(),
+            user: &request.user,
+            database: &request.database,
+        };
+        match instance.access_method(&attempt)? {
+            AccessMethod::ScramSha256 => {
+                let scram = match port.stream().encryption() {
+                    Some(encryption) => encryption.credentials().scram.clone(),
+                    None => ScramServerAuth::new(),
+                };
+                let (secret, is_known) = instance.secret_of(&request.user);
+                let mut out = BytesMut::new();
+                let exchange = Exchange::begin(request, secret, is_known, scram, &mut out);
+                port.outgoing.raw(&out);
+                Ok(State::Authenticating(Box::new(exchange)))
+            }
+            AccessMethod::Trust | AccessMethod::Reject => {
+                drop(port);
+                self.connect(index, request)
+            }
+        }
+    }
+
+    fn check_room(&self) -> base::Result<()> {
         if self.is_stopping {
             return Err(Error::new(sqlstate::CANNOT_CONNECT_NOW, "the database system is shutting down"));
         }
         if self.shared.connection_count.load(Ordering::Relaxed) > self.shared.max_connections {
             return Err(Error::new(sqlstate::TOO_MANY_CONNECTIONS, "sorry, too many clients already"));
         }
-        let port = Rc::clone(&self.connections[index].port);
-        let peer = port.borrow_mut().stream().peer();
-        if !port.borrow_mut().stream().is_local() {
-            let message = format!(
-                "no pg_hba.conf entry for host \"{}\", user \"{}\", database \"{}\", no encryption",
-                peer.map_or_else(|| "???".to_owned(), |peer| peer.ip().to_string()),
-                request.user,
-                request.database
-            );
-            return Err(Error::new(sqlstate::INVALID_AUTHORIZATION_SPECIFICATION, message)
-                .hint("Without passwords, connections are trusted from this machine only."));
-        }
+        Ok(())
+    }
+
+    /// Begins the session of a client that has been let in.
+    fn connect(&mut self, index: usize, request: startup::StartRequest) -> base::Result<State> {
+        self.check_room()?;
+        let connection = &mut self.connections[index];
+        let mut port = connection.port.borrow_mut();
         let sql = self.shared.instance.connect(ConnectRequest {
             user: request.user,
             database: request.database,
             settings: request.settings,
-            peer,
+            peer: port.stream().peer(),
+            encryption: port.stream().encryption().and_then(|encryption| encryption.agreed()),
         })?;
         let parameters = sql.reported_parameters();
         let welcome = startup::welcome(request.unknown.as_ref(), &parameters, sql.pid(), sql.secret());
-        let mut port = port.borrow_mut();
         port.outgoing.raw(&welcome);
         port.outgoing.ready_for_query(b'I');
-        Ok(Box::new(Conversation::new(sql)))
+        let conversation = Box::new(Conversation::new(sql));
+        connection.interrupt = Some(Arc::clone(conversation.interrupt()));
+        Ok(State::Idle(conversation))
     }
 
     /// Sends what may leave, asks for a flush of what may not yet, and takes leave of connections that ended.
@@ -527,7 +618,7 @@ impl Worker {
             let is_over = match connection.state {
                 State::Running(_) => false,
                 State::Closing if port.is_closed() => true,
-                State::Closing if port.outgoing.unsent_bytes() > 0 => false,
+                State::Closing if port.has_unsent() => false,
                 State::Closing if port.outgoing.says_farewell() => {
                     let now = Instant::now();
                     let closes = *connection.closes.get_or_insert_with(|| {
@@ -537,7 +628,7 @@ impl Worker {
                     closes <= now
                 }
                 State::Closing => true,
-                State::Starting | State::Idle(_) => port.is_closed(),
+                State::Starting | State::Authenticating(_) | State::Idle(_) => port.is_closed(),
             };
             drop(port);
             if is_over {
@@ -570,7 +661,7 @@ impl Worker {
             let connection = &mut self.connections[index];
             match &mut connection.state {
                 State::Running(_) => self.resume(token),
-                State::Starting if connection.opened + AUTHENTICATION_TIMEOUT <= now => {
+                State::Starting | State::Authenticating(_) if connection.opened + AUTHENTICATION_TIMEOUT <= now => {
                     connection.port.borrow_mut().close();
                     self.unsettled.push(index);
                 }
@@ -582,7 +673,7 @@ impl Worker {
                     }
                 }
                 State::Closing => self.unsettled.push(index),
-                State::Starting => {}
+                State::Starting | State::Authenticating(_) => {}
             }
         }
     }
@@ -602,7 +693,7 @@ impl Worker {
                         interrupt.raise(InterruptKind::Terminate);
                     }
                 }
-                State::Starting => connection.state = State::Closing,
+                State::Starting | State::Authenticating(_) => connection.state = State::Closing,
                 State::Closing => {}
             }
         }

@@ -45,7 +45,7 @@ fn members_per_flush(before: &WalStatistics, after: &WalStatistics) -> f64 {
 
 #[test]
 fn with_group_commit_off_every_session_takes_the_log_in_turn_and_flushes_for_itself() {
-    let server = TestServer::start(slowed_disk(), &[("group_commit", "off")], 2);
+    let server = TestServer::start(slowed_disk(), &[("group_commit", "off"), ("commit_delay", "0")], 2);
     server.connect().batch_execute("create table t (id int, info text)").unwrap();
 
     let (before, after) = under_load(&server, "select 1");
@@ -61,7 +61,9 @@ fn with_group_commit_off_every_session_takes_the_log_in_turn_and_flushes_for_its
 
 #[test]
 fn with_scope_each_every_committer_sleeps_and_with_scope_leader_only_leaders_do() {
-    let server = TestServer::start(slowed_disk(), &[("commit_delay_scope", "each")], 2);
+    // Flushes that no session asks for wait for nobody.
+    let settings = [("commit_delay_scope", "each"), ("commit_delay", "0")];
+    let server = TestServer::start(slowed_disk(), &settings, 2);
     let mut client = server.connect();
     client.batch_execute("create table t (id int, info text)").unwrap();
     // A writer that never joins: there is always a sibling, so the figures are exact.

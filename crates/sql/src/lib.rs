@@ -14,6 +14,7 @@ pub mod client;
 pub mod commands;
 pub mod executor;
 pub mod parser;
+pub mod password;
 pub mod plan;
 pub mod planner;
 pub mod plpgsql;

@@ -12,7 +12,7 @@ use crate::muster::Leading;
 use crate::record::INFO_BATCH_MARK;
 use crate::shared::Shared;
 use crate::statistics::Counters;
-use crate::{DelayPolicy, DelayScope, DelaySetting, RecordHead, RmgrId, SiblingsProbe};
+use crate::{DelayPolicy, DelayScope, RecordHead, RmgrId, SiblingsProbe};
 
 /// Looks at the prefix, each with a pause of a few nanoseconds, before the leader lets others have its processor.
 const SPINS_BEFORE_YIELD: u32 = 200;
@@ -63,7 +63,7 @@ impl Shared {
         self.make_durable(whole);
         self.positions.advance_durable(whole);
         self.durable_at_us.store(time_of_day_us(), Ordering::Relaxed);
-        if policy.delay != DelaySetting::Off {
+        if self.delay_us(policy) > 0 {
             self.note_writers();
         }
         self.enter(FlushPhase::Idle);
@@ -76,7 +76,7 @@ impl Shared {
 
     /// Who could still join a flush that waits a moment, if that is what `policy` and rule R6 ask for.
     fn siblings_to_wait_for(&self, policy: DelayPolicy) -> Option<Arc<dyn SiblingsProbe>> {
-        if policy.delay == DelaySetting::Off || !self.tuning.fsync() || self.tuning.delay_scope() == DelayScope::Each {
+        if self.delay_us(policy) == 0 || !self.tuning.fsync() || self.tuning.delay_scope() == DelayScope::Each {
             return None;
         }
         let probe = self.siblings_probe()?;

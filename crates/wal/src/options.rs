@@ -32,7 +32,7 @@ pub enum DelaySetting {
     Off,
     /// At most so many microseconds.
     Micros(u32),
-    /// At most half the measured time of a sync.
+    /// At most half the measured time of a sync, and not at all where that is short.
     Auto,
 }
 

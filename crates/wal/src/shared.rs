@@ -25,6 +25,10 @@ use crate::{
 /// with the next commit's.
 const WRITE_BEHIND_BYTES: u64 = 1 << 20;
 
+/// Where syncs are shorter an automatic delay is none: those who would join it are in the next flush soon enough, and what
+/// the wait costs the processors is more than a sync saved is worth.
+const AUTO_FROM_SYNC_US: u64 = 500;
+
 /// Coroutines don't sleep for less.
 const SHORTEST_COROUTINE_SLEEP: Duration = Duration::from_millis(1);
 
@@ -145,8 +149,7 @@ impl Shared {
 
     /// See [`crate::Wal::delay_before_joining`].
     pub fn delay_before_joining(&self, policy: DelayPolicy) -> Option<Duration> {
-        if policy.delay == DelaySetting::Off || self.tuning.delay_scope() == DelayScope::Leader || !self.tuning.fsync()
-        {
+        if self.tuning.delay_scope() == DelayScope::Leader || !self.tuning.fsync() || self.delay_us(policy) == 0 {
             return None;
         }
         self.has_siblings(&*self.siblings_probe()?, policy).then(|| Duration::from_micros(self.delay_us(policy)))
@@ -170,7 +173,10 @@ impl Shared {
         match policy.delay {
             DelaySetting::Off => 0,
             DelaySetting::Micros(delay_us) => u64::from(delay_us),
-            DelaySetting::Auto => self.typical_sync_us.load(Ordering::Relaxed) / 2,
+            DelaySetting::Auto => match self.typical_sync_us.load(Ordering::Relaxed) {
+                short if short < AUTO_FROM_SYNC_US => 0,
+                typical_us => typical_us / 2,
+            },
         }
     }
 

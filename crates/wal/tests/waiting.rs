@@ -176,6 +176,21 @@ fn an_automatic_delay_is_at_most_half_a_sync() {
     assert!(share > 0.2 && share < 0.7, "{delay_us} of {sync_us}: {statistics:?}");
 }
 
+// rule R6
+#[test]
+fn an_automatic_delay_is_none_where_syncs_are_short() {
+    let dir = tempfile::tempdir().expect("a directory can be made");
+    let wal = Wal::create(Arc::new(RealVfs::new()), &dir.path().join("wal"), roomy()).expect("nothing fails");
+    wal.set_siblings_probe(Siblings::new(6, 5, NEVER));
+    // No sync has been measured yet, so none is known to be long, however slow this disk is.
+    let end = wal.insert(HEAD, &[b"commit"]).end;
+    wal.wait_durable(end, DelayPolicy { delay: DelaySetting::Auto, siblings: 5 });
+    assert_eq!(wal.statistics().delays_taken, 0);
+    let end = wal.insert(HEAD, &[b"commit"]).end;
+    wal.wait_durable(end, FOUR_MS);
+    assert_eq!(wal.statistics().delays_taken, 1, "the siblings are there");
+}
+
 // rule R7
 #[test]
 fn a_flush_for_a_page_obeys_the_delay() {

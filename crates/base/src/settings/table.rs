@@ -1,6 +1,7 @@
 //! The list of all settings, in the order of their names.
 
 use super::{Context, Kind, Unit};
+use crate::access::DEFAULT_RULES;
 
 /// What a setting is.
 #[derive(Debug)]
@@ -75,7 +76,7 @@ pub(super) fn find(name: &str) -> Option<Id> {
 }
 
 macro_rules! settings {
-    ($($id:ident $name:literal $kind:expr, $default:literal, $context:ident, $category:literal, $description:literal;)*) => {
+    ($($id:ident $name:literal $kind:expr, $default:expr, $context:ident, $category:literal, $description:literal;)*) => {
         /// Names a setting in code.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Id {
@@ -111,7 +112,7 @@ settings! {
     ClientEncoding "client_encoding" Kind::Text, "UTF8", User, "Client Connection Defaults", "Sets the client's character set encoding.";
     ClientMinMessages "client_min_messages" Kind::Enum(&["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"]), "notice", User, "Client Connection Defaults", "Sets the message levels that are sent to the client.";
     ClogUpdate "clog_update" Kind::Enum(&["cohort", "group", "each"]), "cohort", Sighup, "Commit Path", "How commit-log bits are set: by the flush's leader, by a group at the latch, or by each transaction for itself.";
-    CommitDelay "commit_delay" Kind::Integer { minimum: 0, maximum: 100000, unit: Unit::None, words: &["auto"] }, "0", Superuser, "Write-Ahead Log", "Microseconds a flush's leader waits for others to join, or auto.";
+    CommitDelay "commit_delay" Kind::Integer { minimum: 0, maximum: 100000, unit: Unit::None, words: &["auto"] }, "auto", Superuser, "Write-Ahead Log", "Microseconds a flush's leader waits for others to join, or auto: half a sync where syncs are long.";
     CommitDelayScope "commit_delay_scope" Kind::Enum(&["leader", "each"]), "leader", Sighup, "Commit Path", "Whether only the leader waits commit_delay, or every committer.";
     CommitSiblings "commit_siblings" Kind::Integer { minimum: 0, maximum: 1000, unit: Unit::None, words: &[] }, "5", User, "Write-Ahead Log", "Other transactions that must be running for commit_delay to apply.";
     ConstraintExclusion "constraint_exclusion" Kind::Enum(&["partition", "on", "off"]), "partition", User, "Query Tuning", "Accepted for compatibility.";
@@ -158,6 +159,7 @@ settings! {
     Geqo "geqo" Kind::Bool, "on", User, "Query Tuning", "Accepted for compatibility.";
     GinPendingListLimit "gin_pending_list_limit" Kind::Integer { minimum: 64, maximum: 2147483647, unit: Unit::Kilobytes, words: &[] }, "4MB", User, "Client Connection Defaults", "Accepted for compatibility.";
     GroupCommit "group_commit" Kind::Bool, "on", Sighup, "Commit Path", "Flushes once for all that wait; off, each committer takes the log in turn, as before 9.2.";
+    HbaRules "hba_rules" Kind::Text, DEFAULT_RULES, Sighup, "Connections and Authentication", "Who may connect from where and how clients are authenticated: lines of pg_hba.conf, separated by semicolons.";
     IdleInTransactionSessionTimeout "idle_in_transaction_session_timeout" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "0", User, "Client Connection Defaults", "Ends a session that idles in a transaction for this long.";
     IdleSessionTimeout "idle_session_timeout" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "0", User, "Client Connection Defaults", "Ends a session that idles outside a transaction for this long.";
     InHotStandby "in_hot_standby" Kind::Bool, "off", Internal, "Preset Options", "Shows whether the server is a standby.";
@@ -213,7 +215,10 @@ settings! {
     SessionReplicationRole "session_replication_role" Kind::Enum(&["origin", "replica", "local"]), "origin", Superuser, "Client Connection Defaults", "Accepted for compatibility.";
     SharedBuffers "shared_buffers" Kind::Integer { minimum: 16, maximum: 1073741823, unit: Unit::Pages, words: &[] }, "128MB", Postmaster, "Resource Usage", "Sets the memory used for the page cache.";
     SsiScanLocks "ssi_scan_locks" Kind::Enum(&["once", "per_tuple"]), "once", Sighup, "Commit Path", "How often a covered scan tries to take its predicate lock.";
-    Ssl "ssl" Kind::Bool, "off", Sighup, "Connections and Authentication", "Shows whether connections may be encrypted.";
+    Ssl "ssl" Kind::Bool, "off", Sighup, "Connections and Authentication", "Enables encrypted connections.";
+    SslCertFile "ssl_cert_file" Kind::Text, "server.crt", Sighup, "Connections and Authentication", "Location of the server's certificate, in PEM; relative to the data folder.";
+    SslKeyFile "ssl_key_file" Kind::Text, "server.key", Sighup, "Connections and Authentication", "Location of the private key of the server's certificate, in PEM; relative to the data folder.";
+    SslMinProtocolVersion "ssl_min_protocol_version" Kind::Enum(&["TLSv1.2", "TLSv1.3"]), "TLSv1.2", Sighup, "Connections and Authentication", "Sets the minimum version of TLS.";
     StandardConformingStrings "standard_conforming_strings" Kind::Bool, "on", User, "Compatibility", "Treats backslashes in ordinary string literals literally.";
     StatementTimeout "statement_timeout" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "0", User, "Client Connection Defaults", "Sets the maximum allowed duration of any statement.";
     SuperuserReservedConnections "superuser_reserved_connections" Kind::Integer { minimum: 0, maximum: 262143, unit: Unit::None, words: &[] }, "3", Postmaster, "Connections and Authentication", "Connections kept for superusers.";

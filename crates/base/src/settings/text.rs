@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Id, Kind, Unit, Value};
+use crate::access::AccessRules;
 use crate::error::{Error, Result};
 use crate::sqlstate;
 
@@ -27,7 +28,12 @@ pub fn parse(id: Id, text: &str) -> Result<Value> {
                 None => Err(not_a_value(name, text).hint(format!("Available values: {}.", words.join(", ")))),
             },
         },
-        Kind::Text => Ok(Value::Text(Arc::from(text))),
+        Kind::Text => {
+            if id == Id::HbaRules {
+                AccessRules::parse(text)?;
+            }
+            Ok(Value::Text(Arc::from(text)))
+        }
         Kind::Integer { minimum, maximum, unit, words } => {
             if let Some(index) = words.iter().position(|word| word.eq_ignore_ascii_case(text.trim())) {
                 return Ok(Value::Word(index));

@@ -33,7 +33,10 @@ pub const EXPERIMENTS: &[Experiment] = &[
             beside: None,
         }],
         configurations: &[
-            Configuration { name: "group_commit=off", switches: Switches { group_commit: false, ..DEFAULT } },
+            Configuration {
+                name: "group_commit=off",
+                switches: Switches { group_commit: false, commit_delay_us: Some(0), ..DEFAULT },
+            },
             Configuration { name: "group_commit=on", switches: DEFAULT },
         ],
         pairs: &[Pair { before: "group_commit=off", after: "group_commit=on" }],
@@ -79,7 +82,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
                 name: "4000us, each waits",
                 switches: Switches { commit_delay_us: Some(4000), delay_each: true, ..DEFAULT },
             },
-            Configuration { name: "no delay", switches: DEFAULT },
+            Configuration { name: "no delay", switches: Switches { commit_delay_us: Some(0), ..DEFAULT } },
             Configuration {
                 name: "10us, each waits",
                 switches: Switches { commit_delay_us: Some(10), delay_each: true, ..DEFAULT },
@@ -89,7 +92,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
                 name: "4000us, leader waits",
                 switches: Switches { commit_delay_us: Some(4000), ..DEFAULT },
             },
-            Configuration { name: "auto, leader waits", switches: Switches { commit_delay_us: None, ..DEFAULT } },
+            Configuration { name: "auto, leader waits", switches: DEFAULT },
         ],
         pairs: &[
             Pair { before: "10us, each waits", after: "10us, leader waits" },

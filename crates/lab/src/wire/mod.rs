@@ -22,7 +22,7 @@ use crate::load::{ClientCount, ClientRound, Load};
 use client::WireClient;
 use connection::Connection;
 pub use target::ServerKind;
-use target::{Target, failed, session_settings};
+use target::{Target, failed};
 use timer::Timer;
 
 /// Connections to a server.
@@ -60,7 +60,8 @@ impl Driver for WireDriver {
         };
         let config: Config = self.target.url().parse().map_err(|error: tokio_postgres::Error| failed(&error))?;
         let before = self.target.counts()?;
-        let (count, length) = run_threads(&Connections { config, round, rows, seed: self.seed })?;
+        let settings = self.target.session_settings(round.switches);
+        let (count, length) = run_threads(&Connections { config, settings, round, rows, seed: self.seed })?;
         let after = self.target.counts()?;
         Ok(Measurement::new(count, length, Some(after.since(before))))
     }
@@ -69,6 +70,7 @@ impl Driver for WireDriver {
 /// What all threads of a round share.
 struct Connections<'r> {
     config: Config,
+    settings: String,
     round: &'r Round<'r>,
     rows: i32,
     seed: u64,
@@ -148,12 +150,11 @@ fn run_thread(
 
 /// A client for each number.
 async fn connect_all(connections: &Connections<'_>, numbers: &[usize]) -> Result<Vec<(usize, WireClient)>> {
-    let Connections { config, round, rows, seed } = connections;
-    let settings = session_settings(round.switches);
+    let Connections { config, settings, round, rows, seed } = connections;
     let mut clients = Vec::new();
     for &number in numbers {
         let mut connection = Connection::open(config).await?;
-        connection.simple(&settings).await?.expect_done()?;
+        connection.simple(settings).await?.expect_done()?;
         let client = WireClient::new(connection, round.workload, *rows, round.switches, number, *seed).await?;
         clients.push((number, client));
     }

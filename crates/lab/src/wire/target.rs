@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use base::{Error, Result, sqlstate};
 use engine::{ClogUpdate, TwophaseState};
 use postgres::{Client, NoTls};
-use session::{Server, ServerOptions};
+use session::{CurrentCredentials, Server, ServerOptions};
 use sql::session::Instance;
 
 use crate::disk::Disk;
@@ -105,6 +105,7 @@ impl Target {
                 socket_permissions: 0o700,
                 worker_count: 0,
                 max_connections: 2000,
+                credentials: CurrentCredentials::default(),
             },
         )?;
         let url = format!("host={} port={} user=postgres dbname=postgres", folder.path().display(), server.port());
@@ -182,6 +183,22 @@ impl Target {
 
     fn execute(&mut self, statements: &str) -> Result<()> {
         self.control.batch_execute(statements).map_err(|error| failed(&error))
+    }
+
+    /// What each session sets for itself.
+    pub fn session_settings(&self, switches: Switches) -> String {
+        let delay = match switches.commit_delay_us {
+            Some(micros) => micros.to_string(),
+            None if self.kind.has_switches => "auto".to_owned(),
+            None => "0".to_owned(),
+        };
+        format!(
+            "set commit_delay = {delay}; set commit_siblings = {}; set synchronous_commit = {}; \
+             set default_transaction_isolation = '{}'",
+            switches.commit_siblings,
+            if switches.synchronous_commit { "on" } else { "off" },
+            if switches.serializable { "serializable" } else { "read committed" }
+        )
     }
 
     /// Sets the switches that belong to the server as a whole, if it has them.
@@ -308,19 +325,4 @@ fn server_settings(switches: Switches) -> Vec<(&'static str, &'static str)> {
             },
         ),
     ]
-}
-
-/// What each session sets for itself.
-pub fn session_settings(switches: Switches) -> String {
-    let delay = match switches.commit_delay_us {
-        Some(micros) => micros.to_string(),
-        None => "auto".to_owned(),
-    };
-    format!(
-        "set commit_delay = {delay}; set commit_siblings = {}; set synchronous_commit = {}; \
-         set default_transaction_isolation = '{}'",
-        switches.commit_siblings,
-        if switches.synchronous_commit { "on" } else { "off" },
-        if switches.serializable { "serializable" } else { "read committed" }
-    )
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use base::settings::{ServerSettings, Source};
-use cohort_session::{Server, ServerOptions};
+use cohort_session::{CurrentCredentials, Server, ServerOptions};
 use engine::{Database, OpenOptions};
 use postgres::{Client, NoTls};
 use sql::session::Instance;
@@ -40,6 +40,7 @@ impl TestServer {
             socket_permissions: 0o700,
             worker_count,
             max_connections: 100,
+            credentials: CurrentCredentials::default(),
         };
         let server = Server::start(Instance::new(database.clone()), &options).unwrap();
         let port = server.port();

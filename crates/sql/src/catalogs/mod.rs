@@ -2,6 +2,7 @@
 //!
 //! [`registry`] lists each with its columns, as PostgreSQL 15 has them, and the function that makes its rows.
 
+mod access;
 mod builtin;
 mod empty;
 mod information;

@@ -81,13 +81,15 @@ pub fn pg_database(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
     ]])
 }
 
-fn roles(catalog: &Catalog) -> Vec<Arc<RoleDef>> {
+/// All roles by number.
+pub(super) fn roles(catalog: &Catalog) -> Vec<Arc<RoleDef>> {
     let mut all: Vec<Arc<RoleDef>> = catalog.roles().cloned().collect();
     all.sort_by_key(|role| role.oid);
     all
 }
 
-fn timestamp(micros: Option<i64>) -> Value {
+/// A `timestamptz`, if there is one.
+pub(super) fn timestamp(micros: Option<i64>) -> Value {
     micros.map_or(NULL, Value::TimestampTz)
 }
 
@@ -114,7 +116,8 @@ pub fn pg_authid(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>>
     Ok(roles(run.catalog.catalog()).iter().map(row).collect())
 }
 
-fn role_settings(role: &RoleDef) -> Value {
+/// What `ALTER ROLE ... SET` keeps.
+pub(super) fn role_settings(role: &RoleDef) -> Value {
     text_array(role.settings.iter().map(|(name, value)| format!("{name}={value}")))
 }
 

@@ -6,7 +6,7 @@ use base::{Oid, Result};
 use engine::catalog::{INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, SequenceDef};
 use rustc_hash::FxHashMap;
 
-use super::{Equal, builtin, empty, information, monitoring, objects, relations, sequences, statistics, views};
+use super::{Equal, access, builtin, empty, information, monitoring, objects, relations, sequences, statistics, views};
 use crate::binder::SystemCatalog;
 use crate::executor::Run;
 use crate::plan::{VirtualColumn, VirtualTable};
@@ -195,6 +195,28 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
             "usename name, usesysid oid, usecreatedb bool, usesuper bool, userepl bool, usebypassrls bool, passwd text, valuntil timestamptz, useconfig text[]",
             2.0,
             objects::pg_user,
+        ),
+        catalog(
+            3070,
+            "pg_shadow",
+            "usename name, usesysid oid, usecreatedb bool, usesuper bool, userepl bool, usebypassrls bool, passwd text, valuntil timestamptz, useconfig text[]",
+            2.0,
+            access::pg_shadow,
+        ),
+        catalog(3071, "pg_group", "groname name, grosysid oid, grolist oid[]", 2.0, access::pg_group),
+        catalog(
+            3072,
+            "pg_hba_file_rules",
+            "line_number int4, type text, database text[], user_name text[], address text, netmask text, auth_method text, options text[], error text",
+            4.0,
+            access::pg_hba_file_rules,
+        ),
+        catalog(
+            3073,
+            "pg_stat_ssl",
+            "pid int4, ssl bool, version text, cipher text, bits int4, client_serial numeric, client_dn text, issuer_dn text",
+            20.0,
+            access::pg_stat_ssl,
         ),
         catalog(
             1255,

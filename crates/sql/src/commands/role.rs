@@ -1,15 +1,20 @@
-//! Roles, as far as connections need them. Privileges are not kept: who may connect may do everything.
+//! Roles: who they are, their passwords, and which are members of which.
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::RoleDef;
 
 use super::ddl::{Ddl, no_role};
 use super::dependencies::{Node, describe};
+use crate::client::Severity;
+use crate::password;
 use crate::session::UtilityOutput;
+use crate::session::is_member;
+use crate::session::planning::Environment;
 use crate::tree::{AlterRole, CreateRole, DefinitionElement, DefinitionValue, GrantRole, RoleName};
+use crate::types::datetime;
 
 /// CREATE ROLE, USER, GROUP.
-pub(super) fn create(ddl: &Ddl<'_>, create: &CreateRole) -> Result<UtilityOutput> {
+pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateRole) -> Result<UtilityOutput> {
     require_superuser(ddl, "create role")?;
     let name = create.name.as_str();
     if name.starts_with("pg_") {
@@ -36,7 +41,16 @@ pub(super) fn create(ddl: &Ddl<'_>, create: &CreateRole) -> Result<UtilityOutput
         comment: None,
     };
     apply(ddl, &mut role, &create.options)?;
+    let group = role.oid;
     ddl.create(role)?;
+    for option in create.options.iter().filter(|option| option.name == "rolemembers") {
+        if let Some(DefinitionValue::Roles(members)) = &option.value {
+            for member in members {
+                let member = ddl.role(member)?;
+                add_member(ddl, group, member)?;
+            }
+        }
+    }
     Ok(UtilityOutput::tag("CREATE ROLE"))
 }
 
@@ -47,7 +61,7 @@ fn require_superuser(ddl: &Ddl<'_>, what: &str) -> Result<()> {
     Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied to {what}")))
 }
 
-fn apply(ddl: &Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -> Result<()> {
+fn apply(ddl: &mut Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -> Result<()> {
     for (number, option) in options.iter().enumerate() {
         if options[..number].iter().any(|other| other.name == option.name) {
             let error = Error::new(sqlstate::SYNTAX_ERROR, "conflicting or redundant options");
@@ -71,11 +85,19 @@ fn apply(ddl: &Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -> Re
                     }
                 };
             }
-            // Connections are trusted: a password that nobody is asked for would protect nothing.
-            "password" if option.value.is_some() => {
-                return Err(Error::unsupported("passwords of roles are not supported"));
+            "password" => {
+                let password = option.value.as_ref().and_then(|_| option.text()).unwrap_or_default();
+                if password.is_empty() && option.value.is_some() {
+                    let message = "empty string is not a valid password, clearing password";
+                    ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
+                }
+                role.password = if password.is_empty() { None } else { Some(password::to_keep(&password)?) };
             }
-            "password" => role.password = None,
+            "validUntil" => {
+                let environment = Environment::new(ddl.state, &ddl.view());
+                let text = option.text().unwrap_or_default();
+                role.valid_until = Some(datetime::parse_timestamptz(&environment.eval_context(), &text, -1)?);
+            }
             "addroleto" => {
                 if let Some(DefinitionValue::Roles(groups)) = &option.value {
                     for group in groups {
@@ -86,9 +108,9 @@ fn apply(ddl: &Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -> Re
                     }
                 }
             }
-            "rolemembers" | "adminmembers" | "validUntil" => {
-                return Err(Error::unsupported("this option of roles is not supported"));
-            }
+            // Members are added when the role is there.
+            "rolemembers" => {}
+            "adminmembers" => return Err(Error::unsupported("the ADMIN option of roles is not supported")),
             other => return Err(Error::internal(format!("option \"{other}\" not recognized"))),
         }
     }
@@ -96,7 +118,7 @@ fn apply(ddl: &Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -> Re
 }
 
 /// ALTER ROLE.
-pub(super) fn alter(ddl: &Ddl<'_>, alter: &AlterRole) -> Result<UtilityOutput> {
+pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterRole) -> Result<UtilityOutput> {
     require_superuser(ddl, "alter role")?;
     if alter.action != 0 && alter.options.iter().any(|option| option.name == "rolemembers") {
         return Err(Error::unsupported("ALTER GROUP is not supported").hint("Use GRANT and REVOKE."));
@@ -158,34 +180,44 @@ fn refuse_owner(ddl: &Ddl<'_>, role: Oid, name: &str) -> Result<()> {
     Err(Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message).detail(owned.join("\n")))
 }
 
+/// Makes `member` a member of `group`.
+fn add_member(ddl: &Ddl<'_>, group: Oid, member: Oid) -> Result<()> {
+    let catalog = ddl.catalog();
+    let mut role = (**catalog.role(member).ok_or_else(|| no_role(""))?).clone();
+    if is_member(&catalog, group, member) {
+        let group = catalog.role(group).map_or("", |group| group.name.as_str());
+        let message = format!("role \"{group}\" is a member of role \"{}\"", role.name);
+        return Err(Error::new(sqlstate::INVALID_GRANTOR, message));
+    }
+    if !role.member_of.contains(&group) {
+        role.member_of.push(group);
+        ddl.replace(role)?;
+    }
+    Ok(())
+}
+
 /// GRANT and REVOKE of roles.
-pub(super) fn grant(ddl: &Ddl<'_>, grant: &GrantRole) -> Result<UtilityOutput> {
+pub(super) fn grant(ddl: &mut Ddl<'_>, grant: &GrantRole) -> Result<UtilityOutput> {
     require_superuser(ddl, "grant role")?;
     for grantee in &grant.grantees {
         let member = ddl.role(grantee)?;
         for group in &grant.roles {
             let catalog = ddl.catalog();
-            let group = catalog.role_by_name(group).ok_or_else(|| no_role(group))?;
-            let mut role = (**catalog.role(member).ok_or_else(|| no_role(""))?).clone();
+            let group = catalog.role_by_name(group).ok_or_else(|| no_role(group))?.oid;
             if grant.is_grant {
-                if group.oid == member || is_member(&catalog, group.oid, member) {
-                    let message = format!("role \"{}\" is a member of role \"{}\"", group.name, role.name);
-                    return Err(Error::new(sqlstate::INVALID_GRANTOR, message));
-                }
-                if !role.member_of.contains(&group.oid) {
-                    role.member_of.push(group.oid);
-                }
+                add_member(ddl, group, member)?;
             } else {
-                role.member_of.retain(|other| *other != group.oid);
+                let mut role = (**catalog.role(member).ok_or_else(|| no_role(""))?).clone();
+                if role.member_of.contains(&group) {
+                    role.member_of.retain(|other| *other != group);
+                    ddl.replace(role)?;
+                } else {
+                    let group = catalog.role(group).map_or("", |group| group.name.as_str());
+                    let message = format!("role \"{}\" is not a member of role \"{group}\"", role.name);
+                    ddl.tell(Severity::Warning, &Error::new(sqlstate::WARNING, message));
+                }
             }
-            ddl.replace(role)?;
         }
     }
     Ok(UtilityOutput::tag(if grant.is_grant { "GRANT ROLE" } else { "REVOKE ROLE" }))
-}
-
-/// Whether `role` is, directly or not, a member of `group`.
-fn is_member(catalog: &engine::catalog::Catalog, role: Oid, group: Oid) -> bool {
-    let Some(role) = catalog.role(role) else { return false };
-    role.member_of.iter().any(|direct| *direct == group || is_member(catalog, *direct, group))
 }

@@ -1,12 +1,16 @@
 //! What all sessions of a database share on the SQL side: who is connected, plans, timers, notifications.
 
+use std::hash::{Hash as _, Hasher as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, Ordering};
 
-use base::settings::SessionSettings;
-use base::{Error, OwnerId, Result, sqlstate};
+use base::access::{AccessMethod, AccessRules, Attempt};
+use base::settings::{Id, SessionSettings};
+use base::{Error, Oid, OwnerId, Result, sqlstate};
 use engine::Database;
+use engine::catalog::{Catalog, RoleDef};
+use pgwire::api::auth::sasl::scram::ScramSecret;
 use rustc_hash::FxHashMap;
 use sync::{Interrupt, InterruptKind, Mutex, WaitReport};
 
@@ -16,6 +20,7 @@ use super::plan_cache::PlanCache;
 use super::state::SessionState;
 use super::timers::Timers;
 use super::{SqlSession, settings};
+use crate::password;
 use crate::types::datetime;
 
 /// The database every connection is to.
@@ -34,6 +39,8 @@ pub struct Instance {
     /// Numbers of sessions that are gone. A leaf.
     free_numbers: Mutex<Vec<u32>>,
     pub(crate) started_at: i64,
+    /// Makes salts for users that have no password.
+    mock_seed: u64,
     /// Since when statistics count.
     pub(crate) counted: Counted,
     /// Reads the configuration file again; the program that serves sets it.
@@ -70,6 +77,8 @@ pub struct SessionInfo {
     pub is_superuser: bool,
     /// Where from; none for a Unix socket or an embedded session.
     pub peer: Option<SocketAddr>,
+    /// Version and cipher suite of its encryption.
+    pub encryption: Option<(&'static str, &'static str)>,
     /// The engine's name for the session.
     owner: AtomicU32,
     /// A number that no other session has that is connected now.
@@ -176,6 +185,8 @@ pub struct ConnectRequest {
     pub settings: Vec<(String, String)>,
     /// Where it comes from.
     pub peer: Option<SocketAddr>,
+    /// Version and cipher suite of its encryption.
+    pub encryption: Option<(&'static str, &'static str)>,
 }
 
 impl Instance {
@@ -194,6 +205,7 @@ impl Instance {
             next_number: AtomicU32::new(0),
             free_numbers: Mutex::default(),
             started_at,
+            mock_seed: rand::random(),
             counted: Counted::new(started_at),
             reload: Mutex::new(None),
             setting_keeper: Mutex::new(None),
@@ -232,10 +244,15 @@ impl Instance {
     /// 28000 for an unknown role, 3D000 for an unknown database, 53300 when there are too many; errors of settings.
     pub fn connect(self: &Arc<Self>, request: ConnectRequest) -> Result<SqlSession> {
         let catalog = self.database.catalog();
-        let Some(role) = catalog.role_by_name(&request.user).filter(|role| role.login) else {
-            let message = format!("role \"{}\" does not exist", request.user);
-            return Err(Error::new(sqlstate::INVALID_AUTHORIZATION_SPECIFICATION, message).fatal());
+        let refused = |what: &str| {
+            let message = format!("role \"{}\" {what}", request.user);
+            Error::new(sqlstate::INVALID_AUTHORIZATION_SPECIFICATION, message).fatal()
         };
+        let role = catalog.role_by_name(&request.user).ok_or_else(|| refused("does not exist"))?;
+        if !role.login {
+            return Err(refused("is not permitted to log in"));
+        }
+        self.check_connection_limit(role)?;
         if request.database != DATABASE {
             let message = format!("database \"{}\" does not exist", request.database);
             return Err(Error::new(sqlstate::INVALID_CATALOG_NAME, message).fatal());
@@ -262,6 +279,7 @@ impl Instance {
             user: request.user,
             database: request.database,
             peer: request.peer,
+            encryption: request.encryption,
             owner: AtomicU32::new(engine.owner().0),
             number: self.take_number(),
             interrupt: Arc::clone(engine.interrupt()),
@@ -281,6 +299,50 @@ impl Instance {
         state.apply_settings();
         self.sessions.lock().insert(info.pid, info);
         Ok(SqlSession::new(state))
+    }
+
+    /// 53300 for a role that has as many sessions as it may have.
+    fn check_connection_limit(&self, role: &RoleDef) -> Result<()> {
+        if role.superuser || role.connection_limit < 0 {
+            return Ok(());
+        }
+        let count = self.sessions.lock().values().filter(|session| session.user == role.name).count();
+        if count < role.connection_limit as usize {
+            return Ok(());
+        }
+        let message = format!("too many connections for role \"{}\"", role.name);
+        Err(Error::new(sqlstate::TOO_MANY_CONNECTIONS, message).fatal())
+    }
+
+    /// How a client that wants to connect is to be authenticated.
+    ///
+    /// # Errors
+    /// 28000 if it may not connect; 22023 for rules that are none, which [`base::settings`] doesn't let through.
+    pub fn access_method(&self, attempt: &Attempt<'_>) -> Result<AccessMethod> {
+        let rules = AccessRules::parse(self.database.settings().get(Id::HbaRules).as_text())?;
+        let catalog = self.database.catalog();
+        let user = catalog.role_by_name(attempt.user).map(|role| role.oid);
+        rules.method(attempt, |group| {
+            let group = catalog.role_by_name(group).map(|role| role.oid);
+            user.zip(group).is_some_and(|(user, group)| is_member(&catalog, user, group))
+        })
+    }
+
+    /// What a client must know that says it is `user`, and whether knowing it lets it in: one that has no password, or whose
+    /// password is good no longer, is asked like any other.
+    pub fn secret_of(&self, user: &str) -> (ScramSecret, bool) {
+        let catalog = self.database.catalog();
+        let role = catalog.role_by_name(user);
+        let is_good = |role: &&Arc<RoleDef>| role.valid_until.is_none_or(|until| datetime::clock_micros() < until);
+        let kept = role.filter(is_good).and_then(|role| role.password.as_deref());
+        match kept.and_then(password::secret) {
+            Some(secret) => (secret, true),
+            None => {
+                let mut hasher = rustc_hash::FxHasher::default();
+                (self.mock_seed, user).hash(&mut hasher);
+                (password::nobodys_secret(hasher.finish()), false)
+            }
+        }
     }
 
     /// Cancels what session `pid` does, if `secret` is its secret.
@@ -342,4 +404,21 @@ pub(super) fn reported(state: &SessionState) -> Vec<(&'static str, String)> {
         }
     }
     all
+}
+
+/// Whether `role` is `group` or, directly or not, a member of it.
+pub(crate) fn is_member(catalog: &Catalog, role: Oid, group: Oid) -> bool {
+    let mut seen = vec![role];
+    let mut next = 0;
+    while let Some(role) = seen.get(next).copied() {
+        if role == group {
+            return true;
+        }
+        next += 1;
+        if let Some(role) = catalog.role(role) {
+            let unseen: Vec<Oid> = role.member_of.iter().copied().filter(|group| !seen.contains(group)).collect();
+            seen.extend(unseen);
+        }
+    }
+    false
 }

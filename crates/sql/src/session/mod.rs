@@ -33,6 +33,7 @@ use sync::Interrupt;
 pub use catalog_view::{CatalogView, quote_identifier, split_names};
 pub(crate) use execute::new_run;
 pub use execute::{Nested, UtilityOutput};
+pub(crate) use instance::is_member;
 pub use instance::{Activity, ConnectRequest, Instance, KeptSetting, SessionInfo, SettingKeeper};
 pub(crate) use notify::ChannelChange;
 pub use notify::{Channels, Notification};

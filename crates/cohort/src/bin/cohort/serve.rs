@@ -7,7 +7,7 @@ use base::{Error, Result, sqlstate};
 use clap::Args;
 use cohort::dashboard::Dashboard;
 use cohort::metrics::MetricsServer;
-use cohort::{Database, Instance, OpenOptions, Server, ServerOptions, configuration};
+use cohort::{CurrentCredentials, Database, Instance, OpenOptions, Server, ServerOptions, configuration};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sync::Arc;
@@ -19,8 +19,8 @@ use crate::memory;
 pub struct ServeArguments {
     /// The data folder; created if it is new.
     directory: PathBuf,
-    /// Host names or addresses to listen on, separated by commas; `*` for all, empty for none.
-    /// Connections from other machines are refused until passwords are set up.
+    /// Host names or addresses to listen on, separated by commas; `*` for all, empty for none. Clients on other machines
+    /// are asked for their role's password, unless hba_rules in cohort.conf says otherwise.
     #[arg(long, value_name = "H")]
     host: Option<String>,
     /// TCP port, and the number in the Unix socket's name.
@@ -64,9 +64,12 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
         Database::open(OpenOptions { settings: Arc::clone(&settings), ..OpenOptions::new(&arguments.directory) })?;
     configuration::create(&arguments.directory)?;
     let instance = Instance::new(database.clone());
+    let credentials = CurrentCredentials::default();
+    credentials.load(&settings, &arguments.directory)?;
     let reload = {
         let (settings, database, directory) = (Arc::clone(&settings), database.clone(), arguments.directory.clone());
-        Arc::new(move || reload(&settings, &database, &directory))
+        let credentials = credentials.clone();
+        Arc::new(move || reload(&settings, &database, &credentials, &directory))
     };
     instance.set_reload(Arc::clone(&reload) as Arc<dyn Fn() -> bool + Send + Sync>);
     let directory = arguments.directory.clone();
@@ -75,7 +78,7 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
         listen_where(&settings, Id::MetricsListen, |address| MetricsServer::start(address, Arc::clone(&instance)))?;
     let dashboard =
         listen_where(&settings, Id::DashboardListen, |address| Dashboard::start(address, Arc::clone(&instance)))?;
-    let server = Server::start(Arc::clone(&instance), &server_options(arguments, &settings)?)?;
+    let server = Server::start(Arc::clone(&instance), &server_options(arguments, &settings, credentials)?)?;
     eprintln!(
         "cohort: serving \"{}\" on port {}, ready to accept connections",
         arguments.directory.display(),
@@ -114,7 +117,11 @@ fn listen_where<S>(settings: &ServerSettings, setting: Id, start: impl FnOnce(&s
     if address.is_empty() { Ok(None) } else { start(address).map(Some) }
 }
 
-fn server_options(arguments: &ServeArguments, settings: &ServerSettings) -> Result<ServerOptions> {
+fn server_options(
+    arguments: &ServeArguments,
+    settings: &ServerSettings,
+    credentials: CurrentCredentials,
+) -> Result<ServerOptions> {
     let integer = |id: Id| settings.get(id).as_integer().unwrap_or_default();
     let text = |id: Id| settings.get(id).as_text().to_string();
     let socket_directory = match (&arguments.socket_dir, text(Id::UnixSocketDirectories)) {
@@ -134,11 +141,17 @@ fn server_options(arguments: &ServeArguments, settings: &ServerSettings) -> Resu
         socket_permissions: integer(Id::UnixSocketPermissions) as u32,
         worker_count: integer(Id::WorkerThreads) as usize,
         max_connections: integer(Id::MaxConnections) as usize,
+        credentials,
     })
 }
 
 /// Reads cohort.conf again; whether that went well.
-fn reload(settings: &ServerSettings, database: &Database, directory: &std::path::Path) -> bool {
+fn reload(
+    settings: &ServerSettings,
+    database: &Database,
+    credentials: &CurrentCredentials,
+    directory: &std::path::Path,
+) -> bool {
     let result = configuration::read(directory).and_then(|entries| settings.reload(&entries));
     match result {
         Ok(needing_restart) => {
@@ -147,6 +160,9 @@ fn reload(settings: &ServerSettings, database: &Database, directory: &std::path:
                 eprintln!("cohort: parameter \"{name}\" stays at {value} until the server is started again");
             }
             database.reload();
+            if let Err(error) = credentials.load(settings, directory) {
+                eprintln!("cohort: connections are encrypted as before: {error}");
+            }
             eprintln!("cohort: cohort.conf was read again");
             true
         }

@@ -3,9 +3,10 @@
 //! Superusers may do everything, owners everything with what is theirs, and everybody may look at what is not a table.
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{Object, RoleDef};
+use engine::catalog::Object;
 
 use crate::executor::Run;
+use crate::session::is_member;
 use crate::types::reg_types::parse_reg;
 use crate::types::{Value, oids};
 
@@ -67,7 +68,7 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
             Some(index) => catalog.table(index.table).map(|table| table.owner),
             None => catalog.object(oid).and_then(Object::owner),
         };
-        owner.map(|owner| user.is_some_and(|user| is_member(run, user, owner)))
+        owner.map(|owner| user.is_some_and(|user| is_member(catalog, user, owner)))
     };
     let only_looks = |privilege: &str| {
         privilege.split(',').any(|word| {
@@ -80,7 +81,7 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
     let allowed = match what {
         What::Role => {
             let group = role(run, &rest[0])?;
-            return Ok(user.zip(group).map(|(user, group)| is_superuser || is_member(run, user, group)).into());
+            return Ok(user.zip(group).map(|(user, group)| is_superuser || is_member(catalog, user, group)).into());
         }
         What::Relation | What::Column => {
             let oid = match &rest[0] {
@@ -151,22 +152,6 @@ fn role(run: &Run<'_, '_>, value: &Value) -> Result<Option<Oid>> {
         },
         other => Ok(catalog.role(oid_of(other)?).map(|role| role.oid)),
     }
-}
-
-/// Whether `user` is `group` or a member of it.
-fn is_member(run: &Run<'_, '_>, user: Oid, group: Oid) -> bool {
-    let catalog = run.catalog.catalog();
-    let mut seen = vec![user];
-    let mut next = 0;
-    while let Some(role) = seen.get(next).copied() {
-        if role == group {
-            return true;
-        }
-        next += 1;
-        let groups: &[Oid] = catalog.role(role).map_or(&[], |role: &std::sync::Arc<RoleDef>| &role.member_of);
-        seen.extend(groups.iter().filter(|group| !seen.contains(group)).copied().collect::<Vec<_>>());
-    }
-    false
 }
 
 /// Whether the relation has such a column: 42703 for a name it has not.

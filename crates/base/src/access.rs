@@ -1,0 +1,343 @@
+//! Who may connect from where, and how it is made sure who it is: rules in the manner of `pg_hba.conf`.
+//!
+//! The setting `hba_rules` holds them, separated by `;`, each a line of PostgreSQL's file:
+//!
+//! ```text
+//! local    DATABASE USER          METHOD
+//! host     DATABASE USER ADDRESS  METHOD        encrypted or not
+//! hostssl  DATABASE USER ADDRESS  METHOD        encrypted only
+//! hostnossl DATABASE USER ADDRESS METHOD        not encrypted only
+//! ```
+//!
+//! DATABASE is `all`, `sameuser` or names separated by commas; USER is `all`, names, or `+role` for its members; ADDRESS is
+//! `all`, an address, or a network as in `10.0.0.0/8`; METHOD is `trust`, `reject`, `scram-sha-256`, or `password`, which is
+//! the same as `scram-sha-256` here: no password is ever sent in clear. The first rule that fits decides.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
+use crate::error::{Error, Result};
+use crate::sqlstate;
+
+/// The rules of a server that says nothing of its own: this machine is trusted, everybody else has a password.
+pub const DEFAULT_RULES: &str =
+    "local all all trust; host all all 127.0.0.1/32 trust; host all all ::1/128 trust; host all all all scram-sha-256";
+
+/// All rules, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct AccessRules(pub Vec<AccessRule>);
+
+/// One rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessRule {
+    /// Which connections it is about.
+    pub connection: ConnectionKind,
+    /// To which databases.
+    pub databases: Vec<NamePattern>,
+    /// Of which users.
+    pub users: Vec<NamePattern>,
+    /// From where; none for a rule about Unix sockets.
+    pub address: Option<AddressPattern>,
+    /// What is asked of them.
+    pub method: AccessMethod,
+}
+
+/// The connections a rule is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionKind {
+    /// Over a Unix socket.
+    Local,
+    /// Over TCP.
+    Host,
+    /// Over TCP, encrypted.
+    HostSsl,
+    /// Over TCP, not encrypted.
+    HostNoSsl,
+}
+
+/// What a rule says of a database or user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NamePattern {
+    /// Any.
+    All,
+    /// The database called as the user.
+    SameUser,
+    /// Members of this role.
+    MemberOf(String),
+    /// This one.
+    Name(String),
+}
+
+/// Where a connection may come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressPattern {
+    /// Anywhere.
+    All,
+    /// An address in this network.
+    Network(IpNet),
+}
+
+/// How it is made sure who a client is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessMethod {
+    /// It is believed.
+    Trust,
+    /// It is refused.
+    Reject,
+    /// It proves that it knows the user's password.
+    ScramSha256,
+}
+
+/// A connection that wants to be let in.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt<'a> {
+    /// Where it comes from; none for a Unix socket.
+    pub address: Option<IpAddr>,
+    /// Whether it is encrypted.
+    pub is_encrypted: bool,
+    /// As whom.
+    pub user: &'a str,
+    /// To which database.
+    pub database: &'a str,
+}
+
+impl ConnectionKind {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            ConnectionKind::Local => "local",
+            ConnectionKind::Host => "host",
+            ConnectionKind::HostSsl => "hostssl",
+            ConnectionKind::HostNoSsl => "hostnossl",
+        }
+    }
+}
+
+impl AccessMethod {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            AccessMethod::Trust => "trust",
+            AccessMethod::Reject => "reject",
+            AccessMethod::ScramSha256 => "scram-sha-256",
+        }
+    }
+}
+
+impl std::fmt::Display for NamePattern {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            NamePattern::All => out.write_str("all"),
+            NamePattern::SameUser => out.write_str("sameuser"),
+            NamePattern::MemberOf(role) => write!(out, "+{role}"),
+            NamePattern::Name(name) => out.write_str(name),
+        }
+    }
+}
+
+impl AccessRules {
+    /// Reads rules.
+    ///
+    /// # Errors
+    /// 22023 with the rule and what is wrong with it.
+    pub fn parse(text: &str) -> Result<AccessRules> {
+        text.split([';', '\n'])
+            .filter(|rule| !rule.trim().is_empty())
+            .map(AccessRule::parse)
+            .collect::<Result<_>>()
+            .map(AccessRules)
+    }
+
+    /// The rule that decides over an attempt; `is_member` tells whether the user is a member of a role.
+    pub fn find(&self, attempt: &Attempt<'_>, is_member: impl Fn(&str) -> bool) -> Option<&AccessRule> {
+        self.0.iter().find(|rule| rule.fits(attempt, &is_member))
+    }
+
+    /// How this attempt is to be authenticated.
+    ///
+    /// # Errors
+    /// 28000 for one that no rule lets in.
+    pub fn method(&self, attempt: &Attempt<'_>, is_member: impl Fn(&str) -> bool) -> Result<AccessMethod> {
+        let refusal = match self.find(attempt, is_member).map(|rule| rule.method) {
+            Some(AccessMethod::Reject) => "pg_hba.conf rejects connection",
+            Some(method) => return Ok(method),
+            None => "no pg_hba.conf entry",
+        };
+        let message = format!(
+            "{refusal} for host \"{}\", user \"{}\", database \"{}\", {}",
+            attempt.address.map_or_else(|| "[local]".to_owned(), |address| address.to_canonical().to_string()),
+            attempt.user,
+            attempt.database,
+            if attempt.is_encrypted { "SSL encryption" } else { "no encryption" },
+        );
+        Err(Error::new(sqlstate::INVALID_AUTHORIZATION_SPECIFICATION, message)
+            .hint("The setting hba_rules in cohort.conf says who may connect from where.")
+            .fatal())
+    }
+}
+
+impl AccessRule {
+    fn parse(text: &str) -> Result<AccessRule> {
+        let text = text.trim();
+        let wrong = |what: String| {
+            Error::new(
+                sqlstate::INVALID_PARAMETER_VALUE,
+                format!("{what} in rule \"{text}\" of parameter \"hba_rules\""),
+            )
+        };
+        let mut words = text.split_whitespace();
+        let mut next = |what: &str| words.next().ok_or_else(|| wrong(format!("missing {what}")));
+        let connection = match next("connection type")? {
+            "local" => ConnectionKind::Local,
+            "host" => ConnectionKind::Host,
+            "hostssl" => ConnectionKind::HostSsl,
+            "hostnossl" => ConnectionKind::HostNoSsl,
+            other => {
+                return Err(wrong(format!("invalid connection type \"{other}\""))
+                    .hint("It is local, host, hostssl or hostnossl."));
+            }
+        };
+        let databases = next("database")?.split(',').map(database).collect();
+        let users = next("user")?.split(',').map(user).collect();
+        let address = match connection {
+            ConnectionKind::Local => None,
+            _ => {
+                let word = next("address")?;
+                Some(address(word).ok_or_else(|| {
+                    wrong(format!("invalid address \"{word}\""))
+                        .hint("It is all, an IP address, or a network as in 10.0.0.0/8; host names are not looked up.")
+                })?)
+            }
+        };
+        let method = match next("authentication method")? {
+            "trust" => AccessMethod::Trust,
+            "reject" => AccessMethod::Reject,
+            "scram-sha-256" | "password" => AccessMethod::ScramSha256,
+            other => {
+                return Err(wrong(format!("invalid authentication method \"{other}\""))
+                    .hint("It is trust, reject or scram-sha-256."));
+            }
+        };
+        match words.next() {
+            None => Ok(AccessRule { connection, databases, users, address, method }),
+            Some(rest) => Err(wrong(format!("unexpected \"{rest}\"")).hint("Rules are separated by ;")),
+        }
+    }
+
+    fn fits(&self, attempt: &Attempt<'_>, is_member: &impl Fn(&str) -> bool) -> bool {
+        let fits_connection = match self.connection {
+            ConnectionKind::Local => attempt.address.is_none(),
+            ConnectionKind::Host => attempt.address.is_some(),
+            ConnectionKind::HostSsl => attempt.address.is_some() && attempt.is_encrypted,
+            ConnectionKind::HostNoSsl => attempt.address.is_some() && !attempt.is_encrypted,
+        };
+        let fits_name = |pattern: &NamePattern, name: &str| match pattern {
+            NamePattern::All => true,
+            NamePattern::SameUser => attempt.database == attempt.user,
+            NamePattern::MemberOf(role) => is_member(role),
+            NamePattern::Name(own) => own == name,
+        };
+        let fits_address = match (self.address, attempt.address) {
+            (Some(AddressPattern::Network(network)), Some(address)) => network.contains(&address.to_canonical()),
+            _ => true,
+        };
+        fits_connection
+            && fits_address
+            && self.databases.iter().any(|pattern| fits_name(pattern, attempt.database))
+            && self.users.iter().any(|pattern| fits_name(pattern, attempt.user))
+    }
+}
+
+fn database(word: &str) -> NamePattern {
+    match word {
+        "all" => NamePattern::All,
+        "sameuser" => NamePattern::SameUser,
+        name => NamePattern::Name(unquoted(name)),
+    }
+}
+
+fn user(word: &str) -> NamePattern {
+    match (word, word.strip_prefix('+')) {
+        ("all", _) => NamePattern::All,
+        (_, Some(role)) => NamePattern::MemberOf(unquoted(role)),
+        (name, None) => NamePattern::Name(unquoted(name)),
+    }
+}
+
+/// A quoted word is a name, whatever it means without quotes.
+fn unquoted(word: &str) -> String {
+    word.strip_prefix('"').and_then(|word| word.strip_suffix('"')).unwrap_or(word).to_owned()
+}
+
+fn address(word: &str) -> Option<AddressPattern> {
+    if word == "all" {
+        return Some(AddressPattern::All);
+    }
+    let network = word.parse::<IpNet>().ok().or_else(|| word.parse::<IpAddr>().ok().map(IpNet::from))?;
+    Some(AddressPattern::Network(network))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn method(
+        rules: &str,
+        address: Option<&str>,
+        is_encrypted: bool,
+        user: &str,
+    ) -> std::result::Result<AccessMethod, String> {
+        let rules = AccessRules::parse(rules).unwrap();
+        let address = address.map(|address| address.parse().unwrap());
+        let attempt = Attempt { address, is_encrypted, user, database: "postgres" };
+        let in_staff = |role: &str| role == "staff" && user == "ann";
+        rules.method(&attempt, in_staff).map_err(|error| error.message().to_owned())
+    }
+
+    #[test]
+    fn by_default_this_machine_is_trusted_and_others_have_a_password() {
+        for local in [None, Some("127.0.0.1"), Some("::1"), Some("::ffff:127.0.0.1")] {
+            assert_eq!(method(DEFAULT_RULES, local, false, "ann"), Ok(AccessMethod::Trust), "{local:?}");
+        }
+        for remote in ["127.0.0.2", "10.1.2.3", "2001:db8::1", "::ffff:10.1.2.3"] {
+            assert_eq!(method(DEFAULT_RULES, Some(remote), false, "ann"), Ok(AccessMethod::ScramSha256), "{remote}");
+        }
+    }
+
+    #[test]
+    fn the_first_rule_that_fits_decides() {
+        let rules = "host all bob 10.0.0.0/8 reject; hostssl all +staff 10.0.0.0/8 trust\nhost sameuser,postgres all all scram-sha-256";
+        assert_eq!(
+            method(rules, Some("10.0.0.7"), true, "bob"),
+            Err("pg_hba.conf rejects connection for host \"10.0.0.7\", user \"bob\", database \"postgres\", SSL encryption".to_owned())
+        );
+        assert_eq!(method(rules, Some("10.0.0.7"), true, "ann"), Ok(AccessMethod::Trust));
+        assert_eq!(method(rules, Some("10.0.0.7"), false, "ann"), Ok(AccessMethod::ScramSha256));
+        assert_eq!(method(rules, Some("11.0.0.7"), true, "bob"), Ok(AccessMethod::ScramSha256));
+        assert_eq!(
+            method(rules, None, false, "ann"),
+            Err("no pg_hba.conf entry for host \"[local]\", user \"ann\", database \"postgres\", no encryption"
+                .to_owned())
+        );
+        assert!(method("hostnossl all all all trust", Some("10.0.0.7"), true, "ann").is_err());
+        assert!(method("local \"all\" all trust", None, false, "ann").is_err(), "a database of that name");
+    }
+
+    #[test]
+    fn what_is_no_rule_is_refused_with_what_is_wrong_about_it() {
+        for (rules, what) in [
+            ("locl all all trust", "invalid connection type \"locl\""),
+            ("local all", "missing user"),
+            ("host all all trust", "invalid address \"trust\""),
+            ("host all all 10.0.0.0/33 trust", "invalid address \"10.0.0.0/33\""),
+            ("host all all example.org trust", "invalid address \"example.org\""),
+            ("local all all md5", "invalid authentication method \"md5\""),
+            ("local all all trust host all all all trust", "unexpected \"host\""),
+        ] {
+            let error = AccessRules::parse(rules).unwrap_err();
+            assert_eq!(error.message(), format!("{what} in rule \"{rules}\" of parameter \"hba_rules\""));
+        }
+        assert_eq!(AccessRules::parse(" ; \n").unwrap(), AccessRules::default());
+    }
+}

@@ -1,0 +1,197 @@
+//! How a client proves that it knows its password: SCRAM-SHA-256, bound to the server's certificate where the connection is
+//! encrypted. The exchange itself is the `pgwire` crate's.
+
+use base::{Error, Result, sqlstate};
+use bytes::{Bytes, BytesMut};
+use pgwire::api::auth::sasl::scram::{ScramSecret, ScramServerAuth, ScramServerAuthWaitingForClientFinal};
+use pgwire::error::PgWireError;
+use pgwire::messages::Message;
+use pgwire::messages::startup::Authentication;
+
+use crate::startup::StartRequest;
+
+const SCRAM: &str = "SCRAM-SHA-256";
+const SCRAM_BOUND: &str = "SCRAM-SHA-256-PLUS";
+
+/// A client that has been asked for its password.
+pub struct Exchange {
+    /// What it asked for.
+    pub request: StartRequest,
+    step: Step,
+    /// A role that may log in with a password, which the secret is of.
+    is_known: bool,
+}
+
+enum Step {
+    Offered(ScramServerAuth, ScramSecret),
+    Challenged(ScramServerAuthWaitingForClientFinal),
+    Over,
+}
+
+/// What comes of a client's message.
+pub enum Outcome {
+    /// It has more to say.
+    Continues,
+    /// It has proved who it is.
+    Proved(StartRequest),
+}
+
+impl Exchange {
+    /// Asks for a password; the message that does is put into `out`.
+    pub fn begin(
+        request: StartRequest,
+        secret: ScramSecret,
+        is_known: bool,
+        scram: ScramServerAuth,
+        out: &mut BytesMut,
+    ) -> Exchange {
+        let bound = scram.supports_channel_binding().then(|| SCRAM_BOUND.to_owned());
+        let mechanisms = bound.into_iter().chain([SCRAM.to_owned()]).collect();
+        send(&Authentication::SASL(mechanisms), out);
+        Exchange { request, step: Step::Offered(scram, secret), is_known }
+    }
+
+    /// Works on the body of a client's password message, and puts the answer into `out`.
+    ///
+    /// # Errors
+    /// 28P01 for the wrong password, 08P01 for a message that is none of the exchange's.
+    pub fn take(mut self, body: &[u8], out: &mut BytesMut) -> Result<(Outcome, Option<Exchange>)> {
+        match std::mem::replace(&mut self.step, Step::Over) {
+            Step::Offered(scram, secret) => {
+                let (mechanism, data) = initial_response(body)
+                    .ok_or_else(|| protocol("malformed SCRAM message").detail("It is no SASLInitialResponse."))?;
+                let is_bound = match mechanism {
+                    _ if mechanism == SCRAM_BOUND.as_bytes() && scram.supports_channel_binding() => true,
+                    _ if mechanism == SCRAM.as_bytes() => false,
+                    _ => return Err(protocol("client selected an invalid SASL authentication mechanism")),
+                };
+                if is_bound != data.starts_with(b"p=") {
+                    return Err(protocol("malformed SCRAM message")
+                        .detail("The mechanism and the message disagree about channel binding."));
+                }
+                let (answer, next) =
+                    scram.on_client_first_message_with_secret(data, secret).map_err(|error| malformed(&error))?;
+                send(&Authentication::SASLContinue(Bytes::from(answer)), out);
+                self.step = Step::Challenged(next);
+                Ok((Outcome::Continues, Some(self)))
+            }
+            Step::Challenged(next) => {
+                let proved = next.on_client_final_message(body);
+                match proved {
+                    Ok(answer) if self.is_known => {
+                        send(&Authentication::SASLFinal(Bytes::from(answer)), out);
+                        Ok((Outcome::Proved(self.request), None))
+                    }
+                    Ok(_) | Err(PgWireError::InvalidPassword(_)) => {
+                        let message = format!("password authentication failed for user \"{}\"", self.request.user);
+                        Err(Error::new(sqlstate::INVALID_PASSWORD, message).fatal())
+                    }
+                    Err(error) => Err(malformed(&error)),
+                }
+            }
+            Step::Over => Err(protocol("unexpected password message")),
+        }
+    }
+}
+
+/// The mechanism and the data of a SASLInitialResponse. The `pgwire` crate's decoder trusts the length that it reads.
+fn initial_response(body: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = body.iter().position(|byte| *byte == 0)?;
+    let (length, data) = body[end + 1..].split_first_chunk::<4>()?;
+    match i32::from_be_bytes(*length) {
+        -1 if data.is_empty() => Some((&body[..end], data)),
+        length if usize::try_from(length) == Ok(data.len()) => Some((&body[..end], data)),
+        _ => None,
+    }
+}
+
+fn send(message: &Authentication, out: &mut BytesMut) {
+    message.encode(out).expect("a message made here is short and well-formed");
+}
+
+fn protocol(message: &str) -> Error {
+    Error::new(sqlstate::PROTOCOL_VIOLATION, message).fatal()
+}
+
+fn malformed(error: &PgWireError) -> Error {
+    protocol("malformed SCRAM message").detail(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{Rng, SeedableRng};
+
+    use super::*;
+
+    /// The verifier of "secret", which takes thousands of hashes to make.
+    fn kept() -> &'static str {
+        static KEPT: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+        KEPT.get_or_init(|| sql::password::to_keep("secret").unwrap())
+    }
+
+    fn exchange(is_known: bool) -> Exchange {
+        let request = StartRequest { user: "ann".into(), database: "ann".into(), settings: Vec::new(), unknown: None };
+        let secret = sql::password::secret(kept()).unwrap();
+        Exchange::begin(request, secret, is_known, ScramServerAuth::new(), &mut BytesMut::new())
+    }
+
+    fn initial(data: &[u8]) -> Vec<u8> {
+        [b"SCRAM-SHA-256\0", &(data.len() as u32).to_be_bytes()[..], data].concat()
+    }
+
+    /// What the exchange says to a client with this password.
+    fn try_password(is_known: bool, password: &str) -> Result<()> {
+        use postgres_protocol::authentication::sasl::{ChannelBinding, ScramSha256};
+        let mut client = ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported());
+        let mut out = BytesMut::new();
+        let (_, exchange) = exchange(is_known).take(&initial(client.message()), &mut out)?;
+        client.update(&out[9..]).unwrap();
+        out.clear();
+        let (outcome, _) = exchange.unwrap().take(client.message(), &mut out)?;
+        client.finish(&out[9..]).unwrap();
+        assert!(matches!(outcome, Outcome::Proved(_)));
+        Ok(())
+    }
+
+    #[test]
+    fn only_the_password_of_a_known_role_proves_anything() {
+        try_password(true, "secret").unwrap();
+        for (is_known, password) in [(true, "secrets"), (true, ""), (false, "secret")] {
+            assert_eq!(try_password(is_known, password).unwrap_err().sqlstate(), sqlstate::INVALID_PASSWORD);
+        }
+    }
+
+    // invariants: row 26
+    #[test]
+    fn any_bytes_are_an_answer_or_refused() {
+        let mut random = rand::rngs::StdRng::seed_from_u64(26);
+        let first = initial(b"n,,n=ann,r=abcdefgh");
+        let last = b"c=biws,r=abcdefgh,p=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=".to_vec();
+        let spoil = |bytes: &[u8], random: &mut rand::rngs::StdRng| {
+            let mut bytes = bytes.to_vec();
+            for _ in 0..random.random_range(0..4) {
+                match random.random_range(0..3) {
+                    0 => bytes.truncate(random.random_range(0..=bytes.len())),
+                    1 => bytes.push(random.random()),
+                    _ if bytes.is_empty() => {}
+                    _ => {
+                        let place = random.random_range(0..bytes.len());
+                        bytes[place] = random.random();
+                    }
+                }
+            }
+            bytes
+        };
+        let mut challenged = 0;
+        for _ in 0..5_000 {
+            let mut out = BytesMut::new();
+            let Ok((Outcome::Continues, Some(exchange))) = exchange(true).take(&spoil(&first, &mut random), &mut out)
+            else {
+                continue;
+            };
+            challenged += 1;
+            assert!(exchange.take(&spoil(&last, &mut random), &mut out).is_err());
+        }
+        assert!(challenged > 500, "{challenged}");
+    }
+}

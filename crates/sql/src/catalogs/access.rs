@@ -1,0 +1,87 @@
+//! Who may connect, and how those who are connected came in: `pg_hba_file_rules`, `pg_stat_ssl`, `pg_shadow`, `pg_group`.
+
+use base::Result;
+use base::access::{AccessRules, AddressPattern};
+use base::settings::Id;
+
+use super::Equal;
+use super::objects::{role_settings, roles, timestamp};
+use super::rows::{NULL, row, text_array};
+use crate::executor::Run;
+use crate::types::{Value, oids};
+
+/// `pg_hba_file_rules`: those of `hba_rules`, numbered as they stand there.
+pub fn pg_hba_file_rules(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    if !run.state.is_superuser() {
+        return Ok(Vec::new());
+    }
+    let rules = AccessRules::parse(run.state.instance.database().settings().get(Id::HbaRules).as_text())?;
+    let rows = rules.0.iter().zip(1i32..).map(|(rule, number)| {
+        let (address, netmask) = match rule.address {
+            None => (NULL, NULL),
+            Some(AddressPattern::All) => (Value::text("all"), NULL),
+            Some(AddressPattern::Network(network)) => {
+                (Value::text(network.network().to_string()), Value::text(network.netmask().to_string()))
+            }
+        };
+        row![
+            number,
+            rule.connection.name(),
+            text_array(rule.databases.iter().map(ToString::to_string)),
+            text_array(rule.users.iter().map(ToString::to_string)),
+            address,
+            netmask,
+            rule.method.name(),
+            NULL,
+            NULL,
+        ]
+    });
+    Ok(rows.collect())
+}
+
+/// `pg_stat_ssl`
+pub fn pg_stat_ssl(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let sessions = run.state.instance.sessions();
+    let is_shown = |user: &str| run.state.is_superuser() || user == run.state.current_user();
+    let rows = sessions.iter().filter(|info| is_shown(&info.user)).map(|info| {
+        let (version, cipher) = info.encryption.unzip();
+        let bits = cipher.map(|cipher| if cipher.contains("128") { 128i32 } else { 256 });
+        row![info.pid, info.encryption.is_some(), version, cipher, bits, NULL, NULL, NULL]
+    });
+    Ok(rows.collect())
+}
+
+/// `pg_shadow`: roles that may log in, with the verifiers of their passwords; for superusers.
+pub fn pg_shadow(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    if !run.state.is_superuser() {
+        return Ok(Vec::new());
+    }
+    let rows = roles(run.catalog.catalog()).into_iter().filter(|role| role.login).map(|role| {
+        row![
+            role.name.as_str(),
+            role.oid,
+            role.create_database,
+            role.superuser,
+            role.replication,
+            role.superuser,
+            role.password.as_deref(),
+            timestamp(role.valid_until),
+            role_settings(&role),
+        ]
+    });
+    Ok(rows.collect())
+}
+
+/// `pg_group`: roles that may not log in, with their members.
+pub fn pg_group(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let roles = roles(run.catalog.catalog());
+    let rows = roles.iter().filter(|role| !role.login).map(|group| {
+        let members = roles.iter().filter(|role| role.member_of.contains(&group.oid));
+        row![
+            group.name.as_str(),
+            group.oid,
+            Value::array(oids::OID, members.map(|member| Value::Oid(member.oid.0)).collect::<Vec<_>>()),
+        ]
+    });
+    Ok(rows.collect())
+}
