@@ -6,10 +6,10 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use postgres::fallible_iterator::FallibleIterator;
 use postgres_protocol::IsNull;
-use postgres_protocol::message::backend::{DataRowBody, ErrorFields, Message};
+use postgres_protocol::message::backend::{DataRowBody, ErrorFields, Field, Message};
 use postgres_protocol::message::frontend;
 
 /// How long a server may take to answer: no statement that works takes nearly as long.
@@ -19,20 +19,39 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 pub struct Session {
     stream: UnixStream,
     received: BytesMut,
+    /// What the next COPY FROM STDIN gets.
+    copy_input: Vec<u8>,
+    /// Whether columns' types and errors' contexts and objects are shown as well.
+    in_detail: bool,
 }
+
+/// The first identifier of what is made after a database: those above differ from server to server.
+const FIRST_NORMAL_OID: u32 = 16384;
 
 impl Session {
     /// Connects through a server's socket to the database `postgres`, as `user`, without a password.
     pub fn connect(socket: &Path, user: &str) -> Session {
         let stream = UnixStream::connect(socket).unwrap();
         stream.set_read_timeout(Some(ANSWER_LIMIT)).unwrap();
-        let mut session = Session { stream, received: BytesMut::new() };
+        let mut session = Session { stream, received: BytesMut::new(), copy_input: Vec::new(), in_detail: false };
         let mut message = BytesMut::new();
         frontend::startup_message([("user", user), ("database", "postgres")], &mut message).unwrap();
         session.stream.write_all(&message).unwrap();
         let answer = session.answer();
         assert!(!answer.contains("FATAL"), "{answer}");
         session
+    }
+
+    /// Shows columns' types, and errors' contexts and objects, from now on.
+    pub fn show_details(&mut self) {
+        self.in_detail = true;
+    }
+
+    /// What the server answers to a COPY FROM STDIN that is given `input`.
+    pub fn copy_in(&mut self, text: &str, input: &str) -> String {
+        self.copy_input = input.as_bytes().to_vec();
+        self.send(text);
+        self.answer()
     }
 
     /// What the server answers to a text in the simple protocol, which may have several statements.
@@ -81,16 +100,22 @@ impl Session {
                     return seen;
                 }
                 Some(Message::RowDescription(columns)) => {
-                    let names: Vec<String> =
-                        columns.fields().map(|field| Ok(field.name().to_owned())).collect().unwrap();
-                    columns_line = format!("columns {}\n", names.join(" | "));
+                    let shown: Vec<String> =
+                        columns.fields().map(|field| Ok(column(&field, self.in_detail))).collect().unwrap();
+                    columns_line = format!("columns {}\n", shown.join(" | "));
                 }
                 Some(Message::DataRow(row)) => writeln!(seen, "row {}", values(&row).join(" | ")).unwrap(),
                 Some(Message::CommandComplete(body)) => writeln!(seen, "tag {}", body.tag().unwrap()).unwrap(),
                 Some(Message::EmptyQueryResponse) => seen.push_str("empty\n"),
                 Some(Message::NoData) => seen.push_str("no columns\n"),
-                Some(Message::ErrorResponse(body)) => seen.push_str(&report(body.fields())),
-                Some(Message::NoticeResponse(body)) => seen.push_str(&report(body.fields())),
+                Some(Message::ErrorResponse(body)) => seen.push_str(&report(body.fields(), self.in_detail)),
+                Some(Message::NoticeResponse(body)) => seen.push_str(&report(body.fields(), self.in_detail)),
+                Some(Message::CopyInResponse(_)) => self.send_copy_input(),
+                Some(Message::CopyData(body)) => {
+                    // Binary data are shown as what they are.
+                    let data = body.data().escape_ascii().to_string();
+                    writeln!(seen, "copied {data}").unwrap();
+                }
                 Some(Message::NotificationResponse(body)) => {
                     writeln!(seen, "notification {} {:?}", body.channel().unwrap(), body.message().unwrap()).unwrap();
                 }
@@ -107,6 +132,15 @@ impl Session {
                 Some(_) => {}
             }
         }
+    }
+
+    /// Sends what a COPY is to read, and its end.
+    fn send_copy_input(&mut self) {
+        let data = Bytes::from(std::mem::take(&mut self.copy_input));
+        let mut message = BytesMut::new();
+        frontend::CopyData::new(data).unwrap().write(&mut message);
+        frontend::copy_done(&mut message);
+        self.stream.write_all(&message).unwrap();
     }
 
     /// The next message; none if the server has closed the connection.
@@ -136,17 +170,31 @@ fn values(row: &DataRowBody) -> Vec<String> {
     row.ranges().map(|range| Ok(show(range))).collect().unwrap()
 }
 
-/// An error's or a notice's severity, code, message, detail and hint.
-fn report(fields: ErrorFields<'_>) -> String {
+/// A column's name, and if asked for its type and the type's modifier.
+fn column(field: &Field<'_>, in_detail: bool) -> String {
+    match (in_detail, field.type_oid()) {
+        (false, _) => field.name().to_owned(),
+        (true, FIRST_NORMAL_OID..) => format!("{} user type {}", field.name(), field.type_modifier()),
+        (true, oid) => format!("{} {oid} {}", field.name(), field.type_modifier()),
+    }
+}
+
+/// The other things an error or a notice may say of itself.
+const FIELDS_IN_DETAIL: [(&str, u8); 6] =
+    [("CONTEXT", b'W'), ("SCHEMA", b's'), ("TABLE", b't'), ("COLUMN", b'c'), ("TYPE", b'd'), ("CONSTRAINT", b'n')];
+
+/// An error's or a notice's severity, code, message, detail and hint, and if asked for where it arose and its objects.
+fn report(fields: ErrorFields<'_>, in_detail: bool) -> String {
     let fields: Vec<(u8, String)> = fields
         .map(|field| Ok((field.type_(), String::from_utf8_lossy(field.value_bytes()).into_owned())))
         .collect()
         .unwrap();
     let field = |wanted: u8| fields.iter().find(|(kind, _)| *kind == wanted).map_or("", |(_, text)| text.as_str());
     let mut seen = format!("{} {}: {}\n", field(b'S'), field(b'C'), field(b'M'));
-    for (name, kind) in [("DETAIL", b'D'), ("HINT", b'H')] {
-        if !field(kind).is_empty() {
-            writeln!(seen, "{name}: {}", field(kind)).unwrap();
+    let more = if in_detail { &FIELDS_IN_DETAIL[..] } else { &[] };
+    for (name, kind) in [("DETAIL", b'D'), ("HINT", b'H')].iter().chain(more) {
+        if !field(*kind).is_empty() {
+            writeln!(seen, "{name}: {}", field(*kind)).unwrap();
         }
     }
     seen
