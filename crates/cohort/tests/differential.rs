@@ -168,7 +168,7 @@ macro_rules! subjects {
 
 // In the order of the alphabet.
 subjects! {
-    definitions,
+    definitions, types,
 }
 
 /// What a client sees of one statement, rows and counts and errors.

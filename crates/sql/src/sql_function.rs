@@ -207,7 +207,7 @@ pub fn run(
             }
             return Err(Error::unsupported("utility statements in SQL functions are not supported"));
         }
-        let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text())));
+        let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text()), &run.catalog));
         let is_last = number + 1 == count;
         let columns: Vec<(String, SqlType)> =
             planned.description.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect();

@@ -87,7 +87,7 @@ fn plan(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result
         .plan(&expression.text, &tree.statement, Parameters::fixed(types))
         .map_err(|error| internal_position(error, &expression.text))?;
     statement.catalog_version = version;
-    let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text())));
+    let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text()), &run.catalog));
     let plan = ExpressionPlan { planned, fields: names.fields.into_inner().into(), catalog_version: version };
     *expression.plan.borrow_mut() = Some(plan.clone());
     Ok(plan)

@@ -7,6 +7,8 @@ use base::settings::{self, Change, Id, SessionSettings, Value as Setting};
 use base::{Error, Result, sqlstate};
 use engine::{DelayPolicy, DelaySetting, Isolation};
 
+use rustc_hash::FxHashSet;
+
 use super::state::SessionState;
 use crate::client::{Client, Severity};
 use crate::types::FormatSettings;

@@ -69,5 +69,4 @@ drop type feeling cascade;
 select * from person order by name;
 drop table person;
 create type long as enum ('0123456789012345678901234567890123456789012345678901234567890123');
-create type pg_catalog.nope as enum ('a');
 create type no_such_schema.nope as enum ('a');
