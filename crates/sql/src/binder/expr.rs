@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::limits::TARGETS_MAX;
 use base::{Result, sqlstate};
 
 use super::Binder;
@@ -52,6 +53,8 @@ impl Binder<'_, '_> {
                 Ok(Expr::new(ExprKind::Parameter(number - 1), sql_type))
             }
             Tree::Column(parts) => self.column(parts, location),
+            // Where no list is expected, it is the row as a whole.
+            Tree::Star(parts) if !parts.is_empty() => self.column(parts, location),
             Tree::Star(_) => {
                 Err(self.error(sqlstate::SYNTAX_ERROR, "row expansion via \"*\" is not supported here", location))
             }
@@ -397,6 +400,11 @@ impl Binder<'_, '_> {
     /// ROW(...): `t.*` among the fields is spread.
     pub(super) fn row(&mut self, fields: &[tree::Expr]) -> Result<Expr> {
         let bound = self.spread_exprs(fields)?;
+        if bound.len() > TARGETS_MAX {
+            let message = format!("ROW expressions can have at most {TARGETS_MAX} entries");
+            let location = fields.first().map_or(-1, tree::Expr::start);
+            return Err(self.error(sqlstate::TOO_MANY_COLUMNS, message, location));
+        }
         let types = bound.iter().map(|field| {
             // Literals in a row stay as they are until something compares or casts them; the shape says text.
             if field.sql_type.oid == oids::UNKNOWN { SqlType::TEXT } else { field.sql_type }

@@ -318,23 +318,39 @@ impl VariableNames for ValueName {
 /// # Errors
 /// 23502, 23514.
 pub fn check_domain(view: &CatalogView, domain: Oid, value: &Value) -> Result<()> {
+    check_as(view, domain, domain, value)
+}
+
+/// As [`check_domain`], of a domain under the one called `named`, which errors name.
+fn check_as(view: &CatalogView, domain: Oid, named: Oid, value: &Value) -> Result<()> {
     let Some(bound) = bound_domain(view, domain)? else { return Ok(()) };
     let BoundDomain { base, not_null, checks } = &*bound;
     if base.oid >= Oid::FIRST_NORMAL {
-        check_domain(view, base.oid, value)?;
+        check_as(view, base.oid, named, value)?;
     }
-    let name = || format_type_name(view, domain);
+    let name = || format_type_name(view, named);
     if *not_null && value.is_null() {
         let message = format!("domain {} does not allow null values", name());
-        return Err(Error::new(sqlstate::NOT_NULL_VIOLATION, message));
+        return Err(about(view, named, None, Error::new(sqlstate::NOT_NULL_VIOLATION, message)));
     }
     for (check, condition) in checks {
         if holds(view, condition, *base, value)? == Some(false) {
             let message = format!("value for domain {} violates check constraint \"{check}\"", name());
-            return Err(Error::new(sqlstate::CHECK_VIOLATION, message));
+            return Err(about(view, named, Some(check), Error::new(sqlstate::CHECK_VIOLATION, message)));
         }
     }
     Ok(())
+}
+
+/// An error that names the domain, and the constraint.
+fn about(view: &CatalogView, domain: Oid, constraint: Option<&String>, mut error: Error) -> Error {
+    if let Some(user_type) = by_oid(view, domain) {
+        let fields = error.fields_mut();
+        fields.schema = Some(user_type.schema.clone());
+        fields.data_type = Some(user_type.name.clone());
+        fields.constraint = constraint.cloned();
+    }
+    error
 }
 
 /// Binds a domain's check, in which parameter 0 stands for the value. Errors point into `text`.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use base::limits::COLUMNS_MAX;
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
 use engine::catalog::CustomDef;
 
-use super::ddl::Ddl;
+use super::ddl::{Ddl, without_position};
 use super::deparse::{Names, NoNames};
 use super::names::type_constraint_name;
 use crate::binder::DefinitionUse;
@@ -72,12 +73,15 @@ pub(super) fn create_composite(
     name: &QualifiedName,
     columns: &[ColumnDefinition],
 ) -> Result<UtilityOutput> {
-    let schema = ddl.object_schema(name)?;
+    let schema = free_name(ddl, name)?;
     if ddl.catalog().relation_by_name(schema, &name.name).is_some() {
         let message = format!("relation \"{}\" already exists", name.name);
         return Err(Error::new(sqlstate::DUPLICATE_TABLE, message));
     }
-    let schema = free_name(ddl, name)?;
+    if columns.len() > COLUMNS_MAX {
+        let message = format!("tables can have at most {COLUMNS_MAX} columns");
+        return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, message));
+    }
     let mut fields: Vec<(String, SqlType)> = Vec::with_capacity(columns.len());
     for column in columns {
         if fields.iter().any(|(other, _)| other == column.name.as_str()) {
@@ -151,7 +155,9 @@ fn not_for_domains(kind: &ConstraintKind) -> Error {
 }
 
 fn default_text(ddl: &Ddl<'_>, name: &str, base: SqlType, expr: &crate::tree::Expr) -> Result<String> {
-    let bound = ddl.expression(None, expr, DefinitionUse::Default { column: name, sql_type: base })?;
+    let bound = ddl
+        .expression(None, expr, DefinitionUse::Default { column: name, sql_type: base })
+        .map_err(without_position)?;
     Ok(ddl.to_store(&bound, &NoNames))
 }
 
@@ -164,7 +170,7 @@ fn make_check(
     expr: &crate::tree::Expr,
     before: &[DomainCheck],
 ) -> Result<DomainCheck> {
-    let mut condition = user_types::bind_check(&ddl.view(), ddl.text, expr, base)?;
+    let mut condition = user_types::bind_check(&ddl.view(), ddl.text, expr, base).map_err(without_position)?;
     user_types::require_immutable(&condition)?;
     value_as_column(&mut condition);
     let name = match &constraint.name {

@@ -94,6 +94,16 @@ pub(super) struct Accumulator<'p> {
     seen: Option<(RowSet, RowEquality)>,
     /// Sort keys and arguments, for ORDER BY within the call.
     ordered: Vec<(Row, Row)>,
+    /// DISTINCT also orders what a list is made of, by the arguments themselves.
+    is_distinct_list: bool,
+}
+
+/// Whether the order of its arguments shows in the aggregate's value.
+fn makes_list(function: &AggregateDef) -> bool {
+    matches!(
+        function.name,
+        "array_agg" | "string_agg" | "json_agg" | "jsonb_agg" | "json_object_agg" | "jsonb_object_agg"
+    )
 }
 
 impl<'p> Accumulator<'p> {
@@ -107,6 +117,7 @@ impl<'p> Accumulator<'p> {
             state: (call.function.start)(&call.types),
             seen: None,
             ordered: Vec::new(),
+            is_distinct_list: call.distinct && call.order.is_empty() && makes_list(call.function),
         }
     }
 
@@ -120,6 +131,7 @@ impl<'p> Accumulator<'p> {
             state: (function.start)(&call.types),
             seen: None,
             ordered: Vec::new(),
+            is_distinct_list: false,
         }
     }
 
@@ -140,6 +152,11 @@ impl<'p> Accumulator<'p> {
             if !seen.insert(&arguments, equality) {
                 return Ok(());
             }
+        }
+        if self.is_distinct_list {
+            let row = arguments.into_vec().into_boxed_slice();
+            self.ordered.push((row.clone(), row));
+            return Ok(());
         }
         if self.order.is_empty() {
             return self.state.update(run, &arguments);
@@ -165,7 +182,11 @@ impl<'p> Accumulator<'p> {
         if self.ordered.is_empty() {
             return Ok(());
         }
-        let order = RowOrder::new(self.order, run)?;
+        let order = if self.is_distinct_list {
+            RowOrder::ascending(self.arguments.iter().map(|argument| argument.sql_type), run)?
+        } else {
+            RowOrder::new(self.order, run)?
+        };
         self.ordered.sort_by(|(left, _), (right, _)| order.compare(left, right));
         for (_, arguments) in self.ordered.drain(..) {
             self.state.update(run, &arguments)?;

@@ -246,6 +246,14 @@ fn evaluate_array<'p>(
     if !nested {
         return Ok(Value::array(element, values));
     }
+    nested_array(element, &values)
+}
+
+/// The arrays `values` as one with a dimension more; NULLs among them are left out, as PostgreSQL does.
+///
+/// # Errors
+/// 2202E if they are not of one shape, 54000 for too many dimensions.
+pub(super) fn nested_array(element: base::Oid, values: &[Value]) -> Result<Value> {
     let mismatch = || {
         Error::new(
             sqlstate::ARRAY_SUBSCRIPT_ERROR,
@@ -255,8 +263,7 @@ fn evaluate_array<'p>(
     let mut inner: Option<SmallVec<[Dimension; 1]>> = None;
     let mut all = Vec::new();
     let mut count = 0u32;
-    for value in &values {
-        // PostgreSQL leaves NULL sub-arrays out.
+    for value in values {
         let Value::Array(array) = value else { continue };
         match &inner {
             None => inner = Some(array.dimensions.clone()),

@@ -8,7 +8,7 @@ use super::evaluate::{comparator_of, evaluate};
 use super::row_set::{Row, RowEquality};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{Expr, SortKey};
-use crate::types::{Comparator, Value};
+use crate::types::{Comparator, SqlType, Value};
 
 /// How rows of keys compare.
 pub(super) struct RowOrder(Vec<KeyOrder>);
@@ -32,6 +32,19 @@ impl RowOrder {
                     descending: key.descending,
                     nulls_first: key.nulls_first,
                 })
+            })
+            .collect::<Result<_>>()
+            .map(RowOrder)
+    }
+
+    /// The order of values of these types, each ascending, NULLs last.
+    ///
+    /// # Errors
+    /// 42883 for a type that has no order.
+    pub fn ascending(types: impl Iterator<Item = SqlType>, run: &Run<'_, '_>) -> Result<RowOrder> {
+        types
+            .map(|sql_type| {
+                Ok(KeyOrder { compare: comparator_of(sql_type, run)?, descending: false, nulls_first: false })
             })
             .collect::<Result<_>>()
             .map(RowOrder)

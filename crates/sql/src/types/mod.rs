@@ -53,6 +53,7 @@ pub use cast::{Cast, CastContext, can_cast};
 pub use compare::{Comparator, comparator, hash_value, is_hashable};
 pub use context::{BuiltinCatalog, CatalogLookup, EvalContext, FormatSettings, PlainContext, UserFunction, UserType};
 pub use function_def::{CallTypes, FunctionDef, Implementation, ReadyRows, ValueStream, Volatility, WindowFunction};
+pub use functions::json_records::takes_definitions;
 pub use functions::{assign, function, functions, functions_named};
 pub use numeric::Numeric;
 pub use operators::{
