@@ -71,7 +71,6 @@ select * from unnest(array[1, 2], array[3]) with ordinality;
 select * from unnest(null::int[]), unnest('{}'::text[]);
 select unnest(array[1], array[2]);
 select unnest(1);
-select unnest('{1,2}');
 select generate_subscripts(array[5, 6, 7], 1), generate_subscripts('[0:1]={1,2}'::int[], 1, true);
 select * from generate_subscripts(array[[1, 2], [3, 4]], 2) s;
 select generate_subscripts(array[1], 3);

@@ -49,7 +49,6 @@ create type empty as enum ();
 select 'x'::empty;
 select enum_range(null::empty);
 drop type empty;
-drop type mood;
 drop type if exists nothing;
 drop type nothing;
 drop type person;

@@ -22,7 +22,6 @@ select ln(0.0);
 select ln(-1.0);
 select log(100.0), log(2.0, 8), log(10.0, 2), log(1.5), log10(1000.0), log(0.5, 8);
 select log(1.0, 5);
-select log(0.0);
 select log(-2.0, 8);
 select power(2.5, 3), power(2.5, 0.5), power(1e10, 5), pow(3.0, 4), power(9.0, -0.5);
 select round(2.5), round(3.5), round(-2.5), round(2.567, 2), round(2.565, 2), round(1234.5, -2), round(1250, -2), round(0.5), round(-0.5), round(5.5::numeric, -1);
@@ -38,7 +37,6 @@ select scale('inf'::numeric), scale('NaN'::numeric), min_scale('inf'::numeric), 
 select x from unnest(array['NaN', 'inf', '-inf', '0', '-5', '5.50', '5.5']::numeric[]) x order by x;
 select distinct x from unnest(array[1.0, 1.00, 1, 'NaN', 'NaN']::numeric[]) x order by x;
 select x, count(*) from unnest(array[1.0, 1.00, 2.5]::numeric[]) x group by x order by x;
-select 1.0 = 1.00, 1.0::text = 1.00::text, 1.0::text, hash_numeric(1.0) = hash_numeric(1.00);
 select 123.456::numeric(5,2), 123.455::numeric(5,2), 0.005::numeric(3,2), -123.455::numeric(5,2), 99.994::numeric(4,2), 5::numeric(3), 5.5::numeric(3);
 select 1000::numeric(5,2);
 select 99.995::numeric(4,2);
