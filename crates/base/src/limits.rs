@@ -6,6 +6,10 @@ pub const PAGE_SIZE_BYTES: usize = 8192;
 pub const NAME_MAX_BYTES: usize = 63;
 /// The most columns a table may have.
 pub const COLUMNS_MAX: usize = 1600;
+/// The most entries of a target list or ROW expression.
+pub const TARGETS_MAX: usize = 1664;
+/// The most arguments of a function.
+pub const ARGUMENTS_MAX: usize = 100;
 /// The largest value of one column, in bytes.
 pub const VALUE_MAX_BYTES: usize = 1 << 30;
 /// The longest global identifier of a prepared transaction, in bytes.

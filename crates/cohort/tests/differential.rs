@@ -173,6 +173,7 @@ subjects! {
     definitions,
     programs,
     sessions,
+    types,
 }
 
 /// What a client sees of one statement, rows and counts and errors.

@@ -206,17 +206,17 @@ pub fn run(
                 return Err(Error::unsupported(message));
             }
             let utility = utility.clone();
-            let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text())));
+            let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text()), &run.catalog));
             let text: Arc<str> = Arc::from(function.body.as_str());
             let (state, client) = (run.state, &mut *run.client);
             crate::commands::run_nested(state, &utility, &planned, &text, arguments, client).map_err(in_context)?;
             run.catalog = state.catalog();
             continue;
         }
-        let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text())));
+        let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text()), &run.catalog));
         let is_last = number + 1 == count;
         let columns: Vec<(String, SqlType)> =
-            planned.description.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect();
+            planned.statement.columns.iter().map(|column| (column.name.to_string(), column.sql_type)).collect();
         if is_last {
             let has_plan = matches!(planned.statement.kind, StatementKind::Query(_));
             check_result(function, Some(&tree.statement), has_plan.then_some(&columns), &run.catalog)

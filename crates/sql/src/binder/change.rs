@@ -5,12 +5,13 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{ColumnDef, TableDef};
 
+use super::assignment::Source;
 use super::scope::{Place, Scope};
 use super::{Binder, Change, Column, FromItem, OnConflict, Query, Relation, RelationKind, TargetEntry};
 use crate::plan::{Assignment, Expr, ExprKind, Target};
 use crate::privileges::Privileges;
 use crate::tree::{self, ExprKind as Tree, InsertColumn, Location, Name, QueryBody};
-use crate::types::{SqlType, oids};
+use crate::types::{self, SqlType, oids};
 
 impl Binder<'_, '_> {
     pub(super) fn insert(&mut self, insert: &tree::Insert) -> Result<Query> {
@@ -89,11 +90,16 @@ impl Binder<'_, '_> {
             return Ok(live.map(|(place, _)| place).collect());
         }
         let mut places = Vec::with_capacity(insert.columns.len());
+        let mut whole = Vec::new();
         for column in &insert.columns {
             let place = self.assigned_column(table, column, false)?;
-            if places.contains(&place) {
+            // Parts of a column may be given one by one.
+            if whole.contains(&place) || places.contains(&place) && column.indirection.is_empty() {
                 let message = format!("column \"{}\" specified more than once", column.name);
                 return Err(self.error(sqlstate::DUPLICATE_COLUMN, message, column.location));
+            }
+            if column.indirection.is_empty() {
+                whole.push(place);
             }
             places.push(place);
         }
@@ -109,10 +115,6 @@ impl Binder<'_, '_> {
             let message = format!("column \"{}\" of relation \"{}\" does not exist", column.name, table.name);
             return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, column.location));
         };
-        if !column.indirection.is_empty() {
-            let message = "assigning to array elements and fields is not supported";
-            return Err(self.unsupported(message, column.location));
-        }
         Ok(place)
     }
 
@@ -123,7 +125,16 @@ impl Binder<'_, '_> {
             let next = self.nextval(identity.sequence)?;
             return self.coerce_for_column(next, sql_type, &column.name, -1);
         }
-        let Some(text) = &column.default else { return Ok(Expr::null(sql_type)) };
+        let of_domain =
+            if sql_type.oid >= Oid::FIRST_NORMAL { self.context.lookup.domain_default(sql_type.oid) } else { None };
+        let Some(text) = column.default.as_ref().or(of_domain.as_ref()) else {
+            let base = types::base_type(self.context.lookup, sql_type);
+            // A domain may refuse NULL.
+            return match base.oid == sql_type.oid {
+                true => Ok(Expr::null(sql_type)),
+                false => self.coerce_for_column(Expr::null(base), sql_type, &column.name, -1),
+            };
+        };
         let expr = crate::parser::parse_expression(text)?;
         self.with_foreign_text(|binder| binder.scalar_in_empty_scope(&expr, sql_type, Place::ColumnDefault))
     }
@@ -252,8 +263,13 @@ impl Binder<'_, '_> {
     ) -> Result<Vec<Expr>> {
         self.check_counts(insert, places.len(), row.len(), |index| row[index].start())?;
         let mut given = Vec::with_capacity(row.len());
-        for (expr, place) in row.iter().zip(places) {
+        for (index, (expr, place)) in row.iter().zip(places).enumerate() {
             let column = &table.columns[*place];
+            if let Some(part) = insert.columns.get(index).filter(|column| !column.indirection.is_empty()) {
+                self.check_insertable(column, insert.overriding, expr.location)?;
+                self.give_part(&mut given, *place, column, part, Source::Written(expr))?;
+                continue;
+            }
             if matches!(expr.kind, Tree::Default) {
                 continue;
             }
@@ -263,6 +279,22 @@ impl Binder<'_, '_> {
             given.push((*place, self.coerce_for_column(bound, sql_type, &column.name, expr.start())?));
         }
         self.full_row(table, given, insert.overriding)
+    }
+
+    /// A part of a column of a new row, added to those that were given before.
+    fn give_part(
+        &mut self,
+        given: &mut Vec<(usize, Expr)>,
+        place: usize,
+        column: &ColumnDef,
+        part: &InsertColumn,
+        source: Source<'_>,
+    ) -> Result<()> {
+        let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
+        let before = given.iter().position(|(other, _)| *other == place).map(|index| given.swap_remove(index).1);
+        let current = before.unwrap_or_else(|| Expr::null(sql_type));
+        given.push((place, self.assign_to_part(current, part, sql_type, source)?));
+        Ok(())
     }
 
     fn check_counts(
@@ -306,7 +338,8 @@ impl Binder<'_, '_> {
             let mut sql_type = sql_type;
             if sql_type.oid == oids::UNKNOWN {
                 // A literal or parameter takes the column's type where it stands.
-                sql_type = SqlType::new(column.type_oid);
+                let is_part = insert.columns.get(index).is_some_and(|column| !column.indirection.is_empty());
+                sql_type = SqlType::new(if is_part { oids::TEXT } else { column.type_oid });
                 self.settle_output(&mut inner, index, sql_type, "INSERT", location(index))?;
             }
             let name = inner.output().nth(index).map(|target| target.column.name.clone()).unwrap_or_default();
@@ -320,6 +353,10 @@ impl Binder<'_, '_> {
         for (index, place) in places.iter().enumerate().take(count) {
             let column = &table.columns[*place];
             let variable = self.scope().variable(relation, index, location(index));
+            if let Some(part) = insert.columns.get(index).filter(|column| !column.indirection.is_empty()) {
+                self.give_part(&mut given, *place, column, part, Source::Bound(variable, location(index)))?;
+                continue;
+            }
             let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
             given.push((*place, self.coerce_for_column(variable, sql_type, &column.name, location(index))?));
         }
@@ -374,7 +411,7 @@ impl Binder<'_, '_> {
         self.show(existing, qualified.then_some(table.schema), table.oid, true);
         // Both tables' columns can be named, the existing row's without its table too.
         self.show(excluded, None, Oid::INVALID, true);
-        let assignments = self.assignments(table, &update.assignments)?;
+        let assignments = self.assignments(table, existing, &update.assignments)?;
         self.scope().place = Place::Where;
         let filter = update.filter.as_ref().map(|filter| self.condition(filter, "WHERE")).transpose()?;
         Ok((assignments, filter))
@@ -464,13 +501,18 @@ impl Binder<'_, '_> {
     pub(super) fn assignments(
         &mut self,
         table: &Arc<TableDef>,
+        relation: u32,
         written: &[tree::Assignment],
     ) -> Result<Vec<Assignment>> {
         let mut assignments: Vec<Assignment> = Vec::with_capacity(written.len());
+        let mut parts: Vec<usize> = Vec::new();
         for assignment in written {
             let place = self.assigned_column(table, &assignment.column, true)?;
             let column = &table.columns[place];
-            if assignments.iter().any(|other| other.column as usize == place) {
+            let is_part = !assignment.column.indirection.is_empty();
+            let before = assignments.iter().position(|other| other.column as usize == place);
+            // Parts of a column may be assigned one by one.
+            if before.is_some() && !(is_part && parts.contains(&place)) {
                 let message = format!("multiple assignments to same column \"{}\"", column.name);
                 return Err(Error::new(sqlstate::SYNTAX_ERROR, message));
             }
@@ -488,7 +530,16 @@ impl Binder<'_, '_> {
             if column.generated.is_some() {
                 continue;
             }
-            let value = if is_default {
+            let value = if is_part {
+                self.scope().place = Place::UpdateSource;
+                let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
+                let current = match before {
+                    Some(before) => assignments.swap_remove(before).value,
+                    None => self.scope().variable(relation, place, assignment.column.location),
+                };
+                parts.push(place);
+                self.assign_to_part(current, &assignment.column, sql_type, Source::Written(&assignment.value))?
+            } else if is_default {
                 self.column_default(column)?
             } else {
                 self.scope().place = Place::UpdateSource;
@@ -522,7 +573,7 @@ impl Binder<'_, '_> {
         let relation = self.change_target(&table, &update.table)?;
         self.from(&update.from)?;
         let filter = self.optional_filter(update.filter.as_ref())?;
-        let assignments = self.assignments(&table, &update.assignments)?;
+        let assignments = self.assignments(&table, relation, &update.assignments)?;
         let returning = if update.returning.is_empty() { None } else { Some(self.returning(&update.returning)?) };
         let mut query = self.changing_query(filter);
         query.ctes = self.finish_ctes(ctes);

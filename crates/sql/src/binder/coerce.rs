@@ -36,11 +36,11 @@ impl Binder<'_, '_> {
                         let location = if place >= 0 { place } else { location };
                         self.literal_input(&text, target, context, location)?
                     }
-                    _ => Expr::null(SqlType::new(target.oid)),
+                    _ => self.null_of(target, context, location)?,
                 };
                 Ok(Some(self.with_typmod(literal, target, context, location)))
             }
-            ExprKind::Row { .. } if expr.sql_type.oid == oids::RECORD && target.oid != oids::RECORD => {
+            ExprKind::Row { .. } if expr.sql_type.oid == oids::RECORD && self.composite_shape(target.oid).is_some() => {
                 self.coerce_row(expr, target, context, location)
             }
             _ => {
@@ -164,6 +164,18 @@ impl Binder<'_, '_> {
         }
         match Cast::find(self.context.lookup, read_as, target, context) {
             Some(cast) => Ok(cast_expr(literal, cast, target, location)),
+            None => Err(self.cannot_cast(base.oid, target.oid, location)),
+        }
+    }
+
+    /// NULL as a value of a type; a domain may refuse it.
+    fn null_of(&mut self, target: SqlType, context: CastContext, location: Location) -> Result<Expr> {
+        let base = types::base_type(self.context.lookup, target);
+        if base.oid == target.oid {
+            return Ok(Expr::null(SqlType::new(target.oid)));
+        }
+        match Cast::find(self.context.lookup, base, target, context) {
+            Some(cast) => Ok(cast_expr(Expr::null(base), cast, target, location)),
             None => Err(self.cannot_cast(base.oid, target.oid, location)),
         }
     }

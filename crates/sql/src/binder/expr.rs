@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::limits::TARGETS_MAX;
 use base::{Result, sqlstate};
 
 use super::Binder;
@@ -52,6 +53,8 @@ impl Binder<'_, '_> {
                 Ok(Expr::new(ExprKind::Parameter(number - 1), sql_type))
             }
             Tree::Column(parts) => self.column(parts, location),
+            // Where no list is expected, it is the row as a whole.
+            Tree::Star(parts) if !parts.is_empty() => self.column(parts, location),
             Tree::Star(_) => {
                 Err(self.error(sqlstate::SYNTAX_ERROR, "row expansion via \"*\" is not supported here", location))
             }
@@ -397,6 +400,11 @@ impl Binder<'_, '_> {
     /// ROW(...): `t.*` among the fields is spread.
     pub(super) fn row(&mut self, fields: &[tree::Expr]) -> Result<Expr> {
         let bound = self.spread_exprs(fields)?;
+        if bound.len() > TARGETS_MAX {
+            let message = format!("ROW expressions can have at most {TARGETS_MAX} entries");
+            let location = fields.first().map_or(-1, tree::Expr::start);
+            return Err(self.error(sqlstate::TOO_MANY_COLUMNS, message, location));
+        }
         let types = bound.iter().map(|field| {
             // Literals in a row stay as they are until something compares or casts them; the shape says text.
             if field.sql_type.oid == oids::UNKNOWN { SqlType::TEXT } else { field.sql_type }
@@ -534,13 +542,19 @@ impl Binder<'_, '_> {
         Ok(Expr::new(ExprKind::Field(Box::new(access)), sql_type))
     }
 
-    fn subscript(&mut self, array: Expr, steps: &[Indirection], location: Location) -> Result<Expr> {
+    pub(super) fn subscript(&mut self, array: Expr, steps: &[Indirection], location: Location) -> Result<Expr> {
         let base = types::base_type(self.context.lookup, array.sql_type);
+        if base.oid == oids::JSONB {
+            return self.json_subscript(array, steps, location);
+        }
         let Some(element) = types::subscripted_type(self.context.lookup, base.oid) else {
             let found = self.type_name(array.sql_type.oid);
             let message = format!("cannot subscript type {found} because it does not support subscripting");
             return Err(self.error(sqlstate::DATATYPE_MISMATCH, message, location));
         };
+        if steps.len() > types::MAX_DIMENSIONS {
+            return Err(types::too_many_dimensions(steps.len()));
+        }
         let slice = steps.iter().any(|step| matches!(step, Indirection::Slice(..)));
         let mut subscripts = Vec::with_capacity(steps.len());
         for step in steps {
@@ -562,7 +576,7 @@ impl Binder<'_, '_> {
         Ok(Expr::new(ExprKind::Subscript { input: Box::new(array), subscripts, slice }, sql_type))
     }
 
-    fn array_index(&mut self, index: &tree::Expr) -> Result<Expr> {
+    pub(super) fn array_index(&mut self, index: &tree::Expr) -> Result<Expr> {
         let bound = self.expr(index)?;
         self.coerce_or(bound, SqlType::INT4, CastContext::Assignment, index.start(), |binder, _| {
             binder.error(sqlstate::DATATYPE_MISMATCH, "array subscript must have type integer", index.start())

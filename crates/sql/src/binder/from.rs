@@ -420,6 +420,18 @@ impl Binder<'_, '_> {
             }
             call.columns = columns.iter().map(|column| column.sql_type).collect();
             call.composite = true;
+            if let crate::plan::FunctionTarget::Builtin(function) = &call.function
+                && crate::types::takes_definitions(function)
+            {
+                // The function needs the names and types; it gets them as a row of NULLs.
+                let fields: Vec<_> = columns.iter().map(|column| (column.name.to_string(), column.sql_type)).collect();
+                let nulls = vec![crate::types::Value::Null; fields.len()];
+                let shape = std::sync::Arc::new(crate::types::RecordShape { type_oid: oids::RECORD, fields });
+                let row = crate::types::RecordValue { shape, fields: nulls };
+                let row = crate::types::Value::Record(std::sync::Arc::new(row));
+                call.arguments.push(crate::plan::Expr::constant(row, SqlType::new(oids::RECORD)));
+                call.types.arguments.push(SqlType::new(oids::RECORD));
+            }
             return Ok(columns);
         }
         if let Some(shape) = self.call_shape(&call.function, result) {

@@ -11,6 +11,7 @@
 //! It checks no privileges, moves nothing and folds nothing but literals: that is the planner's.
 
 mod aggregate;
+mod assignment;
 mod change;
 mod coerce;
 mod cte;

@@ -30,8 +30,10 @@ impl Binder<'_, '_> {
         right: Expr,
         location: Location,
     ) -> Result<Expr> {
-        if let Some(Expr { kind: ExprKind::Row { fields: left_fields, .. }, .. }) = &left
+        // Rows of a named type are values, which compare as a whole.
+        if let Some(Expr { kind: ExprKind::Row { fields: left_fields, .. }, sql_type: left_type }) = &left
             && let ExprKind::Row { fields: right_fields, .. } = &right.kind
+            && (left_type.oid == oids::RECORD || right.sql_type.oid == oids::RECORD)
             && is_comparison(name)
         {
             let (left_fields, right_fields) = (left_fields.clone(), right_fields.clone());

@@ -1,6 +1,7 @@
 //! Select lists, and finding the items that ORDER BY, GROUP BY and DISTINCT ON mean.
 
-use base::{Oid, Result, sqlstate};
+use base::limits::TARGETS_MAX;
+use base::{Error, Oid, Result, sqlstate};
 
 use super::aggregate::same;
 use super::scope::{NamedColumn, Place};
@@ -33,6 +34,10 @@ impl Binder<'_, '_> {
                     bound.push(self.target(expr, name));
                 }
             }
+        }
+        if bound.len() > TARGETS_MAX {
+            let message = format!("target lists can have at most {TARGETS_MAX} entries");
+            return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, message));
         }
         Ok(bound)
     }

@@ -318,32 +318,60 @@ impl VariableNames for ValueName {
 /// # Errors
 /// 23502, 23514.
 pub fn check_domain(view: &CatalogView, domain: Oid, value: &Value) -> Result<()> {
-    let Some(custom) = view.catalog().object(domain) else { return Ok(()) };
-    let Object::Custom(custom) = custom else { return Ok(()) };
-    let TypeBody::Domain { base, not_null, checks, .. } = TypeBody::decode(&custom.body)? else { return Ok(()) };
+    check_as(view, domain, domain, value)
+}
+
+/// As [`check_domain`], of a domain under the one called `named`, which errors name.
+fn check_as(view: &CatalogView, domain: Oid, named: Oid, value: &Value) -> Result<()> {
+    let Some(bound) = bound_domain(view, domain)? else { return Ok(()) };
+    let BoundDomain { base, not_null, checks } = &*bound;
     if base.oid >= Oid::FIRST_NORMAL {
-        check_domain(view, base.oid, value)?;
+        check_as(view, base.oid, named, value)?;
     }
-    let name = || format_type_name(view, domain);
-    if not_null && value.is_null() {
+    let name = || format_type_name(view, named);
+    if *not_null && value.is_null() {
         let message = format!("domain {} does not allow null values", name());
-        return Err(Error::new(sqlstate::NOT_NULL_VIOLATION, message));
+        return Err(about(view, named, None, Error::new(sqlstate::NOT_NULL_VIOLATION, message)));
     }
-    for check in &checks {
-        if holds(view, &check.expression, base, value)? == Some(false) {
-            let message = format!("value for domain {} violates check constraint \"{}\"", name(), check.name);
-            return Err(Error::new(sqlstate::CHECK_VIOLATION, message));
+    for (check, condition) in checks {
+        if holds(view, condition, *base, value)? == Some(false) {
+            let message = format!("value for domain {} violates check constraint \"{check}\"", name());
+            return Err(about(view, named, Some(check), Error::new(sqlstate::CHECK_VIOLATION, message)));
         }
     }
     Ok(())
 }
 
-/// Whether a condition on `VALUE` holds; `None`: unknown. It is computed as the planner computes constants.
-fn holds(view: &CatalogView, text: &str, base: SqlType, value: &Value) -> Result<Option<bool>> {
-    let tree = crate::parser::parse_expression(text)?;
+/// An error that names the domain, and the constraint.
+fn about(view: &CatalogView, domain: Oid, constraint: Option<&String>, mut error: Error) -> Error {
+    if let Some(user_type) = by_oid(view, domain) {
+        let fields = error.fields_mut();
+        fields.schema = Some(user_type.schema.clone());
+        fields.data_type = Some(user_type.name.clone());
+        fields.constraint = constraint.cloned();
+    }
+    error
+}
+
+/// Binds a domain's check, in which parameter 0 stands for the value. Errors point into `text`.
+///
+/// # Errors
+/// Whatever binding raises.
+pub fn bind_check(view: &CatalogView, text: &str, tree: &crate::tree::Expr, base: SqlType) -> Result<Expr> {
+    let mut parameters = Parameters::fixed(vec![base]);
+    with_value(view, text, base, |context| scalar(tree, Some(SqlType::BOOL), context, &mut parameters))
+}
+
+/// Runs `work` with a context for the binder in which `VALUE` has a meaning.
+fn with_value<T>(
+    view: &CatalogView,
+    text: &str,
+    base: SqlType,
+    work: impl FnOnce(&mut BindContext<'_>) -> Result<T>,
+) -> Result<T> {
     let names = ValueName(base);
     let mut eval = PlainContext::default();
-    let mut context = BindContext {
+    work(&mut BindContext {
         catalog: view.catalog(),
         system: super::system(),
         lookup: view,
@@ -354,15 +382,99 @@ fn holds(view: &CatalogView, text: &str, base: SqlType, value: &Value) -> Result
         database: "",
         text,
         settings: PlannerSettings::default(),
+    })
+}
+
+/// 0A000 for a check that can't be computed as a constant is: with a subquery, or a call of a function that users made.
+///
+/// # Errors
+/// 0A000.
+pub fn require_immutable(check: &Expr) -> Result<()> {
+    let refused = match &check.kind {
+        ExprKind::Subquery(_) => Some("cannot use subquery in check constraint"),
+        ExprKind::Call(call) => match &call.function {
+            crate::plan::FunctionTarget::Builtin(function)
+                if function.volatility == crate::types::Volatility::Immutable =>
+            {
+                None
+            }
+            _ => Some("a domain's check may call immutable built-in functions only"),
+        },
+        _ => None,
     };
-    let mut parameters = Parameters::fixed(vec![base]);
-    let mut condition = scalar(&tree, Some(SqlType::BOOL), &mut context, &mut parameters)?;
+    if let Some(message) = refused {
+        return Err(Error::unsupported(message));
+    }
+    let mut result = Ok(());
+    check.for_each_child(&mut |child| {
+        if result.is_ok() {
+            result = require_immutable(child);
+        }
+    });
+    result
+}
+
+/// What is checked of a domain's values, ready to be computed.
+struct BoundDomain {
+    base: SqlType,
+    not_null: bool,
+    /// Names and conditions.
+    checks: Vec<(String, Expr)>,
+}
+
+thread_local! {
+    /// Domains by number; good for the descriptor and the version of the catalog they were bound with.
+    static DOMAINS: RefCell<FxHashMap<Oid, (Arc<CustomDef>, u64, std::rc::Rc<BoundDomain>)>> = RefCell::default();
+}
+
+/// The domain's checks; nothing if the type is no domain.
+fn bound_domain(view: &CatalogView, domain: Oid) -> Result<Option<std::rc::Rc<BoundDomain>>> {
+    let Some(Object::Custom(custom)) = view.catalog().object(domain) else { return Ok(None) };
+    let version = view.catalog().version();
+    let cached = DOMAINS.with_borrow(|domains| {
+        let known = domains.get(&domain).filter(|(of, at, _)| Arc::ptr_eq(of, custom) && *at == version);
+        known.map(|(.., bound)| std::rc::Rc::clone(bound))
+    });
+    if cached.is_some() {
+        return Ok(cached);
+    }
+    let TypeBody::Domain { base, not_null, checks, .. } = TypeBody::decode(&custom.body)? else { return Ok(None) };
+    let checks = checks
+        .into_iter()
+        .map(|check| {
+            let tree = crate::parser::parse_expression(&check.expression)?;
+            Ok((check.name, bind_check(view, &check.expression, &tree, base)?))
+        })
+        .collect::<Result<_>>()?;
+    let bound = std::rc::Rc::new(BoundDomain { base, not_null, checks });
+    DOMAINS.with_borrow_mut(|domains| {
+        if domains.len() >= CACHED_MAX {
+            domains.clear();
+        }
+        domains.insert(domain, (Arc::clone(custom), version, std::rc::Rc::clone(&bound)));
+    });
+    Ok(Some(bound))
+}
+
+/// Whether a condition on `VALUE` holds; `None`: unknown. It is computed as the planner computes constants.
+fn holds(view: &CatalogView, condition: &Expr, base: SqlType, value: &Value) -> Result<Option<bool>> {
+    let mut condition = condition.clone();
     replace_parameters(&mut condition, value);
-    crate::planner::fold(&mut condition, &mut context)?;
+    with_value(view, "", base, |context| crate::planner::fold(&mut condition, context))?;
     match condition.kind {
         ExprKind::Constant(Value::Bool(truth)) => Ok(Some(truth)),
         ExprKind::Constant(_) => Ok(None),
         _ => Err(Error::unsupported("a domain's check may call immutable functions only")),
+    }
+}
+
+/// The default that a column of this domain has if it has none of its own: the nearest one among the domains.
+pub fn domain_default(view: &CatalogView, domain: Oid) -> Option<String> {
+    let Some(Object::Custom(custom)) = view.catalog().object(domain) else { return None };
+    match TypeBody::decode(&custom.body).ok()? {
+        TypeBody::Domain { default: Some(text), .. } => Some(text),
+        TypeBody::Domain { base, .. } => domain_default(view, base.oid),
+        _ => None,
     }
 }
 

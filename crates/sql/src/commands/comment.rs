@@ -80,6 +80,7 @@ pub(super) fn comment(ddl: &Ddl<'_>, object: &ObjectName, comment: Option<&str>)
             let role = catalog.role_by_name(&object.name.name).ok_or_else(|| no_role(&object.name.name))?;
             ddl.replace(RoleDef { comment, ..(**role).clone() })?;
         }
+        ObjectKind::Type | ObjectKind::Domain => super::user_type::set_comment(ddl, object, comment)?,
         _ => return Err(Error::unsupported("comments on this kind of object are not supported")),
     }
     Ok(UtilityOutput::tag("COMMENT"))

@@ -32,6 +32,13 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, drop: &Drop) -> Result<UtilityOutput> {
             | ObjectKind::MaterializedView => relation(ddl, drop, object)?,
             ObjectKind::Schema => schema(ddl, drop, object)?,
             ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => function(ddl, drop, object)?,
+            ObjectKind::Type | ObjectKind::Domain => {
+                let found = super::user_type::to_drop(ddl, drop, object)?;
+                if found.is_none() {
+                    nothing_of_the_kind(ddl, drop, object)?;
+                }
+                found
+            }
             _ => {
                 nothing_of_the_kind(ddl, drop, object)?;
                 None

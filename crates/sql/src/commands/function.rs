@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::limits::ARGUMENTS_MAX;
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{ArgumentDef, ArgumentMode, FunctionDef, FunctionKind, Volatility};
 
@@ -94,6 +95,11 @@ fn type_of(ddl: &mut Ddl<'_>, name: &TypeName) -> Result<(Oid, bool)> {
 }
 
 fn arguments(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<Vec<ArgumentDef>> {
+    if create.parameters.len() > ARGUMENTS_MAX {
+        let what = if create.is_procedure { "procedures" } else { "functions" };
+        let message = format!("{what} cannot have more than {ARGUMENTS_MAX} arguments");
+        return Err(Error::new(sqlstate::TOO_MANY_ARGUMENTS, message));
+    }
     let mut made: Vec<ArgumentDef> = Vec::with_capacity(create.parameters.len());
     let mut had_default = false;
     for parameter in &create.parameters {

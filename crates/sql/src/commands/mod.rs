@@ -29,6 +29,7 @@ mod system;
 mod table_as;
 pub mod temporary;
 pub mod trigger;
+mod user_type;
 mod validate;
 mod variables;
 mod view;
@@ -214,6 +215,10 @@ fn definition_tag(statement: &Statement) -> Option<String> {
         Statement::CreateFunction(create) if create.is_procedure => "CREATE PROCEDURE".to_owned(),
         Statement::CreateFunction(_) => "CREATE FUNCTION".to_owned(),
         Statement::AlterFunction(_) => "ALTER FUNCTION".to_owned(),
+        Statement::CreateEnum { .. } | Statement::CreateComposite { .. } => "CREATE TYPE".to_owned(),
+        Statement::CreateDomain(_) => "CREATE DOMAIN".to_owned(),
+        Statement::AlterEnum(_) => "ALTER TYPE".to_owned(),
+        Statement::AlterDomain(_) => "ALTER DOMAIN".to_owned(),
         Statement::Drop(drop) => object("DROP", drop.kind),
         Statement::Truncate(_) => "TRUNCATE TABLE".to_owned(),
         Statement::AlterTable(alter) => object("ALTER", alter.kind),
@@ -260,6 +265,11 @@ fn define(
         Statement::CreateSchema(create) => schema::create(ddl, create),
         Statement::CreateFunction(create) => function::create(ddl, create),
         Statement::AlterFunction(alter) => function::alter(ddl, alter),
+        Statement::CreateEnum { name, labels } => user_type::create_enum(ddl, name, labels),
+        Statement::CreateComposite { name, columns } => user_type::create_composite(ddl, name, columns),
+        Statement::CreateDomain(create) => user_type::create_domain(ddl, create),
+        Statement::AlterEnum(alter) => user_type::alter_enum(ddl, alter),
+        Statement::AlterDomain(alter) => user_type::alter_domain(ddl, alter),
         Statement::Do { language, body } => function::run_block(ddl, language.as_ref(), body),
         Statement::Call(call) => function::call(ddl, call, parameters, &planned.statement.parameters),
         Statement::Drop(drop) => drop::drop(ddl, drop),

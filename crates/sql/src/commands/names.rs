@@ -66,6 +66,13 @@ pub fn constraint_name(
     })
 }
 
+/// As [`constraint_name`], for a check of a domain.
+pub fn type_constraint_name(catalog: &Catalog, schema: Oid, domain: &str, also_taken: &[String]) -> String {
+    numbered(domain, None, "check", |name| {
+        also_taken.iter().any(|taken| taken == name) || constraint_is_there(catalog, schema, name)
+    })
+}
+
 fn numbered(first: &str, second: Option<&str>, label: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let mut name = object_name(first, second, label);
     let mut number = 0;

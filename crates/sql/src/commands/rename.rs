@@ -56,6 +56,14 @@ pub(super) fn rename(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<UtilityOutput
             rename_role(ddl, &object.name.name, new)?;
             "ALTER ROLE".to_owned()
         }
+        ObjectKind::Type | ObjectKind::Domain => {
+            super::user_type::rename(ddl, object, new)?;
+            format!("ALTER {}", kind_words(object.kind))
+        }
+        ObjectKind::DomainConstraint => {
+            super::user_type::rename_constraint(ddl, object, new)?;
+            "ALTER DOMAIN".to_owned()
+        }
         _ => return Err(Error::unsupported("this form of ALTER ... RENAME is not supported")),
     };
     Ok(UtilityOutput::tag(tag))
@@ -266,6 +274,11 @@ pub(super) fn set_schema(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_
             };
             move_relation(ddl, &found, new)?;
         }
+        ObjectKind::Type | ObjectKind::Domain => {
+            let found = super::user_type::required(ddl, &object.name)?;
+            let schema = target_schema(ddl, found.schema, new)?;
+            super::user_type::move_to(ddl, &found, schema, &found.name)?;
+        }
         _ => return Err(Error::unsupported("this form of ALTER ... SET SCHEMA is not supported")),
     }
     Ok(UtilityOutput::tag(tag))
@@ -339,6 +352,7 @@ pub(super) fn alter_owner(ddl: &mut Ddl<'_>, object: &ObjectName, owner: &RoleNa
     let oid = match object.kind {
         ObjectKind::Schema => ddl.view().schema_named(&object.name.name)?,
         ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => find_function(ddl, object)?.oid,
+        ObjectKind::Type | ObjectKind::Domain => super::user_type::required(ddl, &object.name)?.oid,
         ObjectKind::Database => return Ok(UtilityOutput::tag("ALTER DATABASE")),
         ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence | ObjectKind::MaterializedView => {
             match relation(ddl, object, object.kind, false)?.and_then(|found| found.oid()) {

@@ -3,6 +3,7 @@
 //! A view is stored as the text of its query, every name completed with its schema and `*` written out, so that it
 //! means the same under any search path and when its tables grow.
 
+use base::limits::COLUMNS_MAX;
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{ColumnDef, PG_CATALOG_SCHEMA, Persistence, RelationKind, TableDef};
 
@@ -34,6 +35,10 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOu
     }
     for (column, name) in columns.iter_mut().zip(&create.columns) {
         column.name = name.clone();
+    }
+    if columns.len() > COLUMNS_MAX {
+        let message = format!("tables can have at most {COLUMNS_MAX} columns");
+        return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, message));
     }
     if persistence != Persistence::Temporary && reads_temporary(ddl, &create.query) {
         let message = format!("view \"{}\" will be a temporary view", create.name.name);

@@ -175,13 +175,29 @@ struct Special<'p> {
     seen: Option<(RowSet, RowEquality)>,
     /// Sort keys and arguments, for ORDER BY within the call.
     ordered: Vec<(Row, Row)>,
+    /// DISTINCT also orders what a list is made of, by the arguments themselves.
+    is_distinct_list: bool,
+}
+
+/// Whether the order of its arguments shows in the aggregate's value.
+fn makes_list(function: &AggregateDef) -> bool {
+    matches!(
+        function.name,
+        "array_agg" | "string_agg" | "json_agg" | "jsonb_agg" | "json_object_agg" | "jsonb_object_agg"
+    )
 }
 
 impl<'p> Accumulator<'p> {
     /// Over no rows yet.
     pub fn new(call: &'p AggregateCall) -> Accumulator<'p> {
         let special = (call.distinct || !call.order.is_empty()).then(|| {
-            Box::new(Special { order: &call.order, distinct: call.distinct, seen: None, ordered: Vec::new() })
+            Box::new(Special {
+                order: &call.order,
+                distinct: call.distinct,
+                seen: None,
+                ordered: Vec::new(),
+                is_distinct_list: call.order.is_empty() && makes_list(call.function),
+            })
         });
         Accumulator {
             arguments: &call.arguments,
@@ -241,6 +257,11 @@ impl<'p> Accumulator<'p> {
                 return Ok(());
             }
         }
+        if special.is_distinct_list {
+            let row = arguments.into_vec().into_boxed_slice();
+            special.ordered.push((row.clone(), row));
+            return Ok(());
+        }
         if special.order.is_empty() {
             return self.state.update(run, &arguments);
         }
@@ -257,7 +278,11 @@ impl<'p> Accumulator<'p> {
 
     fn apply_ordered(&mut self, run: &mut Run<'_, 'p>) -> Result<()> {
         let Some(special) = self.special.as_mut().filter(|special| !special.ordered.is_empty()) else { return Ok(()) };
-        let order = RowOrder::new(special.order, run)?;
+        let order = if special.is_distinct_list {
+            RowOrder::ascending(self.arguments.iter().map(|argument| argument.sql_type), run)?
+        } else {
+            RowOrder::new(special.order, run)?
+        };
         special.ordered.sort_by(|(left, _), (right, _)| order.compare(left, right));
         for (_, arguments) in special.ordered.drain(..) {
             self.state.update(run, &arguments)?;

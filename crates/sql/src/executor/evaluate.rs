@@ -259,11 +259,17 @@ fn evaluate_array<'p>(
     let values: Vec<Value> = elements.iter().map(|element| evaluate(element, row, run)).collect::<Result<_>>()?;
     let element = types::element_type(&run.catalog, types::base_type(&run.catalog, sql_type).oid)
         .ok_or_else(|| Error::internal("an array constructor of a type that is no array"))?;
-    if nested { array_of_arrays(element, &values) } else { Ok(Value::array(element, values)) }
+    if !nested {
+        return Ok(Value::array(element, values));
+    }
+    nested_array(element, &values)
 }
 
-/// An array whose parts are these arrays.
-pub(super) fn array_of_arrays(element: base::Oid, values: &[Value]) -> Result<Value> {
+/// The arrays `values` as one with a dimension more; NULLs among them are left out, as PostgreSQL does.
+///
+/// # Errors
+/// 2202E if they are not of one shape, 54000 for too many dimensions.
+pub(super) fn nested_array(element: base::Oid, values: &[Value]) -> Result<Value> {
     let mismatch = || {
         Error::new(
             sqlstate::ARRAY_SUBSCRIPT_ERROR,
@@ -274,7 +280,6 @@ pub(super) fn array_of_arrays(element: base::Oid, values: &[Value]) -> Result<Va
     let mut all = Vec::new();
     let mut count = 0u32;
     for value in values {
-        // PostgreSQL leaves NULL sub-arrays out.
         let Value::Array(array) = value else { continue };
         match &inner {
             None => inner = Some(array.dimensions.clone()),

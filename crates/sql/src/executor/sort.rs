@@ -15,7 +15,7 @@ use super::sort_key::{Packer, Prefix};
 use super::spill::{KeySlots, SpillReader, SpillWriter, sort_memory_bytes};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{ExprKind, SortKey};
-use crate::types::{Comparator, Value};
+use crate::types::{Comparator, SqlType, Value};
 
 /// How rows of keys compare.
 pub(super) struct RowOrder(Vec<KeyOrder>);
@@ -39,6 +39,19 @@ impl RowOrder {
                     descending: key.descending,
                     nulls_first: key.nulls_first,
                 })
+            })
+            .collect::<Result<_>>()
+            .map(RowOrder)
+    }
+
+    /// The order of values of these types, each ascending, NULLs last.
+    ///
+    /// # Errors
+    /// 42883 for a type that has no order.
+    pub fn ascending(types: impl Iterator<Item = SqlType>, run: &Run<'_, '_>) -> Result<RowOrder> {
+        types
+            .map(|sql_type| {
+                Ok(KeyOrder { compare: comparator_of(sql_type, run)?, descending: false, nulls_first: false })
             })
             .collect::<Result<_>>()
             .map(RowOrder)

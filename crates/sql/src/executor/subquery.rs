@@ -2,7 +2,7 @@
 
 use base::{Error, Result, sqlstate};
 
-use super::evaluate::evaluate as evaluate_expr;
+use super::evaluate::{evaluate as evaluate_expr, nested_array};
 use super::row_set::{Row, RowEquality, RowSet};
 use super::{BoxOperator, Run, build};
 use crate::plan::{Expr, Quantifier, Subquery, SubqueryBody, SubqueryKind};
@@ -93,10 +93,12 @@ fn evaluate_with<'p>(
                 run.step()?;
                 values.push(state.operator.row()[0].clone());
             }
-            if matches!(values.first(), Some(Value::Array(_))) {
-                super::evaluate::array_of_arrays(element, &values)?
-            } else {
-                Value::array(element, values)
+            // Arrays of one shape become an array with a dimension more.
+            match values.first() {
+                Some(Value::Array(_)) if types::element_type(&run.catalog, element).is_none() => {
+                    nested_array(element, &values)?
+                }
+                _ => Value::array(element, values),
             }
         }
         SubqueryKind::Quantified { .. } => unreachable!("handled above"),

@@ -114,7 +114,7 @@ fn plan_tree(
     let environment = Environment::new(run.state, &view).with_variables(&names);
     let mut statement = environment.plan(&expression.text, tree, Parameters::fixed(types))?;
     statement.catalog_version = version;
-    let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text())));
+    let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text()), &run.catalog));
     Ok(ExpressionPlan { planned, fields: names.fields.into_inner().into(), catalog_version: version })
 }
 

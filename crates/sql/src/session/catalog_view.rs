@@ -245,6 +245,10 @@ impl CatalogLookup for CatalogView {
     fn check_domain(&self, domain: Oid, value: &Value) -> Result<()> {
         crate::catalogs::user_types::check_domain(self, domain, value)
     }
+
+    fn domain_default(&self, domain: Oid) -> Option<String> {
+        crate::catalogs::user_types::domain_default(self, domain)
+    }
 }
 
 fn describe_function(view: &CatalogView, function: &Arc<FunctionDef>) -> UserFunction {

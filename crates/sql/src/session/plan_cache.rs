@@ -10,7 +10,7 @@ use sync::Mutex;
 
 use crate::client::{ResultColumn, RowDescription};
 use crate::plan::Statement;
-use crate::types::SqlType;
+use crate::types::{CatalogLookup, SqlType, base_type};
 
 /// A plan with what a client is told of its columns.
 pub struct Planned {
@@ -23,11 +23,11 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// `statement`, planned under `search_path`.
-    pub fn new(statement: Statement, search_path: Arc<str>) -> Planned {
+    /// `statement`, planned under `search_path`. Clients are told of the types under domains.
+    pub fn new(statement: Statement, search_path: Arc<str>, catalog: &dyn CatalogLookup) -> Planned {
         let columns = statement.columns.iter().map(|column| ResultColumn {
             name: column.name.to_string(),
-            sql_type: column.sql_type,
+            sql_type: base_type(catalog, column.sql_type),
             table: column.table,
             attribute_number: column.attribute,
         });

@@ -180,5 +180,5 @@ fn make(state: &SessionState, text: &str, tree: &tree::ParsedStatement, types: &
     if let Some(columns) = crate::commands::session_columns(state, text, &tree.statement, &statement.parameters)? {
         statement.columns = columns;
     }
-    Ok(Arc::new(Planned::new(statement, search_path)))
+    Ok(Arc::new(Planned::new(statement, search_path, &view)))
 }

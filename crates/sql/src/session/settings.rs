@@ -7,6 +7,8 @@ use base::settings::{self, Change, Id, SessionSettings, Value as Setting};
 use base::{Error, Result, sqlstate};
 use engine::{DelayPolicy, DelaySetting, Isolation};
 
+use rustc_hash::FxHashSet;
+
 use super::is_member;
 use super::state::SessionState;
 use crate::client::{Client, Severity};
@@ -143,6 +145,20 @@ fn canonical_date_style(text: &str, present: &FormatSettings) -> Result<String> 
     let (mut style, mut order) = date_style(text)?;
     let lower = text.to_ascii_lowercase();
     let names = |words: &[&str]| lower.split(',').map(str::trim).any(|word| words.contains(&word));
+    let all = lower.split(',').map(str::trim);
+    let styles: FxHashSet<&str> =
+        all.clone().filter(|word| ["iso", "sql", "postgres", "german"].contains(word)).collect();
+    let orders_said: FxHashSet<u8> = all
+        .filter_map(|word| match word {
+            "ymd" => Some(0),
+            "dmy" | "euro" | "european" => Some(1),
+            "mdy" | "us" | "noneuro" | "noneuropean" => Some(2),
+            _ => None,
+        })
+        .collect();
+    if styles.len() > 1 || orders_said.len() > 1 {
+        return Err(invalid_value("DateStyle", text).detail("Conflicting \"datestyle\" specifications."));
+    }
     if !names(&["iso", "sql", "postgres", "german", "default"]) {
         style = present.date_style;
     }

@@ -224,6 +224,11 @@ pub trait CatalogLookup {
     fn check_domain(&self, _domain: Oid, _value: &Value) -> Result<()> {
         Ok(())
     }
+
+    /// DEFAULT of a domain, as SQL: what its columns have that have none of their own.
+    fn domain_default(&self, _domain: Oid) -> Option<String> {
+        None
+    }
 }
 
 /// Knows nothing but what is built in.

@@ -114,7 +114,9 @@ impl Json {
                 let index = if index < 0 { index + values.len() as i64 } else { index };
                 values.get(usize::try_from(index).ok()?)
             }
-            _ => None,
+            Json::Object(_) => None,
+            // A scalar counts as a list of one here.
+            scalar => matches!(index, 0 | -1).then_some(scalar),
         }
     }
 

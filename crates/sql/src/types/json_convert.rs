@@ -2,13 +2,13 @@
 
 use base::{Error, Oid, Result, sqlstate};
 
-use super::context::{DateStyle, EvalContext, FormatSettings};
+use super::context::{DateStyle, EvalContext, FormatSettings, UserTypeKind};
 use super::json::{self, Json};
 use super::numeric::Numeric;
 use super::oids;
 use super::text_io;
 use super::type_table::base_type;
-use super::value::{ArrayValue, SmolStr, Value};
+use super::value::{ArrayValue, RecordShape, RecordValue, SmolStr, Value};
 
 /// How dates are written in JSON: ISO 8601, whatever DateStyle says.
 fn iso_text(value: &Value, oid: Oid, context: &dyn EvalContext) -> String {
@@ -52,7 +52,8 @@ pub fn write_json(value: &Value, oid: Oid, context: &dyn EvalContext, out: &mut 
         Value::Array(array) => write_level(array, 0, &mut array.values.iter(), context, out)?,
         Value::Record(record) => {
             out.push(b'{');
-            for (index, (field, (name, ty))) in record.fields.iter().zip(&record.shape.fields).enumerate() {
+            let shape = shape_of(record, oid, context);
+            for (index, (field, (name, ty))) in record.fields.iter().zip(&shape.fields).enumerate() {
                 if index > 0 {
                     out.push(b',');
                 }
@@ -68,6 +69,14 @@ pub fn write_json(value: &Value, oid: Oid, context: &dyn EvalContext, out: &mut 
         }
     }
     Ok(())
+}
+
+/// The names of a row's fields: those of its type, if it has one.
+fn shape_of(record: &RecordValue, oid: Oid, context: &dyn EvalContext) -> std::sync::Arc<RecordShape> {
+    match context.catalog().user_type(oid).map(|user| user.kind.clone()) {
+        Some(UserTypeKind::Composite(shape)) => shape,
+        _ => std::sync::Arc::clone(&record.shape),
+    }
 }
 
 fn write_level(
@@ -121,7 +130,7 @@ pub fn to_json(value: &Value, oid: Oid, context: &dyn EvalContext) -> Result<Jso
             record
                 .fields
                 .iter()
-                .zip(&record.shape.fields)
+                .zip(&shape_of(record, oid, context).fields)
                 .map(|(field, (name, ty))| Ok((SmolStr::new(name), to_json(field, ty.oid, context)?)))
                 .collect::<Result<_>>()?,
         ),

@@ -47,12 +47,14 @@ pub mod type_table;
 pub mod value;
 
 pub use aggregates::{AggregateDef, AggregateState, aggregate, aggregates, aggregates_named};
+pub use array_text::{MAX_DIMENSIONS, too_many_dimensions};
 pub use binary_io::{binary_input, binary_output};
 pub use cast::{Cast, CastContext, can_cast};
 pub use compare::{Comparator, comparator, hash_value, is_hashable, without_padding};
 pub use context::{BuiltinCatalog, CatalogLookup, EvalContext, FormatSettings, PlainContext, UserFunction, UserType};
 pub use function_def::{CallTypes, FunctionDef, Implementation, ReadyRows, ValueStream, Volatility, WindowFunction};
-pub use functions::{function, functions, functions_named};
+pub use functions::json_records::takes_definitions;
+pub use functions::{assign, function, functions, functions_named};
 pub use numeric::Numeric;
 pub use operators::{
     OperatorDef, OperatorRole, operator, operator_exact, operators, operators_named, ordering_operator,

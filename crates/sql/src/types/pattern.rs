@@ -238,8 +238,10 @@ impl Options {
 
     /// As [`Options::parse_plain`], for `regexp_match`. 22023.
     pub fn parse_match(flags: &str) -> Result<Options> {
-        Options::parse_plain(flags, "regexp_match()")
-            .map_err(|error| error.hint("Use the regexp_matches function instead."))
+        Options::parse_plain(flags, "regexp_match()").map_err(|error| {
+            let is_global = error.message().ends_with("\"global\" option");
+            if is_global { error.hint("Use the regexp_matches function instead.") } else { error }
+        })
     }
 }
 
@@ -319,7 +321,7 @@ fn compile(pattern: &str, mut options: Options) -> Result<Regex> {
         regex::escape(rest)
     } else {
         if let Some((flags, after)) = embedded_flags(rest) {
-            let (embedded, _) = Options::parse(flags)?;
+            let (embedded, _) = Options::parse(flags).map_err(|_| invalid_regex("invalid embedded option"))?;
             options = Options { literal: options.literal, ..merge(options, embedded) };
             rest = after;
         }

@@ -24,7 +24,11 @@ fn format_with(catalog: &dyn CatalogLookup, ty: SqlType, typmod_given: bool) -> 
     if ty.oid == Oid::INVALID {
         return "-".to_owned();
     }
-    let is_array = builtin_type(ty.oid).is_none_or(|def| def.is_array() || ty.oid == oids::RECORD_ARRAY);
+    // A domain over an array has a name of its own.
+    let is_domain = ty.oid >= Oid::FIRST_NORMAL
+        && super::type_table::type_shape(catalog, ty.oid)
+            .is_some_and(|shape| matches!(shape.kind, super::type_table::TypeKind::Domain(_)));
+    let is_array = !is_domain && builtin_type(ty.oid).is_none_or(|def| def.is_array() || ty.oid == oids::RECORD_ARRAY);
     if is_array && let Some(element) = element_type(catalog, ty.oid) {
         let mut name = format_with(catalog, SqlType::with_typmod(element, ty.typmod), typmod_given);
         name.push_str("[]");

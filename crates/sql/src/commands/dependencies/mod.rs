@@ -153,6 +153,11 @@ impl Dependencies<'_, '_> {
                 }
             }
         }
+        found.extend(
+            super::user_type::made_of(&self.catalog, is_of_type)
+                .into_iter()
+                .map(|made| (Node::Object(made), Link::Cascade)),
+        );
         for function in self.catalog.functions() {
             if is_of_type(function.returns) || function.arguments.iter().any(|argument| is_of_type(argument.type_oid)) {
                 found.push((Node::Object(function.oid), Link::Cascade));

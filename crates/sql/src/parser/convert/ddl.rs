@@ -431,13 +431,19 @@ impl Converter {
                 found.name = signature.name;
                 found.arguments = signature.arguments;
             }
-            NodeEnum::List(list) if kind == ObjectKind::DomainConstraint => {
+            NodeEnum::List(list)
+                if kind == ObjectKind::DomainConstraint
+                    && matches!(nodes(&list.items).next(), Some(NodeEnum::TypeName(_))) =>
+            {
                 let mut items = nodes(&list.items);
                 if let Some(NodeEnum::TypeName(domain)) = items.next() {
                     let TypeName { schema, name, location, .. } = self.type_name(domain)?;
                     found.name = QualifiedName { catalog: None, schema, name, location };
                 }
                 found.part = items.next().and_then(string_of).map(Name::new);
+            }
+            NodeEnum::List(list) if kind == ObjectKind::DomainConstraint => {
+                found.name = qualified_list(&list.items)?;
             }
             NodeEnum::List(list) => {
                 let mut parts = names(&list.items);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 
 use super::Accumulator;
+use super::lists::check_length;
 use crate::types::context::EvalContext;
 use crate::types::function_def::CallTypes;
 use crate::types::json::{Json, JsonbValue};
@@ -23,22 +24,31 @@ pub(super) struct JsonList {
     binary: bool,
     text: Vec<u8>,
     values: Vec<Json>,
+    bytes: usize,
 }
 
 impl JsonList {
     pub(super) fn new(types: &CallTypes, binary: bool) -> JsonList {
-        JsonList { element: argument_type(types, 0), binary, text: Vec::new(), values: Vec::new() }
+        JsonList { element: argument_type(types, 0), binary, text: Vec::new(), values: Vec::new(), bytes: 0 }
     }
 }
 
 impl Accumulator for JsonList {
     fn update(&mut self, context: &mut dyn EvalContext, arguments: &[Value]) -> Result<()> {
         if self.binary {
-            self.values.push(to_json(&arguments[0], self.element, context)?);
-            return Ok(());
+            let value = to_json(&arguments[0], self.element, context)?;
+            self.bytes += 32 + value.heap_bytes();
+            self.values.push(value);
+            return check_length(self.bytes);
         }
-        self.text.extend_from_slice(if self.text.is_empty() { b"[" } else { b", " });
-        write_json(&arguments[0], self.element, context, &mut self.text)
+        let separator: &[u8] = match &arguments[0] {
+            _ if self.text.is_empty() => b"[",
+            Value::Record(_) | Value::Array(_) => b", \n ",
+            _ => b", ",
+        };
+        self.text.extend_from_slice(separator);
+        write_json(&arguments[0], self.element, context, &mut self.text)?;
+        check_length(self.text.len())
     }
 
     fn finish(&self, _context: &mut dyn EvalContext) -> Result<Value> {
@@ -57,7 +67,7 @@ impl Accumulator for JsonList {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.text.capacity() + self.values.iter().map(|value| 32 + value.heap_bytes()).sum::<usize>()
+        self.text.capacity() + self.bytes
     }
 }
 
@@ -68,12 +78,13 @@ pub(super) struct JsonMembers {
     binary: bool,
     text: Vec<u8>,
     members: Vec<(SmolStr, Json)>,
+    bytes: usize,
 }
 
 impl JsonMembers {
     pub(super) fn new(types: &CallTypes, binary: bool) -> JsonMembers {
         let types = [argument_type(types, 0), argument_type(types, 1)];
-        JsonMembers { types, binary, text: Vec::new(), members: Vec::new() }
+        JsonMembers { types, binary, text: Vec::new(), members: Vec::new(), bytes: 0 }
     }
 }
 
@@ -85,14 +96,17 @@ impl Accumulator for JsonMembers {
         }
         if self.binary {
             let key = key_text(key, self.types[0], context)?;
-            self.members.push((key, to_json(value, self.types[1], context)?));
-            return Ok(());
+            let value = to_json(value, self.types[1], context)?;
+            self.bytes += 56 + key.len() + value.heap_bytes();
+            self.members.push((key, value));
+            return check_length(self.bytes);
         }
         self.text.extend_from_slice(if self.text.is_empty() { b"{ " } else { b", " });
         let key = key_text(key, self.types[0], context)?;
         crate::types::json::write_string(&key, &mut self.text);
         self.text.extend_from_slice(b" : ");
-        write_json(value, self.types[1], context, &mut self.text)
+        write_json(value, self.types[1], context, &mut self.text)?;
+        check_length(self.text.len())
     }
 
     fn finish(&self, _context: &mut dyn EvalContext) -> Result<Value> {
@@ -111,7 +125,6 @@ impl Accumulator for JsonMembers {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.text.capacity()
-            + self.members.iter().map(|(key, value)| 56 + key.len() + value.heap_bytes()).sum::<usize>()
+        self.text.capacity() + self.bytes
     }
 }

@@ -41,7 +41,8 @@ impl Accumulator for StringList {
     }
 }
 
-fn check_length(bytes: usize) -> Result<()> {
+/// 54000 for a value that would be too large to be one.
+pub(super) fn check_length(bytes: usize) -> Result<()> {
     if bytes > base::limits::VALUE_MAX_BYTES {
         return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "out of memory")
             .detail("Cannot enlarge string buffer: the result would be larger than a value may be."));
@@ -96,6 +97,7 @@ impl ArrayList {
 impl Accumulator for ArrayList {
     fn update(&mut self, _context: &mut dyn EvalContext, arguments: &[Value]) -> Result<()> {
         self.bytes += 24 + arguments[0].heap_bytes();
+        check_length(self.bytes)?;
         self.values.push(arguments[0].clone());
         Ok(())
     }
@@ -118,12 +120,13 @@ pub(super) struct ArrayStack {
     element: Oid,
     dimensions: SmallVec<[Dimension; 1]>,
     values: Vec<Value>,
+    bytes: usize,
     count: u32,
 }
 
 impl ArrayStack {
     pub(super) fn new(_types: &CallTypes) -> ArrayStack {
-        ArrayStack { element: oids::TEXT, dimensions: SmallVec::new(), values: Vec::new(), count: 0 }
+        ArrayStack { element: oids::TEXT, dimensions: SmallVec::new(), values: Vec::new(), bytes: 0, count: 0 }
     }
 }
 
@@ -145,6 +148,8 @@ impl Accumulator for ArrayStack {
         } else if self.dimensions != array.dimensions {
             return Err(subscript_error("cannot accumulate arrays of different dimensionality"));
         }
+        self.bytes += array.values.iter().map(|value| 24 + value.heap_bytes()).sum::<usize>();
+        check_length(self.bytes)?;
         self.values.extend(array.values.iter().cloned());
         self.count += 1;
         Ok(())
@@ -161,7 +166,7 @@ impl Accumulator for ArrayStack {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.values.iter().map(|value| 24 + value.heap_bytes()).sum()
+        self.bytes
     }
 }
 

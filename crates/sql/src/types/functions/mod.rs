@@ -22,6 +22,7 @@ macro_rules! take {
 }
 
 mod arrays;
+pub mod assign;
 mod bytes;
 mod catalog;
 mod comparisons;
@@ -31,6 +32,7 @@ mod floats;
 mod formatting;
 mod integers;
 mod json;
+pub mod json_records;
 mod jsonb;
 mod numerics;
 mod patterns;
@@ -55,6 +57,7 @@ static TABLES: &[&[FunctionDef]] = &[
     catalog::FUNCTIONS,
     json::FUNCTIONS,
     jsonb::FUNCTIONS,
+    json_records::FUNCTIONS,
     session::FUNCTIONS,
     server::FUNCTIONS,
 ];

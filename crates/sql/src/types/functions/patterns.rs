@@ -167,9 +167,9 @@ fn replace_from(a: &[Value]) -> Result<Value> {
 }
 
 /// The pieces between matches; empty matches at an end or right after another match don't split.
-fn split(a: &[Value]) -> Result<Vec<Value>> {
+fn split(a: &[Value], function: &str) -> Result<Vec<Value>> {
     let [Value::Text(text), Value::Text(pattern), ..] = a else { return Err(mismatch(&a[0])) };
-    let regex = regex(pattern, Options::parse_plain(flags_at(a, 2), "regexp_split_to_table()")?)?;
+    let regex = regex(pattern, Options::parse_plain(flags_at(a, 2), function)?)?;
     let mut pieces = Vec::new();
     let mut done = 0;
     for part in regex.find_iter_at(text, 0) {
@@ -247,8 +247,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(6253, "regexp_replace", &[TEXT, TEXT, TEXT, INT4], TEXT, |_, a| replace_from(a)),
     FunctionDef::plain(6252, "regexp_replace", &[TEXT, TEXT, TEXT, INT4, INT4], TEXT, |_, a| replace_from(a)),
     FunctionDef::plain(6251, "regexp_replace", &[TEXT, TEXT, TEXT, INT4, INT4, TEXT], TEXT, |_, a| replace_from(a)),
-    FunctionDef::plain(2767, "regexp_split_to_array", &[TEXT, TEXT], TEXT_ARRAY, |_, a| Ok(Value::array(TEXT, split(a)?))),
-    FunctionDef::plain(2768, "regexp_split_to_array", &[TEXT, TEXT, TEXT], TEXT_ARRAY, |_, a| Ok(Value::array(TEXT, split(a)?))),
-    FunctionDef::set(2765, "regexp_split_to_table", &[TEXT, TEXT], TEXT, |_, _, a| Ok(ReadyRows::boxed(split(a)?))),
-    FunctionDef::set(2766, "regexp_split_to_table", &[TEXT, TEXT, TEXT], TEXT, |_, _, a| Ok(ReadyRows::boxed(split(a)?))),
+    FunctionDef::plain(2767, "regexp_split_to_array", &[TEXT, TEXT], TEXT_ARRAY, |_, a| Ok(Value::array(TEXT, split(a, "regexp_split_to_array()")?))),
+    FunctionDef::plain(2768, "regexp_split_to_array", &[TEXT, TEXT, TEXT], TEXT_ARRAY, |_, a| Ok(Value::array(TEXT, split(a, "regexp_split_to_array()")?))),
+    FunctionDef::set(2765, "regexp_split_to_table", &[TEXT, TEXT], TEXT, |_, _, a| Ok(ReadyRows::boxed(split(a, "regexp_split_to_table()")?))),
+    FunctionDef::set(2766, "regexp_split_to_table", &[TEXT, TEXT, TEXT], TEXT, |_, _, a| Ok(ReadyRows::boxed(split(a, "regexp_split_to_table()")?))),
 ];

@@ -526,7 +526,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(2088, "split_part", &[TEXT, TEXT, INT4], TEXT, |_, a| { take!(a; Text t, Text by, Int4 n); split_part(t, by, *n) }),
     FunctionDef::plain(1620, "ascii", &[TEXT], INT4, |_, a| { take!(a; Text t); Ok(Value::Int4(t.chars().next().map_or(0, |c| c as i32))) }),
     FunctionDef::plain(1621, "chr", &[INT4], TEXT, chr),
-    FunctionDef::plain(1258, "textcat", &[TEXT, TEXT], TEXT, |_, a| { take!(a; Text l, Text r); Ok(Value::Text(concatenate(l, r))) }),
+    FunctionDef::plain(1258, "textcat", &[TEXT, TEXT], TEXT, |_, a| { take!(a; Text l, Text r); if l.len() + r.len() > MAX_BYTES { return Err(too_large()); } Ok(Value::Text(concatenate(l, r))) }),
     FunctionDef::typed(2003, "textanycat", &[TEXT, ANYNONARRAY], TEXT, |context, types, a| { take_text!(a[0], left); let right = text_of(context, types, a, 1); Ok(Value::Text(concatenate(left, &right))) }).stable(),
     FunctionDef::typed(2004, "anytextcat", &[ANYNONARRAY, TEXT], TEXT, |context, types, a| { take_text!(a[1], right); let left = text_of(context, types, a, 0); Ok(Value::Text(concatenate(&left, right))) }).stable(),
     FunctionDef::plain(2971, "text", &[BOOL], TEXT, |_, a| Ok(Value::from(if a[0].is_true() { "true" } else { "false" }))),

@@ -1,0 +1,165 @@
+//! What a client may send that nobody should: statements nested beyond all bounds, too many columns, wrong parameters, values
+//! that no memory holds. The answer is an error with PostgreSQL's code, or the result; never the end of the server.
+// invariants: row 26
+
+mod common;
+
+use std::path::Path;
+
+use common::Server;
+use common::wire::Session;
+use postgres::types::Type;
+
+/// How deep statements are nested here.
+const DEPTH: usize = 10_000;
+
+/// What a server says of a statement: the code of its error, or "ok".
+fn outcome(session: &mut Session, statement: &str) -> String {
+    let answer = session.simple(statement);
+    let shown = &statement[..statement.len().min(60)];
+    assert!(!answer.contains("the connection is closed"), "the connection broke at {shown}");
+    match answer.split_once("ERROR ") {
+        Some((_, error)) => error[..5].to_owned(),
+        None => "ok".to_owned(),
+    }
+}
+
+/// A server, and a session that lives through all that another one does.
+fn with_server(work: impl FnOnce(&mut Session)) {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let socket = server.socket();
+    let connect = |socket: &Path| Session::connect(socket, "postgres");
+    let (mut session, mut other) = (connect(&socket), connect(&socket));
+    other.simple("create table kept (id int primary key)");
+    other.simple("begin; insert into kept values (1)");
+    work(&mut session);
+    assert_eq!(outcome(&mut session, "select 1"), "ok");
+    assert_eq!(outcome(&mut other, "commit"), "ok");
+    assert!(session.simple("select count(*) from kept").contains("row 1\n"));
+    server.stop();
+}
+
+#[test]
+fn statements_nested_ten_thousand_deep_work_or_are_refused() {
+    let nested = |before: &str, middle: &str, after: &str| {
+        format!("select {}{middle}{}", before.repeat(DEPTH), after.repeat(DEPTH))
+    };
+    let chain = |first: &str, next: &str| format!("{first}{}", next.repeat(DEPTH));
+    let statements = [
+        nested("(", "1", ")"),
+        nested("case when true then ", "1", " end"),
+        nested("(select ", "1", ")"),
+        nested("array[", "1", "]"),
+        nested("row(", "1", ")"),
+        nested("abs(", "1", ")"),
+        nested("coalesce(", "1", ")"),
+        nested("not ", "true", ""),
+        nested("- ", "1", ""),
+        chain("select 1", " union select 1"),
+        chain("select 1", "+1"),
+        chain("select true", " and true"),
+        chain("select 'a'", "||'a'"),
+        chain("select 1", "::int"),
+        chain("select 1", " is null"),
+        chain("select array[1]", "[1]"),
+        format!("{}select 1{}", "(".repeat(DEPTH), ")".repeat(DEPTH)),
+        format!("select * from {}pg_class{}", "(select * from ".repeat(DEPTH), ") a".repeat(DEPTH)),
+        format!("select 1 where 1 in {}(1){}", "(select 1 where 1 in ".repeat(DEPTH), ")".repeat(DEPTH)),
+        format!("create view deep as select {}1{}", "(".repeat(DEPTH), ")".repeat(DEPTH)),
+        format!("select '{}'::jsonb", "[".repeat(DEPTH)),
+        format!("select '{}{}'::json", "[".repeat(DEPTH), "]".repeat(DEPTH)),
+        format!("select '{}'::int[]", "{".repeat(DEPTH)),
+        format!("select 'a' ~ '{}a{}'", "(".repeat(DEPTH), ")".repeat(DEPTH)),
+        format!("do $$ begin {}null; {}end $$", "begin ".repeat(DEPTH), "end; ".repeat(DEPTH)),
+        format!("do $$ begin {}null; {}end $$", "if true then ".repeat(DEPTH), "end if; ".repeat(DEPTH)),
+    ];
+    with_server(|session| {
+        for statement in &statements {
+            let found = outcome(session, statement);
+            // Too deep a statement; too deep a value of its type; too deep a program.
+            let expected = ["ok", "54001", "54000", "22P02", "2201B", "42601", "42804"];
+            assert!(expected.contains(&found.as_str()), "{found} for {}", &statement[..60]);
+        }
+        assert_eq!(outcome(session, &statements[2]), "54001");
+    });
+}
+
+#[test]
+fn more_columns_than_there_may_be_are_refused() {
+    let list = |count: usize, item: &dyn Fn(usize) -> String| (0..count).map(item).collect::<Vec<_>>().join(",");
+    let columns = |count| list(count, &|number| format!("c{number} int"));
+    let numbers = |count| list(count, &|number| number.to_string());
+    let named = |count| list(count, &|number| format!("{number} as c{number}"));
+    with_server(|session| {
+        for (statement, expected) in [
+            (format!("create table t ({})", columns(1601)), "54011"),
+            (format!("create table t ({})", columns(1600)), "ok"),
+            ("alter table t add column more int".to_owned(), "54011"),
+            ("insert into t (c1599) values (7)".to_owned(), "ok"),
+            (format!("create type y as ({})", columns(1601)), "54011"),
+            (format!("create view v as select {}", named(1601)), "54011"),
+            (format!("create table u as select {}", named(1601)), "54011"),
+            (format!("select {}", numbers(1665)), "54011"),
+            (format!("select {}", numbers(1664)), "ok"),
+            (format!("select row({}) is null", numbers(1665)), "54011"),
+            (format!("create function f({}) returns int language sql as 'select 1'", columns(101)), "54023"),
+        ] {
+            assert_eq!(outcome(session, &statement), expected, "{}", &statement[..40.min(statement.len())]);
+        }
+        assert!(session.simple("select c1599 from t").contains("row 7\n"));
+    });
+}
+
+#[test]
+fn values_that_no_memory_holds_are_refused() {
+    with_server(|session| {
+        for (statement, expected) in [
+            ("select repeat('x', 1073741825)", "54000"),
+            ("select repeat(repeat('x', 1000000), 1000000)", "54000"),
+            ("select length(repeat('x', 600000000) || repeat('x', 600000000))", "54000"),
+            ("select lpad('x', 2147483647)", "54000"),
+            ("select string_agg(repeat('x', 100000000), '') from generate_series(1, 1000000000)", "54000"),
+            ("select array_agg(repeat('x', 100000000)) from generate_series(1, 1000000000)", "54000"),
+            ("select jsonb_agg(repeat('x', 100000000)) from generate_series(1, 1000000000)", "54000"),
+            ("select array_fill(1, array[1000000000])", "54000"),
+            ("select '[1:2000000000]={1}'::int[]", "54000"),
+        ] {
+            assert_eq!(outcome(session, statement), expected, "{statement}");
+        }
+    });
+}
+
+#[test]
+fn parameters_of_a_wrong_type_or_number_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.connect();
+    let code = |result: Result<postgres::Statement, postgres::Error>| match result {
+        Ok(_) => "ok".to_owned(),
+        Err(error) => error.code().map_or_else(|| error.to_string(), |code| code.code().to_owned()),
+    };
+    assert_eq!(code(client.prepare("select $1 + 1, $2::text")), "ok");
+    assert_eq!(code(client.prepare("select $1")), "ok");
+    assert_eq!(code(client.prepare("select $2::int")), "42P18");
+    assert_eq!(code(client.prepare("select $1 = $2")), "ok");
+    assert_eq!(code(client.prepare("select $1::int, $1::text || 'x'")), "ok");
+    assert_eq!(code(client.prepare("select $0")), "42P02");
+    assert_eq!(code(client.prepare_typed("select upper($1)", &[Type::INT4])), "42883");
+    let mut session = Session::connect(&server.socket(), "postgres");
+    // The extended protocol's bind gives no parameter at all.
+    assert!(session.extended("select $1::int").contains("ERROR 08P01"));
+    assert_eq!(outcome(&mut session, "prepare p(int) as select $1"), "ok");
+    for (statement, expected) in [
+        ("execute p", "42601"),
+        ("execute p(1, 2)", "42601"),
+        ("execute p('x')", "22P02"),
+        ("execute p(true)", "42804"),
+        ("execute p(99999999999)", "22003"),
+        ("execute nope(1)", "26000"),
+        ("select $1", "42P02"),
+    ] {
+        assert_eq!(outcome(&mut session, statement), expected, "{statement}");
+    }
+    server.stop();
+}

@@ -1,0 +1,472 @@
+//! CREATE TYPE, CREATE DOMAIN, and the statements that change either.
+
+use std::sync::Arc;
+
+use base::limits::COLUMNS_MAX;
+use base::{Error, Oid, Result, sqlstate};
+use engine::LockMode;
+use engine::catalog::CustomDef;
+
+use super::ddl::{Ddl, without_position};
+use super::deparse::{Names, NoNames};
+use super::names::type_constraint_name;
+use crate::binder::DefinitionUse;
+use crate::catalogs::user_types::{self, DomainCheck, TYPE_CLASS, TypeBody};
+use crate::plan::{Expr, ExprKind};
+use crate::session::UtilityOutput;
+use crate::tree::{
+    AlterDomain, AlterDomainAction, AlterEnum, ColumnDefinition, Constraint, ConstraintKind, CreateDomain, Drop,
+    ObjectKind, ObjectName, QualifiedName,
+};
+use crate::types::{self, Category, SqlType};
+
+/// Between the positions of two labels of a new enum: so many times a half can be found for one between them.
+const LABEL_DISTANCE: i64 = 1 << 16;
+/// How long a label may be, in bytes.
+const LABEL_BYTES_MAX: usize = 63;
+
+/// `VALUE`, as which the checks of a domain name what they check.
+struct ValueOf(SqlType);
+
+impl Names for ValueOf {
+    fn column(&self, _slot: u32) -> (String, Option<SqlType>) {
+        ("VALUE".to_owned(), Some(self.0))
+    }
+}
+
+/// CREATE TYPE ... AS ENUM
+pub(super) fn create_enum(ddl: &Ddl<'_>, name: &QualifiedName, labels: &[String]) -> Result<UtilityOutput> {
+    let schema = free_name(ddl, name)?;
+    let oid = ddl.allocate_oid();
+    let mut made: Vec<(i64, String)> = Vec::with_capacity(labels.len());
+    for (place, label) in labels.iter().enumerate() {
+        check_label(label)?;
+        if made.iter().any(|(_, other)| other == label) {
+            return Err(Error::new(
+                sqlstate::UNIQUE_VIOLATION,
+                "duplicate key value violates unique constraint \"pg_enum_typid_label_index\"",
+            )
+            .detail(format!("Key (enumtypid, enumlabel)=({oid}, {label}) already exists.")));
+        }
+        made.push((label_key((place as i64 + 1) * LABEL_DISTANCE, ddl.allocate_oid()), label.clone()));
+    }
+    make(ddl, oid, schema, name, &TypeBody::Enum { labels: made, comment: None })?;
+    Ok(UtilityOutput::tag("CREATE TYPE"))
+}
+
+/// A label's key: its position decides about the order, its own number tells it apart.
+fn label_key(position: i64, label: Oid) -> i64 {
+    position << 32 | i64::from(label.0)
+}
+
+fn check_label(label: &str) -> Result<()> {
+    if label.len() > LABEL_BYTES_MAX {
+        return Err(Error::new(sqlstate::INVALID_NAME, format!("invalid enum label \"{label}\""))
+            .detail(format!("Labels must be {LABEL_BYTES_MAX} bytes or less.")));
+    }
+    Ok(())
+}
+
+/// CREATE TYPE ... AS (...)
+pub(super) fn create_composite(
+    ddl: &Ddl<'_>,
+    name: &QualifiedName,
+    columns: &[ColumnDefinition],
+) -> Result<UtilityOutput> {
+    let schema = free_name(ddl, name)?;
+    if ddl.catalog().relation_by_name(schema, &name.name).is_some() {
+        let message = format!("relation \"{}\" already exists", name.name);
+        return Err(Error::new(sqlstate::DUPLICATE_TABLE, message));
+    }
+    if columns.len() > COLUMNS_MAX {
+        let message = format!("tables can have at most {COLUMNS_MAX} columns");
+        return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, message));
+    }
+    let mut fields: Vec<(String, SqlType)> = Vec::with_capacity(columns.len());
+    for column in columns {
+        if fields.iter().any(|(other, _)| other == column.name.as_str()) {
+            let message = format!("column \"{}\" specified more than once", column.name);
+            return Err(Error::new(sqlstate::DUPLICATE_COLUMN, message));
+        }
+        let type_name =
+            column.type_name.as_ref().ok_or_else(|| Error::internal("a composite type's column has no type"))?;
+        let sql_type = ddl.type_of(type_name)?;
+        if types::type_shape(&ddl.view(), sql_type.oid).is_some_and(|shape| shape.category == Category::Pseudo) {
+            let shown = types::format_type_name(&ddl.view(), sql_type.oid);
+            let message = format!("column \"{}\" has pseudo-type {shown}", column.name);
+            return Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, message));
+        }
+        fields.push((column.name.to_string(), sql_type));
+    }
+    make(ddl, ddl.allocate_oid(), schema, name, &TypeBody::Composite { fields, comment: None })?;
+    Ok(UtilityOutput::tag("CREATE TYPE"))
+}
+
+/// CREATE DOMAIN
+pub(super) fn create_domain(ddl: &Ddl<'_>, create: &CreateDomain) -> Result<UtilityOutput> {
+    let schema = free_name(ddl, &create.name)?;
+    let base = ddl.type_of(&create.type_name)?;
+    if types::type_shape(&ddl.view(), base.oid).is_some_and(|shape| shape.category == Category::Pseudo) {
+        let shown = types::format_type_name(&ddl.view(), base.oid);
+        let message = format!("\"{shown}\" is not a valid base type for a domain");
+        return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message));
+    }
+    let (mut nullable, mut default, mut checks) = (None, None, Vec::new());
+    for constraint in &create.constraints {
+        let error = |message: &str| Err(Error::new(sqlstate::SYNTAX_ERROR, message));
+        match &constraint.kind {
+            ConstraintKind::Null | ConstraintKind::NotNull => {
+                let allows = matches!(constraint.kind, ConstraintKind::Null);
+                if nullable.is_some_and(|said| said != allows) {
+                    return error("conflicting NULL/NOT NULL constraints");
+                }
+                nullable = Some(allows);
+            }
+            ConstraintKind::Default(expr) => {
+                if default.is_some() {
+                    return error("multiple default expressions");
+                }
+                default = Some(default_text(ddl, &create.name.name, base, expr)?);
+            }
+            ConstraintKind::Check(expr) => {
+                checks.push(make_check(ddl, &create.name.name, schema, base, constraint, expr, &checks)?);
+            }
+            ConstraintKind::Attribute(_) => {
+                return Err(Error::unsupported("specifying constraint deferrability not supported for domains"));
+            }
+            other => return Err(not_for_domains(other)),
+        }
+    }
+    let body = TypeBody::Domain { base, not_null: nullable == Some(false), default, checks, comment: None };
+    make(ddl, ddl.allocate_oid(), schema, &create.name, &body)?;
+    Ok(UtilityOutput::tag("CREATE DOMAIN"))
+}
+
+/// The error for a constraint that only tables have.
+fn not_for_domains(kind: &ConstraintKind) -> Error {
+    let what = match kind {
+        ConstraintKind::PrimaryKey(_) => "primary key",
+        ConstraintKind::Unique(_) => "unique",
+        ConstraintKind::Exclusion => "exclusion",
+        ConstraintKind::ForeignKey(_) => "foreign key",
+        _ => return Error::unsupported("this kind of constraint is not supported for domains"),
+    };
+    Error::new(sqlstate::SYNTAX_ERROR, format!("{what} constraints not possible for domains"))
+}
+
+fn default_text(ddl: &Ddl<'_>, name: &str, base: SqlType, expr: &crate::tree::Expr) -> Result<String> {
+    let bound = ddl
+        .expression(None, expr, DefinitionUse::Default { column: name, sql_type: base })
+        .map_err(without_position)?;
+    Ok(ddl.to_store(&bound, &NoNames))
+}
+
+fn make_check(
+    ddl: &Ddl<'_>,
+    domain: &str,
+    schema: Oid,
+    base: SqlType,
+    constraint: &Constraint,
+    expr: &crate::tree::Expr,
+    before: &[DomainCheck],
+) -> Result<DomainCheck> {
+    let mut condition = user_types::bind_check(&ddl.view(), ddl.text, expr, base).map_err(without_position)?;
+    user_types::require_immutable(&condition)?;
+    value_as_column(&mut condition);
+    let name = match &constraint.name {
+        Some(name) if before.iter().any(|check| check.name == name.as_str()) => {
+            let message = format!("constraint \"{name}\" for domain \"{domain}\" already exists");
+            return Err(Error::new(sqlstate::DUPLICATE_OBJECT, message));
+        }
+        Some(name) => name.to_string(),
+        None => {
+            let taken: Vec<String> = before.iter().map(|check| check.name.clone()).collect();
+            type_constraint_name(&ddl.catalog(), schema, domain, &taken)
+        }
+    };
+    Ok(DomainCheck { oid: ddl.allocate_oid(), name, expression: ddl.to_store(&condition, &ValueOf(base)) })
+}
+
+/// The value is a parameter for the one who computes the check, and a column for the one who writes it down.
+fn value_as_column(expr: &mut Expr) {
+    if matches!(expr.kind, ExprKind::Parameter(_)) {
+        expr.kind = ExprKind::Column(0);
+    }
+    expr.for_each_child_mut(&mut value_as_column);
+}
+
+/// The schema for a new type: 42710 if it has a type of this name.
+fn free_name(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Oid> {
+    let schema = ddl.object_schema(name)?;
+    ddl.engine().lock_name(schema, &name.name)?;
+    if user_types::named(&ddl.view(), schema, &name.name).is_some() {
+        let message = format!("type \"{}\" already exists", name.name);
+        return Err(Error::new(sqlstate::DUPLICATE_OBJECT, message));
+    }
+    Ok(schema)
+}
+
+fn make(ddl: &Ddl<'_>, oid: Oid, schema: Oid, name: &QualifiedName, body: &TypeBody) -> Result<()> {
+    let (owner, body) = (ddl.owner(), body.encode());
+    ddl.create(CustomDef { oid, class: TYPE_CLASS, schema, name: name.name.to_string(), owner, body })
+}
+
+/// The user's type called `name`, if there is one; a table's row type is none of these.
+fn find(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Option<Arc<CustomDef>>> {
+    ddl.check_database(name)?;
+    let (view, catalog) = (ddl.view(), ddl.catalog());
+    let schemas = match name.schema.as_deref() {
+        Some(schema) => match view.schema_named(schema) {
+            Ok(schema) => vec![schema],
+            Err(_) => Vec::new(),
+        },
+        None => view.path().to_vec(),
+    };
+    Ok(schemas.iter().find_map(|schema| catalog.custom_by_name(TYPE_CLASS, *schema, &name.name)).cloned())
+}
+
+/// As [`find`]: 42704 if there is none, 42809 if it is a table's.
+pub(super) fn required(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Arc<CustomDef>> {
+    if let Some(found) = find(ddl, name)? {
+        return Ok(found);
+    }
+    if let Some(schema) = &name.schema {
+        ddl.view().schema_named(schema)?;
+    }
+    ddl.engine().observe_horizon();
+    Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("type \"{name}\" does not exist")))
+}
+
+fn body_of(def: &CustomDef) -> Result<TypeBody> {
+    TypeBody::decode(&def.body)
+}
+
+fn store(ddl: &Ddl<'_>, def: &CustomDef, body: &TypeBody) -> Result<()> {
+    ddl.replace(CustomDef { body: body.encode(), ..def.clone() })
+}
+
+/// What DROP TYPE and DROP DOMAIN name; nothing if it does not exist.
+pub(super) fn to_drop(ddl: &Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option<Oid>> {
+    let Some(found) = find(ddl, &object.name)? else {
+        if let Some(super::ddl::Found::Table(table)) = ddl.find(&object.name)? {
+            let view = ddl.view();
+            let table = super::dependencies::describe(&view, super::dependencies::Node::Object(table.oid));
+            let message = format!("cannot drop type {} because {table} requires it", object.name);
+            return Err(Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                .hint(format!("You can drop {table} instead.")));
+        }
+        return Ok(None);
+    };
+    if drop.kind == ObjectKind::Domain {
+        require_domain(&found, &object.name)?;
+    }
+    Ok(Some(found.oid))
+}
+
+fn require_domain(def: &CustomDef, name: &QualifiedName) -> Result<TypeBody> {
+    match body_of(def)? {
+        body @ TypeBody::Domain { .. } => Ok(body),
+        _ => Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a domain"))),
+    }
+}
+
+/// ALTER TYPE ... ADD VALUE, RENAME VALUE
+pub(super) fn alter_enum(ddl: &mut Ddl<'_>, alter: &AlterEnum) -> Result<UtilityOutput> {
+    let def = required(ddl, &alter.name)?;
+    let TypeBody::Enum { mut labels, comment } = body_of(&def)? else {
+        return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("{} is not an enum", alter.name)));
+    };
+    check_label(&alter.new_label)?;
+    let is_there = labels.iter().any(|(_, label)| *label == alter.new_label);
+    let place_of = |wanted: &str| {
+        labels.iter().position(|(_, label)| label == wanted).ok_or_else(|| {
+            let message = format!("\"{wanted}\" is not an existing enum label");
+            Error::new(sqlstate::INVALID_PARAMETER_VALUE, message)
+        })
+    };
+    let exists = format!("enum label \"{}\" already exists", alter.new_label);
+    if let Some(old) = &alter.old_label {
+        let place = place_of(old)?;
+        if is_there {
+            return Err(Error::new(sqlstate::DUPLICATE_OBJECT, exists));
+        }
+        labels[place].1.clone_from(&alter.new_label);
+    } else if is_there {
+        if !alter.if_not_exists {
+            return Err(Error::new(sqlstate::DUPLICATE_OBJECT, exists));
+        }
+        ddl.notice(sqlstate::DUPLICATE_OBJECT, format!("{exists}, skipping"));
+        return Ok(UtilityOutput::tag("ALTER TYPE"));
+    } else {
+        let place = match &alter.neighbor {
+            Some(neighbor) => place_of(neighbor)? + usize::from(alter.after),
+            None => labels.len(),
+        };
+        let position_at = |place: usize| labels.get(place).map(|(key, _)| key >> 32);
+        let before = place.checked_sub(1).and_then(position_at).unwrap_or(0);
+        let position = match position_at(place) {
+            Some(after) if after - before > 1 => before + (after - before) / 2,
+            Some(_) => {
+                let message = format!("too many labels were added to type {} at this place", alter.name);
+                return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
+            }
+            None => before + LABEL_DISTANCE,
+        };
+        labels.insert(place, (label_key(position, ddl.allocate_oid()), alter.new_label.clone()));
+    }
+    store(ddl, &def, &TypeBody::Enum { labels, comment })?;
+    Ok(UtilityOutput::tag("ALTER TYPE"))
+}
+
+/// ALTER DOMAIN
+pub(super) fn alter_domain(ddl: &mut Ddl<'_>, alter: &AlterDomain) -> Result<UtilityOutput> {
+    let def = required(ddl, &alter.name)?;
+    let TypeBody::Domain { base, mut not_null, mut default, mut checks, comment } = require_domain(&def, &alter.name)?
+    else {
+        return Err(Error::internal("a domain is none"));
+    };
+    let done = UtilityOutput::tag("ALTER DOMAIN");
+    let mut added = None;
+    match &alter.action {
+        AlterDomainAction::SetDefault(expr) => {
+            default = match expr {
+                Some(expr) => Some(default_text(ddl, &def.name, base, expr)?),
+                None => None,
+            };
+        }
+        AlterDomainAction::SetNotNull => {
+            added = (!not_null).then_some(None);
+            not_null = true;
+        }
+        AlterDomainAction::DropNotNull => not_null = false,
+        AlterDomainAction::AddConstraint(constraint) => match &constraint.kind {
+            ConstraintKind::Check(expr) => {
+                let check = make_check(ddl, &def.name, def.schema, base, constraint, expr, &checks)?;
+                if !constraint.not_valid {
+                    added = Some(Some(check.name.clone()));
+                }
+                checks.push(check);
+            }
+            ConstraintKind::NotNull => {
+                added = (!not_null).then_some(None);
+                not_null = true;
+            }
+            other => return Err(not_for_domains(other)),
+        },
+        AlterDomainAction::DropConstraint { name, if_exists, .. } => {
+            let before = checks.len();
+            checks.retain(|check| check.name != name.as_str());
+            if checks.len() == before {
+                let message = format!("constraint \"{name}\" of domain \"{}\" does not exist", def.name);
+                if !*if_exists {
+                    return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
+                }
+                ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
+                return Ok(done);
+            }
+        }
+        AlterDomainAction::ValidateConstraint(name) => {
+            if !checks.iter().any(|check| check.name == name.as_str()) {
+                let message = format!("constraint \"{name}\" of domain \"{}\" does not exist", def.name);
+                return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
+            }
+            added = Some(Some(name.to_string()));
+        }
+    }
+    store(ddl, &def, &TypeBody::Domain { base, not_null, default, checks, comment })?;
+    if added.is_some() {
+        validate(ddl, &def, base)?;
+    }
+    Ok(done)
+}
+
+/// Checks the rows of all columns of a domain whose constraints have just changed. 23502, 23514.
+fn validate(ddl: &mut Ddl<'_>, domain: &CustomDef, base: SqlType) -> Result<()> {
+    let catalog = ddl.catalog();
+    for table in catalog.tables() {
+        for column in table.columns.iter().filter(|column| !column.dropped && column.type_oid == domain.oid) {
+            ddl.lock(table.oid, LockMode::Share)?;
+            let view = ddl.view();
+            let quoted = crate::session::quote_identifier(&column.name);
+            // Through the base type, or the cast would be none.
+            let text = format!(
+                "num_nulls({quoted}::{}::{}.{}) >= 0",
+                types::format_type_name(&view, base.oid),
+                crate::session::quote_identifier(&view.schema_name(domain.schema)),
+                crate::session::quote_identifier(&domain.name),
+            );
+            let condition = ddl.stored_expression(table, &text, DefinitionUse::Check)?;
+            super::validate::check(ddl, table.oid, &domain.name, &condition).map_err(|error| {
+                let what = match error.sqlstate() {
+                    sqlstate::NOT_NULL_VIOLATION => "null values",
+                    sqlstate::CHECK_VIOLATION => "values that violate the new constraint",
+                    _ => return error,
+                };
+                let message = format!("column \"{}\" of table \"{}\" contains {what}", column.name, table.name);
+                Error::new(error.sqlstate(), message)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// COMMENT ON TYPE, COMMENT ON DOMAIN
+pub(super) fn set_comment(ddl: &Ddl<'_>, object: &ObjectName, text: Option<String>) -> Result<()> {
+    let def = required(ddl, &object.name)?;
+    if object.kind == ObjectKind::Domain {
+        require_domain(&def, &object.name)?;
+    }
+    let mut body = body_of(&def)?;
+    match &mut body {
+        TypeBody::Enum { comment, .. } | TypeBody::Domain { comment, .. } | TypeBody::Composite { comment, .. } => {
+            *comment = text;
+        }
+    }
+    store(ddl, &def, &body)
+}
+
+/// ALTER TYPE ... RENAME TO, ALTER DOMAIN ... RENAME TO
+pub(super) fn rename(ddl: &Ddl<'_>, object: &ObjectName, new: &str) -> Result<()> {
+    let def = required(ddl, &object.name)?;
+    if object.kind == ObjectKind::Domain {
+        require_domain(&def, &object.name)?;
+    }
+    move_to(ddl, &def, def.schema, new)
+}
+
+/// Gives a type another name or schema. 42710
+pub(super) fn move_to(ddl: &Ddl<'_>, def: &CustomDef, schema: Oid, name: &str) -> Result<()> {
+    if user_types::named(&ddl.view(), schema, name).is_some_and(|other| other != def.oid) {
+        return Err(Error::new(sqlstate::DUPLICATE_OBJECT, format!("type \"{name}\" already exists")));
+    }
+    ddl.replace(CustomDef { schema, name: name.to_owned(), ..def.clone() })
+}
+
+/// ALTER DOMAIN ... RENAME CONSTRAINT
+pub(super) fn rename_constraint(ddl: &Ddl<'_>, object: &ObjectName, new: &str) -> Result<()> {
+    let def = required(ddl, &object.name)?;
+    let mut body = require_domain(&def, &object.name)?;
+    let old = object.part.as_deref().unwrap_or_default();
+    let TypeBody::Domain { checks, .. } = &mut body else { return Ok(()) };
+    match checks.iter_mut().find(|check| check.name == old) {
+        Some(check) => new.clone_into(&mut check.name),
+        None => {
+            let message = format!("constraint \"{old}\" for domain {} does not exist", object.name);
+            return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
+        }
+    }
+    store(ddl, &def, &body)
+}
+
+/// The types that are made of `type_oid`: domains over it, composite types with a field of it.
+pub(super) fn made_of(objects: &engine::catalog::Catalog, is_of_type: impl Fn(Oid) -> bool) -> Vec<Oid> {
+    objects
+        .customs(TYPE_CLASS)
+        .filter(|custom| match TypeBody::decode(&custom.body) {
+            Ok(TypeBody::Domain { base, .. }) => is_of_type(base.oid),
+            Ok(TypeBody::Composite { fields, .. }) => fields.iter().any(|(_, field)| is_of_type(field.oid)),
+            _ => false,
+        })
+        .map(|custom| custom.oid)
+        .collect()
+}
