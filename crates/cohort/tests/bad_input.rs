@@ -81,7 +81,9 @@ fn statements_nested_ten_thousand_deep_work_or_are_refused() {
             let expected = ["ok", "54001", "54000", "22P02", "2201B", "42601", "42804"];
             assert!(expected.contains(&found.as_str()), "{found} for {}", &statement[..60]);
         }
-        assert_eq!(outcome(session, &statements[2]), "54001");
+        // What the grammar takes is too deep for who reads the tree.
+        let sum = statements.iter().find(|statement| statement.starts_with("select 1+1")).unwrap();
+        assert_eq!(outcome(session, sum), "54001");
     });
 }
 

@@ -33,7 +33,7 @@ fn idle_sessions_hear_at_once_and_those_in_a_transaction_at_its_end() {
     speaker.batch_execute("notify news, 'one'; notify other, 'nobody'").unwrap();
     let one = ("news".to_owned(), "one".to_owned());
     for listener in &mut listeners {
-        assert_eq!(heard(listener, 1), [one.clone()]);
+        assert_eq!(heard(listener, 1), std::slice::from_ref(&one));
     }
 
     listeners[0].batch_execute("begin; select 1").unwrap();

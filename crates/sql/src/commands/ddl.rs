@@ -191,10 +191,13 @@ impl<'a> Ddl<'a> {
         };
         match name.schema.as_deref() {
             Some("pg_temp") => Ok((super::temporary::schema(self)?, Persistence::Temporary)),
-            Some(_) if is_temporary => Err(Error::new(
-                sqlstate::INVALID_TABLE_DEFINITION,
-                "cannot create temporary relation in non-temporary schema",
-            )),
+            Some(schema) if is_temporary => {
+                self.view().schema_named(schema)?;
+                Err(Error::new(
+                    sqlstate::INVALID_TABLE_DEFINITION,
+                    "cannot create temporary relation in non-temporary schema",
+                ))
+            }
             None if is_temporary => Ok((super::temporary::schema(self)?, Persistence::Temporary)),
             Some(schema) => {
                 let oid = self.view().schema_named(schema)?;

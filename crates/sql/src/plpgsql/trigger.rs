@@ -80,7 +80,7 @@ pub fn call_trigger(
     let compiled: Rc<Compiled> = super::compiled_trigger(run, function)?;
     let function = &compiled.function;
     let mut frame = Frame::new(function);
-    let arguments = call.arguments.iter().map(|text| Value::text(text)).collect();
+    let arguments = call.arguments.iter().map(Value::text).collect();
     let values = [
         Value::text(call.name),
         Value::text(call.when),

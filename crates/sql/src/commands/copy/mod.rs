@@ -25,10 +25,10 @@ use options::{CopyFormat, CopyOptions, Header};
 pub fn run(session: &mut SqlSession, copy: &Copy, text: &Arc<str>, client: &mut dyn Client) -> Result<UtilityOutput> {
     let options = CopyOptions::read(&copy.options, copy.is_from)?;
     match &copy.endpoint {
-        CopyEndpoint::Client => return copy_between(session, copy, &options, text, client),
+        CopyEndpoint::Client => copy_between(session, copy, &options, text, client),
         CopyEndpoint::File(name) => {
             let mut file = file::FileClient::open(session.state(), name, copy.is_from, client)?;
-            return copy_between(session, copy, &options, text, &mut file);
+            copy_between(session, copy, &options, text, &mut file)
         }
         CopyEndpoint::Program(_) => Err(Error::unsupported("COPY to or from a program is not supported")),
     }

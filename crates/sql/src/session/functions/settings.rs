@@ -32,7 +32,7 @@ pub(super) const FUNCTIONS: Bodies = &[
     (2855, is_other_temporary_schema),
     (2560, |run, _| Ok(Value::TimestampTz(run.state.instance.started_at))),
     (2034, |run, _| Ok(Value::TimestampTz(run.state.instance.started_at))),
-    (3163, |_, _| Ok(Value::Int4(0))),
+    (3163, |run, _| Ok(Value::Int4(run.state.trigger_depth.get()))),
     (2196, |run, _| Ok(run.state.info.peer.map(|peer| peer.ip().to_string()).into())),
     (2197, |run, _| Ok(run.state.info.peer.map(|peer| i32::from(peer.port())).into())),
     (2198, |_, _| Ok(Value::Null)),
