@@ -171,6 +171,7 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Vec<TypeRow> {
         default: None,
     };
     let own = match &described.user_type.kind {
+        UserTypeKind::Composite(_) if described.relation == Oid::INVALID => TypeRow { relation: oid, ..plain },
         UserTypeKind::Composite(_) => TypeRow { relation: described.relation, ..plain },
         UserTypeKind::Enum(_) => TypeRow {
             length: 4,

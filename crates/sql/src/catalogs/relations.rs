@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use base::{Oid, Result};
 use engine::catalog::{
-    BOOTSTRAP_ROLE, Catalog, ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, IndexDef, Persistence,
-    RelationKind, SequenceDef, TableDef,
+    BOOTSTRAP_ROLE, Catalog, ConstraintDef, ConstraintKind, CustomDef, ForeignKeyAction, ForeignKeyMatch, IndexDef,
+    Object, Persistence, RelationKind, SequenceDef, TableDef,
 };
 
 use super::rows::{
     BTREE_METHOD, HEAP_METHOD, NULL, Wanted, column_numbers, int2_vector, letter, oid_vector, row, text_array,
     wanted_name, wanted_oid, xid,
 };
+use super::user_types::TypeBody;
 use super::{Equal, builtin, sequences};
 use crate::binder::{DefinitionUse, definition_expression};
 use crate::executor::Run;
@@ -24,6 +25,8 @@ enum Relation {
     Table(Arc<TableDef>),
     Index(Arc<IndexDef>),
     Sequence(Arc<SequenceDef>),
+    /// A composite type's columns are those of a relation of the type's own name and number.
+    Composite(Arc<CustomDef>, Vec<(String, SqlType)>),
     System(Arc<VirtualTable>),
 }
 
@@ -33,6 +36,7 @@ impl Relation {
             Relation::Table(def) => def.oid,
             Relation::Index(def) => def.oid,
             Relation::Sequence(def) => def.oid,
+            Relation::Composite(def, _) => def.oid,
             Relation::System(table) => table.oid,
         }
     }
@@ -42,6 +46,7 @@ impl Relation {
             Relation::Table(def) => &def.name,
             Relation::Index(def) => &def.name,
             Relation::Sequence(def) => &def.name,
+            Relation::Composite(def, _) => &def.name,
             Relation::System(table) => &table.name,
         }
     }
@@ -56,16 +61,32 @@ fn relations(catalog: &Catalog, oid: &Wanted<'_, Oid>) -> Vec<Relation> {
             let table = || catalog.table(*oid).cloned().map(Relation::Table);
             let index = || catalog.index(*oid).cloned().map(Relation::Index);
             let sequence = || catalog.sequence(*oid).cloned().map(Relation::Sequence);
-            system.or_else(table).or_else(index).or_else(sequence).into_iter().collect()
+            let composite = || match catalog.object(*oid)? {
+                Object::Custom(def) => composite(def),
+                _ => None,
+            };
+            system.or_else(table).or_else(index).or_else(sequence).or_else(composite).into_iter().collect()
         }
         Wanted::All => {
             let mut all: Vec<Relation> = super::system().tables().into_iter().map(Relation::System).collect();
             all.extend(catalog.tables().cloned().map(Relation::Table));
             all.extend(catalog.indexes().cloned().map(Relation::Index));
             all.extend(catalog.sequences().cloned().map(Relation::Sequence));
+            all.extend(catalog.customs(super::class::TYPE).filter_map(composite));
             all.sort_by_key(Relation::oid);
             all
         }
+    }
+}
+
+/// The relation of a type, if the type is composite.
+fn composite(def: &Arc<CustomDef>) -> Option<Relation> {
+    if def.class != super::class::TYPE {
+        return None;
+    }
+    match TypeBody::decode(&def.body).ok()? {
+        TypeBody::Composite { fields, .. } => Some(Relation::Composite(Arc::clone(def), fields)),
+        _ => None,
     }
 }
 
@@ -252,6 +273,12 @@ pub fn pg_class(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value
                 acl: super::objects::acl(catalog, sequence.oid),
                 ..ClassRow::new(sequence.oid, &sequence.name, sequence.schema, 'S')
             },
+            Relation::Composite(def, fields) => ClassRow {
+                row_type: def.oid,
+                owner: def.owner,
+                columns: fields.len(),
+                ..ClassRow::new(def.oid, &def.name, def.schema, 'c')
+            },
         };
         rows.push(row.values());
     }
@@ -417,6 +444,11 @@ pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
                 let Some(table) = catalog.table(index.table) else { continue };
                 let columns = index_columns(run, table, index);
                 for (place, (name, sql_type)) in columns.iter().enumerate() {
+                    rows.push(AttributeRow::new(oid, name, *sql_type, place as i16 + 1).values(run));
+                }
+            }
+            Relation::Composite(_, fields) => {
+                for (place, (name, sql_type)) in fields.iter().enumerate() {
                     rows.push(AttributeRow::new(oid, name, *sql_type, place as i16 + 1).values(run));
                 }
             }

@@ -10,6 +10,7 @@ use super::context::{CatalogLookup, EvalContext, UserTypeKind};
 use super::datetime::calendar::{DAY, check_date, check_timestamp, is_infinite, is_infinite_date};
 use super::datetime::{interval, round_time, round_timestamp};
 use super::json::{self, Json, JsonbValue};
+use super::network;
 use super::numeric::Numeric;
 use super::oids;
 use super::string_types;
@@ -160,6 +161,7 @@ fn read(context: &mut dyn EvalContext, reader: &mut Reader<'_>, ty: SqlType) -> 
             let months = reader.i32()?;
             Value::Interval(interval::apply_typmod(Interval { months, days, micros }, typmod)?)
         }
+        oids::INET | oids::CIDR => Value::text(network::read_binary(reader.rest(), ty.oid)?),
         oids::UUID => Value::Uuid(reader.fixed()?),
         oids::XID | oids::CID => Value::Xid(u64::from(reader.u32()?)),
         oids::XID8 => Value::Xid(reader.i64()? as u64),
@@ -330,6 +332,7 @@ pub fn binary_output(value: &Value, oid: Oid, catalog: &dyn CatalogLookup, out: 
         Value::Int8(value) | Value::Time(value) | Value::Timestamp(value) | Value::TimestampTz(value) => {
             out.extend_from_slice(&value.to_be_bytes());
         }
+        Value::Text(text) if matches!(oid, oids::INET | oids::CIDR) => network::write_binary(text, oid, out)?,
         Value::Text(text) => out.extend_from_slice(text.as_bytes()),
         Value::Bool(value) => out.push(u8::from(*value)),
         Value::Int2(value) => out.extend_from_slice(&value.to_be_bytes()),

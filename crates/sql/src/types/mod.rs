@@ -29,6 +29,7 @@ pub mod json;
 pub mod json_convert;
 pub mod json_text;
 pub mod keywords;
+pub mod network;
 pub mod number_text;
 pub mod numeric;
 pub mod oids;

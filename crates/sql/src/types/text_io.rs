@@ -9,6 +9,7 @@ use super::context::{CatalogLookup, EvalContext, FormatSettings, UserTypeKind};
 use super::datetime;
 use super::datetime::format as date_format;
 use super::json::{self, Json, JsonbValue};
+use super::network;
 use super::number_text::{self, invalid_syntax, write_integer};
 use super::numeric::Numeric;
 use super::oids;
@@ -59,7 +60,8 @@ pub fn input(context: &mut dyn EvalContext, text: &str, ty: SqlType) -> Result<V
         oids::INT2VECTOR | oids::OIDVECTOR => Value::Array(Arc::new(array_text::parse_vector(context, text, ty.oid)?)),
         oids::VOID => Value::Void,
         oids::RECORD => return Err(Error::unsupported("input of anonymous composite types is not implemented")),
-        oids::ACLITEM | oids::INET | oids::CIDR => Value::text(text),
+        oids::ACLITEM => Value::text(text),
+        oids::INET | oids::CIDR => Value::text(network::parse(text, ty.oid)?),
         oid if is_reg_type(oid) => Value::Oid(reg_types::parse_reg(context.catalog(), text, oid)?),
         _ => return input_constructed(context, text, ty),
     })

@@ -1,0 +1,123 @@
+//! `inet` and `cidr`: addresses of hosts and networks, kept as the text they are shown as.
+
+use std::net::IpAddr;
+
+use base::{Error, Oid, Result, sqlstate};
+use ipnet::IpNet;
+
+use super::oids;
+
+/// PGSQL_AF_INET and PGSQL_AF_INET6
+const FAMILIES: [u8; 2] = [2, 3];
+
+/// Reads an address, and gives it as it is shown.
+///
+/// # Errors
+/// 22P02 for what is no address; for `cidr` also if it has bits to the right of the network's.
+pub fn parse(text: &str, oid: Oid) -> Result<String> {
+    let name = if oid == oids::CIDR { "cidr" } else { "inet" };
+    let trimmed = text.trim();
+    let network = trimmed.parse::<IpNet>().ok().or_else(|| trimmed.parse::<IpAddr>().ok().map(IpNet::from));
+    let Some(network) = network else {
+        let message = format!("invalid input syntax for type {name}: \"{text}\"");
+        return Err(Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, message));
+    };
+    if oid == oids::CIDR && network.network() != network.addr() {
+        return Err(Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, format!("invalid cidr value: \"{text}\""))
+            .detail("Value has bits set to right of mask."));
+    }
+    Ok(shown(&network, oid))
+}
+
+/// A single host is shown without the length of its network, except as `cidr`.
+fn shown(network: &IpNet, oid: Oid) -> String {
+    match oid == oids::CIDR || network.prefix_len() != network.max_prefix_len() {
+        true => network.to_string(),
+        false => network.addr().to_string(),
+    }
+}
+
+/// Appends the binary form: family, bits, whether it is a network, the address's length, the address.
+///
+/// # Errors
+/// 22P02 for a text that [`parse`] would not have given.
+pub fn write_binary(text: &str, oid: Oid, out: &mut Vec<u8>) -> Result<()> {
+    let network: IpNet = match text.parse::<IpNet>() {
+        Ok(network) => network,
+        Err(_) => IpNet::from(text.parse::<IpAddr>().map_err(|_| {
+            let message = format!("invalid input syntax for type inet: \"{text}\"");
+            Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, message)
+        })?),
+    };
+    let is_network = u8::from(oid == oids::CIDR);
+    match network.addr() {
+        IpAddr::V4(address) => {
+            out.extend_from_slice(&[FAMILIES[0], network.prefix_len(), is_network, 4]);
+            out.extend_from_slice(&address.octets());
+        }
+        IpAddr::V6(address) => {
+            out.extend_from_slice(&[FAMILIES[1], network.prefix_len(), is_network, 16]);
+            out.extend_from_slice(&address.octets());
+        }
+    }
+    Ok(())
+}
+
+/// Reads the binary form, and gives the address as it is shown.
+///
+/// # Errors
+/// 22P03 for what is no address.
+pub fn read_binary(bytes: &[u8], oid: Oid) -> Result<String> {
+    let invalid = || {
+        let name = if oid == oids::CIDR { "cidr" } else { "inet" };
+        Error::new(sqlstate::INVALID_BINARY_REPRESENTATION, format!("invalid address in external \"{name}\" value"))
+    };
+    let (address, bits) = match bytes {
+        [2, bits, _, 4, address @ ..] => (<[u8; 4]>::try_from(address).ok().map(IpAddr::from), *bits),
+        [3, bits, _, 16, address @ ..] => (<[u8; 16]>::try_from(address).ok().map(IpAddr::from), *bits),
+        _ => return Err(invalid()),
+    };
+    let network = IpNet::new(address.ok_or_else(invalid)?, bits).map_err(|_| invalid())?;
+    parse(&network.to_string(), oid).map_err(|_| invalid())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_shown_in_one_way_and_survive_the_binary_form() {
+        for (text, oid, expected) in [
+            ("10.0.0.1", oids::INET, "10.0.0.1"),
+            ("10.0.0.1/32", oids::INET, "10.0.0.1"),
+            ("10.0.0.1/8", oids::INET, "10.0.0.1/8"),
+            (" ::FFFF ", oids::INET, "::ffff"),
+            ("2001:db8::1/64", oids::INET, "2001:db8::1/64"),
+            ("10.0.0.0/8", oids::CIDR, "10.0.0.0/8"),
+            ("10.0.0.1", oids::CIDR, "10.0.0.1/32"),
+        ] {
+            let parsed = parse(text, oid).unwrap();
+            assert_eq!(parsed, expected);
+            let mut bytes = Vec::new();
+            write_binary(&parsed, oid, &mut bytes).unwrap();
+            assert_eq!(read_binary(&bytes, oid).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        for text in ["", "abc", "10.0.0", "10.0.0.256", "10.0.0.1/33", "::1/129", "10.0.0.1/"] {
+            assert_eq!(
+                parse(text, oids::INET).unwrap_err().sqlstate(),
+                sqlstate::INVALID_TEXT_REPRESENTATION,
+                "{text}"
+            );
+        }
+        assert!(parse("10.0.0.1/8", oids::CIDR).is_err());
+        for bytes in
+            [&[][..], &[2, 32, 0, 4, 1, 2, 3], &[2, 33, 0, 4, 1, 2, 3, 4], &[9, 32, 0, 4, 1, 2, 3, 4], &[3, 0, 0, 16]]
+        {
+            assert!(read_binary(bytes, oids::INET).is_err(), "{bytes:?}");
+        }
+    }
+}
