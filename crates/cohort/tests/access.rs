@@ -89,6 +89,25 @@ fn who_comes_from_elsewhere_proves_that_it_knows_its_password() {
 }
 
 #[test]
+fn what_a_role_loses_it_loses_in_the_sessions_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut admin = server.connect();
+    admin.batch_execute("create role ann login superuser; create table secrets (a int)").unwrap();
+    let mut ann = over_tcp(&server, "ann", None).unwrap();
+    let look = "select count(*) from secrets";
+    let mut look =
+        || ann.query(look, &[]).map(|rows| rows.len()).map_err(|error| error.code().unwrap().code().to_owned());
+    assert_eq!(look(), Ok(1));
+    admin.batch_execute("alter role ann nosuperuser").unwrap();
+    assert_eq!(look(), Err("42501".to_owned()));
+    admin.batch_execute("grant select on secrets to ann").unwrap();
+    assert_eq!(look(), Ok(1));
+    admin.batch_execute("revoke select on secrets from ann").unwrap();
+    assert_eq!(look(), Err("42501".to_owned()));
+}
+
+#[test]
 fn rules_can_be_changed_while_the_server_runs_and_wrong_ones_are_not_taken_up() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);

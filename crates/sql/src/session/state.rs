@@ -58,8 +58,9 @@ pub struct SessionState {
     pub(crate) has_listened: Cell<bool>,
     /// A part of the transaction that was undone has used something temporary.
     pub(crate) used_temporary: Cell<bool>,
-    /// The roles that the settings name, with the generation of the settings that they were looked up for.
-    roles: RefCell<Option<((u64, u64), Roles)>>,
+    /// The roles that the settings name, with the generation of the settings and the version of the catalog that they were
+    /// looked up for.
+    roles: RefCell<Option<((u64, u64), u64, Roles)>>,
     /// The role whose rights count for the while.
     lent_role: Cell<Option<Arc<ActingRole>>>,
     is_role_lent: Cell<bool>,
@@ -358,12 +359,14 @@ impl SessionState {
 
     fn roles(&self) -> Roles {
         let generation = self.settings.borrow().generation();
-        if self.roles.borrow().as_ref().is_none_or(|(made_for, _)| *made_for != generation) {
+        let is_good = |kept: &((u64, u64), u64, Roles)| kept.0 == generation && self.is_catalog_version(kept.1);
+        if !self.roles.borrow().as_ref().is_some_and(is_good) {
+            let version = self.engine.try_borrow().map_or(0, |engine| engine.catalog_version());
             let roles = self.find_roles();
-            *self.roles.borrow_mut() = Some((generation, roles));
+            *self.roles.borrow_mut() = Some((generation, version, roles));
         }
         let mut roles = match &*self.roles.borrow() {
-            Some((_, roles)) => roles.clone(),
+            Some((.., roles)) => roles.clone(),
             None => self.find_roles(),
         };
         let lent = self.lent_role.take();
@@ -372,6 +375,11 @@ impl SessionState {
         }
         self.lent_role.set(lent);
         roles
+    }
+
+    /// Whether the catalog is still of this version; taken for granted in the middle of a change of the transaction.
+    fn is_catalog_version(&self, version: u64) -> bool {
+        self.engine.try_borrow().map_or(true, |engine| engine.catalog_version() == version)
     }
 
     /// What the settings `session_authorization` and `role` name; roles that are gone by now are the session's user again.
@@ -409,8 +417,9 @@ impl SessionState {
     /// Whether the user may do anything.
     pub fn is_superuser(&self) -> bool {
         if !self.is_role_lent.get()
-            && let Some((generation, roles)) = &*self.roles.borrow()
+            && let Some((generation, version, roles)) = &*self.roles.borrow()
             && *generation == self.settings.borrow().generation()
+            && self.is_catalog_version(*version)
         {
             return roles.acting.is_superuser;
         }
