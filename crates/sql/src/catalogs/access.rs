@@ -2,6 +2,9 @@
 
 use base::access::{AccessRules, AddressPattern};
 use base::settings::Id;
+use engine::catalog::{Catalog, RoleDef};
+use std::sync::Arc;
+
 use base::{Error, Result, sqlstate};
 
 use super::Equal;
@@ -52,7 +55,12 @@ pub fn pg_stat_ssl(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
 /// `pg_shadow`: roles that may log in, with the verifiers of their passwords; for superusers.
 pub fn pg_shadow(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     require_superuser(run, "view pg_shadow")?;
-    let rows = roles(run.catalog.catalog()).into_iter().filter(|role| role.login).map(|role| {
+    Ok(users(run.catalog.catalog(), |role| role.password.as_deref().into()))
+}
+
+/// Roles that may log in, as `pg_user` and `pg_shadow` show them: they differ in the password.
+pub(super) fn users(catalog: &Catalog, password: impl Fn(&RoleDef) -> Value) -> Vec<Vec<Value>> {
+    let row = |role: &Arc<RoleDef>| {
         row![
             role.name.as_str(),
             role.oid,
@@ -60,12 +68,12 @@ pub fn pg_shadow(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>>
             role.superuser,
             role.replication,
             role.superuser,
-            role.password.as_deref(),
+            password(role),
             timestamp(role.valid_until),
-            role_settings(&role),
+            role_settings(role),
         ]
-    });
-    Ok(rows.collect())
+    };
+    roles(catalog).iter().filter(|role| role.login).map(row).collect()
 }
 
 /// `pg_group`: roles that may not log in, with their members.

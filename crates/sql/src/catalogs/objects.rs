@@ -154,20 +154,7 @@ pub fn pg_roles(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
 
 /// `pg_user`
 pub fn pg_user(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let row = |role: &Arc<RoleDef>| {
-        row![
-            role.name.as_str(),
-            role.oid,
-            role.create_database,
-            role.superuser,
-            role.replication,
-            role.superuser,
-            "********",
-            timestamp(role.valid_until),
-            role_settings(role),
-        ]
-    };
-    Ok(roles(run.catalog.catalog()).iter().filter(|role| role.login).map(row).collect())
+    Ok(super::access::users(run.catalog.catalog(), |_| Value::text("********")))
 }
 
 /// `pg_auth_members`
