@@ -14,7 +14,7 @@ folder=${CARGO_TARGET_DIR:-target}/$host/debug
 for target in $targets; do
     mkdir -p "corpus/$target" "artifacts/$target"
     echo "== $target"
-    "$folder/$target" -max_total_time="$seconds" -print_final_stats=1 -artifact_prefix="artifacts/$target/" \
+    "$folder/$target" -max_total_time="$seconds" -print_final_stats=1 -timeout=25 -rss_limit_mb=6000 -artifact_prefix="artifacts/$target/" \
         "corpus/$target" "seeds/$target" 2>"artifacts/$target.log" ||
         { tail -40 "artifacts/$target.log"; exit 1; }
     sed -n 's/^stat::number_of_executed_units: */executions: /p' "artifacts/$target.log"

@@ -1,7 +1,7 @@
 //! A JTA transaction manager over two servers: Narayana and pgjdbc's XA data source drive distributed transactions; the program,
 //! the servers or all of them are killed between prepare and commit, and recovery completes every branch.
 //!
-//! The program is in `tests/jta`. Maven gets what it needs; where Java or Maven are missing, or Maven can't get it, the test is
+//! The program is in `tests/java`. Maven gets what it needs; where Java or Maven are missing, or Maven can't get it, the test is
 //! skipped, aloud. `COHORT_JTA_SERVERS=127.0.0.1:5432,127.0.0.1:5433` runs it on any two servers, which must trust the user
 //! `postgres` and are not killed. `COHORT_JTA_SEED` seeds the load.
 
@@ -13,7 +13,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use common::Server;
 use postgres::{Client, NoTls};
@@ -21,63 +21,8 @@ use postgres::{Client, NoTls};
 const ACCOUNTS: i64 = 10;
 const BALANCE: i64 = 1000;
 
-/// How long Maven may take to get what it needs.
-const BUILD_LIMIT: Duration = Duration::from_secs(300);
-
 /// How long the program may take to say what it is waited for.
 const WORD_LIMIT: Duration = Duration::from_secs(60);
-
-/// What Maven says where it can't get something.
-const UNREACHABLE: [&str; 4] = ["Could not transfer", "could not be resolved", "Could not resolve", "Cannot access"];
-
-/// Compiles the program. Its classes and libraries as a class path; none if that can't be done here.
-fn class_path() -> Option<String> {
-    for program in ["java", "javac", "mvn"] {
-        let output = Command::new(program).arg("-version").output();
-        if !output.is_ok_and(|output| output.status.success()) {
-            eprintln!("SKIPPED: {program} is missing");
-            return None;
-        }
-    }
-    // Beside the folder of the tests' own binaries: outputs of earlier runs serve again.
-    let outputs = Path::new(env!("CARGO_TARGET_TMPDIR")).join("jta");
-    std::fs::create_dir_all(&outputs).unwrap();
-    if let Err(first) = build(&outputs, true)
-        && let Err(said) = build(&outputs, false)
-    {
-        let unreachable = said.is_empty() || UNREACHABLE.iter().any(|words| said.contains(words));
-        assert!(unreachable, "Maven fails: {said}\noffline: {first}");
-        eprintln!("SKIPPED: Maven can't get what the program needs: {said}");
-        return None;
-    }
-    Some(format!("{0}/classes:{0}/libraries/*", outputs.display()))
-}
-
-/// Runs Maven. An error is what it said, nothing if it was given up.
-fn build(outputs: &Path, offline: bool) -> Result<(), String> {
-    let log = outputs.join("maven.log");
-    let mut command = Command::new("mvn");
-    command.args(["-B", "-q", "-f"]).arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/jta/pom.xml"));
-    command.arg(format!("-Doutputs={}", outputs.display())).args(["compile", "dependency:copy-dependencies"]);
-    if offline {
-        command.arg("-o");
-    }
-    let file = File::create(&log).unwrap();
-    let mut process = command.stdin(Stdio::null()).stderr(file.try_clone().unwrap()).stdout(file).spawn().unwrap();
-    let started = Instant::now();
-    loop {
-        match process.try_wait().unwrap() {
-            Some(status) if status.success() => return Ok(()),
-            Some(_) => return Err(std::fs::read_to_string(&log).unwrap()),
-            None if started.elapsed() > BUILD_LIMIT => {
-                process.kill().unwrap();
-                process.wait().unwrap();
-                return Err(String::new());
-            }
-            None => std::thread::sleep(Duration::from_millis(50)),
-        }
-    }
-}
 
 /// Where a database is.
 #[derive(Clone)]
@@ -264,7 +209,7 @@ fn stage(class_path: String, folder: &Path) -> (Stage, Servers) {
 // invariants: row 21
 #[test]
 fn a_jta_transaction_manager_recovers_every_branch() {
-    let Some(class_path) = class_path() else { return };
+    let Some(class_path) = common::java::class_path() else { return };
     let folder = tempfile::tempdir().unwrap();
     let (stage, mut servers) = stage(class_path, folder.path());
 

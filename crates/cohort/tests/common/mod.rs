@@ -3,6 +3,7 @@
 
 pub mod browser;
 pub mod http;
+pub mod java;
 pub mod reference;
 pub mod wire;
 

@@ -6,8 +6,9 @@ use base::limits::TARGETS_MAX;
 use base::{Result, sqlstate};
 
 use super::Binder;
+use super::query::{Relation, RelationKind};
 use super::scope::JoinWithDots;
-use crate::plan::{CaseWhen, Expr, ExprKind, FieldAccess, SessionValue};
+use crate::plan::{CaseWhen, Expr, ExprKind, FieldAccess, SessionValue, Variable};
 use crate::tree::{self, ExprKind as Tree, Indirection, Literal, Location, Name, SessionFunction};
 use crate::types::{self, CastContext, RecordShape, SmolStr, SqlType, Value, oids};
 
@@ -472,15 +473,40 @@ impl Binder<'_, '_> {
     pub(super) fn row_shape(&self, row: &Expr) -> Option<Arc<RecordShape>> {
         match &row.kind {
             ExprKind::Row { shape, .. } => Some(shape.clone()),
-            ExprKind::Set(call) => self.call_shape(&call.function, row.sql_type),
-            ExprKind::Call(call) => self.call_shape(&call.function, row.sql_type),
+            ExprKind::Set(call) => self.call_shape(&call.function, &call.types),
+            ExprKind::Call(call) => self.call_shape(&call.function, &call.types),
             ExprKind::Subquery(subquery) => {
                 let super::super::plan::SubqueryBody::Bound(query) = &subquery.body else { return None };
                 let target = query.output().next()?;
-                self.row_shape(&target.expr)
+                self.row_shape_within(&target.expr, &query.relations)
+            }
+            ExprKind::Variable(variable) if row.sql_type.oid == oids::RECORD => {
+                let scope = self.scopes.iter().rev().nth(variable.level as usize)?;
+                self.column_shape(variable, &scope.relations)
             }
             _ => self.composite_shape(row.sql_type.oid),
         }
+    }
+
+    /// The same for an expression of a query that has this range table. What stands further out is not looked at.
+    fn row_shape_within(&self, row: &Expr, relations: &[Relation]) -> Option<Arc<RecordShape>> {
+        match &row.kind {
+            ExprKind::Variable(variable) if row.sql_type.oid == oids::RECORD => {
+                if variable.level == 0 {
+                    self.column_shape(variable, relations)
+                } else {
+                    None
+                }
+            }
+            _ => self.row_shape(row),
+        }
+    }
+
+    /// What fields the row values in a subquery's column have.
+    fn column_shape(&self, variable: &Variable, relations: &[Relation]) -> Option<Arc<RecordShape>> {
+        let RelationKind::Subquery(query) = &relations.get(variable.relation as usize)?.kind else { return None };
+        let target = query.output().nth(usize::try_from(variable.attribute).ok()?)?;
+        self.row_shape_within(&target.expr, &query.relations)
     }
 
     /// `a[1]`, `(expression).field`

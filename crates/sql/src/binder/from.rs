@@ -434,7 +434,7 @@ impl Binder<'_, '_> {
             }
             return Ok(columns);
         }
-        if let Some(shape) = self.call_shape(&call.function, result) {
+        if let Some(shape) = self.call_shape(&call.function, &call.types) {
             return Ok(shape
                 .fields
                 .iter()

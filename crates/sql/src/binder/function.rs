@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::{Error, Result, sqlstate};
+use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{ArgumentMode, FunctionDef as StoredFunction, FunctionKind};
 
 use super::Binder;
@@ -11,7 +11,7 @@ use crate::plan::{AggregateCall, Call, Expr, ExprKind, FunctionTarget, SetCall};
 use crate::privileges::Privileges;
 use crate::tree::{self, ExprKind as Tree, Location, Name, SortBy};
 use crate::types::{
-    self, AggregateDef, ArgumentSource, Callee, FunctionDef, Implementation, RecordShape, Resolved, SqlType,
+    self, AggregateDef, ArgumentSource, CallTypes, Callee, FunctionDef, Implementation, RecordShape, Resolved, SqlType,
     UserFunction, oids,
 };
 
@@ -113,6 +113,15 @@ impl Binder<'_, '_> {
                 }
                 _ => self.expr(expr)?,
             });
+            // So drivers say that a call's result goes there.
+            if name.is_none()
+                && !call.within_group
+                && arguments.last().is_some_and(|argument: &Expr| {
+                    matches!(argument.kind, ExprKind::Parameter(_)) && argument.sql_type.oid == oids::VOID
+                })
+            {
+                arguments.pop();
+            }
         }
         let mut types = arguments.iter().map(|argument| argument.sql_type).collect::<Vec<_>>();
         if call.within_group {
@@ -335,7 +344,7 @@ impl Binder<'_, '_> {
         location: Location,
     ) -> SetCall {
         let result = resolved.types.result;
-        let shape = self.call_shape(&function, result);
+        let shape = self.call_shape(&function, &resolved.types);
         let composite = shape.is_some();
         let columns = match shape {
             Some(shape) => shape.fields.iter().map(|(_, sql_type)| *sql_type).collect(),
@@ -353,31 +362,40 @@ impl Binder<'_, '_> {
     }
 
     /// The columns of a function's result, if it is a row value.
-    pub(super) fn call_shape(&self, function: &FunctionTarget, result: SqlType) -> Option<Arc<RecordShape>> {
-        let fields = match function {
+    pub(super) fn call_shape(&self, function: &FunctionTarget, call: &CallTypes) -> Option<Arc<RecordShape>> {
+        let given: Vec<Oid> = call.arguments.iter().map(|argument| argument.oid).collect();
+        // A column's type may be that of an argument.
+        let actual = |declared: &[Oid], column: Oid| {
+            let declared = &declared[..declared.len().min(given.len())];
+            let resolved = types::resolve_polymorphic(self.context.lookup, &given[..declared.len()], declared, column);
+            SqlType::new(resolved.map_or(column, |(_, column)| column))
+        };
+        let fields: Vec<(String, SqlType)> = match function {
             FunctionTarget::Builtin(def)
-                if def.columns.len() > 1 || (result.oid == oids::RECORD && !def.columns.is_empty()) =>
+                if def.columns.len() > 1 || (call.result.oid == oids::RECORD && !def.columns.is_empty()) =>
             {
-                def.columns.iter().map(|(name, oid)| ((*name).to_owned(), SqlType::new(*oid))).collect()
+                let columns = def.columns.iter();
+                columns.map(|(name, column)| ((*name).to_owned(), actual(def.arguments, *column))).collect()
             }
-            FunctionTarget::Stored(stored) if result.oid == oids::RECORD => {
-                let outputs = stored.arguments.iter().filter(|argument| {
-                    matches!(argument.mode, ArgumentMode::Out | ArgumentMode::InOut | ArgumentMode::Table)
-                });
-                let fields = outputs
+            FunctionTarget::Stored(stored) if call.result.oid == oids::RECORD => {
+                let is_output = |mode| matches!(mode, ArgumentMode::Out | ArgumentMode::InOut | ArgumentMode::Table);
+                let is_input = |mode| !matches!(mode, ArgumentMode::Out | ArgumentMode::Table);
+                let inputs = stored.arguments.iter().filter(|argument| is_input(argument.mode));
+                let declared: Vec<Oid> = inputs.map(|argument| argument.type_oid).collect();
+                let outputs = stored.arguments.iter().filter(|argument| is_output(argument.mode));
+                outputs
                     .enumerate()
                     .map(|(index, argument)| {
                         let name = argument.name.clone().unwrap_or_else(|| format!("column{}", index + 1));
-                        (name, SqlType::new(argument.type_oid))
+                        (name, actual(&declared, argument.type_oid))
                     })
-                    .collect::<Vec<_>>();
-                if fields.is_empty() {
-                    return None;
-                }
-                fields
+                    .collect()
             }
-            _ => return self.composite_shape(result.oid),
+            _ => return self.composite_shape(call.result.oid),
         };
+        if fields.is_empty() {
+            return None;
+        }
         Some(Arc::new(RecordShape { type_oid: oids::RECORD, fields }))
     }
 

@@ -62,7 +62,7 @@ pub use operators::{
 };
 pub use resolve::{
     ArgumentSource, Call, Callee, Resolved, ResolvedOperator, common_type, is_polymorphic, resolve_function,
-    resolve_operator,
+    resolve_operator, resolve_polymorphic,
 };
 pub use storage::{StorageKind, physical_type};
 pub use text_io::{input, output, output_string};
