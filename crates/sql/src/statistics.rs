@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{IndexDef, TableDef};
+use engine::catalog::{ColumnDef, IndexDef, TableDef};
 use engine::{LockMode, WaitPolicy};
 
 use crate::planner::{ColumnStatistics, TableStatistics};
@@ -22,13 +22,16 @@ pub fn analyze(session: &mut SqlSession, table: Oid) -> Result<()> {
     state.engine().lock_relation(table, LockMode::ShareUpdateExclusive, WaitPolicy::Block)?;
     let open = state.engine().open_table(table)?;
     let view = state.catalog();
-    let kinds: Vec<StorageKind> =
-        open.def.columns.iter().map(|column| StorageKind::of(&view, column.type_oid)).collect();
+    // The type of a dropped column may be gone.
+    let kind_of = |column: &ColumnDef| (!column.dropped).then(|| StorageKind::of(&view, column.type_oid));
+    let kinds: Vec<Option<StorageKind>> = open.def.columns.iter().map(kind_of).collect();
     let mut samples: Vec<Vec<Value>> = vec![Vec::new(); kinds.len()];
     state.engine().push_snapshot()?;
     let summary = state.engine().sample(&open, SAMPLE_ROWS, &mut |_, row| {
         for ((datum, kind), sample) in row.iter().zip(&kinds).zip(&mut samples) {
-            sample.push(kind.read(datum)?);
+            if let Some(kind) = kind {
+                sample.push(kind.read(datum)?);
+            }
         }
         Ok(())
     });

@@ -113,10 +113,10 @@ impl RowDecoder {
         RowDecoder::new(table, &columns, catalog)
     }
 
-    /// Every column of the table, slot by place.
+    /// Every column of the table, slot by place. Dropped ones leave their slots as they are: the type may be gone.
     pub fn of_full_row(table: &TableDef, catalog: &dyn CatalogLookup) -> RowDecoder {
-        let columns: Vec<_> =
-            (0..table.columns.len()).map(|column| (column, ScanColumn::Column(column as u32))).collect();
+        let live = table.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
+        let columns: Vec<_> = live.map(|(place, _)| (place, ScanColumn::Column(place as u32))).collect();
         RowDecoder::new(table, &columns, catalog)
     }
 

@@ -1,0 +1,22 @@
+-- Columns that went with their types: what reads whole rows afterwards passes them over.
+create type mood as enum ('low', 'high');
+create domain positive as int check (value > 0);
+create domain amount as numeric check (value >= 0);
+create table m (id positive, mood mood, moods mood[], a amount, note text default 'n');
+insert into m values (1, 'low', '{low,high}', 2.5, 'first'), (2, 'high', null, null, 'second');
+drop type mood cascade;
+drop domain amount cascade;
+select * from m order by id;
+alter domain positive add constraint under_ten check (value < 10);
+analyze m;
+alter table m add check (id < 5);
+update m set note = note || '!' where id = 1 returning *;
+delete from m where id = 2 returning *;
+insert into m values (3, 'third') returning *;
+alter table m add column extra int default 7;
+alter table m alter column note type varchar(20);
+create index on m (note);
+select * from m order by id;
+copy m to stdout;
+drop table m;
+drop domain positive;
