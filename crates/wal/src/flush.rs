@@ -25,6 +25,17 @@ const YIELDS_PER_US: u64 = if cfg!(shuttle) { 0 } else { 20 };
 /// A leader in a longer delay looks this often whether all have joined.
 const DELAY_LOOK_US: u64 = 100;
 
+/// How often a leader that goes on with another flush lets others have its processor first. Those whom it has just woken
+/// would else find the next flush under way, and wait for the one after it: small cohorts, each at the cost of a sync. With
+/// fewer threads than processors it comes back at once.
+const YIELDS_BETWEEN_FLUSHES: u32 = if cfg!(shuttle) { 1 } else { 2 };
+/// Yields that took longer than this,
+const LONG_YIELD_US: u64 = 1_000;
+/// while fewer joined than one in this time, went to somebody who computes rather than commits,
+const JOIN_AT_LEAST_EACH_US: u64 = 100;
+/// and so many flushes do without.
+const FLUSHES_WITHOUT_YIELDS: u32 = 100;
+
 /// What a flush's leader is doing: what everybody who waits for the flush waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -129,6 +140,23 @@ impl Shared {
         Counters::add(&self.counters.delays_taken, 1);
         Counters::add(&self.counters.delays_cut_short, u64::from(cut_short));
         Counters::add(&self.counters.delay_time_us, waited_us);
+    }
+
+    /// Between two flushes of one leader: lets those run whom the last one covered, so that they join the next.
+    pub fn let_others_join(&self) {
+        let without = self.flushes_without_yields.load(Ordering::Relaxed);
+        if without > 0 {
+            self.flushes_without_yields.store(without - 1, Ordering::Relaxed);
+            return;
+        }
+        let (begin, joined) = (self.vfs.now_micros(), self.joined());
+        for _ in 0..YIELDS_BETWEEN_FLUSHES {
+            sync::thread::yield_now();
+        }
+        let took_us = self.vfs.now_micros() - begin;
+        if took_us > LONG_YIELD_US && self.joined() < joined + took_us / JOIN_AT_LEAST_EACH_US {
+            self.flushes_without_yields.store(FLUSHES_WITHOUT_YIELDS, Ordering::Relaxed);
+        }
     }
 
     /// Ends the batch with a record that says how far the log was synced when it was written. Returns its end.

@@ -36,6 +36,9 @@
 //! `durable`, *hand over*, *wake* the members covered, tell the listeners, run the retire hooks. Only the first four
 //! happen while it leads; the rest doesn't keep the next leader waiting.
 //!
+//! A leader that goes on with another flush gives way a moment before it, so that those whom it has just woken join that
+//! one: else cohorts stay small, and the processors busy with syncs.
+//!
 //! A thread first gives way a few times: if it is covered meanwhile, or finds that nobody leads, it was never a member.
 //! A member is *joined* (in the queue), then *covered* (taken out; `durable` has reached it) or *heir* (taken out and woken
 //! though not covered, because nobody leads any more: it tries to lead, like a newcomer, and joins again if somebody was
@@ -197,6 +200,11 @@ impl Shared {
         self.muster.joined.swap(0, Ordering::Relaxed)
     }
 
+    /// How many have joined or requested since the last flush began.
+    pub fn joined(&self) -> u64 {
+        self.muster.joined.load(Ordering::Relaxed)
+    }
+
     /// The delay that the first member of the coming flush brought with it.
     pub fn joined_policy(&self) -> DelayPolicy {
         options::unpack(self.muster.policy.load(Ordering::Relaxed))
@@ -266,6 +274,7 @@ impl Shared {
             if !self.end_flush(Leading::Committer) {
                 return;
             }
+            self.let_others_join();
             (upto, policy) = (self.positions.durable() + 1, self.joined_policy());
         }
     }
@@ -278,6 +287,7 @@ impl Shared {
             if !self.end_flush(Leading::Flusher) {
                 return;
             }
+            self.let_others_join();
         }
     }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use base::Lsn;
-use sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use sync::{Arc, Mutex};
 use vfs::Vfs;
 
@@ -52,6 +52,8 @@ pub(crate) struct Shared {
     pub last_members: AtomicU64,
     /// Writers when the last flush ended, those it covered included: who is likely to commit again soon.
     pub lately_writing: AtomicU64,
+    /// Flushes left that don't let others run first; see [`Shared::let_others_join`].
+    pub flushes_without_yields: AtomicU32,
     /// When that was, in microseconds of the clock.
     pub flush_ended_us: AtomicU64,
     /// The time of day when `durable` last advanced, in microseconds since 1970.
@@ -92,6 +94,7 @@ impl Shared {
             typical_sync_us: AtomicU64::new(0),
             last_members: AtomicU64::new(0),
             lately_writing: AtomicU64::new(0),
+            flushes_without_yields: AtomicU32::new(0),
             flush_ended_us: AtomicU64::new(0),
             durable_at_us: AtomicU64::new(0),
             phase: AtomicU8::new(0),
