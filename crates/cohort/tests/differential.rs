@@ -341,3 +341,41 @@ fn psql_describes_a_schema_as_it_does_for_postgresql() {
     assert_eq!(found.lines().count(), expected.lines().count());
     server.stop();
 }
+
+/// What shows that a dump was restored whole.
+const DUMPED: &[&str] = &[
+    "select * from app.author order by id",
+    "select * from app.book order by id",
+    "select * from app.a_cheap order by id",
+    "select * from app.counts order by author",
+    "select * from plain",
+    "select nextval('app.zz_counter'), nextval('app.author_id_seq'), app.add(1)",
+    "insert into app.book (author, title) values (1, 'second') returning *",
+    "insert into app.a_checked values (200, 'Cid')",
+    "insert into app.book (author, title, p) values (1, 'third', -1)",
+    "select conname, contype from pg_constraint where connamespace = 'app'::regnamespace order by 1",
+    "select indexrelid::regclass, indisunique from pg_index where indrelid in ('app.book'::regclass, 'app.author'::regclass) order by indexrelid::regclass::text",
+    "select obj_description('app.author'::regclass), col_description('app.author'::regclass, 2)",
+    "call app.nothing()",
+];
+
+#[test]
+fn pg_dump_takes_a_schema_to_postgresql() {
+    let Some(binaries) = server_binaries() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let reference = Reference::start(&binaries);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dump.sql");
+    assert!(!psql(&server.url(), &script).contains("ERROR"));
+    let output = Command::new(binaries.join("pg_dump")).arg(server.url()).output().unwrap();
+    assert!(output.status.success(), "pg_dump: {}", String::from_utf8_lossy(&output.stderr));
+    let dump = folder.path().join("dumped.sql");
+    std::fs::write(&dump, &output.stdout).unwrap();
+    let restored = psql(&reference.url(), &dump);
+    assert!(!restored.contains("ERROR"), "{restored}");
+    let (mut ours, mut theirs) = (server.connect(), Client::connect(&reference.url(), NoTls).unwrap());
+    for query in DUMPED {
+        assert_eq!(outcome(&mut ours, query), outcome(&mut theirs, query), "{query}");
+    }
+    server.stop();
+}

@@ -19,6 +19,8 @@ use crate::catalogs::DATABASE_OID;
 
 /// The class of the custom objects that lists are kept in. PostgreSQL has no catalog of them.
 const ACL_CLASS: Oid = Oid(16);
+/// Lists that objects will have when they are made.
+const DEFAULT_ACL_CLASS: Oid = Oid(826);
 
 /// A set of privileges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -206,7 +208,8 @@ impl Subject {
         stored(catalog, self.oid).unwrap_or_else(|| self.default_acl())
     }
 
-    fn default_acl(&self) -> Acl {
+    /// What holds as long as nothing was granted.
+    pub fn default_acl(&self) -> Acl {
         let everybodys = if self.oid == PUBLIC_SCHEMA { Privileges::USAGE } else { self.kind.everybodys() };
         let item =
             |grantee, privileges| AclItem { grantee, grantor: self.owner, privileges, grantable: Privileges::NONE };
@@ -298,6 +301,79 @@ pub fn to_store(oid: Oid, subject: Oid, acl: &Acl) -> Result<CustomDef> {
         owner: BOOTSTRAP_ROLE,
         body,
     })
+}
+
+/// Whose objects of which kind, in which schema ([`Oid::INVALID`]: in all), have a list of their own from the beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DefaultAcl {
+    /// Who makes them.
+    pub role: Oid,
+    /// Where.
+    pub schema: Oid,
+    /// Of what kind.
+    pub kind: Kind,
+}
+
+impl DefaultAcl {
+    fn name(&self) -> String {
+        format!("{}/{}/{}", self.role.0, self.schema.0, self.letter())
+    }
+
+    /// The kind, as in `pg_default_acl`.
+    pub fn letter(&self) -> char {
+        match self.kind {
+            Kind::Relation => 'r',
+            Kind::Sequence => 'S',
+            Kind::Type => 'T',
+            Kind::Schema => 'n',
+            Kind::Function | Kind::Database | Kind::Language => 'f',
+        }
+    }
+
+    /// The descriptor to store `acl` by.
+    ///
+    /// # Errors
+    /// XX000 if it can't be encoded.
+    pub fn to_store(&self, oid: Oid, acl: &Acl) -> Result<CustomDef> {
+        let def = to_store(oid, Oid::INVALID, acl)?;
+        Ok(CustomDef { class: DEFAULT_ACL_CLASS, name: self.name(), ..def })
+    }
+
+    fn of_name(name: &str) -> Option<DefaultAcl> {
+        let mut parts = name.split('/');
+        let (role, schema) = (parts.next()?.parse().ok().map(Oid)?, parts.next()?.parse().ok().map(Oid)?);
+        let kind = match parts.next()? {
+            "r" => Kind::Relation,
+            "S" => Kind::Sequence,
+            "T" => Kind::Type,
+            "n" => Kind::Schema,
+            _ => Kind::Function,
+        };
+        Some(DefaultAcl { role, schema, kind })
+    }
+}
+
+/// Whether any objects have other privileges from the beginning than usual.
+pub fn has_default_acls(catalog: &Catalog) -> bool {
+    catalog.customs(DEFAULT_ACL_CLASS).next().is_some()
+}
+
+/// The list that such objects will have, and where it is stored.
+pub fn default_acl(catalog: &Catalog, of: &DefaultAcl) -> Option<(Oid, Acl)> {
+    let def = catalog.custom_by_name(DEFAULT_ACL_CLASS, Oid::INVALID, &of.name())?;
+    Some((def.oid, serde_json::from_slice(&def.body).unwrap_or_default()))
+}
+
+/// All of them, with where they are stored; those of roles and schemas that are gone left out.
+pub fn default_acls(catalog: &Catalog) -> Vec<(Oid, DefaultAcl, Acl)> {
+    let is_there = |of: &DefaultAcl| {
+        catalog.role(of.role).is_some() && (of.schema == Oid::INVALID || catalog.schema(of.schema).is_some())
+    };
+    catalog
+        .customs(DEFAULT_ACL_CLASS)
+        .filter_map(|def| Some((def.oid, DefaultAcl::of_name(&def.name)?, serde_json::from_slice(&def.body).ok()?)))
+        .filter(|(_, of, _)| is_there(of))
+        .collect()
 }
 
 /// Objects on which `role` has been granted something or has granted something.

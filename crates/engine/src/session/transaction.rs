@@ -325,6 +325,11 @@ impl Session {
         slot.release_statement_snapshot();
     }
 
+    /// Whether a statement has begun and not ended yet.
+    pub fn is_in_statement(&self) -> bool {
+        !self.levels.borrow().is_empty()
+    }
+
     /// Begins a statement inside a statement (in a function): a fresh snapshot at read committed, and a command number
     /// that makes what was written so far visible. Undone by [`Session::pop_snapshot`].
     ///

@@ -7,6 +7,7 @@ use engine::catalog::{ColumnDef, TableDef};
 
 use super::assignment::Source;
 use super::scope::{Place, Scope};
+use super::updatable_view::{ChangeTarget, ChangeVerb};
 use super::{Binder, Change, Column, FromItem, OnConflict, Query, Relation, RelationKind, TargetEntry};
 use crate::plan::{Assignment, Expr, ExprKind, Target};
 use crate::privileges::Privileges;
@@ -23,13 +24,18 @@ impl Binder<'_, '_> {
 
     fn insert_in_scope(&mut self, insert: &tree::Insert) -> Result<Query> {
         let ctes = self.ctes(insert.with.as_ref())?;
-        let table = self.target_table(&insert.table.name, "INSERT")?;
-        self.needs(table.oid, Privileges::INSERT);
-        if !insert.returning.is_empty() || insert.on_conflict.is_some() {
-            self.needs(table.oid, Privileges::SELECT);
+        let target = self.change_target_named(&insert.table.name, ChangeVerb::Insert)?;
+        let mut privileges = vec![Privileges::INSERT];
+        if insert.on_conflict.as_ref().is_some_and(|clause| clause.update.is_some()) {
+            privileges.push(Privileges::UPDATE);
         }
-        let expressions = self.expressions_of(&table)?;
-        let places = self.insert_columns(insert, &table)?;
+        if !insert.returning.is_empty() || insert.on_conflict.is_some() {
+            privileges.push(Privileges::SELECT);
+        }
+        self.needs_target(&target, &privileges);
+        let table = target.table_with_defaults();
+        let expressions = self.expressions_of(&target.table)?;
+        let places = self.insert_columns(insert, &target)?;
         let mut query = match &insert.source {
             None => self.insert_values(insert, &table, &[], &[])?,
             Some(source) => match &source.body {
@@ -38,7 +44,7 @@ impl Binder<'_, '_> {
             },
         };
         let on_conflict = match &insert.on_conflict {
-            Some(clause) => Some(self.on_conflict(insert, &table, clause)?),
+            Some(clause) => Some(self.on_conflict(insert, &target, clause)?),
             None => None,
         };
         let returning = if insert.returning.is_empty() {
@@ -46,15 +52,15 @@ impl Binder<'_, '_> {
         } else {
             let alias = insert.table.alias.as_ref();
             let outer = self.replace_scope(Place::Returning);
-            let relation = self.add_aliased_table(table.clone(), alias, insert.table.name.location)?;
-            self.show(relation, alias.is_none().then_some(table.schema), table.oid, true);
-            let targets = self.returning(&insert.returning);
+            let relation = self.add_aliased_table(target.table.clone(), alias, insert.table.name.location)?;
+            let shown = self.show_target(&target, relation, alias.map(|alias| alias.name.clone()));
+            let targets = shown.and_then(|_| self.returning(&insert.returning));
             self.restore_scope(outer);
             Some(targets?)
         };
         query.ctes = self.finish_ctes(ctes);
-        let triggers = self.triggers_of(&table)?;
-        let target = Target { table, expressions, triggers };
+        let triggers = self.triggers_of(&target.table)?;
+        let target = Target { table: target.table, expressions, triggers, view_checks: target.checks };
         query.change = Some(Box::new(Change::Insert { target, on_conflict, returning }));
         Ok(query)
     }
@@ -84,15 +90,20 @@ impl Binder<'_, '_> {
     }
 
     /// The places of the columns that values are given for, in the order they are given.
-    fn insert_columns(&mut self, insert: &tree::Insert, table: &TableDef) -> Result<Vec<usize>> {
+    fn insert_columns(&mut self, insert: &tree::Insert, target: &ChangeTarget) -> Result<Vec<usize>> {
         if insert.columns.is_empty() {
-            let live = table.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
-            return Ok(live.map(|(place, _)| place).collect());
+            let given = match insert.source.as_ref().map(|source| &source.body) {
+                None => 0,
+                Some(QueryBody::Values(rows)) => rows.first().map_or(0, Vec::len),
+                Some(QueryBody::Select(select)) => select.targets.len(),
+                Some(_) => usize::MAX,
+            };
+            return target.all_places(given);
         }
         let mut places = Vec::with_capacity(insert.columns.len());
         let mut whole = Vec::new();
         for column in &insert.columns {
-            let place = self.assigned_column(table, column, false)?;
+            let place = self.assigned_column(target, column, false)?;
             // Parts of a column may be given one by one.
             if whole.contains(&place) || places.contains(&place) && column.indirection.is_empty() {
                 let message = format!("column \"{}\" specified more than once", column.name);
@@ -106,13 +117,13 @@ impl Binder<'_, '_> {
         Ok(places)
     }
 
-    fn assigned_column(&mut self, table: &TableDef, column: &InsertColumn, is_update: bool) -> Result<usize> {
-        let Some(place) = table.column_by_name(&column.name) else {
+    fn assigned_column(&mut self, target: &ChangeTarget, column: &InsertColumn, is_update: bool) -> Result<usize> {
+        let Some(place) = target.column_by_name(&column.name, is_update)? else {
             if is_update && super::scope::SYSTEM_COLUMNS.iter().any(|(name, ..)| *name == column.name.as_str()) {
                 let message = format!("cannot assign to system column \"{}\"", column.name);
                 return Err(self.unsupported(message, column.location));
             }
-            let message = format!("column \"{}\" of relation \"{}\" does not exist", column.name, table.name);
+            let message = format!("column \"{}\" of relation \"{}\" does not exist", column.name, target.name());
             return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, column.location));
         };
         Ok(place)
@@ -372,7 +383,7 @@ impl Binder<'_, '_> {
     fn on_conflict(
         &mut self,
         insert: &tree::Insert,
-        table: &Arc<TableDef>,
+        target: &ChangeTarget,
         clause: &tree::OnConflict,
     ) -> Result<OnConflict> {
         if clause.update.is_some() && clause.target.is_none() {
@@ -382,17 +393,15 @@ impl Binder<'_, '_> {
         }
         let arbiters = match &clause.target {
             None => Vec::new(),
-            Some(target) => self.arbiters(table, target)?,
+            Some(wanted) => self.arbiters(target, wanted)?,
         };
         let update = match &clause.update {
             None => None,
             Some(update) => {
                 let alias = insert.table.alias.as_ref();
                 let outer = self.replace_scope(Place::UpdateSource);
-                let existing = self.add_aliased_table(table.clone(), alias, insert.table.name.location)?;
-                let excluded = self.add_table(table.clone(), Name::new_static("excluded"));
-                self.scope().relations[excluded as usize].kind = RelationKind::Excluded;
-                let bound = self.conflict_update(table, update, existing, excluded, alias.is_none());
+                let existing = self.add_aliased_table(target.table.clone(), alias, insert.table.name.location)?;
+                let bound = self.conflict_update(target, update, existing, alias.map(|alias| alias.name.clone()));
                 self.restore_scope(outer);
                 Some(bound?)
             }
@@ -402,32 +411,35 @@ impl Binder<'_, '_> {
 
     fn conflict_update(
         &mut self,
-        table: &Arc<TableDef>,
+        target: &ChangeTarget,
         update: &tree::ConflictUpdate,
         existing: u32,
-        excluded: u32,
-        qualified: bool,
+        alias: Option<Name>,
     ) -> Result<(Vec<Assignment>, Option<Expr>)> {
-        self.show(existing, qualified.then_some(table.schema), table.oid, true);
+        self.show_target(target, existing, alias)?;
         // Both tables' columns can be named, the existing row's without its table too.
-        self.show(excluded, None, Oid::INVALID, true);
-        let assignments = self.assignments(table, existing, &update.assignments)?;
+        self.show_excluded(target)?;
+        let assignments = self.assignments(target, existing, &update.assignments)?;
         self.scope().place = Place::Where;
         let filter = update.filter.as_ref().map(|filter| self.condition(filter, "WHERE")).transpose()?;
         Ok((assignments, filter))
     }
 
     /// The indexes that ON CONFLICT's target names.
-    fn arbiters(&mut self, table: &Arc<TableDef>, target: &tree::ConflictTarget) -> Result<Vec<u32>> {
+    fn arbiters(&mut self, changed: &ChangeTarget, target: &tree::ConflictTarget) -> Result<Vec<u32>> {
+        let table = &changed.table;
         let indexes = self.context.catalog.indexes_of(table.oid).to_vec();
         match target {
             tree::ConflictTarget::Constraint(name, _) => {
-                let found = indexes.iter().position(|index| index.constraint_name.as_deref() == Some(name.as_str()));
+                let is_named = |index: &Arc<engine::catalog::IndexDef>| {
+                    changed.view().is_none() && index.constraint_name.as_deref() == Some(name.as_str())
+                };
+                let found = indexes.iter().position(is_named);
                 match found {
                     Some(position) => Ok(vec![position as u32]),
                     None => Err(Error::new(
                         sqlstate::UNDEFINED_OBJECT,
-                        format!("constraint \"{name}\" for table \"{}\" does not exist", table.name),
+                        format!("constraint \"{name}\" for table \"{}\" does not exist", changed.name()),
                     )),
                 }
             }
@@ -437,13 +449,17 @@ impl Binder<'_, '_> {
                 let mut wanted_expressions = Vec::new();
                 for element in elements {
                     match (&element.column, &element.expr) {
-                        (Some(name), _) => match table.column_by_name(name) {
+                        (Some(name), _) => match changed.column_by_name(name, false)? {
                             Some(place) => columns.push(place),
                             None => {
                                 let message = format!("column \"{name}\" does not exist");
                                 return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, *location));
                             }
                         },
+                        (None, Some(_)) if changed.view().is_some() => {
+                            let message = "expressions in ON CONFLICT are not supported for views";
+                            return Err(self.unsupported(message, *location));
+                        }
                         (None, Some(expr)) => {
                             wanted_expressions.push(self.over_row(table, expr, None, Place::IndexExpression)?);
                         }
@@ -498,23 +514,23 @@ impl Binder<'_, '_> {
         self.table_expr_tree(table, expr, wanted, place)
     }
 
-    pub(super) fn assignments(
+    fn assignments(
         &mut self,
-        table: &Arc<TableDef>,
+        target: &ChangeTarget,
         relation: u32,
         written: &[tree::Assignment],
     ) -> Result<Vec<Assignment>> {
+        let table = &target.table;
         let mut assignments: Vec<Assignment> = Vec::with_capacity(written.len());
         let mut parts: Vec<usize> = Vec::new();
         for assignment in written {
-            let place = self.assigned_column(table, &assignment.column, true)?;
+            let place = self.assigned_column(target, &assignment.column, true)?;
             let column = &table.columns[place];
             let is_part = !assignment.column.indirection.is_empty();
             let before = assignments.iter().position(|other| other.column as usize == place);
             // Parts of a column may be assigned one by one.
             if before.is_some() && !(is_part && parts.contains(&place)) {
-                let message = format!("multiple assignments to same column \"{}\"", column.name);
-                return Err(Error::new(sqlstate::SYNTAX_ERROR, message));
+                return Err(target.assigned_twice(place));
             }
             let is_default = matches!(assignment.value.kind, Tree::Default);
             let only_default = column.generated.is_some() || column.identity.is_some_and(|identity| identity.always);
@@ -563,17 +579,20 @@ impl Binder<'_, '_> {
 
     fn update_in_scope(&mut self, update: &tree::Update) -> Result<Query> {
         let ctes = self.ctes(update.with.as_ref())?;
-        let table = self.target_table(&update.table.name, "UPDATE")?;
-        self.needs(table.oid, Privileges::UPDATE);
+        let changed = self.change_target_named(&update.table.name, ChangeVerb::Update)?;
+        let mut privileges = vec![Privileges::UPDATE];
         if update.filter.is_some() || !update.returning.is_empty() || !update.from.is_empty() {
-            self.needs(table.oid, Privileges::SELECT);
+            privileges.push(Privileges::SELECT);
         }
+        self.needs_target(&changed, &privileges);
+        let table = changed.table.clone();
         let (expressions, triggers) = (self.expressions_of(&table)?, self.triggers_of(&table)?);
-        let target = Target { table: table.clone(), expressions, triggers };
-        let relation = self.change_target(&table, &update.table)?;
+        let (relation, conditions) = self.change_target(&changed, &update.table)?;
         self.from(&update.from)?;
         let filter = self.optional_filter(update.filter.as_ref())?;
-        let assignments = self.assignments(&table, relation, &update.assignments)?;
+        let filter = both(conditions, filter);
+        let assignments = self.assignments(&changed, relation, &update.assignments)?;
+        let target = Target { table, expressions, triggers, view_checks: changed.checks };
         let returning = if update.returning.is_empty() { None } else { Some(self.returning(&update.returning)?) };
         let mut query = self.changing_query(filter);
         query.ctes = self.finish_ctes(ctes);
@@ -590,16 +609,19 @@ impl Binder<'_, '_> {
 
     fn delete_in_scope(&mut self, delete: &tree::Delete) -> Result<Query> {
         let ctes = self.ctes(delete.with.as_ref())?;
-        let table = self.target_table(&delete.table.name, "DELETE")?;
-        self.needs(table.oid, Privileges::DELETE);
+        let changed = self.change_target_named(&delete.table.name, ChangeVerb::Delete)?;
+        let mut privileges = vec![Privileges::DELETE];
         if delete.filter.is_some() || !delete.returning.is_empty() || !delete.using.is_empty() {
-            self.needs(table.oid, Privileges::SELECT);
+            privileges.push(Privileges::SELECT);
         }
+        self.needs_target(&changed, &privileges);
+        let table = changed.table.clone();
         let (expressions, triggers) = (self.expressions_of(&table)?, self.triggers_of(&table)?);
-        let target = Target { table: table.clone(), expressions, triggers };
-        let relation = self.change_target(&table, &delete.table)?;
+        let (relation, conditions) = self.change_target(&changed, &delete.table)?;
+        let target = Target { table, expressions, triggers, view_checks: Vec::new() };
         self.from(&delete.using)?;
         let filter = self.optional_filter(delete.filter.as_ref())?;
+        let filter = both(conditions, filter);
         let returning = if delete.returning.is_empty() { None } else { Some(self.returning(&delete.returning)?) };
         let mut query = self.changing_query(filter);
         query.ctes = self.finish_ctes(ctes);
@@ -607,13 +629,13 @@ impl Binder<'_, '_> {
         Ok(query)
     }
 
-    /// Puts the changed table first into FROM.
-    fn change_target(&mut self, table: &Arc<TableDef>, reference: &tree::TableReference) -> Result<u32> {
+    /// Puts the changed table first into FROM; what views want of its rows.
+    fn change_target(&mut self, target: &ChangeTarget, reference: &tree::TableReference) -> Result<(u32, Vec<Expr>)> {
         let alias = reference.alias.as_ref();
-        let relation = self.add_aliased_table(table.clone(), alias, reference.name.location)?;
-        self.show(relation, alias.is_none().then_some(table.schema), table.oid, true);
+        let relation = self.add_aliased_table(target.table.clone(), alias, reference.name.location)?;
+        let conditions = self.show_target(target, relation, alias.map(|alias| alias.name.clone()))?;
         self.scope().from.push(FromItem::Relation(relation));
-        Ok(relation)
+        Ok((relation, conditions))
     }
 
     fn optional_filter(&mut self, filter: Option<&tree::Expr>) -> Result<Option<Expr>> {
@@ -629,6 +651,15 @@ impl Binder<'_, '_> {
             filter,
             ..Query::default()
         }
+    }
+}
+
+/// The views' conditions and the statement's own.
+fn both(mut conditions: Vec<Expr>, filter: Option<Expr>) -> Option<Expr> {
+    conditions.extend(filter);
+    match conditions.len() {
+        0 | 1 => conditions.pop(),
+        _ => Some(Expr::new(ExprKind::And(conditions), SqlType::BOOL)),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::limits::TARGETS_MAX;
-use base::{Result, sqlstate};
+use base::{Error, Result, sqlstate};
 
 use super::Binder;
 use super::query::{Relation, RelationKind};
@@ -573,6 +573,11 @@ impl Binder<'_, '_> {
         if base.oid == oids::JSONB {
             return self.json_subscript(array, steps, location);
         }
+        if let (oids::NAME, [Indirection::Index(index)]) = (base.oid, steps)
+            && let ExprKind::Constant(Value::Int4(place)) = self.array_index(index)?.kind
+        {
+            return self.character_of_name(array, place, location);
+        }
         let Some(element) = types::subscripted_type(self.context.lookup, base.oid) else {
             let found = self.type_name(array.sql_type.oid);
             let message = format!("cannot subscript type {found} because it does not support subscripting");
@@ -600,6 +605,28 @@ impl Binder<'_, '_> {
         }
         let sql_type = if slice { array.sql_type } else { SqlType::with_typmod(element, base.typmod) };
         Ok(Expr::new(ExprKind::Subscript { input: Box::new(array), subscripts, slice }, sql_type))
+    }
+
+    /// `name[0]`: one of a name's characters, which count from 0.
+    fn character_of_name(&mut self, name: Expr, place: i32, location: Location) -> Result<Expr> {
+        let types = [SqlType::TEXT, SqlType::INT4, SqlType::INT4];
+        let resolved = types::resolve_function(self.context.lookup, &types::Call::new("substr", &types))?;
+        let types::Callee::Function(function) = resolved.callee else {
+            return Err(Error::internal("substr is not a function"));
+        };
+        let wanted = |number: i32| Expr::constant(Value::Int4(number), SqlType::INT4);
+        let text = self.try_coerce(name, SqlType::TEXT, CastContext::Implicit, location)?;
+        let text = text.ok_or_else(|| Error::internal("a name is no text"))?;
+        let call = crate::plan::Call {
+            function: crate::plan::FunctionTarget::Builtin(function),
+            arguments: vec![text, wanted(place.saturating_add(1)), wanted(1)],
+            types: resolved.types,
+            operator: None,
+            location,
+        };
+        let character = Expr::new(ExprKind::Call(Box::new(call)), SqlType::TEXT);
+        let found = self.try_coerce(character, SqlType::new(oids::CHAR), CastContext::Explicit, location)?;
+        found.ok_or_else(|| Error::internal("a text is no \"char\""))
     }
 
     pub(super) fn array_index(&mut self, index: &tree::Expr) -> Result<Expr> {

@@ -218,7 +218,7 @@ impl Binder<'_, '_> {
     }
 
     /// A view's query, bound as a query of its own: it sees nothing of the statement around it.
-    fn view_query(&mut self, text: &str) -> Result<Query> {
+    pub(super) fn view_query(&mut self, text: &str) -> Result<Query> {
         let mut statements = crate::parser::parse(text, crate::parser::ParseOptions::default())?;
         let Some(Statement::Select(query)) = statements.pop().map(|parsed| parsed.statement) else {
             return Err(Error::internal("a view's text is no query"));

@@ -269,7 +269,10 @@ impl Binder<'_, '_> {
     /// Runs `inner` on an expression that is not part of the statement's text.
     pub(super) fn with_foreign_text<R>(&mut self, inner: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         let before = std::mem::replace(&mut self.text_is_foreign, true);
+        // It knows nothing of a function around the statement.
+        let variables = self.context.variables.take();
         let result = inner(self);
+        self.context.variables = variables;
         self.text_is_foreign = before;
         result
     }

@@ -31,6 +31,7 @@ mod table;
 mod target;
 mod trigger;
 mod types;
+mod updatable_view;
 mod window;
 
 pub(crate) use aggregate::same;
@@ -44,6 +45,7 @@ pub use query::{
 pub use table::{TableExpressionUse, expression_columns, table_expression, table_expressions};
 pub use target::column_name;
 pub use trigger::{table_triggers, trigger_condition};
+pub use updatable_view::{check_option, updatable_columns, why_not_updatable};
 
 use std::sync::Arc;
 
@@ -228,6 +230,16 @@ pub fn scalar(
     let mut binder = Binder::new(context, parameters);
     binder.scopes.push(Scope::new(scope::Place::ExecuteParameter));
     binder.scalar(expr, target)
+}
+
+/// Binds the condition of a domain's CHECK.
+///
+/// # Errors
+/// Whatever binding raises; 42804 if it is no boolean.
+pub fn domain_check(expr: &tree::Expr, context: &mut BindContext<'_>, parameters: &mut Parameters) -> Result<Expr> {
+    let mut binder = Binder::new(context, parameters);
+    binder.scopes.push(Scope::new(scope::Place::CheckConstraint));
+    binder.condition(expr, "CHECK")
 }
 
 /// Binds one statement.

@@ -196,7 +196,10 @@ impl Binder<'_, '_> {
         let element = if array.sql_type.oid == oids::UNKNOWN {
             SqlType::UNKNOWN
         } else {
-            match types::element_type(self.context.lookup, types::base_type(self.context.lookup, array.sql_type).oid) {
+            match types::subscripted_type(
+                self.context.lookup,
+                types::base_type(self.context.lookup, array.sql_type).oid,
+            ) {
                 Some(element) => SqlType::new(element),
                 None => {
                     let message = "op ANY/ALL (array) requires array on right side";

@@ -7,6 +7,7 @@ use engine::catalog;
 use engine::catalog::{ConstraintKind, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, TableDef};
 
 use super::scope::{NamedItem, Place, Scope};
+use super::updatable_view::{ChangeTarget, ChangeVerb};
 use super::{BindContext, Binder, Column, Parameters, Relation, RelationKind};
 use crate::plan::{Expr, IndexExpressions, TableExpressions, VirtualTable};
 use crate::tree::{self, Location, Name, QualifiedName};
@@ -127,41 +128,16 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// The table that INSERT, UPDATE or DELETE names.
-    pub(super) fn target_table(&mut self, name: &QualifiedName, verb: &str) -> Result<Arc<TableDef>> {
+    /// What INSERT, UPDATE or DELETE names.
+    pub(super) fn change_target_named(&mut self, name: &QualifiedName, verb: ChangeVerb) -> Result<ChangeTarget> {
         let complaint = |binder: &Self, what: String| Err(binder.error(sqlstate::WRONG_OBJECT_TYPE, what, -1));
         match self.required_relation(name)? {
             FoundRelation::Table(table) => match table.kind {
-                catalog::RelationKind::Table => Ok(table),
+                catalog::RelationKind::Table => Ok(ChangeTarget::of_table(table)),
                 catalog::RelationKind::MaterializedView => {
                     complaint(self, format!("cannot change materialized view \"{}\"", table.name))
                 }
-                catalog::RelationKind::View => {
-                    let (clause, what) = match verb {
-                        "INSERT" => (
-                            "insert into",
-                            "an INSTEAD OF INSERT trigger or an unconditional ON INSERT DO INSTEAD rule",
-                        ),
-                        "UPDATE" => {
-                            ("update", "an INSTEAD OF UPDATE trigger or an unconditional ON UPDATE DO INSTEAD rule")
-                        }
-                        _ => (
-                            "delete from",
-                            "an INSTEAD OF DELETE trigger or an unconditional ON DELETE DO INSTEAD rule",
-                        ),
-                    };
-                    let gerund = match verb {
-                        "INSERT" => "inserting into",
-                        "UPDATE" => "updating",
-                        _ => "deleting from",
-                    };
-                    Err(Error::new(
-                        sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
-                        format!("cannot {clause} view \"{}\"", table.name),
-                    )
-                    .detail("Changing rows through views is not supported.")
-                    .hint(format!("To enable {gerund} the view, provide {what}.")))
-                }
+                catalog::RelationKind::View => self.view_target(&table, verb),
             },
             FoundRelation::Virtual(table) => Err(Error::new(
                 sqlstate::INSUFFICIENT_PRIVILEGE,
@@ -279,7 +255,10 @@ impl Binder<'_, '_> {
         self.scopes.push(Scope::new(place));
         let relation = self.add_table(table.clone(), Name::new(&table.name));
         self.show(relation, Some(table.schema), table.oid, true);
-        let bound = self.scalar(expr, wanted);
+        let bound = match place {
+            Place::CopyWhere => self.condition(expr, "WHERE"),
+            _ => self.scalar(expr, wanted),
+        };
         self.scopes = outer;
         let mut bound = bound?;
         to_row_slots(&mut bound);
@@ -289,7 +268,7 @@ impl Binder<'_, '_> {
 }
 
 /// Variables of the only entry become slots of its full row.
-fn to_row_slots(expr: &mut Expr) {
+pub(super) fn to_row_slots(expr: &mut Expr) {
     if let crate::plan::ExprKind::Variable(variable) = &expr.kind
         && variable.attribute >= 0
     {

@@ -11,6 +11,7 @@ use super::Equal;
 use super::objects::{role_settings, roles, timestamp};
 use super::rows::{NULL, row, text_array};
 use crate::executor::Run;
+use crate::privileges;
 use crate::types::{Value, oids};
 
 /// `pg_hba_file_rules`: those of `hba_rules`, numbered as they stand there.
@@ -86,6 +87,16 @@ pub fn pg_group(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
             group.oid,
             Value::array(oids::OID, members.map(|member| Value::Oid(member.oid.0)).collect::<Vec<_>>()),
         ]
+    });
+    Ok(rows.collect())
+}
+
+/// `pg_default_acl`
+pub fn pg_default_acl(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = run.catalog.catalog();
+    let rows = privileges::default_acls(catalog).into_iter().map(|(oid, of, acl)| {
+        let items = privileges::shown(catalog, &acl).iter().map(Value::text).collect();
+        row![oid, of.role, of.schema, Value::Char(of.letter() as u8), Value::array(oids::ACLITEM, items)]
     });
     Ok(rows.collect())
 }

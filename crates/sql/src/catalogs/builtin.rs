@@ -52,6 +52,7 @@ struct TypeRow {
     base: SqlType,
     collation: Oid,
     default: Option<String>,
+    acl: Value,
 }
 
 impl TypeRow {
@@ -91,7 +92,7 @@ impl TypeRow {
             self.collation,
             NULL,
             self.default,
-            NULL,
+            self.acl,
         ]
     }
 }
@@ -134,6 +135,7 @@ fn builtin_row(def: &TypeDef) -> TypeRow {
         base: SqlType::new(Oid::INVALID),
         collation: def.collation(),
         default: None,
+        acl: NULL,
     }
 }
 
@@ -169,6 +171,7 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Vec<TypeRow> {
         base: SqlType::new(Oid::INVALID),
         collation: Oid::INVALID,
         default: None,
+        acl: super::objects::acl(view.catalog(), oid),
     };
     let own = match &described.user_type.kind {
         UserTypeKind::Composite(_) if described.relation == Oid::INVALID => TypeRow { relation: oid, ..plain },
@@ -192,11 +195,13 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Vec<TypeRow> {
                 }
                 None => plain,
             };
+            let acl = super::objects::acl(view.catalog(), oid);
             row.kind = 'd';
             row.preferred = false;
             row.base = *base;
             row.not_null = described.not_null;
             row.default = described.default.clone();
+            row.acl = acl;
             row.functions[0] = "domain_in".to_owned();
             row.functions[2] = "domain_recv".to_owned();
             row
@@ -228,6 +233,7 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Vec<TypeRow> {
         base: SqlType::new(Oid::INVALID),
         collation: own.collation,
         default: None,
+        acl: NULL,
     });
     std::iter::once(own).chain(array_row).collect()
 }
@@ -319,9 +325,12 @@ pub fn pg_enum(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>
     Ok(rows)
 }
 
+/// The one extension there is.
+pub const PLPGSQL_EXTENSION: Oid = Oid(13559);
+
 /// `pg_extension`
 pub fn pg_extension(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    Ok(vec![row![Oid(13559), "plpgsql", BOOTSTRAP_ROLE, PG_CATALOG_SCHEMA, false, "1.0", NULL, NULL]])
+    Ok(vec![row![PLPGSQL_EXTENSION, "plpgsql", BOOTSTRAP_ROLE, PG_CATALOG_SCHEMA, false, "1.0", NULL, NULL]])
 }
 
 /// The operator classes that indexes have: number, name, family, type.

@@ -25,7 +25,17 @@ pub const TABLES: &[(u32, &str, &str)] = &[
     ),
     (6106, "pg_publication_rel", "oid oid, prpubid oid, prrelid oid, prqual pg_node_tree, prattrs int2vector"),
     (6237, "pg_publication_namespace", "oid oid, pnpubid oid, pnnspid oid"),
-    (6100, "pg_subscription", "oid oid, subdbid oid, subname name, subowner oid, subenabled bool"),
+    (
+        6100,
+        "pg_subscription",
+        "oid oid, subdbid oid, subskiplsn pg_lsn, subname name, subowner oid, subenabled bool, subbinary bool, substream bool, subtwophasestate char, subdisableonerr bool, subconninfo text, subslotname name, subsynccommit text, subpublications text[]",
+    ),
+    (3394, "pg_init_privs", "objoid oid, classoid oid, objsubid int4, privtype char, initprivs aclitem[]"),
+    (
+        3598,
+        "pg_seclabels",
+        "objoid oid, classoid oid, objsubid int4, objtype text, objnamespace oid, objname text, provider text, label text",
+    ),
     (
         3466,
         "pg_event_trigger",
@@ -55,7 +65,6 @@ pub const TABLES: &[(u32, &str, &str)] = &[
     (2964, "pg_db_role_setting", "setdatabase oid, setrole oid, setconfig text[]"),
     (3592, "pg_shseclabel", "objoid oid, classoid oid, provider text, label text"),
     (3596, "pg_seclabel", "objoid oid, classoid oid, objsubid int4, provider text, label text"),
-    (826, "pg_default_acl", "oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype char, defaclacl aclitem[]"),
     (2605, "pg_cast", "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext char, castmethod char"),
     (
         2600,

@@ -6,8 +6,11 @@ pub const VIEWS: &[(u32, &str, &str, &str)] = &[
         13101,
         "views",
         "table_catalog name, table_schema name, table_name name, view_definition varchar, check_option varchar, is_updatable yes_or_no, is_insertable_into yes_or_no, is_trigger_updatable yes_or_no, is_trigger_deletable yes_or_no, is_trigger_insertable_into yes_or_no",
-        "SELECT current_database()::name, n.nspname, c.relname, pg_get_viewdef(c.oid)::varchar, 'NONE'::varchar,
-                'NO'::varchar(3), 'NO'::varchar(3), 'NO'::varchar(3), 'NO'::varchar(3), 'NO'::varchar(3)
+        "SELECT current_database()::name, n.nspname, c.relname, pg_get_viewdef(c.oid)::varchar, (CASE WHEN 'check_option=cascaded' = ANY (c.reloptions) THEN 'CASCADED'
+                      WHEN 'check_option=local' = ANY (c.reloptions) THEN 'LOCAL' ELSE 'NONE' END)::varchar,
+                (CASE WHEN pg_relation_is_updatable(c.oid, false) & 20 = 20 THEN 'YES' ELSE 'NO' END)::varchar(3),
+                (CASE WHEN pg_relation_is_updatable(c.oid, false) & 8 = 8 THEN 'YES' ELSE 'NO' END)::varchar(3),
+                'NO'::varchar(3), 'NO'::varchar(3), 'NO'::varchar(3)
          FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'v'",
     ),
     (

@@ -4,6 +4,7 @@
 
 mod access;
 mod builtin;
+mod depend;
 mod empty;
 mod information;
 mod information_views;

@@ -11,7 +11,7 @@ use engine::catalog::{
 use super::rows::{
     DATABASE_OID, NULL, TABLESPACE_OID, Wanted, letter, oid_vector, row, text_array, wanted_name, wanted_oid, xid,
 };
-use super::{Equal, relations, type_functions, user_types};
+use super::{Equal, type_functions, user_types};
 use crate::executor::Run;
 use crate::privileges;
 use crate::types::{self, Implementation, Value, aggregates, functions, oids};
@@ -177,7 +177,19 @@ fn language_oid(name: &str) -> Oid {
 pub fn pg_language(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let row = |(oid, name, procedural): &(u32, &str, bool)| {
         let none = Oid::INVALID;
-        row![Oid(*oid), *name, BOOTSTRAP_ROLE, *procedural, matches!(*name, "sql" | "plpgsql"), none, none, none, NULL]
+        // What calls its functions has a number, or psql takes it for a language of the server's own.
+        let handler = if *procedural { Oid(13560) } else { none };
+        row![
+            Oid(*oid),
+            *name,
+            BOOTSTRAP_ROLE,
+            *procedural,
+            matches!(*name, "sql" | "plpgsql"),
+            handler,
+            none,
+            none,
+            NULL
+        ]
     };
     Ok(LANGUAGES.iter().map(row).collect())
 }
@@ -387,7 +399,10 @@ pub fn pg_proc(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>
 
 /// Every comment: object, class, column number, text.
 pub fn comments(catalog: &Catalog) -> Vec<(Oid, Oid, i32, String)> {
-    let mut all = Vec::new();
+    let mut all = vec![
+        (language_oid("plpgsql"), Oid(2612), 0, "PL/pgSQL procedural language".to_owned()),
+        (super::builtin::PLPGSQL_EXTENSION, Oid(3079), 0, "PL/pgSQL procedural language".to_owned()),
+    ];
     let mut add = |oid: Oid, class: Oid, column: usize, comment: Option<&str>| {
         all.extend(comment.map(|comment| (oid, class, column as i32, comment.to_owned())));
     };
@@ -441,32 +456,4 @@ pub fn pg_shdescription(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
         .filter(|(oid, class, ..)| wanted.matches(oid) && *class == class::ROLE)
         .map(|(oid, class, _, comment)| row![oid, class, comment]);
     Ok(rows.collect())
-}
-
-/// `pg_depend`: what sequences, indexes and constraints belong to, as clients look for it.
-pub fn pg_depend(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let catalog = Arc::clone(run.catalog.catalog());
-    let mut rows = Vec::new();
-    let relation = class::RELATION;
-    let mut sequences: Vec<_> = catalog.sequences().collect();
-    sequences.sort_by_key(|sequence| sequence.oid);
-    for sequence in sequences {
-        let Some((table, place)) = sequence.owned_by else { continue };
-        let is_identity = catalog.table(table).is_some_and(|table| {
-            table.columns.get(place).and_then(|column| column.identity).is_some_and(|own| own.sequence == sequence.oid)
-        });
-        let kind = letter(if is_identity { 'i' } else { 'a' });
-        rows.push(row![relation, sequence.oid, 0i32, relation, table, place as i32 + 1, kind]);
-    }
-    for (table, constraint) in relations::constraints(&catalog) {
-        use engine::catalog::ConstraintKind::{ForeignKey, PrimaryKey, Unique};
-        if let PrimaryKey { index } | Unique { index } = constraint.kind {
-            rows.push(row![relation, index, 0i32, class::CONSTRAINT, constraint.oid, 0i32, letter('i')]);
-        }
-        if let ForeignKey { referenced_table, .. } = constraint.kind {
-            rows.push(row![class::CONSTRAINT, constraint.oid, 0i32, relation, referenced_table, 0i32, letter('n')]);
-        }
-        rows.push(row![class::CONSTRAINT, constraint.oid, 0i32, relation, table.oid, 0i32, letter('a')]);
-    }
-    Ok(rows)
 }

@@ -7,7 +7,7 @@ use engine::catalog::{INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, SequenceDef};
 use rustc_hash::FxHashMap;
 
 use super::{
-    Equal, access, builtin, empty, information, information_views, monitoring, objects, relations, sequences,
+    Equal, access, builtin, depend, empty, information, information_views, monitoring, objects, relations, sequences,
     statistics, triggers, views,
 };
 use crate::binder::SystemCatalog;
@@ -202,6 +202,13 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
             "rolname name, rolsuper bool, rolinherit bool, rolcreaterole bool, rolcreatedb bool, rolcanlogin bool, rolreplication bool, rolconnlimit int4, rolpassword text, rolvaliduntil timestamptz, rolbypassrls bool, rolconfig text[], oid oid",
             2.0,
             objects::pg_roles,
+        ),
+        catalog(
+            826,
+            "pg_default_acl",
+            "oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype char, defaclacl aclitem[]",
+            2.0,
+            access::pg_default_acl,
         ),
         catalog(
             3006,
@@ -402,7 +409,7 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
             "pg_depend",
             "classid oid, objid oid, objsubid int4, refclassid oid, refobjid oid, refobjsubid int4, deptype char",
             30.0,
-            objects::pg_depend,
+            depend::pg_depend,
         ),
         catalog(2396, "pg_shdescription", "objoid oid, classoid oid, description text", 1.0, objects::pg_shdescription),
         catalog(

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::rows::{NULL, letter, row};
-use crate::binder::{BindContext, VariableNames, scalar};
+use crate::binder::{BindContext, VariableNames, domain_check};
 use crate::binder::{Parameters, PlannerSettings};
 use crate::plan::{Expr, ExprKind};
 use crate::session::CatalogView;
@@ -359,7 +359,7 @@ fn about(view: &CatalogView, domain: Oid, constraint: Option<&String>, mut error
 /// Whatever binding raises.
 pub fn bind_check(view: &CatalogView, text: &str, tree: &crate::tree::Expr, base: SqlType) -> Result<Expr> {
     let mut parameters = Parameters::fixed(vec![base]);
-    with_value(view, text, base, |context| scalar(tree, Some(SqlType::BOOL), context, &mut parameters))
+    with_value(view, text, base, |context| domain_check(tree, context, &mut parameters))
 }
 
 /// Runs `work` with a context for the binder in which `VALUE` has a meaning.

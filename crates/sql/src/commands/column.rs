@@ -95,6 +95,11 @@ pub(super) fn check_name_and_type(ddl: &Ddl<'_>, name: &str, type_oid: Oid) -> R
         let message = format!("column name \"{name}\" conflicts with a system column name");
         return Err(Error::new(sqlstate::DUPLICATE_COLUMN, message));
     }
+    check_type(ddl, name, type_oid)
+}
+
+/// 42P16 for a type that no column can have.
+pub(super) fn check_type(ddl: &Ddl<'_>, name: &str, type_oid: Oid) -> Result<()> {
     let view = ddl.view();
     let shape = types::type_shape(&view, type_oid).map(|shape| shape.kind);
     if matches!(shape, Some(TypeKind::Pseudo)) || matches!(type_oid, oids::UNKNOWN | oids::RECORD | oids::VOID) {

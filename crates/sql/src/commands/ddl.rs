@@ -27,11 +27,13 @@ pub(super) struct Ddl<'a> {
     pub text: &'a Arc<str>,
     /// Where notices go.
     pub client: &'a mut dyn Client,
+    /// Whether what is called may end the transaction.
+    pub may_end_transaction: bool,
 }
 
 impl<'a> Ddl<'a> {
     pub fn new(state: &'a SessionState, text: &'a Arc<str>, client: &'a mut dyn Client) -> Ddl<'a> {
-        Ddl { state, text, client }
+        Ddl { state, text, client, may_end_transaction: false }
     }
 
     /// The engine's session.
@@ -50,9 +52,12 @@ impl<'a> Ddl<'a> {
     }
 
     /// Makes an object.
-    pub fn create(&self, object: impl Into<Object>) -> Result<()> {
+    pub fn create<T: Into<Object>>(&self, object: T) -> Result<()> {
         self.state.changed_catalog.set(true);
-        self.engine().create_object(object)
+        let object = object.into();
+        let oid = object.oid();
+        self.engine().create_object(object)?;
+        super::default_privileges::apply(self, oid)
     }
 
     /// Gives an object another description.

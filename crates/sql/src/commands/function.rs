@@ -381,7 +381,13 @@ pub(super) fn run_block(ddl: &mut Ddl<'_>, language: Option<&Name>, body: &str) 
             return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
         }
     }
-    as_statement(ddl, |ddl| ddl.with_run(|run| crate::plpgsql::run_anonymous(run, body)))?;
+    let (state, may_end_transaction) = (ddl.state, ddl.may_end_transaction);
+    let result = as_statement(ddl, |ddl| {
+        state.may_end_transaction.set(may_end_transaction);
+        ddl.with_run(|run| crate::plpgsql::run_anonymous(run, body))
+    });
+    state.may_end_transaction.set(false);
+    result?;
     Ok(UtilityOutput::tag("DO"))
 }
 
@@ -460,15 +466,19 @@ pub(super) fn call(
         arguments: arguments.iter().map(|argument| argument.sql_type).collect(),
         result: SqlType::new(function.returns),
     };
+    let (state, may_end_transaction) = (ddl.state, ddl.may_end_transaction);
     let result = as_statement(ddl, |ddl| {
         ddl.with_run(|run| {
             let mut locals = crate::executor::Locals::for_expression();
             let mut inner = run.with_locals(parameters, &mut locals);
             let values =
                 arguments.iter().map(|argument| evaluate(argument, &[], &mut inner)).collect::<Result<Vec<_>>>()?;
+            state.may_end_transaction.set(may_end_transaction);
             crate::plpgsql::call(&mut inner, &function, &call_types, &values)
         })
-    })?;
+    });
+    state.may_end_transaction.set(false);
+    let result = result?;
     let columns = outputs(&function);
     let rows = match result {
         _ if columns.is_empty() => None,

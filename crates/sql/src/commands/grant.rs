@@ -99,7 +99,7 @@ fn find(ddl: &Ddl<'_>, kind: ObjectKind, object: &ObjectName) -> Result<Oid> {
 }
 
 /// The privileges that the statement names, as far as objects of this kind have them.
-fn wanted(grant: &Grant, subject: &Subject) -> Result<Privileges> {
+pub(super) fn wanted(grant: &Grant, subject: &Subject) -> Result<Privileges> {
     if grant.privileges.is_empty() {
         return Ok(subject.kind.all());
     }
@@ -157,22 +157,31 @@ fn change(ddl: &mut Ddl<'_>, grant: &Grant, subject: &Subject, wanted: Privilege
     let grantor = if subject.is_owned_by(&catalog, role) { subject.owner } else { role };
     let mut acl = subject.acl(&catalog);
     for grantee in grantees {
-        if grant.is_grant {
-            if grant.grant_option && *grantee == Oid::INVALID {
-                return Err(Error::new(
-                    sqlstate::INVALID_GRANT_OPERATION,
-                    "grant options can only be granted to roles",
-                ));
-            }
-            add(&mut acl, *grantee, grantor, allowed, grant.grant_option);
-        } else {
-            revoke(&mut acl, subject, *grantee, grantor, allowed, grant)?;
-        }
+        change_list(&mut acl, grant, subject, *grantee, grantor, allowed)?;
     }
     store(ddl, subject.oid, &acl)
 }
 
-fn add(acl: &mut Acl, grantee: Oid, grantor: Oid, privileges: Privileges, with_option: bool) {
+/// Grants or revokes in a list.
+pub(super) fn change_list(
+    acl: &mut Acl,
+    grant: &Grant,
+    subject: &Subject,
+    grantee: Oid,
+    grantor: Oid,
+    allowed: Privileges,
+) -> Result<()> {
+    if !grant.is_grant {
+        return revoke(acl, subject, grantee, grantor, allowed, grant);
+    }
+    if grant.grant_option && grantee == Oid::INVALID {
+        return Err(Error::new(sqlstate::INVALID_GRANT_OPERATION, "grant options can only be granted to roles"));
+    }
+    add(acl, grantee, grantor, allowed, grant.grant_option);
+    Ok(())
+}
+
+pub(super) fn add(acl: &mut Acl, grantee: Oid, grantor: Oid, privileges: Privileges, with_option: bool) {
     let grantable = if with_option { privileges } else { Privileges::NONE };
     match acl.0.iter_mut().find(|item| item.grantee == grantee && item.grantor == grantor) {
         Some(item) => {
@@ -228,7 +237,7 @@ fn revoke(
 }
 
 /// Writes down what has been granted on an object.
-fn store(ddl: &Ddl<'_>, subject: Oid, acl: &Acl) -> Result<()> {
+pub(super) fn store(ddl: &Ddl<'_>, subject: Oid, acl: &Acl) -> Result<()> {
     match privileges::stored_object(&ddl.catalog(), subject) {
         Some(oid) => ddl.replace(privileges::to_store(oid, subject, acl)?),
         None => {
@@ -236,6 +245,13 @@ fn store(ddl: &Ddl<'_>, subject: Oid, acl: &Acl) -> Result<()> {
             ddl.create(privileges::to_store(oid, subject, acl)?)
         }
     }
+}
+
+/// Takes back all that a role has of an object, and what it has given.
+pub(super) fn forget_role(ddl: &Ddl<'_>, subject: Oid, role: Oid) -> Result<()> {
+    let Some(mut acl) = privileges::stored(&ddl.catalog(), subject) else { return Ok(()) };
+    acl.0.retain(|item| item.grantee != role && item.grantor != role);
+    store(ddl, subject, &acl)
 }
 
 /// Gives what an old owner has of an object to the new one.

@@ -8,8 +8,9 @@ mod copy;
 mod create_table;
 mod cursor;
 mod ddl;
+mod default_privileges;
 pub mod deparse;
-mod dependencies;
+pub mod dependencies;
 mod drop;
 mod explain;
 mod function;
@@ -18,6 +19,7 @@ mod index;
 mod maintenance;
 pub mod names;
 mod options;
+mod owned;
 mod ownership;
 mod rename;
 mod restate;
@@ -99,7 +101,12 @@ pub fn run(
             variables::set_constraints(session, constraints, *deferred, client)
         }
         Statement::Load(_) => Ok(UtilityOutput::tag("LOAD")),
-        _ => define(&mut ddl::Ddl::new(session.state(), text, client), statement, planned, parameters),
+        _ => {
+            let may_end_transaction = session.may_end_transaction();
+            let mut ddl = ddl::Ddl::new(session.state(), text, client);
+            ddl.may_end_transaction = may_end_transaction;
+            define(&mut ddl, statement, planned, parameters)
+        }
     }
 }
 
@@ -121,7 +128,11 @@ pub fn run_nested(
         Statement::Truncate(truncate) => maintenance::truncate(state, truncate, client),
         Statement::Lock(lock) => maintenance::lock(state, lock),
         Statement::Set(set) => variables::set_within(state, set, client),
-        _ => define(&mut ddl::Ddl::new(state, text, client), statement, planned, parameters),
+        _ => {
+            let mut ddl = ddl::Ddl::new(state, text, client);
+            ddl.may_end_transaction = state.may_end_transaction.take();
+            define(&mut ddl, statement, planned, parameters)
+        }
     }
 }
 
@@ -138,6 +149,11 @@ pub fn create_table_as(
     client: &mut dyn Client,
 ) -> Result<UtilityOutput> {
     table_as::create_from(&mut ddl::Ddl::new(state, text, client), create, Some((planned, parameters)))
+}
+
+/// What all views use.
+pub fn what_views_use(state: &SessionState, client: &mut dyn Client) -> Vec<dependencies::ViewUse> {
+    dependencies::uses_of_views(&ddl::Ddl::new(state, &Arc::from(""), client))
 }
 
 /// NOTIFY.
@@ -236,6 +252,9 @@ fn definition_tag(statement: &Statement) -> Option<String> {
         Statement::DropRole { .. } => "DROP ROLE".to_owned(),
         Statement::Grant(grant) => if grant.is_grant { "GRANT" } else { "REVOKE" }.to_owned(),
         Statement::GrantRole(_) => "GRANT ROLE".to_owned(),
+        Statement::AlterDefaultPrivileges(_) => "ALTER DEFAULT PRIVILEGES".to_owned(),
+        Statement::ReassignOwned { .. } => "REASSIGN OWNED".to_owned(),
+        Statement::DropOwned { .. } => "DROP OWNED".to_owned(),
         _ => return None,
     })
 }
@@ -287,6 +306,9 @@ fn define(
         Statement::DropRole { roles, if_exists } => role::drop(ddl, roles, *if_exists),
         Statement::Grant(grant) => grant::grant(ddl, grant),
         Statement::GrantRole(grant) => role::grant(ddl, grant),
+        Statement::AlterDefaultPrivileges(alter) => default_privileges::alter(ddl, alter),
+        Statement::ReassignOwned { roles, new_role } => owned::reassign(ddl, roles, new_role),
+        Statement::DropOwned { roles, cascade } => owned::drop(ddl, roles, *cascade),
         _ => Err(Error::unsupported(format!("{} is not supported", name(statement)))),
     }
 }

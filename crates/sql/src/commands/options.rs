@@ -81,6 +81,14 @@ fn check(name: &str, value: &str, of: OptionsOf) -> Result<()> {
         {
             Ok(())
         }
+        (OptionsOf::View, "check_option") => match value {
+            "local" | "cascaded" => Ok(()),
+            _ => Err(Error::new(
+                sqlstate::INVALID_PARAMETER_VALUE,
+                format!("invalid value for enum option \"check_option\": {value}"),
+            )
+            .detail("Valid values are \"local\" and \"cascaded\".")),
+        },
         (OptionsOf::View, "security_barrier" | "security_invoker") => boolean(name, value),
         _ => Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, format!("unrecognized parameter \"{name}\""))),
     }

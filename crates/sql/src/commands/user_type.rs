@@ -403,7 +403,12 @@ fn validate(ddl: &mut Ddl<'_>, domain: &CustomDef, base: SqlType) -> Result<()> 
                     _ => return error,
                 };
                 let message = format!("column \"{}\" of table \"{}\" contains {what}", column.name, table.name);
-                Error::new(error.sqlstate(), message)
+                let mut error = Error::new(error.sqlstate(), message);
+                let fields = error.fields_mut();
+                fields.schema = Some(ddl.view().schema_name(table.schema));
+                fields.table = Some(table.name.clone());
+                fields.column = Some(column.name.clone());
+                error
             })?;
         }
     }

@@ -96,6 +96,9 @@ pub(super) fn set_within(state: &SessionState, set: &VariableSet, client: &mut d
             let text = session_settings::show(state, &set.name)?;
             session_settings::set(state, &set.name, &text, change, client)?;
         }
+        SetAction::Modes(modes) if !set.name.eq_ignore_ascii_case("SESSION CHARACTERISTICS") => {
+            set_modes(state, *modes, client)?;
+        }
         _ => return Err(Error::unsupported("this form of SET is not supported in a function")),
     }
     Ok(UtilityOutput::tag("SET"))

@@ -25,9 +25,6 @@ use crate::types::{self, CatalogLookup};
 
 /// CREATE VIEW.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOutput> {
-    if create.check_option.is_some() {
-        return Err(Error::unsupported("WITH CHECK OPTION is not supported"));
-    }
     let (mut schema, mut persistence) = ddl.creation_schema(&create.name, create.persistence)?;
     let (text, mut columns) = define(ddl, &create.query)?;
     if create.columns.len() > columns.len() {
@@ -51,6 +48,15 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOu
     view.columns = column_definitions(ddl, &columns)?;
     view.view_query = Some(text);
     view.options = options::stored(&options::read(&create.options, OptionsOf::View)?);
+    if let Some(is_cascaded) = create.check_option {
+        view.options.push(format!("check_option={}", if is_cascaded { "cascaded" } else { "local" }));
+    }
+    if binder::check_option(&view).is_some()
+        && let Some(why) = not_updatable(ddl, &view)?
+    {
+        let message = "WITH CHECK OPTION is supported only on automatically updatable views";
+        return Err(Error::unsupported(message).hint(why));
+    }
     if create.replace {
         ddl.engine().lock_name(schema, &view.name)?;
         if let Some(old) = ddl.catalog().relation_by_name(schema, &view.name).map(|found| found.oid()) {
@@ -59,6 +65,12 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOu
     }
     ddl.create(view)?;
     Ok(UtilityOutput::tag("CREATE VIEW"))
+}
+
+/// Why a view passes no changes on; nothing if it does.
+pub(super) fn not_updatable(ddl: &Ddl<'_>, view: &TableDef) -> Result<Option<String>> {
+    let view = std::sync::Arc::new(view.clone());
+    ddl.bind(|context| binder::why_not_updatable(context, &view))
 }
 
 /// CREATE OR REPLACE VIEW of one that is there: columns may only be added.
@@ -122,7 +134,7 @@ fn column_definitions(ddl: &Ddl<'_>, columns: &[OutputColumn]) -> Result<Vec<Col
             return Err(Error::new(sqlstate::DUPLICATE_COLUMN, message));
         }
         let sql_type = column.sql_type;
-        column::check_name_and_type(ddl, &column.name, sql_type.oid)?;
+        column::check_type(ddl, &column.name, sql_type.oid)?;
         let mut def = ColumnDef::new(column.name.as_str(), sql_type.oid, types::physical_type(&view, sql_type.oid));
         def.typmod = sql_type.typmod;
         made.push(def);

@@ -63,12 +63,25 @@ impl<'p> OpenTarget<'p> {
                 }
             }
         }
+        for (view, condition) in &self.target.view_checks {
+            if !is_true(condition, values, run)? {
+                let message = format!("new row violates check option for view \"{view}\"");
+                return Err(Error::new(sqlstate::WITH_CHECK_OPTION_VIOLATION, message).detail(failing_row(
+                    &self.table.def,
+                    values,
+                    run,
+                )));
+            }
+        }
         Ok(())
     }
 
     /// Whether rows must be had as values before they are stored.
     fn needs_values(&self) -> bool {
-        self.target.expressions.is_some() || !self.foreign_keys.is_empty() || self.target.triggers.is_some()
+        self.target.expressions.is_some()
+            || !self.foreign_keys.is_empty()
+            || self.target.triggers.is_some()
+            || !self.target.view_checks.is_empty()
     }
 
     /// The triggers, if one of them is of this kind.

@@ -641,6 +641,8 @@ pub struct Target {
     pub expressions: Option<Arc<TableExpressions>>,
     /// Its triggers; `None` when it has none.
     pub triggers: Option<Arc<crate::executor::TableTriggers>>,
+    /// WITH CHECK OPTION of the views in whose place it stands: the view's name, and what must be true of new rows.
+    pub view_checks: Vec<(Name, Expr)>,
 }
 
 /// The expressions that belong to a table's definition, bound over the table's full row: slot `n` is the column

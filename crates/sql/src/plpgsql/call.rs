@@ -23,6 +23,7 @@ pub fn run_call(call: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>)
         arguments: arguments.iter().map(|argument| argument.sql_type).collect(),
         result: SqlType::new(function.returns),
     };
+    let may_end_transaction = super::transaction::may_be_ended_below(frame, run);
     let result = as_call(call, frame, run, |run| {
         let state = run.state;
         state.engine().push_snapshot()?;
@@ -30,8 +31,14 @@ pub fn run_call(call: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>)
         let mut locals = Locals::for_expression();
         let mut inner = run.with_locals(&parameters, &mut locals);
         let values: Result<Vec<Value>> = arguments.iter().map(|argument| evaluate(argument, &[], &mut inner)).collect();
-        let result = values.and_then(|values| super::call(&mut inner, &function, &types, &values));
+        let result = values.and_then(|values| {
+            state.may_end_transaction.set(may_end_transaction);
+            super::call(&mut inner, &function, &types, &values)
+        });
         drop(inner);
+        // The transaction may be another one by now.
+        state.may_end_transaction.set(false);
+        super::transaction::refresh(run);
         let result = result
             .and_then(|value| run_pending_checks(state, Due::Statement(first_check), &mut *run.client).map(|()| value));
         state.engine().pop_snapshot();

@@ -198,19 +198,25 @@ pub fn run_loop(
     let fetch =
         Fetch { direction: FetchDirection::Forward, count: 1, cursor: Name::from(name.as_str()), is_move: false };
     let mut found = false;
-    let mut end = Flow::Next;
-    loop {
-        run.step()?;
-        let (columns, rows) = fetch_rows(&fetch, run)?;
-        let Some(row) = rows.first() else { break };
-        found = true;
-        frame.assign_columns(variable, &columns, Some(row), run)?;
-        let flow = run_statements(body, frame, run)?;
-        if let Some(flow) = after_round(flow, label) {
-            end = flow;
-            break;
+    let state = run.state;
+    let mut rounds = || -> Result<Flow> {
+        loop {
+            run.step()?;
+            let (columns, rows) = fetch_rows(&fetch, run)?;
+            let Some(row) = rows.first() else { return Ok(Flow::Next) };
+            found = true;
+            frame.assign_columns(variable, &columns, Some(row), run)?;
+            let flow = run_statements(body, frame, run)?;
+            if let Some(flow) = after_round(flow, label) {
+                return Ok(flow);
+            }
         }
-    }
+    };
+    // A COMMIT in the loop leaves its cursor open.
+    state.looped_cursors.borrow_mut().push(name.clone());
+    let end = rounds();
+    state.looped_cursors.borrow_mut().pop();
+    let end = end?;
     if run.state.function_cursors.borrow_mut().remove(&name).is_some() {
         run.state.cursors.borrow_mut().remove(&name);
     }

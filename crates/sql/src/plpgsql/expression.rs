@@ -327,6 +327,14 @@ pub fn run_statement(
                     run.catalog = state.catalog();
                     Ok(count_in(&output.tag))
                 }
+                (Statement::Do { .. }, _) if super::transaction::may_be_ended_below(frame, run) => {
+                    let state = run.state;
+                    state.may_end_transaction.set(true);
+                    let result = run_utility(utility, &plan.planned, text, &parameters, frame, run, on_row);
+                    state.may_end_transaction.set(false);
+                    super::transaction::refresh(run);
+                    result
+                }
                 _ => run_utility(utility, &plan.planned, text, &parameters, frame, run, on_row),
             })
         });

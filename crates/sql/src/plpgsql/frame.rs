@@ -24,6 +24,8 @@ pub struct Frame<'f> {
     pub row_count: u64,
     /// The error being handled.
     pub handled: Option<Error>,
+    /// Whether COMMIT and ROLLBACK may be among its statements.
+    pub may_end_transaction: bool,
     /// Where the call is, for error contexts.
     pub line: u32,
     /// What it does there.
@@ -44,6 +46,7 @@ impl<'f> Frame<'f> {
             rows: Vec::new(),
             row_count: 0,
             handled: None,
+            may_end_transaction: false,
             line: 0,
             activity,
         }
@@ -257,7 +260,7 @@ fn null_row(shape: &Arc<RecordShape>) -> Value {
 }
 
 /// A record with the fields of `shape`, by position.
-fn fit_record(record: &RecordValue, shape: &Arc<RecordShape>, run: &mut Run<'_, '_>) -> Result<Value> {
+pub fn fit_record(record: &RecordValue, shape: &Arc<RecordShape>, run: &mut Run<'_, '_>) -> Result<Value> {
     if Arc::ptr_eq(&record.shape, shape) {
         return Ok(Value::Record(Arc::new(record.clone())));
     }

@@ -96,7 +96,10 @@ fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> R
     let savepoint = state.try_engine_mut()?.savepoint()?;
     let (first_check, mark) = (state.next_check.get(), state.commit_mark());
     let (line, activity) = (frame.line, frame.activity);
-    match run_statements(&block.body, frame, run) {
+    state.subtransactions.set(state.subtransactions.get() + 1);
+    let result = run_statements(&block.body, frame, run);
+    state.subtransactions.set(state.subtransactions.get() - 1);
+    match result {
         Ok(flow) => {
             state.try_engine_mut()?.release(savepoint)?;
             Ok(flow)
@@ -179,6 +182,9 @@ pub(super) fn run_statements(statements: &[Statement], frame: &mut Frame<'_>, ru
         frame.line = statement.line;
         frame.activity = activity(&statement.kind);
         run.step()?;
+        if frame.may_end_transaction {
+            super::transaction::ensure_snapshot(&statement.kind, run)?;
+        }
         match run_one(&statement.kind, frame, run)? {
             Flow::Next => {}
             flow => return Ok(flow),
@@ -218,7 +224,10 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             // A field that is not there is noticed before anything is run.
             assigned.map_err(|error| match error.sqlstate() {
                 sqlstate::UNDEFINED_COLUMN => within(error, expression),
-                sqlstate::INVALID_TEXT_REPRESENTATION | sqlstate::NULL_VALUE_NOT_ALLOWED => error,
+                sqlstate::INVALID_TEXT_REPRESENTATION
+                | sqlstate::NULL_VALUE_NOT_ALLOWED
+                | sqlstate::CHECK_VIOLATION
+                | sqlstate::NOT_NULL_VIOLATION => error,
                 _ if is_constant(expression) => within(error, expression),
                 _ => error,
             })?;
@@ -306,7 +315,9 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             frame.values[frame.function.found] = Value::Bool(found);
         }
         StatementKind::ForQuery { label, target, source, body } => {
-            let (columns, rows) = gather(source, frame, run, None)?;
+            let (planned, rows) = gather_planned(source, frame, run)?;
+            let columns = columns_of(&planned);
+            let changes_rows = planned.statement.command != crate::plan::Command::Select;
             let mut found = false;
             if rows.is_empty() {
                 frame.assign_columns(*target, &columns, None, run)?;
@@ -314,7 +325,8 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             for row in rows {
                 found = true;
                 frame.assign_columns(*target, &columns, Some(&row), run)?;
-                let flow = run_statements(body, frame, run)?;
+                let mut round = |run: &mut Run<'_, '_>| run_statements(body, frame, run);
+                let flow = if changes_rows { super::transaction::unholdable(run, round) } else { round(run) }?;
                 if let Some(end) = after_round(flow, label.as_deref()) {
                     frame.values[frame.function.found] = Value::Bool(found);
                     return Ok(end);
@@ -333,9 +345,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
         }
         StatementKind::Close(cursor) => super::cursors::close(*cursor, frame, run)?,
         StatementKind::Call(call) => super::call::run_call(call, frame, run)?,
-        StatementKind::EndTransaction { .. } => {
-            return Err(Error::unsupported("COMMIT and ROLLBACK in procedures are not supported"));
-        }
+        StatementKind::EndTransaction { commit, chain } => super::transaction::end(*commit, *chain, frame, run)?,
         StatementKind::ForEach { label, variable, slice, array, body } => {
             let (value, sql_type) = evaluate(array, frame, run)?;
             if value.is_null() {
@@ -613,7 +623,8 @@ pub(super) fn gather_planned(
         },
         &mut on_row,
     )?;
-    Ok((planned.ok_or_else(|| Error::internal("a cursor without a plan"))?, rows))
+    let none = || Error::new(sqlstate::INVALID_CURSOR_DEFINITION, "cannot open multi-query plan as cursor");
+    Ok((planned.ok_or_else(none)?, rows))
 }
 
 /// The same for a query of the body.

@@ -13,6 +13,7 @@ mod records;
 mod returns;
 mod statements;
 mod tokens;
+mod transaction;
 mod tree;
 mod trigger;
 mod types_of;
@@ -31,7 +32,7 @@ pub use expression::{CallPlace, outer_context};
 use frame::Frame;
 pub use frame::cast;
 use interpret::{Flow, leaving, outputs, run_block};
-use tree::Function;
+use tree::{Function, VariableKind};
 pub use trigger::{TriggerCall, call_trigger};
 pub use types_of::row_shape;
 
@@ -53,6 +54,9 @@ pub fn call(
 ) -> Result<Value> {
     if function.strict && arguments.iter().any(Value::is_null) {
         return Ok(Value::Null);
+    }
+    if function.security_definer || !function.settings.is_empty() || function.language != "plpgsql" {
+        run.state.may_end_transaction.set(false);
     }
     with_rights(run, function, |run| match function.language.as_str() {
         "plpgsql" => with_settings(run, function, |run| {
@@ -232,6 +236,7 @@ fn compiled_as(run: &Run<'_, '_>, function: &Arc<FunctionDef>, is_trigger: bool)
 fn execute(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>) -> Result<(Value, Vec<Value>)> {
     run.check_depth()?;
     let mut frame = Frame::new(function);
+    frame.may_end_transaction = run.state.may_end_transaction.take();
     let inputs = function.variables.iter().enumerate().filter(|(place, _)| {
         // Pure outputs take no argument.
         *place < function.found
@@ -242,7 +247,11 @@ fn execute(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>) -> R
             continue;
         }
         if let Some(value) = values.next() {
-            frame.values[place] = value.clone();
+            frame.values[place] = match (value, &function.variables[place].kind) {
+                // A row without a type may have been written where the composite type is wanted.
+                (Value::Record(record), VariableKind::Record(Some(shape))) => frame::fit_record(record, shape, run)?,
+                _ => value.clone(),
+            };
         }
     }
     let flow = run_block(&function.body, &mut frame, run);

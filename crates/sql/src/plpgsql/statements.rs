@@ -133,11 +133,12 @@ impl Parser<'_> {
             }
             "commit" | "rollback" if self.is_at(1, ";") || self.is_at(1, "and") => {
                 self.at += 1;
+                let mut chain = false;
                 if self.take("and") {
-                    self.take("no");
+                    chain = !self.take("no");
                     self.expect("chain")?;
                 }
-                StatementKind::EndTransaction { commit: first == "commit" }
+                StatementKind::EndTransaction { commit: first == "commit", chain }
             }
             "call" => StatementKind::Call(self.query(&[";"])?),
             _ => self.sql_statement()?,

@@ -340,6 +340,8 @@ pub enum StatementKind {
     EndTransaction {
         /// COMMIT.
         commit: bool,
+        /// AND CHAIN.
+        chain: bool,
     },
     /// RETURN.
     Return {

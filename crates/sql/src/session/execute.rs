@@ -164,7 +164,7 @@ impl SqlSession {
             && matches!(planned.statement.kind, StatementKind::Query(_))
         {
             // Whoever held the tables may have changed them: only now it is known what columns there are.
-            self.refuse_read_only(planned.statement.command)?;
+            refuse_read_only(&self.state, planned.statement.command)?;
             self.lock_and_check(planned, portal, true)?;
         }
         if let Some(planned) = &portal.planned
@@ -218,21 +218,6 @@ impl SqlSession {
         }
     }
 
-    /// 25006 for a change of rows in a read-only transaction.
-    fn refuse_read_only(&self, command: Command) -> Result<()> {
-        let what = match command {
-            Command::Insert => "INSERT",
-            Command::Update => "UPDATE",
-            Command::Delete => "DELETE",
-            _ => return Ok(()),
-        };
-        if !self.state.engine().transaction_options().read_only {
-            return Ok(());
-        }
-        let message = format!("cannot execute {what} in a read-only transaction");
-        Err(Error::new(sqlstate::READ_ONLY_SQL_TRANSACTION, message))
-    }
-
     /// Gives up to `max_rows` rows of a portal (0 for all); its tag, if that was the end.
     pub(crate) fn run_some(
         &mut self,
@@ -247,7 +232,7 @@ impl SqlSession {
                     let output = crate::commands::run(self, tree, &planned, &portal.text, &portal.parameters, client)?;
                     return self.give_rows(portal, output, max_rows, client);
                 }
-                self.refuse_read_only(planned.statement.command)?;
+                refuse_read_only(&self.state, planned.statement.command)?;
                 let planned = self.lock_and_check(planned, portal, false)?;
                 self.state.engine().begin_statement()?;
                 let result = self.run_query(portal, &planned, None, max_rows, client);
@@ -414,6 +399,21 @@ impl SqlSession {
     }
 }
 
+/// 25006 for a change of rows in a read-only transaction.
+fn refuse_read_only(state: &SessionState, command: Command) -> Result<()> {
+    let what = match command {
+        Command::Insert => "INSERT",
+        Command::Update => "UPDATE",
+        Command::Delete => "DELETE",
+        _ => return Ok(()),
+    };
+    if !state.engine().transaction_options().read_only {
+        return Ok(());
+    }
+    let message = format!("cannot execute {what} in a read-only transaction");
+    Err(Error::new(sqlstate::READ_ONLY_SQL_TRANSACTION, message))
+}
+
 /// Whether parameters have the types they were given; those given as unknown have taken one.
 fn is_as_declared(types: &[SqlType], declared: &[SqlType]) -> bool {
     types.len() == declared.len()
@@ -479,6 +479,7 @@ impl Nested {
         row: &mut dyn FnMut(&mut Run<'_, '_>, &[Value]) -> Result<std::ops::ControlFlow<()>>,
     ) -> Result<u64> {
         run.check_depth()?;
+        refuse_read_only(run.state, planned.statement.command)?;
         lock_relations(run.state, planned)?;
         let plan = query_plan(planned)?;
         let mut locals = Locals::new(&planned.statement);

@@ -19,6 +19,7 @@ pub mod settings;
 mod state;
 mod timers;
 mod transaction;
+mod transaction_end;
 mod twophase;
 mod waits;
 
@@ -550,6 +551,12 @@ impl SqlSession {
     /// Whether BEGIN has begun a block, or several statements of one string are as good as one.
     pub fn is_in_block(&self) -> bool {
         self.block == Block::Explicit || self.is_one_of_several
+    }
+
+    /// Whether a procedure called now may end the transaction: nothing else is part of it.
+    pub(crate) fn may_end_transaction(&self) -> bool {
+        let is_suspended = |portal: &Portal| matches!(portal.progress, Progress::Suspended { .. });
+        self.block == Block::Implicit && !self.is_one_of_several && !self.portals.values().any(is_suspended)
     }
 
     /// Closes every portal and cursor.

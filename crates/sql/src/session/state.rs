@@ -72,6 +72,14 @@ pub struct SessionState {
     pub(crate) cursors: RefCell<FxHashMap<String, Arc<Planned>>>,
     /// Cursors that functions have opened, by name; the transaction's end closes them.
     pub(crate) function_cursors: RefCell<FxHashMap<String, crate::commands::Cursor>>,
+    /// The names of those that a loop is about: they outlive a COMMIT in the loop.
+    pub(crate) looped_cursors: RefCell<Vec<String>>,
+    /// Loops under way over rows of what is no plain query: a COMMIT in them is refused.
+    pub(crate) unholdable_loops: Cell<u32>,
+    /// Blocks with EXCEPTION under way.
+    pub(crate) subtransactions: Cell<u32>,
+    /// Whether what is called next may end the transaction.
+    pub(crate) may_end_transaction: Cell<bool>,
     /// The number of the last cursor that was given a name of its own.
     pub(crate) unnamed_cursors: Cell<u32>,
     /// Where the functions under way have called each other, the innermost last.
@@ -156,6 +164,10 @@ impl SessionState {
             prepared: RefCell::default(),
             cursors: RefCell::default(),
             function_cursors: RefCell::default(),
+            looped_cursors: RefCell::default(),
+            unholdable_loops: Cell::new(0),
+            subtransactions: Cell::new(0),
+            may_end_transaction: Cell::new(false),
             unnamed_cursors: Cell::new(0),
             calls: RefCell::default(),
             trigger_depth: Cell::new(0),

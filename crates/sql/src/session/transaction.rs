@@ -4,15 +4,14 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use base::settings::Id;
-use base::{Error, Lsn, Result, sqlstate};
+use base::{Error, Result, sqlstate};
 use engine::{Isolation, SavepointId, TransactionOptions};
 use sync::InterruptKind;
 
-use super::notify::{ChannelChange, Notification};
 use super::state::{CommitMark, SessionState};
 use super::{Block, SqlSession, settings};
 use crate::client::{Client, Severity};
-use crate::executor::{Deferral, Due, PendingCheck};
+use crate::executor::{Deferral, PendingCheck};
 use crate::tree::{IsolationLevel, Transaction, TransactionModes};
 use crate::types::datetime;
 
@@ -40,7 +39,7 @@ pub(super) fn characteristics(state: &SessionState) -> TransactionOptions {
     default_options(state)
 }
 
-fn default_options(state: &SessionState) -> TransactionOptions {
+pub(super) fn default_options(state: &SessionState) -> TransactionOptions {
     let cached = state.cached();
     TransactionOptions {
         isolation: cached.default_isolation,
@@ -118,11 +117,7 @@ impl SqlSession {
     }
 
     fn start_transaction(&mut self, options: TransactionOptions) -> Result<()> {
-        self.state.engine_mut().begin(options)?;
-        let now = self.state.statement_timestamp.get();
-        self.state.transaction_timestamp.set(now);
-        self.state.info.transaction_start.store(now, Ordering::Relaxed);
-        self.state.settings.borrow_mut().push_level();
+        self.state.begin(options, self.state.statement_timestamp.get())?;
         if let Some(timeout) = self.state.cached().transaction_timeout {
             let at = Instant::now() + timeout;
             let kind = InterruptKind::TransactionTimeout;
@@ -271,29 +266,14 @@ impl SqlSession {
 
     /// Commits the transaction in progress. What is said from here on waits for it.
     pub(super) fn commit(&mut self, client: &mut dyn Client) -> Result<()> {
-        let ready = self
-            .hold_cursors(client)
-            .and_then(|()| crate::executor::run_pending_checks(&self.state, Due::All, client))
-            .and_then(|()| crate::commands::temporary::before_commit(&self.state));
+        let ready = self.hold_cursors(client).and_then(|()| self.state.before_commit(client));
         if let Err(error) = ready {
             self.roll_back(client)?;
             return Err(error);
         }
         self.end_portals();
-        let has_written = self.state.engine().xid_if_assigned().is_some();
-        let delay = self.state.cached().commit_delay;
-        let result = self.state.engine_mut().commit();
-        let committed = result.is_ok();
-        self.finish_transaction(committed, client);
-        let gate = result?;
-        if has_written {
-            client.committed(gate, delay);
-        } else {
-            client.require(gate);
-        }
-        self.change_channels();
-        self.send_notifications(gate);
-        Ok(())
+        self.forget_block();
+        self.state.commit(client)
     }
 
     /// Runs `work` outside of any transaction: the implicit one ends before it, and another begins after it.
@@ -313,64 +293,21 @@ impl SqlSession {
     /// Rolls the transaction in progress back.
     pub(super) fn roll_back(&mut self, client: &mut dyn Client) -> Result<()> {
         self.end_portals();
-        let result = self.state.engine_mut().rollback();
-        self.finish_transaction(false, client);
-        self.state.notifications.borrow_mut().clear();
-        self.state.channel_changes.borrow_mut().clear();
-        result
+        self.forget_block();
+        self.state.roll_back(client)
     }
 
+    /// A transaction has ended.
     pub(super) fn finish_transaction(&mut self, committed: bool, client: &mut dyn Client) {
+        self.forget_block();
+        self.state.finish_transaction(committed, client);
+    }
+
+    /// What the session itself knows of the block.
+    fn forget_block(&mut self) {
         self.block = Block::None;
         self.transaction_limit = None;
         self.savepoints.clear();
-        self.state.used_temporary.set(false);
-        for (name, _) in self.state.function_cursors.borrow_mut().drain() {
-            self.state.cursors.borrow_mut().remove(&name);
-        }
-        self.state.pending_checks.borrow_mut().clear();
-        *self.state.deferred.borrow_mut() = crate::executor::Deferral::default();
-        if self.state.changed_catalog.replace(false) {
-            self.state.plans.borrow_mut().clear();
-        }
-        self.state.info.transaction_start.store(0, Ordering::Relaxed);
-        if committed {
-            self.state.settings.borrow_mut().end_transaction(true);
-        } else {
-            let before = settings::reported(&self.state);
-            self.state.settings.borrow_mut().end_transaction(false);
-            settings::report_changes(&self.state, &before, client);
-        }
-    }
-
-    /// What LISTEN and UNLISTEN have asked for.
-    fn change_channels(&self) {
-        let (pid, channels) = (self.state.info.pid, &self.state.instance.channels);
-        for change in self.state.channel_changes.borrow_mut().drain(..) {
-            match change {
-                ChannelChange::Listen(channel) => {
-                    channels.listen(pid, &channel);
-                    self.state.has_listened.set(true);
-                }
-                ChannelChange::Unlisten(channel) => channels.unlisten(pid, channel.as_deref()),
-            }
-        }
-    }
-
-    fn send_notifications(&self, csn: Lsn) {
-        if self.state.notifications.borrow().is_empty() {
-            return;
-        }
-        let mut sent: Vec<(String, String)> = Vec::new();
-        for (channel, payload) in self.state.notifications.borrow_mut().drain(..) {
-            // Within a transaction, the same notification counts once.
-            if !sent.contains(&(channel.clone(), payload.clone())) {
-                let pid = self.state.info.pid;
-                let notification = Notification { pid, channel: channel.clone(), payload: payload.clone(), csn };
-                self.state.instance.channels.send(&notification);
-                sent.push((channel, payload));
-            }
-        }
     }
 
     fn require_block(&self, what: &str) -> Result<()> {

@@ -471,6 +471,17 @@ pub struct Grant {
     pub cascade: bool,
 }
 
+/// ALTER DEFAULT PRIVILEGES
+#[derive(Debug, Clone, PartialEq)]
+pub struct DefaultPrivileges {
+    /// FOR ROLE; none: whoever runs it.
+    pub roles: Vec<RoleName>,
+    /// IN SCHEMA; none: all.
+    pub schemas: Vec<Name>,
+    /// What is granted or revoked.
+    pub grant: Grant,
+}
+
 /// GRANT and REVOKE of roles
 #[derive(Debug, Clone, PartialEq)]
 pub struct GrantRole {

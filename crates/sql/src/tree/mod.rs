@@ -217,7 +217,7 @@ pub enum Statement {
     /// GRANT and REVOKE of roles
     GrantRole(GrantRole),
     /// ALTER DEFAULT PRIVILEGES
-    AlterDefaultPrivileges(Box<Grant>),
+    AlterDefaultPrivileges(Box<DefaultPrivileges>),
     /// REASSIGN OWNED
     ReassignOwned {
         /// From whom.

@@ -99,3 +99,13 @@ select * from (values (1, 'one'), (2, 'two')) as v(a, b) where (a, b) = (2, 'two
 select row(t.*), row(t.*, 5), t from (values (1, 2)) t(a, b);
 select (t.*) is not null, t.* = (1, 2) from (values (1, 2)) t(a, b);
 select coalesce(null, row(1, 2)), nullif(row(1, 2), row(1, 2)), greatest(row(1, 2), row(1, 3)), case when true then row(1, 2) end;
+create type moving as (x int, y int);
+create table places (id int primary key, p moving);
+insert into places values (1, row(3, 4)), (2, row(9, 9));
+create function shifted(p moving) returns moving language plpgsql as $$ begin p.x := p.x + 10; return p; end $$;
+select shifted(row(1, 2)::moving);
+select shifted(row(1, 2)), shifted(p) from places where id = 2;
+select 1 = any (indkey), 2 = any (indkey), (select 1978::oid) = any (indclass) from pg_index where indrelid = 'places'::regclass;
+drop function shifted;
+drop table places;
+drop type moving;

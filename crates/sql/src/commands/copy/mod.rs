@@ -9,9 +9,14 @@ use std::sync::Arc;
 use base::{Error, Result, sqlstate};
 use engine::catalog::{RelationKind, TableDef};
 
+use crate::binder::{TableExpressionUse, expression_columns, table_expression};
 use crate::client::{Client, Format};
-use crate::executor::Run;
-use crate::session::{Nested, Running, SqlSession, UtilityOutput, lock_relations, new_run, quote_identifier};
+use crate::executor::{Locals, Run, evaluate};
+use crate::plan::Expr;
+use crate::session::planning::Environment;
+use crate::session::{
+    Nested, Running, SessionState, SqlSession, UtilityOutput, lock_relations, new_run, quote_identifier,
+};
 use crate::tree::{Copy, CopyEndpoint, CopySource};
 use crate::types::{self, SqlType, Value};
 pub use format::fuzz_copy;
@@ -46,9 +51,6 @@ fn copy_between(
         let CopySource::Table(name) = &copy.source else {
             return Err(Error::new(sqlstate::SYNTAX_ERROR, "COPY query cannot be used with COPY FROM"));
         };
-        if copy.filter.is_some() {
-            return Err(Error::unsupported("COPY FROM ... WHERE is not supported yet"));
-        }
         let table = super::find_table(session.state(), name)?;
         let what = match table.kind {
             RelationKind::Table => None,
@@ -61,7 +63,11 @@ fn copy_between(
             return Err(if what == "view" { error.hint(hint) } else { error });
         }
         let columns = columns_of(&table, &copy.columns)?;
-        copy_from(session, &table, &columns, options, client)?
+        let filter = match &copy.filter {
+            Some(filter) => Some(row_filter(session.state(), &table, &columns, filter, text)?),
+            None => None,
+        };
+        copy_from(session, &table, &columns, filter.as_ref(), options, client)?
     } else {
         let planned = match &copy.source {
             CopySource::Table(name) => {
@@ -225,6 +231,7 @@ fn copy_from(
     session: &mut SqlSession,
     table: &Arc<TableDef>,
     columns: &[usize],
+    filter: Option<&Expr>,
     options: &CopyOptions,
     client: &mut dyn Client,
 ) -> Result<u64> {
@@ -257,11 +264,22 @@ fn copy_from(
     let mut source =
         Source { table, columns, types: &types, options, reader: LineReader::default(), fields: Vec::new() };
     let result = running.with_dependent_mut(|_, execution| -> Result<u64> {
-        let mut insert = |values: &[Value], client: &mut dyn Client| -> Result<()> {
+        let mut insert = |values: &[Value], client: &mut dyn Client| -> Result<bool> {
+            if let Some(filter) = filter {
+                let mut row = vec![Value::Null; table.columns.len()];
+                for (place, value) in columns.iter().zip(values) {
+                    row[*place] = value.clone();
+                }
+                let mut locals = Locals::for_expression();
+                let mut run = new_run(state, &mut *client, &[], &mut locals);
+                if !evaluate(filter, &row, &mut run)?.is_true() {
+                    return Ok(false);
+                }
+            }
             let mut run = new_run(state, client, values, &mut execution.locals);
             execution.root.rescan();
             while execution.root.next(&mut run)? {}
-            Ok(())
+            Ok(true)
         };
         match options.format {
             CopyFormat::Binary => source.read_binary(state, client, &mut insert),
@@ -276,8 +294,29 @@ fn copy_from(
     result
 }
 
-/// What takes in one row's values.
-type InsertRow<'f> = dyn FnMut(&[Value], &mut dyn Client) -> Result<()> + 'f;
+/// The condition that rows must meet, over the table's full row.
+fn row_filter(
+    state: &SessionState,
+    table: &Arc<TableDef>,
+    columns: &[usize],
+    filter: &crate::tree::Expr,
+    text: &Arc<str>,
+) -> Result<Expr> {
+    let bound = Environment::new(state, &state.catalog())
+        .with_context(text, |context| table_expression(context, table, filter, TableExpressionUse::CopyFilter))?;
+    let is_filled = |place: &usize| {
+        let column = &table.columns[*place];
+        !columns.contains(place) && (column.default.is_some() || column.identity.is_some())
+    };
+    if expression_columns(&bound).iter().any(is_filled) {
+        let message = "columns that COPY fills with their defaults are not supported in its WHERE";
+        return Err(Error::unsupported(message));
+    }
+    Ok(bound)
+}
+
+/// What takes in one row's values; whether it was wanted.
+type InsertRow<'f> = dyn FnMut(&[Value], &mut dyn Client) -> Result<bool> + 'f;
 
 struct Source<'s> {
     table: &'s TableDef,
@@ -348,14 +387,14 @@ impl Source<'_> {
                         });
                     }
                     self.fields = fields;
-                    insert(&values, client).map_err(|error| {
+                    let is_wanted = insert(&values, client).map_err(|error| {
                         error.context(format!(
                             "COPY {}, line {number}: \"{}\"",
                             self.table.name,
                             String::from_utf8_lossy(&line)
                         ))
                     })?;
-                    count += 1;
+                    count += u64::from(is_wanted);
                     if count.is_multiple_of(256) {
                         state.interrupt().check()?;
                         state.yield_if_long();
@@ -437,8 +476,7 @@ impl Source<'_> {
                     }
                 });
             }
-            insert(&values, client)?;
-            count += 1;
+            count += u64::from(insert(&values, client)?);
             if count.is_multiple_of(256) {
                 state.interrupt().check()?;
                 state.yield_if_long();

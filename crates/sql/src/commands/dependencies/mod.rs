@@ -16,7 +16,8 @@ use crate::client::Severity;
 use crate::plan::{Expr, ExprKind, FunctionTarget};
 use crate::session::{CatalogView, quote_identifier};
 use crate::types::{self, Value, oids};
-pub(super) use views::{ViewUse, direct_relations, uses_of_views};
+pub use views::ViewUse;
+pub(super) use views::{direct_relations, uses_of_views};
 
 /// A thing that may be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

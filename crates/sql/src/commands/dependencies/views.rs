@@ -14,7 +14,7 @@ use crate::plan::{Expr, ExprKind, SubqueryBody};
 use crate::tree::{self, Statement, TableReference, TypeName};
 
 /// What one view uses.
-pub(in crate::commands) struct ViewUse {
+pub struct ViewUse {
     /// The view.
     pub view: Oid,
     /// Tables, views and sequences that its query names.

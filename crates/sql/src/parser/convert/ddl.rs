@@ -15,9 +15,9 @@ use super::{
 use crate::tree::{
     AlterDomain, AlterDomainAction, AlterEnum, AlterFunction, AlterRole, AlterSequence, AlterTable, AlterTableAction,
     ColumnDefinition, Constraint, ConstraintAttribute, ConstraintKind, CreateDomain, CreateFunction, CreateIndex,
-    CreateRole, CreateSchema, CreateSequence, CreateTable, CreateTableAs, CreateTrigger, CreateView, Drop, ForeignKey,
-    FunctionParameter, FunctionSignature, Grant, GrantRole, KeyConstraint, Name, ObjectKind, ObjectName, ParameterMode,
-    QualifiedName, Reindex, ReindexTarget, Rename, Statement, TableElement, TypeName,
+    CreateRole, CreateSchema, CreateSequence, CreateTable, CreateTableAs, CreateTrigger, CreateView, DefaultPrivileges,
+    Drop, ForeignKey, FunctionParameter, FunctionSignature, Grant, GrantRole, KeyConstraint, Name, ObjectKind,
+    ObjectName, ParameterMode, QualifiedName, Reindex, ReindexTarget, Rename, Statement, TableElement, TypeName,
 };
 
 impl Converter {
@@ -619,6 +619,22 @@ pub(super) fn alter_enum(alter: &pb::AlterEnumStmt) -> Result<AlterEnum> {
         after: alter.new_val_is_after,
         if_not_exists: alter.skip_if_new_val_exists,
     })
+}
+
+/// FOR ROLE and IN SCHEMA of ALTER DEFAULT PRIVILEGES.
+pub(super) fn default_privileges(options: &[pb::Node], grant: Grant) -> DefaultPrivileges {
+    let mut made = DefaultPrivileges { roles: Vec::new(), schemas: Vec::new(), grant };
+    for option in nodes(options) {
+        if let NodeEnum::DefElem(option) = option
+            && let Some(NodeEnum::List(list)) = node(&option.arg)
+        {
+            match option.defname.as_str() {
+                "roles" => made.roles = roles(&list.items),
+                _ => made.schemas = names(&list.items),
+            }
+        }
+    }
+    made
 }
 
 pub(super) fn grant_role(grant: &pb::GrantRoleStmt) -> GrantRole {

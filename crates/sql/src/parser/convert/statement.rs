@@ -104,7 +104,8 @@ impl Converter {
             NodeEnum::GrantRoleStmt(grant) => Statement::GrantRole(super::ddl::grant_role(grant)),
             NodeEnum::AlterDefaultPrivilegesStmt(alter) => {
                 let grant = alter.action.as_ref().ok_or_else(|| unexpected("no action"))?;
-                Statement::AlterDefaultPrivileges(Box::new(self.grant(grant)?))
+                let grant = self.grant(grant)?;
+                Statement::AlterDefaultPrivileges(Box::new(super::ddl::default_privileges(&alter.options, grant)))
             }
             NodeEnum::ReassignOwnedStmt(reassign) => Statement::ReassignOwned {
                 roles: super::utility::roles(&reassign.roles),

@@ -96,7 +96,11 @@ fn constraint(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
         }
     }
     let domain = catalogs::user_types::check_expression(&catalog, wanted);
-    Ok(domain.map(|text| format!("CHECK ({text})")).into())
+    let shown = |text: String| match text.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
+        Some(inner) if pretty && !inner.contains(['(', ')']) => format!("CHECK ({inner})"),
+        _ => format!("CHECK ({text})"),
+    };
+    Ok(domain.map(shown).into())
 }
 
 fn trigger(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {

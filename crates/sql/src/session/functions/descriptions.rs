@@ -4,7 +4,7 @@ use base::{Oid, Result};
 use engine::catalog::RelationKind;
 
 use super::definitions::table_of;
-use super::{Bodies, boolean, integer, oid, text};
+use super::{Bodies, integer, oid, text};
 use crate::catalogs;
 use crate::executor::Run;
 use crate::types::Value;
@@ -19,16 +19,6 @@ pub(super) const FUNCTIONS: Bodies = &[
     (6120, |_, _| Ok(Value::Null)),
     (6121, |run, args| {
         Ok(Value::Bool(table_of(run, oid(args, 0)?).is_some_and(|table| table.kind == RelationKind::Table)))
-    }),
-    (3842, |run, args| {
-        // Insert, update and delete.
-        let is_table = table_of(run, oid(args, 0)?).is_some_and(|table| table.kind == RelationKind::Table);
-        boolean(args, 1)?;
-        Ok(Value::Int4(if is_table { 1 << 3 | 1 << 2 | 1 << 4 } else { 0 }))
-    }),
-    (3843, |run, args| {
-        let is_table = table_of(run, oid(args, 0)?).is_some_and(|table| table.kind == RelationKind::Table);
-        Ok(Value::Bool(is_table && integer(args, 1)? > 0))
     }),
     (3424, |_, args| Ok(args[0].clone())),
     (3778, |_, _| Ok(Value::text(""))),

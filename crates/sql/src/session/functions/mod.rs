@@ -15,6 +15,7 @@ mod privileges;
 mod sequences;
 mod settings;
 mod transactions;
+mod updatable;
 
 use std::sync::LazyLock;
 
@@ -24,6 +25,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 pub use definitions::{index_definition, view_definition};
+pub use updatable::is_updatable;
 
 use crate::executor::Run;
 use crate::types::{self, CatalogLookup, Value};
@@ -37,6 +39,7 @@ type Bodies = &'static [(u32, Body)];
 
 const TABLES: &[Bodies] = &[
     activity::FUNCTIONS,
+    privileges::FUNCTIONS,
     definitions::FUNCTIONS,
     descriptions::FUNCTIONS,
     files::FUNCTIONS,
@@ -46,6 +49,7 @@ const TABLES: &[Bodies] = &[
     sequences::FUNCTIONS,
     settings::FUNCTIONS,
     transactions::FUNCTIONS,
+    updatable::FUNCTIONS,
 ];
 
 const SETS: &[(u32, SetBody)] = &[

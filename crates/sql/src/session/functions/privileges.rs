@@ -11,6 +11,47 @@ use crate::session::is_member;
 use crate::types::reg_types::parse_reg;
 use crate::types::{Value, oids};
 
+pub(super) const FUNCTIONS: super::Bodies = &[(3943, acl_default)];
+
+/// What an object of this kind that belongs to this role may be done with by whom, as long as nobody granted anything.
+fn acl_default(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    let kind = match &args[0] {
+        Value::Char(kind) => *kind as char,
+        _ => '?',
+    };
+    let (of_owner, of_public) = match kind {
+        'c' => ("", ""),
+        'r' => ("arwdDxt", ""),
+        's' => ("rwU", ""),
+        'd' => ("CTc", "Tc"),
+        'f' => ("X", "X"),
+        'l' | 'T' => ("U", "U"),
+        'L' => ("rw", ""),
+        'n' => ("UC", ""),
+        't' => ("C", ""),
+        'F' | 'S' => ("U", ""),
+        'p' => ("sA", ""),
+        other => {
+            let message = format!("unrecognized objtype abbreviation: {other}");
+            return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message));
+        }
+    };
+    let owner = oid_of(&args[1])?;
+    let owner = run
+        .catalog
+        .catalog()
+        .role(owner)
+        .map_or_else(|| owner.to_string(), |role| crate::types::reg_types::quote_identifier(&role.name));
+    let mut items = Vec::new();
+    if !of_public.is_empty() {
+        items.push(Value::text(format!("={of_public}/{owner}")));
+    }
+    if !of_owner.is_empty() {
+        items.push(Value::text(format!("{owner}={of_owner}/{owner}")));
+    }
+    Ok(Value::array(oids::ACLITEM, items))
+}
+
 /// What a privilege is asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {

@@ -231,6 +231,23 @@ fn zone_abbreviations(_: &mut dyn EvalContext, _: &CallTypes, _: &[Value]) -> Re
     Ok(ReadyRows::boxed(rows))
 }
 
+/// `name=value` after `name=value`, as storage parameters are kept.
+fn options_to_table(_: &mut dyn EvalContext, _: &CallTypes, args: &[Value]) -> Result<Box<dyn ValueStream>> {
+    const COLUMNS: [(&str, Oid); 2] = [("option_name", TEXT), ("option_value", TEXT)];
+    let Value::Array(options) = &args[0] else { return Ok(ReadyRows::boxed(Vec::new())) };
+    let rows = options.values.iter().filter_map(|option| match option {
+        Value::Text(option) => {
+            let (name, value) = match option.split_once('=') {
+                Some((name, value)) => (name, Value::text(value)),
+                None => (option.as_str(), Value::Null),
+            };
+            Some(record(&COLUMNS, vec![Value::text(name), value]))
+        }
+        _ => None,
+    });
+    Ok(ReadyRows::boxed(rows.collect()))
+}
+
 fn zone_names(_: &mut dyn EvalContext, _: &CallTypes, _: &[Value]) -> Result<Box<dyn ValueStream>> {
     const COLUMNS: [(&str, Oid); 4] = [("name", TEXT), ("abbrev", TEXT), ("utc_offset", INTERVAL), ("is_dst", BOOL)];
     let now = datetime::clock_micros();
@@ -297,6 +314,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(3185, "record_image_le", &[RECORD, RECORD], BOOL, |_, a| Ok(Value::Bool(compare_values(&a[0], &a[1]).is_le()))),
     FunctionDef::plain(3184, "record_image_gt", &[RECORD, RECORD], BOOL, |_, a| Ok(Value::Bool(compare_values(&a[0], &a[1]).is_gt()))),
     FunctionDef::plain(3186, "record_image_ge", &[RECORD, RECORD], BOOL, |_, a| Ok(Value::Bool(compare_values(&a[0], &a[1]).is_ge()))),
+    FunctionDef::set(2289, "pg_options_to_table", &[TEXT_ARRAY], RECORD, options_to_table).stable().named(&["options_array"]).columns(&[("option_name", TEXT), ("option_value", TEXT)]),
     FunctionDef::set(1686, "pg_get_keywords", &[], RECORD, keywords).stable().columns(&[("word", TEXT), ("catcode", CHAR), ("barelabel", BOOL), ("catdesc", TEXT), ("baredesc", TEXT)]),
     FunctionDef::set(2599, "pg_timezone_abbrevs", &[], RECORD, zone_abbreviations).stable().columns(&[("abbrev", TEXT), ("utc_offset", INTERVAL), ("is_dst", BOOL)]),
     FunctionDef::set(2856, "pg_timezone_names", &[], RECORD, zone_names).stable().columns(&[("name", TEXT), ("abbrev", TEXT), ("utc_offset", INTERVAL), ("is_dst", BOOL)]),

@@ -1,0 +1,445 @@
+//! Changing rows through views: a view that shows rows of one table passes changes on to it.
+//!
+//! The view's select list and condition are bound over the table that is changed in its place, so that the view's columns
+//! are names for expressions over that table's row; those that are a column of it can be assigned.
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::{RelationKind as TableKind, TableDef};
+
+use super::scope::{NamedColumn, NamedItem, Place, Scope};
+use super::table::{FoundRelation, to_row_slots};
+use super::{BindContext, Binder, Parameters, RelationKind};
+use crate::plan::{Expr, ExprKind};
+use crate::privileges::Privileges;
+use crate::tree::{self, Distinct, Name, QueryBody, Select, Statement, TableReference};
+
+/// What a statement changes: a table, in some views' place if one was named.
+pub(super) struct ChangeTarget {
+    /// The table.
+    pub(super) table: Arc<TableDef>,
+    /// The views on the way to it; the one the statement names first.
+    layers: Vec<Layer>,
+    /// For each column of the view named: its name, and its place in the table or why it can't be assigned.
+    columns: Vec<(Name, std::result::Result<usize, &'static str>)>,
+    /// The WITH CHECK OPTIONs to keep: the view's name, and the condition over the table's full row.
+    pub(super) checks: Vec<(Name, Expr)>,
+}
+
+/// One view on the way to the table.
+struct Layer {
+    view: Arc<TableDef>,
+    select: Select,
+    /// What it reads from.
+    from: TableReference,
+}
+
+/// How a change is called in errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ChangeVerb {
+    Insert,
+    Update,
+    Delete,
+}
+
+const NO_SINGLE_TABLE: &str = "Views that do not select from a single table or view are not automatically updatable.";
+
+impl ChangeTarget {
+    /// A table by itself.
+    pub(super) fn of_table(table: Arc<TableDef>) -> ChangeTarget {
+        ChangeTarget { table, layers: Vec::new(), columns: Vec::new(), checks: Vec::new() }
+    }
+
+    /// The view that the statement names, if it names one.
+    pub(super) fn view(&self) -> Option<&Arc<TableDef>> {
+        self.layers.first().map(|layer| &layer.view)
+    }
+
+    /// 42601 for a column that a statement gives two values.
+    pub(super) fn assigned_twice(&self, place: usize) -> Error {
+        let message = format!("multiple assignments to same column \"{}\"", self.table.columns[place].name);
+        Error::new(sqlstate::SYNTAX_ERROR, message)
+    }
+
+    /// The table as an INSERT fills it: the view's defaults come before its own.
+    pub(super) fn table_with_defaults(&self) -> Arc<TableDef> {
+        let Some(view) = self.view().filter(|view| view.columns.iter().any(|column| column.default.is_some())) else {
+            return Arc::clone(&self.table);
+        };
+        let mut table = (*self.table).clone();
+        let live = view.columns.iter().filter(|column| !column.dropped);
+        for (column, (_, place)) in live.zip(&self.columns) {
+            if let (Some(_), Ok(place)) = (&column.default, place) {
+                table.columns[*place].default.clone_from(&column.default);
+            }
+        }
+        Arc::new(table)
+    }
+
+    /// What the statement calls it.
+    pub(super) fn name(&self) -> &str {
+        self.view().map_or(&self.table.name, |view| &view.name)
+    }
+
+    /// The place of a column in the table; `None` if what is named has no such column.
+    ///
+    /// # Errors
+    /// 0A000 for a view's column that can't be assigned.
+    pub(super) fn column_by_name(&self, name: &Name, is_update: bool) -> Result<Option<usize>> {
+        let Some(view) = self.view() else { return Ok(self.table.column_by_name(name)) };
+        let Some((_, place)) = self.columns.iter().find(|(own, _)| own == name) else { return Ok(None) };
+        place.map(Some).map_err(|why| not_assignable(view, name, is_update, why))
+    }
+
+    /// The places of all columns, as an INSERT without a column list fills them.
+    ///
+    /// # Errors
+    /// As [`ChangeTarget::column_by_name`], for those that are given values.
+    pub(super) fn all_places(&self, given: usize) -> Result<Vec<usize>> {
+        let Some(view) = self.view() else {
+            let live = self.table.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
+            return Ok(live.map(|(place, _)| place).collect());
+        };
+        let mut places = Vec::with_capacity(self.columns.len());
+        for (number, (name, place)) in self.columns.iter().enumerate() {
+            match place {
+                // Two columns of a view may be the same of the table.
+                Ok(place) if places.contains(place) && number < given => return Err(self.assigned_twice(*place)),
+                Ok(place) => places.push(*place),
+                Err(why) if number < given => return Err(not_assignable(view, name, false, why)),
+                Err(_) => break,
+            }
+        }
+        Ok(places)
+    }
+}
+
+fn not_assignable(view: &TableDef, column: &Name, is_update: bool, why: &str) -> Error {
+    let message = if is_update {
+        format!("cannot update column \"{column}\" of view \"{}\"", view.name)
+    } else {
+        format!("cannot insert into column \"{column}\" of view \"{}\"", view.name)
+    };
+    Error::unsupported(message).detail(why)
+}
+
+/// 55000 for a view that passes no changes on.
+fn not_updatable(view: &TableDef, verb: ChangeVerb, why: &str) -> Error {
+    let (clause, gerund, event) = match verb {
+        ChangeVerb::Insert => ("insert into", "inserting into", "INSERT"),
+        ChangeVerb::Update => ("update", "updating", "UPDATE"),
+        ChangeVerb::Delete => ("delete from", "deleting from", "DELETE"),
+    };
+    Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, format!("cannot {clause} view \"{}\"", view.name))
+        .detail(why)
+        .hint(format!(
+            "To enable {gerund} the view, provide an INSTEAD OF {event} trigger or an unconditional ON {event} DO INSTEAD rule."
+        ))
+}
+
+/// The query of a view as it was written.
+fn query_of(view: &TableDef) -> Result<tree::Query> {
+    let text = view.view_query.as_deref().unwrap_or_default();
+    match crate::parser::parse(text, crate::parser::ParseOptions::default())?.pop().map(|parsed| parsed.statement) {
+        Some(Statement::Select(query)) => Ok(*query),
+        _ => Err(Error::internal("a view's text is no query")),
+    }
+}
+
+impl Binder<'_, '_> {
+    /// What a change through `view` changes.
+    ///
+    /// # Errors
+    /// 55000 if the view passes no changes on.
+    pub(super) fn view_target(&mut self, view: &Arc<TableDef>, verb: ChangeVerb) -> Result<ChangeTarget> {
+        let mut layers: Vec<Layer> = Vec::new();
+        let mut next = Arc::clone(view);
+        let table = loop {
+            if layers.len() >= super::VIEW_DEPTH_MAX as usize {
+                let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);
+                return Err(Error::new(sqlstate::INVALID_OBJECT_DEFINITION, message));
+            }
+            let (layer, below) = match self.layer_of(&next)? {
+                Ok(found) => found,
+                Err(why) => return Err(not_updatable(&next, verb, why)),
+            };
+            layers.push(layer);
+            if below.kind != TableKind::View {
+                break below;
+            }
+            next = below;
+        };
+        let mut target = ChangeTarget { table, layers, columns: Vec::new(), checks: Vec::new() };
+        self.resolve_layers(&mut target, verb)?;
+        if verb != ChangeVerb::Delete && !target.columns.iter().any(|(_, place)| place.is_ok()) {
+            let why = "Views that have no updatable columns are not automatically updatable.";
+            return Err(not_updatable(view, verb, why));
+        }
+        Ok(target)
+    }
+
+    /// A view as a layer and what it reads from, or why it passes no changes on.
+    fn layer_of(&mut self, view: &Arc<TableDef>) -> Result<std::result::Result<(Layer, Arc<TableDef>), &'static str>> {
+        let query = query_of(view)?;
+        let select = match query.body {
+            QueryBody::Select(select) => *select,
+            QueryBody::SetOperation { .. } => {
+                return Ok(Err("Views containing UNION, INTERSECT, or EXCEPT are not automatically updatable."));
+            }
+            QueryBody::Values(_) => return Ok(Err(NO_SINGLE_TABLE)),
+        };
+        let clauses = [
+            (select.distinct != Distinct::No, "Views containing DISTINCT are not automatically updatable."),
+            (!select.group.is_empty(), "Views containing GROUP BY are not automatically updatable."),
+            (select.having.is_some(), "Views containing HAVING are not automatically updatable."),
+            (query.with.is_some(), "Views containing WITH are not automatically updatable."),
+            (
+                query.limit.is_some() || query.offset.is_some(),
+                "Views containing LIMIT or OFFSET are not automatically updatable.",
+            ),
+        ];
+        if let Some((_, why)) = clauses.into_iter().find(|(is_there, _)| *is_there) {
+            return Ok(Err(why));
+        }
+        // What its calls are is known when they are bound.
+        let text = view.view_query.clone().unwrap_or_default();
+        let accessed = self.access.len();
+        let outer = self.view_owner.replace(view.owner);
+        let bound = self.view_query(&text);
+        self.view_owner = outer;
+        self.access.truncate(accessed);
+        let bound = bound?;
+        if bound.is_grouped {
+            return Ok(Err("Views that return aggregate functions are not automatically updatable."));
+        }
+        if !bound.windows.is_empty() {
+            return Ok(Err("Views that return window functions are not automatically updatable."));
+        }
+        if bound.has_sets {
+            return Ok(Err("Views that return set-returning functions are not automatically updatable."));
+        }
+        let [tree::FromItem::Table(from)] = select.from.as_slice() else { return Ok(Err(NO_SINGLE_TABLE)) };
+        match self.required_relation(&from.name)? {
+            FoundRelation::Table(below) if below.kind != TableKind::MaterializedView => {
+                let from = from.clone();
+                Ok(Ok((Layer { view: Arc::clone(view), select, from }, below)))
+            }
+            _ => Ok(Err(NO_SINGLE_TABLE)),
+        }
+    }
+
+    /// Which columns can be assigned, and which conditions new rows must meet.
+    fn resolve_layers(&mut self, target: &mut ChangeTarget, verb: ChangeVerb) -> Result<()> {
+        let outer = std::mem::take(&mut self.scopes);
+        self.scopes.push(Scope::new(Place::Where));
+        let relation = self.add_table(Arc::clone(&target.table), Name::new(&target.table.name));
+        let result = self.resolve_over(target, relation, verb);
+        self.scopes = outer;
+        result
+    }
+
+    fn resolve_over(&mut self, target: &mut ChangeTarget, relation: u32, verb: ChangeVerb) -> Result<()> {
+        let subqueries = self.subquery_count;
+        let accessed = self.access.len();
+        let (columns, conditions) = self.bind_layers(target, relation)?;
+        self.access.truncate(accessed);
+        for column in columns {
+            let place = match &column.expr.kind {
+                ExprKind::Variable(variable) if variable.attribute >= 0 => Ok(variable.attribute as usize),
+                ExprKind::Variable(_) => Err("View columns that refer to system columns are not updatable."),
+                _ => Err("View columns that are not columns of their base relation are not updatable."),
+            };
+            target.columns.push((column.name, place));
+        }
+        if verb == ChangeVerb::Delete {
+            return Ok(());
+        }
+        // A CASCADED option is kept for the views below, too.
+        let mut is_cascaded = false;
+        let mut checked = Vec::with_capacity(target.layers.len());
+        for layer in &target.layers {
+            let option = check_option(&layer.view);
+            checked.push(is_cascaded || option.is_some());
+            is_cascaded |= option == Some("cascaded");
+        }
+        for (number, mut condition) in conditions {
+            if !checked[number] {
+                continue;
+            }
+            if self.subquery_count > subqueries {
+                let message = "WITH CHECK OPTION is not supported for views whose conditions have subqueries";
+                return Err(Error::unsupported(message));
+            }
+            to_row_slots(&mut condition);
+            crate::planner::fold(&mut condition, self.context)?;
+            target.checks.push((Name::new(&target.layers[number].view.name), condition));
+        }
+        Ok(())
+    }
+
+    /// Binds the views' select lists and conditions over entry `relation` of the innermost scope, which is the table: the
+    /// columns of the outermost view, and the conditions with the numbers of their views, innermost first.
+    fn bind_layers(&mut self, target: &ChangeTarget, relation: u32) -> Result<(Vec<NamedColumn>, Vec<(usize, Expr)>)> {
+        let mut columns = self.scope().columns_of(relation);
+        let (mut table, mut schema) = (target.table.oid, target.table.schema);
+        let mut conditions = Vec::new();
+        let hidden = self.scopes.iter_mut().map(Scope::hide).collect::<Vec<_>>();
+        let place = self.scope().place;
+        let owner = self.view_owner;
+        let foreign = std::mem::replace(&mut self.text_is_foreign, true);
+        let variables = self.context.variables.take();
+        let mut work = || -> Result<()> {
+            for (number, layer) in target.layers.iter().enumerate().rev() {
+                let alias = layer.from.alias.as_ref();
+                if let Some(alias) = alias {
+                    for (column, name) in columns.iter_mut().zip(&alias.columns) {
+                        column.name = name.clone();
+                    }
+                }
+                let item = NamedItem {
+                    alias: alias.map_or_else(|| layer.from.name.name.clone(), |alias| alias.name.clone()),
+                    schema: alias.is_none().then_some(schema),
+                    table,
+                    relation: (number + 1 == target.layers.len()).then_some(relation),
+                    columns: std::mem::take(&mut columns),
+                    alias_visible: true,
+                    columns_visible: true,
+                    lateral_only: false,
+                    lateral_ok: true,
+                };
+                self.view_owner = Some(layer.view.owner);
+                self.scope().names.push(item);
+                self.scope().place = Place::Select;
+                let targets = self.targets(&layer.select.targets)?;
+                if let Some(filter) = &layer.select.filter {
+                    self.scope().place = Place::Where;
+                    conditions.push((number, self.condition(filter, "WHERE")?));
+                }
+                self.scope().names.clear();
+                let live = layer.view.columns.iter().filter(|column| !column.dropped);
+                columns = targets
+                    .into_iter()
+                    .zip(live)
+                    .map(|(target, column)| NamedColumn {
+                        name: Name::new(&column.name),
+                        expr: target.expr,
+                        origin: None,
+                    })
+                    .collect();
+                (table, schema) = (layer.view.oid, layer.view.schema);
+            }
+            Ok(())
+        };
+        let result = work();
+        self.context.variables = variables;
+        self.text_is_foreign = foreign;
+        self.view_owner = owner;
+        self.scope().place = place;
+        for (scope, hidden) in self.scopes.iter_mut().zip(hidden) {
+            scope.unhide(hidden);
+        }
+        result.map(|()| (columns, conditions))
+    }
+
+    /// Notes what the statement does with what it names, and the views' owners with what is below.
+    pub(super) fn needs_target(&mut self, target: &ChangeTarget, privileges: &[Privileges]) {
+        let named = target.view().map_or(target.table.oid, |view| view.oid);
+        privileges.iter().for_each(|privilege| self.needs(named, *privilege));
+        let outer = self.view_owner;
+        for (number, layer) in target.layers.iter().enumerate() {
+            self.view_owner = Some(layer.view.owner);
+            let below = target.layers.get(number + 1).map_or(target.table.oid, |layer| layer.view.oid);
+            privileges.iter().for_each(|privilege| self.needs(below, *privilege));
+            if layer.select.filter.is_some() {
+                self.needs(below, Privileges::SELECT);
+            }
+        }
+        self.view_owner = outer;
+    }
+
+    /// Makes the names of what is changed visible for entry `relation`, its table; the conditions that the views have.
+    ///
+    /// # Errors
+    /// What binding the views raises.
+    pub(super) fn show_target(
+        &mut self,
+        target: &ChangeTarget,
+        relation: u32,
+        alias: Option<Name>,
+    ) -> Result<Vec<Expr>> {
+        let Some(view) = target.view().cloned() else {
+            let schema = alias.is_none().then_some(target.table.schema);
+            self.show(relation, schema, target.table.oid, true);
+            return Ok(Vec::new());
+        };
+        let subqueries = self.subquery_count;
+        let (columns, conditions) = self.bind_layers(target, relation)?;
+        let has_subquery = |column: &NamedColumn| column.expr.any(&|expr| matches!(expr.kind, ExprKind::Subquery(_)));
+        if self.subquery_count > subqueries && columns.iter().any(has_subquery) {
+            let message = "changing rows through a view with subqueries in its select list is not supported";
+            return Err(Error::unsupported(message));
+        }
+        let schema = alias.is_none().then_some(view.schema);
+        self.scope().names.push(NamedItem {
+            alias: alias.unwrap_or_else(|| Name::new(&view.name)),
+            schema,
+            table: view.oid,
+            relation: None,
+            columns,
+            alias_visible: true,
+            columns_visible: true,
+            lateral_only: false,
+            lateral_ok: true,
+        });
+        Ok(conditions.into_iter().map(|(_, condition)| condition).collect())
+    }
+
+    /// The row that ON CONFLICT could not insert, as `excluded`.
+    pub(super) fn show_excluded(&mut self, target: &ChangeTarget) -> Result<u32> {
+        let name = Name::new_static("excluded");
+        let relation = self.add_table(Arc::clone(&target.table), name.clone());
+        self.scope().relations[relation as usize].kind = RelationKind::Excluded;
+        if target.view().is_none() {
+            self.show(relation, None, Oid::INVALID, true);
+        } else {
+            self.show_target(target, relation, Some(name))?;
+        }
+        Ok(relation)
+    }
+}
+
+/// `local` or `cascaded`, if the view has a check option.
+pub fn check_option(view: &TableDef) -> Option<&str> {
+    view.options.iter().find_map(|option| option.strip_prefix("check_option="))
+}
+
+/// Why a view passes no changes on; nothing if it does.
+///
+/// # Errors
+/// What binding its query raises.
+pub fn why_not_updatable(context: &mut BindContext<'_>, view: &Arc<TableDef>) -> Result<Option<String>> {
+    let mut parameters = Parameters::fixed(Vec::new());
+    let mut binder = Binder::new(context, &mut parameters);
+    match binder.view_target(view, ChangeVerb::Update) {
+        Ok(_) => Ok(None),
+        Err(error) if error.sqlstate() == sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE => {
+            Ok(Some(error.fields().detail.clone().unwrap_or_default()))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Which columns of an updatable view can be assigned, by their places; none if it is not updatable.
+///
+/// # Errors
+/// What binding its query raises.
+pub fn updatable_columns(context: &mut BindContext<'_>, view: &Arc<TableDef>) -> Result<Vec<bool>> {
+    let mut parameters = Parameters::fixed(Vec::new());
+    let mut binder = Binder::new(context, &mut parameters);
+    match binder.view_target(view, ChangeVerb::Update) {
+        Ok(target) => Ok(target.columns.iter().map(|(_, place)| place.is_ok()).collect()),
+        Err(error) if error.sqlstate() == sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,74 @@
+//! REASSIGN OWNED and DROP OWNED.
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::Object;
+
+use super::ddl::Ddl;
+use super::dependencies::{Node, drop_all};
+use super::{grant, rename};
+use crate::privileges::{self, Subject};
+use crate::session::{UtilityOutput, is_member};
+use crate::tree::RoleName;
+
+/// REASSIGN OWNED BY ... TO ...
+pub(super) fn reassign(ddl: &Ddl<'_>, roles: &[RoleName], new_role: &RoleName) -> Result<UtilityOutput> {
+    let roles = named(ddl, roles, "reassign")?;
+    let [new] = named(ddl, std::slice::from_ref(new_role), "reassign")?[..] else {
+        return Err(Error::internal("one role was named"));
+    };
+    for role in roles {
+        for oid in owned_by(ddl, role) {
+            rename::set_owner(ddl, oid, new)?;
+        }
+    }
+    Ok(UtilityOutput::tag("REASSIGN OWNED"))
+}
+
+/// DROP OWNED BY ...
+pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], cascade: bool) -> Result<UtilityOutput> {
+    let roles = named(ddl, roles, "drop")?;
+    let targets: Vec<Node> = roles.iter().flat_map(|role| owned_by(ddl, *role)).map(Node::Object).collect();
+    let roles_named = roles.clone();
+    for role in roles {
+        for oid in privileges::subjects_of_role(&ddl.catalog(), role) {
+            let owner = Subject::find(&ddl.catalog(), oid).map(|subject| subject.owner);
+            if owner != Some(role) {
+                grant::forget_role(ddl, oid, role)?;
+            }
+        }
+    }
+    for (oid, of, _) in privileges::default_acls(&ddl.catalog()) {
+        if roles_named.contains(&of.role) {
+            ddl.drop(oid)?;
+        }
+    }
+    drop_all(ddl, &targets, cascade)?;
+    Ok(UtilityOutput::tag("DROP OWNED"))
+}
+
+/// The roles named, all of which whoever runs the statement must be a member of.
+fn named(ddl: &Ddl<'_>, roles: &[RoleName], verb: &str) -> Result<Vec<Oid>> {
+    let acting = ddl.state.acting_role();
+    let catalog = ddl.catalog();
+    roles
+        .iter()
+        .map(|role| {
+            let oid = ddl.role(role)?;
+            if !acting.is_superuser && !is_member(&catalog, acting.oid, oid) {
+                let message = format!("permission denied to {verb} objects");
+                return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+            }
+            Ok(oid)
+        })
+        .collect()
+}
+
+/// What a role owns; a table's own sequences go with it.
+fn owned_by(ddl: &Ddl<'_>, role: Oid) -> Vec<Oid> {
+    let catalog = ddl.catalog();
+    let is_own = |object: &&Object| {
+        let is_part = matches!(object, Object::Sequence(sequence) if sequence.owned_by.is_some());
+        object.owner() == Some(role) && !is_part && Subject::find(&catalog, object.oid()).is_some()
+    };
+    catalog.objects().filter(is_own).map(Object::oid).collect()
+}

@@ -1,0 +1,131 @@
+//! How transactions begin and end, for sessions and for procedures alike.
+
+use std::sync::atomic::Ordering;
+
+use base::{Lsn, Result};
+use engine::TransactionOptions;
+
+use super::notify::{ChannelChange, Notification};
+use super::settings;
+use super::state::SessionState;
+use crate::client::Client;
+use crate::executor::{Deferral, Due, run_pending_checks};
+
+impl SessionState {
+    /// Begins a transaction, for whose functions it is `now`.
+    pub(super) fn begin(&self, options: TransactionOptions, now: i64) -> Result<()> {
+        self.engine_mut().begin(options)?;
+        self.transaction_timestamp.set(now);
+        self.info.transaction_start.store(now, Ordering::Relaxed);
+        self.settings.borrow_mut().push_level();
+        Ok(())
+    }
+
+    /// What is left to do while the transaction may still fail.
+    pub(super) fn before_commit(&self, client: &mut dyn Client) -> Result<()> {
+        run_pending_checks(self, Due::All, client)?;
+        crate::commands::temporary::before_commit(self)
+    }
+
+    /// Commits the transaction in progress. What is said from here on waits for it.
+    pub(super) fn commit(&self, client: &mut dyn Client) -> Result<()> {
+        let has_written = self.engine().xid_if_assigned().is_some();
+        let delay = self.cached().commit_delay;
+        let result = self.engine_mut().commit();
+        self.finish_transaction(result.is_ok(), client);
+        let gate = result?;
+        if has_written {
+            client.committed(gate, delay);
+        } else {
+            client.require(gate);
+        }
+        self.change_channels();
+        self.send_notifications(gate);
+        Ok(())
+    }
+
+    /// Rolls the transaction in progress back.
+    pub(super) fn roll_back(&self, client: &mut dyn Client) -> Result<()> {
+        let result = self.engine_mut().rollback();
+        self.finish_transaction(false, client);
+        self.notifications.borrow_mut().clear();
+        self.channel_changes.borrow_mut().clear();
+        result
+    }
+
+    /// COMMIT and ROLLBACK in a procedure: another transaction begins at once.
+    ///
+    /// # Errors
+    /// Those of the commit; another transaction has begun then, too.
+    pub(crate) fn end_within_procedure(&self, commit: bool, chain: bool, client: &mut dyn Client) -> Result<()> {
+        let options =
+            if chain { self.engine().transaction_options() } else { super::transaction::default_options(self) };
+        let result = if commit {
+            match self.before_commit(client) {
+                Ok(()) => self.commit(client),
+                Err(error) => self.roll_back(client).and(Err(error)),
+            }
+        } else {
+            self.roll_back(client)
+        };
+        self.begin(options, crate::types::datetime::clock_micros())?;
+        result
+    }
+
+    /// Forgets what was the transaction's own.
+    pub(super) fn finish_transaction(&self, committed: bool, client: &mut dyn Client) {
+        self.used_temporary.set(false);
+        let looped = self.looped_cursors.borrow();
+        self.function_cursors.borrow_mut().retain(|name, _| {
+            let stays = looped.contains(name);
+            if !stays {
+                self.cursors.borrow_mut().remove(name);
+            }
+            stays
+        });
+        drop(looped);
+        self.pending_checks.borrow_mut().clear();
+        *self.deferred.borrow_mut() = Deferral::default();
+        if self.changed_catalog.replace(false) {
+            self.plans.borrow_mut().clear();
+        }
+        self.info.transaction_start.store(0, Ordering::Relaxed);
+        if committed {
+            self.settings.borrow_mut().end_transaction(true);
+        } else {
+            let before = settings::reported(self);
+            self.settings.borrow_mut().end_transaction(false);
+            settings::report_changes(self, &before, client);
+        }
+    }
+
+    /// What LISTEN and UNLISTEN have asked for.
+    fn change_channels(&self) {
+        let (pid, channels) = (self.info.pid, &self.instance.channels);
+        for change in self.channel_changes.borrow_mut().drain(..) {
+            match change {
+                ChannelChange::Listen(channel) => {
+                    channels.listen(pid, &channel);
+                    self.has_listened.set(true);
+                }
+                ChannelChange::Unlisten(channel) => channels.unlisten(pid, channel.as_deref()),
+            }
+        }
+    }
+
+    fn send_notifications(&self, csn: Lsn) {
+        if self.notifications.borrow().is_empty() {
+            return;
+        }
+        let mut sent: Vec<(String, String)> = Vec::new();
+        for (channel, payload) in self.notifications.borrow_mut().drain(..) {
+            // Within a transaction, the same notification counts once.
+            if !sent.contains(&(channel.clone(), payload.clone())) {
+                let pid = self.info.pid;
+                let notification = Notification { pid, channel: channel.clone(), payload: payload.clone(), csn };
+                self.instance.channels.send(&notification);
+                sent.push((channel, payload));
+            }
+        }
+    }
+}
