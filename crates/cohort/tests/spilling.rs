@@ -33,6 +33,20 @@ const QUERIES: &[&str] = &[
     "SELECT count(*), sum(n), max(length(m)) FROM (SELECT t, count(*) AS n, max(t) AS m FROM big GROUP BY t) q",
     "SELECT count(*), sum(h) FROM (SELECT DISTINCT t, id % 7 AS h FROM big) q",
     "SELECT count(*) FROM (SELECT id FROM big UNION SELECT k FROM big) q",
+    "SELECT count(*), sum(id) FROM (SELECT id FROM big INTERSECT SELECT k FROM big) q",
+    "SELECT count(*), sum(id) FROM (SELECT id FROM big WHERE id % 2 = 0 EXCEPT SELECT k FROM big) q",
+    "SELECT count(*), sum(v) FROM (SELECT id % 100003 AS v FROM big INTERSECT ALL SELECT k FROM big) q",
+    "SELECT count(*), sum(v) FROM (SELECT id % 100003 AS v FROM big EXCEPT ALL SELECT k FROM big) q",
+    // What DISTINCT and ORDER BY within aggregates keep, of all rows and of groups.
+    "SELECT count(DISTINCT t), count(DISTINCT k), sum(DISTINCT k) FROM big",
+    "SELECT md5(string_agg(t, ',' ORDER BY t DESC, id)), md5(string_agg(DISTINCT t, ',')) FROM big",
+    "SELECT sum(n), md5(string_agg(s, ',' ORDER BY g)) FROM (SELECT id % 5 AS g, count(DISTINCT t) AS n, md5(array_agg(t ORDER BY k, id)::text) AS s FROM big GROUP BY 1) q",
+    "SELECT percentile_cont(0.3) WITHIN GROUP (ORDER BY k), percentile_disc(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY t), mode() WITHIN GROUP (ORDER BY id % 7) FROM big",
+    "SELECT rank('text 2') WITHIN GROUP (ORDER BY t), dense_rank(1000) WITHIN GROUP (ORDER BY k), cume_dist(5) WITHIN GROUP (ORDER BY id) FROM big",
+    // Subqueries that are looked up for every row, with and without a match, and with NULLs about.
+    "SELECT count(*) FILTER (WHERE f), count(*) FILTER (WHERE NOT f) FROM (SELECT id IN (SELECT k FROM big) AS f FROM big) q",
+    "SELECT count(*) FROM big WHERE id % 10 = 0 AND t NOT IN (SELECT t FROM big WHERE id % 3 > 0)",
+    "SELECT count(f), count(*) FROM (SELECT id IN (SELECT nullif(k, 7) FROM big) AS f FROM big WHERE id < 200 OR id > 299900) q",
     // Rows kept: a common table expression read twice, the inner side of a loop, a large partition.
     "WITH c AS MATERIALIZED (SELECT id, t FROM big) SELECT count(*), min(a.t) FROM c a JOIN c b ON b.id = a.id + 1",
     "SELECT count(*) FROM (SELECT id FROM big WHERE id < 4) a JOIN (SELECT id FROM big OFFSET 0) b ON a.id + b.id > 10",
@@ -81,6 +95,57 @@ fn what_does_not_fit_into_work_mem_gives_the_same_results() {
     assert!(temporary_files(folder.path()) > 0, "a sort of this size was to be in files");
     client.batch_execute("CLOSE c; COMMIT").unwrap();
     assert_eq!(temporary_files(folder.path()), 0);
+}
+
+#[test]
+fn cursors_that_keep_many_rows_keep_them_in_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.connect();
+    fill(&mut client);
+    client.batch_execute("SET work_mem = '256kB'").unwrap();
+    client
+        .batch_execute("BEGIN; DECLARE held SCROLL CURSOR WITH HOLD FOR SELECT id, t FROM big ORDER BY id; COMMIT")
+        .unwrap();
+    assert!(temporary_files(folder.path()) > 0, "rows held were to be in a file");
+    assert_eq!(one_row(&mut client, "FETCH ABSOLUTE 200000 FROM held").split('|').next(), Some("200000"));
+    assert_eq!(one_row(&mut client, "FETCH PRIOR FROM held").split('|').next(), Some("199999"));
+    assert_eq!(one_row(&mut client, "FETCH LAST FROM held").split('|').next(), Some("300000"));
+    client.batch_execute("CLOSE held").unwrap();
+    assert_eq!(temporary_files(folder.path()), 0);
+    // A function's loop and its cursor, which gather their rows first.
+    let body = "DECLARE r record; c CURSOR FOR SELECT id FROM big; n bigint := 0;
+        BEGIN FOR r IN SELECT id, t FROM big LOOP n := n + r.id; END LOOP;
+        FOR r IN c LOOP n := n - r.id; END LOOP; RETURN n; END";
+    client.batch_execute(&format!("CREATE FUNCTION gather() RETURNS bigint LANGUAGE plpgsql AS $${body}$$")).unwrap();
+    assert_eq!(one_row(&mut client, "SELECT gather()"), "0");
+    assert_eq!(temporary_files(folder.path()), 0);
+}
+
+#[test]
+fn explain_analyze_says_what_was_kept_and_where() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.connect();
+    fill(&mut client);
+    let mut plan_of = |work_mem: &str, query: &str| -> String {
+        client.batch_execute(&format!("SET work_mem = '{work_mem}'")).unwrap();
+        let rows =
+            client.query(&format!("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) {query}"), &[]).unwrap();
+        rows.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>().join("\n")
+    };
+    for (work_mem, query, wanted) in [
+        ("1GB", "SELECT * FROM big ORDER BY t", "Sort Method: quicksort  Memory: "),
+        ("256kB", "SELECT * FROM big ORDER BY t", "Sort Method: external merge  Disk: "),
+        ("256kB", "SELECT * FROM big ORDER BY t LIMIT 5", "Sort Method: top-N heapsort  Memory: "),
+        ("1GB", "SELECT k, count(*) FROM big GROUP BY k", "  Batches: 1  Memory Usage: "),
+        ("256kB", "SELECT k, count(*) FROM big GROUP BY k", "kB  Disk Usage: "),
+        ("1GB", "SELECT count(*) FROM big a JOIN big b ON a.k = b.id", "  Batches: 1  Memory Usage: "),
+        ("1GB", "SELECT count(*) FROM big a JOIN big b ON a.k = b.id", "Buckets: "),
+    ] {
+        let plan = plan_of(work_mem, query);
+        assert!(plan.contains(wanted), "{query} with {work_mem}: no {wanted:?} in\n{plan}");
+    }
 }
 
 #[test]
@@ -139,6 +204,9 @@ fn statements_over_many_rows_take_little_memory() {
         format!("SELECT count(*) FROM {rows} a JOIN {rows} b USING (id)"),
         format!("SELECT count(*) FROM (SELECT id, max(t) FROM {rows} q GROUP BY id) s"),
         format!("SELECT count(*) FROM (SELECT DISTINCT id, t FROM {rows} q) s"),
+        format!("SELECT count(*) FROM (SELECT * FROM {rows} a EXCEPT SELECT * FROM {rows} b) s"),
+        format!("SELECT count(DISTINCT t) FROM {rows} q"),
+        format!("SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY t) FROM {rows} q"),
     ] {
         one_row(&mut client, &query);
     }

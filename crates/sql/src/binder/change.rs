@@ -350,7 +350,12 @@ impl Binder<'_, '_> {
             if sql_type.oid == oids::UNKNOWN {
                 // A literal or parameter takes the column's type where it stands.
                 let is_part = insert.columns.get(index).is_some_and(|column| !column.indirection.is_empty());
-                sql_type = SqlType::new(if is_part { oids::TEXT } else { column.type_oid });
+                sql_type = match column.type_oid {
+                    _ if is_part => SqlType::TEXT,
+                    // How an interval is read depends on the column.
+                    oids::INTERVAL => SqlType::with_typmod(oids::INTERVAL, column.typmod),
+                    type_oid => SqlType::new(type_oid),
+                };
                 self.settle_output(&mut inner, index, sql_type, "INSERT", location(index))?;
             }
             let name = inner.output().nth(index).map(|target| target.column.name.clone()).unwrap_or_default();

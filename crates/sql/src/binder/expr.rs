@@ -473,6 +473,7 @@ impl Binder<'_, '_> {
     pub(super) fn row_shape(&self, row: &Expr) -> Option<Arc<RecordShape>> {
         match &row.kind {
             ExprKind::Row { shape, .. } => Some(shape.clone()),
+            ExprKind::Case { otherwise: Some(row), .. } => self.row_shape(row),
             ExprKind::Set(call) => self.call_shape(&call.function, &call.types),
             ExprKind::Call(call) => self.call_shape(&call.function, &call.types),
             ExprKind::Subquery(subquery) => {

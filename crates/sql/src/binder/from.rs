@@ -327,6 +327,14 @@ impl Binder<'_, '_> {
         definitions: &[ColumnDefinitionItem],
         location: Location,
     ) -> Result<Named> {
+        if let [(expr, own)] = calls
+            && !matches!(expr.kind, tree::ExprKind::Function(_))
+            && own.is_empty()
+            && definitions.is_empty()
+            && !ordinality
+        {
+            return self.from_expression(expr, alias);
+        }
         // Functions read what stands before them, LATERAL or not.
         let scope = self.scope();
         let before = (scope.place, std::mem::replace(&mut scope.lateral_active, true));
@@ -343,6 +351,35 @@ impl Binder<'_, '_> {
         self.rename_columns(&mut relation, alias)?;
         let relation = self.add_relation(relation);
         Ok(self.named(relation, None, Oid::INVALID))
+    }
+
+    /// CURRENT_DATE and whatever else is written like a function without being one: a row of one column.
+    fn from_expression(&mut self, expr: &tree::Expr, alias: Option<&Alias>) -> Result<Named> {
+        let own_name = super::target::name_of(expr).unwrap_or_else(|| Name::new_static("?column?"));
+        let name = alias.map_or(&own_name, |alias| &alias.name);
+        let column = alias.and_then(|alias| alias.columns.first()).unwrap_or(name);
+        let select = tree::Select {
+            distinct: tree::Distinct::No,
+            into: None,
+            targets: vec![tree::Target { name: Some(column.clone()), expr: expr.clone() }],
+            from: Vec::new(),
+            filter: None,
+            group: Vec::new(),
+            group_distinct: false,
+            having: None,
+            windows: Vec::new(),
+        };
+        let query = tree::Query {
+            with: None,
+            body: tree::QueryBody::Select(Box::new(select)),
+            order: Vec::new(),
+            offset: None,
+            limit: None,
+            with_ties: false,
+            locking: Vec::new(),
+        };
+        let columns = alias.map_or_else(Vec::new, |alias| alias.columns.clone());
+        self.from_subquery(&query, true, Some(&Alias { name: name.clone(), columns }))
     }
 
     fn bind_functions(

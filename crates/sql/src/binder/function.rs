@@ -7,7 +7,7 @@ use engine::catalog::{ArgumentMode, FunctionDef as StoredFunction, FunctionKind}
 
 use super::Binder;
 use super::scope::Place;
-use crate::plan::{AggregateCall, Call, Expr, ExprKind, FunctionTarget, SetCall};
+use crate::plan::{AggregateCall, Call, Expr, ExprKind, FunctionTarget, SetCall, SortKey};
 use crate::privileges::Privileges;
 use crate::tree::{self, ExprKind as Tree, Location, Name, SortBy};
 use crate::types::{
@@ -140,6 +140,15 @@ impl Binder<'_, '_> {
         };
         let resolved =
             types::resolve_function(self.context.lookup, &wanted).map_err(|error| self.at(error, location))?;
+        if resolved.types.spread
+            && let (Some(last), Some(written)) = (arguments.last(), call.arguments.last())
+        {
+            let base = types::base_type(self.context.lookup, last.sql_type);
+            if types::element_type(self.context.lookup, base.oid).is_none() {
+                let message = "VARIADIC argument must be an array";
+                return Err(self.error(sqlstate::DATATYPE_MISMATCH, message, written.start()));
+            }
+        }
         Ok((arguments, resolved))
     }
 
@@ -495,9 +504,17 @@ impl Binder<'_, '_> {
                 arguments.push(bound);
             }
         }
-        let mut arguments = self.assemble(call, arguments, resolved, None)?;
+        let mut types = resolved.types.clone();
+        let mut direct = aggregate.direct_arguments.unwrap_or(0);
+        let mut arguments = if aggregate.hypothetical.is_some() {
+            direct = arguments.len() - call.order.len();
+            let arguments = self.hypothetical_arguments(call, arguments)?;
+            types.arguments = arguments.iter().map(|argument| argument.sql_type).collect();
+            arguments
+        } else {
+            self.assemble(call, arguments, resolved, None)?
+        };
         if call.within_group {
-            let direct = aggregate.direct_arguments.unwrap_or(0);
             for (sort, argument) in call.order.iter().zip(arguments.iter().skip(direct)) {
                 order.push(self.sort_key(argument.clone(), sort)?);
             }
@@ -511,9 +528,10 @@ impl Binder<'_, '_> {
             for (argument, written) in arguments.iter().zip(&call.arguments) {
                 self.require_equality(argument.sql_type, written.location)?;
             }
-            let sorted_by_arguments =
-                order.iter().all(|key| arguments.iter().any(|argument| super::aggregate::same(argument, &key.expr)));
-            if !sorted_by_arguments {
+            let is_argument =
+                |key: &SortKey| arguments.iter().any(|argument| super::aggregate::same(argument, &key.expr));
+            if let Some(place) = order.iter().position(|key| !is_argument(key)) {
+                let location = call.order[place].expr.start();
                 let message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
                 return Err(self.error(sqlstate::INVALID_COLUMN_REFERENCE, message, location));
             }
@@ -533,13 +551,42 @@ impl Binder<'_, '_> {
         Ok(AggregateCall {
             function: aggregate,
             arguments,
-            types: resolved.types.clone(),
+            types,
             distinct: call.distinct,
             order,
             filter,
             level: 0,
             location,
         })
+    }
+
+    /// The arguments of an aggregate that places a row among the others: as many direct ones as there are columns to
+    /// order by, each of its column's type.
+    fn hypothetical_arguments(&mut self, call: &tree::FunctionCall, arguments: Vec<Expr>) -> Result<Vec<Expr>> {
+        let count = call.order.len();
+        let mut direct = arguments;
+        let ordered = direct.split_off(direct.len() - count);
+        if direct.len() != count {
+            let name = &call.name.name;
+            let types = direct.iter().chain(&ordered).map(|argument| argument.sql_type).collect::<Vec<_>>();
+            let message = format!("function {name}({}) does not exist", self.type_list(&types));
+            let hint = format!(
+                "To use the hypothetical-set aggregate {name}, the number of hypothetical direct arguments (here {}) must \
+                 match the number of ordering columns (here {count}).",
+                direct.len()
+            );
+            return Err(self.error(sqlstate::UNDEFINED_FUNCTION, message, call.location).hint(hint));
+        }
+        let mut placed = Vec::with_capacity(count);
+        let mut found = Vec::with_capacity(count);
+        for (index, (wanted, column)) in direct.into_iter().zip(ordered).enumerate() {
+            let places = [call.order[index].expr.start(), call.arguments[index].start()];
+            let common = self.common_type("WITHIN GROUP", &[column.sql_type, wanted.sql_type], &places)?;
+            found.push(self.coerce_to_common_type(column, common, "WITHIN GROUP", places[0])?);
+            placed.push(self.coerce_to_common_type(wanted, common, "WITHIN GROUP", places[1])?);
+        }
+        placed.append(&mut found);
+        Ok(placed)
     }
 
     pub(super) fn missing_item(&self, parts: &[Name], location: Location) -> Error {

@@ -149,7 +149,7 @@ impl Binder<'_, '_> {
 }
 
 /// Whether an outer join may make up rows of NULLs for the entry.
-fn made_up(item: &FromItem, relation: u32, nullable: bool) -> bool {
+pub(super) fn made_up(item: &FromItem, relation: u32, nullable: bool) -> bool {
     use crate::plan::JoinKind;
     match item {
         FromItem::Relation(found) => *found == relation && nullable,

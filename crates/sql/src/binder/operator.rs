@@ -16,6 +16,11 @@ impl Binder<'_, '_> {
         right: &tree::Expr,
         location: Location,
     ) -> Result<Expr> {
+        if let (Some(Tree::Row { fields, .. }), Tree::Subquery(subquery)) = (left.map(|left| &left.kind), &right.kind)
+            && matches!(subquery.kind, tree::SubqueryKind::Scalar)
+        {
+            return self.row_against_subquery(operator, fields, subquery, location);
+        }
         let left = left.map(|left| self.expr(left)).transpose()?;
         let right = self.expr(right)?;
         self.operator_on(operator.schema.as_deref(), &operator.name, left, right, location)

@@ -2,9 +2,10 @@
 
 use base::{Error, Oid, Result, sqlstate};
 
+use super::lock::made_up;
 use super::query::{FromItem, Relation};
 use super::{Binder, VariableConflict, WindowSpec};
-use crate::plan::{CteId, Expr, ExprKind, Variable};
+use crate::plan::{CaseWhen, CteId, Expr, ExprKind, Variable};
 use crate::tree::{Location, Name};
 use crate::types::{SqlType, Value, oids};
 
@@ -508,7 +509,32 @@ impl Binder<'_, '_> {
             type_oid,
             fields: item.columns.iter().map(|column| (column.name.to_string(), column.expr.sql_type)).collect(),
         };
-        Expr::new(ExprKind::Row { fields, shape: std::sync::Arc::new(shape) }, SqlType::new(type_oid))
+        let row = Expr::new(ExprKind::Row { fields, shape: std::sync::Arc::new(shape) }, SqlType::new(type_oid));
+        match item.relation {
+            Some(relation) if self.scopes[index].from.iter().any(|item| made_up(item, relation, false)) => {
+                self.row_unless_made_up(row, item, relation, level, location)
+            }
+            _ => row,
+        }
+    }
+
+    /// A row that is NULL as a whole where an outer join made it up. A table's rows know which table they are of; of
+    /// anything else, a row without a single value counts as made up.
+    fn row_unless_made_up(&self, row: Expr, item: &NamedItem, relation: u32, level: u32, location: Location) -> Expr {
+        let scope = &self.scopes[self.scopes.len() - 1 - level as usize];
+        let mark = match &scope.relations[relation as usize].kind {
+            super::RelationKind::Table(_) if item.table != Oid::INVALID => {
+                let (_, attribute, oid) = SYSTEM_COLUMNS[SYSTEM_COLUMNS.len() - 1];
+                let variable = Variable { level, relation, attribute, location };
+                Expr::new(ExprKind::Variable(variable), SqlType::new(oid))
+            }
+            _ => row.clone(),
+        };
+        let sql_type = row.sql_type;
+        let condition = Expr::new(ExprKind::IsNull(Box::new(mark)), SqlType::BOOL);
+        let made_up = CaseWhen { condition, result: Expr::null(sql_type) };
+        let otherwise = Some(Box::new(row));
+        Expr::new(ExprKind::Case { operand: None, whens: vec![made_up], otherwise }, sql_type)
     }
 
     /// The columns that `*` or `t.*` stands for.

@@ -50,7 +50,8 @@ impl Binder<'_, '_> {
                     _ => vec![self.expr(left)?],
                 };
                 let query = self.inner_query(&subquery.query)?;
-                self.quantified_subquery(schema, name, *all, left, query, location)
+                let quantifier = if *all { Quantifier::All } else { Quantifier::Any };
+                self.quantified_subquery(schema, name, quantifier, left, query, location)
             }
         }
     }
@@ -100,11 +101,24 @@ impl Binder<'_, '_> {
         }
     }
 
+    /// `(a, b) operator (SELECT ...)`: the subquery gives one row at most.
+    pub(super) fn row_against_subquery(
+        &mut self,
+        operator: &tree::OperatorName,
+        fields: &[tree::Expr],
+        subquery: &tree::Subquery,
+        location: Location,
+    ) -> Result<Expr> {
+        let left = self.spread_exprs(fields)?;
+        let query = self.inner_query(&subquery.query)?;
+        self.quantified_subquery(operator.schema.as_deref(), &operator.name, Quantifier::Only, left, query, location)
+    }
+
     fn quantified_subquery(
         &mut self,
         schema: Option<&str>,
         name: &str,
-        all: bool,
+        quantifier: Quantifier,
         left: Vec<Expr>,
         query: Query,
         location: Location,
@@ -133,7 +147,9 @@ impl Binder<'_, '_> {
             hashable = hashable
                 && is_hashable_equality(resolved.operator)
                 && matches!(column.kind, ExprKind::Column(_))
-                && operand.sql_type.oid == column.sql_type.oid;
+                && operand.sql_type.oid == column.sql_type.oid
+                // The hash table knows nothing of padding.
+                && operand.sql_type.oid != types::oids::BPCHAR;
             let slot = Expr::column(index, operand.sql_type);
             comparisons.push(call_of(&resolved, vec![slot, column], location));
             coerced.push(operand);
@@ -152,13 +168,8 @@ impl Binder<'_, '_> {
             let message = "operator used with ANY or ALL must return boolean";
             return Err(self.error(sqlstate::DATATYPE_MISMATCH, message, location));
         }
-        let kind = SubqueryKind::Quantified {
-            quantifier: if all { Quantifier::All } else { Quantifier::Any },
-            left: coerced,
-            comparisons,
-            any_column: name == "<>",
-            hashable,
-        };
+        let kind =
+            SubqueryKind::Quantified { quantifier, left: coerced, comparisons, any_column: name == "<>", hashable };
         Ok(self.subquery_expr(kind, query, SqlType::BOOL))
     }
 }

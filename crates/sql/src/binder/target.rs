@@ -213,6 +213,12 @@ pub fn column_name(expr: &tree::Expr) -> Name {
 }
 
 /// A name for an expression, and whether it is a good one (a cast's type is used only if there is none better).
+/// The name that an expression gives its column.
+pub(super) fn name_of(expr: &tree::Expr) -> Option<Name> {
+    named(expr).map(|(name, _)| name)
+}
+
+/// The same, and whether it is more than a guess.
 fn named(expr: &tree::Expr) -> Option<(Name, bool)> {
     let good = |name: &'static str| Some((Name::new_static(name), true));
     match &expr.kind {

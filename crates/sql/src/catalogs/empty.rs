@@ -115,5 +115,4 @@ pub const TABLES: &[(u32, &str, &str)] = &[
     ),
     (2995, "pg_largeobject_metadata", "oid oid, lomowner oid, lomacl aclitem[]"),
     (3022, "pg_stat_replication", "pid int4, usesysid oid, usename name, application_name text, state text"),
-    (3023, "pg_timezone_abbrevs", "abbrev text, utc_offset interval, is_dst bool"),
 ];

@@ -11,6 +11,22 @@ use super::{Equal, builtin};
 use crate::executor::Run;
 use crate::types::Value;
 
+/// Views that are queries: number, name, columns, and the query.
+pub const QUERIES: &[(u32, &str, &str, &str)] = &[
+    (
+        3023,
+        "pg_timezone_abbrevs",
+        "abbrev text, utc_offset interval, is_dst bool",
+        "SELECT abbrev, utc_offset, is_dst FROM pg_catalog.pg_timezone_abbrevs()",
+    ),
+    (
+        3030,
+        "pg_timezone_names",
+        "name text, abbrev text, utc_offset interval, is_dst bool",
+        "SELECT name, abbrev, utc_offset, is_dst FROM pg_catalog.pg_timezone_names()",
+    ),
+];
+
 /// `pg_tables`
 pub fn pg_tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let catalog = run.catalog.catalog();

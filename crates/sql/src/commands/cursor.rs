@@ -11,7 +11,7 @@ use engine::PortalSnapshot;
 
 use crate::binder::{self, Parameters};
 use crate::client::{Client, Format, Formats, OutgoingRow, RowDescription, Severity};
-use crate::executor::{Locals, evaluate, run_pending_checks};
+use crate::executor::{Locals, RowStore, StoreReader, evaluate, run_pending_checks, sort_memory_bytes};
 use crate::parser::character_position;
 use crate::plan::OutputColumn;
 use crate::session::planning::Environment;
@@ -192,8 +192,9 @@ pub struct Cursor {
     parameters: Vec<Value>,
     /// None once all rows are kept beyond the transaction.
     source: Option<Source>,
-    /// Rows given so far, from number `first` on, if they are kept.
-    rows: Vec<Vec<Value>>,
+    /// Rows given so far, from number `first` on, if they are kept: in a file if they are many.
+    rows: RowStore,
+    reader: StoreReader,
     first: u64,
     keeps_rows: bool,
     /// Rows taken from the plan.
@@ -228,13 +229,14 @@ impl Cursor {
     }
 
     /// A cursor over rows that have been gathered.
-    pub fn of_rows(planned: Arc<Planned>, rows: Vec<Vec<Value>>, scroll: Option<bool>) -> Cursor {
+    pub(crate) fn of_rows(planned: Arc<Planned>, rows: RowStore, scroll: Option<bool>) -> Cursor {
         Cursor {
             planned,
             parameters: Vec::new(),
             source: None,
             taken: rows.len() as u64,
             rows,
+            reader: StoreReader::default(),
             first: 1,
             keeps_rows: true,
             is_over: true,
@@ -265,21 +267,22 @@ impl Cursor {
         let parameters = &self.parameters;
         let result = source.running.with_dependent_mut(|_, execution| -> Result<()> {
             let mut run = new_run(state, client, parameters, &mut execution.locals);
+            let limit_bytes = sort_memory_bytes(&run);
             while *taken < number {
                 if !execution.root.next(&mut run)? {
                     *is_over = true;
                     break;
                 }
                 *taken += 1;
-                let row = execution.root.row().to_vec();
+                let row = execution.root.row();
                 if keeps_rows {
-                    rows.push(row.clone());
+                    rows.push(row, limit_bytes, &run)?;
                 }
                 if *taken > from {
-                    given.push(row);
+                    given.push(row.to_vec());
                 }
             }
-            Ok(())
+            rows.flush()
         });
         let result = result.and_then(|()| run_pending_checks(state, crate::executor::Due::Statement(0), client));
         state.engine().end_statement();
@@ -291,7 +294,7 @@ impl Cursor {
     fn rewind(&mut self) -> Result<()> {
         if let Some(source) = &mut self.source {
             source.running = Running::start(&self.planned)?;
-            self.rows.clear();
+            (self.rows, self.reader) = (RowStore::default(), StoreReader::default());
             self.first = 1;
             (self.taken, self.is_over) = (0, false);
             self.keeps_rows = true;
@@ -308,9 +311,10 @@ impl Cursor {
     }
 
     /// Row `number`, which has come already and is kept.
-    fn kept(&self, number: u64) -> Option<Vec<Value>> {
-        let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
-        self.rows.get(place).cloned()
+    fn kept(&mut self, number: u64) -> Result<Option<Vec<Value>>> {
+        let place = number.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
+        let Some(place) = place.filter(|place| *place < self.rows.len()) else { return Ok(None) };
+        Ok(Some(self.reader.read(&self.rows, place)?.to_vec()))
     }
 
     /// Moves forward by up to `count` rows, which are given.
@@ -320,7 +324,7 @@ impl Cursor {
         // Rows that came already, after a move back.
         let mut number = self.position + 1;
         while number <= wanted.min(self.taken) {
-            rows.extend(self.kept(number));
+            rows.extend(self.kept(number)?);
             number += 1;
         }
         let from = self.taken.max(self.position);
@@ -345,7 +349,7 @@ impl Cursor {
             if self.position == 0 {
                 break;
             }
-            rows.extend(self.kept(self.position));
+            rows.extend(self.kept(self.position)?);
         }
         if (rows.len() as u64) < count {
             self.position = 0;
@@ -357,8 +361,10 @@ impl Cursor {
     /// Moves to row `number`, which is given if there is one.
     fn absolute(&mut self, state: &SessionState, number: u64, client: &mut dyn Client) -> Result<Option<Vec<Value>>> {
         if number > self.position {
-            let steps = number - self.position;
-            let rows = self.forward(state, steps, client)?;
+            // The rows on the way there are nobody's.
+            self.take_up_to(state, number - 1, u64::MAX, client)?;
+            self.position = self.position.max(self.taken.min(number - 1));
+            let rows = self.forward(state, number - self.position, client)?;
             return Ok(if self.position == number { rows.into_iter().next_back() } else { None });
         }
         if number == self.position {
@@ -367,7 +373,7 @@ impl Cursor {
         self.require_backward()?;
         self.take_up_to(state, number, u64::MAX, client)?;
         self.position = number;
-        self.current = self.kept(number);
+        self.current = self.kept(number)?;
         Ok(self.current.clone())
     }
 
@@ -390,7 +396,8 @@ impl Cursor {
             }
             (FetchDirection::Absolute, count) => {
                 // Counted from the end.
-                self.forward(state, u64::MAX, client)?;
+                self.take_up_to(state, u64::MAX, u64::MAX, client)?;
+                (self.position, self.current) = (self.taken + 1, None);
                 let number = (self.taken + 1).saturating_sub(count.unsigned_abs());
                 Ok(one(self.absolute(state, number, client)?))
             }
@@ -471,7 +478,8 @@ pub fn declare(
         source: Some(Source { running: Running::start(&planned)?, snapshot }),
         planned: Arc::clone(&planned),
         parameters: Vec::new(),
-        rows: Vec::new(),
+        rows: RowStore::default(),
+        reader: StoreReader::default(),
         first: 1,
         keeps_rows: scroll == Some(true),
         taken: 0,

@@ -462,10 +462,7 @@ pub(super) fn call(
     types: &[SqlType],
 ) -> Result<UtilityOutput> {
     let (function, arguments) = resolve(ddl.state, ddl.text, call, types)?;
-    let call_types = CallTypes {
-        arguments: arguments.iter().map(|argument| argument.sql_type).collect(),
-        result: SqlType::new(function.returns),
-    };
+    let call_types = CallTypes::new(arguments.iter().map(|argument| argument.sql_type), SqlType::new(function.returns));
     let (state, may_end_transaction) = (ddl.state, ddl.may_end_transaction);
     let result = as_statement(ddl, |ddl| {
         ddl.with_run(|run| {

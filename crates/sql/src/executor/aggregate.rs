@@ -5,14 +5,14 @@
 
 use base::Result;
 
-use super::evaluate::{evaluate, evaluate_arguments, is_true};
+use super::accumulator::Accumulator;
+use super::measure::{Effort, kilobytes};
 use super::operand::operand;
-use super::row_set::{Row, RowEquality, RowMap, RowSet};
-use super::sort::{RowOrder, sort_keys_of};
+use super::row_set::{RowEquality, RowMap};
 use super::spill::{DEPTH_MAX, Partitions, SpillReader, hash_memory_bytes, next_row};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{self, AggregateCall, Expr, ExprKind, SortKey, WindowCall};
-use crate::types::{AggregateDef, AggregateState, Value};
+use crate::plan::{self, AggregateCall};
+use crate::types::Value;
 
 /// One row per group.
 pub struct AggregateRows<'p> {
@@ -23,6 +23,10 @@ pub struct AggregateRows<'p> {
     /// Rows of groups there was no room for, with how often they were divided.
     waiting: Vec<(SpillReader, u32)>,
     row: Vec<Value>,
+    /// Parts there were, the most memory one took, and what the others took in files.
+    batches: u64,
+    most_bytes: usize,
+    disk_bytes: usize,
 }
 
 /// Groups, of which the first `given` have been given.
@@ -40,7 +44,8 @@ const ROWS_BETWEEN_LOOKS: u32 = 256;
 
 impl<'p> AggregateRows<'p> {
     pub fn new(node: &'p plan::Aggregate, input: BoxOperator<'p>) -> Self {
-        AggregateRows { node, input, groups: None, waiting: Vec::new(), row: Vec::new() }
+        let (waiting, row) = (Vec::new(), Vec::new());
+        AggregateRows { node, input, groups: None, waiting, row, batches: 0, most_bytes: 0, disk_bytes: 0 }
     }
 
     /// The one group of everything.
@@ -97,14 +102,23 @@ impl<'p> AggregateRows<'p> {
                 };
                 if bytes + outside > limit_bytes && keys.len() > 1 && depth < DEPTH_MAX {
                     late = Some(Partitions::new(depth));
+                    // What DISTINCT and ORDER BY keep of the groups that are there goes to files, too.
+                    let share_bytes = limit_bytes / accumulators.len().max(1);
+                    accumulators.iter_mut().for_each(|accumulator| accumulator.tighten(share_bytes));
                 }
             } else if until_look == 0 {
                 until_look = ROWS_BETWEEN_LOOKS;
             }
         }
+        self.batches += 1;
+        let outside = if keys.len() < 64 { accumulators.iter().map(Accumulator::heap_bytes).sum() } else { 0 };
+        self.most_bytes = self.most_bytes.max(keys.bytes() + keys.len() * group_bytes + outside);
         if let Some(late) = late {
             let parts = late.finish()?.into_iter().flatten();
-            self.waiting.extend(parts.map(|part| (part, depth + 1)));
+            for part in parts {
+                self.disk_bytes += part.bytes();
+                self.waiting.push((part, depth + 1));
+            }
         }
         Ok(Groups { count: keys.len(), keys, accumulators, given: 0 })
     }
@@ -146,7 +160,16 @@ impl<'p> Operator<'p> for AggregateRows<'p> {
     fn rescan(&mut self) {
         self.groups = None;
         self.waiting.clear();
+        (self.batches, self.disk_bytes) = (0, 0);
         self.input.rescan();
+    }
+
+    fn effort(&self) -> Option<Effort> {
+        (!self.node.groups.is_empty() && !self.node.sorted).then(|| Effort::Groups {
+            batches: self.batches + self.waiting.len() as u64,
+            kilobytes: kilobytes(self.most_bytes),
+            disk_kilobytes: if self.disk_bytes == 0 { 0 } else { kilobytes(self.disk_bytes) },
+        })
     }
 }
 
@@ -157,145 +180,4 @@ fn start_all(calls: &[AggregateCall]) -> impl Iterator<Item = Accumulator<'_>> {
 #[inline]
 fn take_all<'p>(accumulators: &mut [Accumulator<'p>], row: &[Value], run: &mut Run<'_, 'p>) -> Result<()> {
     accumulators.iter_mut().try_for_each(|accumulator| accumulator.take(row, run))
-}
-
-/// One aggregate call over the rows of one group.
-pub(super) struct Accumulator<'p> {
-    arguments: &'p [Expr],
-    filter: Option<&'p Expr>,
-    state: AggregateState,
-    /// What DISTINCT and ORDER BY within the call need.
-    special: Option<Box<Special<'p>>>,
-}
-
-struct Special<'p> {
-    order: &'p [SortKey],
-    distinct: bool,
-    /// Arguments seen, for DISTINCT.
-    seen: Option<(RowSet, RowEquality)>,
-    /// Sort keys and arguments, for ORDER BY within the call.
-    ordered: Vec<(Row, Row)>,
-    /// DISTINCT also orders what a list is made of, by the arguments themselves.
-    is_distinct_list: bool,
-}
-
-/// Whether the order of its arguments shows in the aggregate's value.
-fn makes_list(function: &AggregateDef) -> bool {
-    matches!(
-        function.name,
-        "array_agg" | "string_agg" | "json_agg" | "jsonb_agg" | "json_object_agg" | "jsonb_object_agg"
-    )
-}
-
-impl<'p> Accumulator<'p> {
-    /// Over no rows yet.
-    pub fn new(call: &'p AggregateCall) -> Accumulator<'p> {
-        let special = (call.distinct || !call.order.is_empty()).then(|| {
-            Box::new(Special {
-                order: &call.order,
-                distinct: call.distinct,
-                seen: None,
-                ordered: Vec::new(),
-                is_distinct_list: call.order.is_empty() && makes_list(call.function),
-            })
-        });
-        Accumulator {
-            arguments: &call.arguments,
-            filter: call.filter.as_ref(),
-            state: (call.function.start)(&call.types),
-            special,
-        }
-    }
-
-    /// Of an aggregate used as a window function, over no rows yet.
-    pub fn of_window(call: &'p WindowCall, function: &AggregateDef) -> Accumulator<'p> {
-        Accumulator {
-            arguments: &call.arguments,
-            filter: call.filter.as_ref(),
-            state: (function.start)(&call.types),
-            special: None,
-        }
-    }
-
-    /// Takes in one row.
-    #[inline]
-    pub fn take(&mut self, row: &[Value], run: &mut Run<'_, 'p>) -> Result<()> {
-        if let Some(filter) = self.filter
-            && !is_true(filter, row, run)?
-        {
-            return Ok(());
-        }
-        if self.special.is_none() {
-            return match self.arguments {
-                [] => self.state.update(run, &[]),
-                [Expr { kind: ExprKind::Column(slot), .. }] => {
-                    self.state.update(run, std::slice::from_ref(&row[*slot as usize]))
-                }
-                [argument] => {
-                    let value = evaluate(argument, row, run)?;
-                    self.state.update(run, std::slice::from_ref(&value))
-                }
-                arguments => {
-                    let arguments = evaluate_arguments(arguments, row, run)?;
-                    self.state.update(run, &arguments)
-                }
-            };
-        }
-        self.take_special(row, run)
-    }
-
-    fn take_special(&mut self, row: &[Value], run: &mut Run<'_, 'p>) -> Result<()> {
-        let special = self.special.as_mut().expect("it is special");
-        let arguments = evaluate_arguments(self.arguments, row, run)?;
-        if special.distinct {
-            if special.seen.is_none() {
-                let equality = RowEquality::new(self.arguments.iter().map(|argument| argument.sql_type), run)?;
-                special.seen = Some((RowSet::default(), equality));
-            }
-            let (seen, equality) = special.seen.as_mut().expect("made above");
-            if !seen.insert(&arguments, equality) {
-                return Ok(());
-            }
-        }
-        if special.is_distinct_list {
-            let row = arguments.into_vec().into_boxed_slice();
-            special.ordered.push((row.clone(), row));
-            return Ok(());
-        }
-        if special.order.is_empty() {
-            return self.state.update(run, &arguments);
-        }
-        let keys = sort_keys_of(special.order, row, run)?;
-        special.ordered.push((keys, arguments.into_vec().into_boxed_slice()));
-        Ok(())
-    }
-
-    /// The value so far; more rows may follow.
-    pub fn value(&mut self, run: &mut Run<'_, 'p>) -> Result<Value> {
-        self.apply_ordered(run)?;
-        self.state.finish(run)
-    }
-
-    fn apply_ordered(&mut self, run: &mut Run<'_, 'p>) -> Result<()> {
-        let Some(special) = self.special.as_mut().filter(|special| !special.ordered.is_empty()) else { return Ok(()) };
-        let order = if special.is_distinct_list {
-            RowOrder::ascending(self.arguments.iter().map(|argument| argument.sql_type), run)?
-        } else {
-            RowOrder::new(special.order, run)?
-        };
-        special.ordered.sort_by(|(left, _), (right, _)| order.compare(left, right));
-        for (_, arguments) in special.ordered.drain(..) {
-            self.state.update(run, &arguments)?;
-        }
-        Ok(())
-    }
-
-    /// Memory held outside of it, roughly.
-    fn heap_bytes(&self) -> usize {
-        let special = self.special.as_ref().map_or(0, |special| {
-            let seen = special.seen.as_ref().map_or(0, |(seen, _)| seen.bytes());
-            seen + special.ordered.len() * 160 + size_of::<Special<'_>>()
-        });
-        self.state.heap_bytes() + special
-    }
 }

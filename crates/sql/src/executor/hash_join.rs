@@ -5,6 +5,7 @@
 use base::Result;
 
 use super::evaluate::{evaluate, is_true};
+use super::measure::{Effort, kilobytes};
 use super::operand::operand;
 use super::row_set::{RowEquality, Rows};
 use super::spill::{DEPTH_MAX, KeySlots, PARTITIONS, Partitions, SpillReader, hash_memory_bytes, next_row};
@@ -39,6 +40,8 @@ pub struct HashJoinRows<'p> {
     /// Of the whole right side.
     right_rows: u64,
     has_null_key: bool,
+    effort: Option<Effort>,
+    batches: u64,
 }
 
 struct Pair {
@@ -107,6 +110,11 @@ impl Table {
         Table { rows, keys, hashes, heads, next, shift, matched }
     }
 
+    fn bytes(&self) -> usize {
+        let places = (self.heads.len() + self.next.len()) * size_of::<u32>();
+        self.rows.bytes() + places + self.hashes.len() * size_of::<u64>()
+    }
+
     #[inline]
     fn first(&self, hash: u64) -> u32 {
         self.heads[(spread(hash) >> self.shift) as usize]
@@ -141,6 +149,8 @@ impl<'p> HashJoinRows<'p> {
             unmatched_at: 0,
             right_rows: 0,
             has_null_key: false,
+            effort: None,
+            batches: 0,
         }
     }
 
@@ -211,10 +221,21 @@ impl<'p> HashJoinRows<'p> {
         match parts {
             None => {
                 self.left_part = left_part;
-                Ok(Some(Table::chain(rows, keys, hashes, keeps_all)))
+                let table = Table::chain(rows, keys, hashes, keeps_all);
+                let before = match self.effort {
+                    Some(Effort::Hash { kilobytes, .. }) => kilobytes,
+                    _ => 0,
+                };
+                self.effort = Some(Effort::Hash {
+                    buckets: table.heads.len() as u64,
+                    batches: self.batches + 1,
+                    kilobytes: kilobytes(table.bytes()).max(before),
+                });
+                Ok(Some(table))
             }
             Some((parts, bits)) => {
                 let right = parts.finish()?;
+                self.batches += PARTITIONS as u64 - 1;
                 self.divide_left(right, &bits, left_part, depth, run)?;
                 Ok(None)
             }
@@ -433,7 +454,12 @@ impl<'p> Operator<'p> for HashJoinRows<'p> {
         self.unmatched_at = 0;
         self.right_rows = 0;
         self.has_null_key = false;
+        self.batches = 0;
         self.left.rescan();
         self.right.rescan();
+    }
+
+    fn effort(&self) -> Option<Effort> {
+        self.effort
     }
 }

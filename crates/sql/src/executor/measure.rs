@@ -22,6 +22,45 @@ pub struct Measured {
     pub first: Duration,
     /// Time in all, what is below it included.
     pub total: Duration,
+    /// What it kept, if it kept rows.
+    pub effort: Option<Effort>,
+}
+
+/// What a node that keeps rows did with them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Effort {
+    /// A sort.
+    Sort {
+        /// How, in PostgreSQL's words.
+        method: &'static str,
+        /// Room taken.
+        kilobytes: u64,
+        /// In files, not in memory.
+        on_disk: bool,
+    },
+    /// Groups found by hash.
+    Groups {
+        /// Parts the rows were divided into.
+        batches: u64,
+        /// The most memory taken.
+        kilobytes: u64,
+        /// Room taken in files.
+        disk_kilobytes: u64,
+    },
+    /// The hash table of a join.
+    Hash {
+        /// Its width.
+        buckets: u64,
+        /// Parts the rows were divided into.
+        batches: u64,
+        /// The most memory taken.
+        kilobytes: u64,
+    },
+}
+
+/// So many bytes in kilobytes, at least one.
+pub(super) fn kilobytes(bytes: usize) -> u64 {
+    (bytes as u64).div_ceil(1024).max(1)
 }
 
 /// What the nodes of a plan did.
@@ -67,6 +106,9 @@ impl<'p> Operator<'p> for Measuring<'p> {
         if *rows == 0 {
             measured.first += took;
         }
+        if *rows == 0 || !found {
+            measured.effort = self.operator.effort();
+        }
         measured.total += took;
         if found {
             *rows += 1;
@@ -86,5 +128,9 @@ impl<'p> Operator<'p> for Measuring<'p> {
 
     fn set_bound(&mut self, rows: u64) {
         self.operator.set_bound(rows);
+    }
+
+    fn effort(&self) -> Option<Effort> {
+        self.operator.effort()
     }
 }

@@ -5,6 +5,7 @@
 //! one execution and is reached from several operators (outer values, subqueries, common table expressions)
 //! lives in [`Locals`]; what belongs to the session is reached through [`Run`].
 
+mod accumulator;
 mod aggregate;
 mod cte;
 mod evaluate;
@@ -39,9 +40,10 @@ use engine::row::RowBytes;
 pub use evaluate::evaluate;
 pub use foreign_key::{Deferral, Due, PendingCheck, apply_deferral, check_existing_rows, run_pending_checks};
 pub use keys::TableKeys;
-pub use measure::{Measured, Measurements};
+pub use measure::{Effort, Measured, Measurements};
 pub use modify::{failing_row, not_null_violation};
 pub use scan::RowDecoder;
+pub(crate) use spill::{RowStore, StoreReader, sort_memory_bytes};
 pub use trigger::{Event, PlannedTrigger, TableTriggers};
 
 use crate::client::{Client, Severity};
@@ -62,6 +64,10 @@ pub trait Operator<'p> {
     fn rescan(&mut self);
     /// Only so many rows are going to be asked for; a sort that knows it keeps no others.
     fn set_bound(&mut self, _rows: u64) {}
+    /// What it kept, if it keeps rows: for EXPLAIN ANALYZE.
+    fn effort(&self) -> Option<Effort> {
+        None
+    }
 }
 
 /// A node of any kind.
@@ -320,10 +326,11 @@ fn operator_of<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> BoxOperator<'p> {
         }
         Node::Aggregate(node) => Box::new(aggregate::AggregateRows::new(node, build(&node.input, locals))),
         Node::Window(node) => Box::new(window::WindowRows::new(node, build(&node.input, locals))),
-        Node::Distinct { input } => Box::new(set_operation::Distinct::new(build(input, locals))),
+        Node::Distinct { input, types } => Box::new(set_operation::Distinct::new(build(input, locals), types)),
         Node::DistinctOn { input, keys } => Box::new(set_operation::DistinctOn::new(build(input, locals), keys)),
-        Node::SetOperation { operation, all, left, right } => {
-            Box::new(set_operation::SetOperationRows::new(*operation, *all, build(left, locals), build(right, locals)))
+        Node::SetOperation { operation, all, left, right, types } => {
+            let (left, right) = (build(left, locals), build(right, locals));
+            Box::new(set_operation::SetOperationRows::new(*operation, *all, left, right, types))
         }
         Node::Append { inputs } => {
             Box::new(set_operation::Append::new(inputs.iter().map(|input| build(input, locals)).collect()))

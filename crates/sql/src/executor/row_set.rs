@@ -217,6 +217,11 @@ impl<T> RowMap<T> {
         index
     }
 
+    /// What belongs to the row with this number.
+    pub fn entry_at(&mut self, index: usize) -> &mut T {
+        &mut self.entries[index]
+    }
+
     /// What belongs to `row`; `make` makes it if the row is new.
     pub fn entry(&mut self, row: &[Value], equality: &RowEquality, make: impl FnOnce() -> T) -> &mut T {
         let hash = equality.hash(row);
@@ -258,6 +263,11 @@ impl RowSet {
     /// Whether `row` is there.
     pub fn contains(&self, row: &[Value], equality: &RowEquality) -> bool {
         self.0.find(row, equality.hash(row), equality).is_some()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// The rows in the order they came.

@@ -3,11 +3,12 @@
 use base::Result;
 
 use super::evaluate::evaluate;
+use super::measure::{Effort, kilobytes};
 use super::row_set::{Row, RowEquality, RowMap};
 use super::spill::{DEPTH_MAX, Partitions, SpillReader, hash_memory_bytes, next_row};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{Expr, SetOperator};
-use crate::types::Value;
+use crate::types::{self, SqlType, Value, oids};
 
 /// The rows of all inputs, one after the other.
 pub struct Append<'p> {
@@ -54,19 +55,35 @@ pub struct Distinct<'p> {
     /// The part being read; the input before there is one.
     part: Option<SpillReader>,
     part_row: Vec<Value>,
+    types: &'p [SqlType],
+    equality: Option<RowEquality>,
 }
 
 impl<'p> Distinct<'p> {
-    pub fn new(input: BoxOperator<'p>) -> Self {
+    /// `types` are those of the columns.
+    pub fn new(input: BoxOperator<'p>, types: &'p [SqlType]) -> Self {
         let (seen, part_row) = (RowMap::default(), Vec::new());
-        Distinct { input, seen, late: None, depth: 0, waiting: Vec::new(), part: None, part_row }
+        let (late, part, equality) = (None, None, None);
+        Distinct { input, seen, late, depth: 0, waiting: Vec::new(), part, part_row, types, equality }
     }
+}
+
+/// How rows of these types compare as wholes: by their values, unless the type gives equality a meaning of its own.
+fn equality_of(types: &[SqlType], run: &Run<'_, '_>) -> Result<RowEquality> {
+    let is_padded = |sql_type: &SqlType| types::base_type(&run.catalog, *sql_type).oid == oids::BPCHAR;
+    if types.iter().any(is_padded) {
+        return RowEquality::new(types.iter().copied(), run);
+    }
+    Ok(RowEquality::OfValues)
 }
 
 impl<'p> Operator<'p> for Distinct<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         let limit_bytes = hash_memory_bytes(run);
-        let equality = RowEquality::OfValues;
+        if self.equality.is_none() {
+            self.equality = Some(equality_of(self.types, run)?);
+        }
+        let equality = self.equality.as_ref().expect("made above");
         loop {
             let row = match next_row(&mut self.input, &mut self.part, &mut self.part_row, run)? {
                 Some(row) => row,
@@ -84,7 +101,7 @@ impl<'p> Operator<'p> for Distinct<'p> {
             };
             run.step()?;
             let hash = equality.hash(row);
-            if self.seen.find(row, hash, &equality).is_some() {
+            if self.seen.find(row, hash, equality).is_some() {
                 continue;
             }
             if let Some(late) = &mut self.late {
@@ -101,6 +118,15 @@ impl<'p> Operator<'p> for Distinct<'p> {
 
     fn row(&self) -> &[Value] {
         if self.part.is_some() { &self.part_row } else { self.input.row() }
+    }
+
+    fn effort(&self) -> Option<Effort> {
+        let waiting = self.waiting.iter().map(|(part, _)| part.bytes()).sum::<usize>();
+        Some(Effort::Groups {
+            batches: 1 + self.waiting.len() as u64,
+            kilobytes: kilobytes(self.seen.bytes()),
+            disk_kilobytes: if waiting == 0 { 0 } else { kilobytes(waiting) },
+        })
     }
 
     fn rescan(&mut self) {
@@ -156,13 +182,26 @@ impl<'p> Operator<'p> for DistinctOn<'p> {
 }
 
 /// INTERSECT and EXCEPT.
+///
+/// The right side's rows are counted, then the left side's looked up. When the counts outgrow their memory, rows of either
+/// side that are not among them go to temporary files, divided by their hashes, and are looked at a part at a time.
 pub struct SetOperationRows<'p> {
     operation: SetOperator,
     all: bool,
     left: BoxOperator<'p>,
     right: BoxOperator<'p>,
+    types: &'p [SqlType],
+    equality: Option<RowEquality>,
     /// How often each row of the right side came; for plain operations, whether the left row was given.
-    counts: Option<RowMap<RightCount>>,
+    counts: RowMap<RightCount>,
+    is_counted: bool,
+    /// Rows of both sides for which there is no room, and how often those being read now were divided.
+    late: Option<(Partitions, Partitions)>,
+    depth: u32,
+    waiting: Vec<(Option<SpillReader>, SpillReader, u32)>,
+    /// The part of the left side being read; the left side itself before there is one.
+    part: Option<SpillReader>,
+    part_row: Vec<Value>,
 }
 
 #[derive(Default)]
@@ -172,25 +211,107 @@ struct RightCount {
 }
 
 impl<'p> SetOperationRows<'p> {
-    pub fn new(operation: SetOperator, all: bool, left: BoxOperator<'p>, right: BoxOperator<'p>) -> Self {
-        SetOperationRows { operation, all, left, right, counts: None }
+    /// `types` are those of either side's columns.
+    pub fn new(
+        operation: SetOperator,
+        all: bool,
+        left: BoxOperator<'p>,
+        right: BoxOperator<'p>,
+        types: &'p [SqlType],
+    ) -> Self {
+        SetOperationRows {
+            operation,
+            all,
+            left,
+            right,
+            types,
+            equality: None,
+            counts: RowMap::default(),
+            is_counted: false,
+            late: None,
+            depth: 0,
+            waiting: Vec::new(),
+            part: None,
+            part_row: Vec::new(),
+        }
+    }
+
+    /// Counts the rows of the right side, or of a part of it.
+    fn count(&mut self, mut part: Option<SpillReader>, is_part: bool, run: &mut Run<'_, 'p>) -> Result<()> {
+        let limit_bytes = hash_memory_bytes(run);
+        let equality = self.equality.as_ref().expect("made at the beginning");
+        let mut buffer = Vec::new();
+        while !is_part || part.is_some() {
+            let Some(row) = next_row(&mut self.right, &mut part, &mut buffer, run)? else { break };
+            run.step()?;
+            let hash = equality.hash(row);
+            if let Some(index) = self.counts.find(row, hash, equality) {
+                self.counts.entry_at(index).count += 1;
+            } else if let Some((late, _)) = &mut self.late {
+                late.push(late.part_of(hash), row, run)?;
+            } else {
+                self.counts.add(row, hash, RightCount { count: 1, was_given: false });
+                if self.counts.bytes() > limit_bytes && self.depth < DEPTH_MAX {
+                    self.late = Some((Partitions::new(self.depth), Partitions::new(self.depth)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Turns to the next part; false when there is none.
+    fn next_part(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        if let Some((right, left)) = self.late.take() {
+            for (right, left) in right.finish()?.into_iter().zip(left.finish()?) {
+                self.waiting.extend(left.map(|left| (right, left, self.depth + 1)));
+            }
+        }
+        let Some((right, left, depth)) = self.waiting.pop() else { return Ok(false) };
+        self.depth = depth;
+        self.counts = RowMap::default();
+        self.count(right, true, run)?;
+        self.part = Some(left);
+        Ok(true)
     }
 }
 
 impl<'p> Operator<'p> for SetOperationRows<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
-        if self.counts.is_none() {
-            let mut map = RowMap::<RightCount>::default();
-            while self.right.next(run)? {
-                run.step()?;
-                map.entry(self.right.row(), &RowEquality::OfValues, RightCount::default).count += 1;
-            }
-            self.counts = Some(map);
+        if !self.is_counted {
+            self.equality = Some(equality_of(self.types, run)?);
+            self.count(None, false, run)?;
+            self.is_counted = true;
         }
-        let map = self.counts.as_mut().expect("made above");
-        while self.left.next(run)? {
+        let limit_bytes = hash_memory_bytes(run);
+        loop {
+            let Some(row) = next_row(&mut self.left, &mut self.part, &mut self.part_row, run)? else {
+                if !self.next_part(run)? {
+                    return Ok(false);
+                }
+                continue;
+            };
             run.step()?;
-            let entry = map.entry(self.left.row(), &RowEquality::OfValues, RightCount::default);
+            let equality = self.equality.as_ref().expect("made at the beginning");
+            let hash = equality.hash(row);
+            let index = match (self.counts.find(row, hash, equality), &mut self.late) {
+                (Some(index), _) => index,
+                (None, Some((_, late))) => {
+                    late.push(late.part_of(hash), row, run)?;
+                    continue;
+                }
+                (None, None) if self.operation == SetOperator::Intersect => continue,
+                (None, None) if self.all => return Ok(true),
+                (None, None) => {
+                    if self.counts.bytes() > limit_bytes && self.depth < DEPTH_MAX {
+                        let mut late = Partitions::new(self.depth);
+                        late.push(late.part_of(hash), row, run)?;
+                        self.late = Some((Partitions::new(self.depth), late));
+                        continue;
+                    }
+                    self.counts.add(row, hash, RightCount::default())
+                }
+            };
+            let entry = self.counts.entry_at(index);
             let is_wanted = match (self.operation, self.all) {
                 (SetOperator::Intersect, true) => {
                     let is_there = entry.count > 0;
@@ -211,15 +332,19 @@ impl<'p> Operator<'p> for SetOperationRows<'p> {
                 return Ok(true);
             }
         }
-        Ok(false)
     }
 
     fn row(&self) -> &[Value] {
-        self.left.row()
+        if self.part.is_some() { &self.part_row } else { self.left.row() }
     }
 
     fn rescan(&mut self) {
-        self.counts = None;
+        self.counts = RowMap::default();
+        self.is_counted = false;
+        self.late = None;
+        self.depth = 0;
+        self.waiting.clear();
+        self.part = None;
         self.left.rescan();
         self.right.rescan();
     }

@@ -10,12 +10,13 @@ use std::cmp::Ordering;
 use base::Result;
 
 use super::evaluate::{comparator_of, evaluate};
+use super::measure::{Effort, kilobytes};
 use super::row_set::{Row, Rows};
 use super::sort_key::{Packer, Prefix};
 use super::spill::{KeySlots, SpillReader, SpillWriter, sort_memory_bytes};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{ExprKind, SortKey};
-use crate::types::{Comparator, SqlType, Value};
+use crate::types::{Comparator, Value};
 
 /// How rows of keys compare.
 pub(super) struct RowOrder(Vec<KeyOrder>);
@@ -39,19 +40,6 @@ impl RowOrder {
                     descending: key.descending,
                     nulls_first: key.nulls_first,
                 })
-            })
-            .collect::<Result<_>>()
-            .map(RowOrder)
-    }
-
-    /// The order of values of these types, each ascending, NULLs last.
-    ///
-    /// # Errors
-    /// 42883 for a type that has no order.
-    pub fn ascending(types: impl Iterator<Item = SqlType>, run: &Run<'_, '_>) -> Result<RowOrder> {
-        types
-            .map(|sql_type| {
-                Ok(KeyOrder { compare: comparator_of(sql_type, run)?, descending: false, nulls_first: false })
             })
             .collect::<Result<_>>()
             .map(RowOrder)
@@ -90,7 +78,7 @@ pub(super) fn sort_keys_of<'p>(keys: &'p [SortKey], row: &[Value], run: &mut Run
 
 /// A row to be sorted: the beginning of its keys, and its number.
 #[derive(Clone, Copy)]
-struct Entry {
+pub(super) struct Entry {
     prefix: Prefix,
     index: u32,
 }
@@ -103,6 +91,18 @@ struct Comparison {
 }
 
 impl Comparison {
+    fn new(keys: &[SortKey], width: usize, run: &Run<'_, '_>) -> Result<Comparison> {
+        let columns = keys.iter().map(|key| match key.expr.kind {
+            ExprKind::Column(slot) => Some(slot as usize),
+            _ => None,
+        });
+        Ok(Comparison {
+            order: RowOrder::new(keys, run)?,
+            packer: Packer::new(keys, run),
+            keys: KeySlots::new(columns, width),
+        })
+    }
+
     fn rows(&self, left: &[Value], right: &[Value]) -> Ordering {
         let first = self.packer.first_open;
         let pairs = self.keys.slots[first..].iter().map(|slot| (&left[*slot], &right[*slot]));
@@ -127,10 +127,11 @@ pub struct Sort<'p> {
     bound: Option<usize>,
     sorted: Option<Sorted>,
     row: Vec<Value>,
+    effort: Option<Effort>,
 }
 
 /// Sorted rows still to give.
-enum Sorted {
+pub(super) enum Sorted {
     Memory { rows: Rows, entries: std::vec::IntoIter<Entry> },
     Files(Merge),
 }
@@ -142,23 +143,11 @@ const TOP_ROWS_MIN: usize = 1024;
 
 impl<'p> Sort<'p> {
     pub fn new(input: BoxOperator<'p>, keys: &'p [SortKey], width: usize) -> Self {
-        Sort { input, keys, width, bound: None, sorted: None, row: Vec::new() }
-    }
-
-    fn comparison(&self, run: &Run<'_, 'p>) -> Result<Comparison> {
-        let columns = self.keys.iter().map(|key| match key.expr.kind {
-            ExprKind::Column(slot) => Some(slot as usize),
-            _ => None,
-        });
-        Ok(Comparison {
-            order: RowOrder::new(self.keys, run)?,
-            packer: Packer::new(self.keys, run),
-            keys: KeySlots::new(columns, self.width),
-        })
+        Sort { input, keys, width, bound: None, sorted: None, row: Vec::new(), effort: None }
     }
 
     fn sort(&mut self, run: &mut Run<'_, 'p>) -> Result<Sorted> {
-        let comparison = self.comparison(run)?;
+        let comparison = Comparison::new(self.keys, self.width, run)?;
         let limit_bytes = sort_memory_bytes(run);
         let mut rows = Rows::default();
         let mut entries: Vec<Entry> = Vec::new();
@@ -166,8 +155,10 @@ impl<'p> Sort<'p> {
         let mut computed = Vec::with_capacity(comparison.keys.computed.len());
         let mut worst: Option<Prefix> = None;
         let most = self.bound.map_or(usize::MAX, |bound| bound.saturating_mul(2).max(TOP_ROWS_MIN));
+        let mut count = 0;
         while self.input.next(run)? {
             run.step()?;
+            count += 1;
             let row = self.input.row();
             computed.clear();
             for number in &comparison.keys.computed {
@@ -186,23 +177,23 @@ impl<'p> Sort<'p> {
                 sort_entries(&mut entries, &rows, &comparison);
                 runs.push(write_run(&mut entries, &mut rows, run)?);
                 if runs.len() >= RUNS_MAX {
-                    let mut merge = Merge::new(std::mem::take(&mut runs), &comparison)?;
-                    let mut writer = SpillWriter::new(run)?;
-                    while merge.next(&comparison, &mut self.row)? {
-                        run.step()?;
-                        writer.push(&self.row)?;
-                    }
-                    runs.push(SpillReader::new(writer.finish()?));
+                    merge_runs(&mut runs, &comparison, run)?;
                 }
             }
         }
         sort_entries(&mut entries, &rows, &comparison);
         if runs.is_empty() {
+            let is_bounded = self.bound.is_some_and(|bound| count > bound.saturating_mul(2));
+            let method = if is_bounded { "top-N heapsort" } else { "quicksort" };
+            let bytes = rows.bytes() + entries.len() * size_of::<Entry>();
+            self.effort = Some(Effort::Sort { method, kilobytes: kilobytes(bytes), on_disk: false });
             return Ok(Sorted::Memory { rows, entries: entries.into_iter() });
         }
         if !entries.is_empty() {
             runs.push(write_run(&mut entries, &mut rows, run)?);
         }
+        let bytes = runs.iter().map(SpillReader::bytes).sum::<usize>();
+        self.effort = Some(Effort::Sort { method: "external merge", kilobytes: kilobytes(bytes), on_disk: true });
         Ok(Sorted::Files(Merge::new(runs, &comparison)?.with(comparison)))
     }
 }
@@ -245,8 +236,94 @@ fn write_run(entries: &mut Vec<Entry>, rows: &mut Rows, run: &mut Run<'_, '_>) -
     Ok(SpillReader::new(writer.finish()?))
 }
 
+/// Makes one run of many.
+fn merge_runs(runs: &mut Vec<SpillReader>, comparison: &Comparison, run: &mut Run<'_, '_>) -> Result<()> {
+    let mut merge = Merge::new(std::mem::take(runs), comparison)?;
+    let mut writer = SpillWriter::new(run)?;
+    let mut row = Vec::new();
+    while merge.next(comparison, &mut row)? {
+        run.step()?;
+        writer.push(&row)?;
+    }
+    runs.push(SpillReader::new(writer.finish()?));
+    Ok(())
+}
+
+/// Rows that somebody hands over one by one to have them sorted.
+pub(super) struct RowSorter {
+    comparison: Comparison,
+    rows: Rows,
+    entries: Vec<Entry>,
+    runs: Vec<SpillReader>,
+}
+
+impl RowSorter {
+    /// By these keys, which are columns of the rows.
+    ///
+    /// # Errors
+    /// 42883 for a type that has no order.
+    pub fn new(keys: &[SortKey], width: usize, run: &Run<'_, '_>) -> Result<RowSorter> {
+        let comparison = Comparison::new(keys, width, run)?;
+        debug_assert!(comparison.keys.computed.is_empty());
+        Ok(RowSorter { comparison, rows: Rows::default(), entries: Vec::new(), runs: Vec::new() })
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, row: &[Value]) {
+        let prefix = self.comparison.prefix(row, &[]);
+        self.entries.push(Entry { prefix, index: self.rows.len() as u32 });
+        self.rows.push(row);
+    }
+
+    /// What its rows take in memory.
+    pub fn bytes(&self) -> usize {
+        self.rows.bytes() + self.entries.len() * size_of::<Entry>()
+    }
+
+    /// Moves what is in memory to a file.
+    pub fn spill(&mut self, run: &mut Run<'_, '_>) -> Result<()> {
+        sort_entries(&mut self.entries, &self.rows, &self.comparison);
+        self.runs.push(write_run(&mut self.entries, &mut self.rows, run)?);
+        if self.runs.len() >= RUNS_MAX {
+            merge_runs(&mut self.runs, &self.comparison, run)?;
+        }
+        Ok(())
+    }
+
+    /// The rows in their order.
+    pub fn finish(mut self, run: &mut Run<'_, '_>) -> Result<Sorted> {
+        sort_entries(&mut self.entries, &self.rows, &self.comparison);
+        if self.runs.is_empty() {
+            return Ok(Sorted::Memory { rows: self.rows, entries: self.entries.into_iter() });
+        }
+        if !self.entries.is_empty() {
+            self.runs.push(write_run(&mut self.entries, &mut self.rows, run)?);
+        }
+        Ok(Sorted::Files(Merge::new(self.runs, &self.comparison)?.with(self.comparison)))
+    }
+}
+
+impl Sorted {
+    /// Moves on to the next row; false at the end.
+    pub fn next(&mut self, row: &mut Vec<Value>) -> Result<bool> {
+        match self {
+            Sorted::Memory { rows, entries } => {
+                let Some(entry) = entries.next() else { return Ok(false) };
+                rows.take_into(entry.index as usize, row);
+                Ok(true)
+            }
+            Sorted::Files(merge) => {
+                let comparison = merge.comparison.take().expect("a merge that is read has its comparison");
+                let found = merge.next(&comparison, row);
+                merge.comparison = Some(comparison);
+                found
+            }
+        }
+    }
+}
+
 /// Runs being merged: a heap of their next rows, the first on top.
-struct Merge {
+pub(super) struct Merge {
     heads: Vec<Head>,
     comparison: Option<Comparison>,
 }
@@ -330,19 +407,8 @@ impl<'p> Operator<'p> for Sort<'p> {
         if self.sorted.is_none() {
             self.sorted = Some(self.sort(run)?);
         }
-        match self.sorted.as_mut().expect("made above") {
-            Sorted::Memory { rows, entries } => {
-                let Some(entry) = entries.next() else { return Ok(false) };
-                rows.take_into(entry.index as usize, &mut self.row);
-            }
-            Sorted::Files(merge) => {
-                let comparison = merge.comparison.take().expect("a merge that is read has its comparison");
-                let found = merge.next(&comparison, &mut self.row);
-                merge.comparison = Some(comparison);
-                if !found? {
-                    return Ok(false);
-                }
-            }
+        if !self.sorted.as_mut().expect("made above").next(&mut self.row)? {
+            return Ok(false);
         }
         self.row.truncate(self.width);
         Ok(true)
@@ -359,5 +425,9 @@ impl<'p> Operator<'p> for Sort<'p> {
 
     fn set_bound(&mut self, rows: u64) {
         self.bound = usize::try_from(rows).ok();
+    }
+
+    fn effort(&self) -> Option<Effort> {
+        self.effort
     }
 }

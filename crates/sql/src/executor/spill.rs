@@ -14,6 +14,8 @@ use crate::types::{RecordShape, RecordValue, Value};
 
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 32 << 10;
+/// The same where rows are read here and there.
+const RANDOM_BLOCK_BYTES: usize = 512;
 /// How many parts rows are divided into by their hashes.
 pub(super) const PARTITIONS: usize = 16;
 const PARTITION_BITS: u32 = 4;
@@ -21,7 +23,7 @@ const PARTITION_BITS: u32 = 4;
 pub(super) const DEPTH_MAX: u32 = 6;
 
 /// `work_mem` in bytes: what a sort or a materialised set of rows may take.
-pub(super) fn sort_memory_bytes(run: &Run<'_, '_>) -> usize {
+pub(crate) fn sort_memory_bytes(run: &Run<'_, '_>) -> usize {
     run.state.settings.borrow().get(Id::WorkMem).as_integer().unwrap_or(4096).max(64) as usize * 1024
 }
 
@@ -142,6 +144,8 @@ pub(super) struct SpillPlace {
     buffer: Vec<u8>,
     /// The next row's place in `buffer`.
     at: usize,
+    /// Rows are read here and there: not much is read ahead.
+    is_random: bool,
 }
 
 /// Reading of what was flushed.
@@ -192,7 +196,8 @@ impl SpillWriter {
     fn have<'b>(&self, place: &'b mut SpillPlace, count: usize) -> Result<Option<&'b [u8]>> {
         if place.buffer.len() < place.at + count {
             let start = place.start + place.at as u64;
-            place.buffer.resize(BLOCK_BYTES.max(count), 0);
+            let ahead_bytes = if place.is_random { RANDOM_BLOCK_BYTES } else { BLOCK_BYTES };
+            place.buffer.resize(ahead_bytes.max(count), 0);
             let read = self.file.read(&mut place.buffer, start)?;
             place.buffer.truncate(read);
             (place.start, place.at) = (start, 0);
@@ -207,7 +212,10 @@ impl SpillWriter {
     fn seek(&self, place: &mut SpillPlace, offset: u64) {
         match offset.checked_sub(place.start) {
             Some(at) if at < place.buffer.len() as u64 => place.at = at as usize,
-            _ => *place = SpillPlace { start: offset, buffer: Vec::new(), at: 0 },
+            _ => {
+                place.buffer.clear();
+                (place.start, place.at) = (offset, 0);
+            }
         }
     }
 }
@@ -221,6 +229,11 @@ pub(super) struct SpillReader {
 impl SpillReader {
     pub fn new(rows: SpilledRows) -> SpillReader {
         SpillReader { rows, place: SpillPlace::default() }
+    }
+
+    /// The file's size.
+    pub fn bytes(&self) -> usize {
+        self.rows.0.file.length_bytes() as usize
     }
 
     pub fn next(&mut self, row: &mut Vec<Value>) -> Result<bool> {
@@ -277,7 +290,7 @@ impl Partitions {
 
 /// Rows that are read by number, as often as wanted: in memory as long as they fit.
 #[derive(Default)]
-pub(super) struct RowStore {
+pub(crate) struct RowStore {
     memory: Rows,
     spilled: Option<SpillWriter>,
     /// Where each spilled row lies.
@@ -315,7 +328,7 @@ impl RowStore {
 
 /// Somebody who reads a [`RowStore`].
 #[derive(Default)]
-pub(super) struct StoreReader {
+pub(crate) struct StoreReader {
     place: SpillPlace,
     row: Vec<Value>,
     /// The number of `row`, from 1; 0 for none.
@@ -323,6 +336,11 @@ pub(super) struct StoreReader {
 }
 
 impl StoreReader {
+    /// One that reads rows here and there.
+    pub fn random() -> StoreReader {
+        StoreReader { place: SpillPlace { is_random: true, ..SpillPlace::default() }, ..StoreReader::default() }
+    }
+
     /// The row with this number.
     pub fn read<'r>(&'r mut self, store: &'r RowStore, index: usize) -> Result<&'r [Value]> {
         let Some(spilled) = &store.spilled else { return Ok(store.memory.get(index)) };

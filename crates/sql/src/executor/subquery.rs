@@ -1,9 +1,13 @@
 //! Subqueries within expressions.
 
+use std::cell::RefCell;
+
 use base::{Error, Result, sqlstate};
+use hashbrown::HashTable;
 
 use super::evaluate::{evaluate as evaluate_expr, nested_array};
 use super::row_set::{Row, RowEquality, RowSet};
+use super::spill::{RowStore, StoreReader, hash_memory_bytes, sort_memory_bytes};
 use super::{BoxOperator, Run, build};
 use crate::plan::{Expr, Quantifier, Subquery, SubqueryBody, SubqueryKind};
 use crate::types::{self, SqlType, Value};
@@ -18,12 +22,97 @@ pub struct SubqueryState<'p> {
 
 enum Kept {
     Value(Value),
-    Rows(Vec<Row>),
-    /// The distinct rows, those that hold a NULL apart.
+    Rows(RowStore),
+    /// The only row there may be.
+    Only(Option<Row>),
+    /// The rows, those that hold a NULL apart.
     Hashed {
-        rows: RowSet,
-        with_nulls: RowSet,
+        rows: HashedRows,
+        with_nulls: RowStore,
     },
+}
+
+/// Rows that are looked up by their values. In memory each is there once; when they outgrow it, only their hashes
+/// and places stay there.
+#[derive(Default)]
+struct HashedRows {
+    memory: RowSet,
+    spilled: Option<(HashTable<(u64, u32)>, RowStore)>,
+    reader: RefCell<StoreReader>,
+}
+
+impl HashedRows {
+    fn insert(&mut self, row: &[Value], limit_bytes: usize, run: &Run<'_, '_>) -> Result<()> {
+        let equality = RowEquality::OfValues;
+        if self.spilled.is_none() {
+            self.memory.insert(row, &equality);
+            if self.memory.bytes() <= limit_bytes {
+                return Ok(());
+            }
+            let mut spilled = (HashTable::new(), RowStore::default());
+            let memory = std::mem::take(&mut self.memory);
+            for row in memory.rows() {
+                add_spilled(&mut spilled, row, run)?;
+            }
+            self.spilled = Some(spilled);
+            self.reader = RefCell::new(StoreReader::random());
+            return Ok(());
+        }
+        add_spilled(self.spilled.as_mut().expect("looked at above"), row, run)
+    }
+
+    /// All rows are there.
+    fn finish(&mut self) -> Result<()> {
+        self.spilled.as_mut().map_or(Ok(()), |(_, store)| store.flush())
+    }
+
+    fn contains(&self, row: &[Value]) -> Result<bool> {
+        let equality = RowEquality::OfValues;
+        let Some((table, store)) = &self.spilled else { return Ok(self.memory.contains(row, &equality)) };
+        let hash = equality.hash(row);
+        let mut reader = self.reader.borrow_mut();
+        for (_, index) in table.iter_hash(hash).filter(|(found, _)| *found == hash) {
+            if equality.equal(reader.read(store, *index as usize)?, row) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether `test` is true for one of the rows.
+    fn any(&self, mut test: impl FnMut(&[Value]) -> Result<bool>) -> Result<bool> {
+        match &self.spilled {
+            Some((_, store)) => any_of(store, test),
+            None => {
+                for row in self.memory.rows() {
+                    if test(row)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+        }
+    }
+}
+
+fn add_spilled(spilled: &mut (HashTable<(u64, u32)>, RowStore), row: &[Value], run: &Run<'_, '_>) -> Result<()> {
+    let (table, store) = spilled;
+    let hash = RowEquality::OfValues.hash(row);
+    let too_many = || Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "a subquery gave too many rows");
+    let index = u32::try_from(store.len()).map_err(|_| too_many())?;
+    table.insert_unique(hash, (hash, index), |found| found.0);
+    store.push(row, 0, run)
+}
+
+/// Whether `test` is true for one of the rows.
+fn any_of(store: &RowStore, mut test: impl FnMut(&[Value]) -> Result<bool>) -> Result<bool> {
+    let mut reader = StoreReader::default();
+    for index in 0..store.len() {
+        if test(reader.read(store, index)?)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The value of a subquery for `row`; of an ARRAY subquery, of type `sql_type`.
@@ -63,6 +152,9 @@ fn evaluate_with<'p>(
         if *hashable && !query.correlated && *quantifier == Quantifier::Any {
             return probe(state, &left, run);
         }
+        if *quantifier == Quantifier::Only {
+            return compare_only(query, state, &left, comparisons, *any_column, run);
+        }
         return compare_all(query, state, *quantifier, &left, comparisons, *any_column, run);
     }
     if let Some(Kept::Value(value)) = &state.kept {
@@ -75,10 +167,7 @@ fn evaluate_with<'p>(
             if state.operator.next(run)? {
                 let value = state.operator.row()[0].clone();
                 if state.operator.next(run)? {
-                    return Err(Error::new(
-                        sqlstate::CARDINALITY_VIOLATION,
-                        "more than one row returned by a subquery used as an expression",
-                    ));
+                    return Err(more_than_one_row());
                 }
                 value
             } else {
@@ -120,20 +209,26 @@ fn start(state: &mut SubqueryState<'_>) {
 fn probe<'p>(state: &mut SubqueryState<'p>, left: &[Value], run: &mut Run<'_, 'p>) -> Result<Value> {
     if state.kept.is_none() {
         start(state);
-        let (mut rows, mut with_nulls) = (RowSet::default(), RowSet::default());
+        let (mut rows, mut with_nulls) = (HashedRows::default(), RowStore::default());
+        let limit_bytes = hash_memory_bytes(run);
         while state.operator.next(run)? {
             run.step()?;
             let row = state.operator.row();
-            let set = if row.iter().any(Value::is_null) { &mut with_nulls } else { &mut rows };
-            set.insert(row, &RowEquality::OfValues);
+            if row.iter().any(Value::is_null) {
+                with_nulls.push(row, limit_bytes, run)?;
+            } else {
+                rows.insert(row, limit_bytes, run)?;
+            }
         }
+        rows.finish()?;
+        with_nulls.flush()?;
         state.kept = Some(Kept::Hashed { rows, with_nulls });
     }
     let Some(Kept::Hashed { rows, with_nulls }) = &state.kept else {
         return Err(Error::internal("a subquery changed its kind"));
     };
     let left_has_null = left.iter().any(Value::is_null);
-    if !left_has_null && rows.contains(left, &RowEquality::OfValues) {
+    if !left_has_null && rows.contains(left)? {
         return Ok(Value::Bool(true));
     }
     // Unknown is what could be equal if its NULLs were something else.
@@ -145,19 +240,53 @@ fn probe<'p>(state: &mut SubqueryState<'p>, left: &[Value], run: &mut Run<'_, 'p
             left.is_null() || right.is_null() || equal(left, right)
         }))
     };
-    for row in with_nulls.rows() {
-        if may_be_equal(row)? {
-            return Ok(Value::Null);
-        }
-    }
-    if left_has_null {
-        for row in rows.rows() {
-            if may_be_equal(row)? {
-                return Ok(Value::Null);
-            }
-        }
+    if any_of(with_nulls, &mut may_be_equal)? || (left_has_null && rows.any(may_be_equal)?) {
+        return Ok(Value::Null);
     }
     Ok(Value::Bool(false))
+}
+
+#[cold]
+fn more_than_one_row() -> Error {
+    let message = "more than one row returned by a subquery used as an expression";
+    Error::new(sqlstate::CARDINALITY_VIOLATION, message)
+}
+
+/// `left operator (subquery)`, which gives one row at most.
+fn compare_only<'p>(
+    query: &'p Subquery,
+    state: &mut SubqueryState<'p>,
+    left: &[Value],
+    comparisons: &'p [Expr],
+    any_column: bool,
+    run: &mut Run<'_, 'p>,
+) -> Result<Value> {
+    let mut row = match state.kept.take() {
+        Some(Kept::Only(row)) => row,
+        _ => {
+            start(state);
+            let mut only = None;
+            if state.operator.next(run)? {
+                only = Some(Row::from(state.operator.row()));
+                if state.operator.next(run)? {
+                    return Err(more_than_one_row());
+                }
+            }
+            only
+        }
+    };
+    let result = match &mut row {
+        None => None,
+        Some(row) => {
+            let mut pair = left.to_vec();
+            pair.extend_from_slice(row);
+            compare_row(comparisons, any_column, &pair, run)?
+        }
+    };
+    if !query.correlated {
+        state.kept = Some(Kept::Only(row));
+    }
+    Ok(result.map_or(Value::Null, Value::Bool))
 }
 
 /// `left operator ANY|ALL (subquery)`, row by row.
@@ -178,24 +307,29 @@ fn compare_all<'p>(
         }
     };
     if kept.is_none() && !query.correlated {
-        let mut rows = Vec::new();
+        let mut rows = RowStore::default();
+        let limit_bytes = sort_memory_bytes(run);
         while state.operator.next(run)? {
             run.step()?;
-            rows.push(Row::from(state.operator.row()));
+            rows.push(state.operator.row(), limit_bytes, run)?;
         }
+        rows.flush()?;
         kept = Some(rows);
     }
     let decisive = quantifier == Quantifier::Any;
     let (mut is_unknown, mut is_decided) = (false, false);
     let mut pair = left.to_vec();
     let mut at = 0;
+    let mut reader = StoreReader::default();
     loop {
         pair.truncate(left.len());
         match &kept {
             Some(rows) => {
-                let Some(row) = rows.get(at) else { break };
+                if at == rows.len() {
+                    break;
+                }
+                pair.extend_from_slice(reader.read(rows, at)?);
                 at += 1;
-                pair.extend_from_slice(row);
             }
             None => {
                 if !state.operator.next(run)? {

@@ -2,7 +2,7 @@
 
 use base::{Error, Result, sqlstate};
 
-use super::aggregate::Accumulator;
+use super::accumulator::Accumulator;
 use super::evaluate::evaluate;
 use super::operand::operand;
 use super::row_set::{Row, RowEquality};

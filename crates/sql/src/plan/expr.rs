@@ -159,6 +159,8 @@ pub enum Quantifier {
     Any,
     /// ALL.
     All,
+    /// The only row, of which there may be none: then the result is unknown.
+    Only,
 }
 
 /// `left operator ANY|ALL (array)`.

@@ -235,6 +235,8 @@ pub enum Node {
     Distinct {
         /// Where rows come from.
         input: Box<Plan>,
+        /// Of its columns.
+        types: Vec<SqlType>,
     },
     /// The first row of each run of rows that are equal in the keys; the input is sorted by them first.
     DistinctOn {
@@ -253,6 +255,8 @@ pub enum Node {
         left: Box<Plan>,
         /// The second operand.
         right: Box<Plan>,
+        /// Of either's columns.
+        types: Vec<SqlType>,
     },
     /// The rows of all inputs, one input after the other.
     Append {

@@ -8,7 +8,7 @@ use engine::catalog::{IndexDef, TableDef};
 use super::Planner;
 use super::flatten::{RelationSet, relations_of};
 use super::fold::{has_subquery, is_volatile};
-use super::selectivity::{Relations, selectivity};
+use super::selectivity::{Relations, conjunction, selectivity};
 use crate::binder::{self, RelationKind, implies};
 use crate::plan::{Expr, ExprKind, KeyPart, TableExpressions, Variable};
 use crate::types::{self, OperatorRole, SqlType, Value, oids};
@@ -135,7 +135,7 @@ impl Planner<'_, '_> {
         let own: RelationSet = 1 << relation;
         let size = &relations.sizes[relation as usize];
         let filters = offered.iter().filter(|offered| offered.relations & !(own | available) == 0);
-        let rows = filters.clone().fold(size.rows, |rows, offered| rows * selectivity(offered.condition, relations));
+        let rows = size.rows * conjunction(filters.clone().map(|offered| offered.condition), relations);
         let settings = self.context.settings;
         let sequential = ScanPath {
             relation,
@@ -288,7 +288,7 @@ impl Planner<'_, '_> {
                 .iter()
                 .enumerate()
                 .filter(|(place, offered)| !used.contains(place) && offered.relations & !(own | requires) == 0);
-            left.map(|(_, offered)| selectivity(offered.condition, relations)).product::<f64>()
+            conjunction(left.map(|(_, offered)| offered.condition), relations)
         };
         let settings = self.context.settings;
         // All of a small table is in memory: no page of it is dearer than another. And an index is worth more than its cost there,
@@ -312,6 +312,7 @@ impl Planner<'_, '_> {
         }
         let (mut lower, mut upper) = (None, None);
         let mut skip_nulls = false;
+        let mut bounding: Vec<usize> = Vec::new();
         if let Some(operand) = operands.get(equal.len()) {
             for indexable in indexables.iter().filter(|indexable| binder::same(indexable.operand, operand)) {
                 let (bound, inclusive) = match indexable.comparison {
@@ -331,7 +332,9 @@ impl Planner<'_, '_> {
                     && let Some(value) = indexable.value
                 {
                     *bound = Some((value.clone(), inclusive));
-                    share *= selectivity(offered[indexable.place].condition, relations);
+                    if !bounding.contains(&indexable.place) {
+                        bounding.push(indexable.place);
+                    }
                     used.push(indexable.place);
                     requires |= indexable.requires;
                     skip_nulls = true;
@@ -341,6 +344,7 @@ impl Planner<'_, '_> {
         if equal.is_empty() && lower.is_none() && upper.is_none() && !skip_nulls {
             return None;
         }
+        share *= conjunction(bounding.iter().map(|place| offered[*place].condition), relations);
         let found = (size.rows * share).max(1.0);
         let pages = found.min(size.pages.max(1.0));
         let cost =
@@ -393,8 +397,7 @@ impl Planner<'_, '_> {
             let Some(backward) = delivers(index, &table, fixed, &operands, wanted) else { continue };
             let size = &relations.sizes[relation as usize];
             let mut path = path.unwrap_or_else(|| {
-                let rows =
-                    offered.iter().fold(size.rows, |rows, offered| rows * selectivity(offered.condition, relations));
+                let rows = size.rows * conjunction(offered.iter().map(|offered| offered.condition), relations);
                 ScanPath {
                     relation,
                     access: Access::Index(IndexAccess {

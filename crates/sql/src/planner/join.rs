@@ -5,7 +5,7 @@ use base::{Error, Result};
 use super::Planner;
 use super::access::{Offered, ScanPath, is_hashable};
 use super::flatten::{Group, OuterJoin, RelationSet, Unit, relations_of};
-use super::selectivity::{Relations, selectivity};
+use super::selectivity::{Relations, conjunction};
 use crate::binder::{Query, RelationKind, for_each_inner};
 use crate::plan::{Expr, ExprKind, JoinKind};
 use crate::types::OperatorRole;
@@ -245,7 +245,7 @@ impl Planner<'_, '_> {
                 let (rows, cost) = (path.rows(), path.cost());
                 let own = pending.iter_mut().filter(|pending| pending.set != 0 && pending.set & !set == 0);
                 let own = own.filter_map(|pending| pending.expr.take()).collect::<Vec<_>>();
-                let share = own.iter().map(|condition| selectivity(condition, relations)).product::<f64>();
+                let share = conjunction(own.iter(), relations);
                 let path = if own.is_empty() { path } else { Path::Filter { input: Box::new(path), conditions: own } };
                 Ok(Candidate {
                     unit: None,
@@ -361,7 +361,7 @@ impl Planner<'_, '_> {
             .filter(|pending| pending.expr.is_some() && pending.set & candidate.set != 0 && pending.set & !all == 0);
         let joining = joining.filter_map(|pending| pending.expr.as_ref().map(|expr| (expr, pending.set)));
         let joining = joining.collect::<Vec<_>>();
-        let share = joining.iter().map(|(expr, _)| selectivity(expr, relations)).product::<f64>();
+        let share = conjunction(joining.iter().map(|(expr, _)| *expr), relations);
         let joined = (rows * candidate.rows * share).max(1.0);
         let settings = self.context.settings;
         let lateral = candidate.requires != 0;
@@ -513,7 +513,7 @@ impl Planner<'_, '_> {
         };
         let own = right.conditions.clone();
         let right = self.plan_group_after(relations, right, left_set)?;
-        let share = conditions.iter().map(|condition| selectivity(condition, relations)).product::<f64>();
+        let share = conjunction(conditions.iter(), relations);
         let partners = right.rows() * share;
         let rows = match kind {
             JoinKind::Semi => (left.rows() * partners.min(1.0)).max(1.0),

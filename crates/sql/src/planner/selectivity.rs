@@ -4,12 +4,14 @@ use super::Planner;
 use super::flatten::relations_of;
 use super::statistics::TableStatistics;
 use crate::binder::{Query, RelationKind};
-use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
+use crate::plan::{Call, Expr, ExprKind, FunctionTarget, Quantified};
 use crate::types::{OperatorRole, Value};
 
 /// PostgreSQL's guesses where nothing is known.
 const DEFAULT_EQUAL: f64 = 0.005;
 const DEFAULT_RANGE: f64 = 0.333;
+/// Of bounds that leave nothing between them, as far as is known.
+const DEFAULT_BETWEEN: f64 = 0.005;
 const DEFAULT_PATTERN: f64 = 0.01;
 const DEFAULT_BOOLEAN: f64 = 0.5;
 /// Rows and pages of a table that was never counted.
@@ -122,6 +124,13 @@ impl Relations<'_> {
         known.unwrap_or_else(|| DEFAULT_DISTINCT.min(size.rows))
     }
 
+    /// What is known of a column's values, and how many rows there are.
+    fn column_of(&self, expr: &Expr) -> Option<(&super::ColumnStatistics, f64)> {
+        let ExprKind::Variable(variable) = &expr.kind else { return None };
+        let column = self.column(expr)?;
+        Some((column, self.sizes.get(variable.relation as usize)?.rows))
+    }
+
     fn column(&self, expr: &Expr) -> Option<&super::ColumnStatistics> {
         let ExprKind::Variable(variable) = &expr.kind else { return None };
         if variable.level != 0 {
@@ -137,7 +146,7 @@ pub(super) fn selectivity(condition: &Expr, relations: &Relations<'_>) -> f64 {
     let share = match &condition.kind {
         ExprKind::Constant(Value::Bool(true)) => 1.0,
         ExprKind::Constant(_) => 0.0,
-        ExprKind::And(parts) => parts.iter().map(|part| selectivity(part, relations)).product(),
+        ExprKind::And(parts) => conjunction(parts.iter(), relations),
         ExprKind::Or(parts) => 1.0 - parts.iter().map(|part| 1.0 - selectivity(part, relations)).product::<f64>(),
         ExprKind::Not(input) => 1.0 - selectivity(input, relations),
         ExprKind::IsNull(input) => relations.column(input).map_or(DEFAULT_EQUAL, |column| column.null_fraction),
@@ -151,14 +160,74 @@ pub(super) fn selectivity(condition: &Expr, relations: &Relations<'_>) -> f64 {
                 _ => 10.0,
             };
             match quantified.operator.role {
-                OperatorRole::Equal => (count / relations.distinct(&quantified.left)).min(1.0),
-                OperatorRole::NotEqual => 1.0 - (count / relations.distinct(&quantified.left)).min(1.0),
+                OperatorRole::Equal => any_equal(quantified, count, relations),
+                OperatorRole::NotEqual => 1.0 - any_equal(quantified, count, relations),
                 _ => DEFAULT_RANGE,
             }
         }
         _ => DEFAULT_BOOLEAN,
     };
     share.clamp(1e-9, 1.0)
+}
+
+/// The share of rows for which all conditions are true. Two that bound a column from below and from above say
+/// together how much lies between.
+pub(super) fn conjunction<'e>(parts: impl Iterator<Item = &'e Expr>, relations: &Relations<'_>) -> f64 {
+    let mut share = 1.0;
+    let mut bounded: Vec<((u32, i32), [Option<f64>; 2])> = Vec::new();
+    for part in parts {
+        let own = selectivity(part, relations);
+        let Some((column, is_upper)) = bound_of(part, relations) else {
+            share *= own;
+            continue;
+        };
+        let place = match bounded.iter().position(|(found, _)| *found == column) {
+            Some(place) => place,
+            None => {
+                bounded.push((column, [None, None]));
+                bounded.len() - 1
+            }
+        };
+        let side = &mut bounded[place].1[usize::from(is_upper)];
+        *side = Some(side.map_or(own, |other| other.min(own)));
+    }
+    for (_, sides) in bounded {
+        share *= match sides {
+            [Some(above), Some(below)] => {
+                let between = above + below - 1.0;
+                if between > 1e-4 { between } else { DEFAULT_BETWEEN.min(above).min(below) }
+            }
+            [above, below] => above.or(below).unwrap_or(1.0),
+        };
+    }
+    share.clamp(1e-9, 1.0)
+}
+
+/// The column that a condition compares with a known value, and whether it bounds it from above.
+fn bound_of(condition: &Expr, relations: &Relations<'_>) -> Option<((u32, i32), bool)> {
+    let ExprKind::Call(call) = &condition.kind else { return None };
+    let (operator, [left, right]) = (call.operator?, call.arguments.as_slice()) else { return None };
+    let is_less = match operator.role {
+        OperatorRole::Less | OperatorRole::LessEqual => true,
+        OperatorRole::Greater | OperatorRole::GreaterEqual => false,
+        _ => return None,
+    };
+    let (column, value, is_upper) =
+        if right.as_constant().is_some() { (left, right, is_less) } else { (right, left, !is_less) };
+    let ExprKind::Variable(variable) = &column.kind else { return None };
+    relations.column(column)?.fraction_below(value.as_constant()?)?;
+    Some(((variable.relation, variable.attribute), is_upper))
+}
+
+/// The share of rows whose value is among those of an array.
+fn any_equal(quantified: &Quantified, count: f64, relations: &Relations<'_>) -> f64 {
+    let share = match (relations.column_of(&quantified.left), quantified.array.as_constant()) {
+        (Some((known, rows)), Some(Value::Array(array))) => {
+            array.values.iter().filter(|value| !value.is_null()).map(|value| known.fraction_equal(value, rows)).sum()
+        }
+        _ => count / relations.distinct(&quantified.left),
+    };
+    f64::min(share, 1.0)
 }
 
 fn call_selectivity(call: &Call, relations: &Relations<'_>) -> f64 {
@@ -169,7 +238,12 @@ fn call_selectivity(call: &Call, relations: &Relations<'_>) -> f64 {
         if joined {
             return 1.0 / l.max(r).max(1.0);
         }
-        let column = if relations_of(left) != 0 { left } else { right };
+        let (column, other) = if relations_of(left) != 0 { (left, right) } else { (right, left) };
+        if let (Some((known, rows)), Some(value)) = (relations.column_of(column), other.as_constant())
+            && !value.is_null()
+        {
+            return known.fraction_equal(value, rows);
+        }
         1.0 / relations.distinct(column).max(1.0)
     };
     match operator.role {

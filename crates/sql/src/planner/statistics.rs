@@ -4,6 +4,8 @@ use engine::catalog::TableDef;
 use serde::{Deserialize, Serialize};
 
 use crate::types::Value;
+use crate::types::compare_values;
+use crate::types::packed::{Packed, read_any, write_any};
 
 /// Statistics of a table, as stored in its descriptor.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -23,12 +25,19 @@ pub struct ColumnStatistics {
     pub width_bytes: f64,
     /// The share of the most common value among all rows.
     pub most_common_fraction: f64,
-    /// Of values that are points on a line (numbers, dates), bounds that divide them into equally full parts.
+    /// The most common values, packed, with their shares among all rows, the most common first.
+    #[serde(default)]
+    pub common: Vec<(Vec<u8>, f64)>,
+    /// Of values that are points on a line (numbers, dates, the beginnings of texts), bounds that divide them into equally full parts.
     pub bounds: Vec<f64>,
 }
 
 /// How many parts a column's bounds divide it into at most.
 const PARTS: usize = 100;
+/// How many common values are kept at most.
+const COMMON_VALUES_MAX: usize = 100;
+/// Values longer than this are not kept.
+const COMMON_VALUE_BYTES_MAX: usize = 1024;
 
 impl TableStatistics {
     /// The form in which a table's descriptor keeps them.
@@ -52,14 +61,19 @@ impl ColumnStatistics {
         let values = sample.iter().filter(|value| !value.is_null()).collect::<Vec<_>>();
         let mut points = values.iter().filter_map(|value| point(value)).collect::<Vec<_>>();
         points.sort_by(f64::total_cmp);
-        let mut shown = values.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>();
-        shown.sort_unstable();
+        let mut shown = values.iter().map(|value| (format!("{value:?}"), *value)).collect::<Vec<_>>();
+        shown.sort_unstable_by(|left, right| left.0.cmp(&right.0));
         let (mut distinct, mut seen_once, mut longest) = (0_usize, 0_usize, 0_usize);
-        for run in shown.chunk_by(|left, right| left == right) {
+        let mut repeated = Vec::new();
+        for run in shown.chunk_by(|left, right| left.0 == right.0) {
             distinct += 1;
             seen_once += usize::from(run.len() == 1);
             longest = longest.max(run.len());
+            if run.len() > 1 {
+                repeated.push((run.len(), run[0].1));
+            }
         }
+        let common = common_values(repeated, values.len(), distinct, seen_once, count);
         let present = values.len() as f64;
         // Haas and Stokes' estimator: values seen once in the sample tell how many were not seen at all.
         let (d, f, n) = (distinct as f64, seen_once as f64, present);
@@ -77,8 +91,28 @@ impl ColumnStatistics {
             distinct: if estimate > 0.1 * total { -estimate / rows.max(1.0) } else { estimate },
             width_bytes: values.iter().map(|value| 8.0 + value.heap_bytes() as f64).sum::<f64>() / present.max(1.0),
             most_common_fraction: longest as f64 / count as f64,
+            common,
             bounds,
         }
+    }
+
+    /// The share of the rows that have this value.
+    pub fn fraction_equal(&self, value: &Value, rows: f64) -> f64 {
+        let mut packed = Packed::new();
+        write_any(value, &mut packed);
+        let same = |common: &[u8]| {
+            common == packed.as_slice()
+                || read_any(&mut &*common).is_ok_and(|common| compare_values(&common, value).is_eq())
+        };
+        if let Some((_, fraction)) = self.common.iter().find(|(common, _)| same(common)) {
+            return *fraction;
+        }
+        let others =
+            (1.0 - self.null_fraction - self.common.iter().map(|(_, fraction)| fraction).sum::<f64>()).max(0.0);
+        let distinct = (self.distinct_among(rows) - self.common.len() as f64).max(1.0);
+        // No other value is more common than those that are known to be.
+        let least = self.common.last().map_or(1.0, |(_, fraction)| *fraction);
+        (others / distinct).min(least)
     }
 
     /// The number of distinct values in a table of `rows` rows.
@@ -103,6 +137,29 @@ impl ColumnStatistics {
     }
 }
 
+/// The values that are worth remembering: all of them if they are few and none came only once, else those that came
+/// clearly more often than the average.
+fn common_values(
+    mut repeated: Vec<(usize, &Value)>,
+    present: usize,
+    distinct: usize,
+    seen_once: usize,
+    count: usize,
+) -> Vec<(Vec<u8>, f64)> {
+    repeated.sort_by_key(|(times, _)| std::cmp::Reverse(*times));
+    if seen_once > 0 || distinct > COMMON_VALUES_MAX {
+        let average = present as f64 / distinct.max(1) as f64;
+        repeated.retain(|(times, _)| *times as f64 > 1.25 * average);
+    }
+    let kept = repeated.into_iter().filter(|(_, value)| value.heap_bytes() <= COMMON_VALUE_BYTES_MAX);
+    let packed = kept.take(COMMON_VALUES_MAX).map(|(times, value)| {
+        let mut packed = Packed::new();
+        write_any(value, &mut packed);
+        (packed.to_vec(), times as f64 / count as f64)
+    });
+    packed.collect()
+}
+
 /// Where a value lies on a line, if its type is like that.
 fn point(value: &Value) -> Option<f64> {
     Some(match value {
@@ -113,6 +170,13 @@ fn point(value: &Value) -> Option<f64> {
         Value::Float4(value) => f64::from(*value),
         Value::Float8(value) => *value,
         Value::Date(days) => f64::from(*days),
+        // The first seven bytes, which a double holds exactly.
+        Value::Text(text) => {
+            let mut bytes = [0; 8];
+            let kept = text.len().min(7);
+            bytes[1..=kept].copy_from_slice(&text.as_bytes()[..kept]);
+            u64::from_be_bytes(bytes) as f64
+        }
         Value::Timestamp(micros) | Value::TimestampTz(micros) | Value::Time(micros) => *micros as f64,
         _ => return None,
     })
@@ -141,13 +205,24 @@ mod tests {
     }
 
     #[test]
+    fn common_values_are_known_by_their_shares() {
+        // Half are 7, the others all different.
+        let values = integers((0..2000).map(|n| if n % 2 == 0 { 7 } else { 1000 + n }));
+        let statistics = ColumnStatistics::from_sample(&values, 2000.0);
+        assert_eq!(statistics.fraction_equal(&Value::Int4(7), 2000.0), 0.5);
+        assert!(statistics.fraction_equal(&Value::Int4(1001), 2000.0) < 0.001);
+        let few = ColumnStatistics::from_sample(&integers((0..100).map(|n| n % 3)), 100.0);
+        assert_eq!(few.fraction_equal(&Value::Int8(0), 100.0), 0.34);
+    }
+
+    #[test]
     fn shares_below_a_value_follow_the_bounds() {
         let statistics = ColumnStatistics::from_sample(&integers(0..1001), 1001.0);
         let share = statistics.fraction_below(&Value::Int4(250)).expect("integers have bounds");
         assert!((share - 0.25).abs() < 0.01, "{share}");
         assert_eq!(statistics.fraction_below(&Value::Int4(-5)), Some(0.0));
         assert_eq!(statistics.fraction_below(&Value::Int4(5000)), Some(1.0));
-        assert_eq!(statistics.fraction_below(&Value::text("x")), None);
+        assert_eq!(statistics.fraction_below(&Value::Bool(true)), None);
     }
 
     #[test]

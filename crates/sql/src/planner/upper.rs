@@ -57,7 +57,12 @@ impl Planner<'_, '_> {
         if query.distinct == Distinct::All {
             let (width, rows, cost) = (plan.width as usize, plan.rows, plan.cost);
             let cost = cost + rows * self.context.settings.cpu_operator_cost * width as f64;
-            plan = node(Node::Distinct { input: Box::new(plan) }, width, (rows * 0.5).max(1.0), cost);
+            plan = node(
+                Node::Distinct { input: Box::new(plan), types: types.clone() },
+                width,
+                (rows * 0.5).max(1.0),
+                cost,
+            );
         }
         if !query.order.is_empty() && !is_ordered {
             let keys = query.order.iter().map(|item| SortKey {

@@ -19,10 +19,7 @@ pub fn run_call(call: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>)
         return Err(Error::internal("a CALL that is none"));
     };
     let (function, arguments, parameters) = bind_call(call, written, frame, run)?;
-    let types = CallTypes {
-        arguments: arguments.iter().map(|argument| argument.sql_type).collect(),
-        result: SqlType::new(function.returns),
-    };
+    let types = CallTypes::new(arguments.iter().map(|argument| argument.sql_type), SqlType::new(function.returns));
     let may_end_transaction = super::transaction::may_be_ended_below(frame, run);
     let result = as_call(call, frame, run, |run| {
         let state = run.state;

@@ -9,7 +9,7 @@ use super::expression::{OnRow, evaluate, is_constant, place_line, run_dynamic, r
 use super::frame::{Frame, cast};
 use super::raise::{diagnostic, run_raise};
 use super::tree::{Block, Expression, RowSource, Statement, StatementKind};
-use crate::executor::Run;
+use crate::executor::{RowStore, Run, StoreReader, sort_memory_bytes};
 use crate::session::Planned;
 use crate::types::{self, RecordValue, SqlType, Value, oids};
 
@@ -318,13 +318,14 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             let (planned, rows) = gather_planned(source, frame, run)?;
             let columns = columns_of(&planned);
             let changes_rows = planned.statement.command != crate::plan::Command::Select;
+            let mut reader = StoreReader::default();
             let mut found = false;
-            if rows.is_empty() {
+            if rows.len() == 0 {
                 frame.assign_columns(*target, &columns, None, run)?;
             }
-            for row in rows {
+            for index in 0..rows.len() {
                 found = true;
-                frame.assign_columns(*target, &columns, Some(&row), run)?;
+                frame.assign_columns(*target, &columns, Some(reader.read(&rows, index)?), run)?;
                 let mut round = |run: &mut Run<'_, '_>| run_statements(body, frame, run);
                 let flow = if changes_rows { super::transaction::unholdable(run, round) } else { round(run) }?;
                 if let Some(end) = after_round(flow, label.as_deref()) {
@@ -393,14 +394,16 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             frame.rows.push(value);
         }
         StatementKind::ReturnQuery(source) => {
-            let (columns, rows) = gather(source, frame, run, None)?;
+            let (columns, rows) = gather(source, frame, run)?;
             let checked = check_result(&columns, frame, run);
             checked.map_err(|error| match source {
                 RowSource::Query(query) => within(error, query),
                 RowSource::Dynamic { .. } => error,
             })?;
             let count = rows.len() as u64;
-            for row in rows {
+            let mut reader = StoreReader::default();
+            for index in 0..rows.len() {
+                let row = reader.read(&rows, index)?.to_vec();
                 let value = result_row(&columns, row, frame, run)?;
                 frame.rows.push(value);
             }
@@ -566,21 +569,17 @@ pub(super) fn columns_of(planned: &Planned) -> Columns {
     planned.description.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect()
 }
 
-/// All rows of a query, up to `limit`.
-pub(super) fn gather(
-    source: &RowSource,
-    frame: &mut Frame<'_>,
-    run: &mut Run<'_, '_>,
-    limit: Option<usize>,
-) -> Result<(Columns, Vec<Vec<Value>>)> {
-    let (mut columns, mut rows) = (Columns::new(), Vec::new());
+/// All rows of a query.
+pub(super) fn gather(source: &RowSource, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<(Columns, RowStore)> {
+    let (mut columns, mut rows) = (Columns::new(), RowStore::default());
+    let limit_bytes = sort_memory_bytes(run);
     let mut on_plan = |planned: &Arc<Planned>| {
         columns = columns_of(planned);
         Ok(())
     };
-    let mut on_row = |_: &mut Run<'_, '_>, row: &[Value]| {
-        rows.push(row.to_vec());
-        Ok(if limit == Some(rows.len()) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    let mut on_row = |run: &mut Run<'_, '_>, row: &[Value]| {
+        rows.push(row, limit_bytes, run)?;
+        Ok(ControlFlow::Continue(()))
     };
     match source {
         RowSource::Query(query) => {
@@ -592,6 +591,7 @@ pub(super) fn gather(
             run_dynamic(&text, &parameters, frame, run, &mut on_plan, &mut on_row)?;
         }
     }
+    rows.flush()?;
     Ok((columns, rows))
 }
 
@@ -600,16 +600,17 @@ pub(super) fn gather_planned(
     source: &RowSource,
     frame: &mut Frame<'_>,
     run: &mut Run<'_, '_>,
-) -> Result<(Arc<Planned>, Vec<Vec<Value>>)> {
+) -> Result<(Arc<Planned>, RowStore)> {
     let RowSource::Dynamic { text, parameters } = source else {
         let RowSource::Query(query) = source else { return Err(Error::internal("a cursor without a query")) };
         return gather_query(query, frame, run);
     };
     let text = text_of(text, frame, run)?;
     let parameters = parameter_values(parameters, frame, run)?;
-    let (mut planned, mut rows) = (None, Vec::new());
-    let mut on_row = |_: &mut Run<'_, '_>, row: &[Value]| {
-        rows.push(row.to_vec());
+    let (mut planned, mut rows) = (None, RowStore::default());
+    let limit_bytes = sort_memory_bytes(run);
+    let mut on_row = |run: &mut Run<'_, '_>, row: &[Value]| {
+        rows.push(row, limit_bytes, run)?;
         Ok(ControlFlow::Continue(()))
     };
     run_dynamic(
@@ -623,6 +624,7 @@ pub(super) fn gather_planned(
         },
         &mut on_row,
     )?;
+    rows.flush()?;
     let none = || Error::new(sqlstate::INVALID_CURSOR_DEFINITION, "cannot open multi-query plan as cursor");
     Ok((planned.ok_or_else(none)?, rows))
 }
@@ -632,10 +634,11 @@ pub(super) fn gather_query(
     query: &Expression,
     frame: &Frame<'_>,
     run: &mut Run<'_, '_>,
-) -> Result<(Arc<Planned>, Vec<Vec<Value>>)> {
-    let (mut planned, mut rows) = (None, Vec::new());
-    let mut on_row = |_: &mut Run<'_, '_>, row: &[Value]| {
-        rows.push(row.to_vec());
+) -> Result<(Arc<Planned>, RowStore)> {
+    let (mut planned, mut rows) = (None, RowStore::default());
+    let limit_bytes = sort_memory_bytes(run);
+    let mut on_row = |run: &mut Run<'_, '_>, row: &[Value]| {
+        rows.push(row, limit_bytes, run)?;
         Ok(ControlFlow::Continue(()))
     };
     run_statement(
@@ -648,6 +651,7 @@ pub(super) fn gather_query(
         },
         &mut on_row,
     )?;
+    rows.flush()?;
     Ok((planned.ok_or_else(|| Error::internal("a cursor without a plan"))?, rows))
 }
 

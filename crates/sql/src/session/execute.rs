@@ -52,6 +52,9 @@ impl SqlSession {
                 planned
             }
         };
+        if reads_intervals(&planned.statement.parameters, &key.types) {
+            return Ok(false);
+        }
         let Some(parameters) = self.constants(constants, &planned.statement.parameters) else { return Ok(false) };
         self.ensure_transaction()?;
         let mut portal = Portal {
@@ -412,6 +415,13 @@ fn refuse_read_only(state: &SessionState, command: Command) -> Result<()> {
     }
     let message = format!("cannot execute {what} in a read-only transaction");
     Err(Error::new(sqlstate::READ_ONLY_SQL_TRANSACTION, message))
+}
+
+/// Whether a literal without a type became an interval: how that is read depends on the column it is for
+/// (`'5'` as an `interval year`), which a parameter doesn't know.
+fn reads_intervals(parameters: &[SqlType], declared: &[SqlType]) -> bool {
+    let mut pairs = parameters.iter().zip(declared);
+    pairs.any(|(parameter, declared)| parameter.oid == oids::INTERVAL && declared.oid == oids::UNKNOWN)
 }
 
 /// Whether parameters have the types they were given; those given as unknown have taken one.

@@ -4,7 +4,7 @@ use base::{Oid, Result};
 use smallvec::SmallVec;
 
 use super::context::EvalContext;
-use super::type_table::SqlType;
+use super::type_table::{SqlType, base_type, element_type};
 use super::value::Value;
 
 /// How much a function's result may change between calls with the same arguments.
@@ -25,6 +25,15 @@ pub struct CallTypes {
     pub arguments: SmallVec<[SqlType; 2]>,
     /// The type of the result (of one row, for functions that return sets).
     pub result: SqlType,
+    /// The last argument is an array whose elements are arguments of their own: `VARIADIC array` where any types go.
+    pub spread: bool,
+}
+
+impl CallTypes {
+    /// Of a call whose arguments are passed as they are.
+    pub fn new(arguments: impl IntoIterator<Item = SqlType>, result: SqlType) -> CallTypes {
+        CallTypes { arguments: arguments.into_iter().collect(), result, spread: false }
+    }
 }
 
 /// A function on values. NULL arguments reach it only if it is not strict.
@@ -135,6 +144,7 @@ impl FunctionDef {
         }
         match self.implementation {
             Implementation::Plain(function) => function(context, arguments),
+            Implementation::Typed(function) if types.spread => self.call_spread(function, context, types, arguments),
             Implementation::Typed(function) => function(context, types, arguments),
             Implementation::Session => context.session_function(self.oid, arguments),
             Implementation::Set(function) => {
@@ -145,6 +155,33 @@ impl FunctionDef {
                 format!("window function {} requires an OVER clause", self.name),
             )),
         }
+    }
+
+    /// Calls it with the elements of the last argument as arguments of their own.
+    #[cold]
+    fn call_spread(
+        &self,
+        function: TypedFunction,
+        context: &mut dyn EvalContext,
+        types: &CallTypes,
+        arguments: &[Value],
+    ) -> Result<Value> {
+        let (Some((last, first)), Some((last_type, first_types))) =
+            (arguments.split_last(), types.arguments.split_last())
+        else {
+            return Err(base::Error::internal("VARIADIC without an argument"));
+        };
+        let base = base_type(context.catalog(), *last_type);
+        let element = SqlType::new(element_type(context.catalog(), base.oid).unwrap_or(base.oid));
+        let elements = match last {
+            Value::Array(array) => array.values.as_slice(),
+            // To format(), no array is no arguments.
+            Value::Null if self.name == "format" => &[],
+            _ => return Ok(Value::Null),
+        };
+        let values = first.iter().chain(elements).cloned().collect::<Vec<_>>();
+        let value_types = first_types.iter().copied().chain(elements.iter().map(|_| element));
+        function(context, &CallTypes::new(value_types, types.result), &values)
     }
 
     /// Calls it for a set: no rows for NULL if it is strict; one row if it doesn't return a set.

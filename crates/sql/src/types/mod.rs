@@ -6,7 +6,7 @@
 //!   ordered as values are (see the tests in `properties`).
 //! - [`cast`], [`operators`], [`functions`] and [`aggregates`] are static tables with PostgreSQL's own numbers;
 //!   [`resolve`] chooses among them, and among what users made, by PostgreSQL's rules.
-//! - [`numeric`], [`datetime`], [`json`], [`pattern`] are the arithmetic behind them.
+//! - [`numeric`], [`datetime`], [`json`], [`pattern`], [`posix`] are the arithmetic behind them.
 //! - [`context`] is all that evaluation asks of the session and the catalog.
 //!
 //! Text is compared by its bytes, as in the "C" collation. Values never hold what their type forbids: text is UTF-8
@@ -36,6 +36,7 @@ pub mod oids;
 pub mod operators;
 pub(crate) mod packed;
 pub mod pattern;
+pub mod posix;
 pub mod random;
 pub mod record_text;
 pub mod reg_types;
@@ -47,11 +48,11 @@ pub mod type_name;
 pub mod type_table;
 pub mod value;
 
-pub use aggregates::{AggregateDef, AggregateState, aggregate, aggregates, aggregates_named};
+pub use aggregates::{AggregateDef, AggregateState, Hypothetical, aggregate, aggregates, aggregates_named};
 pub use array_text::{MAX_DIMENSIONS, too_many_dimensions};
 pub use binary_io::{binary_input, binary_output};
 pub use cast::{Cast, CastContext, can_cast};
-pub use compare::{Comparator, comparator, hash_value, is_hashable, without_padding};
+pub use compare::{Comparator, comparator, compare_values, hash_value, is_hashable, without_padding};
 pub use context::{BuiltinCatalog, CatalogLookup, EvalContext, FormatSettings, PlainContext, UserFunction, UserType};
 pub use function_def::{CallTypes, FunctionDef, Implementation, ReadyRows, ValueStream, Volatility, WindowFunction};
 pub use functions::json_records::takes_definitions;

@@ -528,7 +528,7 @@ impl Writer<'_, '_> {
         self.part(&quantified.left, Place::Test, true);
         let quantifier = match quantified.quantifier {
             Quantifier::Any => "ANY",
-            Quantifier::All => "ALL",
+            Quantifier::All | Quantifier::Only => "ALL",
         };
         self.push(&format!(" {} {quantifier} (", quantified.operator.name));
         self.part(&quantified.array, Place::Test, true);

@@ -491,6 +491,9 @@ impl<'e> Explainer<'e> {
                     relationship: "Inner",
                     ..Shown::default()
                 };
+                if let (Some(join), Some(hash)) = (&mut shown.measured, &mut hash.measured) {
+                    hash.effort = join.effort.take();
+                }
                 name(&mut hash, "Hash");
                 shown.startup = child.total;
                 hash.children.push(child);
@@ -560,7 +563,7 @@ impl<'e> Explainer<'e> {
                 }
                 slots
             }
-            Node::Distinct { input } => {
+            Node::Distinct { input, .. } => {
                 name(shown, "Aggregate");
                 shown.title = "HashAggregate".to_owned();
                 shown.kind.push(("Strategy", Property::Text("Hashed".to_owned())));
@@ -575,7 +578,7 @@ impl<'e> Explainer<'e> {
                 name(shown, "Unique");
                 self.input(input, "Outer", shown)
             }
-            Node::SetOperation { operation, all, left, right } => {
+            Node::SetOperation { operation, all, left, right, .. } => {
                 name(shown, "SetOp");
                 let command = match (operation, all) {
                     (SetOperator::Intersect, false) => "Intersect",

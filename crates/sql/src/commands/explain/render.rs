@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use super::Options;
 use super::nodes::{Property, Shown};
+use crate::executor::Effort;
 
 /// How long planning and running took, if that is to be told.
 pub(super) struct Summary {
@@ -76,6 +77,9 @@ fn text_node(node: &Shown, mut indent: usize, options: Options, lines: &mut Vec<
             Property::List(items) => items.join(", "),
         };
         lines.push(format!("{:width$}{key}: {text}", "", width = indent * 2));
+    }
+    if let Some(effort) = node.measured.and_then(|measured| measured.effort) {
+        lines.push(format!("{:width$}{}", "", effort_line(effort), width = indent * 2));
     }
     for child in in_order(node) {
         text_node(child, indent, options, lines);
@@ -154,6 +158,47 @@ fn write_fields(fields: &[(String, JsonValue)], indent: usize, out: &mut String)
     }
 }
 
+fn effort_line(effort: Effort) -> String {
+    match effort {
+        Effort::Sort { method, kilobytes, on_disk } => {
+            let space = if on_disk { "Disk" } else { "Memory" };
+            format!("Sort Method: {method}  {space}: {kilobytes}kB")
+        }
+        Effort::Groups { batches, kilobytes, disk_kilobytes } => {
+            let disk = if batches > 1 { format!("  Disk Usage: {disk_kilobytes}kB") } else { String::new() };
+            format!("Batches: {batches}  Memory Usage: {kilobytes}kB{disk}")
+        }
+        Effort::Hash { buckets, batches, kilobytes } => {
+            format!("Buckets: {buckets}  Batches: {batches}  Memory Usage: {kilobytes}kB")
+        }
+    }
+}
+
+/// The same as fields.
+fn effort_fields(effort: Effort) -> Vec<(&'static str, JsonValue)> {
+    let number = |number: u64| JsonValue::Raw(number.to_string());
+    match effort {
+        Effort::Sort { method, kilobytes, on_disk } => vec![
+            ("Sort Method", JsonValue::Raw(quoted(method))),
+            ("Sort Space Used", number(kilobytes)),
+            ("Sort Space Type", JsonValue::Raw(quoted(if on_disk { "Disk" } else { "Memory" }))),
+        ],
+        Effort::Groups { batches, kilobytes, disk_kilobytes } => vec![
+            ("Planned Partitions", number(0)),
+            ("HashAgg Batches", number(batches)),
+            ("Peak Memory Usage", number(kilobytes)),
+            ("Disk Usage", number(disk_kilobytes)),
+        ],
+        Effort::Hash { buckets, batches, kilobytes } => vec![
+            ("Hash Buckets", number(buckets)),
+            ("Original Hash Buckets", number(buckets)),
+            ("Hash Batches", number(batches)),
+            ("Original Hash Batches", number(batches)),
+            ("Peak Memory Usage", number(kilobytes)),
+        ],
+    }
+}
+
 fn json_node(node: &Shown, options: Options) -> Vec<(String, JsonValue)> {
     let mut fields: Vec<(String, JsonValue)> = Vec::new();
     let mut push = |key: &str, value: JsonValue| fields.push((key.to_owned(), value));
@@ -198,6 +243,9 @@ fn json_node(node: &Shown, options: Options) -> Vec<(String, JsonValue)> {
     }
     for (key, property) in &node.properties {
         push(key, of_property(property));
+    }
+    for (key, value) in node.measured.and_then(|measured| measured.effort).map_or_else(Vec::new, effort_fields) {
+        push(key, value);
     }
     if !node.children.is_empty() {
         let children = in_order(node).map(|child| json_node(child, options)).collect();

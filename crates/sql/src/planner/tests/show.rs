@@ -203,7 +203,7 @@ fn node(plan: &Plan, depth: usize, out: &mut String) {
             let calls = calls.collect::<Vec<_>>().join(", ");
             format!("Window by {} order {}: {calls}", list(&window.partition), keys(&window.order))
         }
-        Node::Distinct { input } => {
+        Node::Distinct { input, .. } => {
             inputs.push(input);
             "Distinct".to_owned()
         }
@@ -211,7 +211,7 @@ fn node(plan: &Plan, depth: usize, out: &mut String) {
             inputs.push(input);
             format!("DistinctOn {}", list(keys))
         }
-        Node::SetOperation { operation, all, left, right } => {
+        Node::SetOperation { operation, all, left, right, .. } => {
             inputs.extend([left.as_ref(), right.as_ref()]);
             format!("{operation:?}{}", if *all { " all" } else { "" })
         }

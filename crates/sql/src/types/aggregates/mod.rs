@@ -29,6 +29,19 @@ use ordered::{Ordered, OrderedKind};
 use statistics::{Moment, Moments, NumericMoments, Regression, Relation};
 use sums::{IntervalSum, NumericSum, WideSum};
 
+/// Aggregates that tell where a row would stand among the others: the executor computes them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hypothetical {
+    /// One more than there are rows before it
+    Rank,
+    /// One more than there are distinct rows before it
+    DenseRank,
+    /// The share of the rows that come before it
+    PercentRank,
+    /// The share of the rows, itself included, that don't come after it
+    CumeDist,
+}
+
 /// A built-in aggregate.
 #[derive(Clone, Copy)]
 pub struct AggregateDef {
@@ -44,6 +57,8 @@ pub struct AggregateDef {
     pub result: Oid,
     /// How many of the arguments are direct ones of an ordered-set aggregate; `None` for normal ones.
     pub direct_arguments: Option<usize>,
+    /// It tells where a row would stand among the others.
+    pub hypothetical: Option<Hypothetical>,
     /// The state of an empty group.
     pub start: fn(&CallTypes) -> AggregateState,
 }
@@ -58,6 +73,8 @@ impl fmt::Debug for AggregateDef {
 pub trait Accumulator: fmt::Debug {
     /// Takes in one row's arguments.
     fn update(&mut self, context: &mut dyn EvalContext, arguments: &[Value]) -> Result<()>;
+    /// Before the first row of those that come in order: how many there will be whose last argument is not NULL.
+    fn expect(&mut self, _rows: u64) {}
     /// The value now.
     fn finish(&self, context: &mut dyn EvalContext) -> Result<Value>;
     /// Memory held, roughly.
@@ -142,6 +159,13 @@ impl AggregateState {
         Ok(())
     }
 
+    /// Before the first row of those that come in order: how many there will be whose last argument is not NULL.
+    pub fn expect(&mut self, rows: u64) {
+        if let AggregateState::Other(accumulator) = self {
+            accumulator.expect(rows);
+        }
+    }
+
     /// The aggregate's value now; more rows may follow (window frames).
     pub fn finish(&self, context: &mut dyn EvalContext) -> Result<Value> {
         Ok(match self {
@@ -214,7 +238,17 @@ const fn aggregate_def(
     result: Oid,
     start: fn(&CallTypes) -> AggregateState,
 ) -> AggregateDef {
-    AggregateDef { oid: Oid(oid), name, arguments, variadic: false, result, direct_arguments: None, start }
+    let (variadic, direct_arguments, hypothetical) = (false, None, None);
+    AggregateDef { oid: Oid(oid), name, arguments, variadic, result, direct_arguments, hypothetical, start }
+}
+
+/// An aggregate that places its direct arguments among the rows of WITHIN GROUP.
+const fn hypothetical_def(oid: u32, name: &'static str, result: Oid, kind: Hypothetical) -> AggregateDef {
+    let mut def = aggregate_def(oid, name, &[ANY], result, |_| AggregateState::CountRows(0));
+    def.variadic = true;
+    def.direct_arguments = Some(1);
+    def.hypothetical = Some(kind);
+    def
 }
 
 impl AggregateDef {
@@ -352,8 +386,15 @@ static AGGREGATES: &[AggregateDef] = &[
     aggregate_def(3267, "jsonb_agg", &[ANYELEMENT], JSONB, |types| AggregateState::other(JsonList::new(types, true))),
     aggregate_def(3197, "json_object_agg", &[ANY, ANY], JSON, |types| AggregateState::other(JsonMembers::new(types, false))),
     aggregate_def(3270, "jsonb_object_agg", &[ANY, ANY], JSONB, |types| AggregateState::other(JsonMembers::new(types, true))),
-    aggregate_def(3984, "mode", &[ANYELEMENT], ANYELEMENT, |_| AggregateState::other(Ordered::new(OrderedKind::Mode))).ordered_set(0),
-    aggregate_def(3974, "percentile_cont", &[FLOAT8, FLOAT8], FLOAT8, |_| AggregateState::other(Ordered::new(OrderedKind::Continuous))).ordered_set(1),
-    aggregate_def(3976, "percentile_cont", &[FLOAT8, INTERVAL], INTERVAL, |_| AggregateState::other(Ordered::new(OrderedKind::Continuous))).ordered_set(1),
-    aggregate_def(3972, "percentile_disc", &[FLOAT8, ANYELEMENT], ANYELEMENT, |_| AggregateState::other(Ordered::new(OrderedKind::Discrete))).ordered_set(1),
+    aggregate_def(3984, "mode", &[ANYELEMENT], ANYELEMENT, |types| AggregateState::other(Ordered::new(OrderedKind::Mode, types))).ordered_set(0),
+    aggregate_def(3974, "percentile_cont", &[FLOAT8, FLOAT8], FLOAT8, |types| AggregateState::other(Ordered::new(OrderedKind::Continuous, types))).ordered_set(1),
+    aggregate_def(3976, "percentile_cont", &[FLOAT8, INTERVAL], INTERVAL, |types| AggregateState::other(Ordered::new(OrderedKind::Continuous, types))).ordered_set(1),
+    aggregate_def(3980, "percentile_cont", &[FLOAT8_ARRAY, FLOAT8], FLOAT8_ARRAY, |types| AggregateState::other(Ordered::new(OrderedKind::Continuous, types))).ordered_set(1),
+    aggregate_def(3982, "percentile_cont", &[FLOAT8_ARRAY, INTERVAL], INTERVAL_ARRAY, |types| AggregateState::other(Ordered::new(OrderedKind::Continuous, types))).ordered_set(1),
+    aggregate_def(3972, "percentile_disc", &[FLOAT8, ANYELEMENT], ANYELEMENT, |types| AggregateState::other(Ordered::new(OrderedKind::Discrete, types))).ordered_set(1),
+    aggregate_def(3978, "percentile_disc", &[FLOAT8_ARRAY, ANYELEMENT], ANYARRAY, |types| AggregateState::other(Ordered::new(OrderedKind::Discrete, types))).ordered_set(1),
+    hypothetical_def(3986, "rank", INT8, Hypothetical::Rank),
+    hypothetical_def(3988, "percent_rank", FLOAT8, Hypothetical::PercentRank),
+    hypothetical_def(3990, "cume_dist", FLOAT8, Hypothetical::CumeDist),
+    hypothetical_def(3992, "dense_rank", INT8, Hypothetical::DenseRank),
 ];

@@ -304,6 +304,19 @@ fn subscripts(a: &[Value]) -> Result<Box<dyn ValueStream>> {
     Ok(ReadyRows::boxed(rows))
 }
 
+/// In which of the ranges between sorted thresholds a value lies: from 0, below the first. 2202E, 22004
+fn bucket(a: &[Value]) -> Result<Value> {
+    let Value::Array(thresholds) = &a[1] else { return Err(mismatch(&a[1])) };
+    if thresholds.dimensions.len() > 1 {
+        return Err(Error::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, "thresholds must be one-dimensional array"));
+    }
+    if thresholds.values.iter().any(Value::is_null) {
+        return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "thresholds array must not contain NULLs"));
+    }
+    let below = thresholds.values.partition_point(|threshold| compare_values(threshold, &a[0]).is_le());
+    Ok(Value::Int4(below as i32))
+}
+
 #[rustfmt::skip]
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::typed(378, "array_append", &[ANYCOMPATIBLEARRAY, ANYCOMPATIBLE], ANYCOMPATIBLEARRAY, |_, types, a| append(types, &a[0], &a[1], false)).not_strict(),
@@ -315,6 +328,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(2091, "array_lower", &[ANYARRAY, INT4], INT4, |_, a| { take!(a; Array array, Int4 n); Ok(dimension(array, *n).map(|d| d.lower_bound).into()) }),
     FunctionDef::plain(2092, "array_upper", &[ANYARRAY, INT4], INT4, |_, a| { take!(a; Array array, Int4 n); Ok(dimension(array, *n).map(|d| d.lower_bound + d.length as i32 - 1).into()) }),
     FunctionDef::plain(3179, "cardinality", &[ANYARRAY], INT4, |_, a| { take!(a; Array array); Ok(Value::Int4(array.values.len() as i32)) }),
+    FunctionDef::plain(3218, "width_bucket", &[ANYCOMPATIBLE, ANYCOMPATIBLEARRAY], INT4, |_, a| bucket(a)),
     FunctionDef::plain(3167, "array_remove", &[ANYCOMPATIBLEARRAY, ANYCOMPATIBLE], ANYCOMPATIBLEARRAY, |_, a| remove(a)).not_strict(),
     FunctionDef::plain(3168, "array_replace", &[ANYCOMPATIBLEARRAY, ANYCOMPATIBLE, ANYCOMPATIBLE], ANYCOMPATIBLEARRAY, |_, a| replace(a)).not_strict(),
     FunctionDef::plain(3277, "array_position", &[ANYCOMPATIBLEARRAY, ANYCOMPATIBLE], INT4, |_, a| position(a)).not_strict(),

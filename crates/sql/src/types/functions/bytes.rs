@@ -189,16 +189,54 @@ fn decode(_: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
     }))
 }
 
-/// The only encoding text has here is UTF-8.
-fn check_encoding(name: &str, role: &str) -> Result<()> {
+/// The encoding of this name. 22023 for one that there is not.
+fn encoding(name: &str, role: &str) -> Result<Encoding> {
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
     match plain.to_ascii_lowercase().as_str() {
-        "utf8" | "unicode" | "sqlascii" => Ok(()),
-        "latin1" | "iso88591" | "win1252" | "windows1252" => {
+        "utf8" | "unicode" | "sqlascii" => Ok(Encoding::Utf8),
+        "latin1" | "iso88591" => Ok(Encoding::Latin1),
+        "win1252" | "windows1252" => {
             Err(Error::unsupported(format!("conversion between {name} and UTF8 is not supported")))
         }
         _ => Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, format!("invalid {role} encoding name \"{name}\""))),
     }
+}
+
+/// Encodings that text is converted from and to.
+#[derive(Clone, Copy)]
+enum Encoding {
+    Utf8,
+    /// One byte each for the first 256 characters of Unicode.
+    Latin1,
+}
+
+fn decode_as(bytes: &[u8], encoding: Encoding) -> Result<Value> {
+    match encoding {
+        Encoding::Utf8 => Ok(Value::text(utf8(bytes)?)),
+        Encoding::Latin1 if bytes.contains(&0) => {
+            let message = "invalid byte sequence for encoding \"LATIN1\": 0x00";
+            Err(Error::new(sqlstate::CHARACTER_NOT_IN_REPERTOIRE, message))
+        }
+        Encoding::Latin1 => Ok(Value::from(bytes.iter().map(|byte| char::from(*byte)).collect::<String>())),
+    }
+}
+
+fn encode_as(text: &str, encoding: Encoding) -> Result<Value> {
+    if matches!(encoding, Encoding::Utf8) {
+        return Ok(Value::bytea(text.as_bytes()));
+    }
+    let byte = |character: char| {
+        u8::try_from(u32::from(character)).map_err(|_| {
+            let mut buffer = [0; 4];
+            let bytes = character.encode_utf8(&mut buffer).bytes().map(|byte| format!("0x{byte:02x}"));
+            let bytes = bytes.collect::<Vec<_>>().join(" ");
+            let message = format!(
+                "character with byte sequence {bytes} in encoding \"UTF8\" has no equivalent in encoding \"LATIN1\""
+            );
+            Error::new(base::SqlState::new("22P05"), message)
+        })
+    };
+    Ok(Value::bytea(text.chars().map(byte).collect::<Result<Vec<u8>>>()?))
 }
 
 /// A version 4 UUID.
@@ -213,7 +251,7 @@ fn random_uuid() -> Value {
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(2010, "length", &[BYTEA], INT4, |_, a| { take!(a; Bytea b); Ok(Value::Int4(b.len() as i32)) }),
     FunctionDef::plain(720, "octet_length", &[BYTEA], INT4, |_, a| { take!(a; Bytea b); Ok(Value::Int4(b.len() as i32)) }),
-    FunctionDef::plain(1713, "length", &[BYTEA, NAME], INT4, |_, a| { take!(a; Bytea b, Text encoding); check_encoding(encoding, "source")?; Ok(Value::Int4(super::text::character_count(utf8(b)?))) }).stable(),
+    FunctionDef::plain(1713, "length", &[BYTEA, NAME], INT4, |_, a| { take!(a; Bytea b, Text encoding); let text = decode_as(b, self::encoding(encoding, "source")?)?; Ok(Value::Int4(super::text::character_count(text.as_str().unwrap_or("")))) }).stable(),
     FunctionDef::plain(1810, "bit_length", &[BYTEA], INT4, |_, a| { take!(a; Bytea b); Ok(Value::Int4(b.len() as i32 * 8)) }),
     FunctionDef::plain(2011, "byteacat", &[BYTEA, BYTEA], BYTEA, |_, a| { take!(a; Bytea l, Bytea r); Ok(Value::bytea([&l[..], &r[..]].concat())) }),
     FunctionDef::plain(2086, "substr", &[BYTEA, INT4], BYTEA, |_, a| { take!(a; Bytea b, Int4 from); Ok(Value::bytea(slice(b, i64::from(*from), None)?)) }),
@@ -239,8 +277,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(3422, "sha512", &[BYTEA], BYTEA, |_, a| { take!(a; Bytea b); Ok(Value::bytea(sha2::Sha512::digest(b).to_vec())) }),
     FunctionDef::plain(1946, "encode", &[BYTEA, TEXT], TEXT, encode),
     FunctionDef::plain(1947, "decode", &[TEXT, TEXT], BYTEA, decode),
-    FunctionDef::plain(1714, "convert_from", &[BYTEA, NAME], TEXT, |_, a| { take!(a; Bytea b, Text encoding); check_encoding(encoding, "source")?; Ok(Value::text(utf8(b)?)) }).stable(),
-    FunctionDef::plain(1717, "convert_to", &[TEXT, NAME], BYTEA, |_, a| { take!(a; Text t, Text encoding); check_encoding(encoding, "destination")?; Ok(Value::bytea(t.as_bytes())) }).stable(),
-    FunctionDef::plain(1813, "convert", &[BYTEA, NAME, NAME], BYTEA, |_, a| { take!(a; Bytea b, Text from, Text to); check_encoding(from, "source")?; check_encoding(to, "destination")?; utf8(b)?; Ok(a[0].clone()) }).stable(),
+    FunctionDef::plain(1714, "convert_from", &[BYTEA, NAME], TEXT, |_, a| { take!(a; Bytea b, Text encoding); decode_as(b, self::encoding(encoding, "source")?) }).stable(),
+    FunctionDef::plain(1717, "convert_to", &[TEXT, NAME], BYTEA, |_, a| { take!(a; Text t, Text encoding); encode_as(t, self::encoding(encoding, "destination")?) }).stable(),
+    FunctionDef::plain(1813, "convert", &[BYTEA, NAME, NAME], BYTEA, |_, a| { take!(a; Bytea b, Text from, Text to); let text = decode_as(b, encoding(from, "source")?)?; encode_as(text.as_str().unwrap_or(""), encoding(to, "destination")?) }).stable(),
     FunctionDef::plain(3432, "gen_random_uuid", &[], UUID, |_, _| Ok(random_uuid())).volatile(),
 ];

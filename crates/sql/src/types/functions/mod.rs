@@ -40,6 +40,7 @@ mod series;
 mod server;
 mod session;
 mod text;
+mod unicode;
 
 /// All tables of functions, by subject.
 static TABLES: &[&[FunctionDef]] = &[
@@ -50,6 +51,7 @@ static TABLES: &[&[FunctionDef]] = &[
     datetimes::FUNCTIONS,
     formatting::FUNCTIONS,
     text::FUNCTIONS,
+    unicode::FUNCTIONS,
     patterns::FUNCTIONS,
     bytes::FUNCTIONS,
     arrays::FUNCTIONS,

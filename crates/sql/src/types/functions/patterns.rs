@@ -1,31 +1,41 @@
 //! LIKE, SIMILAR TO and regular expressions.
 
+use std::ops::Range;
+
 use base::{Error, Result, sqlstate};
 
 use super::{FunctionDef, mismatch};
 use crate::types::function_def::{ReadyRows, ValueStream};
 use crate::types::oids::*;
-use crate::types::pattern::{Options, Regex, like, like_any_case, like_escape, regex, similar_to_regex};
+use crate::types::pattern::{like, like_any_case, like_escape, similar_to_regex};
+use crate::types::posix::{Captures, Options, Regex, regex};
 use crate::types::value::Value;
 
 /// The first group's text if there are groups, else the whole match.
 fn substring_matching(text: &str, pattern: &str) -> Result<Value> {
     let regex = regex(pattern, Options::default())?;
-    Ok(match regex.captures(text) {
+    Ok(match regex.captures(text)? {
         None => Value::Null,
-        Some(captures) => captures.get(usize::from(captures.len() > 1)).map(|part| part.as_str()).into(),
+        Some(captures) => captures.get(usize::from(captures.group_count() > 1)).into(),
     })
 }
 
+/// The part of a text that a SIMILAR pattern marks, or all of it.
+fn substring_similar(text: &str, pattern: &str, escape: &str) -> Result<Value> {
+    let pattern =
+        similar_to_regex(pattern, escape).map_err(|error| error.context("SQL function \"substring\" statement 1"))?;
+    substring_matching(text, &pattern)
+}
+
 /// The groups of a match as an array; the whole match if there are none.
-fn groups(captures: &regex::Captures<'_>) -> Value {
-    let first = usize::from(captures.len() > 1);
-    let values = (first..captures.len()).map(|index| captures.get(index).map(|part| part.as_str()).into()).collect();
+fn groups(captures: &Captures<'_>) -> Value {
+    let first = usize::from(captures.group_count() > 1);
+    let values = (first..captures.group_count()).map(|index| captures.get(index).into()).collect();
     Value::array(TEXT, values)
 }
 
 fn first_match(text: &str, regex: &Regex) -> Result<Value> {
-    Ok(regex.captures(text).map_or(Value::Null, |captures| groups(&captures)))
+    Ok(regex.captures(text)?.map_or(Value::Null, |captures| groups(&captures)))
 }
 
 fn flags_at(a: &[Value], index: usize) -> &str {
@@ -36,8 +46,8 @@ fn matches(a: &[Value]) -> Result<Box<dyn ValueStream>> {
     let [Value::Text(text), Value::Text(pattern), ..] = a else { return Err(mismatch(&a[0])) };
     let (options, global) = Options::parse(flags_at(a, 2))?;
     let regex = regex(pattern, options)?;
-    let rows = regex.captures_iter(text).take(if global { usize::MAX } else { 1 });
-    Ok(ReadyRows::boxed(rows.map(|captures| groups(&captures)).collect()))
+    let found = regex.matches(text, 0, if global { usize::MAX } else { 1 })?;
+    Ok(ReadyRows::boxed(found.iter().map(groups).collect()))
 }
 
 fn parameter_error(name: &str, value: i32) -> Error {
@@ -60,11 +70,21 @@ fn start_offset(text: &str, start: i32) -> Option<usize> {
     text.char_indices().map(|(offset, _)| offset).chain([text.len()]).nth(index)
 }
 
+/// The place of a group (0: all) in match number `number` (from 1) from character `start` on.
+fn nth_group(regex: &Regex, text: &str, start: i32, number: i32, group: i32) -> Result<Option<Range<usize>>> {
+    let Some(offset) = start_offset(text, start) else { return Ok(None) };
+    let found = regex.matches(text, offset, number as usize)?;
+    Ok(found.get(number as usize - 1).and_then(|captures| captures.range(group as usize)))
+}
+
 fn count(a: &[Value]) -> Result<Value> {
     let [Value::Text(text), Value::Text(pattern), ..] = a else { return Err(mismatch(&a[0])) };
     let start = integer_at(a, 2, "start", 1, 1)?;
     let regex = regex(pattern, Options::parse_plain(flags_at(a, 3), "regexp_count()")?)?;
-    let found = start_offset(text, start).map_or(0, |offset| regex.find_iter_at(text, offset).count());
+    let found = match start_offset(text, start) {
+        Some(offset) => regex.matches(text, offset, usize::MAX)?.len(),
+        None => 0,
+    };
     Ok(Value::Int4(found as i32))
 }
 
@@ -78,8 +98,7 @@ fn position_of_match(a: &[Value]) -> Result<Value> {
     }
     let group = integer_at(a, 6, "subexpr", 0, 0)?;
     let regex = regex(pattern, Options::parse_plain(flags_at(a, 5), "regexp_instr()")?)?;
-    let offset = start_offset(text, start);
-    let part = offset.and_then(|offset| regex.nth_group(text, offset, number as usize, group as usize));
+    let part = nth_group(&regex, text, start, number, group)?;
     let position = part.map_or(0, |part| {
         let bytes = if end_option == 1 { part.end } else { part.start };
         text[..bytes].chars().count() as i32 + 1
@@ -93,8 +112,7 @@ fn matching_part(a: &[Value]) -> Result<Value> {
     let number = integer_at(a, 3, "n", 1, 1)?;
     let group = integer_at(a, 5, "subexpr", 0, 0)?;
     let regex = regex(pattern, Options::parse_plain(flags_at(a, 4), "regexp_substr()")?)?;
-    let part =
-        start_offset(text, start).and_then(|offset| regex.nth_group(text, offset, number as usize, group as usize));
+    let part = nth_group(&regex, text, start, number, group)?;
     Ok(part.map_or(Value::Null, |part| Value::text(&text[part])))
 }
 
@@ -103,24 +121,20 @@ fn replace(text: &str, regex: &Regex, replacement: &str, start: i32, number: i32
     let mut out = String::new();
     let mut done = 0;
     let Some(offset) = start_offset(text, start) else { return Ok(Value::text(text)) };
-    for (index, captures) in regex.captures_iter_at(text, offset).enumerate() {
-        if number > 0 && index as i32 + 1 != number {
-            continue;
-        }
-        let whole = captures.get(0).expect("a match has a whole");
-        out.push_str(&text[done..whole.start()]);
-        expand(replacement, &captures, &mut out);
-        done = whole.end();
-        if number > 0 {
-            break;
-        }
+    let most = usize::try_from(number).ok().filter(|most| *most > 0);
+    let found = regex.matches(text, offset, most.unwrap_or(usize::MAX))?;
+    for captures in found.iter().skip(most.map_or(0, |most| most - 1)) {
+        let whole = captures.whole();
+        out.push_str(&text[done..whole.start]);
+        expand(replacement, captures, &mut out);
+        done = whole.end;
     }
     out.push_str(&text[done..]);
     Ok(Value::from(out))
 }
 
 /// Appends a replacement: `\1` to `\9` are groups, `\&` is the whole match.
-fn expand(replacement: &str, captures: &regex::Captures<'_>, out: &mut String) {
+fn expand(replacement: &str, captures: &Captures<'_>, out: &mut String) {
     let mut characters = replacement.chars();
     while let Some(character) = characters.next() {
         if character != '\\' {
@@ -128,10 +142,10 @@ fn expand(replacement: &str, captures: &regex::Captures<'_>, out: &mut String) {
             continue;
         }
         match characters.next() {
-            Some('&') => out.push_str(captures.get(0).map_or("", |part| part.as_str())),
+            Some('&') => out.push_str(captures.get(0).unwrap_or("")),
             Some(digit @ '1'..='9') => {
                 let group = digit as usize - '0' as usize;
-                out.push_str(captures.get(group).map_or("", |part| part.as_str()));
+                out.push_str(captures.get(group).unwrap_or(""));
             }
             Some('\\') | None => out.push('\\'),
             Some(other) => {
@@ -172,7 +186,8 @@ fn split(a: &[Value], function: &str) -> Result<Vec<Value>> {
     let regex = regex(pattern, Options::parse_plain(flags_at(a, 2), function)?)?;
     let mut pieces = Vec::new();
     let mut done = 0;
-    for part in regex.find_iter_at(text, 0) {
+    for captures in regex.matches(text, 0, usize::MAX)? {
+        let part = captures.whole();
         if part.is_empty() && (part.start == done || part.start >= text.len()) {
             continue;
         }
@@ -189,26 +204,26 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(851, "textnlike", &[TEXT, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(!like(t.as_bytes(), p.as_bytes(), true)?)) }),
     FunctionDef::plain(1633, "texticlike", &[TEXT, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(like_any_case(t, p)?)) }),
     FunctionDef::plain(1634, "texticnlike", &[TEXT, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(!like_any_case(t, p)?)) }),
-    FunctionDef::plain(1254, "textregexeq", &[TEXT, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(regex(p, Options::default())?.is_match(t))) }),
-    FunctionDef::plain(1256, "textregexne", &[TEXT, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(!regex(p, Options::default())?.is_match(t))) }),
-    FunctionDef::plain(1238, "texticregexeq", &[TEXT, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(regex(p, Options::ANY_CASE)?.is_match(t))) }),
-    FunctionDef::plain(1239, "texticregexne", &[TEXT, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(!regex(p, Options::ANY_CASE)?.is_match(t))) }),
+    FunctionDef::plain(1254, "textregexeq", &[TEXT, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(regex(p, Options::default())?.is_match(t)?)) }),
+    FunctionDef::plain(1256, "textregexne", &[TEXT, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(!regex(p, Options::default())?.is_match(t)?)) }),
+    FunctionDef::plain(1238, "texticregexeq", &[TEXT, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(regex(p, Options::ANY_CASE)?.is_match(t)?)) }),
+    FunctionDef::plain(1239, "texticregexne", &[TEXT, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(!regex(p, Options::ANY_CASE)?.is_match(t)?)) }),
     FunctionDef::plain(858, "namelike", &[NAME, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(like(t.as_bytes(), p.as_bytes(), true)?)) }),
     FunctionDef::plain(859, "namenlike", &[NAME, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(!like(t.as_bytes(), p.as_bytes(), true)?)) }),
     FunctionDef::plain(1635, "nameiclike", &[NAME, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(like_any_case(t, p)?)) }),
     FunctionDef::plain(1636, "nameicnlike", &[NAME, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(!like_any_case(t, p)?)) }),
-    FunctionDef::plain(79, "nameregexeq", &[NAME, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(regex(p, Options::default())?.is_match(t))) }),
-    FunctionDef::plain(1252, "nameregexne", &[NAME, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(!regex(p, Options::default())?.is_match(t))) }),
-    FunctionDef::plain(1240, "nameicregexeq", &[NAME, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(regex(p, Options::ANY_CASE)?.is_match(t))) }),
-    FunctionDef::plain(1241, "nameicregexne", &[NAME, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(!regex(p, Options::ANY_CASE)?.is_match(t))) }),
+    FunctionDef::plain(79, "nameregexeq", &[NAME, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(regex(p, Options::default())?.is_match(t)?)) }),
+    FunctionDef::plain(1252, "nameregexne", &[NAME, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(!regex(p, Options::default())?.is_match(t)?)) }),
+    FunctionDef::plain(1240, "nameicregexeq", &[NAME, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(regex(p, Options::ANY_CASE)?.is_match(t)?)) }),
+    FunctionDef::plain(1241, "nameicregexne", &[NAME, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(!regex(p, Options::ANY_CASE)?.is_match(t)?)) }),
     FunctionDef::plain(1631, "bpcharlike", &[BPCHAR, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(like(t.as_bytes(), p.as_bytes(), true)?)) }),
     FunctionDef::plain(1632, "bpcharnlike", &[BPCHAR, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(!like(t.as_bytes(), p.as_bytes(), true)?)) }),
     FunctionDef::plain(1660, "bpchariclike", &[BPCHAR, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(like_any_case(t, p)?)) }),
     FunctionDef::plain(1661, "bpcharicnlike", &[BPCHAR, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(!like_any_case(t, p)?)) }),
-    FunctionDef::plain(1658, "bpcharregexeq", &[BPCHAR, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(regex(p, Options::default())?.is_match(t))) }),
-    FunctionDef::plain(1659, "bpcharregexne", &[BPCHAR, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(!regex(p, Options::default())?.is_match(t))) }),
-    FunctionDef::plain(1656, "bpcharicregexeq", &[BPCHAR, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(regex(p, Options::ANY_CASE)?.is_match(t))) }),
-    FunctionDef::plain(1657, "bpcharicregexne", &[BPCHAR, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(!regex(p, Options::ANY_CASE)?.is_match(t))) }),
+    FunctionDef::plain(1658, "bpcharregexeq", &[BPCHAR, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(regex(p, Options::default())?.is_match(t)?)) }),
+    FunctionDef::plain(1659, "bpcharregexne", &[BPCHAR, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(!regex(p, Options::default())?.is_match(t)?)) }),
+    FunctionDef::plain(1656, "bpcharicregexeq", &[BPCHAR, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(regex(p, Options::ANY_CASE)?.is_match(t)?)) }),
+    FunctionDef::plain(1657, "bpcharicregexne", &[BPCHAR, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(!regex(p, Options::ANY_CASE)?.is_match(t)?)) }),
     FunctionDef::plain(1569, "like", &[TEXT, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(like(t.as_bytes(), p.as_bytes(), true)?)) }),
     FunctionDef::plain(1571, "like", &[NAME, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(like(t.as_bytes(), p.as_bytes(), true)?)) }),
     FunctionDef::plain(2007, "like", &[BYTEA, BYTEA], BOOL, |_, a| { take!(a; Bytea t, Bytea p); Ok(Value::Bool(like(t, p, false)?)) }),
@@ -222,8 +237,9 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(1987, "similar_to_escape", &[TEXT], TEXT, |_, a| { take!(a; Text p); Ok(Value::from(similar_to_regex(p, "\\")?)) }),
     FunctionDef::plain(1623, "similar_escape", &[TEXT, TEXT], TEXT, |_, a| { let Value::Text(p) = &a[0] else { return Ok(Value::Null) }; Ok(Value::from(similar_to_regex(p, a[1].as_str().unwrap_or("\\"))?)) }).not_strict(),
     FunctionDef::plain(2073, "substring", &[TEXT, TEXT], TEXT, |_, a| { take!(a; Text t, Text p); substring_matching(t, p) }),
-    FunctionDef::plain(6263, "regexp_like", &[TEXT, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(regex(p, Options::default())?.is_match(t))) }),
-    FunctionDef::plain(6264, "regexp_like", &[TEXT, TEXT, TEXT], BOOL, |_, a| { take!(a; Text t, Text p, Text f); Ok(Value::Bool(regex(p, Options::parse_plain(f, "regexp_like()")?)?.is_match(t))) }),
+    FunctionDef::plain(2074, "substring", &[TEXT, TEXT, TEXT], TEXT, |_, a| { take!(a; Text t, Text p, Text e); substring_similar(t, p, e) }),
+    FunctionDef::plain(6263, "regexp_like", &[TEXT, TEXT], BOOL, |_, a| { take!(a; Text t, Text p); Ok(Value::Bool(regex(p, Options::default())?.is_match(t)?)) }),
+    FunctionDef::plain(6264, "regexp_like", &[TEXT, TEXT, TEXT], BOOL, |_, a| { take!(a; Text t, Text p, Text f); Ok(Value::Bool(regex(p, Options::parse_plain(f, "regexp_like()")?)?.is_match(t)?)) }),
     FunctionDef::plain(3396, "regexp_match", &[TEXT, TEXT], TEXT_ARRAY, |_, a| { take!(a; Text t, Text p); first_match(t, &*regex(p, Options::default())?) }),
     FunctionDef::plain(3397, "regexp_match", &[TEXT, TEXT, TEXT], TEXT_ARRAY, |_, a| { take!(a; Text t, Text p, Text f); first_match(t, &*regex(p, Options::parse_match(f)?)?) }),
     FunctionDef::set(2763, "regexp_matches", &[TEXT, TEXT], TEXT_ARRAY, |_, _, a| matches(a)),

@@ -277,7 +277,7 @@ fn cast_call(catalog: &dyn CatalogLookup, call: &Call<'_>) -> Option<Resolved> {
     Some(Resolved {
         callee: Callee::Cast(cast.clone()),
         arguments: vec![ArgumentSource::Argument(0, cast)],
-        types: CallTypes { arguments: smallvec![*argument], result: target },
+        types: CallTypes::new([*argument], target),
         returns_set: false,
     })
 }
@@ -340,7 +340,8 @@ fn finish(catalog: &dyn CatalogLookup, call: &Call<'_>, (target, matched): (Targ
         Target::Aggregate(def) => Callee::Aggregate(def),
         Target::User(def) => Callee::User(def),
     };
-    Ok(Resolved { callee, arguments, types: CallTypes { arguments: types, result: SqlType::new(result) }, returns_set })
+    let types = CallTypes { arguments: types, result: SqlType::new(result), spread: is_any && call.variadic };
+    Ok(Resolved { callee, arguments, types, returns_set })
 }
 
 /// The cast for an argument declared `any`: a literal becomes text, everything else stays.
@@ -440,7 +441,7 @@ pub fn resolve_operator(
         operator,
         function,
         casts,
-        types: CallTypes { arguments: types, result: SqlType::new(result) },
+        types: CallTypes { arguments: types, result: SqlType::new(result), spread: false },
     })
 }
 

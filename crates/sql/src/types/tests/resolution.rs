@@ -67,7 +67,7 @@ fn aggregates_give_postgresql_s_results() {
 fn sums_beyond_their_type_are_refused() {
     let mut context = PlainContext::default();
     let def = aggregates_named("sum").iter().find(|def| def.arguments == [oids::INT4]).unwrap();
-    let types = CallTypes { arguments: [SqlType::INT4].into_iter().collect(), result: SqlType::INT8 };
+    let types = CallTypes::new([SqlType::INT4], SqlType::INT8);
     let mut state = (def.start)(&types);
     for _ in 0..2 {
         state.update(&mut context, &[Value::Int4(i32::MAX)]).unwrap();

@@ -1,0 +1,24 @@
+-- Which match a regular expression finds, and what its groups are: POSIX's rules, lazy quantifiers, look-around, back-references.
+select regexp_match('abc', 'a|ab'), regexp_match('abcd', '(a|ab)(c|bcd)'), regexp_match('ab', 'a?(ab)?'), substring('XY1234Z', 'Y*([0-9]{1,3})'), substring('XY1234Z', 'Y*?([0-9]{1,3})');
+select regexp_match('abc01234xyz', '(.*)(\d+)(.*)'), regexp_match('abc01234xyz', '(.*?)(\d+)(.*)'), regexp_match('abc01234xyz', '(?:(.*?)(\d+)(.*)){1,1}');
+select regexp_match('foobarbequebazilbarfbonk', '(b[^b]+)(b[^b]+)'), regexp_match('foobarbequebaz', '(bar|beque|barb)(beque|eque)?');
+select regexp_match('ba', '(?:(a)|(b))*'), regexp_match('aba', '(a(b)?)*'), regexp_match('abcabc', '(abc|ab|c)+'), regexp_match('aaa', '(a|aa)(a|aa)');
+select regexp_match('aaa', 'a*?'), regexp_match('aaa', 'a+?'), regexp_match('aaab', 'a*?b'), regexp_match('xaaab', 'a{1,2}?'), regexp_match('aab', '(a*?)(a*)(b)');
+select regexp_replace('abc', 'b*', 'X', 'g'), regexp_replace('abc', '', '-', 'g'), regexp_replace('foobar', 'o+?', 'x', 'g'), regexp_replace('foobarbaz', 'b(..)', '[\1\&]', 'g');
+select regexp_split_to_array('the quick  brown', '\s+'), regexp_split_to_array('abc', ''), regexp_split_to_array('a1b22c', '\d|\d\d'), regexp_split_to_array('', 'x');
+select array_agg(m) from regexp_matches('foobarbequebazilbarfbonk', '(b[^b]+)(b[^b]+)', 'g') m;
+select regexp_count('aaa', 'a|aa'), regexp_count('abcabc', 'b*'), regexp_instr('abcabc', 'c|bc', 1, 2), regexp_substr('abcabc', 'b|bc', 1, 2), regexp_instr('abcabc', '(b)(c)', 1, 1, 0, '', 2);
+select 'foobar' ~ 'foo(?=bar)', 'foobaz' ~ 'foo(?=bar)', 'foobaz' ~ 'foo(?!bar)', 'foobar' ~ '(?<=foo)bar', 'xbar' ~ '(?<=foo)bar', 'xbar' ~ '(?<!foo)bar';
+select regexp_match('foobar', 'foo(?=(b)ar)'), regexp_match('foobar', '(fo+)(?=b)(.)'), regexp_replace('price 100, cost 20', '\d+(?=,)', 'N'), regexp_replace('abcabc', '(?<=b)c', 'X', 'g');
+select 'abab' ~ '^(ab)\1$', 'abac' ~ '^(ab)\1$', 'aa bb' ~ '(.)\1 (.)\2', 'abcabc' ~ '(\w+)\1', regexp_match('hello wood', '(.)\1');
+select 'a' ~ '\1';
+select 'a' ~ '(a)(?=\1)';
+select 'a' ~ '^*';
+select 'a' ~ 'a|', 'a' ~ '()', 'b' ~ '(a)|b', '' ~ '^$';
+select 'ABC' ~* '(?:ab|a)(c|bc)', regexp_match('ABC', '(ab|a)(c|bc)', 'i'), regexp_match(E'a\nb\nbc', '^(b|bc)$', 'n'), regexp_match(E'a\nbb', '(.|..)$', 'n');
+select substring('foobar' from 'o|oo'), substring('foobar' from '(o|oo)b'), substring('foobar' similar '%#"o_b#"%' escape '#'), substring('foobar' from '%#"o_b#"%' for '#');
+select substring('abcdefg' similar '#"a%#"d%' escape '#'), substring('abcdefg' similar 'a#"%#"g' escape '#'), substring('abcdefg' similar '%#"c#"%' escape '#'), substring('abc' similar 'x#"b#"c' escape '#');
+select regexp_match('foobarbaz', '^(.*)(ba.)$'), regexp_match('a,b;c', '([^,;]+)[,;]([^,;]+)'), regexp_match('2024-05-06', '(\d{4})-(\d\d?)-(\d\d?)');
+select regexp_match('aaaa', '(a{1,2}){2}'), regexp_match('abcbcd', '(bc|b)+'), regexp_match('xyz', '(x|xy)(z|yz)?'), regexp_match('ab', '(a|b)*?'), regexp_match('abb', 'a(b*?)'), regexp_match('abb', '(?:a(b*?)){1,1}$');
+select regexp_split_to_array('foo--bar-baz', '-|--'), string_agg(x, '|') from regexp_split_to_table('one1two12three', '1|12') x;
+select 'abc' ~ '(?i)ABC', 'a.c' ~ '***=a.c', 'abc' ~ '***:a.c', 'word' ~ '\mwo', 'a word' ~ 'word\M', 'swordfish' ~ '\yword\y', 'a b' ~ '(?x)a \s b # comment';

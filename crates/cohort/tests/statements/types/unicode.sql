@@ -1,0 +1,21 @@
+-- Escapes, normal forms, encodings, thresholds, the clock in FROM, time zones.
+select unistr('\0441\043B\043E\043D'), unistr('d\u0061t\U00000061'), unistr('a\\b'), unistr('\+01F600'), unistr('\d83d\de00');
+select unistr('\zz');
+select unistr('\d83d');
+select unistr('a\');
+select normalize('é', nfd) = 'é', length(normalize('é', nfd)), normalize(e'e\u0301', nfc) = 'é', normalize('ﬁ', nfkc), length(normalize('ﬁ', nfkd)), normalize('é') = 'é';
+select 'é' is normalized, 'é' is nfd normalized, 'ﬁ' is nfkc normalized, 'a' is nfkd normalized, 'x' is not normalized;
+select convert_from('\x61e9', 'latin1'), convert_to('aé', 'latin1'), convert_from(null, 'utf8'), convert('\xe9', 'LATIN1', 'UTF8'), length('\xe9', 'latin1');
+select convert_to('日', 'LATIN1');
+select convert_from('\xff', 'utf8');
+select width_bucket(5, array[1, 3, 5, 7]), width_bucket(0, array[1, 3]), width_bucket('b'::text, array['a', 'b', 'c']), width_bucket(9, array[1, 3]), width_bucket(2.5, array[1, 2, 3]), width_bucket(null::int, array[1]);
+select width_bucket(1, array[array[1, 2]]);
+select width_bucket(1, array[1, null]);
+select d = current_date, count(*) over () from current_date d;
+select * from current_date where current_date is null;
+select n, u from generate_series(1, 2) n, current_user u where u = current_user order by n;
+select x from coalesce(null, 3) x;
+select count(*) > 300, count(distinct name) = count(*) from pg_timezone_names;
+select count(*) > 50 from pg_timezone_abbrevs;
+select name, utc_offset, is_dst from pg_timezone_names where name = 'Asia/Tokyo';
+select abbrev, utc_offset, is_dst from pg_timezone_abbrevs where abbrev in ('UTC', 'JST') order by 1;

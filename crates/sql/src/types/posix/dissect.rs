@@ -1,0 +1,407 @@
+//! Where a match ends and what its groups are, by the rules of POSIX with lazy quantifiers added.
+//!
+//! A pattern prefers short matches if the first quantifier in it that may repeat variously is lazy, and long ones
+//! otherwise; alternatives prefer long ones always. So do its parts, each for itself, within what the whole has taken. A part's
+//! possible ends are found by automata, which take no wrong turns: the text is cut from the left, and each cut is made only
+//! where the rest still fits.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::ops::Range;
+
+use base::{Error, Result};
+use regex_automata::hybrid::dfa;
+use regex_automata::nfa::thompson::{self, pikevm};
+use regex_automata::util::syntax;
+use regex_automata::{Anchored, Input, MatchKind};
+use regex_syntax::ast::{self, Ast, GroupKind, RepetitionKind, RepetitionRange};
+
+use super::{Options, invalid_regex};
+
+/// Bytes that may be looked at to find the groups of one match.
+const WORK_BYTES_MAX: u64 = 1 << 28;
+
+/// Finds the ends and groups of a pattern's matches.
+#[derive(Debug)]
+pub(super) struct Dissector {
+    root: Node,
+    groups: usize,
+    /// Where the engine ends a match at the same place, its groups are right, too.
+    agrees_with_ends: bool,
+    work_bytes: Cell<u64>,
+}
+
+impl Dissector {
+    /// For a pattern in the library's notation; `None` where the library's own matches are right.
+    pub fn new(pattern: &str, options: Options) -> Result<Option<Dissector>> {
+        let parsed = ast::parse::Parser::new().parse(pattern).map_err(|_| invalid_regex("invalid regexp"))?;
+        let mut reader = Reader { pattern, options, groups: 0, is_plain: true, repeats_groups: false, variable: 0 };
+        let root = reader.node(&parsed);
+        if reader.is_plain && reader.variable <= 1 && !reader.repeats_groups {
+            return Ok(None);
+        }
+        let agrees_with_ends = reader.is_plain && !reader.repeats_groups;
+        Ok(Some(Dissector { root, groups: reader.groups, agrees_with_ends, work_bytes: Cell::new(0) }))
+    }
+
+    /// The groups of the match that begins at `start`, where there is one.
+    pub fn groups(&self, regex: &regex::Regex, text: &str, start: usize) -> Result<Vec<Option<Range<usize>>>> {
+        self.work_bytes.set(0);
+        let end = if self.root.is_short() {
+            self.end(&self.root, text, start..text.len(), true)?
+        } else {
+            self.end(&self.root, text, start..text.len(), false)?
+        };
+        let end = end.ok_or_else(|| Error::internal("a regular expression lost its match"))?;
+        let mut groups = vec![None; self.groups + 1];
+        groups[0] = Some(start..end);
+        if self.groups == 0 {
+            return Ok(groups);
+        }
+        if self.agrees_with_ends
+            && let Some(found) = regex.captures_at(text, start)
+            && found.get(0).is_some_and(|whole| whole.range() == (start..end))
+        {
+            for (group, place) in groups.iter_mut().enumerate() {
+                *place = found.get(group).map(|part| part.range());
+            }
+            return Ok(groups);
+        }
+        self.dissect(&self.root, text, start..end, &mut groups)?;
+        Ok(groups)
+    }
+
+    /// The longest or the shortest end of a match of `node` that begins with `range`.
+    fn end(&self, node: &Node, text: &str, range: Range<usize>, shortest: bool) -> Result<Option<usize>> {
+        let automaton = node.automaton.get_or_try(|| Automaton::new(&node.pattern, node.options))?;
+        self.end_by(automaton, text, range, shortest)
+    }
+
+    fn end_by(&self, automaton: &Automaton, text: &str, range: Range<usize>, shortest: bool) -> Result<Option<usize>> {
+        let work = self.work_bytes.get() + range.len() as u64 + 1;
+        self.work_bytes.set(work);
+        if work > WORK_BYTES_MAX {
+            return Err(super::failed("regular expression is too complex"));
+        }
+        Ok(automaton.end(text, range, shortest))
+    }
+
+    /// Finds the groups of `node`, which matches `range` as a whole.
+    fn dissect(&self, node: &Node, text: &str, range: Range<usize>, groups: &mut [Option<Range<usize>>]) -> Result<()> {
+        if !node.has_groups {
+            return Ok(());
+        }
+        match &node.kind {
+            Kind::Leaf => Ok(()),
+            Kind::Group(number, inner) => {
+                groups[*number] = Some(range.clone());
+                self.dissect(inner, text, range, groups)
+            }
+            Kind::Plain(inner) => self.dissect(inner, text, range, groups),
+            Kind::Alternatives(alternatives) => {
+                for alternative in alternatives {
+                    if self.end(alternative, text, range.clone(), false)? == Some(range.end) {
+                        return self.dissect(alternative, text, range, groups);
+                    }
+                }
+                Ok(())
+            }
+            Kind::Sequence(parts) => {
+                let mut start = range.start;
+                for (index, part) in parts.iter().enumerate() {
+                    if !parts[index..].iter().any(|part| part.has_groups) {
+                        break;
+                    }
+                    let end = match parts.get(index + 1) {
+                        None => range.end,
+                        Some(next) => {
+                            let rest = part.rest.get_or_try(|| {
+                                let rest = &next.pattern_to_end;
+                                Automaton::new(rest, node.options)
+                            })?;
+                            let own = part.automaton.get_or_try(|| Automaton::new(&part.pattern, part.options))?;
+                            self.cut(own, part.is_short(), rest, text, start..range.end)?
+                        }
+                    };
+                    self.dissect(part, text, start..end, groups)?;
+                    start = end;
+                }
+                Ok(())
+            }
+            Kind::Repetition { inner, least: 0, most } => {
+                self.dissect_optional(node, inner, *most, text, range, groups)
+            }
+            Kind::Repetition { inner, least, most } => {
+                // Only the last round's groups matter: all rounds before it are one part, which comes first.
+                let before = node.before.get_or_try(|| {
+                    let most = most.map_or(String::new(), |most| (most - 1).to_string());
+                    Automaton::new(&format!("(?:{}){{{},{most}}}", inner.pattern, least - 1), node.options)
+                })?;
+                let last = inner.automaton.get_or_try(|| Automaton::new(&inner.pattern, inner.options))?;
+                let start = self.cut(before, node.is_short(), last, text, range.clone())?;
+                self.dissect(inner, text, start..range.end, groups)
+            }
+        }
+    }
+
+    /// Finds the groups of the last round of a repetition that may have none.
+    fn dissect_optional(
+        &self,
+        node: &Node,
+        inner: &Node,
+        most: Option<u32>,
+        text: &str,
+        range: Range<usize>,
+        groups: &mut [Option<Range<usize>>],
+    ) -> Result<()> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        let round = inner.automaton.get_or_try(|| Automaton::new(&inner.pattern, inner.options))?;
+        let unbounded = node.before.get_or_try(|| Automaton::new(&format!("(?:{})*", inner.pattern), node.options))?;
+        let mut start = range.start;
+        let mut done = 0;
+        let last = loop {
+            done += 1;
+            let bounded;
+            let rest = match most {
+                None => unbounded,
+                Some(most) => {
+                    let left = most.saturating_sub(done);
+                    bounded = Automaton::new(&format!("(?:{}){{0,{left}}}", inner.pattern), node.options)?;
+                    &bounded
+                }
+            };
+            let end = self.cut(round, inner.is_short(), rest, text, start..range.end)?;
+            if end == range.end || end == start {
+                break start..end;
+            }
+            start = end;
+        };
+        self.dissect(inner, text, last, groups)
+    }
+
+    /// Where `part` ends so that `rest` fits from there to the end of `range`.
+    fn cut(
+        &self,
+        part: &Automaton,
+        is_short: bool,
+        rest: &Automaton,
+        text: &str,
+        range: Range<usize>,
+    ) -> Result<usize> {
+        let fits =
+            |end: usize| -> Result<bool> { Ok(self.end_by(rest, text, end..range.end, false)? == Some(range.end)) };
+        if is_short {
+            let first = self.end_by(part, text, range.clone(), true)?.unwrap_or(range.end);
+            for (offset, _) in text[first..range.end].char_indices() {
+                let end = first + offset;
+                if self.end_by(part, text, range.start..end, false)? == Some(end) && fits(end)? {
+                    return Ok(end);
+                }
+            }
+            return Ok(range.end);
+        }
+        let mut limit = range.end;
+        while let Some(end) = self.end_by(part, text, range.start..limit, false)? {
+            if fits(end)? {
+                return Ok(end);
+            }
+            match text[range.start..end].char_indices().next_back() {
+                Some((offset, _)) => limit = range.start + offset,
+                None => break,
+            }
+        }
+        Ok(range.end)
+    }
+}
+
+/// A part of a pattern.
+#[derive(Debug)]
+struct Node {
+    kind: Kind,
+    /// It prefers short matches, or long ones, if it has a preference.
+    prefers_short: Option<bool>,
+    has_groups: bool,
+    /// Its own notation, and that of it and what follows in its sequence.
+    pattern: String,
+    pattern_to_end: String,
+    options: Options,
+    automaton: Lazy,
+    /// What follows it in its sequence.
+    rest: Lazy,
+    /// Of a repetition, all rounds but the last.
+    before: Lazy,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Leaf,
+    Group(usize, Box<Node>),
+    /// Parentheses without a number.
+    Plain(Box<Node>),
+    Sequence(Vec<Node>),
+    Alternatives(Vec<Node>),
+    Repetition {
+        inner: Box<Node>,
+        least: u32,
+        most: Option<u32>,
+    },
+}
+
+impl Node {
+    fn is_short(&self) -> bool {
+        self.prefers_short == Some(true)
+    }
+}
+
+struct Reader<'p> {
+    pattern: &'p str,
+    options: Options,
+    groups: usize,
+    /// There are neither alternatives nor lazy quantifiers.
+    is_plain: bool,
+    /// A group is repeated.
+    repeats_groups: bool,
+    /// Quantifiers that may repeat variously.
+    variable: u32,
+}
+
+impl Reader<'_> {
+    fn node(&mut self, ast: &Ast) -> Node {
+        let span = ast.span();
+        let pattern = self.pattern[span.start.offset..span.end.offset].to_owned();
+        let (kind, prefers_short) = match ast {
+            Ast::Group(group) => {
+                let number = match group.kind {
+                    GroupKind::CaptureIndex(number) => Some(number as usize),
+                    _ => None,
+                };
+                self.groups = self.groups.max(number.unwrap_or(0));
+                let inner = Box::new(self.node(&group.ast));
+                let prefers = inner.prefers_short;
+                let kind = match number {
+                    Some(number) => Kind::Group(number, inner),
+                    None => Kind::Plain(inner),
+                };
+                (kind, prefers)
+            }
+            Ast::Concat(concat) => {
+                let mut parts = concat.asts.iter().map(|part| self.node(part)).collect::<Vec<_>>();
+                for (part, ast) in parts.iter_mut().zip(&concat.asts) {
+                    part.pattern_to_end = self.pattern[ast.span().start.offset..span.end.offset].to_owned();
+                }
+                let prefers = parts.iter().find_map(|part| part.prefers_short);
+                (Kind::Sequence(parts), prefers)
+            }
+            Ast::Alternation(alternation) => {
+                self.is_plain = false;
+                let alternatives = alternation.asts.iter().map(|alternative| self.node(alternative)).collect();
+                (Kind::Alternatives(alternatives), Some(false))
+            }
+            Ast::Repetition(repetition) => {
+                let before = self.groups;
+                let inner = Box::new(self.node(&repetition.ast));
+                let (least, most, is_exact) = match &repetition.op.kind {
+                    RepetitionKind::ZeroOrOne => (0, Some(1), false),
+                    RepetitionKind::ZeroOrMore => (0, None, false),
+                    RepetitionKind::OneOrMore => (1, None, false),
+                    RepetitionKind::Range(RepetitionRange::Exactly(count)) => (*count, Some(*count), true),
+                    RepetitionKind::Range(RepetitionRange::AtLeast(least)) => (*least, None, false),
+                    RepetitionKind::Range(RepetitionRange::Bounded(least, most)) => (*least, Some(*most), false),
+                };
+                self.repeats_groups |= self.groups > before;
+                let prefers = if is_exact {
+                    inner.prefers_short
+                } else {
+                    self.is_plain &= repetition.greedy;
+                    self.variable += 1;
+                    Some(!repetition.greedy)
+                };
+                (Kind::Repetition { inner, least, most }, prefers)
+            }
+            _ => (Kind::Leaf, None),
+        };
+        let has_groups = match &kind {
+            Kind::Leaf => false,
+            Kind::Group(..) => true,
+            Kind::Plain(inner) | Kind::Repetition { inner, .. } => inner.has_groups,
+            Kind::Sequence(parts) | Kind::Alternatives(parts) => parts.iter().any(|part| part.has_groups),
+        };
+        Node {
+            kind,
+            prefers_short,
+            has_groups,
+            pattern,
+            pattern_to_end: String::new(),
+            options: self.options,
+            automaton: Lazy::default(),
+            rest: Lazy::default(),
+            before: Lazy::default(),
+        }
+    }
+}
+
+/// An automaton that is made when it is wanted first.
+#[derive(Debug, Default)]
+struct Lazy(OnceCell<Automaton>);
+
+impl Lazy {
+    fn get_or_try(&self, make: impl FnOnce() -> Result<Automaton>) -> Result<&Automaton> {
+        if let Some(automaton) = self.0.get() {
+            return Ok(automaton);
+        }
+        let automaton = make()?;
+        Ok(self.0.get_or_init(|| automaton))
+    }
+}
+
+/// Finds all ends that a match may have.
+#[derive(Debug)]
+struct Automaton {
+    /// Fast, but without word boundaries among letters that aren't ASCII, and within bounded memory.
+    lazy: Option<(dfa::DFA, RefCell<dfa::Cache>)>,
+    machine: pikevm::PikeVM,
+    cache: RefCell<pikevm::Cache>,
+}
+
+impl Automaton {
+    fn new(pattern: &str, options: Options) -> Result<Automaton> {
+        let too_complex = || super::invalid_regex("regular expression is too complex");
+        let notation = syntax::Config::new()
+            .case_insensitive(options.any_case)
+            .dot_matches_new_line(!options.line_bound_dot)
+            .multi_line(options.line_anchors);
+        let nfa = thompson::Compiler::new()
+            .configure(thompson::Config::new().nfa_size_limit(Some(1 << 24)))
+            .syntax(notation)
+            .build(pattern)
+            .map_err(|_| too_complex())?;
+        let lazy = dfa::DFA::builder()
+            .configure(dfa::DFA::config().match_kind(MatchKind::All))
+            .build_from_nfa(nfa.clone())
+            .ok()
+            .map(|automaton| {
+                let cache = RefCell::new(automaton.create_cache());
+                (automaton, cache)
+            });
+        let machine = pikevm::PikeVM::builder()
+            .configure(pikevm::PikeVM::config().match_kind(MatchKind::All))
+            .build_from_nfa(nfa)
+            .map_err(|_| too_complex())?;
+        let cache = RefCell::new(machine.create_cache());
+        Ok(Automaton { lazy, machine, cache })
+    }
+
+    /// The longest or the shortest end of a match that begins with `range` and lies within it.
+    fn end(&self, text: &str, range: Range<usize>, shortest: bool) -> Option<usize> {
+        let input = Input::new(text).range(range).anchored(Anchored::Yes).earliest(shortest);
+        if let Some((automaton, cache)) = &self.lazy
+            && let Ok(found) = automaton.try_search_fwd(&mut cache.borrow_mut(), &input)
+        {
+            return found.map(|found| found.offset());
+        }
+        let mut slots = [None; 2];
+        self.machine.search_slots(&mut self.cache.borrow_mut(), &input, &mut slots);
+        slots[1].map(|end| end.get())
+    }
+}

@@ -1,0 +1,361 @@
+//! Regular expressions as PostgreSQL has them.
+//!
+//! They run on the `regex` crate, in linear time whatever the pattern; its notation differs in details, which
+//! [`translate`] evens out. It finds where a match begins. Where it ends, and where the groups are, follows POSIX: the match
+//! as a whole is the longest there is (or the shortest, for a pattern that begins with a lazy quantifier), then each part from
+//! the left takes as much as it can (or as little); [`dissect`] does that where it makes a difference. Only patterns with
+//! back-references or look-around go to a backtracking engine, whose steps are limited.
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::rc::Rc;
+
+use base::{Error, Result, sqlstate};
+use rustc_hash::FxHashMap;
+
+mod dissect;
+mod translate;
+
+use dissect::Dissector;
+use translate::Translator;
+
+/// Flags of a regular expression.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Options {
+    any_case: bool,
+    expanded: bool,
+    literal: bool,
+    /// `.` and negated sets don't match a line break
+    line_bound_dot: bool,
+    /// `^` and `$` match at line breaks too
+    line_anchors: bool,
+}
+
+impl Options {
+    /// As for the operators `~*` and `!~*`.
+    pub const ANY_CASE: Options =
+        Options { any_case: true, expanded: false, literal: false, line_bound_dot: false, line_anchors: false };
+
+    /// Reads flags like `gi`; also tells whether `g` was among them. 22023.
+    pub fn parse(flags: &str) -> Result<(Options, bool)> {
+        let mut options = Options::default();
+        let mut global = false;
+        for flag in flags.chars() {
+            match flag {
+                'g' => global = true,
+                'i' => options.any_case = true,
+                'c' => options.any_case = false,
+                'x' => options.expanded = true,
+                't' => options.expanded = false,
+                'q' => options.literal = true,
+                'b' | 'e' => {}
+                's' => (options.line_bound_dot, options.line_anchors) = (false, false),
+                'n' | 'm' => (options.line_bound_dot, options.line_anchors) = (true, true),
+                'p' => (options.line_bound_dot, options.line_anchors) = (true, false),
+                'w' => (options.line_bound_dot, options.line_anchors) = (false, true),
+                other => {
+                    return Err(Error::new(
+                        sqlstate::INVALID_PARAMETER_VALUE,
+                        format!("invalid regular expression option: \"{other}\""),
+                    ));
+                }
+            }
+        }
+        Ok((options, global))
+    }
+
+    /// As [`Options::parse`], for functions that don't take `g`. 22023.
+    pub fn parse_plain(flags: &str, function: &str) -> Result<Options> {
+        let (options, global) = Options::parse(flags)?;
+        if global {
+            return Err(Error::new(
+                sqlstate::INVALID_PARAMETER_VALUE,
+                format!("{function} does not support the \"global\" option"),
+            ));
+        }
+        Ok(options)
+    }
+
+    /// As [`Options::parse_plain`], for `regexp_match`. 22023.
+    pub fn parse_match(flags: &str) -> Result<Options> {
+        Options::parse_plain(flags, "regexp_match()").map_err(|error| {
+            let is_global = error.message().ends_with("\"global\" option");
+            if is_global { error.hint("Use the regexp_matches function instead.") } else { error }
+        })
+    }
+}
+
+/// A compiled regular expression.
+#[derive(Debug)]
+pub struct Regex {
+    engine: Engine,
+    /// Finds ends and groups, where the engine's own are not POSIX's.
+    dissector: Option<Dissector>,
+}
+
+#[derive(Debug)]
+enum Engine {
+    /// Leftmost, first alternative first.
+    Linear(regex::Regex),
+    /// For what only a backtracking engine can do.
+    Backtracking(Box<fancy_regex::Regex>),
+}
+
+/// A match: the places of its groups, the whole match being group 0.
+#[derive(Debug)]
+pub struct Captures<'t> {
+    text: &'t str,
+    groups: Vec<Option<Range<usize>>>,
+}
+
+impl<'t> Captures<'t> {
+    /// How many groups the pattern has, counting the whole match.
+    pub fn group_count(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// The whole match.
+    pub fn whole(&self) -> Range<usize> {
+        self.groups[0].clone().expect("a match has a whole")
+    }
+
+    /// The place of a group, if it took part.
+    pub fn range(&self, group: usize) -> Option<Range<usize>> {
+        self.groups.get(group).cloned().flatten()
+    }
+
+    /// The text of a group, if it took part.
+    pub fn get(&self, group: usize) -> Option<&'t str> {
+        self.range(group).map(|range| &self.text[range])
+    }
+}
+
+/// Steps that a pattern may take back before its match is given up.
+const BACKTRACKS_MAX: usize = 1_000_000;
+
+#[cold]
+fn failed(reason: impl std::fmt::Display) -> Error {
+    Error::new(sqlstate::INVALID_REGULAR_EXPRESSION, format!("regular expression failed: {reason}"))
+}
+
+impl Regex {
+    /// Whether it matches anywhere. 2201B if that is too hard to find out.
+    pub fn is_match(&self, text: &str) -> Result<bool> {
+        match &self.engine {
+            Engine::Linear(regex) => Ok(regex.is_match(text)),
+            Engine::Backtracking(regex) => regex.is_match(text).map_err(failed),
+        }
+    }
+
+    /// The first match that begins at `offset` or later. 2201B if that is too hard to find out.
+    pub fn captures_at<'t>(&self, text: &'t str, offset: usize) -> Result<Option<Captures<'t>>> {
+        let groups = match &self.engine {
+            Engine::Linear(regex) => match &self.dissector {
+                None => regex.captures_at(text, offset).map(|found| {
+                    (0..found.len()).map(|group| found.get(group).map(|part| part.range())).collect::<Vec<_>>()
+                }),
+                Some(dissector) => match regex.find_at(text, offset) {
+                    None => None,
+                    Some(found) => Some(dissector.groups(regex, text, found.start())?),
+                },
+            },
+            Engine::Backtracking(regex) => regex.captures_from_pos(text, offset).map_err(failed)?.map(|found| {
+                (0..found.len()).map(|group| found.get(group).map(|part| part.range())).collect::<Vec<_>>()
+            }),
+        };
+        Ok(groups.map(|groups| Captures { text, groups }))
+    }
+
+    /// The first match.
+    pub fn captures<'t>(&self, text: &'t str) -> Result<Option<Captures<'t>>> {
+        self.captures_at(text, 0)
+    }
+
+    /// Up to `most` matches from `offset` on. After an empty one the search goes on a character further.
+    pub fn matches<'t>(&self, text: &'t str, mut offset: usize, most: usize) -> Result<Vec<Captures<'t>>> {
+        let mut found = Vec::new();
+        while found.len() < most && offset <= text.len() {
+            let Some(captures) = self.captures_at(text, offset)? else { break };
+            let whole = captures.whole();
+            offset = whole.end;
+            if whole.is_empty() {
+                offset += text[offset..].chars().next().map_or(1, char::len_utf8);
+            }
+            found.push(captures);
+        }
+        Ok(found)
+    }
+}
+
+thread_local! {
+    /// Patterns compiled lately: a statement applies the same few to many rows.
+    static COMPILED: RefCell<FxHashMap<(String, Options), Rc<Regex>>> = RefCell::new(FxHashMap::default());
+}
+
+const COMPILED_MAX: usize = 64;
+
+/// The compiled form of a pattern. 2201B for a bad one.
+pub fn regex(pattern: &str, options: Options) -> Result<Rc<Regex>> {
+    COMPILED.with_borrow_mut(|compiled| {
+        let key = (pattern.to_owned(), options);
+        if let Some(regex) = compiled.get(&key) {
+            return Ok(regex.clone());
+        }
+        let regex = Rc::new(compile(pattern, options)?);
+        if compiled.len() >= COMPILED_MAX {
+            compiled.clear();
+        }
+        compiled.insert(key, regex.clone());
+        Ok(regex)
+    })
+}
+
+fn invalid_regex(message: &str) -> Error {
+    Error::new(sqlstate::INVALID_REGULAR_EXPRESSION, format!("invalid regular expression: {message}"))
+}
+
+fn compile(pattern: &str, mut options: Options) -> Result<Regex> {
+    let mut rest = pattern;
+    if let Some(literal) = rest.strip_prefix("***=") {
+        options.literal = true;
+        rest = literal;
+    } else if let Some(advanced) = rest.strip_prefix("***:") {
+        rest = advanced;
+    }
+    let translated = if options.literal {
+        regex::escape(rest)
+    } else {
+        if let Some((flags, after)) = embedded_flags(rest) {
+            let (embedded, _) = Options::parse(flags).map_err(|_| invalid_regex("invalid embedded option"))?;
+            options = Options { literal: options.literal, ..merge(options, embedded) };
+            rest = after;
+        }
+        let translated = Translator::new(rest, options).run()?;
+        if translated.needs_backtracking {
+            return compile_backtracking(&translated.text, options);
+        }
+        translated.text
+    };
+    let regex = regex::RegexBuilder::new(&translated)
+        .case_insensitive(options.any_case)
+        .dot_matches_new_line(!options.line_bound_dot)
+        .multi_line(options.line_anchors)
+        .size_limit(1 << 24)
+        .build()
+        .map_err(|error| describe(&error))?;
+    let dissector = Dissector::new(&translated, options)?;
+    Ok(Regex { engine: Engine::Linear(regex), dissector })
+}
+
+fn compile_backtracking(translated: &str, options: Options) -> Result<Regex> {
+    let flags = [(options.any_case, 'i'), (!options.line_bound_dot, 's'), (options.line_anchors, 'm')];
+    let flags: String = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| *flag).collect();
+    let pattern = if flags.is_empty() { translated.to_owned() } else { format!("(?{flags}){translated}") };
+    let regex = fancy_regex::RegexBuilder::new(&pattern)
+        .backtrack_limit(BACKTRACKS_MAX)
+        .build()
+        .map_err(|_| invalid_regex("invalid regexp (reg version 0.8)"))?;
+    Ok(Regex { engine: Engine::Backtracking(Box::new(regex)), dissector: None })
+}
+
+fn merge(outer: Options, embedded: Options) -> Options {
+    Options {
+        any_case: outer.any_case || embedded.any_case,
+        expanded: outer.expanded || embedded.expanded,
+        literal: false,
+        line_bound_dot: outer.line_bound_dot || embedded.line_bound_dot,
+        line_anchors: outer.line_anchors || embedded.line_anchors,
+    }
+}
+
+/// `(?flags)` at the start of a pattern.
+fn embedded_flags(pattern: &str) -> Option<(&str, &str)> {
+    let rest = pattern.strip_prefix("(?")?;
+    let end = rest.find(')')?;
+    let flags = &rest[..end];
+    (!flags.is_empty() && flags.bytes().all(|byte| byte.is_ascii_alphabetic())).then(|| (flags, &rest[end + 1..]))
+}
+
+fn describe(error: &regex::Error) -> Error {
+    let regex::Error::Syntax(text) = error else {
+        return invalid_regex("regular expression is too complex");
+    };
+    let last = text.lines().last().unwrap_or("");
+    let message = if last.contains("group") || last.contains("parenthes") {
+        "parentheses () not balanced"
+    } else if last.contains("class range") || last.contains("invalid range") || last.contains("character class range") {
+        "invalid character range"
+    } else if last.contains("unclosed character class") {
+        "brackets [] not balanced"
+    } else if last.contains("POSIX") || last.contains("character class") {
+        "invalid character class"
+    } else if last.contains("repetition operator missing") || last.contains("missing expression") {
+        "quantifier operand invalid"
+    } else if last.contains("repetition") {
+        "invalid repetition count(s)"
+    } else if last.contains("escape") {
+        "invalid escape \\ sequence"
+    } else {
+        "invalid regexp (reg version 0.8)"
+    };
+    invalid_regex(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regular_expressions_are_read_in_postgresql_s_notation() {
+        let found = |text: &str, pattern: &str| regex(pattern, Options::default()).unwrap().is_match(text).unwrap();
+        assert!(found("foo bar", r"\mbar\M"));
+        assert!(found("a\nb", "a.b"));
+        assert!(found("x{", "x{"));
+        assert!(found("a]b", "a]b"));
+        assert!(found("[", "[[]"));
+        assert!(found("pg_class", "^(pg_class)$"));
+        assert!(!found("a&&b", "^[a-z&]$"));
+        assert_eq!(
+            regex("(", Options::default()).unwrap_err().message(),
+            "invalid regular expression: parentheses () not balanced"
+        );
+        assert_eq!(
+            regex("*a", Options::default()).unwrap_err().message(),
+            "invalid regular expression: quantifier operand invalid"
+        );
+    }
+
+    /// The groups of the first match, `-` for those that took no part.
+    fn groups(text: &str, pattern: &str) -> Vec<String> {
+        let regex = regex(pattern, Options::default()).unwrap();
+        let captures = regex.captures(text).unwrap().unwrap();
+        (0..captures.group_count()).map(|group| captures.get(group).unwrap_or("-").to_owned()).collect()
+    }
+
+    #[test]
+    fn a_match_is_the_longest_or_the_shortest_as_its_first_quantifier_says() {
+        assert_eq!(groups("abc", "a|ab"), ["ab"]);
+        assert_eq!(groups("abcd", "(a|ab)(c|bcd)"), ["abcd", "a", "bcd"]);
+        assert_eq!(groups("ab", "a?(ab)?"), ["ab", "ab"]);
+        assert_eq!(groups("XY1234Z", "Y*([0-9]{1,3})"), ["Y123", "123"]);
+        assert_eq!(groups("XY1234Z", "Y*?([0-9]{1,3})"), ["Y1", "1"]);
+        assert_eq!(groups("foobarbaz", "(?:(fo|foo)(.*?)){1,1}baz"), ["foobarbaz", "foo", "bar"]);
+        assert_eq!(groups("ba", "(?:(a)|(b))*"), ["ba", "a", "-"]);
+        assert_eq!(groups("abcabc", "(abc|ab|c)+"), ["abcabc", "c"]);
+        assert_eq!(groups("abcabc", "(abc|ab|c)*"), ["abcabc", "abc"]);
+        assert_eq!(groups("abc01234xyz", "(.*)(\\d+)(.*)"), ["abc01234xyz", "abc0123", "4", "xyz"]);
+        assert_eq!(groups("abc01234xyz", "(.*?)(\\d+)(.*)"), ["abc0", "abc", "0", ""]);
+        assert_eq!(groups("abc01234xyz", "(?:(.*?)(\\d+)(.*)){1,1}"), ["abc01234xyz", "abc", "01234", "xyz"]);
+    }
+
+    #[test]
+    fn back_references_and_look_around_work_within_limits() {
+        assert_eq!(groups("xabab", r"(ab)\1"), ["abab", "ab"]);
+        assert_eq!(groups("foobar", "foo(?=(bar))"), ["foo"]);
+        assert_eq!(groups("xbar foobar", "(?<=foo)bar"), ["bar"]);
+        assert!(regex(r"\1", Options::default()).is_err());
+        let hard = regex(r"^(a|aa)+(?!b)\1$", Options::default()).unwrap();
+        let slow = hard.is_match(&format!("{}c", "a".repeat(200))).unwrap_err();
+        assert!(slow.message().starts_with("regular expression failed"), "{slow:?}");
+    }
+}
