@@ -14,6 +14,7 @@ use super::{names, temporary, validate};
 use crate::binder::{DefinitionUse, expression_columns};
 use crate::executor::check_existing_rows;
 use crate::plan::Expr;
+use crate::privileges::Privileges;
 use crate::tree::{self, Constraint, ForeignKey, Name};
 use crate::types::{self, SqlType};
 
@@ -108,6 +109,7 @@ pub(super) fn add_foreign_key(
         let index = unique_index(ddl, &referenced, &places)?;
         (places, index)
     };
+    ddl.state.require(referenced.oid, Privileges::REFERENCES)?;
     if columns.len() != referenced_columns.len() {
         return Err(Error::new(
             sqlstate::INVALID_FOREIGN_KEY,

@@ -11,6 +11,7 @@ use super::ddl::{Ddl, Found, no_column, system_refusal};
 use super::deparse::{Deparser, Names, Qualify};
 use super::dependencies::relation;
 use crate::binder::trigger_condition;
+use crate::privileges::Privileges;
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, SessionState, UtilityOutput, quote_identifier};
 use crate::tree::{CreateTrigger, Name};
@@ -46,7 +47,10 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTrigger) -> Result<Utilit
     let from_table = match &create.from_table {
         None => Oid::INVALID,
         Some(name) => match ddl.required_locked(name, LockMode::AccessShare)? {
-            Found::Table(table) => table.oid,
+            Found::Table(table) => {
+                ddl.state.require(table.oid, Privileges::TRIGGER)?;
+                table.oid
+            }
             other => {
                 let message = format!("\"{}\" is not a table", other.name());
                 return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
@@ -148,6 +152,7 @@ fn trigger_function(ddl: &Ddl<'_>, create: &CreateTrigger) -> Result<Oid> {
         let message = format!("function {}() does not exist", create.function);
         return Err(Error::new(sqlstate::UNDEFINED_FUNCTION, message));
     };
+    ddl.state.require(function.oid, Privileges::EXECUTE)?;
     if function.returns != oids::TRIGGER {
         let message = format!("function {} must return type trigger", create.function);
         return Err(Error::new(sqlstate::INVALID_OBJECT_DEFINITION, message));

@@ -410,8 +410,14 @@ fn collect(ddl: &Ddl<'_>, targets: &[Node]) -> Vec<Doomed> {
 const REPORTED_MAX: usize = 100;
 
 fn report(ddl: &mut Ddl<'_>, targets: &[Node], doomed: &[Doomed], cascade: bool) -> Result<()> {
-    let loud: Vec<&Doomed> =
-        doomed.iter().rev().filter(|doomed| !doomed.is_silent && doomed.because_of.is_some()).collect();
+    // What goes with its table anyway, whichever of the two was found first, needs no mention.
+    let goes_with_its_table = |node: Node| {
+        let whole = node.table().map(Node::Object);
+        whole.is_some() && doomed.iter().any(|other| Some(other.node) == whole)
+    };
+    let is_loud =
+        |doomed: &&Doomed| !doomed.is_silent && doomed.because_of.is_some() && !goes_with_its_table(doomed.node);
+    let loud: Vec<&Doomed> = doomed.iter().rev().filter(is_loud).collect();
     if loud.is_empty() {
         return Ok(());
     }

@@ -1,0 +1,26 @@
+-- Privileges that definitions ask for: REFERENCES of a foreign key's target, EXECUTE of a trigger's function.
+create role maker;
+create schema making;
+grant usage, create on schema making to maker;
+set search_path to making;
+create table target (id int primary key, n int unique);
+create function fire() returns trigger language plpgsql as $$ begin return new; end $$;
+revoke execute on function fire() from public;
+set role maker;
+create table refers (id int references target);
+create table refers (id int, n int);
+alter table refers add foreign key (n) references target (n);
+create trigger fires before insert on refers for each row execute function fire();
+reset role;
+grant references on target to maker;
+grant execute on function fire() to maker;
+set role maker;
+alter table refers add foreign key (n) references target (n);
+create table refers_too (id int references target);
+create trigger fires before insert on refers for each row execute function fire();
+create constraint trigger watches after insert on refers from target for each row execute function fire();
+insert into refers values (1, null) returning *;
+insert into refers values (2, 2);
+reset role;
+drop schema making cascade;
+drop role maker;
