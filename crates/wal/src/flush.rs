@@ -188,6 +188,8 @@ impl Shared {
     /// Writes all that is inserted, up to `limit`. Returns the end of the last whole record written.
     pub fn write_out(&self, limit: Option<u64>) -> u64 {
         let mut written_whole = self.writer.lock();
+        // After a failed write the device's state is not known; where failing ends a thread only, others come by here.
+        self.check_failed();
         let prefix = self.insertion.advance();
         let from = self.positions.written();
         let to = limit.map_or(prefix.inserted, |limit| limit.min(prefix.inserted));

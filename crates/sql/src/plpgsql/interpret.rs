@@ -569,30 +569,10 @@ pub(super) fn columns_of(planned: &Planned) -> Columns {
     planned.description.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect()
 }
 
-/// All rows of a query.
+/// All rows of a query, and its columns.
 pub(super) fn gather(source: &RowSource, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<(Columns, RowStore)> {
-    let (mut columns, mut rows) = (Columns::new(), RowStore::default());
-    let limit_bytes = sort_memory_bytes(run);
-    let mut on_plan = |planned: &Arc<Planned>| {
-        columns = columns_of(planned);
-        Ok(())
-    };
-    let mut on_row = |run: &mut Run<'_, '_>, row: &[Value]| {
-        rows.push(row, limit_bytes, run)?;
-        Ok(ControlFlow::Continue(()))
-    };
-    match source {
-        RowSource::Query(query) => {
-            run_statement(query, frame, run, &mut on_plan, &mut on_row)?;
-        }
-        RowSource::Dynamic { text, parameters } => {
-            let text = text_of(text, frame, run)?;
-            let parameters = parameter_values(parameters, frame, run)?;
-            run_dynamic(&text, &parameters, frame, run, &mut on_plan, &mut on_row)?;
-        }
-    }
-    rows.flush()?;
-    Ok((columns, rows))
+    let (planned, rows) = gather_source(source, frame, run)?;
+    Ok((planned.map(|planned| columns_of(&planned)).unwrap_or_default(), rows))
 }
 
 /// All rows of a query, and its plan.
@@ -601,30 +581,7 @@ pub(super) fn gather_planned(
     frame: &mut Frame<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<(Arc<Planned>, RowStore)> {
-    let RowSource::Dynamic { text, parameters } = source else {
-        let RowSource::Query(query) = source else { return Err(Error::internal("a cursor without a query")) };
-        return gather_query(query, frame, run);
-    };
-    let text = text_of(text, frame, run)?;
-    let parameters = parameter_values(parameters, frame, run)?;
-    let (mut planned, mut rows) = (None, RowStore::default());
-    let limit_bytes = sort_memory_bytes(run);
-    let mut on_row = |run: &mut Run<'_, '_>, row: &[Value]| {
-        rows.push(row, limit_bytes, run)?;
-        Ok(ControlFlow::Continue(()))
-    };
-    run_dynamic(
-        &text,
-        &parameters,
-        frame,
-        run,
-        &mut |found| {
-            planned = Some(Arc::clone(found));
-            Ok(())
-        },
-        &mut on_row,
-    )?;
-    rows.flush()?;
+    let (planned, rows) = gather_source(source, frame, run)?;
     let none = || Error::new(sqlstate::INVALID_CURSOR_DEFINITION, "cannot open multi-query plan as cursor");
     Ok((planned.ok_or_else(none)?, rows))
 }
@@ -635,24 +592,44 @@ pub(super) fn gather_query(
     frame: &Frame<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<(Arc<Planned>, RowStore)> {
+    let (planned, rows) = gather_rows(run, |run, on_plan, on_row| run_statement(query, frame, run, on_plan, on_row))?;
+    Ok((planned.ok_or_else(|| Error::internal("a cursor without a plan"))?, rows))
+}
+
+/// What a statement gave: its plan, which those without a query don't have, and its rows.
+type Gathered = (Option<Arc<Planned>>, RowStore);
+
+fn gather_source(source: &RowSource, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<Gathered> {
+    match source {
+        RowSource::Query(query) => {
+            gather_rows(run, |run, on_plan, on_row| run_statement(query, frame, run, on_plan, on_row))
+        }
+        RowSource::Dynamic { text, parameters } => {
+            let text = text_of(text, frame, run)?;
+            let parameters = parameter_values(parameters, frame, run)?;
+            gather_rows(run, |run, on_plan, on_row| run_dynamic(&text, &parameters, frame, run, on_plan, on_row))
+        }
+    }
+}
+
+/// Keeps what `statement` gives.
+fn gather_rows<'a, 'p>(
+    run: &mut Run<'a, 'p>,
+    statement: impl FnOnce(&mut Run<'a, 'p>, &mut dyn FnMut(&Arc<Planned>) -> Result<()>, &mut OnRow<'_>) -> Result<u64>,
+) -> Result<Gathered> {
     let (mut planned, mut rows) = (None, RowStore::default());
     let limit_bytes = sort_memory_bytes(run);
+    let mut on_plan = |found: &Arc<Planned>| {
+        planned = Some(Arc::clone(found));
+        Ok(())
+    };
     let mut on_row = |run: &mut Run<'_, '_>, row: &[Value]| {
         rows.push(row, limit_bytes, run)?;
         Ok(ControlFlow::Continue(()))
     };
-    run_statement(
-        query,
-        frame,
-        run,
-        &mut |found| {
-            planned = Some(Arc::clone(found));
-            Ok(())
-        },
-        &mut on_row,
-    )?;
+    statement(run, &mut on_plan, &mut on_row)?;
     rows.flush()?;
-    Ok((planned.ok_or_else(|| Error::internal("a cursor without a plan"))?, rows))
+    Ok((planned, rows))
 }
 
 /// What runs a statement for INTO.
