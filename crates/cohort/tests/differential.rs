@@ -119,7 +119,11 @@ fn compare(subject: &str) {
                 eprintln!("{text}\n{expected}");
             }
             compared += 1;
-            assert!(!found.contains("the connection is closed"), "{name}: the connection broke at {text}\n{found}");
+            assert!(
+                !found.contains("the connection is closed"),
+                "{name}: the connection broke at {text}\n{found}\n{}",
+                server.log()
+            );
             let allowed = ALLOWED.iter().find(|(of, start, _)| *of == name && text.starts_with(start));
             match (expected == found, allowed) {
                 (true, None) => {}
