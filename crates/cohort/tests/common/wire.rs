@@ -152,7 +152,10 @@ impl Session {
             let mut part = [0; 8192];
             let length = match self.stream.read(&mut part) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => panic!("no answer within {ANSWER_LIMIT:?}"),
-                read => read.unwrap_or(0),
+                // A process that was stopped and goes on: reads with a time limit aren't begun again by themselves.
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => 0,
+                read => read.unwrap(),
             };
             if length == 0 {
                 return None;
