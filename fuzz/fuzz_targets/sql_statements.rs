@@ -13,13 +13,13 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use base::settings::{ServerSettings, Source};
-use base::{Error, Lsn, Oid, Result, sqlstate};
+use base::{Error, Lsn, Result, sqlstate};
 use engine::{Database, OpenOptions};
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
-use sql::client::{Client, Format, Formats, OutgoingRow, RowDescription, Severity};
+use sql::client::{Client, Formats, OutgoingRow, Severity};
 use sql::session::{ConnectRequest, Instance, SqlSession};
 
 /// Inputs that one database serves.
@@ -104,9 +104,6 @@ impl Watched {
 
 impl Client for Watched {
     fn require(&mut self, _lsn: Lsn) {}
-    fn row_description(&mut self, _description: &RowDescription, _formats: &Formats) {}
-    fn no_data(&mut self) {}
-    fn parameter_description(&mut self, _types: &[Oid]) {}
     fn row(&mut self, row: &OutgoingRow<'_>) -> Result<()> {
         static BYTES: AtomicU64 = AtomicU64::new(0);
         let mut out = Vec::new();
@@ -116,12 +113,6 @@ impl Client for Watched {
         BYTES.fetch_add(out.len() as u64, Ordering::Relaxed);
         Ok(())
     }
-    fn command_complete(&mut self, _tag: &str) {}
-    fn empty_query(&mut self) {}
-    fn portal_suspended(&mut self) {}
-    fn parse_complete(&mut self) {}
-    fn bind_complete(&mut self) {}
-    fn close_complete(&mut self) {}
     fn notice(&mut self, _severity: Severity, notice: &Error) {
         Watched::judge(notice);
     }
@@ -130,10 +121,6 @@ impl Client for Watched {
     }
     fn parameter_status(&mut self, _name: &str, _value: &str) {}
     fn notification(&mut self, _pid: i32, _channel: &str, _payload: &str) {}
-    fn copy_in_response(&mut self, _format: Format, _column_count: usize) {}
-    fn copy_out_response(&mut self, _format: Format, _column_count: usize) {}
-    fn copy_data(&mut self, _data: &[u8]) {}
-    fn copy_done(&mut self) {}
     fn read_copy_data(&mut self) -> Result<Option<Vec<u8>>> {
         Ok(None)
     }

@@ -143,7 +143,8 @@ impl Severity {
     }
 }
 
-/// The client's side of a session.
+/// The client's side of a session. What tells a statement's answers is by itself ignored: only who is at the other end of a
+/// connection has a use for all of them.
 pub trait Client {
     /// What is appended from now on may leave only when the log is durable up to `lsn`. Never goes back.
     fn require(&mut self, lsn: Lsn);
@@ -156,28 +157,28 @@ pub trait Client {
     }
 
     /// The columns of the rows that follow.
-    fn row_description(&mut self, description: &RowDescription, formats: &Formats);
+    fn row_description(&mut self, _description: &RowDescription, _formats: &Formats) {}
     /// There will be no rows.
-    fn no_data(&mut self);
+    fn no_data(&mut self) {}
     /// The types of a statement's parameters.
-    fn parameter_description(&mut self, types: &[Oid]);
+    fn parameter_description(&mut self, _types: &[Oid]) {}
     /// A row.
     ///
     /// # Errors
     /// When a value has no form in the format asked for; nothing of the row is sent then.
     fn row(&mut self, row: &OutgoingRow<'_>) -> Result<()>;
     /// The end of a statement that succeeded.
-    fn command_complete(&mut self, tag: &str);
+    fn command_complete(&mut self, _tag: &str) {}
     /// The end of an empty query.
-    fn empty_query(&mut self);
+    fn empty_query(&mut self) {}
     /// A portal has more rows than were asked for.
-    fn portal_suspended(&mut self);
+    fn portal_suspended(&mut self) {}
     /// Answers to Parse, Bind and Close.
-    fn parse_complete(&mut self);
+    fn parse_complete(&mut self) {}
     /// See [`Client::parse_complete`].
-    fn bind_complete(&mut self);
+    fn bind_complete(&mut self) {}
     /// See [`Client::parse_complete`].
-    fn close_complete(&mut self);
+    fn close_complete(&mut self) {}
     /// Something worth knowing that is no error.
     fn notice(&mut self, severity: Severity, notice: &Error);
     /// A statement failed.
@@ -187,13 +188,13 @@ pub trait Client {
     /// A notification from session `pid`.
     fn notification(&mut self, pid: i32, channel: &str, payload: &str);
     /// The client is to send COPY data of `column_count` columns.
-    fn copy_in_response(&mut self, format: Format, column_count: usize);
+    fn copy_in_response(&mut self, _format: Format, _column_count: usize) {}
     /// COPY data of `column_count` columns follows.
-    fn copy_out_response(&mut self, format: Format, column_count: usize);
+    fn copy_out_response(&mut self, _format: Format, _column_count: usize) {}
     /// A piece of COPY data.
-    fn copy_data(&mut self, data: &[u8]);
+    fn copy_data(&mut self, _data: &[u8]) {}
     /// No more COPY data.
-    fn copy_done(&mut self);
+    fn copy_done(&mut self) {}
     /// Waits for COPY data from the client; `None` at its end. The piece is valid until the next call.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use base::{Error, Lsn, Oid, Result, sqlstate};
 use engine::PortalSnapshot;
 
 use crate::binder::{self, Parameters};
-use crate::client::{Client, Format, Formats, OutgoingRow, RowDescription, Severity};
+use crate::client::{Client, Formats, OutgoingRow, Severity};
 use crate::executor::{Locals, RowStore, StoreReader, evaluate, run_pending_checks, sort_memory_bytes};
 use crate::parser::character_position;
 use crate::plan::OutputColumn;
@@ -584,28 +584,10 @@ impl Client for RowCollector<'_> {
         self.client.committed(gate, delay);
     }
 
-    fn row_description(&mut self, _description: &RowDescription, _formats: &Formats) {}
-
-    fn no_data(&mut self) {}
-
-    fn parameter_description(&mut self, _types: &[Oid]) {}
-
     fn row(&mut self, row: &OutgoingRow<'_>) -> Result<()> {
         self.rows.push(row.values.to_vec());
         Ok(())
     }
-
-    fn command_complete(&mut self, _tag: &str) {}
-
-    fn empty_query(&mut self) {}
-
-    fn portal_suspended(&mut self) {}
-
-    fn parse_complete(&mut self) {}
-
-    fn bind_complete(&mut self) {}
-
-    fn close_complete(&mut self) {}
 
     fn notice(&mut self, severity: Severity, notice: &Error) {
         self.client.notice(severity, notice);
@@ -621,22 +603,6 @@ impl Client for RowCollector<'_> {
 
     fn notification(&mut self, pid: i32, channel: &str, payload: &str) {
         self.client.notification(pid, channel, payload);
-    }
-
-    fn copy_in_response(&mut self, format: Format, column_count: usize) {
-        self.client.copy_in_response(format, column_count);
-    }
-
-    fn copy_out_response(&mut self, format: Format, column_count: usize) {
-        self.client.copy_out_response(format, column_count);
-    }
-
-    fn copy_data(&mut self, data: &[u8]) {
-        self.client.copy_data(data);
-    }
-
-    fn copy_done(&mut self) {
-        self.client.copy_done();
     }
 
     fn read_copy_data(&mut self) -> Result<Option<Vec<u8>>> {

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
-use base::{Error, Lsn, Oid, Result, sqlstate};
+use base::{Error, Lsn, Result, sqlstate};
 
-use crate::client::{Client, Format, Formats, OutgoingRow, RowDescription, Severity};
+use crate::client::{Client, OutgoingRow, Severity};
 use crate::session::SessionState;
 
 /// A file in the client's place, as far as COPY's data go; everything else goes to the client.
@@ -67,27 +67,9 @@ impl Client for FileClient<'_> {
         self.client.committed(gate, delay);
     }
 
-    fn row_description(&mut self, _description: &RowDescription, _formats: &Formats) {}
-
-    fn no_data(&mut self) {}
-
-    fn parameter_description(&mut self, _types: &[Oid]) {}
-
     fn row(&mut self, row: &OutgoingRow<'_>) -> Result<()> {
         self.client.row(row)
     }
-
-    fn command_complete(&mut self, _tag: &str) {}
-
-    fn empty_query(&mut self) {}
-
-    fn portal_suspended(&mut self) {}
-
-    fn parse_complete(&mut self) {}
-
-    fn bind_complete(&mut self) {}
-
-    fn close_complete(&mut self) {}
 
     fn notice(&mut self, severity: Severity, notice: &Error) {
         self.client.notice(severity, notice);
@@ -105,17 +87,11 @@ impl Client for FileClient<'_> {
         self.client.notification(pid, channel, payload);
     }
 
-    fn copy_in_response(&mut self, _format: Format, _column_count: usize) {}
-
-    fn copy_out_response(&mut self, _format: Format, _column_count: usize) {}
-
     fn copy_data(&mut self, data: &[u8]) {
         if self.failure.is_none() {
             self.failure = self.file.write_all(data).err();
         }
     }
-
-    fn copy_done(&mut self) {}
 
     fn read_copy_data(&mut self) -> Result<Option<Vec<u8>>> {
         let mut data = vec![0; 65536];
