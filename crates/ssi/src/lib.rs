@@ -18,6 +18,7 @@ mod latches;
 mod lock_table;
 mod manager;
 mod reason;
+mod records;
 mod retries;
 mod stripes;
 mod summary;

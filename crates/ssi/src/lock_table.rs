@@ -14,8 +14,8 @@ use sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use sync::atomic::{AtomicU32, AtomicUsize};
 use sync::{CachePadded, ExclusiveLatch};
 
-use crate::conflicts::XactId;
 use crate::latches;
+use crate::records::XactId;
 use crate::stripes::StripedCount;
 use crate::target::{Place, Target};
 

@@ -5,10 +5,11 @@ use sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
 use sync::{Arc, CachePadded, ExclusiveLatch, Mutex};
 
-use crate::conflicts::{Begun, Conflicts, Ended, Leavings, SAFE, State, Structure, UNSAFE, XactId};
+use crate::conflicts::{Begun, Conflicts, Ended, Structure};
 use crate::latches;
 use crate::lock_table::{Found, LockTable};
 use crate::reason::{Counters, Reason, Statistics};
+use crate::records::{Leavings, Obsolete, SAFE, State, UNSAFE, XactId};
 use crate::retries::Retries;
 use crate::target::{Place, Target};
 use crate::transaction::SerializableTransaction;
@@ -198,7 +199,7 @@ impl Ssi {
     }
 
     pub(crate) fn is_read_only(&self, id: XactId) -> bool {
-        self.conflicts.lock().get(id).is_some_and(|record| record.read_only)
+        self.conflicts.lock().records.get(id).is_some_and(|record| record.read_only)
     }
 
     pub(crate) fn note_xid(&self, xid: Xid, id: XactId) {
@@ -213,7 +214,7 @@ impl Ssi {
         }
         let mut conflicts = self.conflicts.lock();
         let result = match writer {
-            Some(writer) if conflicts.get(writer).is_some() => conflicts.conflict(me, writer, me, xid),
+            Some(writer) if conflicts.records.get(writer).is_some() => conflicts.conflict(me, writer, me, xid),
             _ => match committed {
                 Some(commit) => conflicts.conflict_out_to_old(me, xid, commit),
                 None => Ok(()),
@@ -232,7 +233,7 @@ impl Ssi {
         }
         let mut conflicts = self.conflicts.lock();
         let result = match reader {
-            Some(reader) if conflicts.get(reader).is_some() => conflicts.conflict(reader, me, me, Xid::INVALID),
+            Some(reader) if conflicts.records.get(reader).is_some() => conflicts.conflict(reader, me, me, Xid::INVALID),
             _ => conflicts.conflict_in_from_old(me, commit),
         };
         drop(conflicts);
@@ -265,7 +266,7 @@ impl Ssi {
     ) -> Result<R, Reason> {
         let committed = {
             let mut conflicts = self.conflicts.lock();
-            let prepared = conflicts.get(me).is_some_and(|record| matches!(record.state, State::Prepared(_)));
+            let prepared = conflicts.records.get(me).is_some_and(|record| matches!(record.state, State::Prepared(_)));
             let checked = if prepared { Ok(()) } else { conflicts.check_commit(me) };
             checked.map(|()| {
                 let (csn, horizon, result) = place();
@@ -312,6 +313,18 @@ impl Ssi {
         }
     }
 
+    /// Takes out all that concerns nobody any more. How many finished transactions are left.
+    fn sweep(&self) -> usize {
+        let mut obsolete = Obsolete::new();
+        let left = {
+            let mut conflicts = self.conflicts.lock();
+            conflicts.records.sweep(&mut obsolete);
+            conflicts.records.finished_count()
+        };
+        obsolete.iter().for_each(|(id, leavings)| self.take_out(*id, leavings));
+        left
+    }
+
     pub(crate) fn take_out(&self, id: XactId, leavings: &Leavings) {
         for target in &leavings.targets {
             self.locks.remove(*target, id);
@@ -333,8 +346,11 @@ impl Ssi {
     #[cold]
     fn summarise(&self) {
         let Some(_one_at_a_time) = self.summarising.try_lock() else { return };
+        if self.sweep() <= self.finished_limit.load(Relaxed) && !self.is_crowded() {
+            return;
+        }
         for _ in 0..SUMMARISED_AT_ONCE {
-            let Some((id, commit, leavings)) = self.conflicts.lock().take_oldest_finished() else { return };
+            let Some((id, commit, leavings)) = self.conflicts.lock().records.take_oldest_finished() else { return };
             let relations = leavings.range_files.iter().map(|index| Target::relation(*index));
             for target in leavings.targets.iter().copied().chain(relations) {
                 let merge = self.conflicts.lock().summary.merge(target, commit);
@@ -353,7 +369,7 @@ impl Ssi {
         let Some(_one_at_a_time) = self.summarising.try_lock() else { return };
         let targets = {
             let mut conflicts = self.conflicts.lock();
-            if conflicts.summary.is_empty() || conflicts.summary.last_commit() > conflicts.oldest_snapshot() {
+            if conflicts.summary.is_empty() || conflicts.summary.last_commit() > conflicts.records.oldest_snapshot() {
                 return;
             }
             conflicts.summary.clear()
@@ -371,6 +387,7 @@ impl Ssi {
     /// A relation's rows get a new file, or an index of it goes: who has read anything of `files` has read all of `heap` from
     /// now on. To be called under a lock that keeps everybody else away from the relation.
     pub fn relation_rewritten(&self, files: &[FileNumber], heap: FileNumber) {
+        self.sweep();
         // Asked of those who may hold locks: a count of locks that others change meanwhile may be too low for a moment.
         if self.conflicts.lock().nobody_is_known() {
             return;
@@ -381,7 +398,7 @@ impl Ssi {
             let target = Target::relation(heap);
             for id in found.ids {
                 let mut conflicts = self.conflicts.lock();
-                if let Some(record) = conflicts.get_mut(id) {
+                if let Some(record) = conflicts.records.get_mut(id) {
                     record.leavings.targets.push(target);
                     drop(conflicts);
                     self.locks.add(target, id);
@@ -403,13 +420,14 @@ impl Ssi {
 
     /// All predicate locks, by relation.
     pub fn predicate_locks(&self) -> Vec<PredicateLock> {
+        self.sweep();
         let all = self.locks.all();
         let conflicts = self.conflicts.lock();
         let mut locks: Vec<PredicateLock> = all
             .into_iter()
             .filter_map(|(target, id)| {
                 let record = match id {
-                    Some(id) => Some(conflicts.get(id)?),
+                    Some(id) => Some(conflicts.records.get(id)?),
                     None => None,
                 };
                 if record.is_some_and(|record| record.signals.has(SAFE) && !record.signals.has(UNSAFE)) {
@@ -435,10 +453,12 @@ impl Ssi {
 
     /// What has happened so far, and what is there now.
     pub fn statistics(&self) -> Statistics {
+        self.sweep();
         let (active, finished, conflicts, begun) = {
             let conflicts = self.conflicts.lock();
-            let (active, finished) = (conflicts.active_count() as u64, conflicts.finished_count() as u64);
-            (active, finished, conflicts.edges, conflicts.begun)
+            let (active, finished) =
+                (conflicts.records.active_count() as u64, conflicts.records.finished_count() as u64);
+            (active, finished, conflicts.edges, conflicts.records.begun)
         };
         let count = |counter: &sync::atomic::AtomicU64| counter.load(Relaxed);
         Statistics {
@@ -460,7 +480,7 @@ impl Ssi {
 
     #[cfg(test)]
     pub(crate) fn check_consistency(&self) {
-        self.conflicts.lock().check_consistency();
+        self.conflicts.lock().records.check_consistency();
     }
 }
 

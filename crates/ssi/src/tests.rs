@@ -5,6 +5,7 @@ use clog::ReadWatch;
 use sync::Arc;
 use sync::atomic::{AtomicU64, Ordering};
 
+use crate::stripes::stripe;
 use crate::{KeyRange, PredicatePlace, SerializableTransaction, Ssi, SsiOptions};
 
 const HEAP: FileNumber = FileNumber(10);
@@ -238,6 +239,36 @@ fn rolling_back_takes_every_conflict_along() {
     world.ssi.check_consistency();
     b.commits().unwrap();
     assert_eq!(world.ssi.statistics().locks, 0, "nobody runs: nothing is remembered");
+    world.ssi.check_consistency();
+}
+
+#[test]
+fn what_another_thread_has_finished_goes_when_much_has_gathered_or_somebody_asks() {
+    let world = World::new();
+    let finish_elsewhere = |count: u16| {
+        let old = world.begin();
+        let mine = stripe();
+        // Few threads have the number of this one.
+        let finish = || {
+            let is_other = stripe() != mine;
+            for number in (0..count).filter(|_| is_other) {
+                let transaction = world.begin();
+                transaction.reads(number).unwrap();
+                transaction.commits().unwrap();
+            }
+            is_other
+        };
+        while !std::thread::scope(|scope| scope.spawn(finish).join().unwrap()) {}
+        assert_eq!(world.ssi.locks.len(), usize::from(count));
+        old.commits().unwrap();
+    };
+    finish_elsewhere(100);
+    assert_eq!(world.ssi.locks.len(), 0);
+    finish_elsewhere(10);
+    assert_eq!(world.ssi.locks.len(), 10, "they are left to the thread");
+    world.ssi.check_consistency();
+    assert_eq!(world.ssi.statistics().finished, 0);
+    assert_eq!(world.ssi.locks.len(), 0);
     world.ssi.check_consistency();
 }
 

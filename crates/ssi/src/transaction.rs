@@ -10,9 +10,9 @@ use sync::atomic::Ordering::Relaxed;
 use sync::{Arc, Interrupt, Waiter, Woken};
 
 use crate::Entrance;
-use crate::conflicts::{DOOMED, Leavings, SAFE, Signals, UNSAFE, XactId};
 use crate::lock_table::{Found, KeyRange};
 use crate::reason::{Counters, Reason};
+use crate::records::{DOOMED, Leavings, SAFE, Signals, UNSAFE, XactId};
 use crate::target::{Place, Target};
 
 /// Up to so many locks are looked through one by one.

@@ -9,8 +9,8 @@ use sync::ExclusiveLatch;
 use sync::atomic::AtomicU64;
 use sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crate::conflicts::XactId;
 use crate::latches;
+use crate::records::XactId;
 
 const PLACES: usize = if cfg!(any(test, shuttle)) { 8 } else { 1 << 14 };
 
