@@ -9,16 +9,17 @@ use engine::catalog::{FunctionDef, Volatility};
 use crate::binder::{self, VariableNames};
 use crate::executor::{self, Run};
 use crate::parser::{self, ParseOptions};
-use crate::plan::StatementKind;
+use crate::plan::{Command, StatementKind};
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, Nested, Planned, SessionState};
 use crate::tree::{Name, Statement};
 use crate::types::{
-    self, Cast, CastContext, RecordShape, RecordValue, SqlType, TypeKind, Value, is_polymorphic, oids, type_shape,
+    self, Cast, CastContext, CatalogLookup, RecordShape, RecordValue, SqlType, TypeKind, Value, is_polymorphic, oids,
+    type_shape,
 };
 
 /// A function's parameters by name.
-struct Parameters<'f>(&'f FunctionDef);
+pub(crate) struct Parameters<'f>(pub(crate) &'f FunctionDef);
 
 impl VariableNames for Parameters<'_> {
     fn variable(&self, parts: &[Name]) -> Option<(u32, SqlType)> {
@@ -96,13 +97,14 @@ pub fn check(state: &SessionState, view: &CatalogView, function: &FunctionDef) -
     check_result(function, last, columns.as_deref(), view).map_err(in_context)
 }
 
-fn input_types(function: &FunctionDef) -> Vec<SqlType> {
+/// The types of the arguments that a call gives.
+pub(crate) fn input_types(function: &FunctionDef) -> Vec<SqlType> {
     let inputs = function.arguments.iter().filter(|argument| argument.mode.is_input());
     inputs.map(|argument| SqlType::new(argument.type_oid)).collect()
 }
 
 /// The shape that OUT parameters, or a row type, give the result.
-fn result_shape(function: &FunctionDef, view: &CatalogView) -> Option<Arc<RecordShape>> {
+fn result_shape(function: &FunctionDef, view: &dyn CatalogLookup) -> Option<Arc<RecordShape>> {
     let outputs: Vec<(String, SqlType)> = function
         .arguments
         .iter()
@@ -116,11 +118,14 @@ fn result_shape(function: &FunctionDef, view: &CatalogView) -> Option<Arc<Record
 }
 
 /// Whether the columns of the last statement can become the result. `columns` are those of a statement with a plan.
-fn check_result(
+///
+/// # Errors
+/// 42P13 if they can't.
+pub(crate) fn check_result(
     function: &FunctionDef,
     last: Option<&Statement>,
     columns: Option<&[(String, SqlType)]>,
-    view: &CatalogView,
+    view: &dyn CatalogLookup,
 ) -> Result<()> {
     let returns = function.returns;
     if returns == oids::VOID {
@@ -158,11 +163,31 @@ fn check_result(
     {
         return Ok(());
     }
+    let wanted: Vec<SqlType> = wanted.fields.iter().map(|(_, sql_type)| *sql_type).collect();
+    check_columns(function, columns, &wanted, view)
+}
+
+/// Whether columns can become those of a row that is wanted.
+///
+/// # Errors
+/// 42P13 if they can't.
+pub(crate) fn check_columns(
+    function: &FunctionDef,
+    columns: &[(String, SqlType)],
+    wanted: &[SqlType],
+    view: &dyn CatalogLookup,
+) -> Result<()> {
+    let shown = |oid| types::format_type_name(view, oid);
+    let mismatch = |detail: String| {
+        let message = format!("return type mismatch in function declared to return {}", shown(function.returns));
+        Err(Error::new(sqlstate::INVALID_FUNCTION_DEFINITION, message).detail(detail))
+    };
     for (number, (_, source)) in columns.iter().enumerate() {
-        let Some((_, target)) = wanted.fields.get(number) else {
+        let Some(target) = wanted.get(number) else {
             return mismatch("Final statement returns too many columns.".to_owned());
         };
-        if !is_polymorphic(target.oid) && !fits(*source, *target) {
+        let fits = source.oid == target.oid || Cast::find(view, *source, *target, CastContext::Assignment).is_some();
+        if !is_polymorphic(target.oid) && !fits {
             return mismatch(format!(
                 "Final statement returns {} instead of {} at column {}.",
                 shown(source.oid),
@@ -171,7 +196,7 @@ fn check_result(
             ));
         }
     }
-    if columns.len() < wanted.fields.len() {
+    if columns.len() < wanted.len() {
         return mismatch("Final statement returns too few columns.".to_owned());
     }
     Ok(())
@@ -188,7 +213,16 @@ pub fn run(
     only_first: bool,
 ) -> Result<Vec<Value>> {
     run.check_depth()?;
-    let statements = parser::parse(&function.body, ParseOptions::default())?;
+    // What is wrong with a body is found out before it runs.
+    let at_startup = |mut error: Error| {
+        let fields = error.fields_mut();
+        if fields.position.is_some() && fields.internal_query.is_none() {
+            fields.internal_position = fields.position.take();
+            fields.internal_query = Some(function.body.clone());
+        }
+        error.context(format!("SQL function \"{}\" during startup", function.name))
+    };
+    let statements = parser::parse(&function.body, ParseOptions::default()).map_err(at_startup)?;
     let types = input_types(function);
     let names = Parameters(function);
     let mut values = Vec::new();
@@ -199,7 +233,10 @@ pub fn run(
         let environment = Environment::new(run.state, &run.catalog).with_variables(&names);
         let statement = environment
             .plan(&function.body, &tree.statement, crate::binder::Parameters::fixed(types.clone()))
-            .map_err(in_context)?;
+            .map_err(at_startup)?;
+        if function.volatility != Volatility::Volatile {
+            refuse_change(&statement).map_err(at_startup)?;
+        }
         if let StatementKind::Utility(utility) = &statement.kind {
             if let Statement::Transaction(command) = &**utility {
                 let message = format!("{} is not allowed in an SQL function", command.name());
@@ -220,7 +257,7 @@ pub fn run(
         if is_last {
             let has_plan = matches!(planned.statement.kind, StatementKind::Query(_));
             check_result(function, Some(&tree.statement), has_plan.then_some(&columns), &run.catalog)
-                .map_err(|error| error.context(format!("SQL function \"{}\" during startup", function.name)))?;
+                .map_err(at_startup)?;
         }
         let is_volatile = function.volatility == Volatility::Volatile;
         let state = run.state;
@@ -251,6 +288,21 @@ pub fn run(
         return Ok(vec![Value::Null]);
     }
     Ok(values)
+}
+
+/// 0A000 for a statement that changes something in a function that promised not to.
+fn refuse_change(statement: &crate::plan::Statement) -> Result<()> {
+    let what = match (&statement.kind, statement.command) {
+        (StatementKind::Utility(utility), _) => match &**utility {
+            Statement::Transaction(_) => return Ok(()),
+            utility => crate::commands::tag_of(utility),
+        },
+        (_, Command::Insert) => "INSERT".into(),
+        (_, Command::Update) => "UPDATE".into(),
+        (_, Command::Delete) => "DELETE".into(),
+        _ => return Ok(()),
+    };
+    Err(Error::unsupported(format!("{what} is not allowed in a non-volatile function")))
 }
 
 /// One row as a value of the function's result, which [`check_result`] has found to fit.

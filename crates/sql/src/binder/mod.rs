@@ -147,6 +147,7 @@ pub struct PlannerSettings {
     pub enable_seqscan: bool,
     pub enable_indexscan: bool,
     pub enable_hashjoin: bool,
+    pub enable_mergejoin: bool,
     pub enable_nestloop: bool,
     pub enable_sort: bool,
     pub seq_page_cost: f64,
@@ -162,6 +163,7 @@ impl Default for PlannerSettings {
             enable_seqscan: true,
             enable_indexscan: true,
             enable_hashjoin: true,
+            enable_mergejoin: true,
             enable_nestloop: true,
             enable_sort: true,
             seq_page_cost: 1.0,
@@ -196,7 +198,19 @@ pub fn bind(
     context: &mut BindContext<'_>,
     parameters: &mut Parameters,
 ) -> Result<Option<Bound>> {
+    bind_after(statement, 0, context, parameters)
+}
+
+/// [`bind`], for what becomes part of a statement that has `cte_count` common table expressions already: it gets the
+/// numbers after those.
+pub(crate) fn bind_after(
+    statement: &Statement,
+    cte_count: u32,
+    context: &mut BindContext<'_>,
+    parameters: &mut Parameters,
+) -> Result<Option<Bound>> {
     let mut binder = Binder::new(context, parameters);
+    binder.cte_count = cte_count;
     let query = match statement {
         Statement::Select(query) => binder.top_query(query),
         Statement::Insert(insert) => binder.insert(insert),
@@ -286,6 +300,17 @@ impl<'c, 'a> Binder<'c, 'a> {
         if !self.access.contains(&access) {
             self.access.push(access);
         }
+    }
+
+    /// Folds an expression that is run as it is, without a plan.
+    fn fold(&mut self, expr: &mut Expr) -> Result<()> {
+        let mut inlining = crate::planner::Inlining::default();
+        crate::planner::fold(expr, self.context, &mut inlining)?;
+        self.depends_on_settings |= inlining.depends_on_settings;
+        for access in inlining.access {
+            self.needs(access.object, access.privileges);
+        }
+        Ok(())
     }
 
     /// The innermost scope.

@@ -6,7 +6,7 @@ use super::lock::made_up;
 use super::query::{FromItem, Relation};
 use super::{Binder, VariableConflict, WindowSpec};
 use crate::plan::{CaseWhen, CteId, Expr, ExprKind, Variable};
-use crate::tree::{Location, Name};
+use crate::tree::{FunctionCall, Location, Name};
 use crate::types::{SqlType, Value, oids};
 
 /// Which part of a statement an expression belongs to: some allow less than others.
@@ -354,6 +354,13 @@ impl Binder<'_, '_> {
                     && let Some(row) = self.whole_row(None, name, location)?
                 {
                     return Ok(row);
+                }
+                // `t.f` may be `f(t)`.
+                if let [table, name] = parts
+                    && self.whole_row(None, table, location)?.is_some()
+                    && let Ok(call) = self.function(&FunctionCall::of_row(table.clone(), name.clone(), location))
+                {
+                    return Ok(call);
                 }
                 Err(self.no_such_column(parts, location))
             }

@@ -262,7 +262,7 @@ impl Binder<'_, '_> {
         self.scopes = outer;
         let mut bound = bound?;
         to_row_slots(&mut bound);
-        crate::planner::fold(&mut bound, self.context)?;
+        self.fold(&mut bound)?;
         Ok(bound)
     }
 }

@@ -272,7 +272,7 @@ impl Binder<'_, '_> {
                 return Err(Error::unsupported(message));
             }
             to_row_slots(&mut condition);
-            crate::planner::fold(&mut condition, self.context)?;
+            self.fold(&mut condition)?;
             target.checks.push((Name::new(&target.layers[number].view.name), condition));
         }
         Ok(())

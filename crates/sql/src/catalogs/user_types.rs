@@ -385,11 +385,20 @@ fn with_value<T>(
     })
 }
 
-/// 0A000 for a check that can't be computed as a constant is: with a subquery, or a call of a function that users made.
+/// 0A000 for a check that can't be computed as a constant is: with a subquery, or a call of a function that users made and
+/// that is not inlined.
 ///
 /// # Errors
 /// 0A000.
-pub fn require_immutable(check: &Expr) -> Result<()> {
+pub fn require_immutable(view: &CatalogView, check: &Expr, base: SqlType) -> Result<()> {
+    let mut inlined = check.clone();
+    with_value(view, "", base, |context| {
+        crate::planner::fold(&mut inlined, context, &mut crate::planner::Inlining::default())
+    })?;
+    is_immutable(&inlined)
+}
+
+fn is_immutable(check: &Expr) -> Result<()> {
     let refused = match &check.kind {
         ExprKind::Subquery(_) => Some("cannot use subquery in check constraint"),
         ExprKind::Call(call) => match &call.function {
@@ -408,7 +417,7 @@ pub fn require_immutable(check: &Expr) -> Result<()> {
     let mut result = Ok(());
     check.for_each_child(&mut |child| {
         if result.is_ok() {
-            result = require_immutable(child);
+            result = is_immutable(child);
         }
     });
     result
@@ -460,7 +469,9 @@ fn bound_domain(view: &CatalogView, domain: Oid) -> Result<Option<std::rc::Rc<Bo
 fn holds(view: &CatalogView, condition: &Expr, base: SqlType, value: &Value) -> Result<Option<bool>> {
     let mut condition = condition.clone();
     replace_parameters(&mut condition, value);
-    with_value(view, "", base, |context| crate::planner::fold(&mut condition, context))?;
+    with_value(view, "", base, |context| {
+        crate::planner::fold(&mut condition, context, &mut crate::planner::Inlining::default())
+    })?;
     match condition.kind {
         ExprKind::Constant(Value::Bool(truth)) => Ok(Some(truth)),
         ExprKind::Constant(_) => Ok(None),

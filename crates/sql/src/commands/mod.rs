@@ -35,7 +35,7 @@ mod user_type;
 mod validate;
 mod variables;
 mod view;
-mod volatility;
+pub(crate) mod volatility;
 
 pub use copy::fuzz_copy;
 pub use cursor::{Cursor, session_columns};

@@ -171,7 +171,7 @@ fn make_check(
     before: &[DomainCheck],
 ) -> Result<DomainCheck> {
     let mut condition = user_types::bind_check(&ddl.view(), ddl.text, expr, base).map_err(without_position)?;
-    user_types::require_immutable(&condition)?;
+    user_types::require_immutable(&ddl.view(), &condition, base)?;
     value_as_column(&mut condition);
     let name = match &constraint.name {
         Some(name) if before.iter().any(|check| check.name == name.as_str()) => {

@@ -6,7 +6,7 @@ use crate::plan::{Expr, ExprKind, FunctionTarget};
 use crate::types::Volatility;
 
 /// The least constant of all that the expression calls.
-pub(super) fn volatility(expr: &Expr) -> Volatility {
+pub(crate) fn volatility(expr: &Expr) -> Volatility {
     let mut worst = own_volatility(expr);
     expr.for_each_child(&mut |child| worst = worst.max(volatility(child)));
     worst

@@ -17,6 +17,7 @@ mod keys;
 mod limit;
 mod lock_rows;
 mod measure;
+mod merge_join;
 mod modify;
 mod operand;
 mod recheck;
@@ -319,6 +320,10 @@ fn operator_of<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> BoxOperator<'p> {
         Node::HashJoin(node) => {
             let (left, right) = (build(&node.left, locals), build(&node.right, locals));
             Box::new(hash_join::HashJoinRows::new(node, left, right))
+        }
+        Node::MergeJoin(node) => {
+            let (left, right) = (build(&node.left, locals), build(&node.right, locals));
+            Box::new(merge_join::MergeJoinRows::new(node, left, right))
         }
         Node::Sort { input, keys } => Box::new(sort::Sort::new(build(input, locals), keys, plan.width as usize)),
         Node::Limit { input, limit, offset, ties } => {

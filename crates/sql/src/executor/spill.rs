@@ -298,6 +298,13 @@ pub(crate) struct RowStore {
 }
 
 impl RowStore {
+    /// Forgets its rows.
+    pub fn clear(&mut self) {
+        self.memory.clear();
+        self.spilled = None;
+        self.offsets.clear();
+    }
+
     /// Adds a row, which may use up to `limit_bytes` with the others.
     pub fn push(&mut self, row: &[Value], limit_bytes: usize, run: &Run<'_, '_>) -> Result<()> {
         if let Some(writer) = &mut self.spilled {

@@ -81,6 +81,8 @@ pub struct Statement {
     pub is_read_only: bool,
     /// It may be kept: false when planning used something the catalog version does not cover.
     pub is_cacheable: bool,
+    /// Functions in SQL have become part of it.
+    pub has_inlined: bool,
 }
 
 /// The two kinds of statements.
@@ -209,6 +211,8 @@ pub enum Node {
     NestedLoop(Box<NestedLoop>),
     /// The right side is put in a hash table once, then probed by each left row.
     HashJoin(Box<HashJoin>),
+    /// Both sides come in the order of their keys, and are read side by side.
+    MergeJoin(Box<MergeJoin>),
     /// All rows, ordered.
     Sort {
         /// Where rows come from.
@@ -502,6 +506,23 @@ pub struct HashJoin {
     pub condition: Option<Expr>,
     /// NOT IN: an anti join in which a NULL key on either side means "unknown", so the row does not come.
     pub null_aware: bool,
+}
+
+/// A join by equality of two sides that come in the ascending order of their keys, NULLs last.
+#[derive(Debug)]
+pub struct MergeJoin {
+    /// Any kind but a right join.
+    pub kind: JoinKind,
+    /// The side that leads.
+    pub left: Plan,
+    /// The side whose rows of one key are kept.
+    pub right: Plan,
+    /// Over the left slots; of types that compare with those of `right_keys`, pair by pair. A NULL matches nothing.
+    pub left_keys: Vec<Expr>,
+    /// Over the right slots.
+    pub right_keys: Vec<Expr>,
+    /// What else must hold; sees both sides' slots.
+    pub condition: Option<Expr>,
 }
 
 /// One key of an order.

@@ -13,8 +13,8 @@ use super::needed::Needed;
 use super::{Planner, node};
 use crate::binder::{self, Distinct, Query, Relation, RelationKind, SetOperation};
 use crate::plan::{
-    Expr, ExprKind, FunctionScan, HashJoin, IndexPoint, IndexRange, IndexScan, JoinKind, NestedLoop, Node, Plan,
-    ScanColumn, ScanId, SeqScan, SetCall, VirtualScan,
+    Expr, ExprKind, FunctionScan, HashJoin, IndexPoint, IndexRange, IndexScan, JoinKind, MergeJoin, NestedLoop, Node,
+    Plan, ScanColumn, ScanId, SeqScan, SetCall, SortKey, VirtualScan,
 };
 use crate::types::{SqlType, Value};
 
@@ -223,9 +223,9 @@ impl Planner<'_, '_> {
 
     fn build_join(&mut self, builder: &mut Builder<'_>, join: JoinPath) -> Result<(Plan, Layout)> {
         let JoinPath { kind, left, right, method, conditions, rows, cost } = join;
-        let (left, left_layout) = self.build(builder, left)?;
+        let (mut left, left_layout) = self.build(builder, left)?;
         let mark = self.uses.len();
-        let (right, right_layout) = self.build(builder, right)?;
+        let (mut right, right_layout) = self.build(builder, right)?;
         let layout = left_layout.join(&right_layout);
         let arguments = self.take_arguments(mark, |expr| is_in(expr, &left_layout));
         let arguments = arguments
@@ -249,11 +249,28 @@ impl Planner<'_, '_> {
                 let null_aware = false;
                 Node::HashJoin(Box::new(HashJoin { kind, left, right, left_keys, right_keys, condition, null_aware }))
             }
+            Method::Merge { left_keys, right_keys, sorts_left, sorts_right } => {
+                debug_assert!(arguments.is_empty(), "a merged side reads nothing of the other");
+                if sorts_left {
+                    left = self.sort(left, ascending(&left_keys), &left_layout)?;
+                }
+                if sorts_right {
+                    right = self.sort(right, ascending(&right_keys), &right_layout)?;
+                }
+                let left_keys = self.lower_all(left_keys, &left_layout)?;
+                let right_keys = self.lower_all(right_keys, &right_layout)?;
+                Node::MergeJoin(Box::new(MergeJoin { kind, left, right, left_keys, right_keys, condition }))
+            }
         };
         // Nothing above a semi or anti join sees the other side.
         let layout = if width < layout.slots.len() { left_layout } else { layout };
         Ok((node(built, width, rows, cost), layout))
     }
+}
+
+/// The order by these keys that a merge join reads its sides in.
+fn ascending(keys: &[Expr]) -> Vec<SortKey> {
+    keys.iter().map(|key| SortKey { expr: key.clone(), descending: false, nulls_first: false }).collect()
 }
 
 /// Whether a row of this layout has all that `expr` reads.

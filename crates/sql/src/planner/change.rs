@@ -122,7 +122,7 @@ impl Planner<'_, '_> {
                         let layout = Layout { slots: full_row(0).chain(full_row(1)).collect() };
                         let mut folded = assignments;
                         for assignment in &mut folded {
-                            fold(&mut assignment.value, self.context)?;
+                            fold(&mut assignment.value, self.context, &mut self.inlining)?;
                         }
                         let assignments = self.lower_assignments(folded, &layout)?;
                         let condition = condition.map(|condition| self.lower(condition, &layout)).transpose()?;
@@ -144,7 +144,7 @@ impl Planner<'_, '_> {
                 layout.slots.shrink_to_fit();
                 let mut exprs = entries.into_iter().map(|entry| entry.expr).collect::<Vec<_>>();
                 for expr in &mut exprs {
-                    fold(expr, self.context)?;
+                    fold(expr, self.context, &mut self.inlining)?;
                 }
                 Some(self.lower_all(exprs, &layout)?)
             }

@@ -84,6 +84,7 @@ impl Planner<'_, '_> {
         if !query.ctes.is_empty() {
             inline_ctes(query);
         }
+        self.inline_functions_in_from(query)?;
         pull_up(query);
         if query.relations.len() > RELATIONS_MAX {
             return Err(Error::unsupported(format!(
@@ -111,12 +112,12 @@ impl Planner<'_, '_> {
     /// Folds a group's conditions, of which some were inside subqueries.
     fn fold_group(&mut self, group: &mut Group) -> Result<()> {
         for condition in &mut group.conditions {
-            fold(condition, self.context)?;
+            fold(condition, self.context, &mut self.inlining)?;
         }
         for unit in &mut group.units {
             if let Unit::Outer(join) = unit {
                 for condition in &mut join.conditions {
-                    fold(condition, self.context)?;
+                    fold(condition, self.context, &mut self.inlining)?;
                 }
                 self.fold_group(&mut join.left)?;
                 self.fold_group(&mut join.right)?;
@@ -128,10 +129,10 @@ impl Planner<'_, '_> {
     /// Folds the expressions of a query; those of its subqueries are folded when they are planned.
     fn fold_query(&mut self, query: &mut Query) -> Result<()> {
         let mut result = Ok(());
-        let context = &mut *self.context;
+        let (context, inlining) = (&mut *self.context, &mut self.inlining);
         query.for_each_expr_mut(0, &mut |expr, depth| {
             if result.is_ok() && depth == 0 {
-                result = fold(expr, context);
+                result = fold(expr, context, inlining);
             }
         });
         result

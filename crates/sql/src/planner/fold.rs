@@ -4,39 +4,128 @@ use std::sync::Arc;
 
 use base::Result;
 
+use super::inline::{Inlining, inlined_call};
 use crate::binder::BindContext;
+use crate::parser::{STACK_RESERVE_BYTES, too_deep};
 use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
 use crate::types::{self, ArrayValue, Implementation, SqlType, Value, Volatility};
 
 /// Replaces calls of immutable functions on constants by their results, and simplifies AND, OR, NOT, CASE and COALESCE.
 ///
-/// What fails when computed is left as it is: it may never be reached.
-pub fn fold(expr: &mut Expr, context: &mut BindContext<'_>) -> Result<()> {
-    let mut result = Ok(());
-    expr.for_each_child_mut(&mut |child| {
-        if result.is_ok() {
-            result = fold(child, context);
+/// What fails when computed is left as it is: it may never be reached. Functions in SQL are inlined; what their bodies
+/// need is noted in `inlining`.
+///
+/// # Errors
+/// What inlining raises.
+pub fn fold(expr: &mut Expr, context: &mut BindContext<'_>, inlining: &mut Inlining) -> Result<()> {
+    fold_within(expr, context, inlining)
+}
+
+/// [`fold`], maybe within the body of a function: there, constants that can't be computed are errors.
+pub(super) fn fold_within(expr: &mut Expr, context: &mut BindContext<'_>, inlining: &mut Inlining) -> Result<()> {
+    if sync::remaining_stack_bytes() < STACK_RESERVE_BYTES {
+        return Err(too_deep());
+    }
+    match &mut expr.kind {
+        // In the order in which they are evaluated, as far as that may go.
+        ExprKind::And(list) => fold_until(list, context, inlining, |item| is_boolean(item, false))?,
+        ExprKind::Or(list) => fold_until(list, context, inlining, |item| is_boolean(item, true))?,
+        ExprKind::Coalesce(list) => {
+            fold_until(list, context, inlining, |item| item.as_constant().is_some_and(|value| !value.is_null()))?
         }
-    });
-    result?;
-    if let Some(folded) = folded(expr, context) {
+        ExprKind::Case { operand: None, whens, otherwise } => {
+            let mut is_certain = false;
+            for when in whens.iter_mut() {
+                fold_within(&mut when.condition, context, inlining)?;
+                if !matches!(when.condition.as_constant(), Some(Value::Bool(false) | Value::Null)) {
+                    fold_within(&mut when.result, context, inlining)?;
+                }
+                is_certain = when.condition.is_true();
+                if is_certain {
+                    break;
+                }
+            }
+            if let (Some(otherwise), false) = (otherwise, is_certain) {
+                fold_within(otherwise, context, inlining)?;
+            }
+        }
+        ExprKind::Case { .. } => {
+            inlining.unreached += 1;
+            let result = fold_children(expr, context, inlining);
+            inlining.unreached -= 1;
+            result?;
+        }
+        _ => fold_children(expr, context, inlining)?,
+    }
+    if let Some(folded) = folded(expr, context, inlining)? {
         *expr = folded;
     }
     Ok(())
 }
 
-fn folded(expr: &mut Expr, context: &mut BindContext<'_>) -> Option<Expr> {
+fn fold_children(expr: &mut Expr, context: &mut BindContext<'_>, inlining: &mut Inlining) -> Result<()> {
+    let mut result = Ok(());
+    expr.for_each_child_mut(&mut |child| {
+        if result.is_ok() {
+            result = fold_within(child, context, inlining);
+        }
+    });
+    result
+}
+
+/// Folds items up to one after which no other is evaluated.
+fn fold_until(
+    list: &mut [Expr],
+    context: &mut BindContext<'_>,
+    inlining: &mut Inlining,
+    is_last: impl Fn(&Expr) -> bool,
+) -> Result<()> {
+    for item in list {
+        fold_within(item, context, inlining)?;
+        if is_last(item) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn is_boolean(expr: &Expr, wanted: bool) -> bool {
+    matches!(expr.as_constant(), Some(Value::Bool(value)) if *value == wanted)
+}
+
+/// What a constant came out as: a failure counts only where it is one at once.
+fn computed<T>(result: Result<T>, inlining: &Inlining) -> Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if inlining.raises() => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+fn folded(expr: &mut Expr, context: &mut BindContext<'_>, inlining: &mut Inlining) -> Result<Option<Expr>> {
     let sql_type = expr.sql_type;
     match &mut expr.kind {
-        ExprKind::Call(call) => fold_call(call, context).map(|value| Expr::constant(value, sql_type)),
-        ExprKind::Cast(cast) => {
-            let input = cast.input.as_constant()?;
-            if !cast.cast.is_immutable() {
-                return None;
+        ExprKind::Call(call) => {
+            if matches!(call.function, FunctionTarget::Stored(_)) {
+                return inlined_call(call, context, inlining);
             }
-            let value = cast.cast.apply(context.eval, input.clone()).ok()?;
-            Some(Expr::constant(value, sql_type))
+            Ok(fold_call(call, context, inlining)?.map(|value| Expr::constant(value, sql_type)))
         }
+        ExprKind::Cast(cast) => {
+            let Some(input) = cast.input.as_constant() else { return Ok(None) };
+            if !cast.cast.is_immutable() {
+                return Ok(None);
+            }
+            let value = computed(cast.cast.apply(context.eval, input.clone()), inlining)?;
+            Ok(value.map(|value| Expr::constant(value, sql_type)))
+        }
+        _ => Ok(simplified(expr, context)),
+    }
+}
+
+fn simplified(expr: &mut Expr, context: &mut BindContext<'_>) -> Option<Expr> {
+    let sql_type = expr.sql_type;
+    match &mut expr.kind {
         ExprKind::And(list) => Some(fold_connective(std::mem::take(list), false)),
         ExprKind::Or(list) => Some(fold_connective(std::mem::take(list), true)),
         ExprKind::Not(input) => match input.as_constant()? {
@@ -89,23 +178,24 @@ fn folded(expr: &mut Expr, context: &mut BindContext<'_>) -> Option<Expr> {
     }
 }
 
-fn fold_call(call: &Call, context: &mut BindContext<'_>) -> Option<Value> {
-    let FunctionTarget::Builtin(function) = &call.function else { return None };
+fn fold_call(call: &Call, context: &mut BindContext<'_>, inlining: &Inlining) -> Result<Option<Value>> {
+    let FunctionTarget::Builtin(function) = &call.function else { return Ok(None) };
     if function.volatility != Volatility::Immutable
         || function.returns_set
         || !matches!(function.implementation, Implementation::Plain(_) | Implementation::Typed(_))
     {
-        return None;
+        return Ok(None);
     }
     // A strict function of a NULL is NULL, whatever its other arguments.
     if function.strict && call.arguments.iter().any(|argument| matches!(argument.as_constant(), Some(Value::Null))) {
-        return Some(Value::Null);
+        return Ok(Some(Value::Null));
     }
     let mut values = Vec::with_capacity(call.arguments.len());
     for argument in &call.arguments {
-        values.push(argument.as_constant()?.clone());
+        let Some(value) = argument.as_constant() else { return Ok(None) };
+        values.push(value.clone());
     }
-    function.call(context.eval, &call.types, &values).ok()
+    computed(function.call(context.eval, &call.types, &values), inlining)
 }
 
 /// AND (or OR, with `decisive` true) without what can't matter, nested ones merged.

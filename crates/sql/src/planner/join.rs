@@ -10,6 +10,9 @@ use crate::binder::{Query, RelationKind, for_each_inner};
 use crate::plan::{Expr, ExprKind, JoinKind};
 use crate::types::OperatorRole;
 
+/// Where there are fewer rows on a side, and hashing is allowed, nobody looks for a merge join.
+const MERGED_ROWS_MIN: f64 = 10_000.0;
+
 /// A way to the rows of some entries.
 #[derive(Debug)]
 pub(super) enum Path {
@@ -61,6 +64,17 @@ pub(super) enum Method {
         /// Over the right side.
         right_keys: Vec<Expr>,
     },
+    /// By these equalities, both sides in their order.
+    Merge {
+        /// Over the left side.
+        left_keys: Vec<Expr>,
+        /// Over the right side.
+        right_keys: Vec<Expr>,
+        /// The left side does not come in that order.
+        sorts_left: bool,
+        /// The right side does not.
+        sorts_right: bool,
+    },
 }
 
 impl Path {
@@ -109,7 +123,9 @@ impl Path {
                 join.left.for_each_expr(visit);
                 join.right.for_each_expr(visit);
                 join.conditions.iter().for_each(&mut *visit);
-                if let Method::Hash { left_keys, right_keys } = &join.method {
+                if let Method::Hash { left_keys, right_keys } | Method::Merge { left_keys, right_keys, .. } =
+                    &join.method
+                {
                     left_keys.iter().chain(right_keys).for_each(visit);
                 }
             }
@@ -164,6 +180,8 @@ enum StepMethod {
     Lookup(ScanPath),
     /// By hash; `swapped` builds on the left side.
     Hash { swapped: bool },
+    /// By merging; a side that an index gives in order has that access here, the others are sorted.
+    Merge { left: Option<ScanPath>, right: Option<ScanPath> },
 }
 
 /// The entries that a subquery or function in FROM reads laterally.
@@ -294,7 +312,7 @@ impl Planner<'_, '_> {
         let mut set = candidates[first].set;
         let (mut rows, mut cost) = (candidates[first].rows, candidates[first].cost);
         for next in order.into_iter().skip(1) {
-            let step = self.step(relations, &candidates[next], pending, set, rows, cost)?;
+            let step = self.step(relations, &candidates[next], Some(&path), pending, set, rows, cost)?;
             let all = set | candidates[next].set;
             path = self.build_step(path, &mut candidates[next], pending, set, &step)?;
             (set, rows, cost) = (all, step.rows, step.cost);
@@ -319,7 +337,8 @@ impl Planner<'_, '_> {
                 if order.contains(&index) || candidate.requires & !set != 0 {
                     continue;
                 }
-                let step = self.step(relations, candidate, pending, set, rows, cost)?;
+                let left = candidates[start].path.as_ref().filter(|_| order.len() == 1);
+                let step = self.step(relations, candidate, left, pending, set, rows, cost)?;
                 let all = set | candidate.set;
                 let connected = candidate.requires != 0
                     || pending.iter().any(|pending| {
@@ -345,11 +364,13 @@ impl Planner<'_, '_> {
         Ok((cost, order))
     }
 
-    /// The cheapest way to join a unit to what is there.
+    /// The cheapest way to join a unit to what is there, which `left` may be the path of.
+    #[expect(clippy::too_many_arguments, reason = "what is there is told by its parts")]
     fn step(
         &mut self,
         relations: &Relations<'_>,
         candidate: &Candidate,
+        left: Option<&Path>,
         pending: &[Pending],
         set: RelationSet,
         rows: f64,
@@ -408,7 +429,58 @@ impl Planner<'_, '_> {
                 best = Step { rows: joined, cost: hash, method: StepMethod::Hash { swapped } };
             }
         }
+        // Few rows are hashed sooner than an order for them is found.
+        let is_worth_it = !settings.enable_hashjoin || rows.min(candidate.rows) >= MERGED_ROWS_MIN;
+        if !lateral && settings.enable_mergejoin && is_worth_it {
+            let keys = joining.iter().filter_map(|(expr, _)| merge_keys(expr, set, candidate.set)).collect::<Vec<_>>();
+            let least = cost + candidate.cost + (rows + candidate.rows) * settings.cpu_operator_cost + per_row;
+            if !keys.is_empty() && least < best.cost {
+                let (left_keys, right_keys): (Vec<_>, Vec<_>) = keys.into_iter().unzip();
+                let (left_cost, left) = self.in_order(relations, left, &left_keys, rows, cost)?;
+                let own = candidate.path.as_ref();
+                let (right_cost, right) = self.in_order(relations, own, &right_keys, candidate.rows, candidate.cost)?;
+                let merge = left_cost + right_cost + (rows + candidate.rows) * settings.cpu_operator_cost + per_row;
+                if merge < best.cost {
+                    best = Step { rows: joined, cost: merge, method: StepMethod::Merge { left, right } };
+                }
+            }
+        }
         Ok(best)
+    }
+
+    /// What it costs to have a path's rows in the order of these keys, and the access that gives them so without sorting.
+    fn in_order(
+        &mut self,
+        relations: &Relations<'_>,
+        path: Option<&Path>,
+        keys: &[Expr],
+        rows: f64,
+        cost: f64,
+    ) -> Result<(f64, Option<ScanPath>)> {
+        let settings = self.context.settings;
+        let sort = rows * (rows + 2.0).log2() * 2.0 * settings.cpu_operator_cost;
+        let sorted = cost + if settings.enable_sort { sort } else { sort + 1e10 };
+        let Some(Path::Scan { scan, conditions }) = path else { return Ok((sorted, None)) };
+        let relation = scan.relation;
+        let mut wanted = Vec::with_capacity(keys.len());
+        for key in keys {
+            match &key.kind {
+                ExprKind::Variable(variable) if variable.level == 0 && variable.attribute >= 0 => {
+                    wanted.push((variable.attribute, false, false));
+                }
+                _ => return Ok((sorted, None)),
+            }
+        }
+        if !matches!(relations.query.relations[relation as usize].kind, RelationKind::Table(_)) {
+            return Ok((sorted, None));
+        }
+        let own: RelationSet = 1 << relation;
+        let offered = conditions.iter().chain(&scan.made_sure).map(|condition| Offered { condition, relations: own });
+        let ordered = self.ordered_access(relations, relation, &offered.collect::<Vec<_>>(), &wanted)?;
+        Ok(match ordered {
+            Some(ordered) if ordered.cost < sorted && ordered.requires == 0 => (ordered.cost, Some(ordered)),
+            _ => (sorted, None),
+        })
     }
 
     /// The conditions on a unit alone, those included that its own path's access makes sure of.
@@ -494,6 +566,12 @@ impl Planner<'_, '_> {
                     }
                 }
             }
+            StepMethod::Merge { left: left_order, right: right_order } => {
+                let (keys, conditions) = divided(joining, |condition| merge_keys(condition, set, candidate.set));
+                let method = merge_method(keys, left_order.is_none(), right_order.is_none());
+                let (left, right) = (with_access(left, left_order.clone()), with_access(right, right_order.clone()));
+                JoinPath { kind: JoinKind::Inner, left, right, method, conditions, rows, cost }
+            }
         };
         Ok(Path::Join(Box::new(join)))
     }
@@ -563,11 +641,39 @@ impl Planner<'_, '_> {
                 return Ok(Path::Join(Box::new(join)));
             }
         }
-        let nested_cost = if lateral == 0 {
-            left.cost() + right.cost() + left.rows() * right.rows() * settings.cpu_operator_cost * 2.0 + per_row
+        let penalty = if settings.enable_nestloop { 0.0 } else { 1e10 };
+        let nested_cost = penalty
+            + if lateral == 0 {
+                left.cost() + right.cost() + left.rows() * right.rows() * settings.cpu_operator_cost * 2.0 + per_row
+            } else {
+                left.cost() + left.rows() * right.cost() + per_row
+            };
+        let keys = conditions.iter().filter_map(|condition| merge_keys(condition, left_set, right_set));
+        let keys = keys.collect::<Vec<_>>();
+        let cheapest = if kind == JoinKind::Full {
+            if settings.enable_hashjoin { hash_cost } else { hash_cost + 1e10 }
+        } else if hashable {
+            hash_cost.min(nested_cost)
         } else {
-            left.cost() + left.rows() * right.cost() + per_row
+            nested_cost
         };
+        let is_worth_it = !settings.enable_hashjoin || left.rows().min(right.rows()) >= MERGED_ROWS_MIN;
+        if lateral == 0 && settings.enable_mergejoin && is_worth_it && !keys.is_empty() {
+            let (left_keys, right_keys): (Vec<_>, Vec<_>) = keys.into_iter().unzip();
+            let (left_cost, left_order) =
+                self.in_order(relations, Some(&left), &left_keys, left.rows(), left.cost())?;
+            let (right_cost, right_order) =
+                self.in_order(relations, Some(&right), &right_keys, right.rows(), right.cost())?;
+            let both = (left.rows() + right.rows()) * settings.cpu_operator_cost;
+            let cost = left_cost + right_cost + both + per_row;
+            if cost < cheapest {
+                let (keys, conditions) = divided(conditions, |condition| merge_keys(condition, left_set, right_set));
+                let method = merge_method(keys, left_order.is_none(), right_order.is_none());
+                let (left, right) = (with_access(left, left_order), with_access(right, right_order));
+                let join = JoinPath { kind, left, right, method, conditions, rows, cost };
+                return Ok(Path::Join(Box::new(join)));
+            }
+        }
         if hashable && (hash_cost < nested_cost || kind == JoinKind::Full) {
             let (mut left_keys, mut right_keys, mut rest) = (Vec::new(), Vec::new(), Vec::new());
             for condition in conditions {
@@ -603,6 +709,44 @@ pub(super) fn scan_path(mut scan: ScanPath, conditions: Vec<Expr>) -> Path {
     }
     scan.made_sure = made_sure;
     Path::Scan { scan, conditions: rest }
+}
+
+/// Conditions divided into the keys that `keys_of` finds in them, and the others.
+fn divided(conditions: Vec<Expr>, keys_of: impl Fn(&Expr) -> Option<(Expr, Expr)>) -> (Vec<(Expr, Expr)>, Vec<Expr>) {
+    let (mut keys, mut rest) = (Vec::new(), Vec::new());
+    for condition in conditions {
+        match keys_of(&condition) {
+            Some(found) => keys.push(found),
+            None => rest.push(condition),
+        }
+    }
+    (keys, rest)
+}
+
+fn merge_method(keys: Vec<(Expr, Expr)>, sorts_left: bool, sorts_right: bool) -> Method {
+    let (left_keys, right_keys) = keys.into_iter().unzip();
+    Method::Merge { left_keys, right_keys, sorts_left, sorts_right }
+}
+
+/// A scan by another access to the same rows.
+fn with_access(path: Path, access: Option<ScanPath>) -> Path {
+    match (path, access) {
+        (Path::Scan { scan, mut conditions }, Some(access)) => {
+            conditions.extend(scan.made_sure);
+            scan_path(access, conditions)
+        }
+        (path, _) => path,
+    }
+}
+
+/// The two sides of an equality that a merge join can be made of: one that compares values of one type.
+fn merge_keys(condition: &Expr, left: RelationSet, right: RelationSet) -> Option<(Expr, Expr)> {
+    let ExprKind::Call(call) = &condition.kind else { return None };
+    let operator = call.operator?;
+    if operator.left != operator.right {
+        return None;
+    }
+    hash_keys(condition, left, right)
 }
 
 /// The two sides of an equality that a hash join can be made of.

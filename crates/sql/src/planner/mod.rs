@@ -22,6 +22,7 @@ mod build;
 mod change;
 mod flatten;
 mod fold;
+mod inline;
 mod join;
 mod lower;
 mod needed;
@@ -36,6 +37,7 @@ mod upper;
 mod tests;
 
 pub use fold::fold;
+pub use inline::Inlining;
 pub use statistics::{ColumnStatistics, TableStatistics};
 
 use base::{Oid, Result};
@@ -84,6 +86,7 @@ pub fn plan_statement(
             is_point: false,
             is_read_only: false,
             is_cacheable: false,
+            has_inlined: false,
         });
     };
     plan_bound(bound, context, parameters)
@@ -92,7 +95,7 @@ pub fn plan_statement(
 /// Plans a bound statement.
 pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Parameters) -> Result<Statement> {
     let catalog_version = context.catalog.version();
-    let Bound { query, cte_count, depends_on_settings, access, .. } = bound;
+    let Bound { query, cte_count, depends_on_settings, mut access, .. } = bound;
     let columns = query.output_columns();
     let command = match query.change.as_deref() {
         None => Command::Select,
@@ -108,11 +111,14 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         scan_count: 0,
         subquery_count: 0,
         locks: Vec::new(),
+        cte_count,
+        inlining: Inlining::default(),
         is_read_only: true,
     };
     let plan = planner.query(query)?;
     let is_point = is_point(&plan);
-    let Planner { outer_count, scan_count, subquery_count, mut locks, is_read_only, .. } = planner;
+    let Planner { outer_count, scan_count, subquery_count, mut locks, cte_count, inlining, is_read_only, .. } = planner;
+    access.extend(inlining.access);
     locks.sort_by_key(|(oid, _)| *oid);
     Ok(Statement {
         kind: StatementKind::Query(Box::new(plan)),
@@ -128,7 +134,8 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         cte_count,
         is_point,
         is_read_only,
-        is_cacheable: !depends_on_settings,
+        is_cacheable: !depends_on_settings && !inlining.depends_on_settings,
+        has_inlined: inlining.has_inlined,
     })
 }
 
@@ -139,11 +146,11 @@ fn utility_columns(statement: &tree::Statement) -> Vec<OutputColumn> {
     };
     match statement {
         tree::Statement::Explain(explain) => {
-            let json = explain.options.iter().any(|option| {
+            let is_json = explain.options.iter().any(|option| {
                 option.name == "format" && option.text().is_some_and(|format| format.eq_ignore_ascii_case("json"))
             });
             let mut columns = text("QUERY PLAN");
-            if json {
+            if is_json {
                 columns[0].sql_type = SqlType::new(crate::types::oids::JSON);
             }
             columns
@@ -190,6 +197,8 @@ struct Planner<'c, 'a> {
     scan_count: u32,
     subquery_count: u32,
     locks: Vec<(Oid, LockMode)>,
+    cte_count: u32,
+    inlining: Inlining,
     is_read_only: bool,
 }
 

@@ -45,7 +45,9 @@ impl Planner<'_, '_> {
                 let (plan, _) = self.operation(*input, relations)?;
                 let types = exprs.iter().map(|expr| expr.sql_type).collect();
                 let layout = target_layout(plan.width as usize);
-                let exprs = exprs.into_iter().map(|mut expr| super::fold(&mut expr, self.context).map(|()| expr));
+                let exprs = exprs
+                    .into_iter()
+                    .map(|mut expr| super::fold(&mut expr, self.context, &mut self.inlining).map(|()| expr));
                 let exprs = exprs.collect::<Result<Vec<Expr>>>()?;
                 Ok((self.project(plan, exprs, &layout)?, types))
             }

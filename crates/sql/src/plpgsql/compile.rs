@@ -9,7 +9,7 @@ use super::parse::Parser;
 use super::records::RowVariable;
 use super::tree::{Function, VariableKind};
 use crate::session::{CatalogView, quote_identifier};
-use crate::types::{self, CatalogLookup, RecordShape, SqlType, oids};
+use crate::types::{self, RecordShape, SqlType, oids};
 
 /// Compiles a stored function.
 ///
@@ -145,7 +145,7 @@ fn result_shape(function: &FunctionDef, compiled: &Function, catalog: &CatalogVi
 }
 
 /// The columns of a composite type.
-pub fn composite_shape(oid: base::Oid, catalog: &CatalogView) -> Option<Arc<RecordShape>> {
+pub fn composite_shape(oid: base::Oid, catalog: &dyn types::CatalogLookup) -> Option<Arc<RecordShape>> {
     match &catalog.user_type(oid)?.kind {
         types::context::UserTypeKind::Composite(shape) => Some(Arc::clone(shape)),
         _ => None,

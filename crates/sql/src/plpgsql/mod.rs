@@ -187,7 +187,7 @@ fn compiled(run: &Run<'_, '_>, function: &Arc<FunctionDef>, types: &CallTypes) -
 }
 
 /// A function with polymorphic arguments as it is for one call: they have the types of what is passed.
-fn concrete(function: &Arc<FunctionDef>, types: &CallTypes) -> Option<Arc<FunctionDef>> {
+pub(crate) fn concrete(function: &Arc<FunctionDef>, types: &CallTypes) -> Option<Arc<FunctionDef>> {
     let is_polymorphic = crate::types::is_polymorphic;
     if !function.arguments.iter().any(|argument| is_polymorphic(argument.type_oid)) {
         return None;

@@ -66,8 +66,29 @@ impl SqlSession {
             is_cursor: false,
             prepared: None,
         };
-        self.run_with_description(&mut portal, true, client)?;
-        Ok(true)
+        let result = self.run_with_description(&mut portal, true, client);
+        match (result, &portal.planned) {
+            (Ok(()), _) => Ok(true),
+            (Err(error), Some(planned)) if planned.statement.has_inlined => Err(self.error_of_constants(text, error)),
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// What a failed statement says when its constants stand where they were written: one that can't be computed within
+    /// the body of a function names the function.
+    fn error_of_constants(&self, text: &str, error: Error) -> Error {
+        if !error.sqlstate().as_str().starts_with("22") {
+            return error;
+        }
+        let Ok(mut statements) = crate::parser::parse(text, crate::parser::ParseOptions::default()) else {
+            return error;
+        };
+        let (Some(tree), true) = (statements.pop(), statements.is_empty()) else { return error };
+        let environment = super::planning::Environment::new(&self.state, &self.state.catalog());
+        match environment.plan(text, &tree.statement, crate::binder::Parameters::declared(&[])) {
+            Err(found) if found.sqlstate() == error.sqlstate() => found,
+            _ => error,
+        }
     }
 
     /// The constants of a text as the values of its parameters; `None` if one can't be read as such.

@@ -86,6 +86,7 @@ fn planner_settings(state: &SessionState) -> PlannerSettings {
         enable_seqscan: is_on(Id::EnableSeqscan),
         enable_indexscan: is_on(Id::EnableIndexscan),
         enable_hashjoin: is_on(Id::EnableHashjoin),
+        enable_mergejoin: is_on(Id::EnableMergejoin),
         enable_nestloop: is_on(Id::EnableNestloop),
         enable_sort: is_on(Id::EnableSort),
         seq_page_cost: cost(Id::SeqPageCost, 1.0),

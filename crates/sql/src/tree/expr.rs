@@ -242,6 +242,25 @@ pub struct FunctionCall {
     pub location: Location,
 }
 
+impl FunctionCall {
+    /// `function(table.*)`
+    pub fn of_row(table: Name, function: Name, location: Location) -> FunctionCall {
+        FunctionCall {
+            name: QualifiedName { catalog: None, schema: None, name: function, location },
+            arguments: vec![Expr { kind: ExprKind::Star(vec![table]), location }],
+            order: Vec::new(),
+            filter: None,
+            over: None,
+            within_group: false,
+            star: false,
+            distinct: false,
+            variadic: false,
+            sql_syntax: false,
+            location,
+        }
+    }
+}
+
 /// A subquery in an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subquery {

@@ -498,14 +498,21 @@ impl<'e> Explainer<'e> {
                 shown.startup = child.total;
                 hash.children.push(child);
                 shown.children.push(hash);
-                let pairs: Vec<String> = join
-                    .left_keys
-                    .iter()
-                    .zip(&join.right_keys)
-                    .map(|(one, other)| format!("({} = {})", self.full_text(one, &left), self.full_text(other, &right)))
-                    .collect();
-                let text = if pairs.len() == 1 { pairs.concat() } else { format!("({})", pairs.join(" AND ")) };
+                let text = self.equalities(&join.left_keys, &join.right_keys, &left, &right);
                 shown.properties.push(("Hash Cond", Property::Text(text)));
+                self.joined(shown, left, right, join.kind, "Join Filter", join.condition.as_ref())
+            }
+            Node::MergeJoin(join) => {
+                name(shown, "Merge Join");
+                shown.title = join_title("Merge", join.kind);
+                shown.kind.push(("Join Type", Property::Text(join_name(join.kind).to_owned())));
+                let left = self.input(&join.left, "Outer", shown);
+                let (mut child, right) = self.node(&join.right);
+                child.relationship = "Inner";
+                shown.startup = shown.children[0].startup + child.startup;
+                shown.children.push(child);
+                let text = self.equalities(&join.left_keys, &join.right_keys, &left, &right);
+                shown.properties.push(("Merge Cond", Property::Text(text)));
                 self.joined(shown, left, right, join.kind, "Join Filter", join.condition.as_ref())
             }
             Node::Sort { input, keys } => {
@@ -666,6 +673,15 @@ impl<'e> Explainer<'e> {
                 is_computed: false,
             })
             .collect()
+    }
+
+    /// The equalities of a join's keys.
+    fn equalities(&self, left_keys: &[Expr], right_keys: &[Expr], left: &[Slot], right: &[Slot]) -> String {
+        let pairs = left_keys.iter().zip(right_keys);
+        let pairs =
+            pairs.map(|(one, other)| format!("({} = {})", self.full_text(one, left), self.full_text(other, right)));
+        let pairs: Vec<String> = pairs.collect();
+        if pairs.len() == 1 { pairs.concat() } else { format!("({})", pairs.join(" AND ")) }
     }
 
     fn joined(

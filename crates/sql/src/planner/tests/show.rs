@@ -162,6 +162,12 @@ fn node(plan: &Plan, depth: usize, out: &mut String) {
                 join.condition.as_ref().map_or_else(String::new, |condition| format!(" on {}", expr(condition)));
             format!("HashJoin {:?} ({}) = ({}){condition}", join.kind, list(&join.left_keys), list(&join.right_keys))
         }
+        Node::MergeJoin(join) => {
+            inputs.extend([&join.left, &join.right]);
+            let condition =
+                join.condition.as_ref().map_or_else(String::new, |condition| format!(" on {}", expr(condition)));
+            format!("MergeJoin {:?} ({}) = ({}){condition}", join.kind, list(&join.left_keys), list(&join.right_keys))
+        }
         Node::Sort { input, keys: sort } => {
             inputs.push(input);
             format!("Sort {}", keys(sort))
