@@ -148,6 +148,7 @@ impl Frame {
     pub(crate) fn mark_dirty_hint(&self) {
         if self.state.load(Ordering::Relaxed) & DIRTY == 0 {
             self.state.fetch_or(DIRTY, Ordering::Release);
+            crate::meter::count(|used| used.dirtied += 1);
         }
     }
 

@@ -45,29 +45,50 @@ pub(crate) struct Counters {
 static NEXT_STRIPE: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
 thread_local! {
+    /// The thread's stripe, from its first use on, and whether something on it is metered.
     static STRIPE: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
+/// Set in a thread's stripe while hits are counted for a [`crate::PageMeter`], too.
+const METERED: usize = 1 << 32;
+
 #[inline]
-fn stripe() -> usize {
-    STRIPE.with(|stripe| {
-        if stripe.get() == usize::MAX {
-            stripe.set(NEXT_STRIPE.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % STRIPES);
-        }
-        stripe.get()
-    })
+fn stripe_of_hit() -> usize {
+    let stripe = STRIPE.get();
+    if stripe < STRIPES { stripe } else { look_at_stripe(stripe) }
+}
+
+#[cold]
+fn look_at_stripe(stripe: usize) -> usize {
+    if stripe == usize::MAX {
+        STRIPE.set(next_stripe());
+    } else {
+        crate::meter::count(|used| used.hits += 1);
+    }
+    STRIPE.get() % STRIPES
+}
+
+fn next_stripe() -> usize {
+    NEXT_STRIPE.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % STRIPES
+}
+
+/// Has this thread's hits counted for its meters, or not.
+pub(crate) fn meter_thread(is_metered: bool) {
+    let stripe = if STRIPE.get() == usize::MAX { next_stripe() } else { STRIPE.get() % STRIPES };
+    STRIPE.set(if is_metered { stripe | METERED } else { stripe });
 }
 
 impl Counters {
     #[inline]
     pub(crate) fn count_hit(&self) {
         // Threads that share a stripe may lose a count to each other; an exact one would cost every hit dear.
-        let hits = &self.hits[stripe()];
+        let hits = &self.hits[stripe_of_hit()];
         hits.store(hits.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     pub(crate) fn count_read(&self) {
         self.reads.fetch_add(1, Ordering::Relaxed);
+        crate::meter::count(|used| used.reads += 1);
     }
 
     pub(crate) fn count_eviction(&self) {
@@ -76,10 +97,14 @@ impl Counters {
 
     pub(crate) fn count_extension(&self) {
         self.extensions.fetch_add(1, Ordering::Relaxed);
+        crate::meter::count(|used| used.written += 1);
     }
 
     pub(crate) fn count_written(&self, cause: Cause, pages: usize) {
         self.written[cause as usize].fetch_add(pages as u64, Ordering::Relaxed);
+        if matches!(cause, Cause::Eviction) {
+            crate::meter::count(|used| used.written += pages as u64);
+        }
     }
 
     pub(crate) fn read(&self, batches: u64, syncs: u64) -> BufferStatistics {

@@ -51,6 +51,7 @@ impl TemporaryFile {
             Error::io(format!("could not write to temporary file \"{}\"", self.path.display()), &error)
         })?;
         self.length_bytes += bytes.len() as u64;
+        buffer::count_use(|used| used.temporary_bytes_written += bytes.len() as u64);
         Ok(at)
     }
 
@@ -59,9 +60,11 @@ impl TemporaryFile {
     /// # Errors
     /// 58030.
     pub fn read(&self, buffer: &mut [u8], offset: u64) -> Result<usize> {
-        self.file.read_at(buffer, offset).map_err(|error| {
+        let count = self.file.read_at(buffer, offset).map_err(|error| {
             Error::io(format!("could not read from temporary file \"{}\"", self.path.display()), &error)
-        })
+        })?;
+        buffer::count_use(|used| used.temporary_bytes_read += count as u64);
+        Ok(count)
     }
 
     /// How much was written.

@@ -66,6 +66,11 @@ impl RowDescription {
 pub struct Formats(pub smallvec::SmallVec<[Format; 8]>);
 
 impl Formats {
+    /// One for all columns.
+    pub fn of_all(format: Format) -> Formats {
+        Formats(smallvec::smallvec![format])
+    }
+
     /// The format of column `index`.
     pub fn of(&self, index: usize) -> Format {
         match self.0.as_slice() {

@@ -254,6 +254,11 @@ pub fn in_coroutine() -> bool {
     with_current(|_| ()).is_some()
 }
 
+/// Tells the coroutines of a thread apart, and what runs in none (0), as long as they are there.
+pub fn current_id() -> usize {
+    CURRENT.get().addr()
+}
+
 /// A page that can't be touched lies at a coroutine's stack's end; a system may have pages this large.
 const GUARD_BYTES: usize = 64 << 10;
 /// What a plain thread is assumed to have left when it first asks: Rust's threads have 2 MiB, main threads mostly 8.

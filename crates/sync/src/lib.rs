@@ -22,7 +22,9 @@ mod ready_queue;
 mod wait;
 mod wait_event;
 
-pub use coroutine::{Coroutine, StackPool, Step, in_coroutine, remaining_stack_bytes, yield_now};
+pub use coroutine::{
+    Coroutine, StackPool, Step, current_id as coroutine_id, in_coroutine, remaining_stack_bytes, yield_now,
+};
 pub use crossbeam_utils::CachePadded;
 pub use facade::{
     Arc, Condvar, Mutex, MutexGuard, Once, RwLock, RwLockReadGuard, RwLockWriteGuard, WaitTimeoutResult, Weak, atomic,

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use base::Result;
+use base::{Oid, Result};
 use engine::catalog::{BOOTSTRAP_ROLE, IndexDef, RelationKind};
 
 use super::relations::{is_foreign_key, role_name, tables};
 use super::rows::{NULL, row};
 use super::{Equal, builtin};
 use crate::executor::Run;
-use crate::types::Value;
+use crate::planner::TableStatistics;
+use crate::privileges::{Privileges, Subject};
+use crate::types::packed::read_any;
+use crate::types::{ArrayValue, SqlType, Value, oids};
 
 /// Views that are queries: number, name, columns, and the query.
 pub const QUERIES: &[(u32, &str, &str, &str)] = &[
@@ -56,6 +59,56 @@ pub fn pg_tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>>
         ]);
     }
     Ok(rows)
+}
+
+/// `pg_stats`: what ANALYZE has found out about the columns of the tables that one may read.
+pub fn pg_stats(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = Arc::clone(run.catalog.catalog());
+    let role = run.state.acting_role();
+    let mut rows = Vec::new();
+    for table in tables(&catalog) {
+        let Some(statistics) = TableStatistics::of(&table) else { continue };
+        let may_read = role.is_superuser
+            || Subject::find(&catalog, table.oid)
+                .is_some_and(|subject| subject.privileges_of(&catalog, role.oid).contains(Privileges::SELECT));
+        if !may_read {
+            continue;
+        }
+        for (column, found) in table.columns.iter().zip(&statistics.columns) {
+            let Some(found) = found.as_ref().filter(|_| !column.dropped) else { continue };
+            let element = crate::types::base_type(&run.catalog, SqlType::new(column.type_oid)).oid;
+            let unpacked = |packed: &mut dyn Iterator<Item = &Vec<u8>>| -> Result<Value> {
+                let values = packed.map(|packed| read_any(&mut packed.as_slice())).collect::<Result<Vec<_>>>()?;
+                Ok(array_of(element, values))
+            };
+            let shares = found.common.iter().map(|(_, share)| Value::Float4(*share as f32));
+            rows.push(row![
+                run.catalog.schema_name(table.schema),
+                table.name.as_str(),
+                column.name.as_str(),
+                false,
+                Value::Float4(found.null_fraction as f32),
+                found.width_bytes.round() as i32,
+                Value::Float4(found.distinct as f32),
+                unpacked(&mut found.common.iter().map(|(packed, _)| packed))?,
+                array_of(oids::FLOAT4, shares.collect()),
+                unpacked(&mut found.histogram.iter())?,
+                found.correlation.map_or(Value::Null, |correlation| Value::Float4(correlation as f32)),
+                NULL,
+                NULL,
+                NULL,
+            ]);
+        }
+    }
+    Ok(rows)
+}
+
+/// An array, or NULL for none.
+fn array_of(element: Oid, values: Vec<Value>) -> Value {
+    if values.is_empty() {
+        return Value::Null;
+    }
+    Value::Array(Arc::new(ArrayValue::one_dimensional(element, values)))
 }
 
 /// `pg_indexes`

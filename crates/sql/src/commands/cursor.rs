@@ -10,7 +10,7 @@ use base::{Error, Lsn, Oid, Result, sqlstate};
 use engine::PortalSnapshot;
 
 use crate::binder::{self, Parameters};
-use crate::client::{Client, Formats, OutgoingRow, Severity};
+use crate::client::{Client, Format, Formats, OutgoingRow, Severity};
 use crate::executor::{Locals, RowStore, StoreReader, evaluate, run_pending_checks, sort_memory_bytes};
 use crate::parser::character_position;
 use crate::plan::OutputColumn;
@@ -445,9 +445,6 @@ pub fn declare(
             "DECLARE CURSOR can only be used in transaction blocks",
         ));
     }
-    if declare.binary {
-        return Err(Error::unsupported("binary cursors are not supported"));
-    }
     let locks_rows = !declare.query.locking.is_empty();
     if declare.hold && locks_rows {
         return Err(Error::unsupported("DECLARE CURSOR WITH HOLD ... FOR UPDATE is not supported")
@@ -497,7 +494,7 @@ pub fn declare(
             planned: Some(planned),
             text: Arc::clone(text),
             parameters: Vec::new(),
-            formats: Formats::default(),
+            formats: if declare.binary { Formats::of_all(Format::Binary) } else { Formats::default() },
             progress: Progress::Cursor(Box::new(cursor)),
             is_cursor: true,
             prepared: None,

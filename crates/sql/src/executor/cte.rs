@@ -6,8 +6,9 @@ use std::rc::Rc;
 use base::Result;
 
 use super::evaluate::is_true;
-use super::row_set::{RowEquality, RowSet};
-use super::spill::{RowStore, StoreReader, StoreScan, sort_memory_bytes};
+use super::row_set::RowEquality;
+use super::set_operation::equality_of;
+use super::spill::{RowStore, SeenRows, StoreReader, StoreScan, sort_memory_bytes};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{self, Cte, CteId, Expr};
 use crate::types::Value;
@@ -216,7 +217,8 @@ pub struct RecursiveUnionRows<'p> {
     node: &'p plan::RecursiveUnion,
     anchor: BoxOperator<'p>,
     recursive: BoxOperator<'p>,
-    seen: RowSet,
+    seen: SeenRows,
+    equality: Option<RowEquality>,
     /// The rows of the round being made.
     round: RowStore,
     is_in_anchor: bool,
@@ -229,7 +231,8 @@ impl<'p> RecursiveUnionRows<'p> {
             node,
             anchor,
             recursive,
-            seen: RowSet::default(),
+            seen: SeenRows::default(),
+            equality: None,
             round: RowStore::default(),
             is_in_anchor: true,
             row: Vec::new(),
@@ -240,12 +243,16 @@ impl<'p> RecursiveUnionRows<'p> {
 impl<'p> Operator<'p> for RecursiveUnionRows<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         let limit_bytes = sort_memory_bytes(run);
+        if self.equality.is_none() {
+            self.equality = Some(equality_of(&self.node.types, run)?);
+        }
+        let equality = self.equality.as_ref().expect("made above");
         loop {
             run.step()?;
             let source = if self.is_in_anchor { &mut self.anchor } else { &mut self.recursive };
             if source.next(run)? {
                 let row = source.row();
-                if self.node.all || self.seen.insert(row, &RowEquality::OfValues) {
+                if self.node.all || self.seen.insert(row, equality, 2 * limit_bytes, run)? {
                     self.row.clear();
                     self.row.extend_from_slice(row);
                     self.round.push(row, limit_bytes, run)?;
@@ -269,7 +276,7 @@ impl<'p> Operator<'p> for RecursiveUnionRows<'p> {
     }
 
     fn rescan(&mut self) {
-        self.seen = RowSet::default();
+        self.seen = SeenRows::default();
         self.round = RowStore::default();
         self.is_in_anchor = true;
         self.anchor.rescan();

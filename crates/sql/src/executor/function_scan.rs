@@ -26,9 +26,7 @@ fn call_set(
     }
     match function {
         FunctionTarget::Builtin(function) => function.call_set(run, types, &arguments),
-        FunctionTarget::Stored(function) => {
-            Ok(ReadyRows::boxed(crate::plpgsql::call_set(run, function, types, &arguments)?))
-        }
+        FunctionTarget::Stored(function) => crate::plpgsql::call_set(run, function, types, &arguments),
     }
 }
 

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use base::Result;
+use engine::{PageMeter, PageUse};
 use rustc_hash::FxHashMap;
 
 use super::{BoxOperator, Operator, Run};
@@ -24,6 +25,8 @@ pub struct Measured {
     pub total: Duration,
     /// What it kept, if it kept rows.
     pub effort: Option<Effort>,
+    /// Pages used, what is below it included; counted if that was asked for.
+    pub pages: PageUse,
 }
 
 /// What a node that keeps rows did with them.
@@ -65,12 +68,20 @@ pub(super) fn kilobytes(bytes: usize) -> u64 {
 
 /// What the nodes of a plan did.
 #[derive(Clone, Debug, Default)]
-pub struct Measurements(Rc<RefCell<FxHashMap<usize, Measured>>>);
+pub struct Measurements {
+    nodes: Rc<RefCell<FxHashMap<usize, Measured>>>,
+    meter: Option<Rc<PageMeter>>,
+}
 
 impl Measurements {
+    /// With pages counted.
+    pub fn with_pages() -> Measurements {
+        Measurements { meter: Some(Rc::new(PageMeter::start())), ..Measurements::default() }
+    }
+
     /// What a node did; nothing if it never ran.
     pub fn of(&self, plan: &Plan) -> Option<Measured> {
-        self.0.borrow().get(&key(plan)).copied()
+        self.nodes.borrow().get(&key(plan)).copied()
     }
 }
 
@@ -94,10 +105,11 @@ struct Measuring<'p> {
 
 impl<'p> Operator<'p> for Measuring<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        let before = self.measurements.meter.as_ref().map(|meter| meter.read());
         let started = Instant::now();
         let found = self.operator.next(run)?;
         let took = started.elapsed();
-        let mut all = self.measurements.0.borrow_mut();
+        let mut all = self.measurements.nodes.borrow_mut();
         let measured = all.entry(self.node).or_default();
         let rows = self.loop_rows.get_or_insert_with(|| {
             measured.loops += 1;
@@ -110,6 +122,9 @@ impl<'p> Operator<'p> for Measuring<'p> {
             measured.effort = self.operator.effort();
         }
         measured.total += took;
+        if let (Some(meter), Some(before)) = (&self.measurements.meter, before) {
+            measured.pages = measured.pages.plus(&meter.read().since(&before));
+        }
         if found {
             *rows += 1;
             measured.rows += 1;

@@ -69,7 +69,7 @@ impl<'p> Distinct<'p> {
 }
 
 /// How rows of these types compare as wholes: by their values, unless the type gives equality a meaning of its own.
-fn equality_of(types: &[SqlType], run: &Run<'_, '_>) -> Result<RowEquality> {
+pub(super) fn equality_of(types: &[SqlType], run: &Run<'_, '_>) -> Result<RowEquality> {
     let is_padded = |sql_type: &SqlType| types::base_type(&run.catalog, *sql_type).oid == oids::BPCHAR;
     if types.iter().any(is_padded) {
         return RowEquality::new(types.iter().copied(), run);

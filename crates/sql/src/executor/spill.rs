@@ -6,8 +6,9 @@ use std::sync::Arc;
 use base::settings::Id;
 use base::{Error, Result};
 use engine::TemporaryFile;
+use rustc_hash::FxHashMap;
 
-use super::row_set::Rows;
+use super::row_set::{RowEquality, Rows};
 use super::{BoxOperator, Run};
 use crate::types::packed::{Packed, read_any, write_any};
 use crate::types::{RecordShape, RecordValue, Value};
@@ -365,6 +366,50 @@ impl StoreReader {
     /// The row read last, which had this number.
     pub fn last<'r>(&'r self, store: &'r RowStore, index: usize) -> &'r [Value] {
         if store.spilled.is_some() { &self.row } else { store.memory.get(index) }
+    }
+}
+
+/// Distinct rows: their hashes and places in memory, the rows themselves as far as they fit.
+#[derive(Default)]
+pub(super) struct SeenRows {
+    rows: RowStore,
+    reader: StoreReader,
+    /// The last row with a hash.
+    heads: FxHashMap<u64, u32>,
+    /// For each row the one before it with the same hash, or [`NO_ROW`].
+    before: Vec<u32>,
+}
+
+const NO_ROW: u32 = u32::MAX;
+
+impl SeenRows {
+    /// Adds a row that is not there yet; false for one that is.
+    pub fn insert(
+        &mut self,
+        row: &[Value],
+        equality: &RowEquality,
+        limit_bytes: usize,
+        run: &Run<'_, '_>,
+    ) -> Result<bool> {
+        let hash = equality.hash(row);
+        let mut at = self.heads.get(&hash).copied().unwrap_or(NO_ROW);
+        if at != NO_ROW {
+            self.rows.flush()?;
+        }
+        while at != NO_ROW {
+            if equality.equal(self.reader.read(&self.rows, at as usize)?, row) {
+                return Ok(false);
+            }
+            at = self.before[at as usize];
+        }
+        let number = u32::try_from(self.before.len()).ok().filter(|number| *number != NO_ROW);
+        let number = number.ok_or_else(|| {
+            Error::new(base::sqlstate::PROGRAM_LIMIT_EXCEEDED, "too many distinct rows in a recursive query")
+        })?;
+        self.before.push(self.heads.insert(hash, number).unwrap_or(NO_ROW));
+        let memory = self.before.len() * (size_of::<u64>() + 2 * size_of::<u32>());
+        self.rows.push(row, limit_bytes.saturating_sub(memory), run)?;
+        Ok(true)
     }
 }
 

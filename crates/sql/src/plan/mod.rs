@@ -597,6 +597,8 @@ pub struct RecursiveUnion {
     pub recursive: Plan,
     /// UNION ALL: otherwise each distinct row once.
     pub all: bool,
+    /// The types of its columns.
+    pub types: Vec<SqlType>,
 }
 
 /// Locks the rows of some of its input's tables.

@@ -61,11 +61,12 @@ impl Planner<'_, '_> {
         let plan = match recursive {
             None => self.query(query)?,
             Some((recursive, all)) => {
+                let types = query.output().map(|target| target.expr.sql_type).collect();
                 let anchor = self.query(query)?;
                 let recursive = self.query(recursive)?;
                 let (width, rows) = (anchor.width as usize, anchor.rows * 10.0);
                 let cost = anchor.cost + recursive.cost * 10.0;
-                let union = RecursiveUnion { cte: id, anchor, recursive, all };
+                let union = RecursiveUnion { cte: id, anchor, recursive, all, types };
                 node(Node::RecursiveUnion(Box::new(union)), width, rows, cost)
             }
         };

@@ -30,6 +30,12 @@ pub struct ColumnStatistics {
     pub common: Vec<(Vec<u8>, f64)>,
     /// Of values that are points on a line (numbers, dates, the beginnings of texts), bounds that divide them into equally full parts.
     pub bounds: Vec<f64>,
+    /// The values, packed, that divide those that are not among the most common ones into equally full parts.
+    #[serde(default)]
+    pub histogram: Vec<Vec<u8>>,
+    /// How far the order of the values is that of the rows, -1 to 1.
+    #[serde(default)]
+    pub correlation: Option<f64>,
 }
 
 /// How many parts a column's bounds divide it into at most.
@@ -74,6 +80,7 @@ impl ColumnStatistics {
             }
         }
         let common = common_values(repeated, values.len(), distinct, seen_once, count);
+        let (histogram, correlation) = in_order(&values, &common);
         let present = values.len() as f64;
         // Haas and Stokes' estimator: values seen once in the sample tell how many were not seen at all.
         let (d, f, n) = (distinct as f64, seen_once as f64, present);
@@ -89,10 +96,12 @@ impl ColumnStatistics {
         ColumnStatistics {
             null_fraction: (count - values.len()) as f64 / count as f64,
             distinct: if estimate > 0.1 * total { -estimate / rows.max(1.0) } else { estimate },
-            width_bytes: values.iter().map(|value| 8.0 + value.heap_bytes() as f64).sum::<f64>() / present.max(1.0),
+            width_bytes: values.iter().map(|value| stored_bytes(value) as f64).sum::<f64>() / present.max(1.0),
             most_common_fraction: longest as f64 / count as f64,
             common,
             bounds,
+            histogram,
+            correlation,
         }
     }
 
@@ -158,6 +167,61 @@ fn common_values(
         (packed.to_vec(), times as f64 / count as f64)
     });
     packed.collect()
+}
+
+/// The histogram of the values that are not common, and how far the values come in their order.
+fn in_order(values: &[&Value], common: &[(Vec<u8>, f64)]) -> (Vec<Vec<u8>>, Option<f64>) {
+    let mut places = (0..values.len()).collect::<Vec<_>>();
+    places.sort_by(|left, right| compare_values(values[*left], values[*right]).then(left.cmp(right)));
+    let n = values.len() as f64;
+    // Both are the numbers from 0 on, in two orders: only the sum of the products differs.
+    let (sum, squares) = (n * (n - 1.0) / 2.0, n * (n - 1.0) * (2.0 * n - 1.0) / 6.0);
+    let products = places.iter().enumerate().map(|(rank, place)| rank as f64 * *place as f64).sum::<f64>();
+    let spread = n * squares - sum * sum;
+    let correlation = (spread > 0.0).then(|| (n * products - sum * sum) / spread);
+    let packed = |value: &Value| {
+        let mut packed = Packed::new();
+        write_any(value, &mut packed);
+        packed.to_vec()
+    };
+    let mut others = Vec::with_capacity(places.len());
+    let mut distinct = 0;
+    for same in places.chunk_by(|left, right| compare_values(values[*left], values[*right]).is_eq()) {
+        let value = packed(values[same[0]]);
+        if value.len() > COMMON_VALUE_BYTES_MAX || common.iter().any(|(common, _)| *common == value) {
+            continue;
+        }
+        distinct += 1;
+        others.extend_from_slice(same);
+    }
+    let parts = PARTS.min(distinct_parts(distinct));
+    if parts == 0 {
+        return (Vec::new(), correlation);
+    }
+    let bounds = (0..=parts).map(|part| packed(values[others[part * (others.len() - 1) / parts]]));
+    (bounds.collect(), correlation)
+}
+
+/// So many different values bound one part less.
+fn distinct_parts(distinct: usize) -> usize {
+    distinct.saturating_sub(1)
+}
+
+/// What a value takes in a row of PostgreSQL's, which is what its views tell.
+fn stored_bytes(value: &Value) -> usize {
+    let with_length = |bytes: usize| if bytes < 127 { bytes + 1 } else { bytes + 4 };
+    match value {
+        Value::Bool(_) => 1,
+        Value::Int2(_) => 2,
+        Value::Int4(_) | Value::Float4(_) | Value::Oid(_) | Value::Date(_) => 4,
+        Value::Int8(_) | Value::Float8(_) | Value::Timestamp(_) | Value::TimestampTz(_) | Value::Time(_) => 8,
+        Value::Text(text) => with_length(text.len()),
+        value => {
+            let mut packed = Packed::new();
+            write_any(value, &mut packed);
+            packed.len()
+        }
+    }
 }
 
 /// Where a value lies on a line, if its type is like that.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::{Error, Result, sqlstate};
 
 use super::tree::{Function, VariableKind};
-use crate::executor::Run;
+use crate::executor::{RowStore, Run};
 use crate::types::{Cast, CastContext, RecordShape, RecordValue, SqlType, Value, oids};
 
 /// See the module.
@@ -18,8 +18,8 @@ pub struct Frame<'f> {
     pub trigger_rows: Option<(Arc<RecordShape>, [usize; 2])>,
     /// The types of variables that have those of their values.
     pub taken_types: Vec<(usize, SqlType)>,
-    /// Rows gathered by RETURN NEXT and RETURN QUERY.
-    pub rows: Vec<Value>,
+    /// Rows gathered by RETURN NEXT and RETURN QUERY, each a row of one value.
+    pub rows: RowStore,
     /// Rows the last statement touched.
     pub row_count: u64,
     /// The error being handled.
@@ -43,7 +43,7 @@ impl<'f> Frame<'f> {
             values,
             trigger_rows: None,
             taken_types: Vec::new(),
-            rows: Vec::new(),
+            rows: RowStore::default(),
             row_count: 0,
             handled: None,
             may_end_transaction: false,

@@ -391,7 +391,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                 Some(_) => value,
                 None => cast(value, sql_type, frame.function.result, run)?,
             };
-            frame.rows.push(value);
+            frame.rows.push(&[value], sort_memory_bytes(run), run)?;
         }
         StatementKind::ReturnQuery(source) => {
             let (columns, rows) = gather(source, frame, run)?;
@@ -405,7 +405,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             for index in 0..rows.len() {
                 let row = reader.read(&rows, index)?.to_vec();
                 let value = result_row(&columns, row, frame, run)?;
-                frame.rows.push(value);
+                frame.rows.push(&[value], sort_memory_bytes(run), run)?;
             }
             frame.row_count = count;
             frame.values[frame.function.found] = Value::Bool(count > 0);

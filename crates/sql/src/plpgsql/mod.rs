@@ -24,9 +24,9 @@ use std::sync::Arc;
 use base::{Error, Result, sqlstate};
 use engine::catalog::FunctionDef;
 
-use crate::executor::Run;
+use crate::executor::{RowStore, Run, StoreReader};
 use crate::session::{CatalogView, SessionState};
-use crate::types::{CallTypes, Value, oids};
+use crate::types::{CallTypes, EvalContext, ReadyRows, Value, ValueStream, oids};
 pub use compile::composite_shape;
 pub use expression::{CallPlace, outer_context};
 use frame::Frame;
@@ -95,22 +95,42 @@ pub fn call_set(
     function: &Arc<FunctionDef>,
     types: &CallTypes,
     arguments: &[Value],
-) -> Result<Vec<Value>> {
+) -> Result<Box<dyn ValueStream>> {
     if function.strict && arguments.iter().any(Value::is_null) {
-        return Ok(Vec::new());
+        return Ok(ReadyRows::boxed(Vec::new()));
     }
     with_rights(run, function, |run| match function.language.as_str() {
         "plpgsql" => with_settings(run, function, |run| {
             let compiled = compiled(run, function, types)?;
-            let (_, rows) = execute(&compiled.function, arguments, run)?;
-            Ok(rows)
+            let (_, mut rows) = execute(&compiled.function, arguments, run)?;
+            rows.flush()?;
+            Ok(Box::new(GatheredRows { rows, reader: StoreReader::default(), at: 0 }) as Box<dyn ValueStream>)
         }),
         "sql" => with_settings(run, function, |run| {
             let definition = concrete(function, types);
-            crate::sql_function::run(run, definition.as_ref().unwrap_or(function), arguments, false)
+            let rows = crate::sql_function::run(run, definition.as_ref().unwrap_or(function), arguments, false)?;
+            Ok(ReadyRows::boxed(rows))
         }),
         other => Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("language \"{other}\" does not exist"))),
     })
+}
+
+/// The rows that a function has gathered, each a row of one value.
+struct GatheredRows {
+    rows: RowStore,
+    reader: StoreReader,
+    at: usize,
+}
+
+impl ValueStream for GatheredRows {
+    fn next(&mut self, _: &mut dyn EvalContext) -> Result<Option<Value>> {
+        if self.at >= self.rows.len() {
+            return Ok(None);
+        }
+        let row = self.reader.read(&self.rows, self.at)?;
+        self.at += 1;
+        Ok(row.first().cloned())
+    }
 }
 
 /// Runs a function under the settings of its SET clauses.
@@ -233,7 +253,7 @@ fn compiled_as(run: &Run<'_, '_>, function: &Arc<FunctionDef>, is_trigger: bool)
 }
 
 /// Runs a compiled function: its value, and the rows it gathered.
-fn execute(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>) -> Result<(Value, Vec<Value>)> {
+fn execute(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>) -> Result<(Value, RowStore)> {
     run.check_depth()?;
     let mut frame = Frame::new(function);
     frame.may_end_transaction = run.state.may_end_transaction.take();

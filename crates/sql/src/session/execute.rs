@@ -174,7 +174,11 @@ impl SqlSession {
             planned: Some(planned),
             text: Arc::clone(text),
             parameters: Vec::new(),
-            formats: Formats::default(),
+            // What a binary cursor gives is binary for whoever asks for no format.
+            formats: match &tree.statement {
+                tree::Statement::Fetch(fetch) if !fetch.is_move => self.formats_of(&fetch.cursor),
+                _ => Formats::default(),
+            },
             progress: Progress::Ready,
             is_cursor: false,
             prepared: None,

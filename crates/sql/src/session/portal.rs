@@ -105,6 +105,11 @@ impl SqlSession {
         self.portals.contains_key(name)
     }
 
+    /// The formats that a cursor gives its rows in.
+    pub(crate) fn formats_of(&self, name: &str) -> Formats {
+        self.portals.get(name).map(|portal| portal.formats.clone()).unwrap_or_default()
+    }
+
     /// Adds a portal, or puts one back.
     pub(crate) fn add_portal(&mut self, name: &str, portal: Portal) {
         self.portals.insert(name.to_owned(), portal);

@@ -140,8 +140,47 @@ impl Float for f32 {
     }
 }
 
+/// The value of a number in hexadecimal digits, as C reads it: `0x1.8p3`.
+fn hexadecimal(text: &str) -> Option<f64> {
+    let (negative, rest) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let rest = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X"))?;
+    let (digits, exponent) = match rest.split_once(['p', 'P']) {
+        Some((digits, exponent)) => (digits, exponent.parse::<i32>().ok()?),
+        None => (rest, 0),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    // More digits than a mantissa has only say whether there is something behind it.
+    let (mut mantissa, mut scale) = (0_u64, exponent);
+    for digit in whole.chars().chain(fraction.chars()) {
+        let digit = u64::from(digit.to_digit(16)?);
+        if mantissa >> 58 == 0 {
+            mantissa = mantissa << 4 | digit;
+        } else {
+            mantissa |= u64::from(digit > 0);
+            scale = scale.saturating_add(4);
+        }
+    }
+    scale = scale.saturating_sub(4 * i32::try_from(fraction.len()).ok()?);
+    let value = mantissa as f64 * 2_f64.powi(scale.clamp(-1000, 1000)) * 2_f64.powi(scale - scale.clamp(-1000, 1000));
+    Some(if negative { -value } else { value })
+}
+
 fn parse_float<F: Float>(text: &str) -> Result<F> {
     let trimmed = text.trim_start_matches(|c: char| c.is_ascii() && is_space(c as u8));
+    if trimmed.len() > 2
+        && trimmed.contains(['x', 'X'])
+        && let Some(value) = hexadecimal(trimmed.trim_end_matches(|c: char| c.is_ascii() && is_space(c as u8)))
+    {
+        // The shortest text of a double is read as that double.
+        return parse_float(&value.to_string());
+    }
     let length = float_length(trimmed.as_bytes());
     let (number, rest) = trimmed.split_at(length);
     let rest_is_blank = |rest: &str| rest.bytes().all(is_space);
@@ -194,6 +233,11 @@ pub fn write_float8(value: f64, extra_float_digits: i32, out: &mut Vec<u8>) {
         return;
     }
     if extra_float_digits > 0 {
+        if value.abs() >= LEAST_ON_BOUNDARY
+            && let Some(text) = beside_boundary(value)
+        {
+            return write_shortest(&text, 15, out);
+        }
         write_shortest(ryu::Buffer::new().format_finite(value), 15, out);
     } else {
         write_general(value, (15 + extra_float_digits).max(1) as usize, out);
@@ -210,6 +254,31 @@ pub fn write_float4(value: f32, extra_float_digits: i32, out: &mut Vec<u8>) {
     } else {
         write_general(f64::from(value), (6 + extra_float_digits).max(1) as usize, out);
     }
+}
+
+/// Below this, short decimals never lie half-way between two doubles.
+const LEAST_ON_BOUNDARY: f64 = 1e22;
+
+/// The shortest text of a value whose very shortest one lies exactly half-way to the next double: it would be read as this
+/// value only by the rule for ties, and PostgreSQL does not choose it.
+fn beside_boundary(value: f64) -> Option<String> {
+    let is_boundary = |text: &str| {
+        let (digits, exponent) = text.split_once('e')?;
+        let dot = if digits.contains('.') { "" } else { "." };
+        let above = format!("{digits}{dot}0000000000000000000001e{exponent}").parse::<f64>().ok()?;
+        let digits = digits.strip_suffix(".0").unwrap_or(digits);
+        let (rest, last) = digits.split_at(digits.len() - 1);
+        let last = last.parse::<u32>().ok().filter(|last| *last > 0)?;
+        let dot = if digits.contains('.') { "" } else { "." };
+        let below = format!("{rest}{}{dot}9999999999999999999999e{exponent}", last - 1).parse::<f64>().ok()?;
+        Some(above != value || below != value)
+    };
+    if !is_boundary(ryu::Buffer::new().format_finite(value))? {
+        return None;
+    }
+    (0..17)
+        .map(|digits| format!("{value:.digits$e}"))
+        .find(|text| text.parse::<f64>() == Ok(value) && is_boundary(text) == Some(false))
 }
 
 /// The text of a double in its shortest form.

@@ -128,3 +128,12 @@ discard all;
 set search_path to d_cursors;
 execute stale;
 drop table rowset;
+-- Binary cursors.
+begin;
+declare in_binary binary cursor for select g, g::int8, 'text' || g, g % 2 = 0, null::int, date '2024-02-03' from generate_series(1, 3) g;
+fetch 0 from in_binary;
+move 1 in in_binary;
+close in_binary;
+declare held_binary binary cursor with hold for select 1;
+commit;
+close held_binary;

@@ -104,3 +104,11 @@ select 2147483647.4::float8::int, -2147483648.5::float8::int;
 select 2147483647.5::float8::int;
 select (-32768.5)::float4::int2;
 select 9223372036854775807::float8, 9223372036854775807::float8::bigint;
+-- The shortest digits that are nearer to the value than to any other.
+select 1e23::float8, '1e23'::float8, 1e22::float8, 2e23::float8, 9e22::float8, 1e24::float8, 8.5e22::float8, 1e25::float8;
+select '-1e23'::float8, 5e-324::float8, 1.7976931348623157e308::float8, 9007199254740993::float8, 1e300::float8, 123456789012345678901234567890::float8;
+-- Hexadecimal digits.
+select '0x1p3'::float8, '0x10'::float8, '0x1.8p1'::float4, ' -0xA.8P-2 '::float8, '0x0'::float8, '0xffffffffffffffff'::float8, '0x1.921fb54442d18p+1'::float8;
+select '0x'::float8;
+select '0x1p'::float8;
+select '0xg'::float8;

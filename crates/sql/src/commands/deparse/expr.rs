@@ -473,7 +473,24 @@ impl Writer<'_, '_> {
         }
         let _ = sql_type;
         self.function(&call.function);
-        self.arguments(&call.arguments);
+        let FunctionTarget::Builtin(function) = &call.function else { return self.arguments(&call.arguments) };
+        self.push("(");
+        for (place, argument) in call.arguments.iter().enumerate() {
+            if place > 0 {
+                self.push(", ");
+            }
+            // What is stored alike needs no cast to be computed, but is shown with one.
+            let is_relabelled =
+                argument.sql_type.oid == oids::VARCHAR && function.arguments.get(place) == Some(&oids::TEXT);
+            if is_relabelled {
+                self.push("(");
+                self.expr(argument, false);
+                self.push(")::text");
+            } else {
+                self.expr(argument, false);
+            }
+        }
+        self.push(")");
     }
 
     fn function(&mut self, function: &FunctionTarget) {

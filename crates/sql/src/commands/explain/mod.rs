@@ -17,7 +17,7 @@ use crate::session::{Planned, SessionState, SqlSession, UtilityOutput, lock_rela
 use crate::tree::{Explain, Statement};
 use crate::types::Value;
 use nodes::Explainer;
-use render::{Summary, json, text};
+use render::{Summary, document, text};
 
 /// The options of EXPLAIN.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +27,17 @@ struct Options {
     costs: bool,
     timing: bool,
     summary: bool,
-    json: bool,
+    buffers: bool,
+    format: Format,
+}
+
+/// How a plan is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Text,
+    Json,
+    Yaml,
+    Xml,
 }
 
 /// EXPLAIN.
@@ -57,14 +67,20 @@ pub fn run(
     };
     let planning = planning.elapsed();
     if matches!(planned.statement.kind, StatementKind::Utility(_)) {
-        let line =
-            if options.json { "[\n  \"Utility Statement\"\n]" } else { "Utility statements have no plan structure" };
+        let line = match options.format {
+            Format::Text => "Utility statements have no plan structure",
+            Format::Json => "[\n  \"Utility Statement\"\n]",
+            Format::Yaml => "- \"Utility Statement\"",
+            Format::Xml => {
+                "<explain xmlns=\"http://www.postgresql.org/2009/explain\">\n  <Utility-Statement />\n</explain>"
+            }
+        };
         return Ok(output(vec![line.to_owned()]));
     }
     lock_relations(state, &planned)?;
     let mut summary = Summary { planning: options.summary.then_some(planning), execution: None };
     let measured = if options.analyze {
-        let (measured, took) = measure(state, &planned, &values, client)?;
+        let (measured, took) = measure(state, &planned, &values, options.buffers, client)?;
         summary.execution = options.summary.then_some(took);
         Some(measured)
     } else {
@@ -74,7 +90,10 @@ pub fn run(
     let view = state.catalog();
     let mut explainer = Explainer::new(state, &view, &planned.statement, options, measured.as_ref());
     let node = explainer.explain(plan);
-    Ok(output(if options.json { vec![json(&node, options, &summary)] } else { text(&node, options, &summary) }))
+    Ok(output(match options.format {
+        Format::Text => text(&node, options, &summary),
+        structured => vec![document(&node, options, &summary, structured)],
+    }))
 }
 
 fn output(lines: Vec<String>) -> UtilityOutput {
@@ -87,9 +106,10 @@ fn measure(
     state: &SessionState,
     planned: &Arc<Planned>,
     parameters: &[Value],
+    counts_pages: bool,
     client: &mut dyn Client,
 ) -> Result<(Measurements, std::time::Duration)> {
-    let measurements = Measurements::default();
+    let measurements = if counts_pages { Measurements::with_pages() } else { Measurements::default() };
     let mut locals = Locals::new(&planned.statement);
     locals.measurements = Some(measurements.clone());
     let started = Instant::now();
@@ -114,8 +134,15 @@ fn measure(
 }
 
 fn read_options(explain: &Explain, source: &str) -> Result<Options> {
-    let mut options =
-        Options { analyze: false, verbose: false, costs: true, timing: true, summary: false, json: false };
+    let mut options = Options {
+        analyze: false,
+        verbose: false,
+        costs: true,
+        timing: true,
+        summary: false,
+        buffers: false,
+        format: Format::Text,
+    };
     let (mut timing, mut summary, mut wal) = (None, None, false);
     for element in &explain.options {
         let at = |error: Error| match character_position(source, element.location) {
@@ -132,15 +159,15 @@ fn read_options(explain: &Explain, source: &str) -> Result<Options> {
             "timing" => timing = Some(is_on?),
             "summary" => summary = Some(is_on?),
             "wal" => wal = is_on?,
-            "buffers" | "settings" => drop(is_on?),
+            "buffers" => options.buffers = is_on?,
+            "settings" => drop(is_on?),
             "format" => {
                 let format = element.text().unwrap_or_default().to_ascii_lowercase();
                 match format.as_str() {
-                    "text" => options.json = false,
-                    "json" => options.json = true,
-                    "xml" | "yaml" => {
-                        return Err(Error::unsupported(format!("EXPLAIN format {format} is not supported")));
-                    }
+                    "text" => options.format = Format::Text,
+                    "json" => options.format = Format::Json,
+                    "yaml" => options.format = Format::Yaml,
+                    "xml" => options.format = Format::Xml,
                     _ => {
                         let message = format!("unrecognized value for EXPLAIN option \"format\": \"{format}\"");
                         return Err(at(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message)));

@@ -1,13 +1,14 @@
-//! What is shown of a plan, as text and as JSON.
+//! What is shown of a plan, as text and in PostgreSQL's three structured formats.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::Options;
 use super::nodes::{Property, Shown};
+use super::{Format, Options};
 use crate::executor::Effort;
+use engine::PageUse;
 
 /// How long planning and running took, if that is to be told.
 pub(super) struct Summary {
@@ -81,9 +82,51 @@ fn text_node(node: &Shown, mut indent: usize, options: Options, lines: &mut Vec<
     if let Some(effort) = node.measured.and_then(|measured| measured.effort) {
         lines.push(format!("{:width$}{}", "", effort_line(effort), width = indent * 2));
     }
+    if let Some(used) = node.measured.map(|measured| measured.pages).filter(|_| options.buffers) {
+        lines.extend(pages_line(&used).map(|line| format!("{:width$}{line}", "", width = indent * 2)));
+    }
     for child in in_order(node) {
         text_node(child, indent, options, lines);
     }
+}
+
+/// Temporary files are counted in pages of this size.
+const TEMPORARY_BLOCK_BYTES: u64 = 8192;
+
+/// Pages used, in the words of the text form; nothing if there were none.
+fn pages_line(used: &PageUse) -> Option<String> {
+    let counts = |what: &str, counts: &[(&str, u64)]| {
+        let shown = counts.iter().filter(|(_, count)| *count > 0).map(|(name, count)| format!(" {name}={count}"));
+        let shown = shown.collect::<String>();
+        (!shown.is_empty()).then(|| format!("{what}{shown}"))
+    };
+    let [read, written] = temporary_blocks(used);
+    let shared = [("hit", used.hits), ("read", used.reads), ("dirtied", used.dirtied), ("written", used.written)];
+    let parts = [counts("shared", &shared), counts("temp", &[("read", read), ("written", written)])];
+    let parts = parts.into_iter().flatten().collect::<Vec<_>>();
+    (!parts.is_empty()).then(|| format!("Buffers: {}", parts.join(", ")))
+}
+
+fn temporary_blocks(used: &PageUse) -> [u64; 2] {
+    [used.temporary_bytes_read, used.temporary_bytes_written].map(|bytes| bytes.div_ceil(TEMPORARY_BLOCK_BYTES))
+}
+
+/// The same as fields.
+fn page_fields(used: &PageUse) -> Vec<(String, Field)> {
+    let [read, written] = temporary_blocks(used);
+    let fields = [
+        ("Shared Hit Blocks", used.hits),
+        ("Shared Read Blocks", used.reads),
+        ("Shared Dirtied Blocks", used.dirtied),
+        ("Shared Written Blocks", used.written),
+        ("Local Hit Blocks", 0),
+        ("Local Read Blocks", 0),
+        ("Local Dirtied Blocks", 0),
+        ("Local Written Blocks", 0),
+        ("Temp Read Blocks", read),
+        ("Temp Written Blocks", written),
+    ];
+    fields.into_iter().map(|(key, count)| (key.to_owned(), Field::Plain(count.to_string()))).collect()
 }
 
 /// What runs first comes first, and subplans last.
@@ -96,63 +139,157 @@ fn in_order(node: &Shown) -> impl Iterator<Item = &Shown> {
     (0..3).flat_map(move |wanted| node.children.iter().filter(move |child| rank(child) == wanted))
 }
 
-/// The JSON form, in PostgreSQL's layout.
-pub(super) fn json(node: &Shown, options: Options, summary: &Summary) -> String {
-    let mut out = String::from("[\n  {\n");
-    let mut fields = vec![("Plan".to_owned(), JsonValue::Object(json_node(node, options)))];
+/// A structured form, in PostgreSQL's layout.
+pub(super) fn document(node: &Shown, options: Options, summary: &Summary, format: Format) -> String {
+    let mut fields = vec![("Plan".to_owned(), Field::Object(node_fields(node, options)))];
+    if options.buffers {
+        // The catalog lies in memory: planning uses no pages.
+        fields.push(("Planning".to_owned(), Field::Object(page_fields(&PageUse::default()))));
+    }
     if let Some(planning) = summary.planning {
-        fields.push(("Planning Time".to_owned(), JsonValue::Raw(format!("{:.3}", milliseconds(planning)))));
+        fields.push(("Planning Time".to_owned(), Field::Plain(format!("{:.3}", milliseconds(planning)))));
     }
     if options.analyze {
-        fields.push(("Triggers".to_owned(), JsonValue::Raw("[\n    ]".to_owned())));
+        fields.push(("Triggers".to_owned(), Field::Objects(Vec::new())));
     }
     if let Some(execution) = summary.execution {
-        fields.push(("Execution Time".to_owned(), JsonValue::Raw(format!("{:.3}", milliseconds(execution)))));
+        fields.push(("Execution Time".to_owned(), Field::Plain(format!("{:.3}", milliseconds(execution)))));
     }
-    write_fields(&fields, 4, &mut out);
-    out.push_str("\n  }\n]");
+    let mut out = String::new();
+    match format {
+        Format::Text | Format::Json => {
+            out.push_str("[\n  {\n");
+            write_json(&fields, 4, &mut out);
+            out.push_str("\n  }\n]");
+        }
+        Format::Yaml => {
+            out.push_str("- ");
+            write_yaml(&fields, 2, &mut out);
+        }
+        Format::Xml => {
+            out.push_str("<explain xmlns=\"http://www.postgresql.org/2009/explain\">\n  <Query>\n");
+            write_xml(&fields, 4, &mut out);
+            out.push_str("  </Query>\n</explain>");
+        }
+    }
     out
 }
 
-enum JsonValue {
-    Raw(String),
+/// What a field of a structured form holds.
+enum Field {
+    /// A number or a truth value.
+    Plain(String),
+    Text(String),
     Strings(Vec<String>),
-    Object(Vec<(String, JsonValue)>),
-    Objects(Vec<Vec<(String, JsonValue)>>),
+    Object(Vec<(String, Field)>),
+    /// Plans.
+    Objects(Vec<Vec<(String, Field)>>),
 }
 
 fn quoted(text: &str) -> String {
     Json::String(text.to_owned()).to_string()
 }
 
-fn write_fields(fields: &[(String, JsonValue)], indent: usize, out: &mut String) {
+fn write_json(fields: &[(String, Field)], indent: usize, out: &mut String) {
     for (number, (key, value)) in fields.iter().enumerate() {
         if number > 0 {
             out.push_str(",\n");
         }
         let _ = write!(out, "{:indent$}{}: ", "", quoted(key));
         match value {
-            JsonValue::Raw(text) => out.push_str(text),
-            JsonValue::Strings(items) => {
+            Field::Plain(text) => out.push_str(text),
+            Field::Text(text) => out.push_str(&quoted(text)),
+            Field::Strings(items) => {
                 let items: Vec<String> = items.iter().map(|item| quoted(item)).collect();
                 let _ = write!(out, "[{}]", items.join(", "));
             }
-            JsonValue::Object(inner) => {
+            Field::Object(inner) => {
                 out.push_str("{\n");
-                write_fields(inner, indent + 2, out);
+                write_json(inner, indent + 2, out);
                 let _ = write!(out, "\n{:indent$}}}", "");
             }
-            JsonValue::Objects(items) => {
+            Field::Objects(items) => {
                 out.push_str("[\n");
                 for (number, item) in items.iter().enumerate() {
                     if number > 0 {
                         out.push_str(",\n");
                     }
                     let _ = writeln!(out, "{:width$}{{", "", width = indent + 2);
-                    write_fields(item, indent + 4, out);
+                    write_json(item, indent + 4, out);
                     let _ = write!(out, "\n{:width$}}}", "", width = indent + 2);
                 }
-                let _ = write!(out, "\n{:indent$}]", "");
+                if !items.is_empty() {
+                    out.push('\n');
+                }
+                let _ = write!(out, "{:indent$}]", "");
+            }
+        }
+    }
+}
+
+/// The first field goes on the line that is begun.
+fn write_yaml(fields: &[(String, Field)], indent: usize, out: &mut String) {
+    for (number, (key, value)) in fields.iter().enumerate() {
+        if number > 0 {
+            let _ = write!(out, "\n{:indent$}", "");
+        }
+        let _ = write!(out, "{key}: ");
+        match value {
+            Field::Plain(text) => out.push_str(text),
+            Field::Text(text) => out.push_str(&quoted(text)),
+            Field::Strings(items) => {
+                for item in items {
+                    let _ = write!(out, "\n{:width$}- {}", "", quoted(item), width = indent + 2);
+                }
+            }
+            Field::Object(inner) => {
+                let _ = write!(out, "\n{:width$}", "", width = indent + 2);
+                write_yaml(inner, indent + 2, out);
+            }
+            Field::Objects(items) => {
+                for item in items {
+                    let _ = write!(out, "\n{:width$}- ", "", width = indent + 2);
+                    write_yaml(item, indent + 4, out);
+                }
+            }
+        }
+    }
+}
+
+fn write_xml(fields: &[(String, Field)], indent: usize, out: &mut String) {
+    let escaped = |text: &str| {
+        let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        text.replace('\r', "&#x0d;")
+    };
+    for (key, value) in fields {
+        let tag = key.replace(|found: char| !found.is_ascii_alphanumeric() && found != '-' && found != '_', "-");
+        match value {
+            Field::Plain(text) => {
+                let _ = writeln!(out, "{:indent$}<{tag}>{text}</{tag}>", "");
+            }
+            Field::Text(text) => {
+                let _ = writeln!(out, "{:indent$}<{tag}>{}</{tag}>", "", escaped(text));
+            }
+            Field::Strings(items) => {
+                let _ = writeln!(out, "{:indent$}<{tag}>", "");
+                for item in items {
+                    let _ = writeln!(out, "{:width$}<Item>{}</Item>", "", escaped(item), width = indent + 2);
+                }
+                let _ = writeln!(out, "{:indent$}</{tag}>", "");
+            }
+            Field::Object(inner) => {
+                let _ = writeln!(out, "{:indent$}<{tag}>", "");
+                write_xml(inner, indent + 2, out);
+                let _ = writeln!(out, "{:indent$}</{tag}>", "");
+            }
+            Field::Objects(items) => {
+                let _ = writeln!(out, "{:indent$}<{tag}>", "");
+                for item in items {
+                    let _ = writeln!(out, "{:width$}<Plan>", "", width = indent + 2);
+                    write_xml(item, indent + 4, out);
+                    let _ = writeln!(out, "{:width$}</Plan>", "", width = indent + 2);
+                }
+                let _ = writeln!(out, "{:indent$}</{tag}>", "");
             }
         }
     }
@@ -175,13 +312,13 @@ fn effort_line(effort: Effort) -> String {
 }
 
 /// The same as fields.
-fn effort_fields(effort: Effort) -> Vec<(&'static str, JsonValue)> {
-    let number = |number: u64| JsonValue::Raw(number.to_string());
+fn effort_fields(effort: Effort) -> Vec<(&'static str, Field)> {
+    let number = |number: u64| Field::Plain(number.to_string());
     match effort {
         Effort::Sort { method, kilobytes, on_disk } => vec![
-            ("Sort Method", JsonValue::Raw(quoted(method))),
+            ("Sort Method", Field::Text(method.to_string())),
             ("Sort Space Used", number(kilobytes)),
-            ("Sort Space Type", JsonValue::Raw(quoted(if on_disk { "Disk" } else { "Memory" }))),
+            ("Sort Space Type", Field::Text(if on_disk { "Disk" } else { "Memory" }.to_owned())),
         ],
         Effort::Groups { batches, kilobytes, disk_kilobytes } => vec![
             ("Planned Partitions", number(0)),
@@ -199,12 +336,12 @@ fn effort_fields(effort: Effort) -> Vec<(&'static str, JsonValue)> {
     }
 }
 
-fn json_node(node: &Shown, options: Options) -> Vec<(String, JsonValue)> {
-    let mut fields: Vec<(String, JsonValue)> = Vec::new();
-    let mut push = |key: &str, value: JsonValue| fields.push((key.to_owned(), value));
+fn node_fields(node: &Shown, options: Options) -> Vec<(String, Field)> {
+    let mut fields: Vec<(String, Field)> = Vec::new();
+    let mut push = |key: &str, value: Field| fields.push((key.to_owned(), value));
     let of_property = |property: &Property| match property {
-        Property::Text(text) => JsonValue::Raw(quoted(text)),
-        Property::List(items) => JsonValue::Strings(items.clone()),
+        Property::Text(text) => Field::Text(text.to_string()),
+        Property::List(items) => Field::Strings(items.clone()),
     };
     let mut kind = node.kind.iter();
     if let Some((key, property)) = kind.next() {
@@ -216,30 +353,30 @@ fn json_node(node: &Shown, options: Options) -> Vec<(String, JsonValue)> {
         push(key, of_property(property));
     }
     if !node.relationship.is_empty() {
-        push("Parent Relationship", JsonValue::Raw(quoted(node.relationship)));
+        push("Parent Relationship", Field::Text(node.relationship.to_string()));
     }
     if let Some(name) = &node.name {
-        push("Subplan Name", JsonValue::Raw(quoted(name)));
+        push("Subplan Name", Field::Text(name.to_string()));
     }
-    push("Parallel Aware", JsonValue::Raw("false".to_owned()));
-    push("Async Capable", JsonValue::Raw("false".to_owned()));
+    push("Parallel Aware", Field::Plain("false".to_owned()));
+    push("Async Capable", Field::Plain("false".to_owned()));
     for (key, property) in rest {
         push(key, of_property(property));
     }
     if options.costs {
-        push("Startup Cost", JsonValue::Raw(format!("{:.2}", node.startup.min(node.total))));
-        push("Total Cost", JsonValue::Raw(format!("{:.2}", node.total)));
-        push("Plan Rows", JsonValue::Raw(format!("{:.0}", node.rows)));
-        push("Plan Width", JsonValue::Raw(node.width.to_string()));
+        push("Startup Cost", Field::Plain(format!("{:.2}", node.startup.min(node.total))));
+        push("Total Cost", Field::Plain(format!("{:.2}", node.total)));
+        push("Plan Rows", Field::Plain(format!("{:.0}", node.rows)));
+        push("Plan Width", Field::Plain(node.width.to_string()));
     }
     if let Some(measured) = node.measured {
         let loops = measured.loops.max(1) as f64;
         if options.timing {
-            push("Actual Startup Time", JsonValue::Raw(format!("{:.3}", milliseconds(measured.first) / loops)));
-            push("Actual Total Time", JsonValue::Raw(format!("{:.3}", milliseconds(measured.total) / loops)));
+            push("Actual Startup Time", Field::Plain(format!("{:.3}", milliseconds(measured.first) / loops)));
+            push("Actual Total Time", Field::Plain(format!("{:.3}", milliseconds(measured.total) / loops)));
         }
-        push("Actual Rows", JsonValue::Raw(format!("{:.0}", measured.rows as f64 / loops)));
-        push("Actual Loops", JsonValue::Raw(measured.loops.to_string()));
+        push("Actual Rows", Field::Plain(format!("{:.0}", measured.rows as f64 / loops)));
+        push("Actual Loops", Field::Plain(measured.loops.to_string()));
     }
     for (key, property) in &node.properties {
         push(key, of_property(property));
@@ -247,9 +384,13 @@ fn json_node(node: &Shown, options: Options) -> Vec<(String, JsonValue)> {
     for (key, value) in node.measured.and_then(|measured| measured.effort).map_or_else(Vec::new, effort_fields) {
         push(key, value);
     }
+    if let Some(used) = node.measured.map(|measured| measured.pages).filter(|_| options.buffers) {
+        fields.extend(page_fields(&used));
+    }
+    let mut push = |key: &str, value: Field| fields.push((key.to_owned(), value));
     if !node.children.is_empty() {
-        let children = in_order(node).map(|child| json_node(child, options)).collect();
-        push("Plans", JsonValue::Objects(children));
+        let children = in_order(node).map(|child| node_fields(child, options)).collect();
+        push("Plans", Field::Objects(children));
     }
     fields
 }
@@ -271,7 +412,15 @@ mod tests {
     }
 
     fn options() -> Options {
-        Options { analyze: false, verbose: false, costs: true, timing: true, summary: false, json: false }
+        Options {
+            analyze: false,
+            verbose: false,
+            costs: true,
+            timing: true,
+            summary: false,
+            buffers: false,
+            format: Format::Json,
+        }
     }
 
     const NO_SUMMARY: Summary = Summary { planning: None, execution: None };
@@ -301,7 +450,7 @@ mod tests {
     fn the_json_form_is_json() {
         let mut child = node("Seq Scan", Vec::new());
         child.relationship = "Outer";
-        let shown = json(&node("Sort", vec![child]), options(), &NO_SUMMARY);
+        let shown = document(&node("Sort", vec![child]), options(), &NO_SUMMARY, Format::Json);
         let parsed: Json = serde_json::from_str(&shown).expect("it is JSON");
         assert_eq!(parsed[0]["Plan"]["Plans"][0]["Parent Relationship"], "Outer");
         assert_eq!(parsed[0]["Plan"]["Plan Rows"], 3);

@@ -1,0 +1,149 @@
+//! What one session does with pages, counted while somebody wants to know.
+//!
+//! Nobody pays for it otherwise: the counter of hits looks up its stripe anyway, and finds out there whether its thread
+//! is being metered; what else is counted goes to disk or takes a page from clean to dirty, and happens rarely.
+
+use std::cell::{Cell, RefCell};
+
+use sync::coroutine_id;
+
+/// Pages used, and pages' worth of temporary files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageUse {
+    /// Found in the cache.
+    pub hits: u64,
+    /// Read from disk.
+    pub reads: u64,
+    /// Clean ones that were changed.
+    pub dirtied: u64,
+    /// Written to make room, or added to a file.
+    pub written: u64,
+    /// Bytes read from temporary files.
+    pub temporary_bytes_read: u64,
+    /// Bytes written to temporary files.
+    pub temporary_bytes_written: u64,
+}
+
+impl PageUse {
+    /// What was used since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &PageUse) -> PageUse {
+        PageUse {
+            hits: self.hits - earlier.hits,
+            reads: self.reads - earlier.reads,
+            dirtied: self.dirtied - earlier.dirtied,
+            written: self.written - earlier.written,
+            temporary_bytes_read: self.temporary_bytes_read - earlier.temporary_bytes_read,
+            temporary_bytes_written: self.temporary_bytes_written - earlier.temporary_bytes_written,
+        }
+    }
+
+    /// Together.
+    #[must_use]
+    pub fn plus(&self, other: &PageUse) -> PageUse {
+        PageUse {
+            hits: self.hits + other.hits,
+            reads: self.reads + other.reads,
+            dirtied: self.dirtied + other.dirtied,
+            written: self.written + other.written,
+            temporary_bytes_read: self.temporary_bytes_read + other.temporary_bytes_read,
+            temporary_bytes_written: self.temporary_bytes_written + other.temporary_bytes_written,
+        }
+    }
+}
+
+thread_local! {
+    /// Meters on this thread.
+    static METERS: Cell<u32> = const { Cell::new(0) };
+    /// What those who are metered have used: which coroutine, how many meters it has, and what.
+    static USED: RefCell<Vec<(usize, u32, PageUse)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Counts what the coroutine (or the thread outside of one) that made it uses, until it is dropped.
+#[derive(Debug)]
+pub struct PageMeter {
+    owner: usize,
+    not_send: std::marker::PhantomData<*const ()>,
+}
+
+impl PageMeter {
+    /// Begins to count.
+    #[must_use]
+    pub fn start() -> PageMeter {
+        let owner = coroutine_id();
+        USED.with_borrow_mut(|used| match used.iter_mut().find(|(found, ..)| *found == owner) {
+            Some((_, meters, _)) => *meters += 1,
+            None => used.push((owner, 1, PageUse::default())),
+        });
+        METERS.set(METERS.get() + 1);
+        crate::statistics::meter_thread(true);
+        PageMeter { owner, not_send: std::marker::PhantomData }
+    }
+
+    /// What was used up to now, from a beginning that is the same for all of a coroutine's meters.
+    pub fn read(&self) -> PageUse {
+        let owner = self.owner;
+        USED.with_borrow(|used| used.iter().find(|(found, ..)| *found == owner).map(|(.., used)| *used))
+            .unwrap_or_default()
+    }
+}
+
+impl Drop for PageMeter {
+    fn drop(&mut self) {
+        USED.with_borrow_mut(|used| {
+            if let Some(place) = used.iter().position(|(found, ..)| *found == self.owner) {
+                used[place].1 -= 1;
+                if used[place].1 == 0 {
+                    used.swap_remove(place);
+                }
+            }
+        });
+        METERS.set(METERS.get() - 1);
+        if METERS.get() == 0 {
+            crate::statistics::meter_thread(false);
+        }
+    }
+}
+
+/// Counts for the running coroutine, if it is metered.
+#[inline]
+pub fn count(add: impl FnOnce(&mut PageUse)) {
+    if METERS.get() > 0 {
+        count_metered(add);
+    }
+}
+
+#[cold]
+fn count_metered(add: impl FnOnce(&mut PageUse)) {
+    let owner = coroutine_id();
+    USED.with_borrow_mut(|used| {
+        if let Some((.., used)) = used.iter_mut().find(|(found, ..)| *found == owner) {
+            add(used);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_meter_counts_from_its_start_and_nothing_is_counted_without_one() {
+        count(|used| used.reads += 1);
+        let meter = PageMeter::start();
+        let before = meter.read();
+        assert_eq!(before, PageUse::default());
+        count(|used| used.reads += 2);
+        {
+            let inner = PageMeter::start();
+            count(|used| used.hits += 1);
+            assert_eq!(inner.read(), PageUse { reads: 2, hits: 1, ..PageUse::default() });
+        }
+        count(|used| used.written += 1);
+        let found = meter.read().since(&before);
+        assert_eq!(found, PageUse { reads: 2, hits: 1, written: 1, ..PageUse::default() });
+        drop(meter);
+        count(|used| used.reads += 1);
+        assert_eq!(PageMeter::start().read(), PageUse::default());
+    }
+}
