@@ -14,6 +14,11 @@ pub fn like(text: &[u8], pattern: &[u8], characters: bool) -> Result<bool> {
         }
         1 + text[at + 1..].iter().take_while(|byte| **byte & 0xC0 == 0x80).count()
     };
+    // after a %, nothing matters before the byte that must come next
+    let next_start = |p: usize, t: usize| match pattern[p] {
+        b'_' | b'\\' => Some(t),
+        byte => memchr::memchr(byte, &text[t..]).map(|skipped| t + skipped),
+    };
     let (mut t, mut p) = (0, 0);
     // where to go on if the match fails: after the last %, one character further in the text
     let mut retry: Option<(usize, usize)> = None;
@@ -27,6 +32,8 @@ pub fn like(text: &[u8], pattern: &[u8], characters: bool) -> Result<bool> {
                 if p == pattern.len() {
                     return Ok(true);
                 }
+                let Some(next) = next_start(p, t) else { return Ok(false) };
+                t = next;
                 retry = Some((p, t));
                 continue;
             }
@@ -57,7 +64,7 @@ pub fn like(text: &[u8], pattern: &[u8], characters: bool) -> Result<bool> {
         }
         match retry {
             Some((after, from)) if from < text.len() => {
-                let next = from + width(from);
+                let Some(next) = next_start(after, from + width(from)) else { return Ok(false) };
                 retry = Some((after, next));
                 (p, t) = (after, next);
             }

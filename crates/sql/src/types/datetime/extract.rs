@@ -6,7 +6,8 @@ use base::{Error, Result, sqlstate};
 
 use super::calendar::{
     Civil, DAY, HOUR, JULIAN_EPOCH, MINUTE, SECOND, TIMESTAMP_INFINITY, UNIX_EPOCH_SECONDS, check_timestamp,
-    day_of_year, days_from_civil, is_infinite, iso_week, iso_week_monday, timestamp_out_of_range, weekday,
+    civil_from_days, day_of_year, days_from_civil, is_infinite, iso_week, iso_week_monday, timestamp_out_of_range,
+    weekday,
 };
 use super::interval::Unit;
 use super::zone::TimeZone;
@@ -246,8 +247,8 @@ fn truncate_local(name: &str, lowered: &str, timestamp: i64, type_name: &str) ->
         Some(_) => return Err(not_supported(lowered, type_name)),
         None => return Err(not_recognized(name, type_name)),
     };
-    let civil = Civil::from_micros(timestamp);
     let days = timestamp.div_euclid(DAY);
+    let (year, month, _) = civil_from_days(days);
     let cut = |width: i64| Some(timestamp - timestamp.rem_euclid(width));
     let start_of_year = |year: i64| days_from_civil(year, 1, 1).checked_mul(DAY);
     let truncated = match unit {
@@ -258,16 +259,16 @@ fn truncate_local(name: &str, lowered: &str, timestamp: i64, type_name: &str) ->
         Unit::Hour => cut(HOUR),
         Unit::Day => cut(DAY),
         Unit::Week => {
-            let (year, week) = iso_week(days);
-            iso_week_monday(year, week).checked_mul(DAY)
+            let (year_of_week, week) = iso_week(days);
+            iso_week_monday(year_of_week, week).checked_mul(DAY)
         }
-        Unit::Month => days_from_civil(civil.year, civil.month, 1).checked_mul(DAY),
-        Unit::Quarter => days_from_civil(civil.year, (civil.month - 1) / 3 * 3 + 1, 1).checked_mul(DAY),
-        Unit::Year => start_of_year(civil.year),
-        Unit::Decade => start_of_year(civil.year.div_euclid(10) * 10),
+        Unit::Month => days_from_civil(year, month, 1).checked_mul(DAY),
+        Unit::Quarter => days_from_civil(year, (month - 1) / 3 * 3 + 1, 1).checked_mul(DAY),
+        Unit::Year => start_of_year(year),
+        Unit::Decade => start_of_year(year.div_euclid(10) * 10),
         // the first year of a century or millennium ends in 01
-        Unit::Century => start_of_year((civil.year - 1).div_euclid(100) * 100 + 1),
-        Unit::Millennium => start_of_year((civil.year - 1).div_euclid(1000) * 1000 + 1),
+        Unit::Century => start_of_year((year - 1).div_euclid(100) * 100 + 1),
+        Unit::Millennium => start_of_year((year - 1).div_euclid(1000) * 1000 + 1),
     };
     let truncated = truncated.ok_or_else(timestamp_out_of_range)?;
     Ok((check_timestamp(truncated)?, unit))

@@ -75,7 +75,14 @@ impl TimeZone {
         }
         if let Ok(zone) = jiff::tz::db().get(name) {
             let name = zone.iana_name().unwrap_or(name).to_owned();
-            return Some(TimeZone(Arc::new(Zone { name, rules: Rules::Named(zone) })));
+            // Most servers' zone is one of these, and what has no rules needs no looking up.
+            let rules = if has_one_offset(&zone) {
+                let info = zone.to_offset_info(jiff::Timestamp::UNIX_EPOCH);
+                Rules::Fixed(info.offset().seconds(), info.abbreviation().to_owned())
+            } else {
+                Rules::Named(zone)
+            };
+            return Some(TimeZone(Arc::new(Zone { name, rules })));
         }
         posix_zone(name)
     }
@@ -95,9 +102,7 @@ impl TimeZone {
     pub fn is_fixed(&self) -> bool {
         match &self.0.rules {
             Rules::Fixed(..) => true,
-            Rules::Named(zone) => {
-                zone.to_fixed_offset().is_ok() || zone.preceding(jiff::Timestamp::MAX).next().is_none()
-            }
+            Rules::Named(zone) => has_one_offset(zone),
         }
     }
 
@@ -150,7 +155,10 @@ impl TimeZone {
 
     /// The moment at which the zone's clocks show `local` (microseconds since 2000-01-01), if it can be counted.
     pub fn to_utc(&self, local: i64) -> Option<i64> {
-        let seconds = self.seconds_at_local(&Civil::from_micros(local));
+        let seconds = match &self.0.rules {
+            Rules::Fixed(seconds, _) => *seconds,
+            Rules::Named(_) => self.seconds_at_local(&Civil::from_micros(local)),
+        };
         local.checked_sub(i64::from(seconds) * SECOND)
     }
 
@@ -158,6 +166,11 @@ impl TimeZone {
     pub fn to_local(&self, timestamp: i64) -> Option<i64> {
         timestamp.checked_add(i64::from(self.seconds_at(timestamp)) * SECOND)
     }
+}
+
+/// Whether a zone's clocks have never been changed.
+fn has_one_offset(zone: &JiffZone) -> bool {
+    zone.to_fixed_offset().is_ok() || zone.preceding(jiff::Timestamp::MAX).next().is_none()
 }
 
 /// A moment in the range `jiff` knows: beyond it, the rules of a year with the same calendar 400 years apart hold.

@@ -56,7 +56,11 @@ fn fold_case<I: Iterator<Item = char>>(text: &str, fold: fn(char) -> I) -> Strin
 }
 
 fn fold_upper(text: &str) -> String {
-    fold_case(text, char::to_uppercase)
+    if text.is_ascii() { text.to_ascii_uppercase() } else { fold_case(text, char::to_uppercase) }
+}
+
+fn fold_lower(text: &str) -> String {
+    if text.is_ascii() { text.to_ascii_lowercase() } else { fold_case(text, char::to_lowercase) }
 }
 
 fn capitalize(text: &str) -> String {
@@ -65,7 +69,7 @@ fn capitalize(text: &str) -> String {
     for character in text.chars() {
         let mut buffer = [0; 4];
         let one = character.encode_utf8(&mut buffer);
-        out.push_str(&if in_word { fold_case(one, char::to_lowercase) } else { fold_upper(one) });
+        out.push_str(&if in_word { fold_lower(one) } else { fold_upper(one) });
         in_word = character.is_alphanumeric();
     }
     out
@@ -495,7 +499,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(1374, "octet_length", &[TEXT], INT4, |_, a| { take!(a; Text t); Ok(Value::Int4(t.len() as i32)) }),
     FunctionDef::plain(1375, "octet_length", &[BPCHAR], INT4, |_, a| { take!(a; Text t); Ok(Value::Int4(t.len() as i32)) }),
     FunctionDef::plain(1811, "bit_length", &[TEXT], INT4, |_, a| { take!(a; Text t); Ok(Value::Int4(t.len() as i32 * 8)) }),
-    FunctionDef::plain(870, "lower", &[TEXT], TEXT, |_, a| { take!(a; Text t); Ok(Value::from(fold_case(t, char::to_lowercase))) }),
+    FunctionDef::plain(870, "lower", &[TEXT], TEXT, |_, a| { take!(a; Text t); Ok(Value::from(fold_lower(t))) }),
     FunctionDef::plain(871, "upper", &[TEXT], TEXT, |_, a| { take!(a; Text t); Ok(Value::from(fold_upper(t))) }),
     FunctionDef::plain(872, "initcap", &[TEXT], TEXT, |_, a| { take!(a; Text t); Ok(Value::from(capitalize(t))) }),
     FunctionDef::plain(883, "substr", &[TEXT, INT4], TEXT, |_, a| { take!(a; Text t, Int4 from); Ok(Value::text(substring(t, i64::from(*from), None)?)) }),
