@@ -327,6 +327,75 @@ fn psql(connection: &str, script: &Path) -> String {
     format!("{printed}{}", String::from_utf8(output.stderr).unwrap())
 }
 
+/// Beginnings of lines for which Tab is pressed; what else there is on either server does not show in them.
+const BEGINNINGS: &str = include_str!("completion.txt");
+
+/// What there is to be completed to.
+const COMPLETED: &[&str] = &[
+    "create table t (id int primary key, name text constraint named check (name <> ''), other_column int)",
+    "create table t_more (a int, b int, constraint refers foreign key (a) references t)",
+    "create index t_more_b on t_more (b)",
+    "create view v as select * from t",
+    "create sequence s",
+    "create function own_function(a int) returns int language sql as 'select a'",
+    "create function own_trigger() returns trigger language plpgsql as 'begin return new; end'",
+    "create procedure own_procedure() language sql as ''",
+    "create type mood as enum ('sad', 'happy')",
+    "create domain positive as int check (value > 0)",
+    "create type pair as (a int, b text)",
+    "create schema elsewhere",
+    "create table elsewhere.there (x int)",
+    "create role tab_reader",
+    "create trigger tr before insert on t for each row execute function own_trigger()",
+];
+
+#[test]
+fn psql_completes_as_it_does_for_postgresql() {
+    let Some(binaries) = server_binaries() else { return };
+    if Command::new("psql").arg("--version").output().is_err() || Command::new("python3").arg("-V").output().is_err() {
+        eprintln!("psql or python3 is missing: completions are not compared");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let inputrc = folder.path().join("inputrc");
+    let settings = [
+        "set page-completions off",
+        "set completion-query-items 10000",
+        "set bell-style none",
+        "set enable-bracketed-paste off",
+        "set completion-display-width 1",
+    ];
+    std::fs::write(&inputrc, settings.join("\n") + "\n").unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let reference = Reference::start(&binaries);
+    let completed = |mut client: Client, socket: PathBuf| {
+        for statement in COMPLETED {
+            client.simple_query(statement).unwrap();
+        }
+        let port = socket.extension().unwrap().to_str().unwrap().to_owned();
+        let mut script = Command::new("python3")
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/completion.py"))
+            .args([socket.parent().unwrap().to_str().unwrap(), &port, inputrc.to_str().unwrap()])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::io::Write::write_all(&mut script.stdin.take().unwrap(), BEGINNINGS.as_bytes()).unwrap();
+        let output = script.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", server.log());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let expected = completed(Client::connect(&reference.url(), NoTls).unwrap(), reference.socket());
+    let found = completed(server.connect(), server.socket());
+    assert!(expected.contains("t_more"), "{expected}");
+    assert!(!server.log().contains("ERROR"), "{}", server.log());
+    for (number, (expected, found)) in expected.lines().zip(found.lines()).enumerate() {
+        assert_eq!(found, expected, "line {number} of what is completed");
+    }
+    assert_eq!(found, expected);
+    server.stop();
+}
+
 #[test]
 fn psql_describes_a_schema_as_it_does_for_postgresql() {
     let Some(binaries) = server_binaries() else { return };

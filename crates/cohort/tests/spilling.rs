@@ -52,6 +52,7 @@ const QUERIES: &[&str] = &[
     "SELECT count(*) FROM (SELECT id FROM big WHERE id < 4) a JOIN (SELECT id FROM big OFFSET 0) b ON a.id + b.id > 10",
     "SELECT sum(n), count(f) FROM (SELECT lead(id, 1000) OVER (ORDER BY id) - id AS n, first_value(t) OVER (ORDER BY id ROWS 10 PRECEDING) AS f FROM big) q",
     "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 100000) SELECT count(*), sum(n) FROM c",
+    "WITH RECURSIVE c (n, t) AS (SELECT 1, 'row ' || 1 UNION SELECT n % 100000 + 1, 'row ' || n % 100000 + 1 FROM c) SELECT count(*), sum(n), max(t) FROM c",
 ];
 
 fn one_row(client: &mut Client, query: &str) -> String {
@@ -146,6 +147,43 @@ fn explain_analyze_says_what_was_kept_and_where() {
         let plan = plan_of(work_mem, query);
         assert!(plan.contains(wanted), "{query} with {work_mem}: no {wanted:?} in\n{plan}");
     }
+}
+
+#[test]
+fn explain_buffers_counts_the_pages_of_its_own_statement() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.connect();
+    fill(&mut client);
+    client.batch_execute("SET work_mem = '1MB'; VACUUM ANALYZE big; CHECKPOINT").unwrap();
+    let pages = one_row(&mut client, "SELECT pg_relation_size('big') / 8192").parse::<u64>().unwrap();
+    // Somebody else is busy meanwhile.
+    let mut other = server.connect();
+    let busy = std::thread::spawn(move || {
+        for _ in 0..20 {
+            one_row(&mut other, "SELECT count(*) FROM big");
+        }
+    });
+    let explained = |client: &mut Client, options: &str, query: &str| {
+        let rows = client.query(&format!("EXPLAIN ({options}) {query}"), &[]).unwrap();
+        rows.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>().join("\n")
+    };
+    let text = explained(&mut client, "ANALYZE, BUFFERS", "SELECT count(*) FROM big");
+    let counted = text.lines().rfind(|line| line.contains("Buffers: shared")).expect("the scan uses pages");
+    let numbers = counted.split(['=', ' ']).filter_map(|part| part.parse::<u64>().ok());
+    let used = numbers.sum::<u64>();
+    assert!((pages..pages + 16).contains(&used), "{used} of {pages}: {text}");
+    assert!(!text.contains("temp"), "{text}");
+    let text = explained(&mut client, "ANALYZE, BUFFERS", "SELECT * FROM big ORDER BY t, id");
+    assert!(text.contains(", temp read="), "{text}");
+    let yaml = explained(&mut client, "ANALYZE, BUFFERS, FORMAT YAML", "SELECT * FROM big ORDER BY t, id");
+    let written = yaml.lines().find_map(|line| line.trim().strip_prefix("Temp Written Blocks: ")).expect("it is counted");
+    assert!(written.parse::<u64>().unwrap() > 100, "{yaml}");
+    let text = explained(&mut client, "ANALYZE, BUFFERS, TIMING off", "UPDATE big SET k = k WHERE id <= 10");
+    assert!(text.contains("dirtied="), "{text}");
+    assert!(!explained(&mut client, "ANALYZE", "SELECT count(*) FROM big").contains("Buffers"));
+    busy.join().unwrap();
+    server.stop();
 }
 
 #[test]
