@@ -342,7 +342,6 @@ const COMPLETED: &[&str] = &[
     "create procedure own_procedure() language sql as ''",
     "create type mood as enum ('sad', 'happy')",
     "create domain positive as int check (value > 0)",
-    "create type pair as (a int, b text)",
     "create schema elsewhere",
     "create table elsewhere.there (x int)",
     "create role tab_reader",

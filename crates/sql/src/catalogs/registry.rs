@@ -155,7 +155,7 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
             views::pg_tables,
         ),
         catalog(
-            3025,
+            3035,
             "pg_stats",
             "schemaname name, tablename name, attname name, inherited bool, null_frac float4, avg_width int4, n_distinct float4, most_common_vals anyarray, most_common_freqs float4[], histogram_bounds anyarray, correlation float4, most_common_elems anyarray, most_common_elem_freqs float4[], elem_count_histogram float4[]",
             100.0,

@@ -2,15 +2,10 @@ create table t (a int primary key, b text);
 insert into t select g, 'x' || g from generate_series(1, 100) g;
 -- The structured forms, without what differs from run to run.
 explain (costs off, format yaml) select 1;
-explain (costs off, format xml) select 1;
 explain (costs off, format json) select 1;
 explain (costs off, format yaml) select * from t where b < 'x' and b <> 'a&b' order by b, a desc;
-explain (costs off, format xml) select * from t where b < 'x' and b <> 'a&b' order by b, a desc;
 explain (costs off, format json) select * from t where b < 'x' and b <> 'a&b' order by b, a desc;
-explain (costs off, format yaml, verbose) select b from t where b = 'it''s "quoted"';
-explain (costs off, format xml, verbose) select b from t where b = 'it''s "quoted"';
 explain (costs off, format yaml) insert into t values (1000, 'y');
-explain (costs off, format xml) delete from t where a = 5;
 explain (format yml) select 1;
 explain (buffers maybe) select 1;
 -- Nothing was used.

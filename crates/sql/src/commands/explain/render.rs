@@ -447,6 +447,21 @@ mod tests {
     }
 
     #[test]
+    fn the_xml_form_escapes_what_it_holds() {
+        let mut scan = node("Seq Scan", Vec::new());
+        scan.properties.push(("Filter", Property::Text("(b < 'x&y')".to_owned())));
+        scan.properties.push(("Sort Key", Property::List(vec!["a".to_owned(), "b DESC".to_owned()])));
+        let options = Options { costs: false, ..options() };
+        let shown = document(&node("Sort", vec![scan]), options, &NO_SUMMARY, Format::Xml);
+        let lines: Vec<&str> = shown.lines().map(str::trim).collect();
+        assert_eq!(lines[0], "<explain xmlns=\"http://www.postgresql.org/2009/explain\">");
+        for wanted in ["<Filter>(b &lt; 'x&amp;y')</Filter>", "<Sort-Key>", "<Item>b DESC</Item>", "<Parallel-Aware>false</Parallel-Aware>"] {
+            assert!(lines.contains(&wanted), "no {wanted} in {shown}");
+        }
+        assert!(shown.ends_with("  </Query>\n</explain>"), "{shown}");
+    }
+
+    #[test]
     fn the_json_form_is_json() {
         let mut child = node("Seq Scan", Vec::new());
         child.relationship = "Outer";
