@@ -155,7 +155,9 @@ fn explain_buffers_counts_the_pages_of_its_own_statement() {
     let server = Server::start(folder.path(), &[]);
     let mut client = server.connect();
     fill(&mut client);
-    client.batch_execute("SET work_mem = '1MB'; VACUUM ANALYZE big; CHECKPOINT").unwrap();
+    for statement in ["SET work_mem = '1MB'", "VACUUM ANALYZE big", "CHECKPOINT"] {
+        client.batch_execute(statement).unwrap();
+    }
     let pages = one_row(&mut client, "SELECT pg_relation_size('big') / 8192").parse::<u64>().unwrap();
     // Somebody else is busy meanwhile.
     let mut other = server.connect();
