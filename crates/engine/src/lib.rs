@@ -31,7 +31,8 @@ pub use lockmgr::{AdvisoryKey, Granted, LockMode, LockTag, LockView, RowLockMode
 pub use modify::{ConflictOutcome, Modify};
 pub use scan::{IndexScan, TableScan};
 pub use session::{
-    CheckSummary, Finisher, PortalSnapshot, SampleSummary, Session, TransactionOptions, VacuumOptions, VacuumSummary,
+    CheckSummary, Finisher, PortalSnapshot, PossibleDuplicate, SampleSummary, Session, TransactionOptions,
+    VacuumOptions, VacuumSummary,
 };
 pub use ssi::{PredicateLock, PredicatePlace};
 pub use table::{Index, Table};

@@ -24,6 +24,8 @@ pub struct Table {
     pub(crate) overflow: Option<Overflow>,
     /// Columns that some index reads: an update of others may be HOT.
     pub(crate) indexed_columns: ColumnSet,
+    /// Whether one of its indexes has its uniqueness looked at later.
+    pub has_deferrable_keys: bool,
     /// Columns of unique indexes: an update of others leaves key-share locks alone.
     pub(crate) key_columns: ColumnSet,
     pub(crate) activity: Arc<TableActivity>,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base::{FileNumber, Lsn, Oid};
 use serde::{Deserialize, Serialize};
 
-use super::trigger::TriggerDef;
+use super::trigger::{TransitionTables, TriggerDef};
 use crate::row::{ColumnSet, PhysicalType};
 
 /// The schema `pg_catalog`.
@@ -101,8 +101,12 @@ pub struct TableDef {
     pub options: Vec<String>,
     /// `COMMENT ON`.
     pub comment: Option<String>,
-    /// Its triggers. The last field: format version 2 ended before it.
+    /// Its triggers. Format version 2 ended before it.
     pub triggers: Vec<TriggerDef>,
+    /// The names that its triggers' functions read a statement's rows by. Format version 3 ended before it.
+    pub transition_tables: Vec<TransitionTables>,
+    /// The columns that `ON DELETE SET NULL` and `SET DEFAULT` set, where not all of the key: by constraint.
+    pub delete_set_columns: Vec<(Oid, Vec<usize>)>,
 }
 
 impl TableDef {
@@ -121,6 +125,8 @@ impl TableDef {
             columns: Vec::new(),
             constraints: Vec::new(),
             triggers: Vec::new(),
+            transition_tables: Vec::new(),
+            delete_set_columns: Vec::new(),
             fillfactor: 100,
             estimated_rows: -1.0,
             estimated_pages: 0,
@@ -141,6 +147,17 @@ impl TableDef {
     /// The position of the column called `name`, dropped ones not counted.
     pub fn column_by_name(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| !column.dropped && column.name == name)
+    }
+
+    /// The names that the function of one of its triggers reads a statement's rows by.
+    pub fn transition_tables_of(&self, trigger: Oid) -> Option<&TransitionTables> {
+        self.transition_tables.iter().find(|tables| tables.trigger == trigger)
+    }
+
+    /// The columns that a foreign key sets when the row referred to is deleted, where they were listed.
+    pub fn delete_set_columns_of(&self, constraint: Oid) -> Option<&[usize]> {
+        let found = self.delete_set_columns.iter().find(|(oid, _)| *oid == constraint);
+        found.map(|(_, columns)| columns.as_slice())
     }
 
     /// The files it owns.
@@ -327,6 +344,8 @@ pub struct IndexDef {
     pub options: Vec<String>,
     /// `COMMENT ON`.
     pub comment: Option<String>,
+    /// Whether its uniqueness is looked at later, instead of where a row is entered. Format version 3 ended before it.
+    pub deferrable: bool,
 }
 
 impl IndexDef {
@@ -339,6 +358,7 @@ impl IndexDef {
             table: table.oid,
             file: FileNumber(0),
             unique,
+            deferrable: false,
             primary: false,
             nulls_not_distinct: false,
             keys: columns.iter().map(|column| IndexKey::column(*column)).collect(),

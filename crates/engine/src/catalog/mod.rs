@@ -12,4 +12,4 @@ mod trigger;
 pub use definitions::*;
 pub use snapshot::{Catalog, Relation};
 pub(crate) use snapshot::{Change, Entry};
-pub use trigger::{TriggerDef, TriggerEnabled, TriggerTiming};
+pub use trigger::{TransitionTables, TriggerDef, TriggerEnabled, TriggerTiming};

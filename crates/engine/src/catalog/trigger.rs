@@ -69,6 +69,17 @@ pub struct TriggerDef {
     pub comment: Option<String>,
 }
 
+/// `REFERENCING` of a trigger.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TransitionTables {
+    /// The trigger.
+    pub trigger: Oid,
+    /// What `OLD TABLE` calls the old rows.
+    pub old: Option<String>,
+    /// What `NEW TABLE` calls the new rows.
+    pub new: Option<String>,
+}
+
 impl TriggerDef {
     /// Whether an ordinary session calls it.
     pub fn is_enabled(&self) -> bool {

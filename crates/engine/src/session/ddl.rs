@@ -477,7 +477,7 @@ impl Session {
         }
         let shared = self.shared();
         let (mut indexed_columns, mut key_columns) = (ColumnSet::new(), ColumnSet::new());
-        let mut indexes = Vec::new();
+        let mut indexes: Vec<Arc<Index>> = Vec::new();
         for index in catalog.indexes_of(def.oid) {
             let columns = index.columns_read();
             indexed_columns.insert_all(&columns);
@@ -502,6 +502,7 @@ impl Session {
                 Vec::new()
             },
             heap: shared.relations.heap(&shared.heaps, def.oid, def.file, def.fillfactor),
+            has_deferrable_keys: indexes.iter().any(|index| index.def.deferrable),
             indexes,
             overflow,
             indexed_columns,

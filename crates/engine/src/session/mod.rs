@@ -30,6 +30,7 @@ use xact::{SessionSlot, SnapshotHold};
 pub use check::CheckSummary;
 pub(crate) use maintenance::TEMPORARY_DIRECTORY;
 pub use maintenance::{SampleSummary, VacuumOptions, VacuumSummary};
+pub use rows::PossibleDuplicate;
 pub use transaction::{PortalSnapshot, TransactionOptions};
 pub use twophase::Finisher;
 
@@ -106,6 +107,7 @@ pub struct Session {
     exports: RefCell<OwnExports>,
     /// Numbers the values that this session moves out of rows.
     large_values: Cell<u32>,
+    possible_duplicates: RefCell<Vec<PossibleDuplicate>>,
     /// Buffers that row operations take out and put back, so that they allocate nothing.
     scratch: Cell<Option<Box<Scratch>>>,
     synchronous_commit: Cell<bool>,
@@ -149,6 +151,7 @@ impl Session {
             turn: Cell::new(None),
             exports: RefCell::new(OwnExports::default()),
             large_values: Cell::new(0),
+            possible_duplicates: RefCell::default(),
             scratch: Cell::new(None),
             synchronous_commit: Cell::new(synchronous_commit),
             delay: Cell::new(delay_policy(settings)),

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use base::{CommandId, Error, Liveness, Lsn, Result, Tid, Xid, sqlstate};
+use base::{CommandId, Error, Liveness, Lsn, Oid, Result, Tid, Xid, sqlstate};
 use btree::{BTree, Direction, InsertOutcome, KeyRange};
 use clog::{Snapshot, TxnCtx};
 use heap::{PAYLOAD_MAX_BYTES, PageTuples, UpdateOptions};
@@ -130,12 +130,19 @@ impl Session {
     /// Enters a row in one index; `Some` if another row stands in the way.
     fn enter(&self, table: &Table, position: usize, key: &KeyBuffer, tid: Tid, check: bool) -> Result<Option<Tid>> {
         let index = &table.indexes[position];
-        let unique = check && is_unique(table, position, key);
+        let mut unique = check && is_unique(table, position, key);
         self.with_ctx(|ctx| {
             let liveness = |other: Tid| table.heap.dirty_status(ctx, other);
             loop {
                 let check: Option<&dyn Fn(Tid) -> Result<Liveness>> = if unique { Some(&liveness) } else { None };
                 match index.btree.insert(ctx, key.as_slice(), tid, check)? {
+                    InsertOutcome::Duplicate(..) | InsertOutcome::WaitFor(_) if index.def.deferrable => {
+                        // The row may stay for now. Whoever enters the second of two rows finds the first one here, so that
+                        // it is enough if that one looks again.
+                        unique = false;
+                        let duplicate = PossibleDuplicate { index: index.def.oid, key: key.as_slice().to_vec() };
+                        self.possible_duplicates.borrow_mut().push(duplicate);
+                    }
                     InsertOutcome::Inserted => {
                         self.wrote_key(index.def.file, key.as_slice())?;
                         self.check_read()?;
@@ -152,6 +159,62 @@ impl Session {
                 }
             }
         })
+    }
+
+    /// The keys entered since the last call that other rows had, or may have had, in indexes whose uniqueness is looked at later.
+    pub fn take_possible_duplicates(&self) -> Vec<PossibleDuplicate> {
+        self.possible_duplicates.take()
+    }
+
+    /// Looks whether a key of a unique index has more than one row by now; waits for those who may be about to make or remove one.
+    ///
+    /// # Errors
+    /// 23505 if it has; 40P01, 55P03, 57014 from waiting.
+    pub fn check_duplicate(
+        &self,
+        table: &Table,
+        duplicate: &PossibleDuplicate,
+        keys: &dyn IndexKeySource,
+    ) -> Result<()> {
+        let Some(position) = table.indexes.iter().position(|index| index.def.oid == duplicate.index) else {
+            return Ok(());
+        };
+        let mut row = RowBytes::new();
+        let is_duplicate = self.with_ctx(|ctx| {
+            loop {
+                let mut live: SmallVec<[Tid; 2]> = SmallVec::new();
+                let mut waits_for = Ok(None);
+                table.indexes[position].btree.lookup_latched(&duplicate.key, &mut |root| {
+                    match table.heap.dirty_status(ctx, root) {
+                        Ok(Liveness::Dead) => {}
+                        Ok(Liveness::Live(csn)) => {
+                            ctx.observe(csn);
+                            live.push(root);
+                        }
+                        Ok(Liveness::InProgressInsert(xid) | Liveness::InProgressDelete(xid)) => {
+                            waits_for = Ok(Some(xid));
+                        }
+                        Err(error) => waits_for = Err(error),
+                    }
+                    let goes_on = live.len() < 2 && matches!(waits_for, Ok(None));
+                    if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                })?;
+                if let [.., root, _] = live.as_slice() {
+                    table.heap.read_chain(&current(ctx), *root, |_, bytes| row.set(bytes))?;
+                    return Ok::<_, Error>(true);
+                }
+                match waits_for? {
+                    Some(xid) => self.wait_for(ctx, xid)?,
+                    None => return Ok(false),
+                }
+            }
+        })?;
+        if !is_duplicate {
+            return Ok(());
+        }
+        self.check_read()?;
+        self.resolve(table, &mut row)?;
+        Err(self.duplicate(table, position, &table.decode(&row), keys))
     }
 
     fn wait_for(&self, ctx: &TxnCtx<'_>, xid: Xid) -> Result<()> {
@@ -695,6 +758,15 @@ fn look_up(ctx: &TxnCtx<'_>, table: &Table, btree: &BTree, key: &[u8], out: &mut
         if matches!(found, Ok(None)) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
     found
+}
+
+/// A key that another row had, or may have had, when a row was entered with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PossibleDuplicate {
+    /// The index.
+    pub index: Oid,
+    /// The key, as the index has it.
+    pub key: Vec<u8>,
 }
 
 /// Whether the index refuses another row of this key.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{ColumnDef, TableDef};
+use engine::catalog::{ColumnDef, RelationKind as TableKind, TableDef};
 
 use super::assignment::Source;
 use super::scope::{Place, Scope};
 use super::updatable_view::{ChangeTarget, ChangeVerb};
 use super::{Binder, Change, Column, FromItem, OnConflict, Query, Relation, RelationKind, TargetEntry};
-use crate::plan::{Assignment, Expr, ExprKind, Target};
+use crate::plan::{Assignment, CursorName, Expr, ExprKind, Target};
 use crate::privileges::Privileges;
 use crate::tree::{self, ExprKind as Tree, InsertColumn, Location, Name, QueryBody};
 use crate::types::{self, SqlType, oids};
@@ -400,6 +400,20 @@ impl Binder<'_, '_> {
             None => Vec::new(),
             Some(wanted) => self.arbiters(target, wanted)?,
         };
+        let indexes = self.context.catalog.indexes_of(target.table.oid);
+        let is_arbiter = |position: usize| arbiters.is_empty() || arbiters.contains(&(position as u32));
+        let mut deferrable = indexes.iter().enumerate().filter(|(_, index)| index.unique && index.deferrable);
+        if let Some((_, index)) = deferrable.find(|(position, _)| is_arbiter(*position)) {
+            let message =
+                "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters";
+            let schema = self.context.catalog.schema(target.table.schema);
+            let schema = schema.map_or_else(String::new, |schema| schema.name.clone());
+            return Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message).constraint(
+                &schema,
+                &target.table.name,
+                index.constraint_or_name(),
+            ));
+        }
         let update = match &clause.update {
             None => None,
             Some(update) => {
@@ -594,12 +608,14 @@ impl Binder<'_, '_> {
         let (expressions, triggers) = (self.expressions_of(&table)?, self.triggers_of(&table)?);
         let (relation, conditions) = self.change_target(&changed, &update.table)?;
         self.from(&update.from)?;
-        let filter = self.optional_filter(update.filter.as_ref())?;
+        let current_of = self.current_of(&changed, update.filter.as_ref())?;
+        let filter = self.optional_filter(update.filter.as_ref().filter(|_| current_of.is_none()))?;
         let filter = both(conditions, filter);
         let assignments = self.assignments(&changed, relation, &update.assignments)?;
         let target = Target { table, expressions, triggers, view_checks: changed.checks };
         let returning = if update.returning.is_empty() { None } else { Some(self.returning(&update.returning)?) };
         let mut query = self.changing_query(filter);
+        query.current_of = current_of;
         query.ctes = self.finish_ctes(ctes);
         query.change = Some(Box::new(Change::Update { target, relation, assignments, returning }));
         Ok(query)
@@ -625,10 +641,12 @@ impl Binder<'_, '_> {
         let (relation, conditions) = self.change_target(&changed, &delete.table)?;
         let target = Target { table, expressions, triggers, view_checks: Vec::new() };
         self.from(&delete.using)?;
-        let filter = self.optional_filter(delete.filter.as_ref())?;
+        let current_of = self.current_of(&changed, delete.filter.as_ref())?;
+        let filter = self.optional_filter(delete.filter.as_ref().filter(|_| current_of.is_none()))?;
         let filter = both(conditions, filter);
         let returning = if delete.returning.is_empty() { None } else { Some(self.returning(&delete.returning)?) };
         let mut query = self.changing_query(filter);
+        query.current_of = current_of;
         query.ctes = self.finish_ctes(ctes);
         query.change = Some(Box::new(Change::Delete { target, relation, returning }));
         Ok(query)
@@ -638,9 +656,32 @@ impl Binder<'_, '_> {
     fn change_target(&mut self, target: &ChangeTarget, reference: &tree::TableReference) -> Result<(u32, Vec<Expr>)> {
         let alias = reference.alias.as_ref();
         let relation = self.add_aliased_table(target.table.clone(), alias, reference.name.location)?;
+        if target.table.kind == TableKind::View {
+            // Its triggers are told of its rows as it shows them.
+            let text = target.table.view_query.clone().unwrap_or_default();
+            let outer = self.view_owner.replace(target.table.owner);
+            let query = self.view_query(&text);
+            self.view_owner = outer;
+            let query = Query { is_kept_apart: true, ..query? };
+            self.scope().relations[relation as usize].kind = RelationKind::Subquery(Box::new(query));
+        }
         let conditions = self.show_target(target, relation, alias.map(|alias| alias.name.clone()))?;
         self.scope().from.push(FromItem::Relation(relation));
         Ok((relation, conditions))
+    }
+
+    /// WHERE CURRENT OF, if that is what a filter is.
+    ///
+    /// # Errors
+    /// 0A000 for a view.
+    fn current_of(&mut self, target: &ChangeTarget, filter: Option<&tree::Expr>) -> Result<Option<CursorName>> {
+        let Some(Tree::CurrentOf(name)) = filter.map(|filter| &filter.kind) else { return Ok(None) };
+        if target.view().is_some() || target.table.kind == TableKind::View {
+            return Err(Error::unsupported("WHERE CURRENT OF on a view is not implemented"));
+        }
+        let variable = self.context.variables.and_then(|variables| variables.variable(std::slice::from_ref(name)));
+        let parameter = variable.filter(|(_, sql_type)| sql_type.oid == oids::REFCURSOR).map(|(number, _)| number);
+        Ok(Some(CursorName { name: name.clone(), parameter }))
     }
 
     fn optional_filter(&mut self, filter: Option<&tree::Expr>) -> Result<Option<Expr>> {

@@ -8,6 +8,7 @@ use engine::catalog::{RelationKind as TableKind, TableDef};
 use super::scope::{CteState, NamedColumn, NamedItem, Place, Scope};
 use super::table::FoundRelation;
 use super::{Binder, Column, FromItem, Join, Query, Relation, RelationKind, VIEW_DEPTH_MAX};
+use crate::executor::{NEW_ROWS, OLD_ROWS};
 use crate::plan::{Expr, ExprKind, JoinKind, SetCall};
 use crate::privileges::Privileges;
 use crate::tree::{self, Alias, ColumnDefinitionItem, JoinType, Location, Name, Statement, TableReference};
@@ -84,7 +85,12 @@ impl Binder<'_, '_> {
             return Ok(named);
         }
         let alias = reference.alias.as_ref();
-        match self.required_relation(name)? {
+        let transition = self.context.transition_tables.iter().find(|table| table.name == name.name);
+        let found = match transition.filter(|_| name.schema.is_none() && !self.text_is_foreign) {
+            Some(table) => FoundRelation::Virtual(Arc::clone(table)),
+            None => self.required_relation(name)?,
+        };
+        match found {
             FoundRelation::Table(table) if table.kind == TableKind::View => {
                 let text = table.view_query.clone().ok_or_else(|| Error::internal("a view without a query"))?;
                 let names = table.columns.iter().filter(|column| !column.dropped).map(|column| Name::new(&column.name));
@@ -115,11 +121,13 @@ impl Binder<'_, '_> {
                     .collect::<Vec<_>>();
                 let shown = alias.map_or_else(|| table.name.clone(), |alias| alias.name.clone());
                 let (oid, schema) = (table.oid, table.schema);
+                let is_transition = matches!(oid, OLD_ROWS | NEW_ROWS);
+                let (oid, schema) = if is_transition { (Oid::INVALID, None) } else { (oid, Some(schema)) };
                 let kind = RelationKind::Virtual(table);
                 let mut relation = Relation { kind, alias: shown, columns, lateral: false };
                 self.rename_columns(&mut relation, alias)?;
                 let relation = self.add_relation(relation);
-                Ok(self.named(relation, alias.is_none().then_some(schema), oid))
+                Ok(self.named(relation, if alias.is_none() { schema } else { None }, oid))
             }
             FoundRelation::Sequence(sequence) => {
                 // A sequence reads as a one-row table.

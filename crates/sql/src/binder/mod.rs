@@ -45,7 +45,7 @@ pub use query::{
 pub use table::{TableExpressionUse, expression_columns, table_expression, table_expressions};
 pub use target::column_name;
 pub use trigger::{table_triggers, trigger_condition};
-pub use updatable_view::{check_option, updatable_columns, why_not_updatable};
+pub use updatable_view::{check_option, possible_changes, why_not_updatable};
 
 use std::sync::Arc;
 
@@ -132,6 +132,8 @@ pub struct BindContext<'a> {
     pub temporary_schema: Option<Oid>,
     /// The names of variables around the statement.
     pub variables: Option<&'a dyn VariableNames>,
+    /// Tables that a trigger's function can read besides those of the catalog.
+    pub transition_tables: &'a [Arc<crate::plan::VirtualTable>],
     /// The name of the database, for names that have one written.
     pub database: &'a str,
     /// The text the statement was parsed from: error positions count in it.
@@ -144,6 +146,7 @@ pub struct BindContext<'a> {
 #[derive(Debug, Clone, Copy)]
 #[expect(missing_docs, reason = "they are named as the settings")]
 pub struct PlannerSettings {
+    pub keeps_row_places: bool,
     pub enable_seqscan: bool,
     pub enable_indexscan: bool,
     pub enable_hashjoin: bool,
@@ -160,6 +163,7 @@ pub struct PlannerSettings {
 impl Default for PlannerSettings {
     fn default() -> Self {
         PlannerSettings {
+            keeps_row_places: false,
             enable_seqscan: true,
             enable_indexscan: true,
             enable_hashjoin: true,

@@ -9,8 +9,8 @@ use engine::catalog::TableDef;
 use engine::{RowLockMode, WaitPolicy};
 
 use crate::plan::{
-    Assignment, CteId, Expr, ExprKind, JoinKind, OutputColumn, SetCall, SortKey, SubqueryBody, Target, VirtualTable,
-    WindowFrame,
+    Assignment, CteId, CursorName, Expr, ExprKind, JoinKind, OutputColumn, SetCall, SortKey, SubqueryBody, Target,
+    VirtualTable, WindowFrame,
 };
 use crate::tree::Name;
 use crate::types::SqlType;
@@ -54,6 +54,10 @@ pub struct Query {
     pub change: Option<Box<Change>>,
     /// The select list has calls that return sets.
     pub has_sets: bool,
+    /// WHERE CURRENT OF: only the row that a cursor stands on is changed.
+    pub current_of: Option<CursorName>,
+    /// It is not merged into the query that reads it.
+    pub is_kept_apart: bool,
 }
 
 /// An entry of the range table.

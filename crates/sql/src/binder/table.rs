@@ -131,6 +131,10 @@ impl Binder<'_, '_> {
     /// What INSERT, UPDATE or DELETE names.
     pub(super) fn change_target_named(&mut self, name: &QualifiedName, verb: ChangeVerb) -> Result<ChangeTarget> {
         let complaint = |binder: &Self, what: String| Err(binder.error(sqlstate::WRONG_OBJECT_TYPE, what, -1));
+        if name.schema.is_none() && self.context.transition_tables.iter().any(|table| table.name == name.name) {
+            let message = format!("relation \"{}\" cannot be the target of a modifying statement", name.name);
+            return Err(Error::unsupported(message));
+        }
         match self.required_relation(name)? {
             FoundRelation::Table(table) => match table.kind {
                 catalog::RelationKind::Table => Ok(ChangeTarget::of_table(table)),

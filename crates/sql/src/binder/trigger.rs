@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{TableDef, TriggerDef};
+use engine::catalog::{ColumnDef, TableDef, TriggerDef};
 
 use super::scope::{Place, Scope};
 use super::{BindContext, Binder, Parameters};
-use crate::executor::{PlannedTrigger, TableTriggers};
-use crate::plan::{Expr, ExprKind};
+use crate::executor::{NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers};
+use crate::plan::{Expr, ExprKind, VirtualColumn, VirtualTable};
 use crate::tree::{self, Name};
+use crate::types::SqlType;
+
+/// How many rows a statement is thought to change, for the plans of what reads them.
+const TRANSITION_ROWS: f64 = 100.0;
 
 /// Binds a new trigger's WHEN, over the full old row followed by the full new row.
 ///
@@ -70,7 +74,8 @@ impl Binder<'_, '_> {
                     Some(self.with_foreign_text(|binder| binder.trigger_condition(table, &expr))?)
                 }
             };
-            list.push(Arc::new(PlannedTrigger { def: def.clone(), function, condition }));
+            let transition_tables = transition_tables(table, def);
+            list.push(Arc::new(PlannedTrigger { def: def.clone(), function, condition, transition_tables }));
         }
         let shape = crate::plpgsql::row_shape(table);
         Ok(Some(Arc::new(TableTriggers { table: Arc::clone(table), shape, list })))
@@ -89,6 +94,34 @@ impl Binder<'_, '_> {
         to_slots(&mut bound, table.columns.len() as u32);
         Ok(bound)
     }
+}
+
+/// The rows of a statement as tables that a trigger's function can read.
+fn transition_tables(table: &TableDef, def: &TriggerDef) -> Arc<[Arc<VirtualTable>]> {
+    let columns = || {
+        let live = table.columns.iter().filter(|column| !column.dropped);
+        let column = |column: &ColumnDef| VirtualColumn {
+            name: Name::new(&column.name),
+            sql_type: SqlType::with_typmod(column.type_oid, column.typmod),
+        };
+        live.map(column).collect()
+    };
+    let Some(tables) = table.transition_tables_of(def.oid) else { return Arc::from([]) };
+    let names = [(OLD_ROWS, &tables.old), (NEW_ROWS, &tables.new)];
+    names
+        .into_iter()
+        .filter_map(|(oid, name)| {
+            let table = VirtualTable {
+                oid,
+                schema: Oid::INVALID,
+                name: Name::new(name.as_ref()?),
+                columns: columns(),
+                estimated_rows: TRANSITION_ROWS,
+                view_query: None,
+            };
+            Some(Arc::new(table))
+        })
+        .collect()
 }
 
 /// Variables of the two rows become slots, the old row's first.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{RelationKind as TableKind, TableDef};
+use engine::catalog::{RelationKind as TableKind, TableDef, TriggerTiming};
 
 use super::scope::{NamedColumn, NamedItem, Place, Scope};
 use super::table::{FoundRelation, to_row_slots};
@@ -33,6 +33,15 @@ struct Layer {
     select: Select,
     /// What it reads from.
     from: TableReference,
+}
+
+/// Which INSTEAD OF triggers count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ViewTriggers {
+    All,
+    /// Those of the views that the view reads.
+    OfBase,
+    None,
 }
 
 /// How a change is called in errors.
@@ -124,6 +133,18 @@ fn not_assignable(view: &TableDef, column: &Name, is_update: bool, why: &str) ->
     Error::unsupported(message).detail(why)
 }
 
+/// Whether a view has an INSTEAD OF trigger for this.
+fn has_trigger(view: &TableDef, verb: ChangeVerb) -> bool {
+    view.triggers.iter().any(|def| {
+        def.timing == TriggerTiming::InsteadOf
+            && match verb {
+                ChangeVerb::Insert => def.on_insert,
+                ChangeVerb::Update => def.on_update,
+                ChangeVerb::Delete => def.on_delete,
+            }
+    })
+}
+
 /// 55000 for a view that passes no changes on.
 fn not_updatable(view: &TableDef, verb: ChangeVerb, why: &str) -> Error {
     let (clause, gerund, event) = match verb {
@@ -153,9 +174,30 @@ impl Binder<'_, '_> {
     /// # Errors
     /// 55000 if the view passes no changes on.
     pub(super) fn view_target(&mut self, view: &Arc<TableDef>, verb: ChangeVerb) -> Result<ChangeTarget> {
+        self.view_target_by(view, verb, ViewTriggers::All)
+    }
+
+    /// The same, where only some triggers count.
+    fn view_target_by(
+        &mut self,
+        view: &Arc<TableDef>,
+        verb: ChangeVerb,
+        triggers: ViewTriggers,
+    ) -> Result<ChangeTarget> {
         let mut layers: Vec<Layer> = Vec::new();
         let mut next = Arc::clone(view);
         let table = loop {
+            let counts = match triggers {
+                ViewTriggers::All => true,
+                ViewTriggers::OfBase => !layers.is_empty(),
+                ViewTriggers::None => false,
+            };
+            if counts && has_trigger(&next, verb) {
+                if layers.is_empty() {
+                    return Ok(ChangeTarget::of_table(next));
+                }
+                break next;
+            }
             if layers.len() >= super::VIEW_DEPTH_MAX as usize {
                 let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);
                 return Err(Error::new(sqlstate::INVALID_OBJECT_DEFINITION, message));
@@ -414,14 +456,14 @@ pub fn check_option(view: &TableDef) -> Option<&str> {
     view.options.iter().find_map(|option| option.strip_prefix("check_option="))
 }
 
-/// Why a view passes no changes on; nothing if it does.
+/// Why a view passes no changes on by itself; nothing if it does.
 ///
 /// # Errors
 /// What binding its query raises.
 pub fn why_not_updatable(context: &mut BindContext<'_>, view: &Arc<TableDef>) -> Result<Option<String>> {
     let mut parameters = Parameters::fixed(Vec::new());
     let mut binder = Binder::new(context, &mut parameters);
-    match binder.view_target(view, ChangeVerb::Update) {
+    match binder.view_target_by(view, ChangeVerb::Update, ViewTriggers::OfBase) {
         Ok(_) => Ok(None),
         Err(error) if error.sqlstate() == sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE => {
             Ok(Some(error.fields().detail.clone().unwrap_or_default()))
@@ -430,16 +472,34 @@ pub fn why_not_updatable(context: &mut BindContext<'_>, view: &Arc<TableDef>) ->
     }
 }
 
-/// Which columns of an updatable view can be assigned, by their places; none if it is not updatable.
+/// Whether INSERT, UPDATE and DELETE of a view are possible, by triggers too if they are to count; and which of its columns
+/// an UPDATE can assign.
 ///
 /// # Errors
 /// What binding its query raises.
-pub fn updatable_columns(context: &mut BindContext<'_>, view: &Arc<TableDef>) -> Result<Vec<bool>> {
+pub fn possible_changes(
+    context: &mut BindContext<'_>,
+    view: &Arc<TableDef>,
+    by_trigger: bool,
+) -> Result<([bool; 3], Vec<bool>)> {
+    let triggers = if by_trigger { ViewTriggers::All } else { ViewTriggers::None };
     let mut parameters = Parameters::fixed(Vec::new());
     let mut binder = Binder::new(context, &mut parameters);
-    match binder.view_target(view, ChangeVerb::Update) {
-        Ok(target) => Ok(target.columns.iter().map(|(_, place)| place.is_ok()).collect()),
-        Err(error) if error.sqlstate() == sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE => Ok(Vec::new()),
-        Err(error) => Err(error),
+    let (mut possible, mut columns) = ([false; 3], Vec::new());
+    for (number, verb) in [ChangeVerb::Insert, ChangeVerb::Update, ChangeVerb::Delete].into_iter().enumerate() {
+        match binder.view_target_by(view, verb, triggers) {
+            Ok(target) => {
+                possible[number] = true;
+                if verb == ChangeVerb::Update {
+                    columns = match target.view() {
+                        Some(_) => target.columns.iter().map(|(_, place)| place.is_ok()).collect(),
+                        None => vec![true; view.columns.len()],
+                    };
+                }
+            }
+            Err(error) if error.sqlstate() == sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE => {}
+            Err(error) => return Err(error),
+        }
     }
+    Ok((possible, columns))
 }

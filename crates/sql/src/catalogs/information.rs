@@ -187,7 +187,7 @@ fn own_column(run: &Run<'_, '_>, table: &Arc<TableDef>, place: usize, column: &C
         sql_type: SqlType::with_typmod(column.type_oid, column.typmod),
         identity: column.identity.map(|identity| identity.always),
         generated: column.generated.as_ref().map(|text| shown(text, StoredAs::OverRow)),
-        updatable: crate::session::functions::is_updatable(run.state, table, place),
+        updatable: crate::session::functions::is_updatable(run.state, table, place, false),
     }
     .values(run)
 }

@@ -10,7 +10,9 @@ pub const VIEWS: &[(u32, &str, &str, &str)] = &[
                       WHEN 'check_option=local' = ANY (c.reloptions) THEN 'LOCAL' ELSE 'NONE' END)::varchar,
                 (CASE WHEN pg_relation_is_updatable(c.oid, false) & 20 = 20 THEN 'YES' ELSE 'NO' END)::varchar(3),
                 (CASE WHEN pg_relation_is_updatable(c.oid, false) & 8 = 8 THEN 'YES' ELSE 'NO' END)::varchar(3),
-                'NO'::varchar(3), 'NO'::varchar(3), 'NO'::varchar(3)
+                (CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid AND t.tgtype & 81 = 81) THEN 'YES' ELSE 'NO' END)::varchar(3),
+                (CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid AND t.tgtype & 73 = 73) THEN 'YES' ELSE 'NO' END)::varchar(3),
+                (CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid AND t.tgtype & 69 = 69) THEN 'YES' ELSE 'NO' END)::varchar(3)
          FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'v'",
     ),
     (

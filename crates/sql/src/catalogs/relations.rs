@@ -658,7 +658,7 @@ pub fn pg_constraint(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<
             operators.clone(),
             operators.clone(),
             operators,
-            NULL,
+            table.delete_set_columns_of(constraint.oid).map_or(NULL, column_numbers),
             NULL,
             condition,
         ]);

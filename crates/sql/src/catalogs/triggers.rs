@@ -38,6 +38,9 @@ pub fn pg_trigger(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Val
             let arguments: Vec<u8> = def.arguments.iter().flat_map(|text| [text.as_bytes(), &[0]].concat()).collect();
             let none = Oid::INVALID;
             let constraint = if def.is_constraint { def.oid } else { none };
+            let tables = table.transition_tables_of(def.oid);
+            let old_table = tables.and_then(|tables| tables.old.as_deref());
+            let new_table = tables.and_then(|tables| tables.new.as_deref());
             rows.push(row![
                 def.oid,
                 table.oid,
@@ -56,8 +59,8 @@ pub fn pg_trigger(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Val
                 int2_vector(def.update_columns.iter().map(|place| *place as i16 + 1)),
                 Value::Bytea(arguments.into()),
                 def.condition.as_deref().map_or(NULL, Value::text),
-                NULL,
-                NULL
+                old_table.map_or(NULL, Value::text),
+                new_table.map_or(NULL, Value::text)
             ]);
         }
     }

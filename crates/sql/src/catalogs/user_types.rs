@@ -372,6 +372,7 @@ fn with_value<T>(
     let names = ValueName(base);
     let mut eval = PlainContext::default();
     work(&mut BindContext {
+        transition_tables: &[],
         catalog: view.catalog(),
         system: super::system(),
         lookup: view,

@@ -120,8 +120,12 @@ pub(super) fn add_foreign_key(
     let on_delete = action(key.on_delete);
     refuse_generated(&own, &columns, on_update, on_delete)?;
     let set_columns = places(&own, &key.on_delete_columns)?;
-    if !set_columns.is_empty() && set_columns.len() < columns.len() {
-        return Err(Error::unsupported("column lists of ON DELETE SET NULL and SET DEFAULT are not supported"));
+    if let Some(place) = set_columns.iter().find(|place| !columns.contains(place)) {
+        let message = format!(
+            "column \"{}\" referenced in ON DELETE SET action must be part of foreign key",
+            own.columns[*place].name
+        );
+        return Err(Error::new(sqlstate::INVALID_COLUMN_REFERENCE, message));
     }
     let matching = match key.match_type {
         'f' => ForeignKeyMatch::Full,
@@ -157,6 +161,9 @@ pub(super) fn add_foreign_key(
         comment: None,
     };
     let mut changed = (*own).clone();
+    if !set_columns.is_empty() {
+        changed.delete_set_columns.push((made.oid, set_columns));
+    }
     changed.constraints.push(made.clone());
     ddl.replace(changed)?;
     if made.validated && !is_new_table {
@@ -214,6 +221,10 @@ fn primary_key(ddl: &Ddl<'_>, table: &TableDef) -> Result<(Vec<usize>, Oid)> {
     let catalog = ddl.catalog();
     let index = catalog.indexes_of(table.oid).iter().find(|index| index.primary);
     match index {
+        Some(index) if index.deferrable => {
+            let message = format!("cannot use a deferrable primary key for referenced table \"{}\"", table.name);
+            Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
+        }
         Some(index) => Ok((index.keys.iter().filter_map(|key| key.column).collect(), index.oid)),
         None => {
             let message = format!("there is no primary key for referenced table \"{}\"", table.name);
@@ -231,8 +242,13 @@ fn unique_index(ddl: &Ddl<'_>, table: &TableDef, columns: &[usize]) -> Result<Oi
             && index.keys.iter().all(|key| key.column.is_some_and(|column| columns.contains(&column)))
     };
     let catalog = ddl.catalog();
-    let found = catalog.indexes_of(table.oid).iter().find(|index| is_on_these(index));
-    found.map(|index| index.oid).ok_or_else(|| {
+    let mut fitting = catalog.indexes_of(table.oid).iter().filter(|index| is_on_these(index)).peekable();
+    let has_fitting = fitting.peek().is_some();
+    fitting.find(|index| !index.deferrable).map(|index| index.oid).ok_or_else(|| {
+        if has_fitting {
+            let message = format!("cannot use a deferrable unique constraint for referenced table \"{}\"", table.name);
+            return Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+        }
         let message =
             format!("there is no unique constraint matching given keys for referenced table \"{}\"", table.name);
         Error::new(sqlstate::INVALID_FOREIGN_KEY, message)

@@ -448,8 +448,11 @@ impl Parts {
                     name: name.clone(),
                     kind,
                     validated: true,
-                    deferrable: false,
-                    initially_deferred: false,
+                    deferrable: index.deferrable,
+                    initially_deferred: model.constraints.iter().any(|constraint| {
+                        constraint.initially_deferred
+                            && source.constraint_name.as_deref() == Some(constraint.name.as_str())
+                    }),
                     comment: None,
                 });
             }

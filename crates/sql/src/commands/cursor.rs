@@ -11,7 +11,7 @@ use engine::PortalSnapshot;
 
 use crate::binder::{self, Parameters};
 use crate::client::{Client, Format, Formats, OutgoingRow, Severity};
-use crate::executor::{Locals, RowStore, StoreReader, evaluate, run_pending_checks, sort_memory_bytes};
+use crate::executor::{CursorPlace, Locals, RowStore, StoreReader, evaluate, run_pending_checks, sort_memory_bytes};
 use crate::parser::character_position;
 use crate::plan::OutputColumn;
 use crate::session::planning::Environment;
@@ -382,6 +382,24 @@ impl Cursor {
     /// # Errors
     /// 55000 for moving back where that can't be, and what the query raises.
     pub fn fetch(&mut self, state: &SessionState, fetch: &Fetch, client: &mut dyn Client) -> Result<Vec<Vec<Value>>> {
+        let rows = self.rows_of(state, fetch, client);
+        if self.planned.statement.row_places.tables.is_empty() {
+            return rows;
+        }
+        let width = self.planned.statement.columns.len();
+        let tid = |value: &Value| if let Value::Tid(tid) = value { Some(*tid) } else { None };
+        let place = match (&self.current, &self.source) {
+            (_, None) if self.hold => CursorPlace::Held,
+            (Some(row), _) => CursorPlace::OnRow(row.iter().skip(width).map(tid).collect()),
+            (None, _) => CursorPlace::Outside,
+        };
+        state.cursor_places.borrow_mut().insert(fetch.cursor.to_string(), place);
+        let mut rows = rows?;
+        rows.iter_mut().for_each(|row| row.truncate(width));
+        Ok(rows)
+    }
+
+    fn rows_of(&mut self, state: &SessionState, fetch: &Fetch, client: &mut dyn Client) -> Result<Vec<Vec<Value>>> {
         let one = |row: Option<Vec<Value>>| row.into_iter().collect();
         match (fetch.direction, fetch.count) {
             (FetchDirection::Forward | FetchDirection::Backward, 0) | (FetchDirection::Relative, 0) => {
@@ -461,7 +479,7 @@ pub fn declare(
     let statement = Statement::Select(Box::new(declare.query.clone()));
     let state = session.state();
     let planned = loop {
-        let planned = super::plan_inner(state, text, &statement)?;
+        let planned = plan_with_places(state, text, &statement)?;
         lock_relations(state, &planned)?;
         if planned.statement.catalog_version == state.engine().catalog_version() {
             break planned;
@@ -488,6 +506,7 @@ pub fn declare(
         depth: session.savepoint_depth(),
     };
     state.cursors.borrow_mut().insert(declare.name.to_string(), Arc::clone(&planned));
+    state.cursor_places.borrow_mut().remove(declare.name.as_str());
     session.add_portal(
         &declare.name,
         Portal {
@@ -501,6 +520,14 @@ pub fn declare(
         },
     );
     Ok(UtilityOutput::tag("DECLARE CURSOR"))
+}
+
+/// A cursor's plan: its rows tell where they come from.
+fn plan_with_places(state: &SessionState, text: &str, statement: &Statement) -> Result<Arc<Planned>> {
+    let view = state.catalog();
+    let environment = Environment::new(state, &view).with_row_places(true);
+    let planned = environment.plan(text, statement, Parameters::fixed(Vec::new()))?;
+    Ok(Arc::new(Planned::new(planned, Arc::clone(view.path_text()), &view)))
 }
 
 fn no_cursor(name: &str) -> Error {

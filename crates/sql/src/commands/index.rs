@@ -267,11 +267,6 @@ pub(super) fn of_constraint(
         let message = format!("cannot use more than {COLUMNS_MAX} columns in an index");
         return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, message));
     }
-    if constraint.deferrable {
-        return Err(
-            ddl.at(Error::unsupported(format!("deferrable {kind} constraints are not supported")), constraint.location)
-        );
-    }
     for place in &columns {
         require_order(ddl, SqlType::new(table.columns[*place].type_oid))?;
     }
@@ -288,6 +283,7 @@ pub(super) fn of_constraint(
     let mut index = IndexDef::new(ddl.allocate_oid(), table, name.clone(), &columns, true);
     index.primary = is_primary;
     index.included = included;
+    index.deferrable = constraint.deferrable;
     index.nulls_not_distinct = key.nulls_not_distinct;
     index.constraint_name = Some(name.clone());
     index.options = options::stored(&options::read(&key.options, OptionsOf::Index)?);
@@ -306,8 +302,8 @@ pub(super) fn of_constraint(
         name,
         kind,
         validated: true,
-        deferrable: false,
-        initially_deferred: false,
+        deferrable: constraint.deferrable,
+        initially_deferred: constraint.initially_deferred,
         comment: None,
     };
     Ok((index, constraint))
@@ -396,6 +392,7 @@ fn use_index(
         index.name = new_name.to_string();
     }
     index.primary = is_primary;
+    index.deferrable = constraint.deferrable;
     index.constraint_name = Some(index.name.clone());
     let columns: Vec<usize> = index.keys.iter().filter_map(|key| key.column).collect();
     let now_not_null: Vec<usize> =
@@ -413,8 +410,8 @@ fn use_index(
         name: index.name.clone(),
         kind,
         validated: true,
-        deferrable: false,
-        initially_deferred: false,
+        deferrable: constraint.deferrable,
+        initially_deferred: constraint.initially_deferred,
         comment: None,
     });
     let table = def.oid;

@@ -190,9 +190,10 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
         let first_check = state.next_check.get();
         state.engine().push_snapshot()?;
         let mut run = crate::session::new_run(state, client, &[], &mut locals);
-        let result = fired
-            .iter()
-            .try_for_each(|triggers| triggers.after_statement(crate::executor::Event::Truncate, None, &mut run));
+        let result = fired.iter().try_for_each(|triggers| {
+            let captures = crate::executor::Captures::default();
+            triggers.after_statement(crate::executor::Event::Truncate, None, &captures, &mut run)
+        });
         drop(run);
         let due = crate::executor::Due::Statement(first_check);
         let result = result.and_then(|()| crate::executor::run_pending_checks(state, due, client));

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
-use engine::catalog::{FunctionKind, RelationKind, TableDef, TriggerDef, TriggerEnabled, TriggerTiming};
+use engine::catalog::{
+    FunctionKind, RelationKind, TableDef, TransitionTables, TriggerDef, TriggerEnabled, TriggerTiming,
+};
 
 use super::ddl::{Ddl, Found, no_column, system_refusal};
 use super::deparse::{Deparser, Names, Qualify};
@@ -28,12 +30,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTrigger) -> Result<Utilit
         }
     };
     check_kind(&table, create)?;
-    if create.timing == TriggerTiming::InsteadOf {
-        return Err(Error::unsupported("INSTEAD OF triggers are not supported"));
-    }
-    if create.has_transition_tables {
-        return Err(Error::unsupported("transition tables are not supported"));
-    }
+    let (old_table, new_table) = transition_tables(&table, create)?;
     let mut update_columns = Vec::new();
     for name in &create.update_columns {
         let place = table.column_by_name(name).ok_or_else(|| no_column(&table, name))?;
@@ -82,6 +79,16 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTrigger) -> Result<Utilit
         def.condition = Some(ddl.to_store(&bound, &BothRows(&table)));
     }
     let mut changed = (*ddl.table(table.oid)?).clone();
+    if create.replace
+        && let Some(before) = changed.triggers.iter().find(|other| other.name == def.name)
+    {
+        let oid = before.oid;
+        changed.transition_tables.retain(|tables| tables.trigger != oid);
+        def.oid = oid;
+    }
+    if old_table.is_some() || new_table.is_some() {
+        changed.transition_tables.push(TransitionTables { trigger: def.oid, old: old_table, new: new_table });
+    }
     match changed.triggers.iter().position(|other| other.name == def.name) {
         Some(place) if create.replace && !changed.triggers[place].is_constraint => {
             def.oid = changed.triggers[place].oid;
@@ -95,6 +102,53 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTrigger) -> Result<Utilit
     }
     ddl.replace(changed)?;
     Ok(UtilityOutput::tag("CREATE TRIGGER"))
+}
+
+/// The names of the old and the new rows of a statement.
+fn transition_tables(table: &TableDef, create: &CreateTrigger) -> Result<(Option<String>, Option<String>)> {
+    let refusal = |message: &str| Err(Error::unsupported(message.to_owned()));
+    let invalid = |message: &str| Err(Error::new(sqlstate::INVALID_OBJECT_DEFINITION, message.to_owned()));
+    let events = [create.on_insert, create.on_update, create.on_delete].into_iter().filter(|is_set| *is_set).count();
+    let (mut old, mut new) = (None, None);
+    for transition in &create.transition_tables {
+        if !transition.is_table {
+            return refusal("ROW variable naming in the REFERENCING clause is not supported")
+                .map_err(|error| error.hint("Use OLD TABLE or NEW TABLE for naming transition tables."));
+        }
+        if table.kind == RelationKind::View {
+            let error = Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is a view", table.name));
+            return Err(error.detail("Triggers on views cannot have transition tables."));
+        }
+        if create.timing != TriggerTiming::After {
+            return invalid("transition table name can only be specified for an AFTER trigger");
+        }
+        if create.on_truncate {
+            return refusal("TRUNCATE triggers with transition tables are not supported");
+        }
+        if events != 1 {
+            return refusal("transition tables cannot be specified for triggers with more than one event");
+        }
+        if !create.update_columns.is_empty() {
+            return refusal("transition tables cannot be specified for triggers with column lists");
+        }
+        let (name, other, is_possible, event) = match transition.is_new {
+            true => (&mut new, &old, create.on_insert || create.on_update, "NEW TABLE"),
+            false => (&mut old, &new, create.on_delete || create.on_update, "OLD TABLE"),
+        };
+        if !is_possible {
+            let verb = if transition.is_new { "an INSERT" } else { "a DELETE" };
+            return invalid(&format!("{event} can only be specified for {verb} or UPDATE trigger"));
+        }
+        if name.is_some() {
+            return invalid(&format!("{event} cannot be specified multiple times"));
+        }
+        let given = transition.name.to_string();
+        if other.as_ref() == Some(&given) {
+            return invalid("OLD TABLE name and NEW TABLE name cannot be the same");
+        }
+        *name = Some(given);
+    }
+    Ok((old, new))
 }
 
 /// 42809 for a trigger that this kind of relation can't have.
@@ -281,6 +335,14 @@ pub fn definition(
         let not = if def.deferrable { "" } else { "NOT " };
         let initially = if def.initially_deferred { "DEFERRED" } else { "IMMEDIATE" };
         let _ = write!(text, "{not}DEFERRABLE INITIALLY {initially} ");
+    }
+    if let Some(tables) = table.transition_tables_of(def.oid) {
+        text.push_str("REFERENCING ");
+        for (word, name) in [("OLD", &tables.old), ("NEW", &tables.new)] {
+            if let Some(name) = name {
+                let _ = write!(text, "{word} TABLE AS {} ", quote_identifier(name));
+            }
+        }
     }
     let _ = write!(text, "FOR EACH {} ", if def.for_each_row { "ROW" } else { "STATEMENT" });
     if let Some(bound) = bound_condition(state, table, def) {

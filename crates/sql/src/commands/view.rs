@@ -102,6 +102,7 @@ fn replace(ddl: &Ddl<'_>, old: Oid, mut view: TableDef) -> Result<UtilityOutput>
     view.oid = old.oid;
     view.owner = old.owner;
     view.comment.clone_from(&old.comment);
+    view.triggers.clone_from(&old.triggers);
     for (new, old) in view.columns.iter_mut().zip(&old.columns) {
         new.default.clone_from(&old.default);
         new.comment.clone_from(&old.comment);

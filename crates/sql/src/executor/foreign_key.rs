@@ -14,13 +14,14 @@ use engine::catalog::{Catalog, ConstraintDef, ConstraintKind, ForeignKeyAction, 
 use engine::row::RowBytes;
 use rustc_hash::FxHashMap;
 
+use super::keys::TableKeys;
 use super::modify::concurrent_change;
 use super::row_set::RowEquality;
 use super::trigger::QueuedCall;
 use super::{Locals, Run};
 use crate::client::Client;
 use crate::session::{CatalogView, Nested, SessionState, quote_identifier};
-use crate::types::{self, SqlType, Value};
+use crate::types::{self, SqlType, StorageKind, Value};
 
 /// The foreign keys that changes of one table's rows touch.
 #[derive(Default)]
@@ -41,6 +42,8 @@ struct ForeignKey {
     columns: Vec<usize>,
     referenced: Arc<TableDef>,
     referenced_columns: Vec<usize>,
+    /// The columns that SET NULL and SET DEFAULT set when the row referred to is deleted.
+    delete_set_columns: Vec<usize>,
     on_update: ForeignKeyAction,
     on_delete: ForeignKeyAction,
     matching: ForeignKeyMatch,
@@ -61,6 +64,53 @@ pub struct PendingCheck {
 enum Work {
     ForeignKey { key: Arc<ForeignKey>, what: Check },
     Trigger(QueuedCall),
+    Unique(Arc<DeferrableKey>, engine::PossibleDuplicate),
+}
+
+/// A unique or primary key constraint that is looked at later.
+#[derive(Debug)]
+struct DeferrableKey {
+    constraint: Oid,
+    table: Arc<TableDef>,
+    initially_deferred: bool,
+}
+
+impl DeferrableKey {
+    fn is_deferred(&self, state: &SessionState) -> bool {
+        let deferral = state.deferred.borrow();
+        let said = deferral.by_constraint.get(&self.constraint).copied().or(deferral.all);
+        said.unwrap_or(self.initially_deferred)
+    }
+}
+
+/// Queues a second look at the keys that rows of `table` were entered with while other rows had them.
+pub(super) fn queue_possible_duplicates(table: &Arc<TableDef>, state: &SessionState) {
+    let duplicates = state.engine().take_possible_duplicates();
+    for duplicate in duplicates {
+        let constraint = table.constraints.iter().find(|constraint| {
+            matches!(constraint.kind, ConstraintKind::PrimaryKey { index } | ConstraintKind::Unique { index } if index == duplicate.index)
+        });
+        let Some(constraint) = constraint else { continue };
+        let key = Arc::new(DeferrableKey {
+            constraint: constraint.oid,
+            table: Arc::clone(table),
+            initially_deferred: constraint.initially_deferred,
+        });
+        let is_deferred = key.is_deferred(state);
+        push(state, Work::Unique(key, duplicate), is_deferred);
+    }
+}
+
+/// The second look: 23505 if two rows have the key by now.
+fn require_unique(key: &DeferrableKey, duplicate: &engine::PossibleDuplicate, run: &mut Run<'_, '_>) -> Result<()> {
+    let engine = run.engine();
+    let table = engine.open_table(key.table.oid)?;
+    let kinds: Vec<StorageKind> =
+        table.def.columns.iter().map(|column| StorageKind::of(&run.catalog, column.type_oid)).collect();
+    let mut locals = Locals::for_expression();
+    let mut inner = run.with_locals(&[], &mut locals);
+    let keys = TableKeys::new(&kinds, None, &mut inner);
+    engine.check_duplicate(&table, duplicate, &keys)
 }
 
 #[derive(Clone)]
@@ -100,6 +150,7 @@ impl ForeignKey {
             name: constraint.name.clone(),
             table: Arc::clone(table),
             columns: columns.clone(),
+            delete_set_columns: table.delete_set_columns_of(constraint.oid).unwrap_or(columns).to_vec(),
             referenced: Arc::clone(catalog.table(*referenced_table)?),
             referenced_columns: referenced_columns.clone(),
             on_update: *on_update,
@@ -285,6 +336,7 @@ pub fn apply_deferral(state: &SessionState, client: &mut dyn Client) -> Result<(
         let still = match &check.work {
             Work::ForeignKey { key, .. } => key.is_deferred(state),
             Work::Trigger(call) => call.is_deferred(state),
+            Work::Unique(key, _) => key.is_deferred(state),
         };
         check.is_deferred = check.is_deferred && still;
     }
@@ -344,6 +396,9 @@ fn make(check: &PendingCheck, run: &mut Run<'_, '_>) -> Result<()> {
     let (key, what) = match &check.work {
         Work::ForeignKey { key, what } => (key, what),
         Work::Trigger(call) => return seeing(Sight::Statement, run, |run| call.make(run)),
+        Work::Unique(key, duplicate) => {
+            return seeing(Sight::Latest, run, |run| require_unique(key, duplicate, run));
+        }
     };
     let (old, new) = match what {
         Check::Referenced { values, row } => {
@@ -391,6 +446,7 @@ fn act(
     new: Option<&[Value]>,
     run: &mut Run<'_, '_>,
 ) -> Result<()> {
+    let set_columns = if new.is_some() { &key.columns } else { &key.delete_set_columns };
     match (action, new) {
         (ForeignKeyAction::Cascade, None) => {
             let text = format!(
@@ -402,15 +458,15 @@ fn act(
         }
         (ForeignKeyAction::Cascade, Some(new)) => {
             let first = old.len() + 1;
-            let assignments = assignments(key, |number| format!("${}", first + number));
+            let assignments = assignments(key, &key.columns, |number| format!("${}", first + number));
             update_references(key, &assignments, old, new.to_vec(), run)
         }
         (ForeignKeyAction::SetNull, _) => {
-            let assignments = assignments(key, |_| "NULL".to_owned());
+            let assignments = assignments(key, set_columns, |_| "NULL".to_owned());
             update_references(key, &assignments, old, Vec::new(), run)
         }
         _ => {
-            let assignments = assignments(key, |_| "DEFAULT".to_owned());
+            let assignments = assignments(key, set_columns, |_| "DEFAULT".to_owned());
             update_references(key, &assignments, old, Vec::new(), run)
         }
     }
@@ -505,11 +561,11 @@ fn exists(
     Ok(is_there)
 }
 
-fn assignments(key: &ForeignKey, value: impl Fn(usize) -> String) -> String {
+fn assignments(key: &ForeignKey, columns: &[usize], value: impl Fn(usize) -> String) -> String {
     let assign = |(number, column): (usize, &usize)| {
         format!("{} = {}", quote_identifier(&key.table.columns[*column].name), value(number))
     };
-    key.columns.iter().enumerate().map(assign).collect::<Vec<_>>().join(", ")
+    columns.iter().enumerate().map(assign).collect::<Vec<_>>().join(", ")
 }
 
 fn update_references(

@@ -1,8 +1,9 @@
 //! Functions in FROM, set-returning functions in the select list, and tables computed by the server.
 
-use base::{Error, Result};
+use base::{Error, Oid, Result};
 
 use super::evaluate::{Arguments, call_for_value, evaluate, evaluate_arguments, is_true};
+use super::spill::StoreScan;
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{self, FunctionTarget, SetCall};
 use crate::types::{CallTypes, ReadyRows, Value, ValueStream};
@@ -166,6 +167,53 @@ impl<'p> Operator<'p> for ProjectSet<'p> {
     fn rescan(&mut self) {
         self.streams.clear();
         self.input.rescan();
+    }
+}
+
+/// Stands for the table of a statement's old rows, which a trigger's function reads.
+pub const OLD_ROWS: Oid = Oid(1);
+/// The same for its new rows.
+pub const NEW_ROWS: Oid = Oid(2);
+
+/// The rows of a statement, read by the function of one of its triggers.
+pub struct TransitionRows<'p> {
+    node: &'p plan::VirtualScan,
+    scan: StoreScan,
+    row: Vec<Value>,
+}
+
+impl<'p> TransitionRows<'p> {
+    pub fn new(node: &'p plan::VirtualScan) -> Self {
+        TransitionRows { node, scan: StoreScan::default(), row: Vec::new() }
+    }
+}
+
+impl<'p> Operator<'p> for TransitionRows<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        if !self.scan.is_open() {
+            let captured = run.state.captured.borrow().clone();
+            let captured = captured.ok_or_else(|| Error::internal("no trigger is being called"))?;
+            self.scan = StoreScan::new(captured.rows(self.node.table.oid == NEW_ROWS));
+        }
+        while self.scan.next()? {
+            run.step()?;
+            let full = self.scan.row();
+            self.row.clear();
+            self.row.extend(self.node.columns.iter().map(|column| full[*column as usize].clone()));
+            match &self.node.filter {
+                Some(filter) if !is_true(filter, &self.row, run)? => {}
+                _ => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
+    fn row(&self) -> &[Value] {
+        &self.row
+    }
+
+    fn rescan(&mut self) {
+        self.scan.rewind();
     }
 }
 

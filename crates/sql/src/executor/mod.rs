@@ -8,6 +8,7 @@
 mod accumulator;
 mod aggregate;
 mod cte;
+mod current_of;
 mod evaluate;
 mod foreign_key;
 mod function_scan;
@@ -19,6 +20,7 @@ mod lock_rows;
 mod measure;
 mod merge_join;
 mod modify;
+mod modify_view;
 mod operand;
 mod recheck;
 mod row_set;
@@ -38,14 +40,16 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, Tid, sqlstate};
 use engine::row::RowBytes;
 
+pub use current_of::CursorPlace;
 pub use evaluate::evaluate;
 pub use foreign_key::{Deferral, Due, PendingCheck, apply_deferral, check_existing_rows, run_pending_checks};
+pub use function_scan::{NEW_ROWS, OLD_ROWS};
 pub use keys::TableKeys;
 pub use measure::{Effort, Measured, Measurements};
 pub use modify::{failing_row, not_null_violation};
 pub use scan::RowDecoder;
 pub(crate) use spill::{RowStore, StoreReader, sort_memory_bytes};
-pub use trigger::{Event, PlannedTrigger, TableTriggers};
+pub use trigger::{Captured, Captures, Event, PlannedTrigger, TableTriggers};
 
 use crate::client::{Client, Severity};
 use crate::plan::{Node, Plan, ScanId, Statement};
@@ -304,9 +308,13 @@ fn operator_of<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> BoxOperator<'p> {
         Node::Result { exprs, condition } => Box::new(scan::ResultRow::new(exprs, condition.as_ref())),
         Node::Values { rows } => Box::new(scan::ValuesRows::new(rows)),
         Node::SeqScan(node) => Box::new(scan::SeqScanRows::new(node)),
+        Node::CurrentOf(node) => Box::new(current_of::CurrentOfRow::new(node)),
         Node::IndexScan(node) => Box::new(scan::IndexScanRows::new(node)),
         Node::IndexPoint(node) => Box::new(scan::IndexPointRow::new(node)),
         Node::FunctionScan(node) => Box::new(function_scan::FunctionRows::new(node)),
+        Node::VirtualScan(node) if matches!(node.table.oid, OLD_ROWS | NEW_ROWS) => {
+            Box::new(function_scan::TransitionRows::new(node))
+        }
         Node::VirtualScan(node) => Box::new(function_scan::VirtualRows::new(node)),
         Node::CteScan { cte, filter, .. } => Box::new(cte::CteRows::new(*cte, filter.as_ref())),
         Node::WorkTableScan { cte } => Box::new(cte::WorkTableRows::new(*cte)),
@@ -357,6 +365,7 @@ fn operator_of<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> BoxOperator<'p> {
             locals.keep_rows_of(node.scan);
             Box::new(modify::UpdateRows::new(node, build(&node.input, locals)))
         }
+        Node::ViewChange(node) => Box::new(modify_view::ViewRows::new(node, build(&node.input, locals))),
         Node::Delete(node) => {
             locals.keep_rows_of(node.scan);
             Box::new(modify::DeleteRows::new(node, build(&node.input, locals)))

@@ -14,7 +14,7 @@ use super::foreign_key;
 use super::keys::TableKeys;
 use super::recheck::{Recheck, Rechecked};
 use super::scan::{RowDecoder, evaluate_into};
-use super::trigger::{Event, TableTriggers};
+use super::trigger::{Captures, Event, TableTriggers};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{self, Assignment, OnConflict, Target};
 use crate::types::{self, StorageKind, Value};
@@ -29,6 +29,7 @@ struct OpenTarget<'p> {
     kinds: Vec<StorageKind>,
     full_row: RowDecoder,
     foreign_keys: foreign_key::ForeignKeys,
+    captures: Captures,
 }
 
 impl<'p> OpenTarget<'p> {
@@ -37,7 +38,8 @@ impl<'p> OpenTarget<'p> {
         let kinds = table.def.columns.iter().map(|column| StorageKind::of(&run.catalog, column.type_oid)).collect();
         let full_row = RowDecoder::of_full_row(&table.def, &run.catalog);
         let foreign_keys = foreign_key::ForeignKeys::of(&table.def, &run.state.engine_catalog());
-        Ok(OpenTarget { target, table, kinds, full_row, foreign_keys })
+        let captures = target.triggers.as_ref().map(|triggers| triggers.captures()).unwrap_or_default();
+        Ok(OpenTarget { target, table, kinds, full_row, foreign_keys, captures })
     }
 
     /// Computes generated columns, then checks NOT NULL and CHECK constraints on the full row `values`.
@@ -98,6 +100,13 @@ impl<'p> OpenTarget<'p> {
                 Ok(None)
             }
             other => Ok(Some(other)),
+        }
+    }
+
+    /// Queues a second look at keys whose uniqueness is not looked at where rows are entered.
+    fn after_entering(&self, run: &Run<'_, 'p>) {
+        if self.table.has_deferrable_keys {
+            foreign_key::queue_possible_duplicates(&self.table.def, run.state);
         }
     }
 
@@ -185,10 +194,11 @@ impl<'p> InsertRows<'p> {
             }
             return Ok(());
         }
+        let captures = &self.open.as_ref().expect("opened before the first row").captures;
         if updated.is_some() {
-            triggers.after_statement(Event::Update, updated.as_ref(), run)?;
+            triggers.after_statement(Event::Update, updated.as_ref(), captures, run)?;
         }
-        triggers.after_statement(Event::Insert, None, run)
+        triggers.after_statement(Event::Insert, None, captures, run)
     }
 
     /// Stores `self.values`; whether a row was inserted or updated.
@@ -209,9 +219,10 @@ impl<'p> InsertRows<'p> {
                 let keys = TableKeys::new(&open.kinds, open.expressions(), run);
                 let tid = engine.insert(&open.table, &datums, &keys)?;
                 drop(engine);
+                open.after_entering(run);
                 open.foreign_keys.check_new_row(&open.table.def, &self.values, None, tid, run)?;
                 if let Some(triggers) = &open.target.triggers {
-                    triggers.after_row(Event::Insert, None, None, Some(&self.values), run)?;
+                    triggers.after_row(Event::Insert, None, (None, Some(&self.values)), &open.captures, run)?;
                 }
                 Ok(true)
             }
@@ -277,9 +288,10 @@ fn insert_or_resolve<'p>(
         let tid = match outcome {
             ConflictOutcome::Conflict { tid, .. } => tid,
             ConflictOutcome::Inserted(tid) => {
+                open.after_entering(run);
                 open.foreign_keys.check_new_row(&open.table.def, values, None, tid, run)?;
                 if let Some(triggers) = &open.target.triggers {
-                    triggers.after_row(Event::Insert, None, None, Some(values), run)?;
+                    triggers.after_row(Event::Insert, None, (None, Some(values)), &open.captures, run)?;
                 }
                 return Ok(Some(tid));
             }
@@ -344,9 +356,11 @@ fn insert_or_resolve<'p>(
         };
         match outcome {
             Modify::Done { tid } => {
+                open.after_entering(run);
                 open.foreign_keys.after_update(&open.table.def, &existing, &updated, tid, run)?;
                 if let Some(triggers) = &open.target.triggers {
-                    triggers.after_row(Event::Update, Some(&assigned), Some(&existing), Some(&updated), run)?;
+                    let rows = (Some(existing.as_slice()), Some(updated.as_slice()));
+                    triggers.after_row(Event::Update, Some(&assigned), rows, &open.captures, run)?;
                 }
                 *values = updated;
                 return Ok(Some(tid));
@@ -481,7 +495,7 @@ impl<'p> UpdateRows<'p> {
                     open.foreign_keys.after_update(&open.table.def, &existing, &updated, tid, run)?;
                     if let Some(triggers) = &open.target.triggers {
                         let (old, new) = (Some(existing.as_slice()), Some(updated.as_slice()));
-                        triggers.after_row(Event::Update, Some(&self.named), old, new, run)?;
+                        triggers.after_row(Event::Update, Some(&self.named), (old, new), &open.captures, run)?;
                     }
                     if let Some(returning) = &node.returning {
                         let mut input = std::mem::take(&mut self.current);
@@ -505,7 +519,10 @@ impl<'p> UpdateRows<'p> {
                 engine.update(&open.table, tid, &datums, changed, &keys)?
             };
             let newest = match outcome {
-                Modify::Done { .. } => return Ok(true),
+                Modify::Done { .. } => {
+                    open.after_entering(run);
+                    return Ok(true);
+                }
                 // An earlier row of this very statement's input: the first change counts.
                 Modify::SelfModified { .. } | Modify::Skipped => return Ok(false),
                 Modify::Deleted { .. } => return self.deleted(run),
@@ -560,7 +577,8 @@ impl<'p> Operator<'p> for UpdateRows<'p> {
         }
         if let Some(triggers) = self.node.target.triggers.as_ref().filter(|_| !self.is_over) {
             self.is_over = true;
-            triggers.after_statement(Event::Update, Some(&self.named), run)?;
+            let (open, _) = self.open.as_ref().expect("opened before the first row");
+            triggers.after_statement(Event::Update, Some(&self.named), &open.captures, run)?;
         }
         Ok(false)
     }
@@ -655,7 +673,7 @@ impl<'p> DeleteRows<'p> {
             open.full_row.decode(open.table.row(&self.old), tid, &mut values)?;
             open.foreign_keys.after_delete(&values, run);
             if let Some(triggers) = triggers {
-                triggers.after_row(Event::Delete, None, Some(&values), None, run)?;
+                triggers.after_row(Event::Delete, None, (Some(&values), None), &open.captures, run)?;
             }
             if let Some(returning) = &self.node.returning {
                 let mut input = std::mem::take(&mut self.current);
@@ -690,7 +708,8 @@ impl<'p> Operator<'p> for DeleteRows<'p> {
         }
         if let Some(triggers) = self.node.target.triggers.as_ref().filter(|_| !self.is_over) {
             self.is_over = true;
-            triggers.after_statement(Event::Delete, None, run)?;
+            let captures = &self.open.as_ref().expect("opened before the first row").captures;
+            triggers.after_statement(Event::Delete, None, captures, run)?;
         }
         Ok(false)
     }

@@ -244,7 +244,7 @@ impl<'p> Operator<'p> for ValuesRows<'p> {
 }
 
 /// What all scans of one table share: the open table, the decoder and the row.
-struct ScanBase<'p> {
+pub(super) struct ScanBase<'p> {
     scan: ScanId,
     def: &'p Arc<TableDef>,
     columns: &'p [ScanColumn],
@@ -252,9 +252,9 @@ struct ScanBase<'p> {
     open: Option<(Arc<Table>, RowDecoder)>,
     /// Reads what the filter doesn't look at, once the filter is passed.
     late: Option<RowDecoder>,
-    row: Vec<Value>,
+    pub(super) row: Vec<Value>,
     /// The one row of a re-check has been given.
-    gave_replacement: bool,
+    pub(super) gave_replacement: bool,
     /// Many rows may fail the filter: what it doesn't look at is read only of those that pass.
     divides: bool,
 }
@@ -275,12 +275,17 @@ fn divide_columns(filter: &Expr, columns: &[ScanColumn]) -> (Vec<(usize, ScanCol
 }
 
 impl<'p> ScanBase<'p> {
-    fn new(scan: ScanId, def: &'p Arc<TableDef>, columns: &'p [ScanColumn], filter: Option<&'p Expr>) -> Self {
+    pub(super) fn new(
+        scan: ScanId,
+        def: &'p Arc<TableDef>,
+        columns: &'p [ScanColumn],
+        filter: Option<&'p Expr>,
+    ) -> Self {
         let row = vec![Value::Null; columns.len()];
         ScanBase { scan, def, columns, filter, open: None, late: None, row, gave_replacement: false, divides: false }
     }
 
-    fn open(&mut self, run: &Run<'_, 'p>) -> Result<Arc<Table>> {
+    pub(super) fn open(&mut self, run: &Run<'_, 'p>) -> Result<Arc<Table>> {
         if let Some((table, _)) = &self.open {
             return Ok(Arc::clone(table));
         }
@@ -299,7 +304,7 @@ impl<'p> ScanBase<'p> {
 
     /// Decodes one stored row; whether it passes `also` and the filter.
     #[inline]
-    fn accept(&mut self, tid: Tid, bytes: &[u8], run: &mut Run<'_, 'p>) -> Result<bool> {
+    pub(super) fn accept(&mut self, tid: Tid, bytes: &[u8], run: &mut Run<'_, 'p>) -> Result<bool> {
         let (table, decoder) = self.open.as_ref().expect("a scan is opened before it accepts rows");
         decoder.decode(table.row(bytes), tid, &mut self.row)?;
         if let Some(filter) = self.filter
@@ -319,7 +324,7 @@ impl<'p> ScanBase<'p> {
 
     /// During a re-check of this scan: its one row. `None` if there is no re-check of it. Of an index scan, `range`
     /// says which rows it may give.
-    fn replaced(
+    pub(super) fn replaced(
         &mut self,
         range: Option<(&IndexDef, &'p plan::IndexRange)>,
         run: &mut Run<'_, 'p>,

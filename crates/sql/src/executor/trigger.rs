@@ -3,15 +3,17 @@
 //! BEFORE triggers run where the change is made and may give the row other values, or leave it out. Calls of AFTER triggers are
 //! queued with the checks of foreign keys, and made at the end of the statement, or of the transaction if they are deferred.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
 use engine::catalog::{FunctionDef, TableDef, TriggerDef, TriggerTiming};
 use engine::row::ColumnSet;
 
-use super::Run;
 use super::evaluate::is_true;
-use crate::plan::Expr;
+use super::{RowStore, Run};
+use crate::plan::{Expr, VirtualTable};
 use crate::plpgsql::{TriggerCall, call_trigger};
 use crate::session::SessionState;
 use crate::types::{RecordShape, RecordValue, Value};
@@ -69,6 +71,60 @@ pub struct PlannedTrigger {
     pub function: Arc<FunctionDef>,
     /// WHEN, over the full old row followed by the full new row.
     pub condition: Option<Expr>,
+    /// The statement's rows as tables that its function can read.
+    pub transition_tables: Arc<[Arc<VirtualTable>]>,
+}
+
+/// The rows of a statement that its triggers' functions can read as tables, for one event.
+#[derive(Default)]
+pub struct Captured {
+    old: RefCell<Rc<RowStore>>,
+    new: RefCell<Rc<RowStore>>,
+}
+
+/// The same for all events of a statement; `None` where no trigger wants them.
+#[derive(Default)]
+pub struct Captures {
+    insert: Option<Rc<Captured>>,
+    update: Option<Rc<Captured>>,
+    delete: Option<Rc<Captured>>,
+}
+
+impl Captures {
+    fn of(&self, event: Event) -> Option<&Rc<Captured>> {
+        match event {
+            Event::Insert => self.insert.as_ref(),
+            Event::Update => self.update.as_ref(),
+            Event::Delete => self.delete.as_ref(),
+            Event::Truncate => None,
+        }
+    }
+}
+
+impl Captured {
+    fn add(&self, old: Option<&RecordValue>, new: Option<&RecordValue>, run: &Run<'_, '_>) -> Result<()> {
+        for (store, row) in [(&self.old, old), (&self.new, new)] {
+            let Some(row) = row else { continue };
+            let mut store = store.borrow_mut();
+            let store = Rc::get_mut(&mut store).expect("nobody reads the rows before the statement has ended");
+            store.push(&row.fields, super::sort_memory_bytes(run), run)?;
+        }
+        Ok(())
+    }
+
+    /// The old rows, or the new ones.
+    pub(crate) fn rows(&self, is_new: bool) -> Rc<RowStore> {
+        Rc::clone(&if is_new { &self.new } else { &self.old }.borrow())
+    }
+
+    fn finish(&self) -> Result<()> {
+        for store in [&self.old, &self.new] {
+            if let Some(store) = Rc::get_mut(&mut store.borrow_mut()) {
+                store.flush()?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A row as the table stores it.
@@ -82,9 +138,23 @@ pub struct QueuedCall {
     event: Event,
     old: Option<Arc<RecordValue>>,
     new: Option<Arc<RecordValue>>,
+    captured: Option<Rc<Captured>>,
 }
 
 impl TableTriggers {
+    /// What is to be kept of a statement's rows.
+    pub fn captures(&self) -> Captures {
+        let wanted = |is_of: &dyn Fn(&TriggerDef) -> bool| {
+            let mut reading = self.list.iter().filter(|trigger| !trigger.transition_tables.is_empty());
+            reading.any(|trigger| is_of(&trigger.def)).then(Rc::default)
+        };
+        Captures {
+            insert: wanted(&|def| def.on_insert),
+            update: wanted(&|def| def.on_update),
+            delete: wanted(&|def| def.on_delete),
+        }
+    }
+
     /// Whether there is a trigger of this kind.
     pub fn has(&self, timing: TriggerTiming, for_row: bool, event: Event) -> bool {
         self.list.iter().any(|trigger| is_of(&trigger.def, timing, for_row, event))
@@ -183,7 +253,7 @@ impl TableTriggers {
     pub fn before_statement(&self, event: Event, assigned: Option<&ColumnSet>, run: &mut Run<'_, '_>) -> Result<()> {
         for trigger in self.fired(TriggerTiming::Before, false, event, assigned) {
             if self.holds(trigger, None, None, run)? {
-                call(self, trigger, event, None, None, run)?;
+                call(self, trigger, event, (None, None), None, run)?;
             }
         }
         Ok(())
@@ -197,9 +267,13 @@ impl TableTriggers {
         self: &Arc<Self>,
         event: Event,
         assigned: Option<&ColumnSet>,
+        captures: &Captures,
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
-        self.queue(false, event, assigned, None, None, run)
+        if let Some(captured) = captures.of(event) {
+            captured.finish()?;
+        }
+        self.queue(false, event, assigned, (None, None), captures, run)
     }
 
     /// Calls a row's BEFORE triggers: the row as they leave it; none if it is to be left alone.
@@ -214,12 +288,38 @@ impl TableTriggers {
         new: FullRow<'_>,
         run: &mut Run<'_, '_>,
     ) -> Result<Option<Vec<Value>>> {
+        self.around_row(TriggerTiming::Before, event, assigned, old, new, run)
+    }
+
+    /// Calls the INSTEAD OF triggers for a view's row: as [`TableTriggers::before_row`].
+    ///
+    /// # Errors
+    /// What they raise.
+    pub fn instead_of_row(
+        &self,
+        event: Event,
+        old: FullRow<'_>,
+        new: FullRow<'_>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<Option<Vec<Value>>> {
+        self.around_row(TriggerTiming::InsteadOf, event, None, old, new, run)
+    }
+
+    fn around_row(
+        &self,
+        timing: TriggerTiming,
+        event: Event,
+        assigned: Option<&ColumnSet>,
+        old: FullRow<'_>,
+        new: FullRow<'_>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<Option<Vec<Value>>> {
         let mut new = new.map(<[Value]>::to_vec);
-        for trigger in self.fired(TriggerTiming::Before, true, event, assigned) {
+        for trigger in self.fired(timing, true, event, assigned) {
             if !self.holds(trigger, old, new.as_deref(), run)? {
                 continue;
             }
-            let returned = call(self, trigger, event, self.record(old), self.record(new.as_deref()), run)?;
+            let returned = call(self, trigger, event, (self.record(old), self.record(new.as_deref())), None, run)?;
             let Some(returned) = returned else { return Ok(None) };
             if new.is_some() {
                 new = Some(self.full_row(&returned, &trigger.function, run)?);
@@ -236,11 +336,14 @@ impl TableTriggers {
         self: &Arc<Self>,
         event: Event,
         assigned: Option<&ColumnSet>,
-        old: FullRow<'_>,
-        new: FullRow<'_>,
+        (old, new): (FullRow<'_>, FullRow<'_>),
+        captures: &Captures,
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
-        self.queue(true, event, assigned, old, new, run)
+        if let Some(captured) = captures.of(event) {
+            captured.add(self.record(old).as_deref(), self.record(new).as_deref(), run)?;
+        }
+        self.queue(true, event, assigned, (old, new), captures, run)
     }
 
     fn queue(
@@ -248,8 +351,8 @@ impl TableTriggers {
         for_row: bool,
         event: Event,
         assigned: Option<&ColumnSet>,
-        old: FullRow<'_>,
-        new: FullRow<'_>,
+        (old, new): (FullRow<'_>, FullRow<'_>),
+        captures: &Captures,
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
         for trigger in self.fired(TriggerTiming::After, for_row, event, assigned) {
@@ -258,7 +361,8 @@ impl TableTriggers {
             }
             let (old, new) = (self.record(old), self.record(new));
             let (triggers, trigger) = (Arc::clone(self), Arc::clone(trigger));
-            super::foreign_key::queue_call(run.state, QueuedCall { triggers, trigger, event, old, new });
+            let captured = if trigger.transition_tables.is_empty() { None } else { captures.of(event).map(Rc::clone) };
+            super::foreign_key::queue_call(run.state, QueuedCall { triggers, trigger, event, old, new, captured });
         }
         Ok(())
     }
@@ -272,8 +376,8 @@ fn call(
     triggers: &TableTriggers,
     trigger: &PlannedTrigger,
     event: Event,
-    old: Option<Arc<RecordValue>>,
-    new: Option<Arc<RecordValue>>,
+    (old, new): (Option<Arc<RecordValue>>, Option<Arc<RecordValue>>),
+    captured: Option<&Rc<Captured>>,
     run: &mut Run<'_, '_>,
 ) -> Result<Option<Arc<RecordValue>>> {
     let table = &triggers.table;
@@ -294,6 +398,9 @@ fn call(
         shape: &triggers.shape,
         old,
         new,
+        oid: trigger.def.oid,
+        transition_tables: &trigger.transition_tables,
+        captured,
     };
     call_trigger(run, &trigger.function, &call)
 }
@@ -314,6 +421,7 @@ impl QueuedCall {
 
     /// Makes the call; what it returns is of no interest.
     pub fn make(&self, run: &mut Run<'_, '_>) -> Result<()> {
-        call(&self.triggers, &self.trigger, self.event, self.old.clone(), self.new.clone(), run).map(|_| ())
+        let rows = (self.old.clone(), self.new.clone());
+        call(&self.triggers, &self.trigger, self.event, rows, self.captured.as_ref(), run).map(|_| ())
     }
 }

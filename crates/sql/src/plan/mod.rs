@@ -79,10 +79,47 @@ pub struct Statement {
     pub is_point: bool,
     /// It changes no table (it may still call functions that do).
     pub is_read_only: bool,
+    /// For a cursor: the rows of tables that its own rows are made of, whose places come behind the columns.
+    pub row_places: RowPlaces,
     /// It may be kept: false when planning used something the catalog version does not cover.
     pub is_cacheable: bool,
     /// Functions in SQL have become part of it.
     pub has_inlined: bool,
+}
+
+/// Which rows of tables a cursor's row is made of, for `WHERE CURRENT OF`.
+#[derive(Debug, Default)]
+pub struct RowPlaces {
+    /// The tables, in the order of the places; and whether their rows are locked.
+    pub tables: Vec<(Oid, bool)>,
+    /// It is FOR UPDATE or its kin.
+    pub locks_rows: bool,
+    /// It scans one table and does nothing more with its rows than to compute columns.
+    pub is_simple: bool,
+}
+
+/// What `WHERE CURRENT OF` names.
+#[derive(Debug, Clone)]
+pub struct CursorName {
+    /// The name as written.
+    pub name: Name,
+    /// The parameter that holds the cursor's name, where a function's variable was written.
+    pub parameter: Option<u32>,
+}
+
+/// The row of a table that a cursor stands on, its newest version.
+#[derive(Debug)]
+pub struct CurrentOf {
+    /// The scan's number.
+    pub scan: ScanId,
+    /// The table.
+    pub table: Arc<TableDef>,
+    /// The name it goes by in the statement.
+    pub alias: Name,
+    /// The slots.
+    pub columns: Vec<ScanColumn>,
+    /// The cursor.
+    pub cursor: CursorName,
 }
 
 /// The two kinds of statements.
@@ -284,6 +321,10 @@ pub enum Node {
     Update(Box<Update>),
     /// DELETE.
     Delete(Box<Delete>),
+    /// The row a cursor stands on.
+    CurrentOf(Box<CurrentOf>),
+    /// INSERT, UPDATE or DELETE of a view by its INSTEAD OF triggers.
+    ViewChange(Box<ViewChange>),
 }
 
 /// What a scan puts in a slot.
@@ -752,6 +793,23 @@ pub struct Update {
     /// How to try again with a newer version.
     pub recheck: Recheck,
     /// RETURNING, over the input row followed by the new version's full columns.
+    pub returning: Option<Vec<Expr>>,
+}
+
+/// INSERT, UPDATE or DELETE of a view whose INSTEAD OF triggers do it.
+#[derive(Debug)]
+pub struct ViewChange {
+    /// The view.
+    pub target: Target,
+    /// What happens to its rows.
+    pub event: crate::executor::Event,
+    /// INSERT: full rows. UPDATE and DELETE: rows that hold the view's, among others.
+    pub input: Plan,
+    /// UPDATE and DELETE: the slots of the view's columns in the input row.
+    pub old: Vec<u32>,
+    /// UPDATE: the columns assigned, over the input row.
+    pub assignments: Vec<Assignment>,
+    /// RETURNING: of INSERT over the new row, otherwise over the input row followed by the new (DELETE: the old) row.
     pub returning: Option<Vec<Expr>>,
 }
 

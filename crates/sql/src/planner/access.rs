@@ -297,7 +297,7 @@ impl Planner<'_, '_> {
             if size.pages <= SMALL_TABLE_PAGES { settings.seq_page_cost } else { settings.random_page_cost };
         // Going down the tree, whose upper pages are in memory.
         let descent = 0.5 * random_page_cost;
-        if all_equal && index.unique {
+        if all_equal && index.unique && !index.deferrable {
             let key = equal
                 .into_iter()
                 .filter_map(|key| match key {

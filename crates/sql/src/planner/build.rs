@@ -13,8 +13,8 @@ use super::needed::Needed;
 use super::{Planner, node};
 use crate::binder::{self, Distinct, Query, Relation, RelationKind, SetOperation};
 use crate::plan::{
-    Expr, ExprKind, FunctionScan, HashJoin, IndexPoint, IndexRange, IndexScan, JoinKind, MergeJoin, NestedLoop, Node,
-    Plan, ScanColumn, ScanId, SeqScan, SetCall, SortKey, VirtualScan,
+    CurrentOf, CursorName, Expr, ExprKind, FunctionScan, HashJoin, IndexPoint, IndexRange, IndexScan, JoinKind,
+    MergeJoin, NestedLoop, Node, Plan, ScanColumn, ScanId, SeqScan, SetCall, SortKey, VirtualScan,
 };
 use crate::types::{SqlType, Value};
 
@@ -26,6 +26,8 @@ pub(super) struct Builder<'q> {
     pub(super) needed: &'q Needed,
     /// The number of each entry's scan, as far as it has one.
     pub(super) scans: FxHashMap<u32, ScanId>,
+    /// The entry of which only the row that a cursor stands on is read.
+    pub(super) current_of: Option<(u32, CursorName)>,
 }
 
 impl Planner<'_, '_> {
@@ -124,6 +126,10 @@ impl Planner<'_, '_> {
                             columns,
                             filter,
                         }))
+                    }
+                    _ if builder.current_of.as_ref().is_some_and(|(target, _)| *target == number) => {
+                        let (_, cursor) = builder.current_of.take().ok_or_else(|| Error::internal("no cursor"))?;
+                        Node::CurrentOf(Box::new(CurrentOf { scan: id, table, alias, columns, cursor }))
                     }
                     Access::Sequential | Access::Virtual { .. } => {
                         Node::SeqScan(Box::new(SeqScan { scan: id, table, alias, columns, filter }))

@@ -2,6 +2,7 @@
 
 use base::{Error, Result};
 use engine::LockMode;
+use engine::catalog::RelationKind;
 
 use super::build::Builder;
 use super::flatten::Group;
@@ -10,7 +11,8 @@ use super::needed::Needed;
 use super::selectivity::Relations;
 use super::{Planner, fold, node};
 use crate::binder::{Change, OnConflict, Query, TargetEntry};
-use crate::plan::{self, Assignment, ConflictUpdate, Delete, Expr, Insert, Node, Plan, Target, Update};
+use crate::executor::Event;
+use crate::plan::{self, Assignment, ConflictUpdate, Delete, Expr, Insert, Node, Plan, Target, Update, ViewChange};
 
 impl Planner<'_, '_> {
     /// UPDATE or DELETE of the rows that a query finds.
@@ -21,6 +23,7 @@ impl Planner<'_, '_> {
             return Err(Error::internal("INSERT is planned elsewhere"));
         };
         let relation = *relation;
+        let is_view = target.table.kind == RelationKind::View;
         self.lock_table(target.table.oid, LockMode::RowExclusive);
         let conditions = group.conditions.clone();
         let path = {
@@ -31,7 +34,9 @@ impl Planner<'_, '_> {
         // RETURNING reads the target's columns from the version written, not from the scan.
         let returning = query.change.as_deref_mut().and_then(returning_of).and_then(Option::take);
         let mut needed = Needed::of(&query, &path);
-        needed.add_column(relation, -1);
+        if !is_view {
+            needed.add_column(relation, -1);
+        }
         if has_outer_join {
             needed.add_places(&query);
         }
@@ -43,10 +48,14 @@ impl Planner<'_, '_> {
         }
         conditions.iter().for_each(|condition| needed.add(condition));
         let mut relations = std::mem::take(&mut query.relations);
-        let mut builder = Builder { relations: &mut relations, needed: &needed, scans: Default::default() };
+        let current_of = query.current_of.take().map(|cursor| (relation, cursor));
+        let mut builder = Builder { relations: &mut relations, needed: &needed, scans: Default::default(), current_of };
         let (mut input, layout) = self.build(&mut builder, path)?;
         let scans = builder.scans;
         query.relations = relations;
+        if is_view {
+            return self.view_change(query, relation, input, &layout);
+        }
         let scan = *scans.get(&relation).ok_or_else(|| Error::internal("the target is not scanned"))?;
         if let Node::IndexPoint(point) = &mut input.node {
             point.is_changed = point.scan == scan && point.filter.is_none();
@@ -71,6 +80,25 @@ impl Planner<'_, '_> {
             }
             Change::Insert { .. } => Err(Error::internal("INSERT is planned elsewhere")),
         }
+    }
+
+    /// UPDATE or DELETE of a view's rows by its triggers.
+    fn view_change(&mut self, mut query: Query, relation: u32, input: Plan, layout: &Layout) -> Result<Plan> {
+        let change = query.change.take().ok_or_else(|| Error::internal("no change"))?;
+        let (event, target, assignments, returning) = match *change {
+            Change::Update { target, assignments, returning, .. } => (Event::Update, target, assignments, returning),
+            Change::Delete { target, returning, .. } => (Event::Delete, target, Vec::new(), returning),
+            Change::Insert { .. } => return Err(Error::internal("INSERT is planned elsewhere")),
+        };
+        let place = |place: i32| layout.find(relation, place).map(|slot| slot as u32);
+        let old = (0..target.table.columns.len() as i32).map(place).collect::<Option<Vec<u32>>>();
+        let old = old.ok_or_else(|| Error::internal("a view's rows are not whole"))?;
+        let assignments = self.lower_assignments(assignments, layout)?;
+        let returning = self.returning(returning, &target, relation, layout)?;
+        let width = returning.as_ref().map_or(0, Vec::len);
+        let (rows, cost) = (input.rows, input.cost);
+        let change = ViewChange { target, event, input, old, assignments, returning };
+        Ok(node(Node::ViewChange(Box::new(change)), width, rows, cost))
     }
 
     fn lower_assignments(&mut self, assignments: Vec<Assignment>, layout: &Layout) -> Result<Vec<Assignment>> {
@@ -152,6 +180,11 @@ impl Planner<'_, '_> {
         *self.frame() = own;
         let width = returning.as_ref().map_or(0, Vec::len);
         let (rows, cost) = (input.rows, input.cost + input.rows * 0.01);
+        if target.table.kind == RelationKind::View {
+            let (event, old, assignments) = (Event::Insert, Vec::new(), Vec::new());
+            let change = ViewChange { target, event, input, old, assignments, returning };
+            return Ok(node(Node::ViewChange(Box::new(change)), width, rows, cost));
+        }
         let insert = Insert { target, input, on_conflict, returning };
         Ok(node(Node::Insert(Box::new(insert)), width, rows, cost))
     }

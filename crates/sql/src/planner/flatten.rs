@@ -377,6 +377,7 @@ fn is_simple(query: &Query) -> bool {
         && query.locks.is_empty()
         && !query.has_sets
         && query.change.is_none()
+        && !query.is_kept_apart
         && !query.targets.iter().any(|target| folding::is_volatile(&target.expr))
 }
 

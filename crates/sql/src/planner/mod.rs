@@ -45,7 +45,9 @@ use engine::LockMode;
 
 use crate::binder::{self, BindContext, Bound, Parameters};
 use crate::parser::{STACK_RESERVE_BYTES, too_deep};
-use crate::plan::{Command, Expr, Node, OutputColumn, Plan, ScanId, Statement, StatementKind};
+use crate::plan::{
+    self, Command, Expr, Node, OutputColumn, Plan, RowPlaces, ScanId, Statement, StatementKind, Variable,
+};
 use crate::tree::{self, Name};
 use crate::types::SqlType;
 
@@ -85,6 +87,7 @@ pub fn plan_statement(
             cte_count: 0,
             is_point: false,
             is_read_only: false,
+            row_places: RowPlaces::default(),
             is_cacheable: false,
             has_inlined: false,
         });
@@ -95,7 +98,7 @@ pub fn plan_statement(
 /// Plans a bound statement.
 pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Parameters) -> Result<Statement> {
     let catalog_version = context.catalog.version();
-    let Bound { query, cte_count, depends_on_settings, mut access, .. } = bound;
+    let Bound { mut query, cte_count, depends_on_settings, mut access, .. } = bound;
     let columns = query.output_columns();
     let command = match query.change.as_deref() {
         None => Command::Select,
@@ -103,6 +106,7 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         Some(binder::Change::Update { .. }) => Command::Update,
         Some(binder::Change::Delete { .. }) => Command::Delete,
     };
+    let mut row_places = if context.settings.keeps_row_places { add_places(&mut query) } else { RowPlaces::default() };
     let mut planner = Planner {
         context,
         frames: Vec::new(),
@@ -117,6 +121,7 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
     };
     let plan = planner.query(query)?;
     let is_point = is_point(&plan);
+    row_places.is_simple = row_places.tables.len() == 1 && is_plain_scan(&plan);
     let Planner { outer_count, scan_count, subquery_count, mut locks, cte_count, inlining, is_read_only, .. } = planner;
     access.extend(inlining.access);
     locks.sort_by_key(|(oid, _)| *oid);
@@ -134,9 +139,44 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         cte_count,
         is_point,
         is_read_only,
+        row_places,
         is_cacheable: !depends_on_settings && !inlining.depends_on_settings,
         has_inlined: inlining.has_inlined,
     })
+}
+
+/// Has a cursor's query give the places of its tables' rows behind its columns, if each of its rows is made of one row each.
+fn add_places(query: &mut binder::Query) -> RowPlaces {
+    let mut places = RowPlaces { locks_rows: !query.locks.is_empty(), ..RowPlaces::default() };
+    let is_made_of_rows = query.change.is_none()
+        && query.set_operation.is_none()
+        && !query.is_grouped
+        && query.windows.is_empty()
+        && query.distinct == binder::Distinct::No
+        && !query.has_sets;
+    if !is_made_of_rows {
+        return places;
+    }
+    for (number, relation) in query.relations.iter().enumerate() {
+        let binder::RelationKind::Table(table) = &relation.kind else { continue };
+        let number = number as u32;
+        let sql_type = SqlType::new(crate::types::oids::TID);
+        let variable = Variable { level: 0, relation: number, attribute: -1, location: -1 };
+        let column = OutputColumn { name: Name::new_static("ctid"), sql_type, table: Oid::INVALID, attribute: 0 };
+        let expr = Expr::new(plan::ExprKind::Variable(variable), sql_type);
+        query.targets.push(binder::TargetEntry { expr, column, hidden: false });
+        places.tables.push((table.oid, query.locks.iter().any(|lock| lock.relation == number)));
+    }
+    places
+}
+
+/// Whether a plan scans one table and does no more than to compute columns.
+fn is_plain_scan(plan: &Plan) -> bool {
+    match &plan.node {
+        Node::SeqScan(_) | Node::IndexScan(_) | Node::IndexPoint(_) => true,
+        Node::Project { input, .. } | Node::Filter { input, .. } | Node::Limit { input, .. } => is_plain_scan(input),
+        _ => false,
+    }
 }
 
 /// The columns of the utility statements that return rows and whose columns don't depend on anything.

@@ -95,7 +95,8 @@ impl Planner<'_, '_> {
         }
         recheck.iter().for_each(|condition| needed.add(condition));
         let mut relations = std::mem::take(&mut query.relations);
-        let mut builder = Builder { relations: &mut relations, needed: &needed, scans: Default::default() };
+        let mut builder =
+            Builder { relations: &mut relations, needed: &needed, scans: Default::default(), current_of: None };
         let (plan, layout) = self.build(&mut builder, path)?;
         let scans = builder.scans;
         query.relations = relations;

@@ -51,7 +51,9 @@ impl Planner<'_, '_> {
                 let statistics = TableStatistics::of(table);
                 let keys =
                     self.context.catalog.indexes_of(table.oid).iter().filter_map(|index| match index.keys.as_slice() {
-                        [key] if index.unique && index.predicate.is_none() => key.column.map(|column| column as i32),
+                        [key] if index.unique && !index.deferrable && index.predicate.is_none() => {
+                            key.column.map(|column| column as i32)
+                        }
                         _ => None,
                     });
                 let keys = keys.collect();

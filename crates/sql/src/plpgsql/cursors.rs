@@ -81,10 +81,15 @@ pub fn open(
     if run.state.function_cursors.borrow().contains_key(&name) || run.state.cursors.borrow().contains_key(&name) {
         return Err(cursor_error(sqlstate::DUPLICATE_CURSOR, format!("cursor \"{name}\" already in use")));
     }
+    run.state.cursor_places.borrow_mut().remove(&name);
     let (planned, rows) = match (source, &bound) {
-        (Some(source), _) => gather_planned(source, frame, run)?,
+        (Some(source), _) => {
+            run.state.plans_cursor.set(true);
+            gather_planned(source, frame, run)?
+        }
         (None, Some(bound)) => {
             bind_arguments(bound, arguments, frame, run)?;
+            run.state.plans_cursor.set(true);
             gather_query(&bound.query, frame, run)?
         }
         (None, None) => return Err(Error::new(sqlstate::SYNTAX_ERROR, "an unbound cursor needs a query")),

@@ -5,13 +5,13 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use base::{Error, Result, sqlstate};
+use base::{Error, Oid, Result, sqlstate};
 
 use super::frame::Frame;
 use super::tree::{Expression, ExpressionPlan, VariableKind, find_label, find_variable};
 use crate::binder::{Parameters, VariableConflict, VariableNames};
 use crate::executor::{self, Due, Locals, Run};
-use crate::plan::{Command, Node, StatementKind};
+use crate::plan::{Command, Node, StatementKind, VirtualTable};
 use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, query_plan};
 use crate::tree::{Name, Statement};
@@ -74,27 +74,34 @@ impl Names<'_> {
 
 /// A good plan for `expression`, and the parameters to run it with.
 fn plan(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<ExpressionPlan> {
+    let plans_cursor = run.state.plans_cursor.take();
     let version = run.state.engine().catalog_version();
     if let Some(plan) = &*expression.plan.borrow()
         && plan.catalog_version == version
+        && plan.trigger == trigger_of(frame)
         && Arc::ptr_eq(&plan.planned.search_path, run.catalog.path_text())
         && plan.fields.iter().all(|(record, field, sql_type)| frame.field_type(*record, field) == Some(*sql_type))
     {
         return Ok(plan.clone());
     }
-    let planned = plan_anew(expression, frame, run, version);
+    let planned = plan_anew(expression, frame, run, (version, plans_cursor));
     planned.map_err(|error| within(error, expression))
 }
 
 /// See [`plan`].
-fn plan_anew(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>, version: u64) -> Result<ExpressionPlan> {
+fn plan_anew(
+    expression: &Expression,
+    frame: &Frame<'_>,
+    run: &Run<'_, '_>,
+    how: (u64, bool),
+) -> Result<ExpressionPlan> {
     let mut statements = if expression.is_statement {
         crate::parser::parse(&expression.text, crate::parser::ParseOptions::default())?
     } else {
         crate::parser::parse_plpgsql_expression(&expression.text)?
     };
     let tree = statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "an expression is empty"))?;
-    let plan = plan_tree(expression, &tree.statement, frame, run, version)?;
+    let plan = plan_tree(expression, &tree.statement, frame, run, how)?;
     *expression.plan.borrow_mut() = Some(plan.clone());
     Ok(plan)
 }
@@ -105,17 +112,29 @@ fn plan_tree(
     tree: &Statement,
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
-    version: u64,
+    (version, plans_cursor): (u64, bool),
 ) -> Result<ExpressionPlan> {
     let names = Names { frame, scope: expression.scope, fields: RefCell::default() };
     let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
     // A statement before it may have changed the catalog.
     let view = run.state.catalog();
     let environment = Environment::new(run.state, &view).with_variables(&names);
+    let environment = environment.with_transition_tables(transition_tables(frame)).with_row_places(plans_cursor);
     let mut statement = environment.plan(&expression.text, tree, Parameters::fixed(types))?;
     statement.catalog_version = version;
     let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text()), &run.catalog));
-    Ok(ExpressionPlan { planned, fields: names.fields.into_inner().into(), catalog_version: version })
+    let trigger = trigger_of(frame);
+    Ok(ExpressionPlan { planned, fields: names.fields.into_inner().into(), catalog_version: version, trigger })
+}
+
+/// The trigger whose transition tables can be read.
+fn trigger_of(frame: &Frame<'_>) -> Option<Oid> {
+    frame.transition_tables.as_ref().map(|(trigger, _)| *trigger)
+}
+
+/// The tables that can be read besides those of the catalog.
+fn transition_tables<'f>(frame: &'f Frame<'_>) -> &'f [Arc<VirtualTable>] {
+    frame.transition_tables.as_ref().map_or(&[], |(_, tables)| tables)
 }
 
 /// An error of a text that is part of a function: it points into that text, or else its context names the text.
@@ -311,8 +330,8 @@ pub fn run_statement(
             // Its query may read variables.
             Some(source) => {
                 let version = run.state.engine().catalog_version();
-                let plan =
-                    plan_tree(expression, source, frame, run, version).map_err(|error| within(error, expression))?;
+                let plan = plan_tree(expression, source, frame, run, (version, false))
+                    .map_err(|error| within(error, expression))?;
                 let parameters = parameters_of(&plan, frame).map_err(|error| within(error, expression))?.into_owned();
                 Some((plan.planned, parameters))
             }
@@ -441,6 +460,25 @@ fn run_utility(
     Ok(count)
 }
 
+/// A plan for a text made at run time, a cursor's or in a trigger's function that can read more tables; it is not kept.
+fn plan_apart(
+    text: &Arc<str>,
+    types: &[SqlType],
+    frame: &Frame<'_>,
+    run: &Run<'_, '_>,
+    plans_cursor: bool,
+) -> Result<Arc<Planned>> {
+    let mut statements = crate::parser::parse(text, crate::parser::ParseOptions::default())?;
+    let tree = statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "a statement is empty"))?;
+    let version = run.state.engine().catalog_version();
+    let view = run.state.catalog();
+    let environment = Environment::new(run.state, &view).with_transition_tables(transition_tables(frame));
+    let environment = environment.with_row_places(plans_cursor);
+    let mut statement = environment.plan(text, &tree.statement, Parameters::fixed(types.to_vec()))?;
+    statement.catalog_version = version;
+    Ok(Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text()), &run.catalog)))
+}
+
 /// Runs a text made at run time with these parameters.
 ///
 /// # Errors
@@ -469,7 +507,12 @@ pub fn run_dynamic(
         return Ok(0);
     }
     let work = |run: &mut Run<'_, '_>| -> Result<u64> {
-        let planned = Nested::plan_text(state, &text, &types)?;
+        let plans_cursor = state.plans_cursor.take();
+        let planned = if frame.transition_tables.is_none() && !plans_cursor {
+            Nested::plan_text(state, &text, &types)?
+        } else {
+            plan_apart(&text, &types, frame, run, plans_cursor)?
+        };
         if let StatementKind::Utility(utility) = &planned.statement.kind {
             on_plan(&planned)?;
             return run_utility(utility, &planned, &text, &values, frame, run, on_row);

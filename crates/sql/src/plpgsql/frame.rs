@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use base::{Error, Result, sqlstate};
+use base::{Error, Oid, Result, sqlstate};
 
 use super::tree::{Function, VariableKind};
 use crate::executor::{RowStore, Run};
+use crate::plan::VirtualTable;
 use crate::types::{Cast, CastContext, RecordShape, RecordValue, SqlType, Value, oids};
 
 /// See the module.
@@ -16,6 +17,8 @@ pub struct Frame<'f> {
     pub values: Vec<Value>,
     /// What NEW and OLD look like in a trigger of a table's rows, and where they are.
     pub trigger_rows: Option<(Arc<RecordShape>, [usize; 2])>,
+    /// The tables that a trigger's function can read besides those of the catalog, and the trigger.
+    pub transition_tables: Option<(Oid, Arc<[Arc<VirtualTable>]>)>,
     /// The types of variables that have those of their values.
     pub taken_types: Vec<(usize, SqlType)>,
     /// Rows gathered by RETURN NEXT and RETURN QUERY, each a row of one value.
@@ -42,6 +45,7 @@ impl<'f> Frame<'f> {
             function,
             values,
             trigger_rows: None,
+            transition_tables: None,
             taken_types: Vec::new(),
             rows: RowStore::default(),
             row_count: 0,

@@ -605,8 +605,10 @@ fn gather_source(source: &RowSource, frame: &mut Frame<'_>, run: &mut Run<'_, '_
             gather_rows(run, |run, on_plan, on_row| run_statement(query, frame, run, on_plan, on_row))
         }
         RowSource::Dynamic { text, parameters } => {
+            let plans_cursor = run.state.plans_cursor.take();
             let text = text_of(text, frame, run)?;
             let parameters = parameter_values(parameters, frame, run)?;
+            run.state.plans_cursor.set(plans_cursor);
             gather_rows(run, |run, on_plan, on_row| run_dynamic(&text, &parameters, frame, run, on_plan, on_row))
         }
     }

@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use base::Oid;
+
 use crate::binder::VariableConflict;
 use crate::session::Planned;
 use crate::types::{RecordShape, SqlType};
@@ -165,6 +167,8 @@ pub(super) struct ExpressionPlan {
     /// Record fields that are parameters behind the variables: record, field and the type it was planned with.
     pub fields: Arc<[(usize, String, SqlType)]>,
     pub catalog_version: u64,
+    /// The trigger whose transition tables it may read.
+    pub trigger: Option<Oid>,
 }
 
 impl Expression {

@@ -11,7 +11,8 @@ use super::frame::Frame;
 use super::interpret::{Flow, leaving, run_block};
 use super::parse::Parser;
 use super::tree::VariableKind;
-use crate::executor::Run;
+use crate::executor::{Captured, Run};
+use crate::plan::VirtualTable;
 use crate::types::{ArrayValue, RecordShape, RecordValue, SqlType, Value, oids};
 
 /// What a trigger function is told.
@@ -38,6 +39,12 @@ pub struct TriggerCall<'a> {
     pub old: Option<Arc<RecordValue>>,
     /// The new row, of INSERT and UPDATE.
     pub new: Option<Arc<RecordValue>>,
+    /// The trigger.
+    pub oid: Oid,
+    /// The statement's rows as tables that can be read.
+    pub transition_tables: &'a Arc<[Arc<VirtualTable>]>,
+    /// Those rows.
+    pub captured: Option<&'a Rc<Captured>>,
 }
 
 /// The names of a trigger function's own variables, in their order behind FOUND.
@@ -110,10 +117,15 @@ pub fn call_trigger(
             frame.values[first + NAMES.len() + number] = Value::Record(Arc::clone(row));
         }
     }
+    if !call.transition_tables.is_empty() {
+        frame.transition_tables = Some((call.oid, Arc::clone(call.transition_tables)));
+    }
+    let outer = run.state.captured.replace(call.captured.cloned());
     let depth = &run.state.trigger_depth;
     depth.set(depth.get() + 1);
     let flow = run_block(&function.body, &mut frame, run).map_err(|error| leaving(error, &frame));
     depth.set(depth.get() - 1);
+    run.state.captured.replace(outer);
     match flow? {
         Flow::Return(Value::Record(row), _) => Ok(Some(row)),
         Flow::Return(Value::Null | Value::Void, _) => Ok(None),

@@ -8,6 +8,7 @@ use base::settings::Id;
 use super::catalog_view::CatalogView;
 use super::state::SessionState;
 use crate::binder::{BindContext, Parameters, PlannerSettings, VariableNames};
+use crate::plan::VirtualTable;
 use crate::types::random::RandomState;
 use crate::types::{CatalogLookup, EvalContext, FormatSettings};
 
@@ -16,18 +17,34 @@ pub struct Environment<'a> {
     state: &'a SessionState,
     view: CatalogView,
     variables: Option<&'a dyn VariableNames>,
+    transition_tables: &'a [Arc<VirtualTable>],
+    keeps_row_places: bool,
 }
 
 impl<'a> Environment<'a> {
     /// The session `state` with the catalog `view`.
     pub fn new(state: &'a SessionState, view: &CatalogView) -> Environment<'a> {
-        Environment { state, view: view.clone(), variables: None }
+        Environment { state, view: view.clone(), variables: None, transition_tables: &[], keeps_row_places: false }
     }
 
     /// With names of a function's variables.
     #[must_use]
     pub fn with_variables(mut self, variables: &'a dyn VariableNames) -> Environment<'a> {
         self.variables = Some(variables);
+        self
+    }
+
+    /// With tables that a trigger's function can read besides those of the catalog.
+    #[must_use]
+    pub fn with_transition_tables(mut self, tables: &'a [Arc<VirtualTable>]) -> Environment<'a> {
+        self.transition_tables = tables;
+        self
+    }
+
+    /// For a cursor, on request: its rows tell where they come from.
+    #[must_use]
+    pub fn with_row_places(mut self, keeps_row_places: bool) -> Environment<'a> {
+        self.keeps_row_places = keeps_row_places;
         self
     }
 
@@ -68,9 +85,10 @@ impl<'a> Environment<'a> {
             search_path: self.view.path(),
             temporary_schema: self.state.temporary_schema.get(),
             variables: self.variables,
+            transition_tables: self.transition_tables,
             database: self.state.database_name(),
             text,
-            settings: planner_settings(self.state),
+            settings: PlannerSettings { keeps_row_places: self.keeps_row_places, ..planner_settings(self.state) },
         };
         work(&mut context)
     }

@@ -132,11 +132,12 @@ impl SqlSession {
 
     /// Gathers the rows of cursors that are to outlive the transaction, which is about to commit.
     pub(super) fn hold_cursors(&mut self, client: &mut dyn Client) -> Result<()> {
-        for portal in self.portals.values_mut() {
+        for (name, portal) in &mut self.portals {
             if let Progress::Cursor(cursor) = &mut portal.progress
                 && cursor.hold
             {
                 cursor.hold_rows(&self.state, client)?;
+                self.state.cursor_places.borrow_mut().insert(name.clone(), executor::CursorPlace::Held);
             }
         }
         Ok(())

@@ -4,6 +4,7 @@
 //! reference, so that a function called by a statement can run statements of its own.
 
 use std::cell::{Cell, Ref, RefCell, RefMut};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -72,6 +73,10 @@ pub struct SessionState {
     pub(crate) cursors: RefCell<FxHashMap<String, Arc<Planned>>>,
     /// Cursors that functions have opened, by name; the transaction's end closes them.
     pub(crate) function_cursors: RefCell<FxHashMap<String, crate::commands::Cursor>>,
+    /// Where cursors stand, by name, as far as they are made of rows of tables.
+    pub(crate) cursor_places: RefCell<FxHashMap<String, crate::executor::CursorPlace>>,
+    /// The query planned next is a cursor's: its rows tell where they come from.
+    pub(crate) plans_cursor: Cell<bool>,
     /// The names of those that a loop is about: they outlive a COMMIT in the loop.
     pub(crate) looped_cursors: RefCell<Vec<String>>,
     /// Loops under way over rows of what is no plain query: a COMMIT in them is refused.
@@ -86,6 +91,8 @@ pub struct SessionState {
     pub(crate) calls: RefCell<Vec<crate::plpgsql::CallPlace>>,
     /// How many trigger functions are under way.
     pub(crate) trigger_depth: Cell<i32>,
+    /// The rows that the trigger being called can read as tables.
+    pub(crate) captured: RefCell<Option<Rc<crate::executor::Captured>>>,
     /// What becomes of temporary tables when the transaction commits.
     pub(crate) on_commit: RefCell<Vec<(Oid, crate::tree::OnCommit)>>,
     /// Functions compiled by this session.
@@ -164,6 +171,8 @@ impl SessionState {
             prepared: RefCell::default(),
             cursors: RefCell::default(),
             function_cursors: RefCell::default(),
+            cursor_places: RefCell::default(),
+            plans_cursor: Cell::new(false),
             looped_cursors: RefCell::default(),
             unholdable_loops: Cell::new(0),
             subtransactions: Cell::new(0),
@@ -171,6 +180,7 @@ impl SessionState {
             unnamed_cursors: Cell::new(0),
             calls: RefCell::default(),
             trigger_depth: Cell::new(0),
+            captured: RefCell::new(None),
             on_commit: RefCell::default(),
             functions: RefCell::default(),
         })

@@ -173,6 +173,17 @@ pub struct ForeignKey {
     pub on_delete_columns: Vec<Name>,
 }
 
+/// A name that `REFERENCING` of CREATE TRIGGER gives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransitionTable {
+    /// The name.
+    pub name: Name,
+    /// NEW rather than OLD.
+    pub is_new: bool,
+    /// TABLE rather than ROW.
+    pub is_table: bool,
+}
+
 /// CREATE INDEX
 #[derive(Debug, Clone)]
 pub struct CreateTrigger {
@@ -204,8 +215,8 @@ pub struct CreateTrigger {
     pub update_columns: Vec<Name>,
     /// WHEN
     pub condition: Option<Expr>,
-    /// REFERENCING
-    pub has_transition_tables: bool,
+    /// `REFERENCING`
+    pub transition_tables: Vec<TransitionTable>,
     /// DEFERRABLE
     pub deferrable: bool,
     /// INITIALLY DEFERRED

@@ -120,6 +120,9 @@ pub fn constraint_definition(
                     ForeignKeyAction::SetDefault => "SET DEFAULT",
                 };
                 text.push_str(&format!(" ON {event} {words}"));
+                if let Some(columns) = table.delete_set_columns_of(constraint.oid).filter(|_| event == "DELETE") {
+                    text.push_str(&format!(" ({})", column_list(table, columns)));
+                }
             }
             text
         }

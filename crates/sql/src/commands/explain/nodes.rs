@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::Options;
 use crate::commands::deparse::{Deparser, Names, Qualify, sort_suffix};
-use crate::executor::{Measured, Measurements};
+use crate::executor::{Event, Measured, Measurements};
 use crate::plan::{
     Expr, ExprKind, JoinKind, Node, OnConflict, Plan, Quantifier, ScanColumn, SetOperator, SortKey, Statement,
     Subquery, SubqueryBody, SubqueryKind, Target,
@@ -360,6 +360,14 @@ impl<'e> Explainer<'e> {
                 self.filter(shown, scan.filter.as_ref(), &slots);
                 slots
             }
+            Node::CurrentOf(scan) => {
+                name(shown, "Tid Scan");
+                shown.title = self.scan_title("Tid Scan", &scan.table, &scan.alias);
+                relation(shown, &scan.table.name, &scan.alias);
+                let cursor = quote_identifier(&scan.cursor.name);
+                shown.properties.push(("TID Cond", Property::Text(format!("CURRENT OF {cursor}"))));
+                self.scan_slots(&scan.table, &scan.alias, &scan.columns)
+            }
             Node::IndexScan(scan) => self.index_scan(scan, shown),
             Node::IndexPoint(scan) => self.index_point(scan, shown),
             Node::FunctionScan(scan) => {
@@ -648,6 +656,16 @@ impl<'e> Explainer<'e> {
                 self.change("Update", &update.target, &update.target.table.name, shown);
                 self.input(&update.input, "Outer", shown);
                 self.returned(update.returning.as_deref(), shown)
+            }
+            Node::ViewChange(change) => {
+                let word = match change.event {
+                    Event::Insert => "Insert",
+                    Event::Update => "Update",
+                    Event::Delete | Event::Truncate => "Delete",
+                };
+                self.change(word, &change.target, &change.target.table.name, shown);
+                self.input(&change.input, "Outer", shown);
+                self.returned(change.returning.as_deref(), shown)
             }
             Node::Delete(delete) => {
                 self.change("Delete", &delete.target, &delete.target.table.name, shown);

@@ -17,7 +17,8 @@ use crate::tree::{
     ColumnDefinition, Constraint, ConstraintAttribute, ConstraintKind, CreateDomain, CreateFunction, CreateIndex,
     CreateRole, CreateSchema, CreateSequence, CreateTable, CreateTableAs, CreateTrigger, CreateView, DefaultPrivileges,
     Drop, ForeignKey, FunctionParameter, FunctionSignature, Grant, GrantRole, KeyConstraint, Name, ObjectKind,
-    ObjectName, ParameterMode, QualifiedName, Reindex, ReindexTarget, Rename, Statement, TableElement, TypeName,
+    ObjectName, ParameterMode, QualifiedName, Reindex, ReindexTarget, Rename, Statement, TableElement, TransitionTable,
+    TypeName,
 };
 
 impl Converter {
@@ -189,7 +190,18 @@ impl Converter {
             on_truncate: has(32),
             update_columns: names(&create.columns),
             condition: self.optional_expr(&create.when_clause)?,
-            has_transition_tables: !create.transition_rels.is_empty(),
+            transition_tables: create
+                .transition_rels
+                .iter()
+                .filter_map(|node| match &node.node {
+                    Some(NodeEnum::TriggerTransition(transition)) => Some(TransitionTable {
+                        name: Name::new(&transition.name),
+                        is_new: transition.is_new,
+                        is_table: transition.is_table,
+                    }),
+                    _ => None,
+                })
+                .collect(),
             deferrable: create.deferrable,
             initially_deferred: create.initdeferred,
             from_table: create.constrrel.as_ref().map(range_var),

@@ -259,6 +259,7 @@ impl World {
             search_path: &[PG_CATALOG_SCHEMA, PUBLIC_SCHEMA],
             temporary_schema: None,
             variables: None,
+            transition_tables: &[],
             database: "postgres",
             text,
             settings: PlannerSettings::default(),

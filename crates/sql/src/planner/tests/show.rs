@@ -275,6 +275,13 @@ fn node(plan: &Plan, depth: usize, out: &mut String) {
                 returning(&update.returning)
             )
         }
+        Node::CurrentOf(scan) => {
+            format!("CurrentOf {} {} [{}]", scan.alias, scan.cursor.name, columns(&scan.columns, &scan.table))
+        }
+        Node::ViewChange(change) => {
+            inputs.push(&change.input);
+            format!("{:?} view {}{}", change.event, change.target.table.name, returning(&change.returning))
+        }
         Node::Delete(delete) => {
             inputs.push(&delete.input);
             format!(

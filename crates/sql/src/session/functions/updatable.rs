@@ -14,24 +14,25 @@ use crate::types::Value;
 
 pub(super) const FUNCTIONS: Bodies = &[(3842, relation_is_updatable), (3843, column_is_updatable)];
 
-/// INSERT, UPDATE and DELETE as `pg_relation_is_updatable` tells of them.
-const ALL_EVENTS: i32 = 1 << 2 | 1 << 3 | 1 << 4;
-
-/// The columns of a relation that can be assigned; none if it takes no changes.
-fn columns(state: &SessionState, table: &Arc<TableDef>) -> Vec<bool> {
+/// Which of INSERT, UPDATE and DELETE a relation takes, and which of its columns can be assigned.
+fn changes(state: &SessionState, table: &Arc<TableDef>, by_trigger: bool) -> ([bool; 3], Vec<bool>) {
     match table.kind {
-        RelationKind::Table => table.columns.iter().map(|column| !column.dropped).collect(),
-        RelationKind::MaterializedView => Vec::new(),
+        RelationKind::Table => ([true; 3], table.columns.iter().map(|column| !column.dropped).collect()),
+        RelationKind::MaterializedView => ([false; 3], Vec::new()),
         // A view that can't be bound any more takes no changes either.
         RelationKind::View => Environment::new(state, &state.catalog())
-            .with_context("", |context| binder::updatable_columns(context, table))
+            .with_context("", |context| binder::possible_changes(context, table, by_trigger))
             .unwrap_or_default(),
     }
 }
 
 /// Whether a column can be assigned.
-pub fn is_updatable(state: &SessionState, table: &Arc<TableDef>, place: usize) -> bool {
-    table.kind == RelationKind::Table || columns(state, table).get(place).copied().unwrap_or(false)
+pub fn is_updatable(state: &SessionState, table: &Arc<TableDef>, place: usize, by_trigger: bool) -> bool {
+    if table.kind == RelationKind::Table {
+        return true;
+    }
+    let ([_, updates, deletes], columns) = changes(state, table, by_trigger);
+    updates && deletes && columns.get(place).copied().unwrap_or(false)
 }
 
 fn named(run: &Run<'_, '_>, oid: &Value) -> Option<Arc<TableDef>> {
@@ -41,12 +42,14 @@ fn named(run: &Run<'_, '_>, oid: &Value) -> Option<Arc<TableDef>> {
 
 fn relation_is_updatable(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let Some(table) = named(run, &args[0]) else { return Ok(Value::Int4(0)) };
-    let is_any = columns(run.state, &table).contains(&true);
-    Ok(Value::Int4(if is_any { ALL_EVENTS } else { 0 }))
+    let ([inserts, updates, deletes], _) = changes(run.state, &table, args[1] == Value::Bool(true));
+    let events = [(updates, 1 << 2), (inserts, 1 << 3), (deletes, 1 << 4)];
+    Ok(Value::Int4(events.into_iter().filter(|(is_possible, _)| *is_possible).map(|(_, bit)| bit).sum()))
 }
 
 fn column_is_updatable(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let (Some(table), Value::Int2(number)) = (named(run, &args[0]), &args[1]) else { return Ok(Value::Bool(false)) };
     let place = usize::try_from(i32::from(*number) - 1).ok();
-    Ok(Value::Bool(place.is_some_and(|place| is_updatable(run.state, &table, place))))
+    let by_trigger = args[2] == Value::Bool(true);
+    Ok(Value::Bool(place.is_some_and(|place| is_updatable(run.state, &table, place, by_trigger))))
 }

@@ -1,0 +1,104 @@
+//! WHERE CURRENT OF: the row of a table that a cursor stands on.
+
+use base::{Error, Oid, Result, Tid, sqlstate};
+use engine::row::RowBytes;
+
+use super::scan::ScanBase;
+use super::{Operator, Run};
+use crate::plan::{self, CursorName};
+use crate::types::Value;
+
+/// The row a cursor stands on, its newest version; none if it is gone.
+pub struct CurrentOfRow<'p> {
+    node: &'p plan::CurrentOf,
+    base: ScanBase<'p>,
+    is_done: bool,
+}
+
+impl<'p> CurrentOfRow<'p> {
+    pub fn new(node: &'p plan::CurrentOf) -> Self {
+        CurrentOfRow { node, base: ScanBase::new(node.scan, &node.table, &node.columns, None), is_done: false }
+    }
+}
+
+impl<'p> Operator<'p> for CurrentOfRow<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        if let Some(answer) = self.base.replaced(None, run)? {
+            return Ok(answer);
+        }
+        if std::mem::replace(&mut self.is_done, true) {
+            return Ok(false);
+        }
+        let Some(place) = place_of(&self.node.cursor, self.node.table.oid, &self.node.table.name, run)? else {
+            return Ok(false);
+        };
+        let table = self.base.open(run)?;
+        let mut bytes = RowBytes::new();
+        // Since it was fetched, this transaction may have changed the row.
+        let found = match run.engine().fetch(&table, place, &mut bytes)? {
+            true => Some(place),
+            false => run.engine().newest_version(&table, place, &mut bytes)?,
+        };
+        match found {
+            Some(tid) => self.base.accept(tid, &bytes, run),
+            None => Ok(false),
+        }
+    }
+
+    fn row(&self) -> &[Value] {
+        &self.base.row
+    }
+
+    fn rescan(&mut self) {
+        self.is_done = false;
+        self.base.gave_replacement = false;
+    }
+}
+
+/// The place of the table's row that the cursor's row is made of; none where an outer join found no row.
+fn place_of(cursor: &CursorName, table: Oid, table_name: &str, run: &Run<'_, '_>) -> Result<Option<Tid>> {
+    let named = cursor.parameter.and_then(|number| run.parameters.get(number as usize));
+    let name = match named {
+        Some(Value::Text(name)) => name.to_string(),
+        _ => cursor.name.to_string(),
+    };
+    let refusal = |what: String| Err(Error::new(sqlstate::INVALID_CURSOR_STATE, format!("cursor \"{name}\" {what}")));
+    let Some(planned) = run.state.cursors.borrow().get(&name).cloned() else {
+        return Err(Error::new(sqlstate::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist")));
+    };
+    let places = run.state.cursor_places.borrow();
+    let stands = places.get(&name);
+    if matches!(stands, Some(CursorPlace::Held)) {
+        return refusal("is held from a previous transaction".to_owned());
+    }
+    let wanted = &planned.statement.row_places;
+    let mut fitting = wanted
+        .tables
+        .iter()
+        .enumerate()
+        .filter(|(_, (oid, is_locked))| *oid == table && (*is_locked || !wanted.locks_rows));
+    let number = match (fitting.next(), fitting.next()) {
+        (Some((number, _)), None) if wanted.locks_rows || wanted.is_simple => number,
+        (Some(_), Some(_)) if wanted.locks_rows => {
+            return refusal(format!("has multiple FOR UPDATE/SHARE references to table \"{table_name}\""));
+        }
+        _ if wanted.locks_rows => {
+            return refusal(format!("does not have a FOR UPDATE/SHARE reference to table \"{table_name}\""));
+        }
+        _ => return refusal(format!("is not a simply updatable scan of table \"{table_name}\"")),
+    };
+    match stands {
+        Some(CursorPlace::OnRow(row)) => Ok(row.get(number).copied().flatten()),
+        _ => refusal("is not positioned on a row".to_owned()),
+    }
+}
+
+/// Where a cursor stands.
+pub enum CursorPlace {
+    /// Before its first row, or behind its last one.
+    Outside,
+    /// On a row that is made of these.
+    OnRow(Vec<Option<Tid>>),
+    /// Its transaction is over.
+    Held,
+}
