@@ -179,7 +179,8 @@ fn explain_buffers_counts_the_pages_of_its_own_statement() {
     let text = explained(&mut client, "ANALYZE, BUFFERS", "SELECT * FROM big ORDER BY t, id");
     assert!(text.contains(", temp read="), "{text}");
     let yaml = explained(&mut client, "ANALYZE, BUFFERS, FORMAT YAML", "SELECT * FROM big ORDER BY t, id");
-    let written = yaml.lines().find_map(|line| line.trim().strip_prefix("Temp Written Blocks: ")).expect("it is counted");
+    let written =
+        yaml.lines().find_map(|line| line.trim().strip_prefix("Temp Written Blocks: ")).expect("it is counted");
     assert!(written.parse::<u64>().unwrap() > 100, "{yaml}");
     let text = explained(&mut client, "ANALYZE, BUFFERS, TIMING off", "UPDATE big SET k = k WHERE id <= 10");
     assert!(text.contains("dirtied="), "{text}");

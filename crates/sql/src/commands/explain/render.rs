@@ -455,7 +455,12 @@ mod tests {
         let shown = document(&node("Sort", vec![scan]), options, &NO_SUMMARY, Format::Xml);
         let lines: Vec<&str> = shown.lines().map(str::trim).collect();
         assert_eq!(lines[0], "<explain xmlns=\"http://www.postgresql.org/2009/explain\">");
-        for wanted in ["<Filter>(b &lt; 'x&amp;y')</Filter>", "<Sort-Key>", "<Item>b DESC</Item>", "<Parallel-Aware>false</Parallel-Aware>"] {
+        for wanted in [
+            "<Filter>(b &lt; 'x&amp;y')</Filter>",
+            "<Sort-Key>",
+            "<Item>b DESC</Item>",
+            "<Parallel-Aware>false</Parallel-Aware>",
+        ] {
             assert!(lines.contains(&wanted), "no {wanted} in {shown}");
         }
         assert!(shown.ends_with("  </Query>\n</explain>"), "{shown}");
