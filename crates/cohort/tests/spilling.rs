@@ -124,6 +124,37 @@ fn cursors_that_keep_many_rows_keep_them_in_files() {
 }
 
 #[test]
+fn what_one_fetch_and_one_execute_give_is_in_a_file_until_it_has_been_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.connect();
+    fill(&mut client);
+    client.batch_execute("SET work_mem = '256kB'; PREPARE every AS SELECT id, t FROM big ORDER BY id").unwrap();
+    for statement in ["FETCH ALL FROM c", "EXECUTE every"] {
+        let mut transaction = client.transaction().unwrap();
+        transaction.batch_execute("DECLARE c CURSOR FOR SELECT id, t FROM big ORDER BY id; MOVE 0 IN c").unwrap();
+        let portal = transaction.bind(statement, &[]).unwrap();
+        let mut expected = 0;
+        for (limit, found) in [(5, 5), (100_000, 100_000), (0, 199_995), (0, 0)] {
+            let rows = transaction.query_portal(&portal, limit).unwrap();
+            assert_eq!(rows.len(), found, "{statement}");
+            for row in rows {
+                expected += 1;
+                assert_eq!(row.get::<_, i32>(0), expected);
+            }
+            if expected < 300_000 {
+                assert!(temporary_files(folder.path()) > 0, "{statement}: its rows were to be in a file");
+            }
+        }
+        transaction.batch_execute("MOVE BACKWARD ALL IN c; MOVE 1000 IN c").unwrap();
+        let next = transaction.query_one("FETCH c", &[]).unwrap();
+        assert_eq!(next.get::<_, i32>(0), 1001, "what a MOVE passes is counted");
+        transaction.rollback().unwrap();
+        assert_eq!(temporary_files(folder.path()), 0);
+    }
+}
+
+#[test]
 fn explain_analyze_says_what_was_kept_and_where() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);

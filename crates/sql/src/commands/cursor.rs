@@ -11,12 +11,15 @@ use engine::PortalSnapshot;
 
 use crate::binder::{self, Parameters};
 use crate::client::{Client, Format, Formats, OutgoingRow, Severity};
-use crate::executor::{CursorPlace, Locals, RowStore, StoreReader, evaluate, run_pending_checks, sort_memory_bytes};
+use crate::executor::{
+    CursorPlace, Locals, RowStore, StoreReader, evaluate, run_pending_checks, sort_memory_bytes, work_memory_bytes,
+};
 use crate::parser::character_position;
 use crate::plan::OutputColumn;
 use crate::session::planning::Environment;
 use crate::session::{
-    Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput, lock_relations, new_run,
+    Instance, Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput, lock_relations,
+    new_run,
 };
 use crate::tree::{DeclareCursor, Execute, Fetch, FetchDirection, ParsedStatement, Prepare, Statement};
 use crate::types::{self, SqlType, Value};
@@ -143,7 +146,9 @@ pub fn execute(
         is_cursor: false,
         prepared: Some(prepared),
     };
-    let mut collector = RowCollector { client, rows: Vec::new() };
+    let state = session.state();
+    let (instance, limit_bytes) = (Arc::clone(&state.instance), work_memory_bytes(state));
+    let mut collector = RowCollector { client, rows: RowStore::default(), instance, limit_bytes };
     let tag = session.run_some(&mut portal, 0, &mut collector)?.unwrap_or_default();
     let gives_rows = !planned.description.columns.is_empty();
     Ok(UtilityOutput { tag, rows: gives_rows.then_some(collector.rows) })
@@ -211,6 +216,34 @@ pub struct Cursor {
     pub depth: usize,
 }
 
+/// The rows that a FETCH gives.
+#[derive(Default)]
+pub struct Given {
+    /// The rows, flushed; in a file if they are many.
+    pub(crate) rows: RowStore,
+    /// How many.
+    pub count: u64,
+    /// So many of a row's values are columns.
+    width: usize,
+    /// The last row, with what is behind its columns.
+    last: Option<Vec<Value>>,
+    /// A MOVE wants no rows.
+    counts_only: bool,
+}
+
+impl Given {
+    fn push(&mut self, row: &[Value], state: &SessionState) -> Result<()> {
+        self.count += 1;
+        let last = self.last.get_or_insert_default();
+        last.clear();
+        last.extend_from_slice(row);
+        if self.counts_only {
+            return Ok(());
+        }
+        self.rows.push_for(&state.instance, &row[..self.width.min(row.len())], work_memory_bytes(state))
+    }
+}
+
 /// Where a cursor's rows come from while its transaction lasts.
 struct Source {
     running: Running,
@@ -254,13 +287,13 @@ impl Cursor {
         state: &SessionState,
         number: u64,
         from: u64,
+        given: &mut Given,
         client: &mut dyn Client,
-    ) -> Result<Vec<Vec<Value>>> {
-        let mut given = Vec::new();
+    ) -> Result<()> {
         if self.taken >= number || self.is_over {
-            return Ok(given);
+            return Ok(());
         }
-        let Some(source) = &mut self.source else { return Ok(given) };
+        let Some(source) = &mut self.source else { return Ok(()) };
         state.engine().begin_statement()?;
         state.engine().enter_snapshot(&source.snapshot);
         let (taken, is_over, keeps_rows, rows) = (&mut self.taken, &mut self.is_over, self.keeps_rows, &mut self.rows);
@@ -279,15 +312,19 @@ impl Cursor {
                     rows.push(row, limit_bytes, &run)?;
                 }
                 if *taken > from {
-                    given.push(row.to_vec());
+                    given.push(row, state)?;
                 }
             }
             rows.flush()
         });
         let result = result.and_then(|()| run_pending_checks(state, crate::executor::Due::Statement(0), client));
         state.engine().end_statement();
-        result?;
-        Ok(given)
+        result
+    }
+
+    /// Takes rows that nobody is given.
+    fn skip_to(&mut self, state: &SessionState, number: u64, client: &mut dyn Client) -> Result<()> {
+        self.take_up_to(state, number, u64::MAX, &mut Given::default(), client)
     }
 
     /// Begins again, to keep the rows this time.
@@ -318,114 +355,125 @@ impl Cursor {
     }
 
     /// Moves forward by up to `count` rows, which are given.
-    fn forward(&mut self, state: &SessionState, count: u64, client: &mut dyn Client) -> Result<Vec<Vec<Value>>> {
+    fn forward(&mut self, state: &SessionState, count: u64, given: &mut Given, client: &mut dyn Client) -> Result<()> {
         let wanted = self.position.saturating_add(count);
-        let mut rows: Vec<Vec<Value>> = Vec::new();
         // Rows that came already, after a move back.
         let mut number = self.position + 1;
         while number <= wanted.min(self.taken) {
-            rows.extend(self.kept(number)?);
+            if let Some(row) = self.kept(number)? {
+                given.push(&row, state)?;
+            }
             number += 1;
         }
         let from = self.taken.max(self.position);
-        rows.extend(self.take_up_to(state, wanted, from, client)?);
+        self.take_up_to(state, wanted, from, given, client)?;
         if wanted > self.taken && self.is_over {
             self.position = self.taken + 1;
             self.current = None;
         } else {
             self.position = wanted.min(self.taken);
-            self.current = rows.last().cloned();
+            self.current = given.last.take();
         }
-        Ok(rows)
+        Ok(())
     }
 
     /// Moves back by up to `count` rows, which are given, the nearest first.
-    fn backward(&mut self, state: &SessionState, count: u64, client: &mut dyn Client) -> Result<Vec<Vec<Value>>> {
+    fn backward(&mut self, state: &SessionState, count: u64, given: &mut Given, client: &mut dyn Client) -> Result<()> {
         self.require_backward()?;
-        self.take_up_to(state, self.position, u64::MAX, client)?;
-        let mut rows = Vec::new();
-        while self.position > 0 && (rows.len() as u64) < count {
+        self.skip_to(state, self.position, client)?;
+        let mut left = count;
+        while self.position > 0 && left > 0 {
             self.position -= 1;
             if self.position == 0 {
                 break;
             }
-            rows.extend(self.kept(self.position)?);
+            if let Some(row) = self.kept(self.position)? {
+                given.push(&row, state)?;
+                left -= 1;
+            }
         }
-        if (rows.len() as u64) < count {
+        if left > 0 {
             self.position = 0;
         }
-        self.current = if self.position == 0 { None } else { rows.last().cloned() };
-        Ok(rows)
+        self.current = if self.position == 0 { None } else { given.last.take() };
+        Ok(())
     }
 
     /// Moves to row `number`, which is given if there is one.
-    fn absolute(&mut self, state: &SessionState, number: u64, client: &mut dyn Client) -> Result<Option<Vec<Value>>> {
+    fn absolute(
+        &mut self,
+        state: &SessionState,
+        number: u64,
+        given: &mut Given,
+        client: &mut dyn Client,
+    ) -> Result<()> {
         if number > self.position {
             // The rows on the way there are nobody's.
-            self.take_up_to(state, number - 1, u64::MAX, client)?;
+            self.skip_to(state, number - 1, client)?;
             self.position = self.position.max(self.taken.min(number - 1));
-            let rows = self.forward(state, number - self.position, client)?;
-            return Ok(if self.position == number { rows.into_iter().next_back() } else { None });
+            let mut passed = Given { counts_only: true, ..Given::default() };
+            self.forward(state, number - self.position, &mut passed, client)?;
+        } else if number < self.position {
+            self.require_backward()?;
+            self.skip_to(state, number, client)?;
+            self.position = number;
+            self.current = self.kept(number)?;
         }
-        if number == self.position {
-            return Ok(self.current.clone());
-        }
-        self.require_backward()?;
-        self.take_up_to(state, number, u64::MAX, client)?;
-        self.position = number;
-        self.current = self.kept(number)?;
-        Ok(self.current.clone())
+        if self.position == number { self.give_current(given, state) } else { Ok(()) }
     }
 
-    /// What a FETCH gives.
+    fn give_current(&self, given: &mut Given, state: &SessionState) -> Result<()> {
+        self.current.as_ref().map_or(Ok(()), |row| given.push(row, state))
+    }
+
+    /// What a FETCH gives; nothing is kept of what a MOVE passes.
     ///
     /// # Errors
     /// 55000 for moving back where that can't be, and what the query raises.
-    pub fn fetch(&mut self, state: &SessionState, fetch: &Fetch, client: &mut dyn Client) -> Result<Vec<Vec<Value>>> {
-        let rows = self.rows_of(state, fetch, client);
-        if self.planned.statement.row_places.tables.is_empty() {
-            return rows;
-        }
+    pub fn fetch(&mut self, state: &SessionState, fetch: &Fetch, client: &mut dyn Client) -> Result<Given> {
         let width = self.planned.statement.columns.len();
-        let tid = |value: &Value| if let Value::Tid(tid) = value { Some(*tid) } else { None };
-        let place = match (&self.current, &self.source) {
-            (_, None) if self.hold => CursorPlace::Held,
-            (Some(row), _) => CursorPlace::OnRow(row.iter().skip(width).map(tid).collect()),
-            (None, _) => CursorPlace::Outside,
-        };
-        state.cursor_places.borrow_mut().insert(fetch.cursor.to_string(), place);
-        let mut rows = rows?;
-        rows.iter_mut().for_each(|row| row.truncate(width));
-        Ok(rows)
+        let mut given = Given { width, counts_only: fetch.is_move, ..Given::default() };
+        let moved = self.give(state, fetch, &mut given, client);
+        if !self.planned.statement.row_places.tables.is_empty() {
+            let tid = |value: &Value| if let Value::Tid(tid) = value { Some(*tid) } else { None };
+            let place = match (&self.current, &self.source) {
+                (_, None) if self.hold => CursorPlace::Held,
+                (Some(row), _) => CursorPlace::OnRow(row.iter().skip(width).map(tid).collect()),
+                (None, _) => CursorPlace::Outside,
+            };
+            state.cursor_places.borrow_mut().insert(fetch.cursor.to_string(), place);
+        }
+        moved?;
+        given.rows.flush()?;
+        Ok(given)
     }
 
-    fn rows_of(&mut self, state: &SessionState, fetch: &Fetch, client: &mut dyn Client) -> Result<Vec<Vec<Value>>> {
-        let one = |row: Option<Vec<Value>>| row.into_iter().collect();
+    fn give(&mut self, state: &SessionState, fetch: &Fetch, given: &mut Given, client: &mut dyn Client) -> Result<()> {
         match (fetch.direction, fetch.count) {
             (FetchDirection::Forward | FetchDirection::Backward, 0) | (FetchDirection::Relative, 0) => {
-                Ok(one(self.current.clone()))
+                self.give_current(given, state)
             }
-            (FetchDirection::Forward, count) if count > 0 => self.forward(state, count.unsigned_abs(), client),
-            (FetchDirection::Forward, count) => self.backward(state, count.unsigned_abs(), client),
-            (FetchDirection::Backward, count) if count > 0 => self.backward(state, count.unsigned_abs(), client),
-            (FetchDirection::Backward, count) => self.forward(state, count.unsigned_abs(), client),
+            (FetchDirection::Forward, count) if count > 0 => self.forward(state, count.unsigned_abs(), given, client),
+            (FetchDirection::Forward, count) => self.backward(state, count.unsigned_abs(), given, client),
+            (FetchDirection::Backward, count) if count > 0 => self.backward(state, count.unsigned_abs(), given, client),
+            (FetchDirection::Backward, count) => self.forward(state, count.unsigned_abs(), given, client),
             (FetchDirection::Absolute, count) if count >= 0 => {
-                Ok(one(self.absolute(state, count.unsigned_abs(), client)?))
+                self.absolute(state, count.unsigned_abs(), given, client)
             }
             (FetchDirection::Absolute, count) => {
                 // Counted from the end.
-                self.take_up_to(state, u64::MAX, u64::MAX, client)?;
+                self.skip_to(state, u64::MAX, client)?;
                 (self.position, self.current) = (self.taken + 1, None);
                 let number = (self.taken + 1).saturating_sub(count.unsigned_abs());
-                Ok(one(self.absolute(state, number, client)?))
+                self.absolute(state, number, given, client)
             }
             (FetchDirection::Relative, count) if count > 0 => {
                 let number = self.position.saturating_add(count.unsigned_abs());
-                Ok(one(self.absolute(state, number, client)?))
+                self.absolute(state, number, given, client)
             }
             (FetchDirection::Relative, count) => {
                 let number = self.position.saturating_sub(count.unsigned_abs());
-                Ok(one(self.absolute(state, number, client)?))
+                self.absolute(state, number, given, client)
             }
         }
     }
@@ -443,7 +491,7 @@ impl Cursor {
                 self.rewind()?;
             }
         }
-        self.take_up_to(state, u64::MAX, u64::MAX, client)?;
+        self.skip_to(state, u64::MAX, client)?;
         self.source = None;
         Ok(())
     }
@@ -552,12 +600,11 @@ pub fn fetch(session: &mut SqlSession, fetch: &Fetch, client: &mut dyn Client) -
     Ok(fetched(fetch, result?))
 }
 
-fn fetched(fetch: &Fetch, rows: Vec<Vec<Value>>) -> UtilityOutput {
-    let count = rows.len();
+fn fetched(fetch: &Fetch, given: Given) -> UtilityOutput {
     if fetch.is_move {
-        return UtilityOutput::tag(format!("MOVE {count}"));
+        return UtilityOutput::tag(format!("MOVE {}", given.count));
     }
-    UtilityOutput { tag: format!("FETCH {count}"), rows: Some(rows) }
+    UtilityOutput { tag: format!("FETCH {}", given.count), rows: Some(given.rows) }
 }
 
 /// CLOSE.
@@ -595,8 +642,10 @@ fn close_one(session: &mut SqlSession, name: &str) {
 
 /// Keeps rows instead of sending them; everything else goes on to the client.
 pub(super) struct RowCollector<'c> {
-    pub client: &'c mut dyn Client,
-    pub rows: Vec<Vec<Value>>,
+    client: &'c mut dyn Client,
+    rows: RowStore,
+    instance: Arc<Instance>,
+    limit_bytes: usize,
 }
 
 impl Client for RowCollector<'_> {
@@ -609,8 +658,7 @@ impl Client for RowCollector<'_> {
     }
 
     fn row(&mut self, row: &OutgoingRow<'_>) -> Result<()> {
-        self.rows.push(row.values.to_vec());
-        Ok(())
+        self.rows.push_for(&self.instance, row.values, self.limit_bytes)
     }
 
     fn notice(&mut self, severity: Severity, notice: &Error) {

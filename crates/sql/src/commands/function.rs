@@ -477,11 +477,11 @@ pub(super) fn call(
     state.may_end_transaction.set(false);
     let result = result?;
     let columns = outputs(&function);
-    let rows = match result {
-        _ if columns.is_empty() => None,
-        Value::Record(record) => Some(vec![record.fields.clone()]),
-        Value::Null | Value::Void => Some(vec![vec![Value::Null; columns.len()]]),
-        value => Some(vec![vec![value]]),
+    let row = match result {
+        _ if columns.is_empty() => return Ok(UtilityOutput::tag("CALL")),
+        Value::Record(record) => record.fields.clone(),
+        Value::Null | Value::Void => vec![Value::Null; columns.len()],
+        value => vec![value],
     };
-    Ok(UtilityOutput { tag: "CALL".to_owned(), rows })
+    Ok(UtilityOutput::few("CALL", vec![row]))
 }

@@ -38,7 +38,7 @@ mod view;
 pub(crate) mod volatility;
 
 pub use copy::fuzz_copy;
-pub use cursor::{Cursor, session_columns};
+pub use cursor::{Cursor, Given, session_columns};
 
 use std::sync::Arc;
 

@@ -151,7 +151,7 @@ pub fn show(session: &mut SqlSession, name: &str) -> Result<UtilityOutput> {
     } else {
         vec![vec![Value::text(session_settings::show(state, name)?)]]
     };
-    Ok(UtilityOutput { tag: "SHOW".to_owned(), rows: Some(rows) })
+    Ok(UtilityOutput::few("SHOW", rows))
 }
 
 /// DISCARD.

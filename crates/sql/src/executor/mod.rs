@@ -48,7 +48,7 @@ pub use keys::TableKeys;
 pub use measure::{Effort, Measured, Measurements};
 pub use modify::{failing_row, not_null_violation};
 pub use scan::RowDecoder;
-pub(crate) use spill::{RowStore, StoreReader, sort_memory_bytes};
+pub(crate) use spill::{RowStore, StoreReader, sort_memory_bytes, work_memory_bytes};
 pub use trigger::{Captured, Captures, Event, PlannedTrigger, TableTriggers};
 
 use crate::client::{Client, Severity};

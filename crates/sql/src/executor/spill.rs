@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::row_set::{RowEquality, Rows};
 use super::{BoxOperator, Run};
+use crate::session::{Instance, SessionState};
 use crate::types::packed::{Packed, read_any, write_any};
 use crate::types::{RecordShape, RecordValue, Value};
 
@@ -25,7 +26,12 @@ pub(super) const DEPTH_MAX: u32 = 6;
 
 /// `work_mem` in bytes: what a sort or a materialised set of rows may take.
 pub(crate) fn sort_memory_bytes(run: &Run<'_, '_>) -> usize {
-    run.state.settings.borrow().get(Id::WorkMem).as_integer().unwrap_or(4096).max(64) as usize * 1024
+    work_memory_bytes(run.state)
+}
+
+/// The same of a session.
+pub(crate) fn work_memory_bytes(state: &SessionState) -> usize {
+    state.settings.borrow().get(Id::WorkMem).as_integer().unwrap_or(4096).max(64) as usize * 1024
 }
 
 /// What a hash table may take: twice `work_mem`, as PostgreSQL's default has it.
@@ -54,7 +60,11 @@ const SHORT_TEXT_MARK: u8 = 249;
 
 impl SpillWriter {
     pub fn new(run: &Run<'_, '_>) -> Result<SpillWriter> {
-        let file = run.state.instance.database().temporary_file()?;
+        SpillWriter::of(&run.state.instance)
+    }
+
+    fn of(instance: &Instance) -> Result<SpillWriter> {
+        let file = instance.database().temporary_file()?;
         Ok(SpillWriter { file, buffer: Vec::new(), shapes: Vec::new() })
     }
 
@@ -291,7 +301,7 @@ impl Partitions {
 
 /// Rows that are read by number, as often as wanted: in memory as long as they fit.
 #[derive(Default)]
-pub(crate) struct RowStore {
+pub struct RowStore {
     memory: Rows,
     spilled: Option<SpillWriter>,
     /// Where each spilled row lies.
@@ -299,6 +309,13 @@ pub(crate) struct RowStore {
 }
 
 impl RowStore {
+    /// Rows that are few.
+    pub fn of_few(rows: Vec<Vec<Value>>) -> RowStore {
+        let mut store = RowStore::default();
+        rows.iter().for_each(|row| store.memory.push(row));
+        store
+    }
+
     /// Forgets its rows.
     pub fn clear(&mut self) {
         self.memory.clear();
@@ -308,13 +325,18 @@ impl RowStore {
 
     /// Adds a row, which may use up to `limit_bytes` with the others.
     pub fn push(&mut self, row: &[Value], limit_bytes: usize, run: &Run<'_, '_>) -> Result<()> {
+        self.push_for(&run.state.instance, row, limit_bytes)
+    }
+
+    /// The same without a statement at hand.
+    pub fn push_for(&mut self, instance: &Instance, row: &[Value], limit_bytes: usize) -> Result<()> {
         if let Some(writer) = &mut self.spilled {
             self.offsets.push(writer.push(row)?);
             return Ok(());
         }
         self.memory.push(row);
         if self.memory.bytes() > limit_bytes {
-            let mut writer = SpillWriter::new(run)?;
+            let mut writer = SpillWriter::of(instance)?;
             for index in 0..self.memory.len() {
                 self.offsets.push(writer.push(self.memory.get(index))?);
             }

@@ -10,8 +10,8 @@ use super::interpret::{
     Columns, Flow, after_round, columns_of, gather_planned, gather_query, run_statements, set_found,
 };
 use super::tree::{CursorQuery, Expression, Fetched, RowSource, Statement};
-use crate::commands::Cursor;
-use crate::executor::Run;
+use crate::commands::{Cursor, Given};
+use crate::executor::{Run, StoreReader};
 use crate::tree::{Fetch, FetchDirection, Name};
 use crate::types::{self, SqlType, Value};
 
@@ -147,18 +147,20 @@ pub fn fetch(
         Fetched::Relative(count) => (FetchDirection::Relative, count_of(Some(count), frame, run)?),
     };
     let fetch = Fetch { direction, count, cursor: Name::from(name.as_str()), is_move: into.is_none() };
-    let (columns, rows) = fetch_rows(&fetch, run)?;
+    let (columns, given) = fetch_rows(&fetch, run)?;
     match into {
-        None => set_found(rows.len() as u64, frame),
+        None => set_found(given.count, frame),
         Some(target) => {
-            frame.assign_columns(target, &columns, rows.first().map(Vec::as_slice), run)?;
-            set_found(rows.len().min(1) as u64, frame);
+            let mut reader = StoreReader::default();
+            let first = if given.count > 0 { Some(reader.read(&given.rows, 0)?) } else { None };
+            frame.assign_columns(target, &columns, first, run)?;
+            set_found(given.count.min(1), frame);
         }
     }
     Ok(())
 }
 
-fn fetch_rows(fetch: &Fetch, run: &mut Run<'_, '_>) -> Result<(Columns, Vec<Vec<Value>>)> {
+fn fetch_rows(fetch: &Fetch, run: &mut Run<'_, '_>) -> Result<(Columns, Given)> {
     let state = run.state;
     let name = fetch.cursor.as_str();
     let taken = state.function_cursors.borrow_mut().remove(name);
@@ -207,10 +209,13 @@ pub fn run_loop(
     let mut rounds = || -> Result<Flow> {
         loop {
             run.step()?;
-            let (columns, rows) = fetch_rows(&fetch, run)?;
-            let Some(row) = rows.first() else { return Ok(Flow::Next) };
+            let (columns, given) = fetch_rows(&fetch, run)?;
+            if given.count == 0 {
+                return Ok(Flow::Next);
+            }
             found = true;
-            frame.assign_columns(variable, &columns, Some(row), run)?;
+            let mut reader = StoreReader::default();
+            frame.assign_columns(variable, &columns, Some(reader.read(&given.rows, 0)?), run)?;
             let flow = run_statements(body, frame, run)?;
             if let Some(flow) = after_round(flow, label) {
                 return Ok(flow);

@@ -10,7 +10,7 @@ use base::{Error, Oid, Result, sqlstate};
 use super::frame::Frame;
 use super::tree::{Expression, ExpressionPlan, VariableKind, find_label, find_variable};
 use crate::binder::{Parameters, VariableConflict, VariableNames};
-use crate::executor::{self, Due, Locals, Run};
+use crate::executor::{self, Due, Locals, Run, StoreReader};
 use crate::plan::{Command, Node, StatementKind, VirtualTable};
 use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, query_plan};
@@ -451,9 +451,12 @@ fn run_utility(
     // What it made is there for the statements behind it.
     run.catalog = state.catalog();
     let mut count = count_in(&output.tag);
-    for row in output.rows.into_iter().flatten() {
+    let mut rows = output.rows.unwrap_or_default();
+    rows.flush()?;
+    let mut reader = StoreReader::default();
+    for index in 0..rows.len() {
         count += 1;
-        if on_row(run, &row)?.is_break() {
+        if on_row(run, reader.read(&rows, index)?)?.is_break() {
             break;
         }
     }

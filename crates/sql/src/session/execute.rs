@@ -10,7 +10,7 @@ use super::portal::{Portal, Progress, Running, query_plan};
 use super::state::SessionState;
 use super::{Block, SqlSession, prepared};
 use crate::client::{Client, Formats, OutgoingRow};
-use crate::executor::{self, Locals, Run};
+use crate::executor::{self, Locals, RowStore, Run, StoreReader};
 use crate::parser::Constant;
 use crate::plan::{Command, StatementKind};
 use crate::privileges;
@@ -18,15 +18,20 @@ use crate::tree;
 use crate::types::{SqlType, Value, oids};
 
 /// What a utility statement has to say.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct UtilityOutput {
     /// Its tag.
     pub tag: String,
     /// Its rows, if its plan has columns.
-    pub rows: Option<Vec<Vec<Value>>>,
+    pub(crate) rows: Option<RowStore>,
 }
 
 impl UtilityOutput {
+    /// A tag and a few rows.
+    pub fn few(tag: impl Into<String>, rows: Vec<Vec<Value>>) -> UtilityOutput {
+        UtilityOutput { tag: tag.into(), rows: Some(RowStore::of_few(rows)) }
+    }
+
     /// Only a tag.
     pub fn tag(tag: impl Into<String>) -> UtilityOutput {
         UtilityOutput { tag: tag.into(), rows: None }
@@ -258,7 +263,7 @@ impl SqlSession {
                 let planned = portal.planned.clone().ok_or_else(|| Error::internal("an empty portal runs"))?;
                 if let StatementKind::Utility(tree) = &planned.statement.kind {
                     let output = crate::commands::run(self, tree, &planned, &portal.text, &portal.parameters, client)?;
-                    return self.give_rows(portal, output, max_rows, client);
+                    return self.give_output(portal, output, max_rows, client);
                 }
                 refuse_read_only(&self.state, planned.statement.command)?;
                 let planned = self.lock_and_check(planned, portal, false)?;
@@ -274,9 +279,9 @@ impl SqlSession {
                 let result = self.run_query(portal, &planned, Some(running), max_rows, client);
                 self.end_statement(result, client)
             }
-            Progress::Rows { rows, tag } => {
-                let output = UtilityOutput { tag, rows: Some(rows.collect()) };
-                self.give_rows(portal, output, max_rows, client)
+            Progress::Rows { rows, given, tag } => {
+                client.require(self.state.gate());
+                self.give_rows(portal, rows, given, tag, max_rows, client)
             }
             Progress::Cursor(cursor) => {
                 portal.progress = Progress::Cursor(cursor);
@@ -396,8 +401,8 @@ impl SqlSession {
         }))
     }
 
-    /// Gives rows that a utility statement has made.
-    fn give_rows(
+    /// Says what a utility statement has to say.
+    fn give_output(
         &mut self,
         portal: &mut Portal,
         output: UtilityOutput,
@@ -405,24 +410,47 @@ impl SqlSession {
         client: &mut dyn Client,
     ) -> Result<Option<String>> {
         client.require(self.state.gate());
-        let Some(rows) = output.rows else { return Ok(Some(output.tag)) };
+        match output.rows {
+            None => Ok(Some(output.tag)),
+            Some(mut rows) => {
+                rows.flush()?;
+                self.give_rows(portal, rows, 0, output.tag, max_rows, client)
+            }
+        }
+    }
+
+    /// Gives rows that a utility statement has made, `given` of which have been given.
+    fn give_rows(
+        &mut self,
+        portal: &mut Portal,
+        rows: RowStore,
+        given: usize,
+        tag: String,
+        max_rows: u32,
+        client: &mut dyn Client,
+    ) -> Result<Option<String>> {
         let planned = portal.planned.clone().ok_or_else(|| Error::internal("an empty portal runs"))?;
         let format = self.state.format();
         let catalog = self.state.catalog();
-        let mut rows = rows.into_iter();
-        let mut given = 0;
-        while max_rows == 0 || given < max_rows {
-            let Some(values) = rows.next() else { return Ok(Some(output.tag)) };
-            given += 1;
+        let mut reader = StoreReader::default();
+        let end = if max_rows == 0 { rows.len() } else { rows.len().min(given + max_rows as usize) };
+        for index in given..end {
             client.row(&OutgoingRow {
-                values: &values,
+                values: reader.read(&rows, index)?,
                 columns: &planned.description.columns,
                 formats: &portal.formats,
                 format: &format,
                 catalog: &catalog,
             })?;
+            if index.is_multiple_of(ROWS_BETWEEN_RELIEFS as usize) {
+                client.relieve()?;
+            }
         }
-        portal.progress = Progress::Rows { rows, tag: output.tag };
+        // Whether there are more is found out by asking for them.
+        if max_rows == 0 || end < given + max_rows as usize {
+            return Ok(Some(tag));
+        }
+        portal.progress = Progress::Rows { rows, given: end, tag };
         Ok(None)
     }
 }

@@ -9,7 +9,7 @@ use super::SqlSession;
 use super::plan_cache::Planned;
 use super::state::SessionState;
 use crate::client::{Client, Formats};
-use crate::executor::{self, BoxOperator, Locals};
+use crate::executor::{self, BoxOperator, Locals, RowStore};
 use crate::plan::{Plan, StatementKind};
 use crate::types::Value;
 
@@ -85,11 +85,13 @@ pub enum Progress {
         /// Its snapshot.
         snapshot: engine::PortalSnapshot,
     },
-    /// Rows made already (by a utility statement, or kept beyond their transaction): those still to be given,
+    /// Rows made already (by a utility statement, or kept beyond their transaction): how many of them have been given,
     /// and the tag for their end.
     Rows {
         /// The rows.
-        rows: std::vec::IntoIter<Vec<Value>>,
+        rows: RowStore,
+        /// How many have been given.
+        given: usize,
         /// The tag.
         tag: String,
     },

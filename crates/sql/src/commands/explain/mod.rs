@@ -98,7 +98,7 @@ pub fn run(
 
 fn output(lines: Vec<String>) -> UtilityOutput {
     let rows = lines.into_iter().map(|line| vec![Value::text(line)]).collect();
-    UtilityOutput { tag: "EXPLAIN".to_owned(), rows: Some(rows) }
+    UtilityOutput::few("EXPLAIN", rows)
 }
 
 /// Runs the plan to its end and throws its rows away.
