@@ -179,13 +179,14 @@ fn an_automatic_delay_is_at_most_half_a_sync() {
 // rule R6
 #[test]
 fn an_automatic_delay_is_none_where_syncs_are_short() {
-    let dir = tempfile::tempdir().expect("a directory can be made");
-    let wal = Wal::create(Arc::new(RealVfs::new()), &dir.path().join("wal"), roomy()).expect("nothing fails");
+    // On the simulated disk, whose syncs take no time: a real one may be slow.
+    let wal = log(roomy());
     wal.set_siblings_probe(Siblings::new(6, 5, NEVER));
-    // No sync has been measured yet, so none is known to be long, however slow this disk is.
-    let end = wal.insert(HEAD, &[b"commit"]).end;
-    wal.wait_durable(end, DelayPolicy { delay: DelaySetting::Auto, siblings: 5 });
-    assert_eq!(wal.statistics().delays_taken, 0);
+    for _ in 0..20 {
+        let end = wal.insert(HEAD, &[b"commit"]).end;
+        wal.wait_durable(end, DelayPolicy { delay: DelaySetting::Auto, siblings: 5 });
+    }
+    assert_eq!((wal.statistics().delays_taken, wal.statistics().syncs >= 20), (0, true));
     let end = wal.insert(HEAD, &[b"commit"]).end;
     wal.wait_durable(end, FOUR_MS);
     assert_eq!(wal.statistics().delays_taken, 1, "the siblings are there");
