@@ -362,10 +362,11 @@ impl<'p> SeqScanRows<'p> {
 
 impl<'p> Operator<'p> for SeqScanRows<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
-        if let Some(answer) = self.base.replaced(None, run)? {
-            return Ok(answer);
-        }
         if self.cursor.is_none() {
+            // A re-check has operators of its own, from the first row on.
+            if let Some(answer) = self.base.replaced(None, run)? {
+                return Ok(answer);
+            }
             let table = self.base.open(run)?;
             self.cursor = Some(run.engine().scan(&table)?);
         }
