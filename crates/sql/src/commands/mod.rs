@@ -3,6 +3,7 @@
 mod alter_table;
 mod column;
 mod comment;
+mod composite;
 mod constraint;
 mod copy;
 mod create_table;

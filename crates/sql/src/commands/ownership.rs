@@ -23,6 +23,7 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
             None => Ok(()),
         },
         Statement::AlterSequence(alter) => relation(ddl, &alter.name),
+        Statement::AlterTable(alter) if alter.kind == ObjectKind::Type => attribute_owner(ddl, &alter.name),
         Statement::AlterTable(alter) => {
             relation(ddl, &alter.name)?;
             let schema = match ddl.find(&alter.name)? {
@@ -137,7 +138,17 @@ fn object(ddl: &Ddl<'_>, named: &ObjectName) -> Result<()> {
                 crate::types::reg_types::parse_reg(&ddl.view(), &named.name.to_string(), crate::types::oids::REGTYPE);
             oid.map_or(Ok(()), |oid| require_owner(ddl, Oid(oid)))
         }
+        ObjectKind::Attribute => attribute_owner(ddl, &named.name),
         ObjectKind::Role | ObjectKind::Database => superuser_only("change this"),
         _ => relation(ddl, &named.name),
     }
+}
+
+/// Where attributes change, a composite type is a relation, and messages call it a table.
+fn attribute_owner(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<()> {
+    let Some(def) = super::user_type::find(ddl, name)? else { return relation(ddl, name) };
+    let catalog = ddl.catalog();
+    let subject = Subject::find(&catalog, def.oid)
+        .map(|subject| Subject { described: format!("table {}", name.name), ..subject });
+    subject.map_or(Ok(()), |subject| subject.require_owner(&catalog, ddl.owner()))
 }

@@ -35,6 +35,14 @@ pub(super) fn rename(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<UtilityOutput
             rename_column(ddl, rename)?;
             format!("ALTER {}", kind_words(rename.relation_kind))
         }
+        ObjectKind::Attribute if !super::composite::is_table(ddl, &object.name)? => {
+            super::composite::rename_attribute(ddl, rename)?;
+            "ALTER TYPE".to_owned()
+        }
+        ObjectKind::Attribute => {
+            rename_column(ddl, rename)?;
+            "ALTER TYPE".to_owned()
+        }
         ObjectKind::TableConstraint => {
             rename_constraint(ddl, rename)?;
             "ALTER TABLE".to_owned()

@@ -212,7 +212,7 @@ fn make(ddl: &Ddl<'_>, oid: Oid, schema: Oid, name: &QualifiedName, body: &TypeB
 }
 
 /// The user's type called `name`, if there is one; a table's row type is none of these.
-fn find(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Option<Arc<CustomDef>>> {
+pub(super) fn find(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Option<Arc<CustomDef>>> {
     ddl.check_database(name)?;
     let (view, catalog) = (ddl.view(), ddl.catalog());
     let schemas = match name.schema.as_deref() {

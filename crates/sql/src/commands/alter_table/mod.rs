@@ -28,7 +28,10 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable) -> Result<UtilityOutp
         ObjectKind::Sequence => "ALTER SEQUENCE",
         ObjectKind::MaterializedView => "ALTER MATERIALIZED VIEW",
         ObjectKind::Table => "ALTER TABLE",
-        ObjectKind::Type => return Err(Error::unsupported("ALTER TYPE of composite types is not supported")),
+        ObjectKind::Type => {
+            super::composite::alter(ddl, alter, &in_order(&alter.actions))?;
+            return Ok(UtilityOutput::tag("ALTER TYPE"));
+        }
         _ => return Err(Error::unsupported("this form of ALTER is not supported")),
     };
     let mode = alter.actions.iter().map(lock_mode).max_by_key(|mode| *mode as u32).unwrap_or(LockMode::AccessExclusive);
@@ -39,17 +42,22 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable) -> Result<UtilityOutp
             ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
             return Ok(UtilityOutput::tag(tag));
         }
-        None => return Err(ddl.no_relation(&alter.name)),
+        None => return Err(super::composite::no_table(ddl, &alter.name)?),
     };
     check_kind(alter.kind, &found)?;
     let Some(oid) = found.oid() else { return Err(system_refusal(found.name())) };
-    let mut actions: Vec<&Action> = alter.actions.iter().collect();
-    actions.sort_by_key(|action| pass(action));
-    for action in actions {
+    for action in in_order(&alter.actions) {
         check_applies(action, &found)?;
         run(ddl, oid, action)?;
     }
     Ok(UtilityOutput::tag(tag))
+}
+
+/// The actions in the order in which they run.
+fn in_order(actions: &[Action]) -> Vec<&Action> {
+    let mut ordered: Vec<&Action> = actions.iter().collect();
+    ordered.sort_by_key(|action| pass(action));
+    ordered
 }
 
 /// 42809 if the statement's key word does not fit what the name stands for. ALTER TABLE takes all.
