@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sees to it that what the build and the tests need is there: libclang for the SQL parser's bindings, PostgreSQL's
-# clients and server for comparison, isolationtester; for `tests` a browser that opens the pages; for `peers` a C++ compiler
-# and strace. Installs it where it may, and says what to install elsewhere.
+# clients and server for comparison, isolationtester; for `tests` a browser that opens the pages and
+# Python, which types for psql; for `peers` a C++ compiler and strace. Installs it where it may, and says what to install elsewhere.
 set -euo pipefail
 
 missing=()
@@ -30,6 +30,7 @@ need postgresql-server-dev-all test -n "$(ls /usr/lib/postgresql/*/lib/pgxs/src/
 have_browser() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
 if [ "${1:-}" = tests ]; then
     need chromium have_browser
+    need python3 command -v python3
 fi
 if [ "${1:-}" = peers ]; then
     need g++ command -v c++

@@ -15,9 +15,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::Server;
 use common::reference::{Reference, server_binaries};
 use common::wire::Session;
+use common::{Server, has_client};
 use postgres::{Client, NoTls, SimpleQueryMessage};
 
 /// Differences that stay: file, the statement's beginning, and why.
@@ -353,8 +353,7 @@ const COMPLETED: &[&str] = &[
 #[test]
 fn psql_completes_as_it_does_for_postgresql() {
     let Some(binaries) = server_binaries() else { return };
-    if Command::new("psql").arg("--version").output().is_err() || Command::new("python3").arg("-V").output().is_err() {
-        eprintln!("psql or python3 is missing: completions are not compared");
+    if !has_client("psql") || !has_client("python3") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
