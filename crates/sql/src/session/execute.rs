@@ -442,7 +442,7 @@ impl SqlSession {
                 format: &format,
                 catalog: &catalog,
             })?;
-            if index.is_multiple_of(ROWS_BETWEEN_RELIEFS as usize) {
+            if (index + 1).is_multiple_of(ROWS_BETWEEN_RELIEFS as usize) {
                 client.relieve()?;
             }
         }

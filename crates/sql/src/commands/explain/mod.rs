@@ -31,6 +31,19 @@ struct Options {
     format: Format,
 }
 
+impl Options {
+    /// What holds where nothing is said.
+    const UNASKED: Options = Options {
+        analyze: false,
+        verbose: false,
+        costs: true,
+        timing: true,
+        summary: false,
+        buffers: false,
+        format: Format::Text,
+    };
+}
+
 /// How a plan is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
@@ -134,15 +147,7 @@ fn measure(
 }
 
 fn read_options(explain: &Explain, source: &str) -> Result<Options> {
-    let mut options = Options {
-        analyze: false,
-        verbose: false,
-        costs: true,
-        timing: true,
-        summary: false,
-        buffers: false,
-        format: Format::Text,
-    };
+    let mut options = Options::UNASKED;
     let (mut timing, mut summary, mut wal) = (None, None, false);
     for element in &explain.options {
         let at = |error: Error| match character_position(source, element.location) {

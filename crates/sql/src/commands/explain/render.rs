@@ -412,15 +412,7 @@ mod tests {
     }
 
     fn options() -> Options {
-        Options {
-            analyze: false,
-            verbose: false,
-            costs: true,
-            timing: true,
-            summary: false,
-            buffers: false,
-            format: Format::Json,
-        }
+        Options { format: Format::Json, ..Options::UNASKED }
     }
 
     const NO_SUMMARY: Summary = Summary { planning: None, execution: None };
