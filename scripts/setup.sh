@@ -13,7 +13,14 @@ need() { # need PACKAGE TEST...
 
 have_libclang() {
     [ -n "${LIBCLANG_PATH:-}" ] && return 0
-    [ -n "$(ls /usr/lib/llvm-*/lib/libclang*.so* /usr/lib/*/libclang*.so* /usr/lib64/libclang*.so* /usr/local/lib/libclang*.so* 2>/dev/null)" ]
+    # Not libclang-cpp, which LLVM's own programs bring along.
+    local folder name
+    for folder in /usr/lib/llvm-*/lib /usr/lib/*-linux-gnu /usr/lib64 /usr/lib /usr/local/lib; do
+        for name in "$folder"/libclang.so* "$folder"/libclang-[0-9]*.so*; do
+            [ -e "$name" ] && return 0
+        done
+    done
+    return 1
 }
 
 command -v cargo >/dev/null || {
