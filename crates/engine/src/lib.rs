@@ -15,6 +15,7 @@ pub mod row;
 mod scan;
 mod sequence;
 mod session;
+mod shared_scan;
 mod table;
 mod temporary;
 
@@ -23,10 +24,11 @@ pub const SERIALIZATION_FAILURES: [&str; ssi::Reason::KINDS] = ssi::Reason::NAME
 
 pub use activity::TableActivity;
 pub use btree::{Direction, KeyRange};
-pub use buffer::{PageId, PageMeter, PageUse, PagedStoreStatistics};
+pub use buffer::{PageId, PageMeter, PageUse, PagedStoreStatistics, count_use};
 pub use clog::{ClogUpdate, Snapshot, TransactionStatus};
 pub use control::{CONTROL_FILE, ControlData, FORMAT_VERSION, read_control};
 pub use database::{CheckpointStatistics, Database, OpenOptions, Statistics};
+pub use heap::PageTuples;
 pub use lockmgr::{AdvisoryKey, Granted, LockMode, LockTag, LockView, RowLockMode, WaitPolicy};
 pub use modify::{ConflictOutcome, Modify};
 pub use scan::{IndexScan, TableScan};
@@ -34,6 +36,7 @@ pub use session::{
     CheckSummary, Finisher, PortalSnapshot, PossibleDuplicate, SampleSummary, Session, TransactionOptions,
     VacuumOptions, VacuumSummary,
 };
+pub use shared_scan::SharedScan;
 pub use ssi::{PredicateLock, PredicatePlace};
 pub use table::{Index, Table};
 pub use temporary::TemporaryFile;

@@ -166,7 +166,7 @@ impl Session {
     }
 
     #[inline]
-    fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &Shared {
         &self.database.shared
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use base::{CommandId, Error, Lsn, OwnerId, Result, Xid, sqlstate};
 use clog::{ClogUpdate, Snapshot};
 use std::sync::Arc;
+use sync::atomic::AtomicU64;
 use sync::{Interrupt, WaitReport};
 use wal::{CommitTicket, DelayPolicy};
 use xact::{Isolation, SavepointId, SnapshotHold, TransactionState};
@@ -428,6 +429,11 @@ impl Session {
     /// The highest commit that the session has met; its output waits for this (rule R3).
     pub fn observed(&self) -> Lsn {
         self.slot.borrow().observed()
+    }
+
+    /// The cell behind [`Session::observed`].
+    pub(crate) fn observed_cell(&self) -> Arc<AtomicU64> {
+        Arc::clone(self.slot.borrow().observed_cell())
     }
 
     /// Raises [`Session::observed`].

@@ -7,28 +7,60 @@ use base::{Error, Result, sqlstate};
 use smallvec::SmallVec;
 
 use super::operand::{binary, operand, truth};
-use super::{Run, subquery};
+use super::{Run, check_depth, subquery};
 use crate::plan::{Call, CaseWhen, Expr, ExprKind, FieldAccess, FunctionTarget, Quantified, Quantifier, SessionValue};
-use crate::types::{self, ArrayValue, CallTypes, Comparator, Dimension, Implementation, RecordValue, SqlType, Value};
+use crate::types::{
+    self, ArrayValue, CallTypes, Comparator, Dimension, EvalContext, Implementation, RecordValue, SqlType, Value,
+};
 
 /// Values of a call's arguments; most calls have one or two.
 pub(super) type Arguments = SmallVec<[Value; 4]>;
+
+/// Who evaluates expressions: an execution, or a thread that helps one.
+pub trait Evaluator<'a, 'p: 'a>: EvalContext + Sized {
+    /// `$1`, `$2`, ...
+    fn parameters(&self) -> &'a [Value];
+    /// Operands of the simple CASEs being evaluated, innermost last.
+    fn case_operands(&mut self) -> &mut Vec<Value>;
+    /// The execution.
+    ///
+    /// # Errors
+    /// XX000 on a thread that helps: it is given no expression that needs more than itself.
+    fn run(&mut self) -> Result<&mut Run<'a, 'p>>;
+}
+
+impl<'a, 'p> Evaluator<'a, 'p> for Run<'a, 'p> {
+    #[inline]
+    fn parameters(&self) -> &'a [Value] {
+        self.parameters
+    }
+
+    #[inline]
+    fn case_operands(&mut self) -> &mut Vec<Value> {
+        &mut self.locals.case_operands
+    }
+
+    #[inline]
+    fn run(&mut self) -> Result<&mut Run<'a, 'p>> {
+        Ok(self)
+    }
+}
 
 /// The value of `expr` for `row`.
 ///
 /// # Errors
 /// Whatever its functions raise, with the place in the statement where it is known.
-pub fn evaluate<'p>(expr: &'p Expr, row: &[Value], run: &mut Run<'_, 'p>) -> Result<Value> {
+pub fn evaluate<'a, 'p: 'a, E: Evaluator<'a, 'p>>(expr: &'p Expr, row: &[Value], run: &mut E) -> Result<Value> {
     match &expr.kind {
         ExprKind::Constant(value) => Ok(value.clone()),
         ExprKind::Column(slot) => Ok(row[*slot as usize].clone()),
-        ExprKind::Parameter(index) => match run.parameters.get(*index as usize) {
+        ExprKind::Parameter(index) => match run.parameters().get(*index as usize) {
             Some(value) => Ok(value.clone()),
             None => {
                 Err(Error::new(sqlstate::UNDEFINED_PARAMETER, format!("no value found for parameter {}", index + 1)))
             }
         },
-        ExprKind::Outer(index) => Ok(run.locals.outer[*index as usize].clone()),
+        ExprKind::Outer(index) => Ok(run.run()?.locals.outer[*index as usize].clone()),
         ExprKind::Call(call) => evaluate_call(call, row, run),
         ExprKind::And(operands) => evaluate_junction(operands, false, row, run),
         ExprKind::Or(operands) => evaluate_junction(operands, true, row, run),
@@ -64,7 +96,7 @@ pub fn evaluate<'p>(expr: &'p Expr, row: &[Value], run: &mut Run<'_, 'p>) -> Res
             evaluate_case(operand.as_deref(), whens, otherwise.as_deref(), row, run)
         }
         ExprKind::CaseOperand => {
-            run.locals.case_operands.last().cloned().ok_or_else(|| Error::internal("a CASE operand outside of a CASE"))
+            run.case_operands().last().cloned().ok_or_else(|| Error::internal("a CASE operand outside of a CASE"))
         }
         ExprKind::Coalesce(operands) => {
             for operand in operands {
@@ -105,7 +137,7 @@ pub fn evaluate<'p>(expr: &'p Expr, row: &[Value], run: &mut Run<'_, 'p>) -> Res
             })
         }
         ExprKind::Quantified(quantified) => evaluate_quantified(quantified, row, run),
-        ExprKind::Subquery(query) => subquery::evaluate(query, expr.sql_type, row, run),
+        ExprKind::Subquery(query) => subquery::evaluate(query, expr.sql_type, row, run.run()?),
         ExprKind::Row { fields, shape } => {
             let fields = fields.iter().map(|field| evaluate(field, row, run)).collect::<Result<_>>()?;
             Ok(Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields })))
@@ -115,7 +147,7 @@ pub fn evaluate<'p>(expr: &'p Expr, row: &[Value], run: &mut Run<'_, 'p>) -> Res
             let value = evaluate(&cast.input, row, run)?;
             cast.cast.apply(run, value)
         }
-        ExprKind::Session(value) => session_value(*value, expr.sql_type, run),
+        ExprKind::Session(value) => session_value(*value, expr.sql_type, run.run()?),
         ExprKind::Variable(_) | ExprKind::Aggregate(_) | ExprKind::Window(_) | ExprKind::Set(_) => {
             Err(Error::internal(format!("an expression of kind {:?} reached the executor", expr.kind)))
         }
@@ -127,11 +159,19 @@ pub fn evaluate<'p>(expr: &'p Expr, row: &[Value], run: &mut Run<'_, 'p>) -> Res
 /// # Errors
 /// As [`evaluate`].
 #[inline]
-pub(super) fn is_true<'p>(condition: &'p Expr, row: &[Value], run: &mut Run<'_, 'p>) -> Result<bool> {
+pub(super) fn is_true<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
+    condition: &'p Expr,
+    row: &[Value],
+    run: &mut E,
+) -> Result<bool> {
     Ok(truth(condition, row, run)? == Some(true))
 }
 
-pub(super) fn evaluate_arguments<'p>(arguments: &'p [Expr], row: &[Value], run: &mut Run<'_, 'p>) -> Result<Arguments> {
+pub(super) fn evaluate_arguments<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
+    arguments: &'p [Expr],
+    row: &[Value],
+    run: &mut E,
+) -> Result<Arguments> {
     let mut values = Arguments::new();
     for argument in arguments {
         values.push(evaluate(argument, row, run)?);
@@ -140,15 +180,15 @@ pub(super) fn evaluate_arguments<'p>(arguments: &'p [Expr], row: &[Value], run: 
 }
 
 /// The comparison of values of a type; domains compare as their base types.
-pub(super) fn comparator_of(sql_type: SqlType, run: &Run<'_, '_>) -> Result<Comparator> {
-    let base = types::base_type(&run.catalog, sql_type);
+pub(super) fn comparator_of(sql_type: SqlType, context: &impl EvalContext) -> Result<Comparator> {
+    let base = types::base_type(context.catalog(), sql_type);
     types::comparator(base.oid).ok_or_else(|| {
-        let name = types::format_type_name(&run.catalog, base.oid);
+        let name = types::format_type_name(context.catalog(), base.oid);
         Error::new(sqlstate::UNDEFINED_FUNCTION, format!("could not identify an ordering operator for type {name}"))
     })
 }
 
-fn evaluate_call<'p>(call: &'p Call, row: &[Value], run: &mut Run<'_, 'p>) -> Result<Value> {
+fn evaluate_call<'a, 'p: 'a, E: Evaluator<'a, 'p>>(call: &'p Call, row: &[Value], run: &mut E) -> Result<Value> {
     match call.arguments.as_slice() {
         [argument] => {
             let argument = operand(argument, row, run)?;
@@ -169,7 +209,11 @@ fn evaluate_call<'p>(call: &'p Call, row: &[Value], run: &mut Run<'_, 'p>) -> Re
 }
 
 /// Calls `call`'s function with these arguments.
-pub(super) fn call_function(call: &Call, arguments: &[Value], run: &mut Run<'_, '_>) -> Result<Value> {
+pub(super) fn call_function<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
+    call: &Call,
+    arguments: &[Value],
+    run: &mut E,
+) -> Result<Value> {
     match &call.function {
         FunctionTarget::Builtin(function) => {
             if function.strict && arguments.iter().any(Value::is_null) {
@@ -178,20 +222,25 @@ pub(super) fn call_function(call: &Call, arguments: &[Value], run: &mut Run<'_, 
             match function.implementation {
                 Implementation::Plain(function) => function(run, arguments),
                 _ => {
-                    run.check_depth()?;
+                    check_depth()?;
                     function.call(run, &call.types, arguments)
                 }
             }
         }
         FunctionTarget::Stored(function) => {
-            run.check_depth()?;
-            crate::plpgsql::call(run, function, &call.types, arguments)
+            check_depth()?;
+            crate::plpgsql::call(run.run()?, function, &call.types, arguments)
         }
     }
 }
 
 /// AND (`decisive` false) and OR (`decisive` true).
-fn evaluate_junction<'p>(operands: &'p [Expr], decisive: bool, row: &[Value], run: &mut Run<'_, 'p>) -> Result<Value> {
+fn evaluate_junction<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
+    operands: &'p [Expr],
+    decisive: bool,
+    row: &[Value],
+    run: &mut E,
+) -> Result<Value> {
     let mut is_unknown = false;
     for operand in operands {
         match evaluate(operand, row, run)? {
@@ -203,17 +252,17 @@ fn evaluate_junction<'p>(operands: &'p [Expr], decisive: bool, row: &[Value], ru
     Ok(if is_unknown { Value::Null } else { Value::Bool(!decisive) })
 }
 
-fn evaluate_case<'p>(
+fn evaluate_case<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
     operand: Option<&'p Expr>,
     whens: &'p [CaseWhen],
     otherwise: Option<&'p Expr>,
     row: &[Value],
-    run: &mut Run<'_, 'p>,
+    run: &mut E,
 ) -> Result<Value> {
-    let depth = run.locals.case_operands.len();
+    let depth = run.case_operands().len();
     if let Some(operand) = operand {
         let value = evaluate(operand, row, run)?;
-        run.locals.case_operands.push(value);
+        run.case_operands().push(value);
     }
     let mut chosen = Ok(otherwise);
     for when in whens {
@@ -224,19 +273,19 @@ fn evaluate_case<'p>(
         }
         break;
     }
-    run.locals.case_operands.truncate(depth);
+    run.case_operands().truncate(depth);
     match chosen? {
         Some(result) => evaluate(result, row, run),
         None => Ok(Value::Null),
     }
 }
 
-fn evaluate_extreme<'p>(
+fn evaluate_extreme<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
     operands: &'p [Expr],
     wanted: Ordering,
     sql_type: SqlType,
     row: &[Value],
-    run: &mut Run<'_, 'p>,
+    run: &mut E,
 ) -> Result<Value> {
     let compare = comparator_of(sql_type, run)?;
     let mut best = Value::Null;
@@ -249,15 +298,15 @@ fn evaluate_extreme<'p>(
     Ok(best)
 }
 
-fn evaluate_array<'p>(
+fn evaluate_array<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
     elements: &'p [Expr],
     nested: bool,
     sql_type: SqlType,
     row: &[Value],
-    run: &mut Run<'_, 'p>,
+    run: &mut E,
 ) -> Result<Value> {
     let values: Vec<Value> = elements.iter().map(|element| evaluate(element, row, run)).collect::<Result<_>>()?;
-    let element = types::element_type(&run.catalog, types::base_type(&run.catalog, sql_type).oid)
+    let element = types::element_type(run.catalog(), types::base_type(run.catalog(), sql_type).oid)
         .ok_or_else(|| Error::internal("an array constructor of a type that is no array"))?;
     if !nested {
         return Ok(Value::array(element, values));
@@ -354,7 +403,11 @@ fn subscript(array: &ArrayValue, bounds: &[(Option<i32>, Option<i32>)], slice: b
     Value::Array(Arc::new(ArrayValue { element: array.element, dimensions, values }))
 }
 
-fn evaluate_quantified<'p>(quantified: &'p Quantified, row: &[Value], run: &mut Run<'_, 'p>) -> Result<Value> {
+fn evaluate_quantified<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
+    quantified: &'p Quantified,
+    row: &[Value],
+    run: &mut E,
+) -> Result<Value> {
     let array = evaluate(&quantified.array, row, run)?;
     let Value::Array(array) = array else { return Ok(Value::Null) };
     let left = evaluate(&quantified.left, row, run)?;
@@ -371,7 +424,11 @@ fn evaluate_quantified<'p>(quantified: &'p Quantified, row: &[Value], run: &mut 
     Ok(if is_unknown { Value::Null } else { Value::Bool(!decisive) })
 }
 
-fn evaluate_field<'p>(access: &'p FieldAccess, row: &[Value], run: &mut Run<'_, 'p>) -> Result<Value> {
+fn evaluate_field<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
+    access: &'p FieldAccess,
+    row: &[Value],
+    run: &mut E,
+) -> Result<Value> {
     match evaluate(&access.input, row, run)? {
         Value::Record(record) => match record.fields.get(access.field as usize) {
             Some(value) => Ok(value.clone()),

@@ -53,7 +53,7 @@ impl IndexKeySource for TableKeys<'_, '_, '_> {
         let values = self.values(row)?;
         let mut run = self.run.borrow_mut();
         if let Some(predicate) = &expressions.predicate
-            && !is_true(predicate, &values, &mut run)?
+            && !is_true(predicate, &values, &mut **run)?
         {
             return Ok(false);
         }
@@ -65,7 +65,7 @@ impl IndexKeySource for TableKeys<'_, '_, '_> {
                 None => {
                     let expr = expressions.keys.iter().find(|(key, _)| *key as usize == number).map(|(_, expr)| expr);
                     let value = match expr {
-                        Some(expr) => evaluate(expr, &values, &mut run)?,
+                        Some(expr) => evaluate(expr, &values, &mut **run)?,
                         None => Value::Null,
                     };
                     if value.is_null() {
@@ -94,7 +94,7 @@ impl IndexKeySource for TableKeys<'_, '_, '_> {
                 None => {
                     let expressions = self.expressions_of(index_position)?;
                     let (_, expr) = expressions.keys.iter().find(|(key, _)| *key as usize == number)?;
-                    let value = evaluate(expr, &values, &mut run).ok()?;
+                    let value = evaluate(expr, &values, &mut **run).ok()?;
                     (part.expression.clone().unwrap_or_default(), value, expr.sql_type)
                 }
             };

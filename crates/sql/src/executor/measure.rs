@@ -79,6 +79,11 @@ impl Measurements {
         Measurements { meter: Some(Rc::new(PageMeter::start())), ..Measurements::default() }
     }
 
+    /// Whether pages are counted.
+    pub fn has_pages(&self) -> bool {
+        self.meter.is_some()
+    }
+
     /// What a node did; nothing if it never ran.
     pub fn of(&self, plan: &Plan) -> Option<Measured> {
         self.nodes.borrow().get(&key(plan)).copied()

@@ -22,6 +22,7 @@ mod merge_join;
 mod modify;
 mod modify_view;
 mod operand;
+mod read_ahead;
 mod recheck;
 mod row_set;
 mod scan;
@@ -230,11 +231,7 @@ impl<'a, 'p> Run<'a, 'p> {
     /// 54001.
     #[inline]
     pub fn check_depth(&self) -> Result<()> {
-        if sync::remaining_stack_bytes() < STACK_RESERVE_BYTES {
-            return Err(Error::new(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
-                .hint("Nest expressions, subqueries and function calls less deeply."));
-        }
-        Ok(())
+        check_depth()
     }
 
     /// Tells the client something that is no error.
@@ -258,6 +255,16 @@ impl<'a, 'p> Run<'a, 'p> {
             random: None,
         }
     }
+}
+
+/// See [`Run::check_depth`].
+#[inline]
+fn check_depth() -> Result<()> {
+    if sync::remaining_stack_bytes() < STACK_RESERVE_BYTES {
+        return Err(Error::new(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
+            .hint("Nest expressions, subqueries and function calls less deeply."));
+    }
+    Ok(())
 }
 
 impl EvalContext for Run<'_, '_> {

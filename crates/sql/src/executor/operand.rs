@@ -7,8 +7,7 @@ use std::ops::Deref;
 
 use base::Result;
 
-use super::Run;
-use super::evaluate::evaluate;
+use super::evaluate::{Evaluator, evaluate};
 use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
 use crate::types::{self, OperatorRole, Value, oids};
 
@@ -41,17 +40,16 @@ impl Deref for Operand<'_> {
 
 /// The value of `expr` for `row`, not copied if it is a slot, a constant or a parameter.
 #[inline]
-pub(super) fn operand<'v, 'a: 'v, 'p: 'v>(
+pub(super) fn operand<'v, 'a: 'v, 'p: 'a, E: Evaluator<'a, 'p>>(
     expr: &'p Expr,
     row: &'v [Value],
-    run: &mut Run<'a, 'p>,
+    run: &mut E,
 ) -> Result<Operand<'v>> {
     match &expr.kind {
         ExprKind::Column(slot) => Ok(Operand::Borrowed(&row[*slot as usize])),
         ExprKind::Constant(value) => Ok(Operand::Borrowed(value)),
-        ExprKind::Parameter(index) if (*index as usize) < run.parameters.len() => {
-            let parameters: &'a [Value] = run.parameters;
-            Ok(Operand::Borrowed(&parameters[*index as usize]))
+        ExprKind::Parameter(index) if (*index as usize) < run.parameters().len() => {
+            Ok(Operand::Borrowed(&run.parameters()[*index as usize]))
         }
         _ => Ok(Operand::Owned(evaluate(expr, row, run)?)),
     }
@@ -127,7 +125,11 @@ pub(super) fn binary(call: &Call, left: &Value, right: &Value) -> Option<Value> 
 
 /// The truth of a condition for `row`; `None` is unknown.
 #[inline]
-pub(super) fn truth<'p>(condition: &'p Expr, row: &[Value], run: &mut Run<'_, 'p>) -> Result<Option<bool>> {
+pub(super) fn truth<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
+    condition: &'p Expr,
+    row: &[Value],
+    run: &mut E,
+) -> Result<Option<bool>> {
     match &condition.kind {
         ExprKind::And(operands) => {
             let mut result = Some(true);

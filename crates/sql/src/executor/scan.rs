@@ -7,9 +7,10 @@ use base::{Oid, Result, Tid};
 use engine::catalog::{IndexDef, TableDef};
 use engine::key::KeyBuffer;
 use engine::row::{Datum, RowBytes, RowValues, RowView};
-use engine::{Direction, IndexScan, KeyRange, Table, TableScan};
+use engine::{Direction, IndexScan, KeyRange, SharedScan, Table, TableScan};
 
 use super::evaluate::{evaluate, is_true};
+use super::read_ahead::{self, Next, ReadAhead};
 use super::row_set::type_of;
 use super::{BoxOperator, Operator, Replacement, Run};
 use crate::plan::{self, Expr, ExprKind, KeyPart, ScanColumn, ScanId};
@@ -274,6 +275,19 @@ fn divide_columns(filter: &Expr, columns: &[ScanColumn]) -> (Vec<(usize, ScanCol
     columns.iter().copied().enumerate().partition(|(slot, _)| looked_at[*slot])
 }
 
+/// What reads the columns that `filter` looks at, or all without one, and what reads the others.
+fn decoders(
+    table: &TableDef,
+    columns: &[ScanColumn],
+    filter: Option<&Expr>,
+    catalog: &dyn CatalogLookup,
+) -> (RowDecoder, Option<RowDecoder>) {
+    let Some(filter) = filter else { return (RowDecoder::of_scan(table, columns, catalog), None) };
+    let (early, late) = divide_columns(filter, columns);
+    let late = (!late.is_empty()).then(|| RowDecoder::new(table, &late, catalog));
+    (RowDecoder::new(table, &early, catalog), late)
+}
+
 impl<'p> ScanBase<'p> {
     pub(super) fn new(
         scan: ScanId,
@@ -290,14 +304,9 @@ impl<'p> ScanBase<'p> {
             return Ok(Arc::clone(table));
         }
         let table = run.engine().open_table(self.def.oid)?;
-        let decoder = match self.filter {
-            Some(filter) if self.divides => {
-                let (early, late) = divide_columns(filter, self.columns);
-                self.late = (!late.is_empty()).then(|| RowDecoder::new(&table.def, &late, &run.catalog));
-                RowDecoder::new(&table.def, &early, &run.catalog)
-            }
-            _ => RowDecoder::of_scan(&table.def, self.columns, &run.catalog),
-        };
+        let filter = self.filter.filter(|_| self.divides);
+        let (decoder, late) = decoders(&table.def, self.columns, filter, &run.catalog);
+        self.late = late;
         self.open = Some((Arc::clone(&table), decoder));
         Ok(table)
     }
@@ -350,13 +359,52 @@ impl<'p> ScanBase<'p> {
 pub struct SeqScanRows<'p> {
     base: ScanBase<'p>,
     cursor: Option<TableScan>,
+    /// What of the table comes after the cursor's blocks, to be read with helpers.
+    rest: Option<(SharedScan, usize)>,
+    ahead: Option<ReadAhead>,
+    /// Whether helpers have applied the filter.
+    is_filtered: bool,
+    /// The last row is of those read ahead.
+    gives_ahead: bool,
 }
 
 impl<'p> SeqScanRows<'p> {
     pub fn new(node: &'p plan::SeqScan) -> Self {
         let mut base = ScanBase::new(node.scan, &node.table, &node.columns, node.filter.as_ref());
         base.divides = true;
-        SeqScanRows { base, cursor: None }
+        SeqScanRows { base, cursor: None, rest: None, ahead: None, is_filtered: false, gives_ahead: false }
+    }
+
+    fn begin(&mut self, run: &mut Run<'_, 'p>) -> Result<()> {
+        let table = self.base.open(run)?;
+        let mut cursor = run.engine().scan(&table)?;
+        // Whoever changes the rows wants their bytes.
+        if run.locals.kept_row(self.base.scan).is_none() {
+            self.rest = read_ahead::divide(&mut cursor, run);
+        }
+        self.cursor = Some(cursor);
+        Ok(())
+    }
+
+    /// Goes on after the cursor's blocks; false at the end.
+    fn go_on(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        if let Some(rest) = self.rest.take() {
+            let base = &self.base;
+            let filter = base.filter.filter(|filter| read_ahead::is_self_contained(filter, run.parameters));
+            self.is_filtered = filter.is_some() || base.filter.is_none();
+            let decoders = decoders(&rest.0.table().def, base.columns, filter, &run.catalog);
+            self.ahead = Some(ReadAhead::new(rest, decoders, filter, base.columns.len(), run));
+        }
+        let Some(ahead) = &mut self.ahead else { return Ok(false) };
+        self.gives_ahead = match ahead.go_on(run)? {
+            Next::Rows => true,
+            Next::Alone(blocks) => {
+                self.cursor.as_mut().expect("opened at the beginning").continue_with(blocks);
+                false
+            }
+            Next::End => return Ok(false),
+        };
+        Ok(true)
     }
 }
 
@@ -367,27 +415,52 @@ impl<'p> Operator<'p> for SeqScanRows<'p> {
             if let Some(answer) = self.base.replaced(None, run)? {
                 return Ok(answer);
             }
-            let table = self.base.open(run)?;
-            self.cursor = Some(run.engine().scan(&table)?);
+            self.begin(run)?;
         }
-        let cursor = self.cursor.as_mut().expect("opened above");
         loop {
             run.step()?;
+            if self.gives_ahead
+                && let Some(ahead) = &mut self.ahead
+            {
+                if !ahead.advance() {
+                    if !self.go_on(run)? {
+                        return Ok(false);
+                    }
+                    continue;
+                }
+                match self.base.filter {
+                    Some(filter) if !self.is_filtered && !is_true(filter, ahead.row(), run)? => continue,
+                    _ => return Ok(true),
+                }
+            }
+            let cursor = self.cursor.as_mut().expect("opened above");
             let engine = run.engine();
-            let Some((tid, bytes)) = cursor.next(&engine)? else { return Ok(false) };
-            drop(engine);
-            if self.base.accept(tid, bytes, run)? {
-                return Ok(true);
+            match cursor.next(&engine)? {
+                Some((tid, bytes)) => {
+                    drop(engine);
+                    if self.base.accept(tid, bytes, run)? {
+                        return Ok(true);
+                    }
+                }
+                None => {
+                    drop(engine);
+                    if !self.go_on(run)? {
+                        return Ok(false);
+                    }
+                }
             }
         }
     }
 
     fn row(&self) -> &[Value] {
-        &self.base.row
+        match &self.ahead {
+            Some(ahead) if self.gives_ahead => ahead.row(),
+            _ => &self.base.row,
+        }
     }
 
     fn rescan(&mut self) {
-        self.cursor = None;
+        (self.cursor, self.rest, self.ahead, self.gives_ahead) = (None, None, None, false);
         self.base.gave_replacement = false;
     }
 }

@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use sync::{Interrupt, InterruptKind, Mutex, WaitReport};
 
 use super::counted::Counted;
+use super::helpers::Helpers;
 use super::notify::Channels;
 use super::plan_cache::PlanCache;
 use super::state::SessionState;
@@ -32,6 +33,7 @@ pub struct Instance {
     pub(crate) plans: PlanCache,
     pub(crate) timers: Timers,
     pub(crate) channels: Channels,
+    pub(crate) helpers: Helpers,
     /// Guards the connected sessions by pid. A leaf; held for a look-up or a copy.
     sessions: Mutex<FxHashMap<i32, Arc<SessionInfo>>>,
     next_pid: AtomicI32,
@@ -195,11 +197,14 @@ impl Instance {
         // What can't be removed now is removed when its name is used again.
         let _ = crate::commands::temporary::remove_leftovers(&database);
         let started_at = datetime::clock_micros();
+        let helpers_max = database.settings().get(Id::MaxParallelWorkers).as_integer().unwrap_or(0);
+        let helpers_max = usize::try_from(helpers_max).unwrap_or(0);
         Arc::new(Instance {
             database,
             plans: PlanCache::default(),
             timers: Timers::default(),
             channels: Channels::default(),
+            helpers: Helpers::new(helpers_max),
             sessions: Mutex::new(FxHashMap::default()),
             next_pid: AtomicI32::new(std::process::id() as i32 & 0x000F_FFFF | 1),
             next_number: AtomicU32::new(0),
