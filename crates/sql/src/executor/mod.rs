@@ -24,6 +24,7 @@ mod modify_view;
 mod operand;
 mod read_ahead;
 mod recheck;
+mod row_decoder;
 mod row_set;
 mod scan;
 mod set_operation;
@@ -48,7 +49,7 @@ pub use function_scan::{NEW_ROWS, OLD_ROWS};
 pub use keys::TableKeys;
 pub use measure::{Effort, Measured, Measurements};
 pub use modify::{failing_row, not_null_violation};
-pub use scan::RowDecoder;
+pub use row_decoder::RowDecoder;
 pub(crate) use spill::{RowStore, StoreReader, sort_memory_bytes, work_memory_bytes};
 pub use trigger::{Captured, Captures, Event, PlannedTrigger, TableTriggers};
 

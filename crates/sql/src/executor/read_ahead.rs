@@ -21,7 +21,7 @@ use sync::{Condvar, Mutex, Waiter, Waker, Woken};
 
 use super::Run;
 use super::evaluate::{Evaluator, is_true};
-use super::scan::RowDecoder;
+use super::row_decoder::RowDecoder;
 use crate::plan::{Expr, ExprKind, FunctionTarget};
 use crate::session::{CatalogView, Shareable};
 use crate::types::random::RandomState;

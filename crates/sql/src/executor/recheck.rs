@@ -7,7 +7,7 @@ use engine::Table;
 use engine::row::RowBytes;
 
 use super::evaluate::is_true;
-use super::scan::RowDecoder;
+use super::row_decoder::RowDecoder;
 use super::{Locals, Replacement, Run, build};
 use crate::plan::{self, Plan, ScanId, ScanSlots};
 use crate::types::Value;

@@ -1,0 +1,152 @@
+//! What turns stored rows into values.
+
+use base::{Oid, Result, Tid};
+use engine::catalog::TableDef;
+use engine::row::{Datum, RowValues, RowView};
+
+use crate::plan::ScanColumn;
+use crate::types::{CatalogLookup, StorageKind, Value};
+
+/// Reads the wanted columns of stored rows into slots.
+pub struct RowDecoder {
+    /// Ascending by column, so that a row is walked once.
+    steps: Vec<DecodeStep>,
+    /// Slots of system columns.
+    system: Vec<(usize, ScanColumn)>,
+    table: Oid,
+}
+
+struct DecodeStep {
+    column: usize,
+    slot: usize,
+    kind: StorageKind,
+    /// The width of the columns between the last step's and this one's, if each has one and there are any.
+    skipped_bytes: Option<usize>,
+}
+
+impl DecodeStep {
+    /// Puts the next of `values`, which is this step's, into `out`: straight into it, as a value that is made elsewhere
+    /// and moved costs more than the reading.
+    #[inline(always)]
+    fn read_into(&self, values: &mut RowValues<'_>, out: &mut Value) -> Result<()> {
+        match self.kind {
+            StorageKind::Int4 => {
+                if let Some(bytes) = values.next_fixed() {
+                    *out = Value::Int4(i32::from_le_bytes(bytes));
+                    return Ok(());
+                }
+            }
+            StorageKind::Int8 => {
+                if let Some(bytes) = values.next_fixed() {
+                    *out = Value::Int8(i64::from_le_bytes(bytes));
+                    return Ok(());
+                }
+            }
+            StorageKind::Float8 => {
+                if let Some(bytes) = values.next_fixed() {
+                    *out = Value::Float8(f64::from_le_bytes(bytes));
+                    return Ok(());
+                }
+            }
+            StorageKind::Date => {
+                if let Some(bytes) = values.next_fixed() {
+                    *out = Value::Date(i32::from_le_bytes(bytes));
+                    return Ok(());
+                }
+            }
+            StorageKind::Timestamp => {
+                if let Some(bytes) = values.next_fixed() {
+                    *out = Value::Timestamp(i64::from_le_bytes(bytes));
+                    return Ok(());
+                }
+            }
+            StorageKind::Text | StorageKind::PaddedText | StorageKind::Numeric => {
+                if let Some(bytes) = values.next_short_bytes() {
+                    *out = self.kind.read(Datum::Bytes(bytes))?;
+                    return Ok(());
+                }
+            }
+            _ => {}
+        }
+        *out = self.kind.read(values.next().unwrap_or_default())?;
+        Ok(())
+    }
+}
+
+impl RowDecoder {
+    /// A decoder that puts each of `columns` into the slot beside it.
+    pub fn new(table: &TableDef, columns: &[(usize, ScanColumn)], catalog: &dyn CatalogLookup) -> RowDecoder {
+        let mut steps = Vec::new();
+        let mut system = Vec::new();
+        for &(slot, column) in columns {
+            match column {
+                ScanColumn::Column(column) => {
+                    let column = column as usize;
+                    let kind = StorageKind::of(catalog, table.columns[column].type_oid);
+                    steps.push(DecodeStep { column, slot, kind, skipped_bytes: None });
+                }
+                other => system.push((slot, other)),
+            }
+        }
+        steps.sort_by_key(|step| step.column);
+        let mut at = 0;
+        for step in &mut steps {
+            let widths = table.columns.get(at..step.column).unwrap_or_default().iter();
+            let widths = widths.map(|column| column.physical.width_bytes());
+            step.skipped_bytes = widths.sum::<Option<usize>>().filter(|width| *width > 0);
+            at = step.column + 1;
+        }
+        RowDecoder { steps, system, table: table.oid }
+    }
+
+    /// Slots in the order of `columns`.
+    pub(super) fn of_scan(table: &TableDef, columns: &[ScanColumn], catalog: &dyn CatalogLookup) -> RowDecoder {
+        let columns: Vec<_> = columns.iter().copied().enumerate().collect();
+        RowDecoder::new(table, &columns, catalog)
+    }
+
+    /// Every column of the table, slot by place. Dropped ones leave their slots as they are: the type may be gone.
+    pub fn of_full_row(table: &TableDef, catalog: &dyn CatalogLookup) -> RowDecoder {
+        let live = table.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
+        let columns: Vec<_> = live.map(|(place, _)| (place, ScanColumn::Column(place as u32))).collect();
+        RowDecoder::new(table, &columns, catalog)
+    }
+
+    /// Fills the slots of `out` from one stored row.
+    ///
+    /// # Errors
+    /// XX001 for stored bytes that are no value of their type.
+    #[inline]
+    pub fn decode(&self, view: RowView<'_>, tid: Tid, out: &mut [Value]) -> Result<()> {
+        let mut values = view.iter();
+        let mut at = 0;
+        let mut last: Option<&DecodeStep> = None;
+        for step in &self.steps {
+            if let Some(last) = last
+                && last.column == step.column
+            {
+                out[step.slot] = out[last.slot].clone();
+                continue;
+            }
+            if step.skipped_bytes.is_some_and(|width| values.skip_fixed(step.column, width)) {
+                at = step.column;
+            }
+            while at < step.column {
+                values.skip_one();
+                at += 1;
+            }
+            at += 1;
+            step.read_into(&mut values, &mut out[step.slot])?;
+            last = Some(step);
+        }
+        for (slot, column) in &self.system {
+            out[*slot] = match column {
+                ScanColumn::Ctid => Value::Tid(tid),
+                ScanColumn::TableOid => Value::oid(self.table),
+                // The versions' own numbers are not shown: a row that is seen was made by a finished transaction.
+                _ => Value::Null,
+            };
+        }
+        Ok(())
+    }
+}
