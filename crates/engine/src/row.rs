@@ -559,6 +559,11 @@ impl ColumnSet {
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|word| *word == 0)
     }
+
+    /// The columns in the set, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.0.len() * 64).filter(|column| self.contains(*column))
+    }
 }
 
 impl FromIterator<usize> for ColumnSet {

@@ -7,6 +7,8 @@
 //! Superusers are asked nothing. A role has what it was granted itself, what everybody was granted, and what the roles were
 //! granted that it is a member of, as long as those on the way inherit.
 
+mod columns;
+
 use std::ops::{BitAnd, BitOr, Not};
 
 use base::{Error, Oid, Result, sqlstate};
@@ -16,6 +18,7 @@ use engine::catalog::{
 use serde::{Deserialize, Serialize};
 
 use crate::catalogs::DATABASE_OID;
+pub use columns::{COLUMN_PRIVILEGES, ColumnAcls, ColumnsUsed, readable_columns};
 
 /// The class of the custom objects that lists are kept in. PostgreSQL has no catalog of them.
 const ACL_CLASS: Oid = Oid(16);
@@ -67,6 +70,11 @@ impl Privileges {
     /// Whether there is none in it.
     pub fn is_empty(self) -> bool {
         self.0 == 0
+    }
+
+    /// How many there are in it.
+    pub fn count(self) -> u32 {
+        self.0.count_ones()
     }
 
     /// Whether all of `others` are in it.
@@ -256,6 +264,12 @@ impl Subject {
         if self.privileges_of(catalog, role).contains(wanted) { Ok(()) } else { Err(self.denied()) }
     }
 
+    /// Its name, without the word for its kind.
+    pub fn name(&self) -> &str {
+        let described = self.described.strip_prefix("materialized ").unwrap_or(&self.described);
+        described.split_once(' ').map_or("", |(_, name)| name)
+    }
+
     /// 42501
     pub fn denied(&self) -> Error {
         Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied for {}", self.described))
@@ -430,7 +444,7 @@ pub fn inherited_roles(catalog: &Catalog, role: Oid) -> Vec<Oid> {
 }
 
 /// What a statement needs, to be checked each time it runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     /// The table, view, sequence, function.
     pub object: Oid,
@@ -438,6 +452,22 @@ pub struct Access {
     pub privileges: Privileges,
     /// Whose privileges count, if not those of whoever runs the statement: the owner's of the view it is read through.
     pub checked_as: Option<Oid>,
+    /// The columns of a table that it is done with.
+    pub columns: ColumnsUsed,
+}
+
+impl Access {
+    /// Adds this to what a statement needs; its place there.
+    pub fn add_to(self, all: &mut Vec<Access>) -> usize {
+        let is_same = |other: &Access| other.object == self.object && other.checked_as == self.checked_as;
+        if let Some(place) = all.iter().position(is_same) {
+            all[place].privileges = all[place].privileges | self.privileges;
+            all[place].columns.add_all(&self.columns);
+            return place;
+        }
+        all.push(self);
+        all.len() - 1
+    }
 }
 
 /// 42501 unless `role` may do everything in `list`.
@@ -451,11 +481,15 @@ pub fn check(catalog: &Catalog, role: Oid, list: &[Access]) -> Result<()> {
         if is_superuser(catalog, role) {
             continue;
         }
-        let schema = catalog.object(access.object).and_then(schema_of);
-        if let Some(schema) = schema.and_then(|schema| Subject::find(catalog, schema)) {
+        // What a view reads was found when the view was made.
+        let named = access.checked_as.is_none().then(|| catalog.object(access.object).and_then(schema_of)).flatten();
+        if let Some(schema) = named.and_then(|schema| Subject::find(catalog, schema)) {
             schema.require(catalog, role, Privileges::USAGE)?;
         }
-        subject.require(catalog, role, access.privileges)?;
+        let missing = access.privileges & !subject.privileges_of(catalog, role);
+        if !missing.is_empty() && !columns::allowed_by_columns(catalog, role, access, missing) {
+            return Err(subject.denied());
+        }
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{ColumnDef, RelationKind as TableKind, TableDef};
+use engine::row::ColumnSet;
 
 use super::assignment::Source;
 use super::scope::{Place, Scope};
@@ -24,15 +25,10 @@ impl Binder<'_, '_> {
 
     fn insert_in_scope(&mut self, insert: &tree::Insert) -> Result<Query> {
         let ctes = self.ctes(insert.with.as_ref())?;
-        let target = self.change_target_named(&insert.table.name, ChangeVerb::Insert)?;
-        let mut privileges = vec![Privileges::INSERT];
-        if insert.on_conflict.as_ref().is_some_and(|clause| clause.update.is_some()) {
-            privileges.push(Privileges::UPDATE);
-        }
-        if !insert.returning.is_empty() || insert.on_conflict.is_some() {
-            privileges.push(Privileges::SELECT);
-        }
-        self.needs_target(&target, &privileges);
+        let mut target = self.change_target_named(&insert.table.name, ChangeVerb::Insert)?;
+        let updates = insert.on_conflict.as_ref().is_some_and(|clause| clause.update.is_some());
+        let on_conflict = if updates { Privileges::UPDATE } else { Privileges::NONE };
+        self.needs_target(&mut target, Privileges::INSERT | on_conflict);
         let table = target.table_with_defaults();
         let expressions = self.expressions_of(&target.table)?;
         let places = self.insert_columns(insert, &target)?;
@@ -44,7 +40,7 @@ impl Binder<'_, '_> {
             },
         };
         let on_conflict = match &insert.on_conflict {
-            Some(clause) => Some(self.on_conflict(insert, &target, clause)?),
+            Some(clause) => Some(self.on_conflict(insert, &mut target, clause)?),
             None => None,
         };
         let returning = if insert.returning.is_empty() {
@@ -53,14 +49,16 @@ impl Binder<'_, '_> {
             let alias = insert.table.alias.as_ref();
             let outer = self.replace_scope(Place::Returning);
             let relation = self.add_aliased_table(target.table.clone(), alias, insert.table.name.location)?;
-            let shown = self.show_target(&target, relation, alias.map(|alias| alias.name.clone()));
+            let shown = self.show_target(&mut target, relation, alias.map(|alias| alias.name.clone()));
             let targets = shown.and_then(|_| self.returning(&insert.returning));
             self.restore_scope(outer);
             Some(targets?)
         };
+        self.needs_below(&target);
+        let given = self.given_columns(&target);
         query.ctes = self.finish_ctes(ctes);
         let triggers = self.triggers_of(&target.table)?;
-        let target = Target { table: target.table, expressions, triggers, view_checks: target.checks };
+        let target = Target { table: target.table, expressions, triggers, view_checks: target.checks, given };
         query.change = Some(Box::new(Change::Insert { target, on_conflict, returning }));
         Ok(query)
     }
@@ -98,12 +96,15 @@ impl Binder<'_, '_> {
                 Some(QueryBody::Select(select)) => select.targets.len(),
                 Some(_) => usize::MAX,
             };
-            return target.all_places(given);
+            let places = target.all_places(given)?;
+            self.fills_columns(target, &places[..given.min(places.len())]);
+            return Ok(places);
         }
         let mut places = Vec::with_capacity(insert.columns.len());
         let mut whole = Vec::new();
         for column in &insert.columns {
             let place = self.assigned_column(target, column, false)?;
+            self.changes_column(target, Privileges::INSERT, place, &column.name);
             // Parts of a column may be given one by one.
             if whole.contains(&place) || places.contains(&place) && column.indirection.is_empty() {
                 let message = format!("column \"{}\" specified more than once", column.name);
@@ -250,7 +251,7 @@ impl Binder<'_, '_> {
                 .collect();
             let alias = Name::new_static("*VALUES*");
             let kind = RelationKind::Values(bound);
-            let relation = self.add_relation(Relation { kind, alias, columns, lateral: false });
+            let relation = self.add_relation(Relation { kind, alias, columns, lateral: false, access: None });
             query.from.push(FromItem::Relation(relation));
             let scope = self.scope();
             let exprs = (0..table.columns.len()).map(|place| scope.variable(relation, place, -1)).collect::<Vec<_>>();
@@ -363,7 +364,7 @@ impl Binder<'_, '_> {
         }
         let alias = Name::new_static("*SELECT*");
         let kind = RelationKind::Subquery(Box::new(inner));
-        let relation = self.add_relation(Relation { kind, alias, columns, lateral: false });
+        let relation = self.add_relation(Relation { kind, alias, columns, lateral: false, access: None });
         let mut given = Vec::with_capacity(places.len());
         let count = self.scope().relations[relation as usize].columns.len();
         for (index, place) in places.iter().enumerate().take(count) {
@@ -388,7 +389,7 @@ impl Binder<'_, '_> {
     fn on_conflict(
         &mut self,
         insert: &tree::Insert,
-        target: &ChangeTarget,
+        target: &mut ChangeTarget,
         clause: &tree::OnConflict,
     ) -> Result<OnConflict> {
         if clause.update.is_some() && clause.target.is_none() {
@@ -430,7 +431,7 @@ impl Binder<'_, '_> {
 
     fn conflict_update(
         &mut self,
-        target: &ChangeTarget,
+        target: &mut ChangeTarget,
         update: &tree::ConflictUpdate,
         existing: u32,
         alias: Option<Name>,
@@ -455,7 +456,11 @@ impl Binder<'_, '_> {
                 };
                 let found = indexes.iter().position(is_named);
                 match found {
-                    Some(position) => Ok(vec![position as u32]),
+                    Some(position) => {
+                        let columns = indexes[position].keys.iter().filter_map(|key| key.column);
+                        columns.for_each(|column| self.uses_column(changed.access, Privileges::SELECT, column as i32));
+                        Ok(vec![position as u32])
+                    }
                     None => Err(Error::new(
                         sqlstate::UNDEFINED_OBJECT,
                         format!("constraint \"{name}\" for table \"{}\" does not exist", changed.name()),
@@ -469,7 +474,10 @@ impl Binder<'_, '_> {
                 for element in elements {
                     match (&element.column, &element.expr) {
                         (Some(name), _) => match changed.column_by_name(name, false)? {
-                            Some(place) => columns.push(place),
+                            Some(place) => {
+                                columns.push(place);
+                                self.changes_column(changed, Privileges::SELECT, place, name);
+                            }
                             None => {
                                 let message = format!("column \"{name}\" does not exist");
                                 return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, *location));
@@ -480,13 +488,13 @@ impl Binder<'_, '_> {
                             return Err(self.unsupported(message, *location));
                         }
                         (None, Some(expr)) => {
-                            wanted_expressions.push(self.over_row(table, expr, None, Place::IndexExpression)?);
+                            wanted_expressions.push(self.over_row(changed, expr, None, Place::IndexExpression)?);
                         }
                         (None, None) => {}
                     }
                 }
                 let filter = match filter {
-                    Some(filter) => Some(self.over_row(table, filter, Some(SqlType::BOOL), Place::IndexPredicate)?),
+                    Some(filter) => Some(self.over_row(changed, filter, Some(SqlType::BOOL), Place::IndexPredicate)?),
                     None => None,
                 };
                 let matching = indexes.iter().enumerate().filter(|(position, index)| {
@@ -525,12 +533,13 @@ impl Binder<'_, '_> {
     /// An expression of the statement over a table's full row.
     fn over_row(
         &mut self,
-        table: &Arc<TableDef>,
+        changed: &ChangeTarget,
         expr: &tree::Expr,
         wanted: Option<SqlType>,
         place: Place,
     ) -> Result<Expr> {
-        self.table_expr_tree(table, expr, wanted, place)
+        let access = changed.view().is_none().then_some(changed.access);
+        self.table_expr_tree(&changed.table, expr, wanted, place, access)
     }
 
     fn assignments(
@@ -544,6 +553,7 @@ impl Binder<'_, '_> {
         let mut parts: Vec<usize> = Vec::new();
         for assignment in written {
             let place = self.assigned_column(target, &assignment.column, true)?;
+            self.changes_column(target, Privileges::UPDATE, place, &assignment.column.name);
             let column = &table.columns[place];
             let is_part = !assignment.column.indirection.is_empty();
             let before = assignments.iter().position(|other| other.column as usize == place);
@@ -598,22 +608,20 @@ impl Binder<'_, '_> {
 
     fn update_in_scope(&mut self, update: &tree::Update) -> Result<Query> {
         let ctes = self.ctes(update.with.as_ref())?;
-        let changed = self.change_target_named(&update.table.name, ChangeVerb::Update)?;
-        let mut privileges = vec![Privileges::UPDATE];
-        if update.filter.is_some() || !update.returning.is_empty() || !update.from.is_empty() {
-            privileges.push(Privileges::SELECT);
-        }
-        self.needs_target(&changed, &privileges);
+        let mut changed = self.change_target_named(&update.table.name, ChangeVerb::Update)?;
+        self.needs_target(&mut changed, Privileges::UPDATE);
         let table = changed.table.clone();
         let (expressions, triggers) = (self.expressions_of(&table)?, self.triggers_of(&table)?);
-        let (relation, conditions) = self.change_target(&changed, &update.table)?;
+        let (relation, conditions) = self.change_target(&mut changed, &update.table)?;
         self.from(&update.from)?;
         let current_of = self.current_of(&changed, update.filter.as_ref())?;
         let filter = self.optional_filter(update.filter.as_ref().filter(|_| current_of.is_none()))?;
         let filter = both(conditions, filter);
         let assignments = self.assignments(&changed, relation, &update.assignments)?;
-        let target = Target { table, expressions, triggers, view_checks: changed.checks };
         let returning = if update.returning.is_empty() { None } else { Some(self.returning(&update.returning)?) };
+        self.needs_below(&changed);
+        let given = self.given_columns(&changed);
+        let target = Target { table, expressions, triggers, view_checks: changed.checks, given };
         let mut query = self.changing_query(filter);
         query.current_of = current_of;
         query.ctes = self.finish_ctes(ctes);
@@ -630,21 +638,18 @@ impl Binder<'_, '_> {
 
     fn delete_in_scope(&mut self, delete: &tree::Delete) -> Result<Query> {
         let ctes = self.ctes(delete.with.as_ref())?;
-        let changed = self.change_target_named(&delete.table.name, ChangeVerb::Delete)?;
-        let mut privileges = vec![Privileges::DELETE];
-        if delete.filter.is_some() || !delete.returning.is_empty() || !delete.using.is_empty() {
-            privileges.push(Privileges::SELECT);
-        }
-        self.needs_target(&changed, &privileges);
+        let mut changed = self.change_target_named(&delete.table.name, ChangeVerb::Delete)?;
+        self.needs_target(&mut changed, Privileges::DELETE);
         let table = changed.table.clone();
         let (expressions, triggers) = (self.expressions_of(&table)?, self.triggers_of(&table)?);
-        let (relation, conditions) = self.change_target(&changed, &delete.table)?;
-        let target = Target { table, expressions, triggers, view_checks: Vec::new() };
+        let (relation, conditions) = self.change_target(&mut changed, &delete.table)?;
+        let target = Target { table, expressions, triggers, view_checks: Vec::new(), given: ColumnSet::new() };
         self.from(&delete.using)?;
         let current_of = self.current_of(&changed, delete.filter.as_ref())?;
         let filter = self.optional_filter(delete.filter.as_ref().filter(|_| current_of.is_none()))?;
         let filter = both(conditions, filter);
         let returning = if delete.returning.is_empty() { None } else { Some(self.returning(&delete.returning)?) };
+        self.needs_below(&changed);
         let mut query = self.changing_query(filter);
         query.current_of = current_of;
         query.ctes = self.finish_ctes(ctes);
@@ -653,7 +658,11 @@ impl Binder<'_, '_> {
     }
 
     /// Puts the changed table first into FROM; what views want of its rows.
-    fn change_target(&mut self, target: &ChangeTarget, reference: &tree::TableReference) -> Result<(u32, Vec<Expr>)> {
+    fn change_target(
+        &mut self,
+        target: &mut ChangeTarget,
+        reference: &tree::TableReference,
+    ) -> Result<(u32, Vec<Expr>)> {
         let alias = reference.alias.as_ref();
         let relation = self.add_aliased_table(target.table.clone(), alias, reference.name.location)?;
         if target.table.kind == TableKind::View {

@@ -17,6 +17,15 @@ use crate::types::{SqlType, oids};
 /// An item and the names it brings.
 type Named = (FromItem, Vec<NamedItem>);
 
+/// A view in FROM, of the catalog's or of those that the server has.
+struct NamedView<'v> {
+    name: &'v str,
+    schema: Oid,
+    oid: Oid,
+    /// Where it is noted what the statement does with it.
+    access: Option<usize>,
+}
+
 impl Binder<'_, '_> {
     /// Binds FROM into the innermost scope.
     pub(super) fn from(&mut self, items: &[tree::FromItem]) -> Result<()> {
@@ -95,24 +104,25 @@ impl Binder<'_, '_> {
                 let text = table.view_query.clone().ok_or_else(|| Error::internal("a view without a query"))?;
                 let names = table.columns.iter().filter(|column| !column.dropped).map(|column| Name::new(&column.name));
                 let names = names.collect();
-                self.needs(table.oid, Privileges::SELECT);
+                let access = self.needs(table.oid, Privileges::SELECT);
                 let outer = self.view_owner.replace(table.owner);
-                let schema = Some(table.schema);
-                let named = self.from_view(&text, names, alias, &table.name, schema, table.oid, name.location);
+                let view = NamedView { name: &table.name, schema: table.schema, oid: table.oid, access: Some(access) };
+                let named = self.from_view(&text, names, alias, view, name.location);
                 self.view_owner = outer;
                 named
             }
             FoundRelation::Table(table) => {
-                self.needs(table.oid, Privileges::SELECT);
+                let access = self.needs(table.oid, Privileges::SELECT);
                 let relation = self.add_aliased_table(table.clone(), alias, name.location)?;
+                self.scope().relations[relation as usize].access = Some(access);
                 let schema = alias.is_none().then_some(table.schema);
                 Ok(self.named(relation, schema, table.oid))
             }
             FoundRelation::Virtual(table) => {
                 if let Some(text) = table.view_query {
                     let names = table.columns.iter().map(|column| column.name.clone()).collect();
-                    let schema = Some(table.schema);
-                    return self.from_view(text, names, alias, &table.name, schema, table.oid, name.location);
+                    let view = NamedView { name: &table.name, schema: table.schema, oid: table.oid, access: None };
+                    return self.from_view(text, names, alias, view, name.location);
                 }
                 let columns = table
                     .columns
@@ -124,14 +134,14 @@ impl Binder<'_, '_> {
                 let is_transition = matches!(oid, OLD_ROWS | NEW_ROWS);
                 let (oid, schema) = if is_transition { (Oid::INVALID, None) } else { (oid, Some(schema)) };
                 let kind = RelationKind::Virtual(table);
-                let mut relation = Relation { kind, alias: shown, columns, lateral: false };
+                let mut relation = Relation { kind, alias: shown, columns, lateral: false, access: None };
                 self.rename_columns(&mut relation, alias)?;
                 let relation = self.add_relation(relation);
                 Ok(self.named(relation, if alias.is_none() { schema } else { None }, oid))
             }
             FoundRelation::Sequence(sequence) => {
                 // A sequence reads as a one-row table.
-                self.needs(sequence.oid, Privileges::SELECT);
+                let access = self.needs(sequence.oid, Privileges::SELECT);
                 let table = self.context.system.sequence_table(&sequence);
                 let Some(table) = table else {
                     let message = format!("reading sequence \"{}\" as a table is not supported", sequence.name);
@@ -144,7 +154,7 @@ impl Binder<'_, '_> {
                     .collect::<Vec<_>>();
                 let shown = alias.map_or_else(|| name.name.clone(), |alias| alias.name.clone());
                 let kind = RelationKind::Virtual(table);
-                let mut relation = Relation { kind, alias: shown, columns, lateral: false };
+                let mut relation = Relation { kind, alias: shown, columns, lateral: false, access: Some(access) };
                 self.rename_columns(&mut relation, alias)?;
                 let relation = self.add_relation(relation);
                 Ok(self.named(relation, alias.is_none().then_some(sequence.schema), sequence.oid))
@@ -193,21 +203,18 @@ impl Binder<'_, '_> {
         Ok(())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a view is described in two ways, by the catalog and by the system")]
     fn from_view(
         &mut self,
         text: &str,
         names: Vec<Name>,
         alias: Option<&Alias>,
-        view: &str,
-        schema: Option<Oid>,
-        oid: Oid,
+        view: NamedView<'_>,
         location: Location,
     ) -> Result<Named> {
         if self.view_depth >= VIEW_DEPTH_MAX {
             return Err(self.error(
                 sqlstate::INVALID_OBJECT_DEFINITION,
-                format!("infinite recursion detected in rules for relation \"{view}\""),
+                format!("infinite recursion detected in rules for relation \"{}\"", view.name),
                 location,
             ));
         }
@@ -217,12 +224,12 @@ impl Binder<'_, '_> {
             .zip(names)
             .map(|(target, name)| Column { name, sql_type: target.column.sql_type, dropped: false })
             .collect();
-        let shown = alias.map_or_else(|| Name::new(view), |alias| alias.name.clone());
+        let shown = alias.map_or_else(|| Name::new(view.name), |alias| alias.name.clone());
         let kind = RelationKind::Subquery(Box::new(query));
-        let mut relation = Relation { kind, alias: shown, columns, lateral: false };
+        let mut relation = Relation { kind, alias: shown, columns, lateral: false, access: view.access };
         self.rename_columns(&mut relation, alias)?;
         let relation = self.add_relation(relation);
-        Ok(self.named(relation, alias.is_none().then_some(schema).flatten(), oid))
+        Ok(self.named(relation, alias.is_none().then_some(view.schema), view.oid))
     }
 
     /// A view's query, bound as a query of its own: it sees nothing of the statement around it.
@@ -271,7 +278,7 @@ impl Binder<'_, '_> {
             .collect();
         let alias = reference.alias.as_ref();
         let shown = alias.map_or_else(|| cte.name.clone(), |alias| alias.name.clone());
-        let mut relation = Relation { kind, alias: shown, columns, lateral: false };
+        let mut relation = Relation { kind, alias: shown, columns, lateral: false, access: None };
         self.rename_columns(&mut relation, alias)?;
         let relation = self.add_relation(relation);
         Ok(Some(self.named(relation, None, Oid::INVALID)))
@@ -320,7 +327,7 @@ impl Binder<'_, '_> {
             .map(|target| Column { name: target.column.name.clone(), sql_type: target.column.sql_type, dropped: false })
             .collect();
         let kind = RelationKind::Subquery(Box::new(bound));
-        let mut relation = Relation { kind, alias: alias.name.clone(), columns, lateral };
+        let mut relation = Relation { kind, alias: alias.name.clone(), columns, lateral, access: None };
         self.rename_columns(&mut relation, Some(alias))?;
         let relation = self.add_relation(relation);
         Ok(self.named(relation, None, Oid::INVALID))
@@ -355,7 +362,7 @@ impl Binder<'_, '_> {
         }
         let shown = alias.map_or(first_name, |alias| alias.name.clone());
         let kind = RelationKind::Function { calls, ordinality };
-        let mut relation = Relation { kind, alias: shown, columns, lateral: true };
+        let mut relation = Relation { kind, alias: shown, columns, lateral: true, access: None };
         self.rename_columns(&mut relation, alias)?;
         let relation = self.add_relation(relation);
         Ok(self.named(relation, None, Oid::INVALID))
@@ -540,6 +547,8 @@ impl Binder<'_, '_> {
         for name in &using {
             let left_column = self.using_column(&left_names, name, "left")?;
             let right_column = self.using_column(&right_names, name, "right")?;
+            self.reads(&left_column);
+            self.reads(&right_column);
             let (condition, column) = self.merge(name, left_column, right_column, kind)?;
             conditions.push(condition);
             merged.push(column);
@@ -651,7 +660,8 @@ impl Binder<'_, '_> {
             JoinKind::Right => right,
             _ => left,
         };
-        Ok((condition, NamedColumn { name: name.clone(), expr, origin }))
+        // What both sides need has been noted.
+        Ok((condition, NamedColumn { name: name.clone(), expr, origin, read: None }))
     }
 }
 

@@ -20,20 +20,6 @@ pub(super) fn clause(locking: &[Locking]) -> &'static str {
 impl Binder<'_, '_> {
     /// Notes which rows a query locks: 0A000 where rows of the result are not rows of a table.
     pub(super) fn locks(&mut self, query: &mut Query, locking: &[Locking]) -> Result<()> {
-        for relation in &query.relations {
-            let is_meant = |locking: &Locking| {
-                locking.tables.is_empty() || locking.tables.iter().any(|table| table.name == relation.alias)
-            };
-            if let RelationKind::Table(table) = &relation.kind
-                && locking.iter().any(is_meant)
-            {
-                self.needs(table.oid, Privileges::UPDATE);
-            }
-        }
-        self.lock_all(query, locking)
-    }
-
-    fn lock_all(&mut self, query: &mut Query, locking: &[Locking]) -> Result<()> {
         for locking in locking {
             let name = clause(std::slice::from_ref(locking));
             self.check_lockable(query, name)?;
@@ -92,6 +78,9 @@ impl Binder<'_, '_> {
         named: bool,
         name: &str,
     ) -> Result<()> {
+        if let Some(access) = query.relations[relation as usize].access {
+            self.access[access].privileges = self.access[access].privileges | Privileges::UPDATE;
+        }
         let nullable = query.from.iter().any(|item| made_up(item, relation, false));
         match &mut query.relations[relation as usize].kind {
             RelationKind::Table(_) => {}
@@ -100,7 +89,7 @@ impl Binder<'_, '_> {
             RelationKind::Subquery(inner) => {
                 let all = Locking { tables: Vec::new(), ..locking.clone() };
                 let mut taken = std::mem::take(inner);
-                let result = self.lock_all(&mut taken, &[all]);
+                let result = self.locks(&mut taken, &[all]);
                 if let RelationKind::Subquery(inner) = &mut query.relations[relation as usize].kind {
                     *inner = taken;
                 }

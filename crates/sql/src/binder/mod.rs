@@ -54,7 +54,7 @@ use engine::catalog::{Catalog, SequenceDef};
 
 use crate::parser::{STACK_RESERVE_BYTES, character_position, too_deep};
 use crate::plan::{Expr, VirtualTable};
-use crate::privileges::{Access, Privileges};
+use crate::privileges::{Access, ColumnsUsed, Privileges};
 use crate::tree::{self, Location, Name, Statement};
 use crate::types::{CatalogLookup, EvalContext, SqlType};
 use scope::Scope;
@@ -298,12 +298,17 @@ impl<'c, 'a> Binder<'c, 'a> {
         }
     }
 
-    /// Notes what the statement does with a table, view, sequence or function.
-    fn needs(&mut self, object: Oid, privileges: Privileges) {
-        let access = Access { object, privileges, checked_as: self.view_owner };
-        if !self.access.contains(&access) {
-            self.access.push(access);
-        }
+    /// Notes what the statement does with a table, view, sequence or function; where it is noted.
+    fn needs(&mut self, object: Oid, privileges: Privileges) -> usize {
+        let columns = ColumnsUsed::default();
+        Access { object, privileges, checked_as: self.view_owner, columns }.add_to(&mut self.access)
+    }
+
+    /// Notes that the statement uses a column of what `access` is about: by its place, or a system column's number.
+    fn uses_column(&mut self, access: usize, privilege: Privileges, attribute: i32) {
+        let access = &mut self.access[access];
+        access.privileges = access.privileges | privilege;
+        access.columns.add(privilege, attribute);
     }
 
     /// Folds an expression that is run as it is, without a plan.
@@ -312,7 +317,8 @@ impl<'c, 'a> Binder<'c, 'a> {
         crate::planner::fold(expr, self.context, &mut inlining)?;
         self.depends_on_settings |= inlining.depends_on_settings;
         for access in inlining.access {
-            self.needs(access.object, access.privileges);
+            let checked_as = access.checked_as.or(self.view_owner);
+            Access { checked_as, ..access }.add_to(&mut self.access);
         }
         Ok(())
     }

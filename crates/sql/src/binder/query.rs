@@ -71,6 +71,8 @@ pub struct Relation {
     pub columns: Vec<Column>,
     /// It may read entries to its left.
     pub lateral: bool,
+    /// Where the statement's needs tell which columns of it are read, for tables and views.
+    pub access: Option<usize>,
 }
 
 /// A column of a range table entry.

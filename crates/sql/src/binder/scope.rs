@@ -6,6 +6,7 @@ use super::lock::made_up;
 use super::query::{FromItem, Relation};
 use super::{Binder, VariableConflict, WindowSpec};
 use crate::plan::{CaseWhen, CteId, Expr, ExprKind, Variable};
+use crate::privileges::Privileges;
 use crate::tree::{FunctionCall, Location, Name};
 use crate::types::{SqlType, Value, oids};
 
@@ -215,6 +216,8 @@ pub(super) struct NamedColumn {
     pub(super) expr: Expr,
     /// The column's own place in its table, for what a client is told.
     pub(super) origin: Option<(u32, i32)>,
+    /// What reading it is noted as: where in the statement's needs, and its place in the table or view that is about.
+    pub(super) read: Option<(usize, i32)>,
 }
 
 /// The system columns of tables: name, attribute number, type.
@@ -279,12 +282,13 @@ impl Scope {
 
     /// The names of an entry's columns, each a variable.
     pub(super) fn columns_of(&self, relation: u32) -> Vec<NamedColumn> {
-        let columns = &self.relations[relation as usize].columns;
+        let Relation { columns, access, .. } = &self.relations[relation as usize];
         let live = columns.iter().enumerate().filter(|(_, column)| !column.dropped);
         live.map(|(attribute, column)| NamedColumn {
             name: column.name.clone(),
             expr: self.variable(relation, attribute, -1),
             origin: Some((relation, attribute as i32)),
+            read: access.map(|access| (access, attribute as i32)),
         })
         .collect()
     }
@@ -382,8 +386,9 @@ impl Binder<'_, '_> {
                     found = Some(column);
                 }
             }
-            if let Some(column) = found {
-                return Ok(Some(FoundColumn { expr: raised(column.expr.clone(), level as u32, location) }));
+            if let Some(column) = found.cloned() {
+                self.reads(&column);
+                return Ok(Some(FoundColumn { expr: raised(column.expr, level as u32, location) }));
             }
             // A system column is found if a single table has it.
             if let Some((_, attribute, oid)) = SYSTEM_COLUMNS.iter().find(|(system, ..)| *system == name.as_str()) {
@@ -393,9 +398,13 @@ impl Binder<'_, '_> {
                     let message = format!("column reference \"{name}\" is ambiguous");
                     return Err(self.error(sqlstate::AMBIGUOUS_COLUMN, message, location));
                 }
-                if let Some((relation, table)) = first.and_then(|item| Some((item.relation?, item.table))) {
+                let found = first.and_then(|item| Some((item.relation?, item.table)));
+                drop(tables);
+                if let Some((relation, table)) = found {
                     let variable = Variable { level: level as u32, relation, attribute: *attribute, location };
                     let expr = system_column(scope, table, variable, *oid);
+                    let access = scope.relations[relation as usize].access;
+                    self.reads_system_column(access, *attribute);
                     return Ok(Some(FoundColumn { expr }));
                 }
             }
@@ -475,6 +484,7 @@ impl Binder<'_, '_> {
                 let message = format!("column reference \"{name}\" is ambiguous");
                 return Err(self.error(sqlstate::AMBIGUOUS_COLUMN, message, location));
             }
+            self.reads(column);
             return Ok(Some(FoundColumn { expr: raised(column.expr.clone(), level, location) }));
         }
         if let (Some(relation), true) = (item.relation, item.table != Oid::INVALID)
@@ -482,7 +492,10 @@ impl Binder<'_, '_> {
         {
             let variable = Variable { level, relation, attribute: *attribute, location };
             let scope = &self.scopes[self.scopes.len() - 1 - level as usize];
-            return Ok(Some(FoundColumn { expr: system_column(scope, item.table, variable, *oid) }));
+            let expr = system_column(scope, item.table, variable, *oid);
+            let access = scope.relations[relation as usize].access;
+            self.reads_system_column(access, *attribute);
+            return Ok(Some(FoundColumn { expr }));
         }
         Ok(None)
     }
@@ -500,6 +513,7 @@ impl Binder<'_, '_> {
 
     /// An item's columns as one value. A function that gives one unnamed scalar is that scalar.
     pub(super) fn row_of(&mut self, item: &NamedItem, level: u32, location: Location) -> Expr {
+        item.columns.iter().for_each(|column| self.reads(column));
         let index = self.scopes.len() - 1 - level as usize;
         if let Some(relation) = item.relation
             && let super::RelationKind::Function { calls, ordinality: false } =
@@ -544,6 +558,19 @@ impl Binder<'_, '_> {
         Expr::new(ExprKind::Case { operand: None, whens: vec![made_up], otherwise }, sql_type)
     }
 
+    /// Notes that the statement reads a column.
+    pub(super) fn reads(&mut self, column: &NamedColumn) {
+        if let Some((access, attribute)) = column.read {
+            self.uses_column(access, Privileges::SELECT, attribute);
+        }
+    }
+
+    fn reads_system_column(&mut self, access: Option<usize>, attribute: i32) {
+        if let Some(access) = access {
+            self.uses_column(access, Privileges::SELECT, attribute);
+        }
+    }
+
     /// The columns that `*` or `t.*` stands for.
     pub(super) fn star(&mut self, parts: &[Name], location: Location) -> Result<Vec<NamedColumn>> {
         let (level, columns) = match parts {
@@ -568,6 +595,7 @@ impl Binder<'_, '_> {
                 return Err(self.error(sqlstate::SYNTAX_ERROR, message, location));
             }
         };
+        columns.iter().for_each(|column| self.reads(column));
         let raise = |column: NamedColumn| NamedColumn { expr: raised(column.expr, level, location), ..column };
         Ok(columns.into_iter().map(raise).collect())
     }

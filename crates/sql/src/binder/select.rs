@@ -265,7 +265,13 @@ impl Binder<'_, '_> {
             })
             .collect();
         let alias = Name::new_static("*VALUES*");
-        let relation = self.add_relation(Relation { kind: RelationKind::Values(rows), alias, columns, lateral: false });
+        let relation = self.add_relation(Relation {
+            kind: RelationKind::Values(rows),
+            alias,
+            columns,
+            lateral: false,
+            access: None,
+        });
         self.show(relation, None, base::Oid::INVALID, true);
         self.scope().from.push(FromItem::Relation(relation));
         let columns = self.scope().columns_of(relation);

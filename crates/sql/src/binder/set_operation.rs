@@ -115,6 +115,7 @@ impl Binder<'_, '_> {
                 .map(|(name, sql_type)| Column { name: name.clone(), sql_type: *sql_type, dropped: false })
                 .collect(),
             lateral: false,
+            access: None,
         };
         let relation = self.add_relation(relation);
         Ok(Operand { operation: SetOperation::Leaf(relation), columns, location })

@@ -167,7 +167,7 @@ impl Binder<'_, '_> {
                 dropped: column.dropped,
             })
             .collect();
-        self.add_relation(Relation { kind: RelationKind::Table(table), alias, columns, lateral: false })
+        self.add_relation(Relation { kind: RelationKind::Table(table), alias, columns, lateral: false, access: None })
     }
 
     pub(super) fn add_relation(&mut self, relation: Relation) -> u32 {
@@ -245,19 +245,22 @@ impl Binder<'_, '_> {
     /// An expression of a table's definition, over its full row.
     fn table_expr(&mut self, table: &Arc<TableDef>, text: &str, wanted: Option<SqlType>, place: Place) -> Result<Expr> {
         let expr = crate::parser::parse_expression(text)?;
-        self.table_expr_tree(table, &expr, wanted, place)
+        self.table_expr_tree(table, &expr, wanted, place, None)
     }
 
+    /// The same, of an expression that is parsed; reading columns is noted at `access`.
     pub(super) fn table_expr_tree(
         &mut self,
         table: &Arc<TableDef>,
         expr: &tree::Expr,
         wanted: Option<SqlType>,
         place: Place,
+        access: Option<usize>,
     ) -> Result<Expr> {
         let outer = std::mem::take(&mut self.scopes);
         self.scopes.push(Scope::new(place));
         let relation = self.add_table(table.clone(), Name::new(&table.name));
+        self.scope().relations[relation as usize].access = access;
         self.show(relation, Some(table.schema), table.oid, true);
         let bound = match place {
             Place::CopyWhere => self.condition(expr, "WHERE"),
@@ -323,7 +326,7 @@ pub fn table_expression(
         TableExpressionUse::AlterType(sql_type) => (Some(sql_type), Place::Generated),
     };
     let mut parameters = Parameters::fixed(Vec::new());
-    Binder::new(context, &mut parameters).table_expr_tree(table, expr, wanted, place)
+    Binder::new(context, &mut parameters).table_expr_tree(table, expr, wanted, place, None)
 }
 
 /// The columns (by place) that an expression over a table's full row reads.

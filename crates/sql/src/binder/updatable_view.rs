@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{RelationKind as TableKind, TableDef, TriggerTiming};
+use engine::row::ColumnSet;
 
 use super::scope::{NamedColumn, NamedItem, Place, Scope};
 use super::table::{FoundRelation, to_row_slots};
 use super::{BindContext, Binder, Parameters, RelationKind};
 use crate::plan::{Expr, ExprKind};
-use crate::privileges::Privileges;
+use crate::privileges::{ColumnsUsed, Privileges};
 use crate::tree::{self, Distinct, Name, QueryBody, Select, Statement, TableReference};
 
 /// What a statement changes: a table, in some views' place if one was named.
@@ -25,6 +26,8 @@ pub(super) struct ChangeTarget {
     columns: Vec<(Name, std::result::Result<usize, &'static str>)>,
     /// The WITH CHECK OPTIONs to keep: the view's name, and the condition over the table's full row.
     pub(super) checks: Vec<(Name, Expr)>,
+    /// Where it is noted what the statement does with what it names.
+    pub(super) access: usize,
 }
 
 /// One view on the way to the table.
@@ -33,6 +36,9 @@ struct Layer {
     select: Select,
     /// What it reads from.
     from: TableReference,
+    /// What it reads of that, and for each of its columns the table's column that it is.
+    reads: ColumnsUsed,
+    places: Vec<Option<usize>>,
 }
 
 /// Which INSTEAD OF triggers count.
@@ -57,7 +63,7 @@ const NO_SINGLE_TABLE: &str = "Views that do not select from a single table or v
 impl ChangeTarget {
     /// A table by itself.
     pub(super) fn of_table(table: Arc<TableDef>) -> ChangeTarget {
-        ChangeTarget { table, layers: Vec::new(), columns: Vec::new(), checks: Vec::new() }
+        ChangeTarget { table, layers: Vec::new(), columns: Vec::new(), checks: Vec::new(), access: 0 }
     }
 
     /// The view that the statement names, if it names one.
@@ -121,6 +127,14 @@ impl ChangeTarget {
             }
         }
         Ok(places)
+    }
+}
+
+/// The place of the table's column that an expression is.
+fn place_in_table(expr: &Expr) -> Option<usize> {
+    match &expr.kind {
+        ExprKind::Variable(variable) => usize::try_from(variable.attribute).ok(),
+        _ => None,
     }
 }
 
@@ -212,7 +226,7 @@ impl Binder<'_, '_> {
             }
             next = below;
         };
-        let mut target = ChangeTarget { table, layers, columns: Vec::new(), checks: Vec::new() };
+        let mut target = ChangeTarget { table, layers, columns: Vec::new(), checks: Vec::new(), access: 0 };
         self.resolve_layers(&mut target, verb)?;
         if verb != ChangeVerb::Delete && !target.columns.iter().any(|(_, place)| place.is_ok()) {
             let why = "Views that have no updatable columns are not automatically updatable.";
@@ -246,11 +260,11 @@ impl Binder<'_, '_> {
         }
         // What its calls are is known when they are bound.
         let text = view.view_query.clone().unwrap_or_default();
-        let accessed = self.access.len();
+        let noted = self.access.clone();
         let outer = self.view_owner.replace(view.owner);
         let bound = self.view_query(&text);
         self.view_owner = outer;
-        self.access.truncate(accessed);
+        self.access = noted;
         let bound = bound?;
         if bound.is_grouped {
             return Ok(Err("Views that return aggregate functions are not automatically updatable."));
@@ -265,7 +279,8 @@ impl Binder<'_, '_> {
         match self.required_relation(&from.name)? {
             FoundRelation::Table(below) if below.kind != TableKind::MaterializedView => {
                 let from = from.clone();
-                Ok(Ok((Layer { view: Arc::clone(view), select, from }, below)))
+                let (reads, places) = (ColumnsUsed::default(), Vec::new());
+                Ok(Ok((Layer { view: Arc::clone(view), select, from, reads, places }, below)))
             }
             _ => Ok(Err(NO_SINGLE_TABLE)),
         }
@@ -283,9 +298,14 @@ impl Binder<'_, '_> {
 
     fn resolve_over(&mut self, target: &mut ChangeTarget, relation: u32, verb: ChangeVerb) -> Result<()> {
         let subqueries = self.subquery_count;
-        let accessed = self.access.len();
-        let (columns, conditions) = self.bind_layers(target, relation)?;
-        self.access.truncate(accessed);
+        let noted = self.access.clone();
+        let below = self.layer_access(target);
+        self.scope().relations[relation as usize].access = below.last().copied();
+        let (columns, conditions) = self.bind_layers(target, relation, &below)?;
+        let noted = std::mem::replace(&mut self.access, noted);
+        for (layer, below) in target.layers.iter_mut().zip(&below) {
+            layer.reads = noted[*below].columns.clone();
+        }
         for column in columns {
             let place = match &column.expr.kind {
                 ExprKind::Variable(variable) if variable.attribute >= 0 => Ok(variable.attribute as usize),
@@ -322,7 +342,14 @@ impl Binder<'_, '_> {
 
     /// Binds the views' select lists and conditions over entry `relation` of the innermost scope, which is the table: the
     /// columns of the outermost view, and the conditions with the numbers of their views, innermost first.
-    fn bind_layers(&mut self, target: &ChangeTarget, relation: u32) -> Result<(Vec<NamedColumn>, Vec<(usize, Expr)>)> {
+    ///
+    /// What the views read of what is below them is noted in `below`, if that is not empty.
+    fn bind_layers(
+        &mut self,
+        target: &mut ChangeTarget,
+        relation: u32,
+        below: &[usize],
+    ) -> Result<(Vec<NamedColumn>, Vec<(usize, Expr)>)> {
         let mut columns = self.scope().columns_of(relation);
         let (mut table, mut schema) = (target.table.oid, target.table.schema);
         let mut conditions = Vec::new();
@@ -331,8 +358,9 @@ impl Binder<'_, '_> {
         let owner = self.view_owner;
         let foreign = std::mem::replace(&mut self.text_is_foreign, true);
         let variables = self.context.variables.take();
+        let last = target.layers.len() - 1;
         let mut work = || -> Result<()> {
-            for (number, layer) in target.layers.iter().enumerate().rev() {
+            for (number, layer) in target.layers.iter_mut().enumerate().rev() {
                 let alias = layer.from.alias.as_ref();
                 if let Some(alias) = alias {
                     for (column, name) in columns.iter_mut().zip(&alias.columns) {
@@ -343,7 +371,7 @@ impl Binder<'_, '_> {
                     alias: alias.map_or_else(|| layer.from.name.name.clone(), |alias| alias.name.clone()),
                     schema: alias.is_none().then_some(schema),
                     table,
-                    relation: (number + 1 == target.layers.len()).then_some(relation),
+                    relation: (number == last).then_some(relation),
                     columns: std::mem::take(&mut columns),
                     alias_visible: true,
                     columns_visible: true,
@@ -360,15 +388,19 @@ impl Binder<'_, '_> {
                 }
                 self.scope().names.clear();
                 let live = layer.view.columns.iter().filter(|column| !column.dropped);
+                let access = number.checked_sub(1).and_then(|above| below.get(above));
                 columns = targets
                     .into_iter()
                     .zip(live)
-                    .map(|(target, column)| NamedColumn {
+                    .zip(0..)
+                    .map(|((target, column), place)| NamedColumn {
                         name: Name::new(&column.name),
                         expr: target.expr,
                         origin: None,
+                        read: access.map(|access| (*access, place)),
                     })
                     .collect();
+                layer.places = columns.iter().map(|column| place_in_table(&column.expr)).collect();
                 (table, schema) = (layer.view.oid, layer.view.schema);
             }
             Ok(())
@@ -384,20 +416,77 @@ impl Binder<'_, '_> {
         result.map(|()| (columns, conditions))
     }
 
-    /// Notes what the statement does with what it names, and the views' owners with what is below.
-    pub(super) fn needs_target(&mut self, target: &ChangeTarget, privileges: &[Privileges]) {
-        let named = target.view().map_or(target.table.oid, |view| view.oid);
-        privileges.iter().for_each(|privilege| self.needs(named, *privilege));
+    /// Where it is noted what the views' owners do with what is below each view.
+    fn layer_access(&mut self, target: &ChangeTarget) -> Vec<usize> {
         let outer = self.view_owner;
+        let mut below = Vec::with_capacity(target.layers.len());
         for (number, layer) in target.layers.iter().enumerate() {
             self.view_owner = Some(layer.view.owner);
-            let below = target.layers.get(number + 1).map_or(target.table.oid, |layer| layer.view.oid);
-            privileges.iter().for_each(|privilege| self.needs(below, *privilege));
-            if layer.select.filter.is_some() {
-                self.needs(below, Privileges::SELECT);
-            }
+            let object = target.layers.get(number + 1).map_or(target.table.oid, |layer| layer.view.oid);
+            below.push(self.needs(object, Privileges::NONE));
         }
         self.view_owner = outer;
+        below
+    }
+
+    /// Notes what the statement does with what it names.
+    pub(super) fn needs_target(&mut self, target: &mut ChangeTarget, privileges: Privileges) {
+        let named = target.view().map_or(target.table.oid, |view| view.oid);
+        target.access = self.needs(named, privileges);
+    }
+
+    /// Notes what the views' owners do with what is below, once all is known that the statement does with what it names.
+    /// They read what their views read, as soon as the statement reads anything.
+    pub(super) fn needs_below(&mut self, target: &ChangeTarget) {
+        let named = self.access.get(target.access).map(|named| (named.privileges, named.columns.clone()));
+        let Some((privileges, mut used)) = named.filter(|_| target.view().is_some()) else { return };
+        let below = self.layer_access(target);
+        for (number, access) in below.into_iter().enumerate() {
+            let next = target.layers.get(number + 1);
+            let mut changed = ColumnsUsed::default();
+            for privilege in [Privileges::INSERT, Privileges::UPDATE] {
+                for place in used.places(privilege) {
+                    let Some(in_table) = target.layers[number].places.get(place).copied().flatten() else { continue };
+                    let place = match next {
+                        Some(next) => next.places.iter().position(|place| *place == Some(in_table)),
+                        None => Some(in_table),
+                    };
+                    place.into_iter().for_each(|place| changed.add(privilege, place as i32));
+                }
+            }
+            changed.add_all(&target.layers[number].reads);
+            let entry = &mut self.access[access];
+            entry.privileges = entry.privileges | privileges;
+            entry.columns.add_all(&changed);
+            used = changed;
+        }
+    }
+
+    /// The places of the table's columns that the statement gives values, as far as it is known by now.
+    pub(super) fn given_columns(&self, target: &ChangeTarget) -> ColumnSet {
+        let used = &self.access[target.access].columns;
+        let named = [Privileges::INSERT, Privileges::UPDATE].into_iter().flat_map(|privilege| used.places(privilege));
+        let in_table = |place: usize| match target.view() {
+            Some(_) => target.columns.get(place).and_then(|(_, place)| place.ok()),
+            None => Some(place),
+        };
+        named.filter_map(in_table).collect()
+    }
+
+    /// Notes that the statement gives a column of what it names a value; by its place in the table, or among the view's
+    /// columns if `name` is one of them.
+    pub(super) fn changes_column(&mut self, target: &ChangeTarget, privilege: Privileges, place: usize, name: &Name) {
+        let in_view = target.columns.iter().position(|(own, _)| own == name);
+        let place = if target.view().is_some() { in_view } else { Some(place) };
+        place.into_iter().for_each(|place| self.uses_column(target.access, privilege, place as i32));
+    }
+
+    /// Notes that the statement gives values to the first columns of what it names.
+    pub(super) fn fills_columns(&mut self, target: &ChangeTarget, places: &[usize]) {
+        for (number, place) in places.iter().enumerate() {
+            let place = if target.view().is_some() { number } else { *place };
+            self.uses_column(target.access, Privileges::INSERT, place as i32);
+        }
     }
 
     /// Makes the names of what is changed visible for entry `relation`, its table; the conditions that the views have.
@@ -406,17 +495,21 @@ impl Binder<'_, '_> {
     /// What binding the views raises.
     pub(super) fn show_target(
         &mut self,
-        target: &ChangeTarget,
+        target: &mut ChangeTarget,
         relation: u32,
         alias: Option<Name>,
     ) -> Result<Vec<Expr>> {
         let Some(view) = target.view().cloned() else {
             let schema = alias.is_none().then_some(target.table.schema);
+            self.scope().relations[relation as usize].access = Some(target.access);
             self.show(relation, schema, target.table.oid, true);
             return Ok(Vec::new());
         };
         let subqueries = self.subquery_count;
-        let (columns, conditions) = self.bind_layers(target, relation)?;
+        let (mut columns, conditions) = self.bind_layers(target, relation, &[])?;
+        for (column, place) in columns.iter_mut().zip(0..) {
+            column.read = Some((target.access, place));
+        }
         let has_subquery = |column: &NamedColumn| column.expr.any(&|expr| matches!(expr.kind, ExprKind::Subquery(_)));
         if self.subquery_count > subqueries && columns.iter().any(has_subquery) {
             let message = "changing rows through a view with subqueries in its select list is not supported";
@@ -438,11 +531,12 @@ impl Binder<'_, '_> {
     }
 
     /// The row that ON CONFLICT could not insert, as `excluded`.
-    pub(super) fn show_excluded(&mut self, target: &ChangeTarget) -> Result<u32> {
+    pub(super) fn show_excluded(&mut self, target: &mut ChangeTarget) -> Result<u32> {
         let name = Name::new_static("excluded");
         let relation = self.add_table(Arc::clone(&target.table), name.clone());
         self.scope().relations[relation as usize].kind = RelationKind::Excluded;
         if target.view().is_none() {
+            self.scope().relations[relation as usize].access = Some(target.access);
             self.show(relation, None, Oid::INVALID, true);
         } else {
             self.show_target(target, relation, Some(name))?;

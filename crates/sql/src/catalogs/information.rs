@@ -8,6 +8,7 @@ use engine::catalog::{
 };
 
 use super::Equal;
+use super::information_privileges::{column_is_accessible, is_accessible};
 use super::objects;
 use super::relations::{self, constraints, index_places, role_name};
 use super::rows::{NULL, row, yes_or_no};
@@ -52,6 +53,9 @@ pub fn tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
             // The standard knows no materialized views.
             RelationKind::MaterializedView => continue,
         };
+        if !is_accessible(run, &table) {
+            continue;
+        }
         let commit = (table.persistence == Persistence::Temporary).then_some("PRESERVE");
         rows.push(row(run.catalog.schema_name(table.schema), &table.name, kind, insertable, commit));
     }
@@ -228,7 +232,9 @@ pub fn columns(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>
             continue;
         }
         for (place, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
-            rows.push(own_column(run, &table, place, column));
+            if column_is_accessible(run, &table, place) {
+                rows.push(own_column(run, &table, place, column));
+            }
         }
     }
     Ok(rows)

@@ -7,6 +7,7 @@ mod builtin;
 mod depend;
 mod empty;
 mod information;
+mod information_privileges;
 mod information_views;
 mod monitoring;
 mod objects;
@@ -31,8 +32,9 @@ use crate::types::Value;
 use registry::{Entry, REGISTRY};
 
 pub use objects::{class, comments};
-pub use relations::{constraints, role_name};
+pub use relations::{SYSTEM_COLUMNS, constraints, role_name};
 pub use rows::{BTREE_METHOD, DATABASE_OID};
+pub use sequences::SEQUENCE_COLUMNS;
 pub use type_functions::{name_of as type_function_name, oid_of as type_function};
 
 /// Conditions `column = value` that a producer may use to make fewer rows.

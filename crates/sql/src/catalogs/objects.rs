@@ -13,7 +13,7 @@ use super::rows::{
 };
 use super::{Equal, type_functions, user_types};
 use crate::executor::Run;
-use crate::privileges;
+use crate::privileges::{self, Acl};
 use crate::types::{self, Implementation, Value, aggregates, functions, oids};
 
 /// The classes of objects, by the numbers of their catalogs.
@@ -86,8 +86,12 @@ pub fn pg_database(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
 
 /// What has been granted on the object with this number; NULL where nothing is written down.
 pub(super) fn acl(catalog: &Catalog, oid: Oid) -> Value {
-    let Some(acl) = privileges::stored(catalog, oid) else { return NULL };
-    Value::array(oids::ACLITEM, privileges::shown(catalog, &acl).iter().map(Value::text).collect())
+    privileges::stored(catalog, oid).map_or(NULL, |acl| acl_items(catalog, &acl))
+}
+
+/// A list as catalogs show it.
+pub(super) fn acl_items(catalog: &Catalog, acl: &Acl) -> Value {
+    Value::array(oids::ACLITEM, privileges::shown(catalog, acl).iter().map(Value::text).collect())
 }
 
 /// All roles by number.

@@ -7,8 +7,8 @@ use engine::catalog::{INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, SequenceDef};
 use rustc_hash::FxHashMap;
 
 use super::{
-    Equal, access, builtin, depend, empty, information, information_views, monitoring, objects, relations, sequences,
-    statistics, triggers, views,
+    Equal, access, builtin, depend, empty, information, information_privileges, information_views, monitoring, objects,
+    relations, sequences, statistics, triggers, views,
 };
 use crate::binder::SystemCatalog;
 use crate::executor::Run;
@@ -468,11 +468,25 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
             20.0,
             information::key_column_usage,
         ),
+        schema(
+            13106,
+            "column_privileges",
+            "grantor name, grantee name, table_catalog name, table_schema name, table_name name, column_name name, privilege_type varchar, is_grantable yes_or_no",
+            100.0,
+            information_privileges::column_privileges,
+        ),
+        schema(
+            13108,
+            "table_privileges",
+            "grantor name, grantee name, table_catalog name, table_schema name, table_name name, privilege_type varchar, is_grantable yes_or_no, with_hierarchy yes_or_no",
+            40.0,
+            information_privileges::table_privileges,
+        ),
     ];
     for (oid, name, columns) in empty::TABLES {
         entries.push(catalog(*oid, name, columns, 0.0, |_, _| Ok(Vec::new())));
     }
-    for (oid, name, columns, text) in information_views::VIEWS {
+    for (oid, name, columns, text) in information_views::VIEWS.iter().chain(information_privileges::VIEWS) {
         let mut view = entry(INFORMATION_SCHEMA, *oid, name, columns, 20.0, |_, _| Ok(Vec::new()));
         Arc::make_mut(&mut view.table).view_query = Some(text);
         entries.push(view);

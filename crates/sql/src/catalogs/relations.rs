@@ -8,6 +8,7 @@ use engine::catalog::{
     Object, Persistence, RelationKind, SequenceDef, TableDef,
 };
 
+use super::objects::acl_items;
 use super::rows::{
     BTREE_METHOD, HEAP_METHOD, NULL, Wanted, column_numbers, int2_vector, letter, oid_vector, row, text_array,
     wanted_name, wanted_oid, xid,
@@ -17,6 +18,7 @@ use super::{Equal, builtin, sequences};
 use crate::binder::{DefinitionUse, definition_expression};
 use crate::executor::Run;
 use crate::plan::VirtualTable;
+use crate::privileges::ColumnAcls;
 use crate::session::planning::Environment;
 use crate::types::{SqlType, TypeDef, Value, builtin_type, oids};
 
@@ -297,6 +299,8 @@ struct AttributeRow<'r> {
     identity: Option<char>,
     generated: bool,
     dropped: bool,
+    /// What was granted on it.
+    granted: Value,
 }
 
 impl<'r> AttributeRow<'r> {
@@ -312,6 +316,7 @@ impl<'r> AttributeRow<'r> {
             identity: None,
             generated: false,
             dropped: false,
+            granted: NULL,
         }
     }
 
@@ -344,7 +349,7 @@ impl<'r> AttributeRow<'r> {
             true,
             0i32,
             shape.collation,
-            NULL,
+            self.granted,
             NULL,
             NULL,
             NULL,
@@ -391,7 +396,7 @@ impl TypeShape {
 }
 
 /// The columns that every table has without being told.
-const SYSTEM_COLUMNS: &[(&str, Oid, i16)] = &[
+pub const SYSTEM_COLUMNS: &[(&str, Oid, i16)] = &[
     ("tableoid", oids::OID, -6),
     ("cmax", oids::CID, -5),
     ("xmax", oids::XID, -4),
@@ -406,6 +411,11 @@ pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
     let mut rows = Vec::new();
     for relation in relations(&catalog, &wanted_oid(equal, 0)) {
         let oid = relation.oid();
+        let lists = ColumnAcls::stored(&catalog, oid);
+        let granted = |number: i16| match lists.0.get(&i32::from(number)) {
+            Some(acl) => acl_items(&catalog, acl),
+            None => NULL,
+        };
         match &relation {
             Relation::System(table) => {
                 for (place, column) in table.columns.iter().enumerate() {
@@ -418,6 +428,7 @@ pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
                     for (name, type_oid, number) in SYSTEM_COLUMNS {
                         let attribute = AttributeRow {
                             not_null: true,
+                            granted: granted(*number),
                             ..AttributeRow::new(oid, name, SqlType::new(*type_oid), *number)
                         };
                         rows.push(attribute.values(run));
@@ -435,6 +446,7 @@ pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
                         identity: column.identity.map(|identity| if identity.always { 'a' } else { 'd' }),
                         generated: column.generated.is_some(),
                         dropped: column.dropped,
+                        granted: granted(number),
                         ..AttributeRow::new(oid, name, sql_type, number)
                     };
                     rows.push(attribute.values(run));
@@ -454,9 +466,11 @@ pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
             }
             Relation::Sequence(_) => {
                 for (place, (name, type_oid)) in sequences::SEQUENCE_COLUMNS.iter().enumerate() {
+                    let number = place as i16 + 1;
                     let attribute = AttributeRow {
                         not_null: true,
-                        ..AttributeRow::new(oid, name, SqlType::new(*type_oid), place as i16 + 1)
+                        granted: granted(number),
+                        ..AttributeRow::new(oid, name, SqlType::new(*type_oid), number)
                     };
                     rows.push(attribute.values(run));
                 }

@@ -109,7 +109,7 @@ pub(super) fn add_foreign_key(
         let index = unique_index(ddl, &referenced, &places)?;
         (places, index)
     };
-    ddl.state.require(referenced.oid, Privileges::REFERENCES)?;
+    ddl.state.require_columns(referenced.oid, Privileges::REFERENCES, &referenced_columns)?;
     if columns.len() != referenced_columns.len() {
         return Err(Error::new(
             sqlstate::INVALID_FOREIGN_KEY,

@@ -13,7 +13,7 @@ use crate::client::{Client, Severity};
 use crate::executor::{Locals, Run};
 use crate::parser::character_position;
 use crate::plan::Expr;
-use crate::privileges::{self, Privileges, Subject};
+use crate::privileges::{self, ColumnAcls, Privileges, Subject};
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, SessionState, new_run};
 use crate::tree::{self, Location, Name, QualifiedName, RoleName, TablePersistence, TypeName};
@@ -70,6 +70,9 @@ impl<'a> Ddl<'a> {
     pub fn drop(&self, oid: Oid) -> Result<()> {
         self.state.changed_catalog.set(true);
         if let Some(granted) = privileges::stored_object(&self.catalog(), oid) {
+            self.engine().drop_object(granted)?;
+        }
+        if let Some(granted) = ColumnAcls::stored_object(&self.catalog(), oid) {
             self.engine().drop_object(granted)?;
         }
         self.engine().drop_object(oid)

@@ -55,7 +55,11 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &DefaultPrivileges) -> Result<Util
 
 fn change(ddl: &Ddl<'_>, alter: &DefaultPrivileges, of: DefaultAcl, grantees: &[Oid]) -> Result<()> {
     let subject = Subject { oid: Oid::INVALID, kind: of.kind, owner: of.role, described: String::new() };
-    let wanted = grant::wanted(&alter.grant, &subject)?;
+    if alter.grant.privileges.iter().any(|(_, columns)| !columns.is_empty()) {
+        let message = "default privileges cannot be set for columns";
+        return Err(Error::new(sqlstate::INVALID_GRANT_OPERATION, message));
+    }
+    let wanted = grant::wanted(&alter.grant, &subject)? & subject.kind.all();
     let known = privileges::default_acl(&ddl.catalog(), &of);
     // What is said of all schemas starts with what holds anyway; what is said of one is added to that.
     let mut initial = if of.schema == Oid::INVALID { subject.default_acl() } else { Acl::default() };

@@ -1,20 +1,27 @@
 //! GRANT and REVOKE of privileges.
 
+use std::collections::BTreeMap;
+
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::Object;
+use engine::catalog::{Catalog, Object, RelationKind};
 
 use super::ddl::{Ddl, Found, system_refusal};
 use super::drop::find_function;
-use crate::catalogs::DATABASE_OID;
+use crate::catalogs::{DATABASE_OID, SEQUENCE_COLUMNS, SYSTEM_COLUMNS};
 use crate::client::Severity;
-use crate::privileges::{self, Acl, AclItem, Kind, Privileges, Subject};
+use crate::privileges::{self, Acl, AclItem, COLUMN_PRIVILEGES, ColumnAcls, Kind, Privileges, Subject};
 use crate::session::UtilityOutput;
-use crate::tree::{Grant, ObjectKind, ObjectName, RoleName};
+use crate::tree::{Grant, Name, ObjectKind, ObjectName, RoleName};
 use crate::types::oids;
 use crate::types::reg_types::parse_reg;
 
 /// GRANT and REVOKE.
 pub(super) fn grant(ddl: &mut Ddl<'_>, grant: &Grant) -> Result<UtilityOutput> {
+    if let Some(grantor) = &grant.granted_by
+        && ddl.role(grantor)? != ddl.owner()
+    {
+        return Err(Error::unsupported("grantor must be current user"));
+    }
     let grantees = grant
         .grantees
         .iter()
@@ -98,7 +105,7 @@ fn find(ddl: &Ddl<'_>, kind: ObjectKind, object: &ObjectName) -> Result<Oid> {
     }
 }
 
-/// The privileges that the statement names, as far as objects of this kind have them.
+/// The privileges that the statement names without columns, as far as objects of this kind have them.
 pub(super) fn wanted(grant: &Grant, subject: &Subject) -> Result<Privileges> {
     if grant.privileges.is_empty() {
         return Ok(subject.kind.all());
@@ -106,18 +113,24 @@ pub(super) fn wanted(grant: &Grant, subject: &Subject) -> Result<Privileges> {
     let mut wanted = Privileges::NONE;
     for (word, columns) in &grant.privileges {
         if !columns.is_empty() {
-            return Err(Error::unsupported("privileges on columns are not supported"));
+            if grant.kind != ObjectKind::Table {
+                let message = "column privileges are only valid for relations";
+                return Err(Error::new(sqlstate::INVALID_GRANT_OPERATION, message));
+            }
+            continue;
         }
         let Some(word) = word else { return Ok(subject.kind.all()) };
-        let privilege = Privileges::named(word)
-            .ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, format!("unrecognized privilege type \"{word}\"")))?;
+        let privilege = named(word)?;
         // As PostgreSQL: sequences may be named as tables are, with the privileges of either.
-        let as_table = subject.kind == Kind::Sequence && grant.kind == ObjectKind::Table;
-        let is_known = subject.kind.all().contains(privilege) || as_table && Kind::Relation.all().contains(privilege);
+        let of_either = Kind::Relation.all() | Kind::Sequence.all();
+        let as_table = grant.kind == ObjectKind::Table && of_either.contains(privilege);
+        let is_known = subject.kind.all().contains(privilege) || subject.kind == Kind::Sequence && as_table;
         if !is_known {
             let kind = match subject.kind {
-                Kind::Relation if grant.kind == ObjectKind::Table && subject.described.starts_with("table") => "table",
+                // What will be made has no name yet.
+                Kind::Relation if as_table && !subject.described.is_empty() => "table",
                 Kind::Relation => "relation",
+                Kind::Sequence if grant.kind == ObjectKind::Table => "relation",
                 Kind::Sequence => "sequence",
                 Kind::Schema => "schema",
                 Kind::Function if subject.described.starts_with("procedure") => "procedure",
@@ -126,40 +139,205 @@ pub(super) fn wanted(grant: &Grant, subject: &Subject) -> Result<Privileges> {
                 Kind::Database => "database",
                 Kind::Language => "language",
             };
-            let word = word.to_ascii_uppercase();
-            let message = format!("invalid privilege type {word} for {kind}");
-            return Err(Error::new(sqlstate::INVALID_GRANT_OPERATION, message));
+            return Err(invalid_for(word, kind));
         }
-        wanted = wanted | (privilege & subject.kind.all());
+        wanted = wanted | privilege;
     }
     Ok(wanted)
+}
+
+fn named(word: &Name) -> Result<Privileges> {
+    Privileges::named(word)
+        .ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, format!("unrecognized privilege type \"{word}\"")))
+}
+
+fn invalid_for(word: &str, kind: &str) -> Error {
+    let message = format!("invalid privilege type {} for {kind}", word.to_ascii_uppercase());
+    Error::new(sqlstate::INVALID_GRANT_OPERATION, message)
+}
+
+/// The part of `wanted` that a sequence has, where it is named as a table is.
+fn for_sequence(ddl: &mut Ddl<'_>, subject: &Subject, wanted: Privileges, has: Privileges, which: &str) -> Privileges {
+    if subject.kind != Kind::Sequence || has.contains(wanted) {
+        return wanted;
+    }
+    let message = format!("sequence \"{}\" only supports {which} privileges", subject.name());
+    ddl.tell(Severity::Warning, &Error::new(sqlstate::INVALID_GRANT_OPERATION, message));
+    wanted & has
+}
+
+/// What the statement names of single columns, by their numbers. What is revoked from a table is revoked from each of
+/// its columns, too.
+fn wanted_of_columns(
+    ddl: &mut Ddl<'_>,
+    grant: &Grant,
+    subject: &Subject,
+    of_table: Privileges,
+) -> Result<BTreeMap<i32, (String, Privileges)>> {
+    let mut all: BTreeMap<i32, (String, Privileges)> = BTreeMap::new();
+    if !matches!(subject.kind, Kind::Relation | Kind::Sequence) {
+        return Ok(all);
+    }
+    let columns = columns_of(ddl, subject.oid);
+    let implied = of_table & COLUMN_PRIVILEGES;
+    if !grant.is_grant && !implied.is_empty() {
+        all.extend(columns.iter().map(|(number, name)| (*number, (name.clone(), implied))));
+    }
+    for (word, names) in grant.privileges.iter().filter(|(_, names)| !names.is_empty()) {
+        let privileges = match word {
+            None => COLUMN_PRIVILEGES,
+            Some(word) => {
+                let privilege = named(word)?;
+                if !COLUMN_PRIVILEGES.contains(privilege) {
+                    return Err(invalid_for(word, "column"));
+                }
+                privilege
+            }
+        };
+        let privileges = for_sequence(ddl, subject, privileges, Privileges::SELECT, "SELECT column");
+        for name in names {
+            let Some((number, found)) = columns.iter().find(|(_, found)| found == name.as_str()) else {
+                let message = format!("column \"{name}\" of relation \"{}\" does not exist", subject.name());
+                return Err(Error::new(sqlstate::UNDEFINED_COLUMN, message));
+            };
+            let entry = all.entry(*number).or_insert_with(|| (found.clone(), Privileges::NONE));
+            entry.1 = entry.1 | privileges;
+        }
+    }
+    Ok(all)
+}
+
+/// The numbers and names of the columns of a table, view or sequence; a view has no system columns.
+fn columns_of(ddl: &Ddl<'_>, relation: Oid) -> Vec<(i32, String)> {
+    let catalog = ddl.catalog();
+    let mut columns: Vec<(i32, String)> = Vec::new();
+    let is_view = matches!(catalog.object(relation), Some(Object::Table(table)) if table.kind == RelationKind::View);
+    if !is_view {
+        columns.extend(SYSTEM_COLUMNS.iter().map(|(name, _, number)| (i32::from(*number), (*name).to_owned())));
+    }
+    match catalog.object(relation) {
+        Some(Object::Table(table)) => {
+            let live = table.columns.iter().zip(1..).filter(|(column, _)| !column.dropped);
+            columns.extend(live.map(|(column, number)| (number, column.name.clone())));
+        }
+        _ => columns.extend(SEQUENCE_COLUMNS.iter().zip(1..).map(|((name, _), number)| (number, (*name).to_owned()))),
+    }
+    columns
+}
+
+/// In whose name a role grants these privileges, and which of them it can: the owner's if it can act as the owner, or
+/// that of the role among those it inherits from which may grant most of them.
+fn best_grantor(
+    catalog: &Catalog,
+    role: Oid,
+    subject: &Subject,
+    wanted: Privileges,
+    lists: &[&Acl],
+) -> (Oid, Privileges) {
+    if catalog.role(role).is_some_and(|role| role.superuser) {
+        return (subject.owner, wanted);
+    }
+    let mut best = (role, Privileges::NONE);
+    for candidate in privileges::inherited_roles(catalog, role) {
+        let items = lists.iter().flat_map(|acl| &acl.0).filter(|item| item.grantee == candidate);
+        let grantable = match candidate == subject.owner {
+            true => wanted,
+            false => items.fold(Privileges::NONE, |all, item| all | item.grantable) & wanted,
+        };
+        if grantable == wanted {
+            return (candidate, wanted);
+        }
+        if grantable.count() > best.1.count() {
+            best = (candidate, grantable);
+        }
+    }
+    best
+}
+
+/// What is said of GRANT and REVOKE that do less than they name.
+fn warn_of_less(ddl: &mut Ddl<'_>, grant: &Grant, what: &str, wanted: Privileges, allowed: Privileges, is_all: bool) {
+    let some = if allowed.is_empty() {
+        "no"
+    } else if !is_all && allowed != wanted {
+        "not all"
+    } else {
+        return;
+    };
+    let (code, were) = if grant.is_grant {
+        (sqlstate::WARNING_PRIVILEGE_NOT_GRANTED, "were granted")
+    } else {
+        (sqlstate::WARNING_PRIVILEGE_NOT_REVOKED, "could be revoked")
+    };
+    ddl.tell(Severity::Warning, &Error::new(code, format!("{some} privileges {were} for {what}")));
 }
 
 fn change(ddl: &mut Ddl<'_>, grant: &Grant, subject: &Subject, wanted: Privileges, grantees: &[Oid]) -> Result<()> {
     let catalog = ddl.catalog();
     let role = ddl.owner();
-    let grantable = subject.grantable_by(&catalog, role);
-    let allowed = wanted & grantable;
-    if allowed.is_empty() {
-        if subject.privileges_of(&catalog, role).is_empty() {
+    let has = subject.kind.all();
+    let wanted = for_sequence(ddl, subject, wanted, has, "USAGE, SELECT, and UPDATE");
+    let of_columns = wanted_of_columns(ddl, grant, subject, wanted)?;
+    let of_object = subject.acl(&catalog);
+    if !wanted.is_empty() {
+        let (grantor, allowed) = best_grantor(&catalog, role, subject, wanted, &[&of_object]);
+        if allowed.is_empty() && subject.privileges_of(&catalog, grantor).is_empty() {
             return Err(subject.denied());
         }
-        let name = subject.described.split_once(' ').map_or("", |(_, name)| name);
-        let (code, were) = if grant.is_grant {
-            (sqlstate::WARNING_PRIVILEGE_NOT_GRANTED, "were granted")
-        } else {
-            (sqlstate::WARNING_PRIVILEGE_NOT_REVOKED, "could be revoked")
-        };
-        ddl.tell(Severity::Warning, &Error::new(code, format!("no privileges {were} for \"{name}\"")));
+        let shown = format!("\"{}\"", subject.name());
+        warn_of_less(ddl, grant, &shown, wanted, allowed, grant.privileges.is_empty());
+        if !allowed.is_empty() {
+            let mut acl = of_object.clone();
+            for grantee in grantees {
+                change_list(&mut acl, grant, subject, *grantee, grantor, allowed)?;
+            }
+            store(ddl, subject.oid, &acl)?;
+        }
+    }
+    if of_columns.is_empty() {
         return Ok(());
     }
-    // What an owner or superuser grants comes from the owner.
-    let grantor = if subject.is_owned_by(&catalog, role) { subject.owner } else { role };
-    let mut acl = subject.acl(&catalog);
-    for grantee in grantees {
-        change_list(&mut acl, grant, subject, *grantee, grantor, allowed)?;
+    let before = ColumnAcls::stored(&catalog, subject.oid);
+    let mut lists = before.clone();
+    for (number, (name, wanted)) in of_columns.iter().filter(|(_, (_, wanted))| !wanted.is_empty()) {
+        let mut acl = lists.0.remove(number).unwrap_or_default();
+        let (grantor, allowed) = best_grantor(&catalog, role, subject, *wanted, &[&of_object, &acl]);
+        if allowed.is_empty() && subject.column_privileges_of(&catalog, grantor, *number).is_empty() {
+            return Err(subject.column_denied(name));
+        }
+        let shown = format!("column \"{name}\" of relation \"{}\"", subject.name());
+        warn_of_less(ddl, grant, &shown, *wanted, allowed, *wanted == COLUMN_PRIVILEGES);
+        if !allowed.is_empty() {
+            for grantee in grantees {
+                change_list(&mut acl, grant, subject, *grantee, grantor, allowed)?;
+            }
+        }
+        if !acl.0.is_empty() {
+            lists.0.insert(*number, acl);
+        }
     }
-    store(ddl, subject.oid, &acl)
+    if lists == before { Ok(()) } else { store_columns(ddl, subject.oid, &lists) }
+}
+
+/// Writes down what has been granted on a table's columns.
+fn store_columns(ddl: &Ddl<'_>, table: Oid, lists: &ColumnAcls) -> Result<()> {
+    match ColumnAcls::stored_object(&ddl.catalog(), table) {
+        Some(oid) if lists.0.is_empty() => ddl.drop(oid),
+        Some(oid) => ddl.replace(lists.to_store(oid, table)?),
+        None if lists.0.is_empty() => Ok(()),
+        None => {
+            let oid = ddl.allocate_oid();
+            ddl.create(lists.to_store(oid, table)?)
+        }
+    }
+}
+
+/// Forgets what was granted on a column that is dropped.
+pub(super) fn forget_column(ddl: &Ddl<'_>, table: Oid, place: usize) -> Result<()> {
+    let mut lists = ColumnAcls::stored(&ddl.catalog(), table);
+    match lists.0.remove(&(place as i32 + 1)) {
+        Some(_) => store_columns(ddl, table, &lists),
+        None => Ok(()),
+    }
 }
 
 /// Grants or revokes in a list.
@@ -210,8 +388,7 @@ fn revoke(
     if !only_option {
         item.privileges = item.privileges & !privileges;
     }
-    acl.0
-        .retain(|item| !item.privileges.is_empty() || (item.grantee == subject.owner && item.grantor == subject.owner));
+    acl.0.retain(|item| !item.privileges.is_empty());
     // The owner's own right to grant is no item's.
     if lost_option.is_empty() || grantee == subject.owner {
         return Ok(());
@@ -247,24 +424,45 @@ pub(super) fn store(ddl: &Ddl<'_>, subject: Oid, acl: &Acl) -> Result<()> {
     }
 }
 
-/// Takes back all that a role has of an object, and what it has given.
+/// Takes back all that a role has of an object and its columns, and what it has given.
 pub(super) fn forget_role(ddl: &Ddl<'_>, subject: Oid, role: Oid) -> Result<()> {
+    let before = ColumnAcls::stored(&ddl.catalog(), subject);
+    let mut lists = before.clone();
+    for acl in lists.0.values_mut() {
+        acl.0.retain(|item| item.grantee != role && item.grantor != role);
+    }
+    lists.0.retain(|_, acl| !acl.0.is_empty());
+    if lists != before {
+        store_columns(ddl, subject, &lists)?;
+    }
     let Some(mut acl) = privileges::stored(&ddl.catalog(), subject) else { return Ok(()) };
     acl.0.retain(|item| item.grantee != role && item.grantor != role);
     store(ddl, subject, &acl)
 }
 
-/// Gives what an old owner has of an object to the new one.
+/// Gives what an old owner has of an object and its columns to the new one.
 pub(super) fn owner_changed(ddl: &Ddl<'_>, subject: Oid, old: Oid, new: Oid) -> Result<()> {
-    let Some(mut acl) = privileges::stored(&ddl.catalog(), subject) else { return Ok(()) };
+    let mut lists = ColumnAcls::stored(&ddl.catalog(), subject);
+    if !lists.0.is_empty() {
+        lists.0.values_mut().for_each(|acl| *acl = with_owner(acl, old, new));
+        store_columns(ddl, subject, &lists)?;
+    }
+    match privileges::stored(&ddl.catalog(), subject) {
+        Some(acl) => store(ddl, subject, &with_owner(&acl, old, new)),
+        None => Ok(()),
+    }
+}
+
+/// A list with one role in another's place.
+fn with_owner(acl: &Acl, old: Oid, new: Oid) -> Acl {
     let renamed = |role: Oid| if role == old { new } else { role };
     let mut merged = Acl::default();
-    for item in acl.0.drain(..) {
+    for item in &acl.0 {
         let (grantee, grantor) = (renamed(item.grantee), renamed(item.grantor));
         add(&mut merged, grantee, grantor, item.privileges, false);
         if let Some(last) = merged.0.iter_mut().find(|it| it.grantee == grantee && it.grantor == grantor) {
             last.grantable = last.grantable | item.grantable;
         }
     }
-    store(ddl, subject, &merged)
+    merged
 }

@@ -6,7 +6,7 @@ use engine::catalog::Object;
 use super::ddl::Ddl;
 use super::dependencies::{Node, drop_all};
 use super::{grant, rename};
-use crate::privileges::{self, Subject};
+use crate::privileges::{self, ColumnAcls, Subject};
 use crate::session::{UtilityOutput, is_member};
 use crate::tree::RoleName;
 
@@ -30,7 +30,8 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], cascade: bool) -> Resu
     let targets: Vec<Node> = roles.iter().flat_map(|role| owned_by(ddl, *role)).map(Node::Object).collect();
     let roles_named = roles.clone();
     for role in roles {
-        for oid in privileges::subjects_of_role(&ddl.catalog(), role) {
+        let columns_of = ColumnAcls::of_role(&ddl.catalog(), role).into_iter().map(|(table, _)| table);
+        for oid in privileges::subjects_of_role(&ddl.catalog(), role).into_iter().chain(columns_of) {
             let owner = Subject::find(&ddl.catalog(), oid).map(|subject| subject.owner);
             if owner != Some(role) {
                 grant::forget_role(ddl, oid, role)?;

@@ -5,12 +5,12 @@ use engine::catalog::RoleDef;
 
 use super::ddl::{Ddl, no_role};
 use super::dependencies::{Node, describe};
+use crate::catalogs::{SEQUENCE_COLUMNS, SYSTEM_COLUMNS};
 use crate::client::Severity;
 use crate::password;
-use crate::privileges::{self, Subject};
-use crate::session::UtilityOutput;
-use crate::session::is_member;
+use crate::privileges::{self, ColumnAcls, Subject};
 use crate::session::planning::Environment;
+use crate::session::{CatalogView, UtilityOutput, is_member};
 use crate::tree::{AlterRole, CreateRole, DefinitionElement, DefinitionValue, GrantRole, RoleName};
 use crate::types::datetime;
 
@@ -196,14 +196,37 @@ fn refuse_owner(ddl: &Ddl<'_>, role: Oid, name: &str) -> Result<()> {
     let subjects = granted.filter_map(|oid| Subject::find(view.catalog(), oid));
     let foreign = subjects.filter(|subject| subject.owner != role);
     depending.extend(foreign.map(|subject| (subject.oid, "privileges for")));
+    let mut depending: Vec<(Oid, u32, String)> = depending
+        .into_iter()
+        .map(|(oid, how)| (oid, 0, format!("{how} {}", describe(&view, Node::Object(oid)))))
+        .collect();
+    for (table, numbers) in ColumnAcls::of_role(view.catalog(), role) {
+        let owner = Subject::find(view.catalog(), table).map(|subject| subject.owner);
+        for number in numbers.into_iter().filter(|_| owner != Some(role)) {
+            let column = describe_column(&view, table, number);
+            // System columns come last.
+            depending.push((table, number as u32, format!("privileges for {column}")));
+        }
+    }
     if depending.is_empty() {
         return Ok(());
     }
     depending.sort_unstable();
-    let owned: Vec<String> =
-        depending.iter().map(|(oid, how)| format!("{how} {}", describe(&view, Node::Object(*oid)))).collect();
+    let owned: Vec<String> = depending.into_iter().map(|(.., how)| how).collect();
     let message = format!("role \"{name}\" cannot be dropped because some objects depend on it");
     Err(Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message).detail(owned.join("\n")))
+}
+
+/// `column a of table t`; also for the columns that every table and every sequence has.
+fn describe_column(view: &CatalogView, table: Oid, number: i32) -> String {
+    let place = usize::try_from(number - 1).ok().filter(|_| view.catalog().table(table).is_some());
+    if let Some(place) = place {
+        return describe(view, Node::Column(table, place));
+    }
+    let of_system = SYSTEM_COLUMNS.iter().find(|(.., own)| i32::from(*own) == number).map(|(name, ..)| *name);
+    let of_sequence = || SEQUENCE_COLUMNS.iter().zip(1..).find(|(_, own)| *own == number).map(|((name, _), _)| *name);
+    let name = of_system.or_else(of_sequence).unwrap_or_default();
+    format!("column {name} of {}", describe(view, Node::Object(table)))
 }
 
 /// Makes `member` a member of `group`.

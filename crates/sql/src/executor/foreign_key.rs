@@ -525,8 +525,13 @@ fn refuse_references(key: &ForeignKey, old: &[Value], run: &mut Run<'_, '_>) -> 
     ))
 }
 
-/// `Key (a, b)=(1, 2)`
+/// `Key (a, b)=(1, 2)`, or `Key` for whoever may not read the columns.
 fn describe(table: &TableDef, columns: &[usize], values: &[Value], run: &Run<'_, '_>) -> String {
+    if let Some(readable) = run.state.readable_columns(table.oid)
+        && !columns.iter().all(|column| readable.contains(column))
+    {
+        return "Key".to_owned();
+    }
     let names: Vec<&str> = columns.iter().map(|column| table.columns[*column].name.as_str()).collect();
     let texts: Vec<String> = columns
         .iter()

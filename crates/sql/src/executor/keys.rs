@@ -84,6 +84,12 @@ impl IndexKeySource for TableKeys<'_, '_, '_> {
         let index = &table.indexes[index_position].def;
         let values = self.values(row).ok()?;
         let mut run = self.run.borrow_mut();
+        // Told only to whoever may read all of it.
+        if let Some(readable) = run.state.readable_columns(table.def.oid)
+            && !index.keys.iter().all(|part| part.column.is_some_and(|column| readable.contains(&column)))
+        {
+            return None;
+        }
         let (mut names, mut texts) = (Vec::new(), Vec::new());
         for (number, part) in index.keys.iter().enumerate() {
             let (name, value, sql_type) = match part.column {

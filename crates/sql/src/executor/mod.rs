@@ -48,7 +48,6 @@ pub use foreign_key::{Deferral, Due, PendingCheck, apply_deferral, check_existin
 pub use function_scan::{NEW_ROWS, OLD_ROWS};
 pub use keys::TableKeys;
 pub use measure::{Effort, Measured, Measurements};
-pub use modify::{failing_row, not_null_violation};
 pub use row_decoder::RowDecoder;
 pub(crate) use spill::{RowStore, StoreReader, sort_memory_bytes, work_memory_bytes};
 pub use trigger::{Captured, Captures, Event, PlannedTrigger, TableTriggers};

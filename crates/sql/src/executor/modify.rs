@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::{Error, Result, Tid, sqlstate};
 use bumpalo::Bump;
-use engine::catalog::{TableDef, TriggerTiming};
+use engine::catalog::TriggerTiming;
 use engine::row::{ColumnSet, Datum, RowBytes};
 use engine::{ConflictOutcome, Isolation, Modify, Table};
 use smallvec::SmallVec;
@@ -52,7 +52,7 @@ impl<'p> OpenTarget<'p> {
         }
         for (column, value) in self.table.def.columns.iter().zip(values.iter()) {
             if column.not_null && value.is_null() && !column.dropped {
-                return Err(not_null_violation(&self.table.def, &column.name, values, run));
+                return Err(self.not_null_violation(&column.name, values, run));
             }
         }
         if let Some(expressions) = &self.target.expressions {
@@ -60,8 +60,7 @@ impl<'p> OpenTarget<'p> {
                 if matches!(evaluate(check, values, run)?, Value::Bool(false)) {
                     let def = &self.table.def;
                     let message = format!("new row for relation \"{}\" violates check constraint \"{name}\"", def.name);
-                    return Err(Error::new(sqlstate::CHECK_VIOLATION, message)
-                        .detail(failing_row(def, values, run))
+                    return Err(failing_row(self.target, values, run, Error::new(sqlstate::CHECK_VIOLATION, message))
                         .constraint(&run.catalog.schema_name(def.schema), &def.name, name));
                 }
             }
@@ -69,14 +68,24 @@ impl<'p> OpenTarget<'p> {
         for (view, condition) in &self.target.view_checks {
             if !is_true(condition, values, run)? {
                 let message = format!("new row violates check option for view \"{view}\"");
-                return Err(Error::new(sqlstate::WITH_CHECK_OPTION_VIOLATION, message).detail(failing_row(
-                    &self.table.def,
-                    values,
-                    run,
-                )));
+                let error = Error::new(sqlstate::WITH_CHECK_OPTION_VIOLATION, message);
+                return Err(failing_row(self.target, values, run, error));
             }
         }
         Ok(())
+    }
+
+    /// The error for a NULL in a NOT NULL column: 23502.
+    fn not_null_violation(&self, column: &str, values: &[Value], run: &Run<'_, '_>) -> Error {
+        let def = &self.table.def;
+        let message =
+            format!("null value in column \"{column}\" of relation \"{}\" violates not-null constraint", def.name);
+        let mut error = failing_row(self.target, values, run, Error::new(sqlstate::NOT_NULL_VIOLATION, message));
+        let fields = error.fields_mut();
+        fields.schema = Some(run.catalog.schema_name(def.schema));
+        fields.table = Some(def.name.clone());
+        fields.column = Some(column.to_owned());
+        error
     }
 
     /// Whether rows must be had as values before they are stored.
@@ -125,37 +134,37 @@ impl<'p> OpenTarget<'p> {
     }
 }
 
-/// The error for a NULL in a NOT NULL column: 23502.
-pub fn not_null_violation(def: &TableDef, column: &str, values: &[Value], run: &Run<'_, '_>) -> Error {
-    let message =
-        format!("null value in column \"{column}\" of relation \"{}\" violates not-null constraint", def.name);
-    let mut error = Error::new(sqlstate::NOT_NULL_VIOLATION, message).detail(failing_row(def, values, run));
-    let fields = error.fields_mut();
-    fields.schema = Some(run.catalog.schema_name(def.schema));
-    fields.table = Some(def.name.clone());
-    fields.column = Some(column.to_owned());
-    error
-}
-
-/// `Failing row contains (1, null).`: each value cut to 64 characters.
-pub fn failing_row(def: &TableDef, values: &[Value], run: &Run<'_, '_>) -> String {
-    let texts: Vec<String> = def
-        .columns
-        .iter()
-        .zip(values)
-        .filter(|(column, _)| !column.dropped)
-        .map(|(column, value)| {
-            if value.is_null() {
-                return "null".to_owned();
-            }
-            let text = types::output_string(value, column.type_oid, &run.format, &run.catalog);
-            match text.char_indices().nth(64) {
-                Some((end, _)) => format!("{}...", &text[..end]),
-                None => text,
-            }
-        })
-        .collect();
-    format!("Failing row contains ({}).", texts.join(", "))
+/// `error` with the DETAIL `Failing row contains (1, null).`, each value cut to 64 characters. Whoever may not read the
+/// table is told of the columns it may read or has given values: `Failing row contains (a) = (1).`
+pub(super) fn failing_row(target: &Target, values: &[Value], run: &Run<'_, '_>, error: Error) -> Error {
+    let def = &target.table;
+    let readable = run.state.readable_columns(def.oid);
+    let may_tell = |place: usize| match &readable {
+        None => true,
+        Some(readable) => readable.contains(&place) || target.given.contains(place),
+    };
+    let (mut names, mut texts) = (Vec::new(), Vec::new());
+    for (place, (column, value)) in def.columns.iter().zip(values).enumerate() {
+        if column.dropped || !may_tell(place) {
+            continue;
+        }
+        names.push(column.name.as_str());
+        if value.is_null() {
+            texts.push("null".to_owned());
+            continue;
+        }
+        let text = types::output_string(value, column.type_oid, &run.format, &run.catalog);
+        texts.push(match text.char_indices().nth(64) {
+            Some((end, _)) => format!("{}...", &text[..end]),
+            None => text,
+        });
+    }
+    let values = texts.join(", ");
+    match readable {
+        None => error.detail(format!("Failing row contains ({values}).")),
+        Some(_) if names.is_empty() => error,
+        Some(_) => error.detail(format!("Failing row contains ({}) = ({values}).", names.join(", "))),
+    }
 }
 
 /// The error for a row that another transaction changed or deleted, where the snapshot must not move: 40001.
@@ -460,7 +469,7 @@ impl<'p> UpdateRows<'p> {
                 let column = &open.table.def.columns[assignment.column as usize];
                 if column.not_null && value.is_null() && before.is_none() {
                     let values = self.new_values(open)?;
-                    return Err(not_null_violation(&open.table.def, &column.name, &values, run));
+                    return Err(open.not_null_violation(&column.name, &values, run));
                 }
             }
             let gone = if before.is_some() { open.lock_for_triggers(&mut tid, run)? } else { None };

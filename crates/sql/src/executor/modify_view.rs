@@ -48,8 +48,8 @@ impl<'p> ViewRows<'p> {
         for (view, condition) in &node.target.view_checks {
             if !is_true(condition, &new, run)? {
                 let message = format!("new row violates check option for view \"{view}\"");
-                let detail = failing_row(&node.target.table, &new, run);
-                return Err(Error::new(sqlstate::WITH_CHECK_OPTION_VIOLATION, message).detail(detail));
+                let error = Error::new(sqlstate::WITH_CHECK_OPTION_VIOLATION, message);
+                return Err(failing_row(&node.target, &new, run, error));
             }
         }
         if let Some(returning) = &node.returning {

@@ -37,6 +37,7 @@ use std::sync::Arc;
 
 use base::Oid;
 use engine::catalog::{IndexDef, TableDef};
+use engine::row::ColumnSet;
 use engine::{LockMode, RowLockMode, WaitPolicy};
 
 pub use expr::{
@@ -711,6 +712,8 @@ pub struct Target {
     pub triggers: Option<Arc<crate::executor::TableTriggers>>,
     /// WITH CHECK OPTION of the views in whose place it stands: the view's name, and what must be true of new rows.
     pub view_checks: Vec<(Name, Expr)>,
+    /// The columns that the statement gives values: an error may tell them to whoever may not read the table.
+    pub given: ColumnSet,
 }
 
 /// The expressions that belong to a table's definition, bound over the table's full row: slot `n` is the column

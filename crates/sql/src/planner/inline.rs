@@ -211,9 +211,7 @@ fn inlined_expression(
 /// Adds what is not among the others yet.
 fn note(all: &mut Vec<Access>, more: Vec<Access>) {
     for access in more {
-        if !all.contains(&access) {
-            all.push(access);
-        }
+        access.add_to(all);
     }
 }
 
@@ -433,6 +431,7 @@ impl Planner<'_, '_> {
             kind: RelationKind::Subquery(Box::new(query)),
             alias: Name::new_static("*SELECT*"),
             lateral: false,
+            access: None,
         };
         Query { relations: vec![relation], from: vec![FromItem::Relation(0)], targets, ..Query::default() }
     }

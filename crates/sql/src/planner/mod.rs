@@ -123,7 +123,9 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
     let is_point = is_point(&plan);
     row_places.is_simple = row_places.tables.len() == 1 && is_plain_scan(&plan);
     let Planner { outer_count, scan_count, subquery_count, mut locks, cte_count, inlining, is_read_only, .. } = planner;
-    access.extend(inlining.access);
+    for noted in inlining.access {
+        noted.add_to(&mut access);
+    }
     locks.sort_by_key(|(oid, _)| *oid);
     Ok(Statement {
         kind: StatementKind::Query(Box::new(plan)),

@@ -22,7 +22,7 @@ use super::plan_cache::Planned;
 use super::settings::CachedSettings;
 use crate::client::{Client, Severity};
 use crate::executor::PendingCheck;
-use crate::privileges::{Privileges, Subject};
+use crate::privileges::{self, Privileges, Subject};
 use crate::types::random::RandomState;
 use crate::types::{FormatSettings, datetime};
 
@@ -357,6 +357,32 @@ impl SessionState {
             }
             _ => Ok(()),
         }
+    }
+
+    /// 42501 unless the acting role has the privilege on the table, or on each of these columns, by their places.
+    ///
+    /// # Errors
+    /// 42501
+    pub fn require_columns(&self, table: Oid, privilege: Privileges, places: &[usize]) -> Result<()> {
+        if self.is_superuser() {
+            return Ok(());
+        }
+        let catalog = self.engine_catalog();
+        match Subject::find(&catalog, table) {
+            Some(subject) if !subject.has_columns(&catalog, self.acting_role().oid, privilege, places) => {
+                Err(subject.denied())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The columns of a table whose values an error may tell the acting role besides those it gave values for; none if
+    /// it may read all of them.
+    pub fn readable_columns(&self, table: Oid) -> Option<Vec<usize>> {
+        if self.is_superuser() {
+            return None;
+        }
+        privileges::readable_columns(&self.engine_catalog(), self.acting_role().oid, table)
     }
 
     /// Runs `work` with the rights of another role: a SECURITY DEFINER function's owner, a referenced table's.

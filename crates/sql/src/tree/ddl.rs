@@ -478,6 +478,8 @@ pub struct Grant {
     pub grantees: Vec<RoleName>,
     /// WITH GRANT OPTION
     pub grant_option: bool,
+    /// GRANTED BY
+    pub granted_by: Option<RoleName>,
     /// CASCADE
     pub cascade: bool,
 }

@@ -13,6 +13,7 @@ use crate::binder::{TableExpressionUse, expression_columns, table_expression};
 use crate::client::{Client, Format};
 use crate::executor::{Locals, Run, evaluate};
 use crate::plan::Expr;
+use crate::privileges::Privileges;
 use crate::session::planning::Environment;
 use crate::session::{
     Nested, Running, SessionState, SqlSession, UtilityOutput, lock_relations, new_run, quote_identifier,
@@ -308,7 +309,11 @@ fn row_filter(
         let column = &table.columns[*place];
         !columns.contains(place) && (column.default.is_some() || column.identity.is_some())
     };
-    if expression_columns(&bound).iter().any(is_filled) {
+    let read = expression_columns(&bound);
+    if !read.is_empty() {
+        state.require_columns(table.oid, Privileges::SELECT, &read)?;
+    }
+    if read.iter().any(is_filled) {
         let message = "columns that COPY fills with their defaults are not supported in its WHERE";
         return Err(Error::unsupported(message));
     }

@@ -511,6 +511,7 @@ fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
 /// Hides a column: its place stays, so that rows need not be written again.
 fn drop_column(ddl: &Ddl<'_>, mut def: TableDef, place: usize) -> Result<()> {
     super::view::column_dropped(ddl, &def, place)?;
+    super::grant::forget_column(ddl, def.oid, place)?;
     let column = &mut def.columns[place];
     column.name = format!("........pg.dropped.{}........", place + 1);
     column.dropped = true;
@@ -569,7 +570,7 @@ pub(super) fn describe(view: &CatalogView, node: Node) -> String {
             }
             Some(Object::Function(function)) => format!("function {}", signature(view, function)),
             Some(Object::Role(role)) => format!("role {}", quote_identifier(&role.name)),
-            Some(Object::Custom(custom)) => format!("type {}", quote_identifier(&custom.name)),
+            Some(Object::Custom(custom)) => format!("type {}", types::format_type_name(view, custom.oid)),
             None => oid.to_string(),
         },
     }

@@ -378,6 +378,7 @@ impl Converter {
             privileges,
             grantees: roles(&grant.grantees),
             grant_option: grant.grant_option,
+            granted_by: grant.grantor.as_ref().map(role),
             cascade: grant.behavior() == pb::DropBehavior::DropCascade,
         })
     }

@@ -3,10 +3,11 @@
 //! What [`crate::privileges`] says, for a user of one's choice.
 
 use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::RelationKind;
 
-use crate::catalogs::DATABASE_OID;
+use crate::catalogs::{DATABASE_OID, SYSTEM_COLUMNS};
 use crate::executor::Run;
-use crate::privileges::{Privileges, Subject, inherited_roles};
+use crate::privileges::{ColumnAcls, Privileges, Subject, inherited_roles};
 use crate::session::is_member;
 use crate::types::reg_types::parse_reg;
 use crate::types::{Value, oids};
@@ -56,6 +57,7 @@ fn acl_default(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
     Relation,
+    AnyColumn,
     Column,
     Schema,
     Database,
@@ -70,7 +72,8 @@ pub(super) enum What {
 /// What the function called `name` asks about.
 pub(super) fn asked_by(name: &str) -> Option<What> {
     Some(match name {
-        "has_table_privilege" | "has_any_column_privilege" | "has_sequence_privilege" => What::Relation,
+        "has_table_privilege" | "has_sequence_privilege" => What::Relation,
+        "has_any_column_privilege" => What::AnyColumn,
         "has_column_privilege" => What::Column,
         "has_schema_privilege" => What::Schema,
         "has_database_privilege" => What::Database,
@@ -107,14 +110,19 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
     let is_superuser = user.and_then(|user| catalog.role(user)).is_some_and(|role| role.superuser);
     // What the server computes is there for everybody to look at.
     let only_looks = || words(privilege).any(|(word, _)| matches!(word, Privileges::SELECT | Privileges::USAGE));
-    let may = |oid: Oid| {
+    // On an object; or on one of its columns, by their numbers.
+    let may_with = |oid: Oid, columns: &[i32]| {
         let relation = catalog.index(oid).map_or(oid, |index| index.table);
         let Some(subject) = Subject::find(catalog, relation) else { return is_superuser || only_looks() };
         let user = user.unwrap_or(Oid::INVALID);
-        let has = subject.privileges_of(catalog, user);
-        let grantable = subject.grantable_by(catalog, user);
+        let (mut has, mut grantable) = (subject.privileges_of(catalog, user), subject.grantable_by(catalog, user));
+        for column in columns {
+            has = has | subject.column_privileges_of(catalog, user, *column);
+            grantable = grantable | subject.column_grantable_by(catalog, user, *column);
+        }
         words(privilege).any(|(word, to_grant)| if to_grant { grantable.contains(word) } else { has.contains(word) })
     };
+    let may = |oid: Oid| may_with(oid, &[]);
     let allowed = match what {
         What::Role => {
             let group = role(run, &rest[0])?;
@@ -126,15 +134,22 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
             };
             return Ok(user.zip(group).map(|(user, group)| is_superuser || has(user, group)).into());
         }
-        What::Relation | What::Column => {
+        What::Relation | What::AnyColumn | What::Column => {
             let oid = match &rest[0] {
                 Value::Text(name) => Oid(parse_reg(&run.catalog, name, oids::REGCLASS)?),
                 other => oid_of(other)?,
             };
-            if what == What::Column && !column_exists(run, oid, &rest[1])? || super::relation(run, oid).is_none() {
+            let column = if what == What::Column { column_number(run, oid, &rest[1])? } else { None };
+            if what == What::Column && column.is_none() || super::relation(run, oid).is_none() {
                 return Ok(Value::Null);
             }
-            may(oid)
+            match what {
+                What::AnyColumn => {
+                    let columns = ColumnAcls::stored(catalog, oid).0.into_keys().filter(|number| *number > 0);
+                    may_with(oid, &columns.collect::<Vec<_>>())
+                }
+                _ => may_with(oid, column.as_slice()),
+            }
         }
         What::Schema => {
             let oid = match &rest[0] {
@@ -199,29 +214,40 @@ fn role(run: &Run<'_, '_>, value: &Value) -> Result<Option<Oid>> {
     }
 }
 
-/// Whether the relation has such a column: 42703 for a name it has not.
-fn column_exists(run: &Run<'_, '_>, relation: Oid, column: &Value) -> Result<bool> {
-    let Some(super::Found::Table(table)) = super::relation(run, relation) else { return Ok(true) };
-    match column {
-        Value::Text(name) => match table.column_by_name(name) {
-            Some(_) => Ok(true),
-            None => {
-                let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
-                Err(Error::new(sqlstate::UNDEFINED_COLUMN, message))
+/// The number of a relation's column; none if it has none of this number. 42703 for a name it has not.
+fn column_number(run: &Run<'_, '_>, relation: Oid, column: &Value) -> Result<Option<i32>> {
+    let found = super::relation(run, relation);
+    let is_system = |number: i32| SYSTEM_COLUMNS.iter().any(|(.., own)| i32::from(*own) == number);
+    let Value::Text(name) = column else {
+        let number = column.as_i64().and_then(|number| i32::try_from(number).ok()).unwrap_or(0);
+        let exists = match found {
+            Some(super::Found::Table(table)) if number > 0 => {
+                table.columns.get(number as usize - 1).is_some_and(|column| !column.dropped)
             }
-        },
-        number => {
-            let place = number.as_i64().and_then(|number| usize::try_from(number - 1).ok());
-            Ok(place.and_then(|place| table.columns.get(place)).is_some_and(|column| !column.dropped))
+            Some(super::Found::Table(table)) => table.kind != RelationKind::View && is_system(number),
+            _ => number > 0 || is_system(number),
+        };
+        return Ok(exists.then_some(number));
+    };
+    let Some(super::Found::Table(table)) = found else { return Ok(Some(1)) };
+    let of_system =
+        SYSTEM_COLUMNS.iter().find(|(own, ..)| *own == name.as_str()).map(|(.., number)| i32::from(*number));
+    let own = table.column_by_name(name).map(|place| place as i32 + 1);
+    match own.or(of_system.filter(|_| table.kind != RelationKind::View)) {
+        Some(number) => Ok(Some(number)),
+        None => {
+            let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
+            Err(Error::new(sqlstate::UNDEFINED_COLUMN, message))
         }
     }
 }
 
 fn check_privilege_name(what: What, privilege: &str) -> Result<()> {
     let known: &[&str] = match what {
-        What::Relation | What::Column => {
+        What::Relation => {
             &["SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER", "USAGE", "RULE"]
         }
+        What::Column | What::AnyColumn => &["SELECT", "INSERT", "UPDATE", "REFERENCES"],
         What::Schema => &["CREATE", "USAGE"],
         What::Database => &["CREATE", "TEMP", "TEMPORARY", "CONNECT"],
         What::Function => &["EXECUTE"],
