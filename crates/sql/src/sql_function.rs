@@ -243,14 +243,14 @@ pub fn run(
                 return Err(Error::unsupported(message));
             }
             let utility = utility.clone();
-            let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text()), &run.catalog));
+            let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.plan_path()), &run.catalog));
             let text: Arc<str> = Arc::from(function.body.as_str());
             let (state, client) = (run.state, &mut *run.client);
             crate::commands::run_nested(state, &utility, &planned, &text, arguments, client).map_err(in_context)?;
             run.catalog = state.catalog();
             continue;
         }
-        let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text()), &run.catalog));
+        let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.plan_path()), &run.catalog));
         let is_last = number + 1 == count;
         let columns: Vec<(String, SqlType)> =
             planned.statement.columns.iter().map(|column| (column.name.to_string(), column.sql_type)).collect();

@@ -575,7 +575,7 @@ fn plan_with_places(state: &SessionState, text: &str, statement: &Statement) -> 
     let view = state.catalog();
     let environment = Environment::new(state, &view).with_row_places(true);
     let planned = environment.plan(text, statement, Parameters::fixed(Vec::new()))?;
-    Ok(Arc::new(Planned::new(planned, Arc::clone(view.path_text()), &view)))
+    Ok(Arc::new(Planned::new(planned, Arc::clone(view.plan_path()), &view)))
 }
 
 fn no_cursor(name: &str) -> Error {

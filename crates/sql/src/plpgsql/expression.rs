@@ -79,7 +79,7 @@ fn plan(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result
     if let Some(plan) = &*expression.plan.borrow()
         && plan.catalog_version == version
         && plan.trigger == trigger_of(frame)
-        && Arc::ptr_eq(&plan.planned.search_path, run.catalog.path_text())
+        && Arc::ptr_eq(&plan.planned.search_path, run.catalog.plan_path())
         && plan.fields.iter().all(|(record, field, sql_type)| frame.field_type(*record, field) == Some(*sql_type))
     {
         return Ok(plan.clone());
@@ -122,7 +122,7 @@ fn plan_tree(
     let environment = environment.with_transition_tables(transition_tables(frame)).with_row_places(plans_cursor);
     let mut statement = environment.plan(&expression.text, tree, Parameters::fixed(types))?;
     statement.catalog_version = version;
-    let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text()), &run.catalog));
+    let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.plan_path()), &run.catalog));
     let trigger = trigger_of(frame);
     Ok(ExpressionPlan { planned, fields: names.fields.into_inner().into(), catalog_version: version, trigger })
 }
@@ -479,7 +479,7 @@ fn plan_apart(
     let environment = environment.with_row_places(plans_cursor);
     let mut statement = environment.plan(text, &tree.statement, Parameters::fixed(types.to_vec()))?;
     statement.catalog_version = version;
-    Ok(Arc::new(Planned::new(statement, Arc::clone(run.catalog.path_text()), &run.catalog)))
+    Ok(Arc::new(Planned::new(statement, Arc::clone(run.catalog.plan_path()), &run.catalog)))
 }
 
 /// Runs a text made at run time with these parameters.

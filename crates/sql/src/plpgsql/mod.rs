@@ -83,7 +83,13 @@ fn with_rights<'a, 'p, T>(
         return body(run);
     }
     let state = run.state;
-    state.acting_as(function.owner, || body(run))
+    let result = state.acting_as(function.owner, || {
+        // Names mean what they mean to the owner.
+        run.catalog = state.catalog();
+        body(run)
+    });
+    run.catalog = state.catalog();
+    result
 }
 
 /// Calls a stored function for its set of values.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{Catalog, FunctionDef, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, Relation};
 
+use super::state::ActingRole;
+use crate::privileges::{Privileges, Subject};
 use crate::types::Value;
 use crate::types::context::{CatalogLookup, RegKind, UserFunction, UserType};
 pub use crate::types::reg_types::quote_identifier;
@@ -16,6 +18,8 @@ pub struct CatalogView(Arc<View>);
 struct View {
     catalog: Arc<Catalog>,
     path_text: Arc<str>,
+    /// What plans that names were looked up for in this view are kept by.
+    plan_path: Arc<str>,
     /// Schemas in the order in which names are looked up, `pg_catalog` among them.
     path: Vec<Oid>,
     /// Schemas that the setting names and that exist, without those that are implied.
@@ -23,16 +27,29 @@ struct View {
 }
 
 impl CatalogView {
-    /// The catalog as `search_path` shows it to `user`.
-    pub fn new(catalog: Arc<Catalog>, search_path: Arc<str>, user: &str, temporary: Option<Oid>) -> CatalogView {
+    /// The catalog as `search_path` shows it to `role`: schemas that it may not look into are passed over.
+    pub fn new(
+        catalog: Arc<Catalog>,
+        search_path: Arc<str>,
+        plan_path: Arc<str>,
+        role: &ActingRole,
+        temporary: Option<Oid>,
+    ) -> CatalogView {
+        let may_look_into = |schema: &Oid| {
+            role.is_superuser
+                || temporary == Some(*schema)
+                || Subject::find(&catalog, *schema)
+                    .is_none_or(|subject| subject.privileges_of(&catalog, role.oid).contains(Privileges::USAGE))
+        };
         let mut explicit_path = Vec::new();
         for name in split_names(&search_path) {
-            let name = if name == "$user" { user } else { &name };
+            let name = if name == "$user" { &*role.name } else { &name };
             let schema = match name {
                 "pg_temp" => temporary,
                 name => catalog.schema_by_name(name).map(|schema| schema.oid),
             };
-            explicit_path.extend(schema.filter(|schema| !explicit_path.contains(schema)));
+            let is_new = |schema: &Oid| !explicit_path.contains(schema);
+            explicit_path.extend(schema.filter(is_new).filter(may_look_into));
         }
         let mut path = explicit_path.clone();
         if !path.contains(&PG_CATALOG_SCHEMA) {
@@ -41,7 +58,7 @@ impl CatalogView {
         if let Some(temporary) = temporary.filter(|temporary| !path.contains(temporary)) {
             path.insert(0, temporary);
         }
-        CatalogView(Arc::new(View { catalog, path_text: search_path, path, explicit_path }))
+        CatalogView(Arc::new(View { catalog, path_text: search_path, plan_path, path, explicit_path }))
     }
 
     /// Whether this view was made of these.
@@ -54,9 +71,10 @@ impl CatalogView {
         &self.0.catalog
     }
 
-    /// The text of `search_path`: with the catalog's version, it says what names mean.
-    pub fn path_text(&self) -> &Arc<str> {
-        &self.0.path_text
+    /// The text of `search_path`, with the role where it depends on that which schemas are looked into: with the catalog's
+    /// version, it says what names mean.
+    pub fn plan_path(&self) -> &Arc<str> {
+        &self.0.plan_path
     }
 
     /// Schemas in the order in which names are looked up.

@@ -63,7 +63,7 @@ impl Prepared {
     /// Whatever binding and planning raise.
     pub fn plan(&self, state: &SessionState) -> Result<Arc<Planned>> {
         let version = state.engine().catalog_version();
-        let search_path = Arc::clone(&state.cached().plan_path);
+        let search_path = state.plan_path();
         if let Some(planned) = &*self.planned.borrow()
             && planned.is_good(version, &search_path)
         {
@@ -128,14 +128,11 @@ pub fn plan_uncached(
 /// A good plan kept by this session or by all.
 pub fn cached(state: &SessionState, key: &Key) -> Option<Arc<Planned>> {
     let version = state.engine().catalog_version();
-    let search_path = {
-        let cached = state.cached();
-        if !cached.standard_conforming_strings {
-            // The same text means something else.
-            return None;
-        }
-        Arc::clone(&cached.plan_path)
-    };
+    if !state.cached().standard_conforming_strings {
+        // The same text means something else.
+        return None;
+    }
+    let search_path = state.plan_path();
     if let Some(planned) = state.plans.borrow().get(key)
         && planned.is_good(version, &search_path)
     {
@@ -168,7 +165,7 @@ fn keep_in_session(state: &SessionState, key: Key, planned: &Arc<Planned>) {
 /// Binds and plans.
 fn make(state: &SessionState, text: &str, tree: &tree::ParsedStatement, types: &[SqlType]) -> Result<Arc<Planned>> {
     let view = state.catalog();
-    let search_path = Arc::clone(view.path_text());
+    let search_path = Arc::clone(view.plan_path());
     let environment = super::planning::Environment::new(state, &view);
     let version = state.engine().catalog_version();
     let mut statement = environment.plan(

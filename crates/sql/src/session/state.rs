@@ -38,6 +38,8 @@ pub struct SessionState {
     /// Texts it parsed lately.
     pub(crate) trees: RefCell<super::parse_cache::ParseCache>,
     catalog: RefCell<Option<CatalogView>>,
+    /// The same for roles whose rights were lent lately.
+    lent_catalogs: RefCell<Vec<(Oid, CatalogView)>>,
     random: Cell<Option<RandomState>>,
     pub(crate) transaction_timestamp: Cell<i64>,
     pub(crate) statement_timestamp: Cell<i64>,
@@ -152,6 +154,7 @@ impl SessionState {
             plans: RefCell::default(),
             trees: RefCell::default(),
             catalog: RefCell::new(None),
+            lent_catalogs: RefCell::default(),
             random: Cell::new(None),
             transaction_timestamp: Cell::new(now),
             statement_timestamp: Cell::new(now),
@@ -220,6 +223,9 @@ impl SessionState {
 
     /// The catalog with the session's search path; made anew only when one of them has changed.
     pub fn catalog(&self) -> CatalogView {
+        if self.is_role_lent.get() {
+            return self.lent_catalog();
+        }
         let catalog = self.engine_catalog();
         let path = self.cached().search_path_text.clone();
         if let Some(view) = &*self.catalog.borrow()
@@ -227,20 +233,48 @@ impl SessionState {
         {
             return view.clone();
         }
-        let view = CatalogView::new(catalog, path, &self.acting_role().name, self.temporary_schema.get());
+        let plan_path = Arc::clone(&self.cached().plan_path);
+        let view = CatalogView::new(catalog, path, plan_path, &self.acting_role(), self.temporary_schema.get());
         *self.catalog.borrow_mut() = Some(view.clone());
         view
+    }
+
+    /// The catalog as a role sees it whose rights are lent.
+    fn lent_catalog(&self) -> CatalogView {
+        let catalog = self.engine_catalog();
+        let path = self.cached().search_path_text.clone();
+        let role = self.acting_role();
+        let mut views = self.lent_catalogs.borrow_mut();
+        let is_good = |(of, view): &(Oid, CatalogView)| *of == role.oid && view.is_of(&catalog, &path);
+        if let Some((_, view)) = views.iter().find(|kept| is_good(kept)) {
+            return view.clone();
+        }
+        let plan_path = plan_path(&path, &role);
+        let temporary = self.temporary_schema.get();
+        let view = CatalogView::new(Arc::clone(&catalog), Arc::clone(&path), plan_path, &role, temporary);
+        views.retain(|(of, view)| *of != role.oid && view.is_of(&catalog, &path));
+        views.push((role.oid, view.clone()));
+        view
+    }
+
+    /// What plans are kept by besides their texts, see [`CatalogView::plan_path`].
+    pub fn plan_path(&self) -> Arc<str> {
+        if self.is_role_lent.get() {
+            return Arc::clone(self.lent_catalog().plan_path());
+        }
+        Arc::clone(&self.cached().plan_path)
     }
 
     /// The session has a temporary schema from now on.
     pub fn set_temporary_schema(&self, schema: Oid) {
         self.temporary_schema.set(Some(schema));
-        *self.catalog.borrow_mut() = None;
+        self.forget_catalog();
     }
 
-    /// Names are looked up anew: `$user` in the search path means somebody else.
+    /// Names are looked up anew: somebody else is meant by `$user` in the search path, and looks into other schemas.
     pub(super) fn forget_catalog(&self) {
         *self.catalog.borrow_mut() = None;
+        self.lent_catalogs.borrow_mut().clear();
     }
 
     /// Copies of the settings that are read often.
@@ -250,11 +284,9 @@ impl SessionState {
             // Values were checked when they were set.
             let fresh = CachedSettings::new(&self.settings.borrow());
             if let Ok(mut cached) = fresh {
-                let role = self.session_acting();
-                // Most sessions are the bootstrap role's, and share the text itself.
-                if role.oid != BOOTSTRAP_ROLE && cached.search_path_text.contains("$user") {
-                    cached.plan_path = Arc::from(format!("{} of {}", cached.search_path_text, role.oid));
-                }
+                cached.plan_path = plan_path(&cached.search_path_text, &self.session_acting());
+                // The role may be another one, too.
+                *self.catalog.borrow_mut() = None;
                 *self.cached.borrow_mut() = cached;
             }
             self.apply_settings();
@@ -387,6 +419,9 @@ impl SessionState {
 
     /// Runs `work` with the rights of another role: a SECURITY DEFINER function's owner, a referenced table's.
     pub(crate) fn acting_as<T>(&self, role: Oid, work: impl FnOnce() -> T) -> T {
+        if self.acting_role().oid == role {
+            return work();
+        }
         let acting = self.engine_catalog().role(role).map(|role| Arc::new(ActingRole::of(role)));
         let Some(acting) = acting else { return work() };
         let before = self.lent_role.replace(Some(acting));
@@ -473,6 +508,13 @@ impl SessionState {
         }
         self.roles().acting.is_superuser
     }
+}
+
+/// What plans are kept by besides their texts: the search path, and the role where that matters for it. Most sessions are
+/// a superuser's and share the text itself.
+fn plan_path(search_path: &Arc<str>, role: &ActingRole) -> Arc<str> {
+    let is_shared = role.is_superuser && (role.oid == BOOTSTRAP_ROLE || !search_path.contains("$user"));
+    if is_shared { Arc::clone(search_path) } else { Arc::from(format!("{search_path} of {}", role.oid)) }
 }
 
 /// A role as a session acts as it.
