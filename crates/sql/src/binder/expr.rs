@@ -106,7 +106,7 @@ impl Binder<'_, '_> {
             }
             Tree::Greatest(list) => self.min_max(list, "GREATEST", ExprKind::Greatest, location),
             Tree::Least(list) => self.min_max(list, "LEAST", ExprKind::Least, location),
-            Tree::Session(function) => Ok(self.session_value(*function)),
+            Tree::Session(function) => Ok(self.session_value(*function, expr.location)),
             Tree::Function(call) => self.function(call),
             Tree::Subquery(subquery) => self.subquery(subquery, location),
             Tree::Array(elements) => self.array(elements, None, location),
@@ -312,7 +312,17 @@ impl Binder<'_, '_> {
         result
     }
 
-    fn session_value(&mut self, function: SessionFunction) -> Expr {
+    fn session_value(&mut self, function: SessionFunction, location: Location) -> Expr {
+        let asked = match function {
+            SessionFunction::CurrentTime(Some(digits)) => Some((oids::TIMETZ, digits)),
+            SessionFunction::CurrentTimestamp(Some(digits)) => Some((oids::TIMESTAMPTZ, digits)),
+            SessionFunction::LocalTime(Some(digits)) => Some((oids::TIME, digits)),
+            SessionFunction::LocalTimestamp(Some(digits)) => Some((oids::TIMESTAMP, digits)),
+            _ => None,
+        };
+        if let Some((oid, digits)) = asked {
+            self.warn_of_precision(oid, &[digits], location);
+        }
         let precision = |digits: Option<i32>| digits.map(|digits| digits.clamp(0, 6) as u8);
         let typed =
             |oid, digits: Option<i32>| SqlType::with_typmod(oid, digits.map_or(-1, |digits| digits.clamp(0, 6)));

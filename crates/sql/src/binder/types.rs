@@ -4,7 +4,7 @@ use base::{Oid, Result, sqlstate};
 
 use super::Binder;
 use super::scope::JoinWithDots;
-use crate::tree::{Expr, ExprKind, Literal, Name, TypeName};
+use crate::tree::{Expr, ExprKind, Literal, Location, Name, TypeName};
 use crate::types::{self, SqlType};
 
 impl Binder<'_, '_> {
@@ -37,7 +37,18 @@ impl Binder<'_, '_> {
         }
         let modifiers = name.modifiers.iter().map(|modifier| self.modifier(modifier)).collect::<Result<Vec<_>>>()?;
         let typmod = types::encode_typmod(oid, &modifiers).map_err(|error| self.at(error, name.location))?;
+        self.warn_of_precision(oid, &modifiers, name.location);
         Ok(SqlType::with_typmod(oid, typmod))
+    }
+
+    /// Tells that a type keeps fewer digits of seconds than it was asked for. What a view or a default says was told
+    /// when it was made; a plan that something is to be told of isn't kept for others.
+    pub(super) fn warn_of_precision(&mut self, oid: Oid, modifiers: &[i32], location: Location) {
+        if let Some(warning) = types::precision_warning(oid, modifiers).filter(|_| !self.text_is_foreign) {
+            let warning = self.at(warning, location);
+            self.context.eval.warn(warning);
+            self.depends_on_settings = true;
+        }
     }
 
     fn modifier(&self, modifier: &Expr) -> Result<i32> {

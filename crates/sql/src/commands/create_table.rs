@@ -142,6 +142,7 @@ impl Parts {
             copied_indexes: Vec::new(),
             comment_copies: Vec::new(),
         };
+        let told = ddl.state.warnings.count();
         for element in elements {
             match element {
                 TableElement::Column(definition) => {
@@ -155,6 +156,7 @@ impl Parts {
                 TableElement::Like { table, options } => parts.add_like(ddl, table, *options)?,
             }
         }
+        ddl.state.warnings.repeat(told);
         parts.check_columns()?;
         Ok(parts)
     }

@@ -61,6 +61,7 @@ impl SqlSession {
             return Ok(false);
         }
         let Some(parameters) = self.constants(constants, &planned.statement.parameters) else { return Ok(false) };
+        self.state.tell_warnings(client);
         self.ensure_transaction()?;
         let mut portal = Portal {
             planned: Some(planned),
@@ -90,7 +91,9 @@ impl SqlSession {
         };
         let (Some(tree), true) = (statements.pop(), statements.is_empty()) else { return error };
         let environment = super::planning::Environment::new(&self.state, &self.state.catalog());
-        match environment.plan(text, &tree.statement, crate::binder::Parameters::declared(&[])) {
+        let planned = environment.plan(text, &tree.statement, crate::binder::Parameters::declared(&[]));
+        self.state.warnings.forget();
+        match planned {
             Err(found) if found.sqlstate() == error.sqlstate() => found,
             _ => error,
         }
@@ -172,6 +175,10 @@ impl SqlSession {
         } else {
             prepared::plan(&self.state, text, tree, &Arc::from([]))?
         };
+        // A utility statement binds what is in it once more when it runs.
+        if matches!(planned.statement.kind, StatementKind::Query(_)) {
+            self.state.tell_warnings(client);
+        }
         if !planned.statement.parameters.is_empty() {
             return Err(Error::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
@@ -263,6 +270,7 @@ impl SqlSession {
                 let planned = portal.planned.clone().ok_or_else(|| Error::internal("an empty portal runs"))?;
                 if let StatementKind::Utility(tree) = &planned.statement.kind {
                     let output = crate::commands::run(self, tree, &planned, &portal.text, &portal.parameters, client)?;
+                    self.state.tell_warnings(client);
                     return self.give_output(portal, output, max_rows, client);
                 }
                 refuse_read_only(&self.state, planned.statement.command)?;

@@ -23,6 +23,7 @@ mod transaction;
 mod transaction_end;
 mod twophase;
 mod waits;
+mod warnings;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -164,6 +165,7 @@ impl SqlSession {
         if self.run_known(text, client)? {
             return Ok(());
         }
+        self.state.warnings.forget();
         let options = ParseOptions { standard_conforming_strings: self.state.cached().standard_conforming_strings };
         let (text, statements) = self.state.trees.borrow_mut().parse(text, options)?;
         if statements.is_empty() {
@@ -204,6 +206,7 @@ impl SqlSession {
         }
         self.ensure_transaction()?;
         let prepared = Arc::new(Prepared::new(&self.state, name, text, tree, types, false)?);
+        self.state.tell_warnings(client);
         if name.is_empty() {
             self.unnamed_statement = Some(prepared);
         } else {
@@ -408,6 +411,7 @@ impl SqlSession {
 
     /// Takes note of an error before the client is told: the transaction has failed.
     pub fn fail(&mut self, error: &Error, client: &mut dyn Client) {
+        self.state.tell_warnings(client);
         client.require(self.state.gate());
         if error.sqlstate() == sqlstate::SERIALIZATION_FAILURE {
             self.state.engine_mut().note_serialization_failure();

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use base::Result;
 use base::settings::Id;
+use base::{Error, Result};
 
 use super::catalog_view::CatalogView;
 use super::state::SessionState;
@@ -144,6 +144,10 @@ impl EvalContext for SessionEval<'_> {
 
     fn statement_timestamp(&self) -> i64 {
         self.state.statement_timestamp.get()
+    }
+
+    fn warn(&mut self, warning: Error) {
+        self.state.warnings.note(warning);
     }
 
     fn random(&mut self) -> &mut RandomState {

@@ -37,6 +37,8 @@ pub struct SessionState {
     pub(crate) plans: RefCell<FxHashMap<super::plan_cache::Key, Arc<Planned>>>,
     /// Texts it parsed lately.
     pub(crate) trees: RefCell<super::parse_cache::ParseCache>,
+    /// Warnings that the client has not been told yet.
+    pub(crate) warnings: super::warnings::Warnings,
     catalog: RefCell<Option<CatalogView>>,
     /// The same for roles whose rights were lent lately.
     lent_catalogs: RefCell<Vec<(Oid, CatalogView)>>,
@@ -154,6 +156,7 @@ impl SessionState {
             plans: RefCell::default(),
             trees: RefCell::default(),
             catalog: RefCell::new(None),
+            warnings: super::warnings::Warnings::default(),
             lent_catalogs: RefCell::default(),
             random: Cell::new(None),
             transaction_timestamp: Cell::new(now),

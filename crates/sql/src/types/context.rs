@@ -259,6 +259,9 @@ pub trait EvalContext {
         Ok(())
     }
 
+    /// Notes a warning about a statement that is being bound, for the client to hear.
+    fn warn(&mut self, _warning: Error) {}
+
     /// Calls a function of the registry whose implementation is [`super::Implementation::Session`]:
     /// one that the session, the catalogs or the engine answer (`current_setting`, `nextval`,
     /// `pg_get_indexdef`, ...). By oid; [`super::function`] gives the name.

@@ -181,7 +181,7 @@ pub fn encode_typmod(oid: Oid, modifiers: &[i32]) -> Result<i32> {
         [precision] if *precision < 0 => {
             Err(invalid(format!("{name}({precision}){suffix} precision must not be negative")))
         }
-        [precision] => Ok((*precision).min(6)),
+        [precision] => Ok((*precision).min(PRECISION_MAX)),
         _ => Err(invalid("invalid type modifier".to_owned())),
     };
     match oid {
@@ -227,7 +227,7 @@ pub fn encode_typmod(oid: Oid, modifiers: &[i32]) -> Result<i32> {
             if precision < 0 {
                 return Err(invalid(format!("INTERVAL({precision}) precision must not be negative")));
             }
-            let precision = if precision == FULL_PRECISION { precision } else { precision.min(6) };
+            let precision = if precision == FULL_PRECISION { precision } else { precision.min(PRECISION_MAX) };
             Ok(if fields == range::FULL && precision == FULL_PRECISION { -1 } else { fields << 16 | precision })
         }
         _ => match builtin_type(oid) {
@@ -238,6 +238,28 @@ pub fn encode_typmod(oid: Oid, modifiers: &[i32]) -> Result<i32> {
             }
         },
     }
+}
+
+/// The most digits of a second that are kept.
+const PRECISION_MAX: i32 = 6;
+
+/// What is said where more digits of a second are asked for than are kept; nothing otherwise.
+pub fn precision_warning(oid: Oid, modifiers: &[i32]) -> Option<Error> {
+    let (name, suffix) = match oid {
+        oids::TIME => ("TIME", ""),
+        oids::TIMETZ => ("TIME", " WITH TIME ZONE"),
+        oids::TIMESTAMP => ("TIMESTAMP", ""),
+        oids::TIMESTAMPTZ => ("TIMESTAMP", " WITH TIME ZONE"),
+        oids::INTERVAL => ("INTERVAL", ""),
+        _ => return None,
+    };
+    let precision = match modifiers {
+        [_, precision] if oid == oids::INTERVAL && *precision != FULL_PRECISION => *precision,
+        [precision] if oid != oids::INTERVAL => *precision,
+        _ => return None,
+    };
+    let message = || format!("{name}({precision}){suffix} precision reduced to maximum allowed, {PRECISION_MAX}");
+    (precision > PRECISION_MAX).then(|| Error::new(sqlstate::INVALID_PARAMETER_VALUE, message()))
 }
 
 /// The text of a modifier, as the type's `typmodout` function gives it: `(10,2)`.

@@ -34,7 +34,9 @@ pub(super) fn add(ddl: &mut Ddl<'_>, oid: Oid, definition: &ColumnDefinition, if
     if old.columns.len() >= COLUMNS_MAX {
         return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, format!("tables can have at most {COLUMNS_MAX} columns")));
     }
+    let told = ddl.state.warnings.count();
     let mut column = column::read(ddl, &old.name, definition)?;
+    ddl.state.warnings.repeat(told);
     let constraints = std::mem::take(&mut column.constraints);
     let mut new = (*old).clone();
     let place = new.columns.len();

@@ -29,7 +29,9 @@ pub(super) fn change(
 ) -> Result<()> {
     let old = ddl.table(oid)?;
     let place = place_of(&old, name)?;
+    let told = ddl.state.warnings.count();
     let target = ddl.type_of(type_name).map_err(without_position)?;
+    ddl.state.warnings.repeat(told);
     column::check_name_and_type(ddl, name, target.oid)?;
     refuse_dependents(ddl, &old, place)?;
     if using.is_some() && old.columns[place].generated.is_some() {

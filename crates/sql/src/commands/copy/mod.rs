@@ -141,6 +141,7 @@ fn copy_to(
     let state = session.state();
     let columns = &planned.description.columns;
     lock_relations(state, planned)?;
+    state.tell_warnings(client);
     state.engine().begin_statement()?;
     client.copy_out_response(wire_format(options), columns.len());
     let quoted: Vec<bool> = columns

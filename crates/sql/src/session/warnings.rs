@@ -1,0 +1,54 @@
+//! Warnings that arise where there is no client at hand, such as while a statement is bound.
+
+use std::cell::RefCell;
+
+use base::Error;
+
+use super::state::SessionState;
+use crate::client::{Client, Severity};
+
+/// Those that the client has not been told yet.
+#[derive(Debug, Default)]
+pub struct Warnings(RefCell<Vec<Error>>);
+
+impl Warnings {
+    /// Adds one, unless the same was said of the same place: statements may be bound more than once.
+    pub(super) fn note(&self, warning: Error) {
+        let mut noted = self.0.borrow_mut();
+        let place = |error: &Error| error.fields().position;
+        let is_same = |other: &Error| other.message() == warning.message() && place(other) == place(&warning);
+        if !noted.iter().any(is_same) {
+            noted.push(warning);
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.0.borrow().len()
+    }
+
+    /// Says those from the place `from` on once more, without pointing anywhere: where PostgreSQL reads types twice.
+    pub(crate) fn repeat(&self, from: usize) {
+        let mut noted = self.0.borrow_mut();
+        let mut again = noted[from..].to_vec();
+        again.iter_mut().for_each(|warning| warning.fields_mut().position = None);
+        noted.append(&mut again);
+    }
+
+    /// What was noted is not told: the statement is bound anew, in other words.
+    pub(super) fn forget(&self) {
+        self.0.borrow_mut().clear();
+    }
+}
+
+impl SessionState {
+    /// Tells the client what was noted.
+    pub(crate) fn tell_warnings(&self, client: &mut dyn Client) {
+        if self.warnings.0.borrow().is_empty() {
+            return;
+        }
+        for warning in self.warnings.0.take() {
+            self.notice(Severity::Warning, &warning, client);
+        }
+    }
+}
