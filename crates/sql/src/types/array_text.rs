@@ -1,8 +1,11 @@
 //! Text input and output of arrays.
 
+use std::num::IntErrorKind;
+
 use base::{Error, Result, sqlstate};
 use smallvec::SmallVec;
 
+use super::array_structure;
 use super::context::{CatalogLookup, EvalContext, FormatSettings};
 use super::oids;
 use super::text_io;
@@ -15,7 +18,7 @@ pub const MAX_DIMENSIONS: usize = 6;
 pub const MAX_ELEMENTS: usize = (1 << 27) - 1;
 
 #[cold]
-fn malformed(text: &str, detail: impl Into<String>) -> Error {
+pub(super) fn malformed(text: &str, detail: impl Into<String>) -> Error {
     Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, format!("malformed array literal: \"{text}\"")).detail(detail)
 }
 
@@ -34,8 +37,29 @@ fn skip_spaces(text: &str, position: &mut usize) {
     }
 }
 
+const NOT_AS_SPECIFIED: &str = "Specified array dimensions do not match array contents.";
+
 /// Reads `{...}` with elements of type `element`. 22P02.
 pub fn parse_array(context: &mut dyn EvalContext, text: &str, element: SqlType) -> Result<ArrayValue> {
+    let (bounds, position) = parse_all_bounds(text)?;
+    parse_contents(context, text, element, bounds.clone(), position).map_err(|error| {
+        // What is wrong with the structure goes before what is wrong with an element.
+        match array_structure::dimensions(text, position) {
+            Err(structure) => structure,
+            Ok(found) => {
+                let same = bounds.iter().map(|bound| bound.length).eq(found.iter().copied());
+                match check_bounds(&bounds) {
+                    _ if !bounds.is_empty() && !same => malformed(text, NOT_AS_SPECIFIED),
+                    Err(bounds) => bounds,
+                    Ok(()) => error,
+                }
+            }
+        }
+    })
+}
+
+/// The dimensions written before the braces, and where the first brace is.
+fn parse_all_bounds(text: &str) -> Result<(SmallVec<[Dimension; 1]>, usize)> {
     let mut position = 0;
     let mut bounds: SmallVec<[Dimension; 1]> = SmallVec::new();
     loop {
@@ -60,10 +84,20 @@ pub fn parse_array(context: &mut dyn EvalContext, text: &str, element: SqlType) 
     } else if text.as_bytes().get(position) != Some(&b'{') {
         return Err(malformed(text, "Array value must start with \"{\" or dimension information."));
     }
+    Ok((bounds, position))
+}
+
+fn parse_contents(
+    context: &mut dyn EvalContext,
+    text: &str,
+    element: SqlType,
+    bounds: SmallVec<[Dimension; 1]>,
+    position: usize,
+) -> Result<ArrayValue> {
     let mut parser = Parser { text, position, lengths: SmallVec::new(), values: Vec::new(), element };
     if parser.is_empty_braces() {
         if !bounds.is_empty() {
-            return Err(malformed(text, "Specified array dimensions do not match array contents."));
+            return Err(malformed(text, NOT_AS_SPECIFIED));
         }
     } else {
         parser.nested(context, 0)?;
@@ -79,9 +113,23 @@ pub fn parse_array(context: &mut dyn EvalContext, text: &str, element: SqlType) 
     }
     let same = bounds.len() == dimensions.len() && bounds.iter().zip(&dimensions).all(|(b, d)| b.length == d.length);
     if !same {
-        return Err(malformed(text, "Specified array dimensions do not match array contents."));
+        return Err(malformed(text, NOT_AS_SPECIFIED));
     }
+    check_bounds(&bounds)?;
     Ok(ArrayValue { element: element.oid, dimensions: bounds, values: parser.values })
+}
+
+/// 54000 for a dimension whose end no subscript can name.
+fn check_bounds(bounds: &[Dimension]) -> Result<()> {
+    let is_too_large =
+        |bound: &&Dimension| i64::from(bound.lower_bound) + i64::from(bound.length) > i64::from(i32::MAX);
+    match bounds.iter().find(is_too_large) {
+        None => Ok(()),
+        Some(bound) => Err(Error::new(
+            sqlstate::PROGRAM_LIMIT_EXCEEDED,
+            format!("array lower bound is too large: {}", bound.lower_bound),
+        )),
+    }
 }
 
 /// `[lower:upper]` or `[upper]`.
@@ -93,15 +141,21 @@ fn parse_bounds(text: &str, position: &mut usize) -> Result<Dimension> {
             .enumerate()
             .take_while(|(index, byte)| byte.is_ascii_digit() || (*index == 0 && matches!(byte, b'-' | b'+')))
             .count();
-        (length, text[..length].parse::<i32>().ok())
+        // As PostgreSQL, which takes the low bits of a number that is too large.
+        let value = match text[..length].parse::<i64>() {
+            Ok(value) => Some(value as i32),
+            Err(error) => match error.kind() {
+                IntErrorKind::PosOverflow => Some(i64::MAX as i32),
+                IntErrorKind::NegOverflow => Some(i64::MIN as i32),
+                // A sign alone counts as nothing.
+                _ => (length > 0).then_some(0),
+            },
+        };
+        (length, value)
     };
     let (length, first) = number(rest);
-    let first = match first {
-        Some(first) => first,
-        None if length == 0 => {
-            return Err(malformed(text, "\"[\" must introduce explicitly-specified array dimensions."));
-        }
-        None => return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "array bound is out of integer range")),
+    let Some(first) = first else {
+        return Err(malformed(text, "\"[\" must introduce explicitly-specified array dimensions."));
     };
     let mut consumed = 1 + length;
     let (lower, upper) = if rest.as_bytes().get(length) == Some(&b':') {
@@ -120,10 +174,8 @@ fn parse_bounds(text: &str, position: &mut usize) -> Result<Dimension> {
         return Err(Error::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, "upper bound cannot be less than lower bound"));
     }
     let length = i64::from(upper) - i64::from(lower) + 1;
-    if length as usize > MAX_ELEMENTS {
-        return Err(array_too_large());
-    }
-    Ok(Dimension { length: length as u32, lower_bound: lower })
+    // What is too long for any array has not as many elements.
+    Ok(Dimension { length: u32::try_from(length).unwrap_or(u32::MAX), lower_bound: lower })
 }
 
 /// 54000 `array size exceeds the maximum allowed (134217727)`.

@@ -16,6 +16,7 @@
 //! need backtracking for.
 
 pub mod aggregates;
+mod array_structure;
 pub mod array_text;
 pub mod binary_io;
 pub mod cast;
