@@ -317,16 +317,24 @@ impl VariableNames for ValueName {
 ///
 /// # Errors
 /// 23502, 23514.
-pub fn check_domain(view: &CatalogView, domain: Oid, value: &Value) -> Result<()> {
-    check_as(view, domain, domain, value)
+pub fn check_constant(view: &CatalogView, domain: Oid, value: &Value) -> Result<()> {
+    check_domain(view, domain, value, &mut |condition| {
+        let mut condition = condition.clone();
+        replace_parameters(&mut condition, value);
+        fold_check(view, &mut condition)?;
+        match condition.kind {
+            ExprKind::Constant(value) => Ok(value),
+            _ => Err(Error::unsupported("a domain's check may call immutable functions only")),
+        }
+    })
 }
 
 /// As [`check_domain`], of a domain under the one called `named`, which errors name.
-fn check_as(view: &CatalogView, domain: Oid, named: Oid, value: &Value) -> Result<()> {
+fn check_as(view: &CatalogView, domain: Oid, named: Oid, value: &Value, compute: &mut Compute<'_>) -> Result<()> {
     let Some(bound) = bound_domain(view, domain)? else { return Ok(()) };
     let BoundDomain { base, not_null, checks } = &*bound;
     if base.oid >= Oid::FIRST_NORMAL {
-        check_as(view, base.oid, named, value)?;
+        check_as(view, base.oid, named, value, compute)?;
     }
     let name = || format_type_name(view, named);
     if *not_null && value.is_null() {
@@ -334,11 +342,22 @@ fn check_as(view: &CatalogView, domain: Oid, named: Oid, value: &Value) -> Resul
         return Err(about(view, named, None, Error::new(sqlstate::NOT_NULL_VIOLATION, message)));
     }
     for (check, condition) in checks {
-        if holds(view, condition, *base, value)? == Some(false) {
+        if matches!(compute(condition)?, Value::Bool(false)) {
             let message = format!("value for domain {} violates check constraint \"{check}\"", name());
+/// Computes a condition in which parameter 0 is the value that is checked.
+type Compute<'c> = dyn FnMut(&Expr) -> Result<Value> + 'c;
+
             return Err(about(view, named, Some(check), Error::new(sqlstate::CHECK_VIOLATION, message)));
         }
     }
+/// 23502, 23514, and what computing the checks raises.
+pub fn check_domain(view: &CatalogView, domain: Oid, value: &Value, compute: &mut Compute<'_>) -> Result<()> {
+    check_as(view, domain, domain, value, compute)
+}
+
+/// As [`check_domain`] where no statement runs: checks are computed as the planner computes constants.
+///
+/// # Errors
     Ok(())
 }
 
@@ -453,7 +472,9 @@ fn bound_domain(view: &CatalogView, domain: Oid) -> Result<Option<std::rc::Rc<Bo
         .into_iter()
         .map(|check| {
             let tree = crate::parser::parse_expression(&check.expression)?;
-            Ok((check.name, bind_check(view, &check.expression, &tree, base)?))
+            let mut condition = bind_check(view, &check.expression, &tree, base)?;
+            fold_check(view, &mut condition)?;
+            Ok((check.name, condition))
         })
         .collect::<Result<_>>()?;
     let bound = std::rc::Rc::new(BoundDomain { base, not_null, checks });
@@ -466,18 +487,11 @@ fn bound_domain(view: &CatalogView, domain: Oid) -> Result<Option<std::rc::Rc<Bo
     Ok(Some(bound))
 }
 
-/// Whether a condition on `VALUE` holds; `None`: unknown. It is computed as the planner computes constants.
-fn holds(view: &CatalogView, condition: &Expr, base: SqlType, value: &Value) -> Result<Option<bool>> {
-    let mut condition = condition.clone();
-    replace_parameters(&mut condition, value);
-    with_value(view, "", base, |context| {
-        crate::planner::fold(&mut condition, context, &mut crate::planner::Inlining::default())
-    })?;
-    match condition.kind {
-        ExprKind::Constant(Value::Bool(truth)) => Ok(Some(truth)),
-        ExprKind::Constant(_) => Ok(None),
-        _ => Err(Error::unsupported("a domain's check may call immutable functions only")),
-    }
+/// Computes what can be computed of a check before there is a value, and makes calls of functions in SQL part of it.
+fn fold_check(view: &CatalogView, condition: &mut Expr) -> Result<()> {
+    with_value(view, "", condition.sql_type, |context| {
+        crate::planner::fold(condition, context, &mut crate::planner::Inlining::default())
+    })
 }
 
 /// The default that a column of this domain has if it has none of its own: the nearest one among the domains.

@@ -52,6 +52,7 @@ pub use row_decoder::RowDecoder;
 pub(crate) use spill::{RowStore, StoreReader, sort_memory_bytes, work_memory_bytes};
 pub use trigger::{Captured, Captures, Event, PlannedTrigger, TableTriggers};
 
+use crate::catalogs::user_types;
 use crate::client::{Client, Severity};
 use crate::plan::{Node, Plan, ScanId, Statement};
 use crate::session::{CatalogView, SessionState};
@@ -286,6 +287,15 @@ impl EvalContext for Run<'_, '_> {
 
     fn random(&mut self) -> &mut RandomState {
         self.random.get_or_insert_with(|| self.state.take_random())
+    }
+
+    fn check_domain(&mut self, domain: Oid, value: &Value) -> Result<()> {
+        let catalog = self.catalog.clone();
+        user_types::check_domain(&catalog, domain, value, &mut |condition| {
+            let mut locals = Locals::for_expression();
+            let mut run = self.with_locals(std::slice::from_ref(value), &mut locals);
+            evaluate(condition, &[], &mut run)
+        })
     }
 
     fn check_interrupt(&self) -> Result<()> {

@@ -261,7 +261,7 @@ impl CatalogLookup for CatalogView {
     }
 
     fn check_domain(&self, domain: Oid, value: &Value) -> Result<()> {
-        crate::catalogs::user_types::check_domain(self, domain, value)
+        crate::catalogs::user_types::check_constant(self, domain, value)
     }
 
     fn domain_default(&self, domain: Oid) -> Option<String> {

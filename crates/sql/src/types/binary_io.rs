@@ -221,7 +221,7 @@ fn read_constructed(context: &mut dyn EvalContext, reader: &mut Reader<'_>, ty: 
         }
         Some(TypeKind::Domain(base)) => {
             let value = read(context, reader, base)?;
-            context.catalog().check_domain(ty.oid, &value)?;
+            context.check_domain(ty.oid, &value)?;
             Ok(value)
         }
         Some(TypeKind::Enum) => text_io::input(context, reader.rest_text()?, ty),

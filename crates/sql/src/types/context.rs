@@ -254,6 +254,11 @@ pub trait EvalContext {
     /// The session's random numbers: `random()`, `setseed()`.
     fn random(&mut self) -> &mut RandomState;
 
+    /// Checks the constraints of a domain: 23502, 23514.
+    fn check_domain(&mut self, domain: Oid, value: &Value) -> Result<()> {
+        self.catalog().check_domain(domain, value)
+    }
+
     /// Raises 57014 or 57P01 if the statement has been cancelled. Long loops call it now and then.
     fn check_interrupt(&self) -> Result<()> {
         Ok(())

@@ -77,7 +77,7 @@ fn input_constructed(context: &mut dyn EvalContext, text: &str, ty: SqlType) -> 
         }
         Some(TypeKind::Domain(base)) => {
             let value = input(context, text, base)?;
-            context.catalog().check_domain(ty.oid, &value)?;
+            context.check_domain(ty.oid, &value)?;
             Ok(value)
         }
         Some(TypeKind::Pseudo) => {

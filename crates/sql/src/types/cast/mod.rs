@@ -202,7 +202,7 @@ impl Cast {
                 coerce_length(value, ty, self.context == CastContext::Explicit)?
             }
             Step::Domain(domain) => {
-                context.catalog().check_domain(*domain, &value)?;
+                context.check_domain(*domain, &value)?;
                 value
             }
         })

@@ -42,7 +42,7 @@ fn convert(json: &Json, ty: SqlType, context: &mut dyn EvalContext) -> Result<Va
         (_, JSONB) => return Ok(Value::Jsonb(Arc::new(JsonbValue(json.clone())))),
         (_, JSON) => return Ok(Value::from(json.to_string())),
         (Json::Null, _) => {
-            context.catalog().check_domain(ty.oid, &Value::Null)?;
+            context.check_domain(ty.oid, &Value::Null)?;
             return Ok(Value::Null);
         }
         (Json::String(text), _) => return text_io::input(context, text, ty),
@@ -65,7 +65,7 @@ fn convert(json: &Json, ty: SqlType, context: &mut dyn EvalContext) -> Result<Va
         },
     };
     if base.oid != ty.oid {
-        context.catalog().check_domain(ty.oid, &value)?;
+        context.check_domain(ty.oid, &value)?;
     }
     Ok(value)
 }
