@@ -18,9 +18,6 @@ impl Binder<'_, '_> {
                 let message = format!("WITH query name \"{}\" specified more than once", cte.name);
                 return Err(self.error(sqlstate::DUPLICATE_ALIAS, message, cte.location));
             }
-            if cte.search_or_cycle {
-                return Err(self.unsupported("SEARCH and CYCLE clauses are not supported", cte.location));
-            }
             if !with.recursive {
                 self.scope().later_ctes = with.ctes[index..].iter().map(|later| later.name.clone()).collect();
             }
@@ -71,7 +68,8 @@ impl Binder<'_, '_> {
         });
         let state = if returns_nothing { CteState::WithoutColumns } else { CteState::Ready };
         let name = cte.name.clone();
-        self.scope().ctes.push(VisibleCte { name: name.clone(), id, columns, state, references: 0 });
+        self.refuse_search_and_cycle(cte)?;
+        self.scope().ctes.push(VisibleCte { name: name.clone(), id, columns, added: 0, state, references: 0 });
         Ok(Cte { id, name, query, recursive: None, references: 0, materialized: cte.materialized })
     }
 
@@ -126,14 +124,17 @@ impl Binder<'_, '_> {
             name: name.clone(),
             id,
             columns: Vec::new(),
+            added: 0,
             state: hidden,
             references: 0,
         });
         let place = self.scope().ctes.len() - 1;
-        let anchor = self.query(left, true)?;
+        let added = self.added_columns(cte)?;
+        let mut anchor = self.query(left, true)?;
         let columns = self.cte_columns(cte, &anchor)?;
         let visible = &mut self.scope().ctes[place];
-        visible.columns = columns.clone();
+        visible.columns = columns.iter().chain(&added.columns).cloned().collect();
+        visible.added = added.columns.len();
         visible.state = CteState::Recursive;
         let mut recursive = self.query(right, false)?;
         let mut references = 0;
@@ -155,6 +156,10 @@ impl Binder<'_, '_> {
             _ => cte.location,
         };
         self.match_recursive_types(cte, &mut recursive, &columns, &location)?;
+        if !added.columns.is_empty() {
+            (anchor, recursive) =
+                self.add_search_and_cycle(cte, (left, right), id, &columns, &added, (anchor, recursive))?;
+        }
         let visible = &mut self.scope().ctes[place];
         visible.state = CteState::Ready;
         // Its own working table does not count.

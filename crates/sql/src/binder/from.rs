@@ -252,14 +252,14 @@ impl Binder<'_, '_> {
     fn from_cte(&mut self, reference: &TableReference) -> Result<Option<Named>> {
         let name = &reference.name;
         let mut found = None;
-        for scope in self.scopes.iter_mut().rev() {
+        for (level, scope) in self.scopes.iter_mut().rev().enumerate() {
             if let Some(cte) = scope.ctes.iter_mut().rev().find(|cte| cte.name == name.name) {
                 cte.references += 1;
-                found = Some(cte.clone());
+                found = Some((level, cte.clone()));
                 break;
             }
         }
-        let Some(cte) = found else { return Ok(None) };
+        let Some((level, cte)) = found else { return Ok(None) };
         let kind = match cte.state {
             CteState::Ready => RelationKind::Cte(cte.id),
             CteState::Recursive => RelationKind::WorkTable(cte.id),
@@ -281,7 +281,17 @@ impl Binder<'_, '_> {
         let mut relation = Relation { kind, alias: shown, columns, lateral: false, access: None };
         self.rename_columns(&mut relation, alias)?;
         let relation = self.add_relation(relation);
-        Ok(Some(self.named(relation, None, Oid::INVALID)))
+        let mut named = self.named(relation, None, Oid::INVALID);
+        // As PostgreSQL: where the expression belongs to a query around this one, `*` leaves out what it didn't select.
+        if level > 0 {
+            let own = cte.columns.len() - cte.added;
+            named
+                .1
+                .iter_mut()
+                .flat_map(|item| item.columns.iter_mut().skip(own))
+                .for_each(|column| column.in_star = false);
+        }
+        Ok(Some(named))
     }
 
     /// Where a subquery's opening parenthesis stands, which the tree does not tell: before its first expression.
@@ -661,7 +671,7 @@ impl Binder<'_, '_> {
             _ => left,
         };
         // What both sides need has been noted.
-        Ok((condition, NamedColumn { name: name.clone(), expr, origin, read: None }))
+        Ok((condition, NamedColumn { name: name.clone(), expr, origin, read: None, in_star: true }))
     }
 }
 

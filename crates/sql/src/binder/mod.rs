@@ -24,6 +24,7 @@ mod operator;
 mod parameters;
 mod query;
 mod scope;
+mod search_cycle;
 mod select;
 mod set_operation;
 mod subquery;

@@ -166,6 +166,8 @@ pub(super) struct VisibleCte {
     pub(super) name: Name,
     pub(super) id: CteId,
     pub(super) columns: Vec<(Name, SqlType)>,
+    /// How many of them, the last ones, SEARCH and CYCLE have added.
+    pub(super) added: usize,
     /// Why it may not be read here, if so.
     pub(super) state: CteState,
     /// How many places read it.
@@ -218,6 +220,8 @@ pub(super) struct NamedColumn {
     pub(super) origin: Option<(u32, i32)>,
     /// What reading it is noted as: where in the statement's needs, and its place in the table or view that is about.
     pub(super) read: Option<(usize, i32)>,
+    /// `*` includes it.
+    pub(super) in_star: bool,
 }
 
 /// The system columns of tables: name, attribute number, type.
@@ -289,6 +293,7 @@ impl Scope {
             expr: self.variable(relation, attribute, -1),
             origin: Some((relation, attribute as i32)),
             read: access.map(|access| (access, attribute as i32)),
+            in_star: true,
         })
         .collect()
     }
@@ -597,7 +602,7 @@ impl Binder<'_, '_> {
         };
         columns.iter().for_each(|column| self.reads(column));
         let raise = |column: NamedColumn| NamedColumn { expr: raised(column.expr, level, location), ..column };
-        Ok(columns.into_iter().map(raise).collect())
+        Ok(columns.into_iter().filter(|column| column.in_star).map(raise).collect())
     }
 
     fn item_columns(

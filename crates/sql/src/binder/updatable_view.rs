@@ -398,6 +398,7 @@ impl Binder<'_, '_> {
                         expr: target.expr,
                         origin: None,
                         read: access.map(|access| (*access, place)),
+                        in_star: true,
                     })
                     .collect();
                 layer.places = columns.iter().map(|column| place_in_table(&column.expr)).collect();

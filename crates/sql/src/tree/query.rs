@@ -309,8 +309,40 @@ pub struct CommonTableExpression {
     pub materialized: Option<bool>,
     /// A query, or INSERT, UPDATE or DELETE.
     pub statement: Box<CteStatement>,
-    /// SEARCH or CYCLE was written.
-    pub search_or_cycle: bool,
+    /// SEARCH
+    pub search: Option<SearchClause>,
+    /// CYCLE
+    pub cycle: Option<Box<CycleClause>>,
+    /// Where it stands.
+    pub location: Location,
+}
+
+/// `SEARCH ... FIRST BY columns SET sequence`
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchClause {
+    /// BREADTH, or DEPTH.
+    pub breadth_first: bool,
+    /// By what rows of one depth are ordered.
+    pub columns: Vec<Name>,
+    /// The column that gives the order.
+    pub sequence: Name,
+    /// Where it stands.
+    pub location: Location,
+}
+
+/// `CYCLE columns SET mark TO value DEFAULT default USING path`
+#[derive(Debug, Clone, PartialEq)]
+pub struct CycleClause {
+    /// What makes rows the same.
+    pub columns: Vec<Name>,
+    /// The column that says whether a row closes a cycle.
+    pub mark: Name,
+    /// The mark of a row that does; `true` if nothing was written.
+    pub value: Expr,
+    /// The mark of the others; `false` if nothing was written.
+    pub default: Expr,
+    /// The column with the rows that led to a row.
+    pub path: Name,
     /// Where it stands.
     pub location: Location,
 }

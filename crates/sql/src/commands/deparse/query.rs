@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use crate::binder::column_name;
 use crate::session::quote_identifier;
 use crate::tree::{
-    Alias, CommonTableExpression, CteStatement, Distinct, ExprKind, FromItem, GroupItem, Join, JoinType, LockStrength,
-    LockWait, Name, QualifiedName, Query, QueryBody, Select, SetOperator, SortBy, SortDirection, TableReference,
-    Target, TypeName,
+    Alias, CommonTableExpression, CteStatement, Distinct, Expr, ExprKind, FromItem, GroupItem, Join, JoinType, Literal,
+    LockStrength, LockWait, Name, QualifiedName, Query, QueryBody, Select, SetOperator, SortBy, SortDirection,
+    TableReference, Target, TypeName,
 };
 
 /// What the objects that a query names are called in its text.
@@ -216,6 +216,24 @@ impl Writer<'_> {
             self.query(query);
         }
         self.push(")");
+        let list = |names: &[Name]| names.iter().map(|name| quote_identifier(name)).collect::<Vec<_>>().join(", ");
+        if let Some(search) = &cte.search {
+            let order = if search.breadth_first { "BREADTH" } else { "DEPTH" };
+            let (columns, sequence) = (list(&search.columns), quote_identifier(&search.sequence));
+            self.push(&format!(" SEARCH {order} FIRST BY {columns} SET {sequence}"));
+        }
+        if let Some(cycle) = &cte.cycle {
+            self.push(&format!(" CYCLE {} SET {}", list(&cycle.columns), quote_identifier(&cycle.mark)));
+            let is =
+                |expr: &Expr, truth: bool| matches!(expr.kind, ExprKind::Literal(Literal::Boolean(is)) if is == truth);
+            if !(is(&cycle.value, true) && is(&cycle.default, false)) {
+                self.push(" TO ");
+                self.expr(&cycle.value);
+                self.push(" DEFAULT ");
+                self.expr(&cycle.default);
+            }
+            self.push(&format!(" USING {}", quote_identifier(&cycle.path)));
+        }
     }
 
     fn select(&mut self, select: &Select) {

@@ -8,9 +8,9 @@ use super::expr::{alias_name, operator_name, optional_qualified};
 use super::{Converter, kind_of, names, node, nodes, optional, range_var, required, required_range_var, unexpected};
 use crate::tree::{
     Alias, Assignment, ColumnDefinitionItem, CommonTableExpression, ConflictTarget, ConflictUpdate, CteStatement,
-    Delete, Distinct, FromItem, GroupItem, IndexElement, Insert, InsertColumn, Join, JoinType, LockStrength, LockWait,
-    Locking, Name, OnCommit, OnConflict, Query, QueryBody, Select, SelectInto, SetOperator, SortBy, SortDirection,
-    TablePersistence, TableReference, Target, Update, WindowDefinition, With,
+    CycleClause, Delete, Distinct, FromItem, GroupItem, IndexElement, Insert, InsertColumn, Join, JoinType,
+    LockStrength, LockWait, Locking, Name, OnCommit, OnConflict, Query, QueryBody, SearchClause, Select, SelectInto,
+    SetOperator, SortBy, SortDirection, TablePersistence, TableReference, Target, Update, WindowDefinition, With,
 };
 
 impl Converter {
@@ -260,8 +260,25 @@ impl Converter {
                 _ => None,
             },
             statement: Box::new(statement),
-            search_or_cycle: cte.search_clause.is_some() || cte.cycle_clause.is_some(),
+            search: cte.search_clause.as_ref().map(|search| SearchClause {
+                breadth_first: search.search_breadth_first,
+                columns: names(&search.search_col_list),
+                sequence: Name::new(&search.search_seq_column),
+                location: search.location,
+            }),
+            cycle: cte.cycle_clause.as_ref().map(|cycle| self.cycle(cycle)).transpose()?.map(Box::new),
             location: cte.location,
+        })
+    }
+
+    fn cycle(&mut self, cycle: &pb::CteCycleClause) -> Result<CycleClause> {
+        Ok(CycleClause {
+            columns: names(&cycle.cycle_col_list),
+            mark: Name::new(&cycle.cycle_mark_column),
+            value: self.required_expr(&cycle.cycle_mark_value)?,
+            default: self.required_expr(&cycle.cycle_mark_default)?,
+            path: Name::new(&cycle.cycle_path_column),
+            location: cycle.location,
         })
     }
 
