@@ -600,6 +600,9 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn update(&mut self, update: &tree::Update) -> Result<Query> {
+        if let Some(query) = self.settings_update(update)? {
+            return Ok(query);
+        }
         self.scopes.push(Scope::new(Place::UpdateSource));
         let result = self.update_in_scope(update);
         self.scopes.pop();

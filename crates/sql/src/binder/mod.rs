@@ -27,6 +27,7 @@ mod scope;
 mod search_cycle;
 mod select;
 mod set_operation;
+mod settings_update;
 mod subquery;
 mod table;
 mod target;

@@ -58,6 +58,8 @@ pub struct Query {
     pub current_of: Option<CursorName>,
     /// It is not merged into the query that reads it.
     pub is_kept_apart: bool,
+    /// It was written as an UPDATE of `pg_settings`.
+    pub is_settings_update: bool,
 }
 
 /// An entry of the range table.

@@ -101,6 +101,7 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
     let Bound { mut query, cte_count, depends_on_settings, mut access, .. } = bound;
     let columns = query.output_columns();
     let command = match query.change.as_deref() {
+        None if query.is_settings_update => Command::Update,
         None => Command::Select,
         Some(binder::Change::Insert { .. }) => Command::Insert,
         Some(binder::Change::Update { .. }) => Command::Update,
