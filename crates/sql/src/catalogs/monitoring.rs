@@ -291,7 +291,18 @@ pub fn pg_prepared_statements(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec
     Ok(statements.into_iter().map(row).collect())
 }
 
-/// `pg_cursors`: a statement can't see the portals around it.
-pub fn pg_cursors(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    Ok(Vec::new())
+/// `pg_cursors`: those of DECLARE and of functions. The portal that a statement itself runs in is none of them.
+pub fn pg_cursors(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let cursors = run.state.cursors.borrow();
+    let row = |(name, cursor): (&String, &crate::session::OpenCursor)| {
+        row![
+            name.as_str(),
+            &*cursor.statement,
+            cursor.is_holdable,
+            cursor.is_binary,
+            cursor.is_scrollable,
+            time(cursor.opened_at),
+        ]
+    };
+    Ok(cursors.iter().map(row).collect())
 }

@@ -15,11 +15,11 @@ use crate::executor::{
     CursorPlace, Locals, RowStore, StoreReader, evaluate, run_pending_checks, sort_memory_bytes, work_memory_bytes,
 };
 use crate::parser::character_position;
-use crate::plan::OutputColumn;
+use crate::plan::{Node, OutputColumn, Plan, StatementKind};
 use crate::session::planning::Environment;
 use crate::session::{
-    Instance, Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput, lock_relations,
-    new_run,
+    Instance, OpenCursor, Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput,
+    lock_relations, new_run,
 };
 use crate::tree::{DeclareCursor, Execute, Fetch, FetchDirection, ParsedStatement, Prepare, Statement};
 use crate::types::{self, SqlType, Value};
@@ -184,7 +184,7 @@ pub fn session_columns(
         Statement::Execute(execute) => Ok(Some(prepared(state, &execute.name)?.plan(state)?.statement.columns.clone())),
         Statement::Fetch(fetch) if !fetch.is_move => {
             let cursors = state.cursors.borrow();
-            Ok(cursors.get(fetch.cursor.as_str()).map(|planned| planned.statement.columns.clone()))
+            Ok(cursors.get(fetch.cursor.as_str()).map(|cursor| cursor.planned.statement.columns.clone()))
         }
         Statement::Call(call) => super::function::columns_of_call(state, text, call, parameters).map(Some),
         _ => Ok(None),
@@ -553,7 +553,15 @@ pub fn declare(
         hold: declare.hold,
         depth: session.savepoint_depth(),
     };
-    state.cursors.borrow_mut().insert(declare.name.to_string(), Arc::clone(&planned));
+    let open = OpenCursor {
+        planned: Arc::clone(&planned),
+        statement: Arc::clone(text),
+        is_holdable: declare.hold,
+        is_binary: declare.binary,
+        is_scrollable: scroll.unwrap_or_else(|| goes_backwards(&planned)),
+        opened_at: state.statement_timestamp.get(),
+    };
+    state.cursors.borrow_mut().insert(declare.name.to_string(), open);
     state.cursor_places.borrow_mut().remove(declare.name.as_str());
     session.add_portal(
         &declare.name,
@@ -568,6 +576,26 @@ pub fn declare(
         },
     );
     Ok(UtilityOutput::tag("DECLARE CURSOR"))
+}
+
+/// Whether PostgreSQL would run the plan backwards, and calls a cursor that did not say scrollable.
+pub(crate) fn goes_backwards(planned: &Planned) -> bool {
+    fn goes(plan: &Plan) -> bool {
+        match &plan.node {
+            Node::SeqScan(_)
+            | Node::IndexScan(_)
+            | Node::IndexPoint(_)
+            | Node::VirtualScan(_)
+            | Node::FunctionScan(_)
+            | Node::CteScan { .. }
+            | Node::Values { .. }
+            | Node::Sort { .. } => true,
+            Node::Filter { input, .. } | Node::Project { input, .. } | Node::Limit { input, .. } => goes(input),
+            Node::Append { inputs } => inputs.iter().all(goes),
+            _ => false,
+        }
+    }
+    matches!(&planned.statement.kind, StatementKind::Query(plan) if goes(plan))
 }
 
 /// A cursor's plan: its rows tell where they come from.

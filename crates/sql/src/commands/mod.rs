@@ -39,6 +39,7 @@ mod view;
 pub(crate) mod volatility;
 
 pub use copy::fuzz_copy;
+pub(crate) use cursor::goes_backwards;
 pub use cursor::{Cursor, Given, session_columns};
 
 use std::sync::Arc;

@@ -1,5 +1,7 @@
 //! WHERE CURRENT OF: the row of a table that a cursor stands on.
 
+use std::sync::Arc;
+
 use base::{Error, Oid, Result, Tid, sqlstate};
 use engine::row::RowBytes;
 
@@ -63,7 +65,8 @@ fn place_of(cursor: &CursorName, table: Oid, table_name: &str, run: &Run<'_, '_>
         _ => cursor.name.to_string(),
     };
     let refusal = |what: String| Err(Error::new(sqlstate::INVALID_CURSOR_STATE, format!("cursor \"{name}\" {what}")));
-    let Some(planned) = run.state.cursors.borrow().get(&name).cloned() else {
+    let planned = run.state.cursors.borrow().get(&name).map(|cursor| Arc::clone(&cursor.planned));
+    let Some(planned) = planned else {
         return Err(Error::new(sqlstate::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist")));
     };
     let places = run.state.cursor_places.borrow();

@@ -2,6 +2,8 @@
 //!
 //! OPEN gathers the rows, which are then there for whoever knows the cursor's name, until the transaction ends.
 
+use std::sync::Arc;
+
 use base::{Error, Result, sqlstate};
 
 use super::expression::evaluate;
@@ -10,8 +12,9 @@ use super::interpret::{
     Columns, Flow, after_round, columns_of, gather_planned, gather_query, run_statements, set_found,
 };
 use super::tree::{CursorQuery, Expression, Fetched, RowSource, Statement};
-use crate::commands::{Cursor, Given};
+use crate::commands::{Cursor, Given, goes_backwards};
 use crate::executor::{Run, StoreReader};
+use crate::session::OpenCursor;
 use crate::tree::{Fetch, FetchDirection, Name};
 use crate::types::{self, SqlType, Value};
 
@@ -82,7 +85,7 @@ pub fn open(
         return Err(cursor_error(sqlstate::DUPLICATE_CURSOR, format!("cursor \"{name}\" already in use")));
     }
     run.state.cursor_places.borrow_mut().remove(&name);
-    let (planned, rows) = match (source, &bound) {
+    let (planned, rows, statement) = match (source, &bound) {
         (Some(source), _) => {
             run.state.plans_cursor.set(true);
             gather_planned(source, frame, run)?
@@ -90,12 +93,21 @@ pub fn open(
         (None, Some(bound)) => {
             bind_arguments(bound, arguments, frame, run)?;
             run.state.plans_cursor.set(true);
-            gather_query(&bound.query, frame, run)?
+            let (planned, rows) = gather_query(&bound.query, frame, run)?;
+            (planned, rows, Arc::clone(&bound.query.text))
         }
         (None, None) => return Err(Error::new(sqlstate::SYNTAX_ERROR, "an unbound cursor needs a query")),
     };
     let scroll = scroll.or_else(|| bound.as_ref().and_then(|bound| bound.scroll));
-    run.state.cursors.borrow_mut().insert(name.clone(), planned.clone());
+    let open = OpenCursor {
+        planned: Arc::clone(&planned),
+        statement,
+        is_holdable: false,
+        is_binary: false,
+        is_scrollable: scroll.unwrap_or_else(|| goes_backwards(&planned)),
+        opened_at: run.state.statement_timestamp.get(),
+    };
+    run.state.cursors.borrow_mut().insert(name.clone(), open);
     run.state.function_cursors.borrow_mut().insert(name.clone(), Cursor::of_rows(planned, rows, scroll));
     if current.is_null() {
         frame.assign(cursor, Value::text(&name), SqlType::TEXT, run)?;

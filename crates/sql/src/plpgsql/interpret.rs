@@ -315,7 +315,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             frame.values[frame.function.found] = Value::Bool(found);
         }
         StatementKind::ForQuery { label, target, source, body } => {
-            let (planned, rows) = gather_planned(source, frame, run)?;
+            let (planned, rows, _) = gather_planned(source, frame, run)?;
             let columns = columns_of(&planned);
             let changes_rows = planned.statement.command != crate::plan::Command::Select;
             let mut reader = StoreReader::default();
@@ -571,7 +571,7 @@ pub(super) fn columns_of(planned: &Planned) -> Columns {
 
 /// All rows of a query, and its columns.
 pub(super) fn gather(source: &RowSource, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<(Columns, RowStore)> {
-    let (planned, rows) = gather_source(source, frame, run)?;
+    let ((planned, rows), _) = gather_source(source, frame, run)?;
     Ok((planned.map(|planned| columns_of(&planned)).unwrap_or_default(), rows))
 }
 
@@ -580,10 +580,10 @@ pub(super) fn gather_planned(
     source: &RowSource,
     frame: &mut Frame<'_>,
     run: &mut Run<'_, '_>,
-) -> Result<(Arc<Planned>, RowStore)> {
-    let (planned, rows) = gather_source(source, frame, run)?;
+) -> Result<(Arc<Planned>, RowStore, Arc<str>)> {
+    let ((planned, rows), text) = gather_source(source, frame, run)?;
     let none = || Error::new(sqlstate::INVALID_CURSOR_DEFINITION, "cannot open multi-query plan as cursor");
-    Ok((planned.ok_or_else(none)?, rows))
+    Ok((planned.ok_or_else(none)?, rows, text))
 }
 
 /// The same for a query of the body.
@@ -599,17 +599,21 @@ pub(super) fn gather_query(
 /// What a statement gave: its plan, which those without a query don't have, and its rows.
 type Gathered = (Option<Arc<Planned>>, RowStore);
 
-fn gather_source(source: &RowSource, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<Gathered> {
+/// The same of a source, with the text of its query.
+fn gather_source(source: &RowSource, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<(Gathered, Arc<str>)> {
     match source {
         RowSource::Query(query) => {
-            gather_rows(run, |run, on_plan, on_row| run_statement(query, frame, run, on_plan, on_row))
+            let gathered = gather_rows(run, |run, on_plan, on_row| run_statement(query, frame, run, on_plan, on_row))?;
+            Ok((gathered, Arc::clone(&query.text)))
         }
         RowSource::Dynamic { text, parameters } => {
             let plans_cursor = run.state.plans_cursor.take();
             let text = text_of(text, frame, run)?;
             let parameters = parameter_values(parameters, frame, run)?;
             run.state.plans_cursor.set(plans_cursor);
-            gather_rows(run, |run, on_plan, on_row| run_dynamic(&text, &parameters, frame, run, on_plan, on_row))
+            let gathered =
+                gather_rows(run, |run, on_plan, on_row| run_dynamic(&text, &parameters, frame, run, on_plan, on_row))?;
+            Ok((gathered, Arc::from(&*text)))
         }
     }
 }

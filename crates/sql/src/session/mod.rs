@@ -44,7 +44,7 @@ pub(crate) use notify::ChannelChange;
 pub use notify::{Channels, Notification};
 pub use plain_input::input_plain;
 pub use plan_cache::Planned;
-pub use portal::{Execution, Portal, Progress, Running, query_plan};
+pub use portal::{Execution, OpenCursor, Portal, Progress, Running, query_plan};
 pub use prepared::Prepared;
 pub use state::SessionState;
 pub use transaction::set_modes;

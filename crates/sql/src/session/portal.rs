@@ -74,6 +74,22 @@ pub struct Portal {
     pub prepared: Option<Arc<super::prepared::Prepared>>,
 }
 
+/// What is known of an open cursor.
+pub struct OpenCursor {
+    /// Its plan.
+    pub planned: Arc<Planned>,
+    /// What opened it, or its query where a function did.
+    pub statement: Arc<str>,
+    /// WITH HOLD
+    pub is_holdable: bool,
+    /// BINARY
+    pub is_binary: bool,
+    /// It goes backwards.
+    pub is_scrollable: bool,
+    /// When the statement that opened it began, in microseconds since 2000.
+    pub opened_at: i64,
+}
+
 /// Where a portal stands.
 pub enum Progress {
     /// It has not begun.

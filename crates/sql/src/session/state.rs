@@ -19,6 +19,7 @@ use super::catalog_view::CatalogView;
 use super::instance::{Instance, SessionInfo};
 use super::notify::ChannelChange;
 use super::plan_cache::Planned;
+use super::portal::OpenCursor;
 use super::settings::CachedSettings;
 use crate::client::{Client, Severity};
 use crate::executor::PendingCheck;
@@ -73,8 +74,8 @@ pub struct SessionState {
     pub(crate) temporary_schema: Cell<Option<Oid>>,
     /// Prepared statements by name, for SQL's EXECUTE as for the protocol.
     pub(crate) prepared: RefCell<FxHashMap<String, Arc<super::prepared::Prepared>>>,
-    /// The plans of cursors by name, for whoever asks for their columns.
-    pub(crate) cursors: RefCell<FxHashMap<String, Arc<Planned>>>,
+    /// The cursors by name, for whoever asks for their columns or lists them.
+    pub(crate) cursors: RefCell<FxHashMap<String, OpenCursor>>,
     /// Cursors that functions have opened, by name; the transaction's end closes them.
     pub(crate) function_cursors: RefCell<FxHashMap<String, crate::commands::Cursor>>,
     /// Where cursors stand, by name, as far as they are made of rows of tables.
