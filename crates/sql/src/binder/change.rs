@@ -131,7 +131,7 @@ impl Binder<'_, '_> {
     }
 
     /// The default of a column; NULL if it has none.
-    fn column_default(&mut self, column: &ColumnDef) -> Result<Expr> {
+    pub(super) fn column_default(&mut self, column: &ColumnDef) -> Result<Expr> {
         let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
         if let Some(identity) = &column.identity {
             let next = self.nextval(identity.sequence)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
-use engine::catalog::TableDef;
+use engine::catalog::{ColumnDef, TableDef};
 
 use super::scope::{Place, Scope};
 use super::{BindContext, Binder, Parameters};
@@ -83,6 +83,18 @@ pub fn procedure_call(
     let mut binder = Binder::new(context, parameters);
     binder.scopes.push(Scope::new(Place::Call));
     binder.procedure(call)
+}
+
+/// The default of a column, its identity's and its domain's included, ready to be computed; NULL if it has none.
+///
+/// # Errors
+/// What binding raises.
+pub fn column_default(context: &mut BindContext<'_>, column: &ColumnDef) -> Result<Expr> {
+    let mut parameters = Parameters::fixed(Vec::new());
+    let mut binder = Binder::new(context, &mut parameters);
+    let mut bound = binder.column_default(column)?;
+    binder.fold(&mut bound)?;
+    Ok(bound)
 }
 
 impl Binder<'_, '_> {

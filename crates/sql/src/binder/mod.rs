@@ -38,7 +38,7 @@ mod window;
 
 pub(crate) use aggregate::same;
 pub(crate) use change::implies;
-pub use definition::{DefinitionUse, definition_expression, definition_type, procedure_call};
+pub use definition::{DefinitionUse, column_default, definition_expression, definition_type, procedure_call};
 pub use parameters::Parameters;
 pub use query::{
     Change, Column, Cte, Distinct, FromItem, Join, Lock, OnConflict, OrderItem, Query, Relation, RelationKind,

@@ -12,7 +12,7 @@ use engine::catalog::{RelationKind, TableDef};
 use crate::binder::{TableExpressionUse, expression_columns, table_expression};
 use crate::client::{Client, Format};
 use crate::executor::{Locals, Run, evaluate};
-use crate::plan::Expr;
+use crate::plan::{Expr, ExprKind};
 use crate::privileges::Privileges;
 use crate::session::planning::Environment;
 use crate::session::{
@@ -65,7 +65,7 @@ fn copy_between(
         }
         let columns = columns_of(&table, &copy.columns)?;
         let filter = match &copy.filter {
-            Some(filter) => Some(row_filter(session.state(), &table, &columns, filter, text)?),
+            Some(filter) => Some(RowFilter::bind(session.state(), &table, &columns, filter, text)?),
             None => None,
         };
         copy_from(session, &table, &columns, filter.as_ref(), options, client)?
@@ -233,14 +233,16 @@ fn copy_from(
     session: &mut SqlSession,
     table: &Arc<TableDef>,
     columns: &[usize],
-    filter: Option<&Expr>,
+    filter: Option<&RowFilter>,
     options: &CopyOptions,
     client: &mut dyn Client,
 ) -> Result<u64> {
     let state = session.state();
     let view = state.catalog();
-    let names: Vec<String> = columns.iter().map(|column| quote_identifier(&table.columns[*column].name)).collect();
-    let parameters: Vec<String> = (1..=columns.len()).map(|number| format!("${number}")).collect();
+    let filled = filter.map_or(&[][..], |filter| &filter.filled);
+    let inserted: Vec<usize> = columns.iter().copied().chain(filled.iter().map(|(place, _)| *place)).collect();
+    let names: Vec<String> = inserted.iter().map(|column| quote_identifier(&table.columns[*column].name)).collect();
+    let parameters: Vec<String> = (1..=inserted.len()).map(|number| format!("${number}")).collect();
     let insert = format!(
         "INSERT INTO {}.{} ({}) OVERRIDING SYSTEM VALUE VALUES ({})",
         quote_identifier(&view.schema_name(table.schema)),
@@ -248,7 +250,7 @@ fn copy_from(
         names.join(", "),
         parameters.join(", ")
     );
-    let types: Vec<SqlType> = columns
+    let types: Vec<SqlType> = inserted
         .iter()
         .map(|column| {
             let def = &table.columns[*column];
@@ -257,7 +259,13 @@ fn copy_from(
         .collect();
     let bare_types: Arc<[SqlType]> = types.iter().map(|sql_type| SqlType::new(sql_type.oid)).collect();
     let planned = Nested::plan_text(state, &Arc::from(insert), &bare_types)?;
-    lock_relations(state, &planned)?;
+    if filled.is_empty() {
+        lock_relations(state, &planned)?;
+    } else {
+        // Defaults need no privilege on their columns.
+        state.require_columns(table.oid, Privileges::INSERT, columns)?;
+        state.acting_as(table.owner, || lock_relations(state, &planned))?;
+    }
     state.engine().begin_statement()?;
     client.require(state.gate());
     client.copy_in_response(wire_format(options), columns.len());
@@ -267,6 +275,8 @@ fn copy_from(
         Source { table, columns, types: &types, options, reader: LineReader::default(), fields: Vec::new() };
     let result = running.with_dependent_mut(|_, execution| -> Result<u64> {
         let mut insert = |values: &[Value], client: &mut dyn Client| -> Result<bool> {
+            let mut all = Vec::new();
+            let mut values = values;
             if let Some(filter) = filter {
                 let mut row = vec![Value::Null; table.columns.len()];
                 for (place, value) in columns.iter().zip(values) {
@@ -274,8 +284,15 @@ fn copy_from(
                 }
                 let mut locals = Locals::for_expression();
                 let mut run = new_run(state, &mut *client, &[], &mut locals);
-                if !evaluate(filter, &row, &mut run)?.is_true() {
+                for (place, default) in &filter.filled {
+                    row[*place] = evaluate(default, &[], &mut run)?;
+                }
+                if !evaluate(&filter.condition, &row, &mut run)?.is_true() {
                     return Ok(false);
+                }
+                if !filter.filled.is_empty() {
+                    all.extend(inserted.iter().map(|place| row[*place].clone()));
+                    values = &all;
                 }
             }
             let mut run = new_run(state, client, values, &mut execution.locals);
@@ -296,29 +313,68 @@ fn copy_from(
     result
 }
 
-/// The condition that rows must meet, over the table's full row.
-fn row_filter(
-    state: &SessionState,
-    table: &Arc<TableDef>,
-    columns: &[usize],
-    filter: &crate::tree::Expr,
-    text: &Arc<str>,
-) -> Result<Expr> {
-    let bound = Environment::new(state, &state.catalog())
-        .with_context(text, |context| table_expression(context, table, filter, TableExpressionUse::CopyFilter))?;
-    let is_filled = |place: &usize| {
-        let column = &table.columns[*place];
-        !columns.contains(place) && (column.default.is_some() || column.identity.is_some())
-    };
-    let read = expression_columns(&bound);
-    if !read.is_empty() {
-        state.require_columns(table.oid, Privileges::SELECT, &read)?;
+/// WHERE: the condition that rows must meet, over the table's full row.
+struct RowFilter {
+    condition: Expr,
+    /// The defaults of columns that are not copied. They are computed for each row before the condition is, whether it
+    /// asks for them or not, as a default may count.
+    filled: Vec<(usize, Expr)>,
+}
+
+impl RowFilter {
+    fn bind(
+        state: &SessionState,
+        table: &Arc<TableDef>,
+        columns: &[usize],
+        filter: &crate::tree::Expr,
+        text: &Arc<str>,
+    ) -> Result<RowFilter> {
+        let environment = Environment::new(state, &state.catalog());
+        let mut condition = environment
+            .with_context(text, |context| table_expression(context, table, filter, TableExpressionUse::CopyFilter))?;
+        settle_system_columns(&mut condition, table)?;
+        let read = expression_columns(&condition);
+        if !read.is_empty() {
+            state.require_columns(table.oid, Privileges::SELECT, &read)?;
+        }
+        if let Some(place) = read.into_iter().find(|place| table.columns[*place].generated.is_some()) {
+            let message = "generated columns are not supported in COPY FROM WHERE conditions";
+            return Err(Error::new(sqlstate::INVALID_COLUMN_REFERENCE, message)
+                .detail(format!("Column \"{}\" is a generated column.", table.columns[place].name)));
+        }
+        let is_filled = |place: &usize| {
+            let column = &table.columns[*place];
+            !column.dropped && column.generated.is_none() && !columns.contains(place)
+        };
+        let filled = (0..table.columns.len())
+            .filter(is_filled)
+            .map(|place| {
+                let default = environment
+                    .with_context("", |context| crate::binder::column_default(context, &table.columns[place]))?;
+                Ok((place, default))
+            })
+            .collect::<Result<_>>()?;
+        Ok(RowFilter { condition, filled })
     }
-    if read.iter().any(is_filled) {
-        let message = "columns that COPY fills with their defaults are not supported in its WHERE";
-        return Err(Error::unsupported(message));
+}
+
+/// Of the system columns a row that is not stored yet has but its table.
+fn settle_system_columns(expr: &mut Expr, table: &TableDef) -> Result<()> {
+    if let ExprKind::Variable(variable) = &expr.kind {
+        if expr.sql_type.oid != types::oids::OID || variable.attribute >= 0 {
+            return Err(Error::unsupported(
+                "system columns but tableoid are not supported in COPY FROM WHERE conditions",
+            ));
+        }
+        expr.kind = ExprKind::Constant(Value::oid(table.oid));
     }
-    Ok(bound)
+    let mut result = Ok(());
+    expr.for_each_child_mut(&mut |child| {
+        if result.is_ok() {
+            result = settle_system_columns(child, table);
+        }
+    });
+    result
 }
 
 /// What takes in one row's values; whether it was wanted.
