@@ -8,6 +8,7 @@ use engine::catalog::{RelationKind as TableKind, TableDef};
 use super::scope::{CteState, NamedColumn, NamedItem, Place, Scope};
 use super::table::FoundRelation;
 use super::{Binder, Column, FromItem, Join, Query, Relation, RelationKind, VIEW_DEPTH_MAX};
+use crate::catalogs::user_types::is_composite_type;
 use crate::executor::{NEW_ROWS, OLD_ROWS};
 use crate::plan::{Expr, ExprKind, JoinKind, SetCall};
 use crate::privileges::Privileges;
@@ -159,6 +160,7 @@ impl Binder<'_, '_> {
                 let relation = self.add_relation(relation);
                 Ok(self.named(relation, alias.is_none().then_some(sequence.schema), sequence.oid))
             }
+            FoundRelation::Composite(composite) => Err(self.at(is_composite_type(&composite), name.location)),
             FoundRelation::Index(index) => {
                 let message = format!("cannot open relation \"{index}\"");
                 let error = self.error(sqlstate::WRONG_OBJECT_TYPE, message, name.location);

@@ -9,6 +9,7 @@ use engine::catalog::{ConstraintKind, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, Tab
 use super::scope::{NamedItem, Place, Scope};
 use super::updatable_view::{ChangeTarget, ChangeVerb};
 use super::{BindContext, Binder, Column, Parameters, Relation, RelationKind};
+use crate::catalogs::user_types::{composite_named, is_composite_type};
 use crate::plan::{Expr, IndexExpressions, TableExpressions, VirtualTable};
 use crate::tree::{self, Location, Name, QualifiedName};
 use crate::types::SqlType;
@@ -24,6 +25,8 @@ pub(super) enum FoundRelation {
     Sequence(Arc<engine::catalog::SequenceDef>),
     /// An index.
     Index(Name),
+    /// A composite type, which is a relation without rows.
+    Composite(Name),
 }
 
 impl FoundRelation {
@@ -90,11 +93,12 @@ impl Binder<'_, '_> {
         {
             return Some(FoundRelation::Virtual(table));
         }
-        match self.context.catalog.relation_by_name(schema, name)? {
-            catalog::Relation::Table(table) => Some(FoundRelation::Table(table.clone())),
-            catalog::Relation::Sequence(sequence) => Some(FoundRelation::Sequence(sequence.clone())),
-            catalog::Relation::Index(index) => Some(FoundRelation::Index(Name::new(&index.name))),
-        }
+        Some(match self.context.catalog.relation_by_name(schema, name) {
+            Some(catalog::Relation::Table(table)) => FoundRelation::Table(table.clone()),
+            Some(catalog::Relation::Sequence(sequence)) => FoundRelation::Sequence(sequence.clone()),
+            Some(catalog::Relation::Index(index)) => FoundRelation::Index(Name::new(&index.name)),
+            None => FoundRelation::Composite(Name::new(&composite_named(self.context.catalog, schema, name)?.name)),
+        })
     }
 
     /// The relation that a statement names: 42P01 if there is none.
@@ -153,6 +157,7 @@ impl Binder<'_, '_> {
             FoundRelation::Index(index) => {
                 Err(self.error(sqlstate::WRONG_OBJECT_TYPE, format!("\"{index}\" is an index"), name.location))
             }
+            FoundRelation::Composite(composite) => Err(self.at(is_composite_type(&composite), name.location)),
         }
     }
 

@@ -13,7 +13,6 @@ use super::rows::{
     BTREE_METHOD, HEAP_METHOD, NULL, Wanted, column_numbers, int2_vector, letter, oid_vector, row, text_array,
     wanted_name, wanted_oid, xid,
 };
-use super::user_types::TypeBody;
 use super::{Equal, builtin, sequences};
 use crate::binder::{DefinitionUse, definition_expression};
 use crate::executor::Run;
@@ -83,13 +82,7 @@ fn relations(catalog: &Catalog, oid: &Wanted<'_, Oid>) -> Vec<Relation> {
 
 /// The relation of a type, if the type is composite.
 fn composite(def: &Arc<CustomDef>) -> Option<Relation> {
-    if def.class != super::class::TYPE {
-        return None;
-    }
-    match TypeBody::decode(&def.body).ok()? {
-        TypeBody::Composite { fields, .. } => Some(Relation::Composite(Arc::clone(def), fields)),
-        _ => None,
-    }
+    super::user_types::composite_fields(def).map(|fields| Relation::Composite(Arc::clone(def), fields))
 }
 
 /// All user tables, views and materialized views, by oid.

@@ -220,6 +220,29 @@ pub fn named(view: &CatalogView, schema: Oid, name: &str) -> Option<Oid> {
     plain(name).or_else(|| plain(name.strip_prefix('_')?).map(array_of))
 }
 
+/// The composite type called `name` in `schema`: as a relation it has the type's own name and number.
+pub fn composite_named<'c>(catalog: &'c Catalog, schema: Oid, name: &str) -> Option<&'c Arc<CustomDef>> {
+    catalog.custom_by_name(TYPE_CLASS, schema, name).filter(|def| composite_fields(def).is_some())
+}
+
+/// The fields of a composite type; nothing if it is another type.
+pub fn composite_fields(def: &CustomDef) -> Option<Vec<(String, SqlType)>> {
+    match TypeBody::decode(&def.body) {
+        Ok(TypeBody::Composite { fields, .. }) if def.class == TYPE_CLASS => Some(fields),
+        _ => None,
+    }
+}
+
+/// Whether a relation of `schema`, composite types among them, is called `name`.
+pub fn relation_name_is_taken(catalog: &Catalog, schema: Oid, name: &str) -> bool {
+    catalog.relation_by_name(schema, name).is_some() || composite_named(catalog, schema, name).is_some()
+}
+
+/// 42809 where rows are wanted of a composite type.
+pub fn is_composite_type(name: &str) -> Error {
+    Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is a composite type"))
+}
+
 /// The numbers of all user types but arrays, in order.
 pub fn all(catalog: &Catalog) -> Vec<Oid> {
     let mut all: Vec<Oid> =
@@ -313,7 +336,18 @@ impl VariableNames for ValueName {
     }
 }
 
+/// Computes a condition in which parameter 0 is the value that is checked.
+type Compute<'c> = dyn FnMut(&Expr) -> Result<Value> + 'c;
+
 /// Checks the constraints of a domain, and of the domains under it.
+///
+/// # Errors
+/// 23502, 23514, and what computing the checks raises.
+pub fn check_domain(view: &CatalogView, domain: Oid, value: &Value, compute: &mut Compute<'_>) -> Result<()> {
+    check_as(view, domain, domain, value, compute)
+}
+
+/// As [`check_domain`] where no statement runs: checks are computed as the planner computes constants.
 ///
 /// # Errors
 /// 23502, 23514.
@@ -344,20 +378,9 @@ fn check_as(view: &CatalogView, domain: Oid, named: Oid, value: &Value, compute:
     for (check, condition) in checks {
         if matches!(compute(condition)?, Value::Bool(false)) {
             let message = format!("value for domain {} violates check constraint \"{check}\"", name());
-/// Computes a condition in which parameter 0 is the value that is checked.
-type Compute<'c> = dyn FnMut(&Expr) -> Result<Value> + 'c;
-
             return Err(about(view, named, Some(check), Error::new(sqlstate::CHECK_VIOLATION, message)));
         }
     }
-/// 23502, 23514, and what computing the checks raises.
-pub fn check_domain(view: &CatalogView, domain: Oid, value: &Value, compute: &mut Compute<'_>) -> Result<()> {
-    check_as(view, domain, domain, value, compute)
-}
-
-/// As [`check_domain`] where no statement runs: checks are computed as the planner computes constants.
-///
-/// # Errors
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use engine::catalog::{FunctionDef, IndexDef, RelationKind, RoleDef, SchemaDef, S
 
 use super::ddl::{Ddl, Found, no_column, no_role, system_refusal};
 use super::drop::find_function;
+use crate::catalogs::user_types::is_composite_type;
 use crate::session::UtilityOutput;
 use crate::tree::{ObjectKind, ObjectName};
 
@@ -24,14 +25,20 @@ pub(super) fn comment(ddl: &Ddl<'_>, object: &ObjectName, comment: Option<&str>)
             Found::Table(table) => ddl.replace(TableDef { comment, ..Arc::unwrap_or_clone(table) })?,
             Found::Index(index) => ddl.replace(IndexDef { comment, ..Arc::unwrap_or_clone(index) })?,
             Found::Sequence(sequence) => ddl.replace(SequenceDef { comment, ..Arc::unwrap_or_clone(sequence) })?,
+            Found::Composite(def) => return Err(is_composite_type(&def.name)),
             Found::System(name) => return Err(system_refusal(&name)),
         },
         ObjectKind::Column => {
-            let Found::Table(table) = relation(ddl, object)? else {
+            let found = relation(ddl, object)?;
+            let name = object.part.as_deref().unwrap_or_default();
+            if let Found::Composite(def) = &found {
+                super::composite::require_attribute(def, name)?;
+                return Err(Error::unsupported("comments on attributes of composite types are not supported"));
+            }
+            let Found::Table(table) = found else {
                 let message = format!("cannot set comment on relation \"{}\"", object.name);
                 return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
             };
-            let name = object.part.as_deref().unwrap_or_default();
             let Some(place) = table.column_by_name(name) else { return Err(no_column(&table, name)) };
             let mut table = Arc::unwrap_or_clone(table);
             table.columns[place].comment = comment;

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use base::limits::COLUMNS_MAX;
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{Catalog, CustomDef, RelationKind};
+use engine::catalog::{Catalog, CustomDef, Object};
 
 use super::column;
 use super::ddl::{Ddl, Found, without_position};
 use super::user_type;
-use crate::catalogs::user_types::TypeBody;
+use crate::catalogs::user_types::{self, TypeBody};
 use crate::tree::{AlterTable, AlterTableAction as Action, QualifiedName, Rename};
 use crate::types::{self, SqlType};
 
@@ -75,7 +75,7 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
                 let type_name = column.type_name.as_ref().ok_or_else(|| Error::internal("an attribute has no type"))?;
                 let sql_type = ddl.type_of(type_name)?;
                 check_type(ddl, &composite, &column.name, sql_type)?;
-                refuse_if_used(ddl, &composite, false)?;
+                refuse_if_used(ddl, &composite)?;
                 if composite.fields.len() >= COLUMNS_MAX {
                     let message = format!("tables can have at most {COLUMNS_MAX} columns");
                     return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, message));
@@ -84,7 +84,7 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
             }
             Action::DropColumn { name, if_exists, .. } => match composite.place_of(name) {
                 Some(place) => {
-                    refuse_if_used(ddl, &composite, false)?;
+                    refuse_if_used(ddl, &composite)?;
                     composite.fields.remove(place);
                 }
                 None if *if_exists => {
@@ -98,7 +98,7 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
                 };
                 let sql_type = ddl.type_of(type_name).map_err(without_position)?;
                 check_type(ddl, &composite, column, sql_type)?;
-                refuse_if_used(ddl, &composite, true)?;
+                refuse_if_used(ddl, &composite)?;
                 composite.fields[place].1 = sql_type;
             }
             _ => return Err(Error::unsupported("this form of ALTER TYPE is not supported")),
@@ -119,15 +119,9 @@ pub(super) fn rename_attribute(ddl: &Ddl<'_>, rename: &Rename) -> Result<()> {
     composite.store(ddl)
 }
 
-/// The error where a table called `name` is wanted and there is none: 42809 for a composite type.
-pub(super) fn no_table(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Error> {
-    if let Some(def) = user_type::find(ddl, name)?
-        && let TypeBody::Composite { .. } = TypeBody::decode(&def.body)?
-    {
-        let message = format!("\"{}\" is a composite type", def.name);
-        return Ok(Error::new(sqlstate::WRONG_OBJECT_TYPE, message).hint("Use ALTER TYPE instead."));
-    }
-    Ok(ddl.no_relation(name))
+/// 42809 where ALTER TABLE is tried on a composite type.
+pub(super) fn is_altered_as_type(name: &str) -> Error {
+    user_types::is_composite_type(name).hint("Use ALTER TYPE instead.")
 }
 
 /// Whether `name` is a table's: those have columns to rename, whatever the statement calls them.
@@ -147,6 +141,32 @@ fn check_type(ddl: &Ddl<'_>, composite: &Composite, name: &str, sql_type: SqlTyp
 
 fn element(ddl: &Ddl<'_>, oid: Oid) -> Oid {
     if oid < Oid::FIRST_NORMAL { oid } else { types::element_type(&ddl.view(), oid).unwrap_or(oid) }
+}
+
+/// 42703 if the composite type has no attribute called so.
+pub(super) fn require_attribute(def: &CustomDef, name: &str) -> Result<()> {
+    let fields = user_types::composite_fields(def).unwrap_or_default();
+    if fields.iter().any(|(field, _)| field == name) {
+        return Ok(());
+    }
+    let message = format!("column \"{name}\" of relation \"{}\" does not exist", def.name);
+    Err(Error::new(sqlstate::UNDEFINED_COLUMN, message))
+}
+
+/// Whether a table's rows hold values of the composite type.
+pub(super) fn is_stored(ddl: &Ddl<'_>, catalog: &Catalog, type_oid: Oid) -> bool {
+    let uses = uses(ddl, catalog, type_oid);
+    catalog.tables().filter(|table| table.kind.has_storage()).any(|table| {
+        table.columns.iter().any(|column| !column.dropped && uses.contains(&element(ddl, column.type_oid)))
+    })
+}
+
+/// Takes away the attributes at these places of a composite type that no table stores.
+pub(super) fn drop_attributes(ddl: &Ddl<'_>, type_oid: Oid, places: &[usize]) -> Result<()> {
+    let Some(Object::Custom(def)) = ddl.catalog().object(type_oid).cloned() else { return Ok(()) };
+    let TypeBody::Composite { fields, comment } = TypeBody::decode(&def.body)? else { return Ok(()) };
+    let kept = fields.into_iter().enumerate().filter(|(place, _)| !places.contains(place)).map(|(_, field)| field);
+    Composite { def, fields: kept.collect(), comment }.store(ddl)
 }
 
 /// The type and all types that are made of it, however deep; tables' row types are not among them.
@@ -171,23 +191,16 @@ fn uses(ddl: &Ddl<'_>, catalog: &Catalog, type_oid: Oid) -> Vec<Oid> {
     found
 }
 
-/// 0A000 if a table's rows hold values of the type or, `with_views`, if a view has a column of it.
-fn refuse_if_used(ddl: &Ddl<'_>, composite: &Composite, with_views: bool) -> Result<()> {
+/// 0A000 if a table's rows hold values of the type.
+fn refuse_if_used(ddl: &Ddl<'_>, composite: &Composite) -> Result<()> {
     let catalog = ddl.catalog();
     let uses = uses(ddl, &catalog, composite.def.oid);
-    for table in catalog.tables() {
-        let is_view = table.kind == RelationKind::View;
+    for table in catalog.tables().filter(|table| table.kind.has_storage()) {
         let mut columns = table.columns.iter().filter(|column| !column.dropped);
-        let Some(column) = columns.find(|column| uses.contains(&element(ddl, column.type_oid))) else { continue };
-        let user = if !is_view {
-            format!("column \"{}.{}\"", table.name, column.name)
-        } else if with_views {
-            format!("rule _RETURN on view {}", table.name)
-        } else {
-            continue;
-        };
-        let message = format!("cannot alter type \"{}\" because {user} uses it", composite.def.name);
-        return Err(Error::unsupported(message));
+        if let Some(column) = columns.find(|column| uses.contains(&element(ddl, column.type_oid))) {
+            let (name, user) = (&composite.def.name, format!("column \"{}.{}\"", table.name, column.name));
+            return Err(Error::unsupported(format!("cannot alter type \"{name}\" because {user} uses it")));
+        }
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use super::ddl::{Ddl, Found, system_refusal, without_position};
 use super::deparse::TableNames;
 use super::{names, temporary, validate};
 use crate::binder::{DefinitionUse, expression_columns};
+use crate::catalogs::user_types::is_composite_type;
 use crate::executor::check_existing_rows;
 use crate::plan::Expr;
 use crate::privileges::Privileges;
@@ -185,6 +186,7 @@ fn referenced_table(ddl: &mut Ddl<'_>, own: &TableDef, key: &ForeignKey) -> Resu
     let referenced = match ddl.required_locked(&key.table, LockMode::ShareRowExclusive)? {
         Found::Table(table) if table.kind == RelationKind::Table => table,
         Found::System(name) => return Err(system_refusal(&name)),
+        Found::Composite(def) => return Err(is_composite_type(&def.name)),
         found => {
             let message = format!("referenced relation \"{}\" is not a table", found.name());
             return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));

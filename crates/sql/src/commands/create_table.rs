@@ -13,6 +13,7 @@ use super::column::{self, Counted, NewColumn};
 use super::ddl::{Ddl, Found};
 use super::options::{self, OptionsOf};
 use super::{constraint, index, names};
+use crate::catalogs::user_types::composite_fields;
 use crate::session::UtilityOutput;
 use crate::tree::{
     Constraint, ConstraintKind, CreateTable, DefinitionElement, DefinitionValue, ForeignKey, KeyConstraint, Name,
@@ -81,7 +82,7 @@ pub(super) fn check_tablespace(name: Option<&str>) -> Result<()> {
 pub(super) fn already_there(ddl: &mut Ddl<'_>, schema: Oid, name: &str) -> Result<bool> {
     // Who makes the same one at the same time is waited for.
     ddl.engine().lock_name(schema, name)?;
-    if ddl.catalog().relation_by_name(schema, name).is_none() {
+    if !ddl.relation_exists(schema, name) {
         return Ok(false);
     }
     ddl.notice(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists, skipping"));
@@ -196,6 +197,21 @@ impl Parts {
         let found = ddl.required_locked(name, LockMode::AccessShare).map_err(|error| ddl.at(error, name.location));
         let model = match found? {
             Found::Table(table) => table,
+            Found::Composite(def) => {
+                for (name, sql_type) in composite_fields(&def).unwrap_or_default() {
+                    let physical = types::physical_type(&ddl.view(), sql_type.oid);
+                    let mut def = ColumnDef::new(name.as_str(), sql_type.oid, physical);
+                    def.typmod = sql_type.typmod;
+                    self.columns.push(NewColumn {
+                        def,
+                        default: None,
+                        generated: None,
+                        counted: None,
+                        constraints: Vec::new(),
+                    });
+                }
+                return Ok(());
+            }
             found => {
                 let message = format!("relation \"{}\" is invalid in LIKE clause", found.name());
                 let error = Error::new(sqlstate::WRONG_OBJECT_TYPE, message).detail(index::not_for(&found));

@@ -4,11 +4,14 @@ use std::cell::Ref;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, SqlState, sqlstate};
-use engine::catalog::{Catalog, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, Persistence, Relation, TableDef};
+use engine::catalog::{
+    Catalog, CustomDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, Persistence, Relation, TableDef,
+};
 use engine::{LockMode, Table, WaitPolicy};
 
 use super::deparse::{Deparser, Names, Qualify};
 use crate::binder::{BindContext, DefinitionUse, definition_expression, definition_type};
+use crate::catalogs::user_types::{self, composite_named, relation_name_is_taken};
 use crate::client::{Client, Severity};
 use crate::executor::{Locals, Run};
 use crate::parser::character_position;
@@ -56,8 +59,37 @@ impl<'a> Ddl<'a> {
         self.state.changed_catalog.set(true);
         let object = object.into();
         let oid = object.oid();
+        self.check_relation_name(&object)?;
         self.engine().create_object(object)?;
         super::default_privileges::apply(self, oid)
+    }
+
+    /// A relation's name may not be a composite type's (42P07), and one with rows may not be called as any type is (42710).
+    fn check_relation_name(&self, object: &Object) -> Result<()> {
+        if !matches!(object, Object::Table(_) | Object::Sequence(_) | Object::Index(_)) {
+            return Ok(());
+        }
+        let (catalog, schema, name) = (self.catalog(), object.schema(), object.name());
+        let Some(found) = catalog.custom_by_name(user_types::TYPE_CLASS, schema, name) else { return Ok(()) };
+        self.engine().lock_name(schema, name)?;
+        if user_types::composite_fields(found).is_some() {
+            return Err(name_is_taken(name));
+        }
+        match object {
+            Object::Index(_) => Ok(()),
+            _ => {
+                let message = format!("type \"{name}\" already exists");
+                Err(Error::new(sqlstate::DUPLICATE_OBJECT, message).hint(
+                    "A relation has an associated type of the same name, so you must use a name that doesn't conflict \
+                     with any existing type.",
+                ))
+            }
+        }
+    }
+
+    /// Whether a relation of the schema, composite types among them, is called so.
+    pub fn relation_exists(&self, schema: Oid, name: &str) -> bool {
+        relation_name_is_taken(&self.catalog(), schema, name)
     }
 
     /// Gives an object another description.
@@ -281,7 +313,11 @@ impl<'a> Ddl<'a> {
         let view = self.view();
         let schema = match name.schema.as_deref() {
             Some("pg_temp") => match self.state.temporary_schema.get() {
-                Some(schema) => return Ok(view.catalog().relation_by_name(schema, &name.name).map(Found::of)),
+                Some(schema) => {
+                    let catalog = view.catalog();
+                    let composite = || composite_named(catalog, schema, &name.name).cloned().map(Found::Composite);
+                    return Ok(catalog.relation_by_name(schema, &name.name).map(Found::of).or_else(composite));
+                }
                 None => return Ok(None),
             },
             schema => schema,
@@ -291,13 +327,13 @@ impl<'a> Ddl<'a> {
         {
             return Ok(None);
         }
-        let Some(found) = view.relation(schema, &name.name) else {
-            if let Some(system) = crate::catalogs::system_table_named(schema, &name.name) {
-                return Ok(Some(Found::System(system.name.clone())));
+        Ok(match view.relation_or_type(schema, &name.name) {
+            Some(Ok(found)) => Some(Found::of(found)),
+            Some(Err(composite)) => Some(Found::Composite(Arc::clone(composite))),
+            None => {
+                crate::catalogs::system_table_named(schema, &name.name).map(|system| Found::System(system.name.clone()))
             }
-            return Ok(None);
-        };
-        Ok(Some(Found::of(found)))
+        })
     }
 
     /// What a relation's name stands for, locked: looked up again until nothing has changed while the lock was waited for.
@@ -335,6 +371,8 @@ pub(super) enum Found {
     Table(Arc<TableDef>),
     Index(Arc<engine::catalog::IndexDef>),
     Sequence(Arc<engine::catalog::SequenceDef>),
+    /// A composite type, which has columns and no rows.
+    Composite(Arc<CustomDef>),
     /// A table or view that the server computes.
     System(Name),
 }
@@ -353,6 +391,7 @@ impl Found {
             Found::Table(table) => Some(table.oid),
             Found::Index(index) => Some(index.oid),
             Found::Sequence(sequence) => Some(sequence.oid),
+            Found::Composite(def) => Some(def.oid),
             Found::System(_) => None,
         }
     }
@@ -362,9 +401,15 @@ impl Found {
             Found::Table(table) => &table.name,
             Found::Index(index) => &index.name,
             Found::Sequence(sequence) => &sequence.name,
+            Found::Composite(def) => &def.name,
             Found::System(name) => name,
         }
     }
+}
+
+/// 42P07
+pub(super) fn name_is_taken(name: &str) -> Error {
+    Error::new(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))
 }
 
 /// Binds an expression that is stored as `text`.

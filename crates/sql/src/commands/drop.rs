@@ -73,6 +73,7 @@ fn kind_name(kind: ObjectKind) -> (&'static str, SqlState) {
         ObjectKind::Index => ("index", sqlstate::UNDEFINED_OBJECT),
         ObjectKind::Sequence => ("sequence", sqlstate::UNDEFINED_TABLE),
         ObjectKind::MaterializedView => ("materialized view", sqlstate::UNDEFINED_TABLE),
+        ObjectKind::Type => ("type", sqlstate::UNDEFINED_OBJECT),
         _ => ("table", sqlstate::UNDEFINED_TABLE),
     }
 }
@@ -100,6 +101,7 @@ fn relation(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Optio
         },
         Found::Index(_) => ObjectKind::Index,
         Found::Sequence(_) => ObjectKind::Sequence,
+        Found::Composite(_) => ObjectKind::Type,
         Found::System(name) => return Err(system_refusal(name)),
     };
     if kind_found != drop.kind {

@@ -7,6 +7,7 @@ use engine::catalog::{Catalog, Object, RelationKind};
 
 use super::ddl::{Ddl, Found, system_refusal};
 use super::drop::find_function;
+use crate::catalogs::user_types::is_composite_type;
 use crate::catalogs::{DATABASE_OID, SEQUENCE_COLUMNS, SYSTEM_COLUMNS};
 use crate::client::Severity;
 use crate::privileges::{self, Acl, AclItem, COLUMN_PRIVILEGES, ColumnAcls, Kind, Privileges, Subject};
@@ -82,6 +83,7 @@ fn find(ddl: &Ddl<'_>, kind: ObjectKind, object: &ObjectName) -> Result<Oid> {
                 Err(ddl.no_relation(&object.name))
             }
             Some(Found::System(name)) => Err(system_refusal(&name)),
+            Some(Found::Composite(def)) => Err(is_composite_type(&def.name)),
             Some(Found::Index(index)) => {
                 Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is an index", index.name)))
             }

@@ -12,6 +12,7 @@ use super::options::{self, OptionsOf};
 use super::volatility::volatility;
 use super::{names, validate};
 use crate::binder::{DefinitionUse, expression_columns, table_expressions};
+use crate::catalogs::user_types::is_composite_type;
 use crate::executor::TableKeys;
 use crate::plan::Expr;
 use crate::session::UtilityOutput;
@@ -35,6 +36,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateIndex) -> Result<UtilityO
     }
     let table = match ddl.required_locked(&create.table, LockMode::Share)? {
         Found::Table(table) if table.kind != RelationKind::View => table,
+        Found::Composite(def) => return Err(is_composite_type(&def.name)),
         Found::System(name) => return Err(system_refusal(&name)),
         found => {
             let message = format!("cannot create index on relation \"{}\"", found.name());
@@ -54,7 +56,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateIndex) -> Result<UtilityO
     };
     if create.if_not_exists {
         ddl.engine().lock_name(table.schema, &name)?;
-        if ddl.catalog().relation_by_name(table.schema, &name).is_some() {
+        if ddl.relation_exists(table.schema, &name) {
             ddl.notice(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists, skipping"));
             return tag();
         }
@@ -107,6 +109,7 @@ pub(super) fn not_for(found: &Found) -> String {
         },
         Found::Index(_) => "indexes",
         Found::Sequence(_) => "sequences",
+        Found::Composite(_) => "composite types",
         Found::System(_) => "system catalogs",
     };
     format!("This operation is not supported for {kind}.")

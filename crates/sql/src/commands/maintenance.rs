@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{RelationKind, TableDef};
+use engine::catalog::{Relation, RelationKind, TableDef};
 use engine::{Granted, LockMode, Table, VacuumOptions, VacuumSummary, WaitPolicy};
 
 use crate::client::{Client, Severity};
 use crate::privileges::{Privileges, Subject};
 use crate::session::{SessionState, SqlSession, UtilityOutput};
-use crate::tree::{LockTable, Truncate, Vacuum};
+use crate::tree::{LockTable, QualifiedName, Truncate, Vacuum};
 
 /// VACUUM and ANALYZE.
 pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client) -> Result<UtilityOutput> {
@@ -30,13 +30,17 @@ pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client
             }
         }
     }
+    let what = if vacuum.is_vacuum { "vacuum" } else { "analyze" };
     let tables: Vec<Arc<TableDef>> = if vacuum.tables.is_empty() {
         let catalog = session.state().engine_catalog();
         catalog.tables().filter(|table| table.kind == RelationKind::Table).cloned().collect()
     } else {
-        vacuum.tables.iter().map(|(name, _)| super::find_table(session.state(), name)).collect::<Result<_>>()?
+        let mut tables = Vec::with_capacity(vacuum.tables.len());
+        for (name, _) in &vacuum.tables {
+            tables.extend(with_rows(session, name, what, client)?);
+        }
+        tables
     };
-    let what = if vacuum.is_vacuum { "vacuum" } else { "analyze" };
     let tables = owned(session, tables, what, client);
     for table in tables {
         if vacuum.is_vacuum {
@@ -89,6 +93,24 @@ fn tell(session: &SqlSession, table: &TableDef, summary: VacuumSummary, client: 
     super::notice(session, Severity::Info, &info, client);
 }
 
+/// The table or materialized view called `name`; of another relation the client is told. 42P01
+fn with_rows(
+    session: &SqlSession,
+    name: &QualifiedName,
+    what: &str,
+    client: &mut dyn Client,
+) -> Result<Option<Arc<TableDef>>> {
+    let view = session.state().catalog();
+    match view.relation_or_type(name.schema.as_deref(), &name.name) {
+        Some(Ok(Relation::Table(table))) if !table.kind.has_storage() => {}
+        None | Some(Ok(Relation::Table(_))) => return super::find_table(session.state(), name).map(Some),
+        _ => {}
+    }
+    let message = format!("skipping \"{}\" --- cannot {what} non-tables or special system tables", name.name);
+    super::notice(session, Severity::Warning, &Error::new(sqlstate::WARNING, message), client);
+    Ok(None)
+}
+
 /// Those of the tables that may be vacuumed or analyzed; of the others the client is told.
 fn owned(session: &SqlSession, tables: Vec<Arc<TableDef>>, what: &str, client: &mut dyn Client) -> Vec<Arc<TableDef>> {
     let state = session.state();
@@ -104,6 +126,18 @@ fn owned(session: &SqlSession, tables: Vec<Arc<TableDef>>, what: &str, client: &
         super::notice(session, Severity::Warning, &Error::new(sqlstate::WARNING, message), client);
     }
     owned
+}
+
+/// 42809 for a relation that is no table and no view.
+fn refuse_lock(state: &SessionState, name: &QualifiedName) -> Result<()> {
+    let kind = match state.catalog().relation_or_type(name.schema.as_deref(), &name.name) {
+        Some(Ok(Relation::Index(_))) => "indexes",
+        Some(Ok(Relation::Sequence(_))) => "sequences",
+        Some(Err(_)) => "composite types",
+        _ => return Ok(()),
+    };
+    Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("cannot lock relation \"{}\"", name.name))
+        .detail(format!("This operation is not supported for {kind}.")))
 }
 
 /// CHECKPOINT.
@@ -231,6 +265,7 @@ pub fn lock(state: &SessionState, lock: &LockTable) -> Result<UtilityOutput> {
         .copied()
         .ok_or_else(|| Error::internal(format!("lock mode {} does not exist", lock.mode)))?;
     for name in &lock.tables {
+        refuse_lock(state, name)?;
         let table = super::find_table(state, name)?;
         let changing = Privileges::UPDATE | Privileges::DELETE | Privileges::TRUNCATE;
         let needed = match mode {

@@ -362,8 +362,8 @@ fn find_table(state: &SessionState, name: &QualifiedName) -> Result<Arc<TableDef
     if let Some(schema) = &name.schema {
         view.schema_named(schema)?;
     }
-    match view.relation(name.schema.as_deref(), &name.name) {
-        Some(Relation::Table(table)) => Ok(Arc::clone(table)),
+    match view.relation_or_type(name.schema.as_deref(), &name.name) {
+        Some(Ok(Relation::Table(table))) => Ok(Arc::clone(table)),
         Some(_) => Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", name.name))),
         None => {
             // That it is not there is something others may have committed a moment ago.

@@ -5,6 +5,7 @@ use base::Oid;
 use base::limits::NAME_MAX_BYTES;
 use engine::catalog::{Catalog, IndexKey, TableDef};
 
+use crate::catalogs::user_types::relation_name_is_taken;
 use crate::tree::{Expr, ExprKind, IndexElement};
 
 /// `first_second_label`, the longer of the first two cut until all fits a name.
@@ -47,7 +48,7 @@ pub fn relation_name(
 ) -> String {
     numbered(first, second, label, |name| {
         also_taken.iter().any(|taken| taken == name)
-            || catalog.relation_by_name(schema, name).is_some()
+            || relation_name_is_taken(catalog, schema, name)
             || for_constraint && constraint_is_there(catalog, schema, name)
     })
 }

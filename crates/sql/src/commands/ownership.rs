@@ -114,7 +114,8 @@ fn relation(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<()> {
             let message = format!("permission denied: \"{name}\" is a system catalog");
             Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
         }
-        None => Ok(()),
+        // Whatever is tried on it as a relation, the statement refuses.
+        Some(Found::Composite(_)) | None => Ok(()),
     }
 }
 

@@ -9,11 +9,13 @@ use engine::catalog::{
     SequenceDef, TableDef,
 };
 
-use super::ddl::{Ddl, Found, no_role, system_refusal};
+use super::composite;
+use super::ddl::{Ddl, Found, name_is_taken, no_role, system_refusal};
 use super::drop::find_function;
 use super::index::is_system_column;
 use super::restate::{expressions_of, naming_expressions};
 use super::{constraint, temporary, view};
+use crate::catalogs::user_types;
 use crate::session::UtilityOutput;
 use crate::tree::{Name, ObjectKind, ObjectName, QualifiedName, Rename, RoleName};
 
@@ -112,7 +114,8 @@ fn relation(ddl: &mut Ddl<'_>, object: &ObjectName, kind: ObjectKind, if_exists:
         ObjectKind::View => (is(RelationKind::View), "a view"),
         ObjectKind::MaterializedView => (is(RelationKind::MaterializedView), "a materialized view"),
         ObjectKind::Sequence => (matches!(found, Found::Sequence(_)), "a sequence"),
-        ObjectKind::Index => (matches!(found, Found::Index(_)), "an index"),
+        // As PostgreSQL, which takes an index for any relation here.
+        ObjectKind::Index => (matches!(found, Found::Index(_) | Found::Composite(_)), "an index"),
         ObjectKind::ForeignTable => (false, "a foreign table"),
         _ => (true, ""),
     };
@@ -128,10 +131,14 @@ fn rename_relation(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_exists
         Found::Table(table) => table.schema,
         Found::Index(index) => index.schema,
         Found::Sequence(sequence) => sequence.schema,
+        Found::Composite(def) => return Err(composite::is_altered_as_type(&def.name)),
         Found::System(name) => return Err(system_refusal(name)),
     };
-    if ddl.catalog().relation_by_name(schema, new).is_some() {
-        return Err(Error::new(sqlstate::DUPLICATE_TABLE, format!("relation \"{new}\" already exists")));
+    if ddl.relation_exists(schema, new) {
+        return Err(name_is_taken(new));
+    }
+    if matches!(found, Found::Table(_)) && user_types::named(&ddl.view(), schema, new).is_some() {
+        return Err(Error::new(sqlstate::DUPLICATE_OBJECT, format!("type \"{new}\" already exists")));
     }
     let expressions = naming_expressions(ddl);
     match found {
@@ -148,6 +155,7 @@ fn rename_relation(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_exists
             view::store_texts(ddl, texts)?;
         }
         Found::Index(index) => rename_index(ddl, &index, new)?,
+        Found::Composite(def) => return Err(composite::is_altered_as_type(&def.name)),
         Found::System(name) => return Err(system_refusal(&name)),
     }
     expressions.store(ddl)
@@ -175,6 +183,9 @@ fn rename_index(ddl: &Ddl<'_>, index: &IndexDef, new: &Name) -> Result<()> {
 
 fn rename_column(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<()> {
     let Some(found) = relation(ddl, &rename.object, rename.relation_kind, rename.if_exists)? else { return Ok(()) };
+    if let Found::Composite(_) = found {
+        return composite::rename_attribute(ddl, rename);
+    }
     let Found::Table(table) = found else {
         let message = format!("cannot rename columns of relation \"{}\"", found.name());
         return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message).detail(super::index::not_for(&found)));
@@ -207,13 +218,19 @@ fn rename_column(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<()> {
 
 fn rename_constraint(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<()> {
     let Some(found) = relation(ddl, &rename.object, ObjectKind::Table, rename.if_exists)? else { return Ok(()) };
+    let old = rename.object.part.as_deref().unwrap_or_default();
+    let no_constraint = |table: &str| {
+        let message = format!("constraint \"{old}\" for table \"{table}\" does not exist");
+        Err(Error::new(sqlstate::UNDEFINED_OBJECT, message))
+    };
     let Found::Table(table) = found else {
+        if let Found::Composite(def) = &found {
+            return no_constraint(&def.name);
+        }
         return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", found.name())));
     };
-    let old = rename.object.part.as_deref().unwrap_or_default();
     let Some(place) = table.constraints.iter().position(|constraint| constraint.name == old) else {
-        let message = format!("constraint \"{old}\" for table \"{}\" does not exist", table.name);
-        return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
+        return no_constraint(&table.name);
     };
     if let ConstraintKind::PrimaryKey { index } | ConstraintKind::Unique { index } = table.constraints[place].kind {
         let catalog = ddl.catalog();
@@ -285,7 +302,7 @@ pub(super) fn set_schema(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_
         ObjectKind::Type | ObjectKind::Domain => {
             let found = super::user_type::required(ddl, &object.name)?;
             let schema = target_schema(ddl, found.schema, new)?;
-            super::user_type::move_to(ddl, &found, schema, &found.name)?;
+            super::user_type::move_to(ddl, &found, schema, new)?;
         }
         _ => return Err(Error::unsupported("this form of ALTER ... SET SCHEMA is not supported")),
     }
@@ -317,13 +334,14 @@ fn move_relation(ddl: &Ddl<'_>, found: &Found, new: &Name) -> Result<()> {
                 Error::new(sqlstate::WRONG_OBJECT_TYPE, message).hint("Change the schema of the table instead.")
             );
         }
+        Found::Composite(def) => return Err(composite::is_altered_as_type(&def.name)),
         Found::System(name) => return Err(system_refusal(name)),
     };
     let schema = target_schema(ddl, old, new)?;
     if schema == old {
         return Ok(());
     }
-    if catalog.relation_by_name(schema, found.name()).is_some() {
+    if user_types::relation_name_is_taken(&catalog, schema, found.name()) {
         let message = format!("relation \"{}\" already exists in schema \"{new}\"", found.name());
         return Err(Error::new(sqlstate::DUPLICATE_TABLE, message));
     }
@@ -348,7 +366,7 @@ fn move_relation(ddl: &Ddl<'_>, found: &Found, new: &Name) -> Result<()> {
             }
             ddl.replace(SequenceDef { schema, ..(**sequence).clone() })?;
         }
-        Found::Index(_) | Found::System(_) => {}
+        Found::Index(_) | Found::Composite(_) | Found::System(_) => {}
     }
     expressions.store(ddl)?;
     view::store_texts(ddl, texts)

@@ -28,7 +28,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateSequence) -> Result<Utili
     let (schema, _) = ddl.creation_schema(&create.name, create.persistence)?;
     if create.if_not_exists {
         ddl.engine().lock_name(schema, &create.name.name)?;
-        if ddl.catalog().relation_by_name(schema, &create.name.name).is_some() {
+        if ddl.relation_exists(schema, &create.name.name) {
             let message = format!("relation \"{}\" already exists, skipping", create.name.name);
             ddl.notice(sqlstate::DUPLICATE_TABLE, message);
             return Ok(UtilityOutput::tag("CREATE SEQUENCE"));

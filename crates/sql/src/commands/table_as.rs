@@ -91,7 +91,10 @@ pub(super) fn refresh(ddl: &mut Ddl<'_>, name: &QualifiedName, no_data: bool) ->
     let table = match ddl.required_locked(name, LockMode::AccessExclusive)? {
         Found::Table(table) if table.kind == RelationKind::MaterializedView => table,
         found => {
-            let message = format!("\"{}\" is not a materialized view", found.name());
+            let message = match &found {
+                Found::Composite(def) => format!("\"{}\" is not a table or materialized view", def.name),
+                _ => format!("\"{}\" is not a materialized view", found.name()),
+            };
             return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
         }
     };

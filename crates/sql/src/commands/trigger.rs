@@ -13,6 +13,7 @@ use super::ddl::{Ddl, Found, no_column, system_refusal};
 use super::deparse::{Deparser, Names, Qualify};
 use super::dependencies::relation;
 use crate::binder::trigger_condition;
+use crate::catalogs::user_types::is_composite_type;
 use crate::privileges::Privileges;
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, SessionState, UtilityOutput, quote_identifier};
@@ -24,6 +25,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTrigger) -> Result<Utilit
     let table = match ddl.required_locked(&create.table, LockMode::ShareRowExclusive)? {
         Found::Table(table) => table,
         Found::System(name) => return Err(system_refusal(&name)),
+        Found::Composite(def) => return Err(is_composite_type(&def.name)),
         other => {
             let message = format!("\"{}\" is not a table or view", other.name());
             return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));

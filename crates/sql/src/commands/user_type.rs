@@ -7,7 +7,7 @@ use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
 use engine::catalog::CustomDef;
 
-use super::ddl::{Ddl, without_position};
+use super::ddl::{Ddl, name_is_taken, without_position};
 use super::deparse::{Names, NoNames};
 use super::names::type_constraint_name;
 use crate::binder::DefinitionUse;
@@ -74,9 +74,8 @@ pub(super) fn create_composite(
     columns: &[ColumnDefinition],
 ) -> Result<UtilityOutput> {
     let schema = free_name(ddl, name)?;
-    if ddl.catalog().relation_by_name(schema, &name.name).is_some() {
-        let message = format!("relation \"{}\" already exists", name.name);
-        return Err(Error::new(sqlstate::DUPLICATE_TABLE, message));
+    if ddl.relation_exists(schema, &name.name) {
+        return Err(name_is_taken(&name.name));
     }
     if columns.len() > COLUMNS_MAX {
         let message = format!("tables can have at most {COLUMNS_MAX} columns");
@@ -436,15 +435,29 @@ pub(super) fn rename(ddl: &Ddl<'_>, object: &ObjectName, new: &str) -> Result<()
     if object.kind == ObjectKind::Domain {
         require_domain(&def, &object.name)?;
     }
-    move_to(ddl, &def, def.schema, new)
+    if user_types::composite_fields(&def).is_some() && ddl.relation_exists(def.schema, new) {
+        return Err(name_is_taken(new));
+    }
+    if user_types::named(&ddl.view(), def.schema, new).is_some_and(|other| other != def.oid) {
+        return Err(Error::new(sqlstate::DUPLICATE_OBJECT, format!("type \"{new}\" already exists")));
+    }
+    ddl.replace(CustomDef { name: new.to_owned(), ..(*def).clone() })
 }
 
-/// Gives a type another name or schema. 42710
-pub(super) fn move_to(ddl: &Ddl<'_>, def: &CustomDef, schema: Oid, name: &str) -> Result<()> {
-    if user_types::named(&ddl.view(), schema, name).is_some_and(|other| other != def.oid) {
-        return Err(Error::new(sqlstate::DUPLICATE_OBJECT, format!("type \"{name}\" already exists")));
+/// ALTER TYPE ... SET SCHEMA; `schema` is called `schema_name`. 42710, 42P07
+pub(super) fn move_to(ddl: &Ddl<'_>, def: &CustomDef, schema: Oid, schema_name: &str) -> Result<()> {
+    let name = &def.name;
+    if schema != def.schema {
+        if user_types::named(&ddl.view(), schema, name).is_some() {
+            let message = format!("type \"{name}\" already exists in schema \"{schema_name}\"");
+            return Err(Error::new(sqlstate::DUPLICATE_OBJECT, message));
+        }
+        if user_types::composite_fields(def).is_some() && ddl.relation_exists(schema, name) {
+            let message = format!("relation \"{name}\" already exists in schema \"{schema_name}\"");
+            return Err(Error::new(sqlstate::DUPLICATE_TABLE, message));
+        }
     }
-    ddl.replace(CustomDef { schema, name: name.to_owned(), ..def.clone() })
+    ddl.replace(CustomDef { schema, ..def.clone() })
 }
 
 /// ALTER DOMAIN ... RENAME CONSTRAINT

@@ -62,6 +62,9 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOu
         if let Some(old) = ddl.catalog().relation_by_name(schema, &view.name).map(|found| found.oid()) {
             return replace(ddl, old, view);
         }
+        if ddl.relation_exists(schema, &view.name) {
+            return Err(not_a_view(&view.name));
+        }
     }
     ddl.create(view)?;
     Ok(UtilityOutput::tag("CREATE VIEW"))
@@ -73,11 +76,15 @@ pub(super) fn not_updatable(ddl: &Ddl<'_>, view: &TableDef) -> Result<Option<Str
     ddl.bind(|context| binder::why_not_updatable(context, &view))
 }
 
+fn not_a_view(name: &str) -> Error {
+    Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a view"))
+}
+
 /// CREATE OR REPLACE VIEW of one that is there: columns may only be added.
 fn replace(ddl: &Ddl<'_>, old: Oid, mut view: TableDef) -> Result<UtilityOutput> {
     let catalog = ddl.catalog();
     let Some(old) = catalog.table(old).filter(|old| old.kind == RelationKind::View) else {
-        return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a view", view.name)));
+        return Err(not_a_view(&view.name));
     };
     ddl.lock(old.oid, engine::LockMode::AccessExclusive)?;
     let refused = |message: String| Error::new(sqlstate::INVALID_TABLE_DEFINITION, message);
@@ -162,6 +169,7 @@ impl StoredNames<'_, '_> {
                 Found::Table(table) => Some(view.schema_name(table.schema)),
                 Found::Sequence(sequence) => Some(view.schema_name(sequence.schema)),
                 Found::Index(index) => Some(view.schema_name(index.schema)),
+                Found::Composite(def) => Some(view.schema_name(def.schema)),
                 Found::System(_) if name.schema.is_none() => Some(view.schema_name(PG_CATALOG_SCHEMA)),
                 Found::System(_) => None,
             },

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{Catalog, FunctionDef, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, Relation};
+use engine::catalog::{
+    Catalog, CustomDef, FunctionDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, Relation,
+};
 
 use super::state::ActingRole;
+use crate::catalogs::user_types::{composite_fields, composite_named};
 use crate::privileges::{Privileges, Subject};
 use crate::types::Value;
 use crate::types::context::{CatalogLookup, RegKind, UserFunction, UserType};
@@ -125,15 +128,29 @@ impl CatalogView {
 
     /// The relation called `name` in `schema`, or on the search path.
     pub fn relation(&self, schema: Option<&str>, name: &str) -> Option<Relation<'_>> {
+        self.relation_or_type(schema, name)?.ok()
+    }
+
+    /// As [`CatalogView::relation`], or the composite type of this name, which is a relation without rows.
+    pub fn relation_or_type(
+        &self,
+        schema: Option<&str>,
+        name: &str,
+    ) -> Option<std::result::Result<Relation<'_>, &Arc<CustomDef>>> {
+        let catalog = &self.0.catalog;
+        let find = |schema: Oid| match catalog.relation_by_name(schema, name) {
+            Some(relation) => Some(Ok(relation)),
+            None => composite_named(catalog, schema, name).map(Err),
+        };
         match schema {
-            Some(schema) => self.0.catalog.relation_by_name(self.schema_named(schema).ok()?, name),
-            None => self.0.path.iter().find_map(|schema| self.0.catalog.relation_by_name(*schema, name)),
+            Some(schema) => find(self.schema_named(schema).ok()?),
+            None => self.0.path.iter().find_map(|schema| find(*schema)),
         }
     }
 
     /// Whether the object `oid`, called `name` in `schema`, is what its bare name finds.
     pub fn relation_is_visible(&self, oid: Oid, name: &str) -> bool {
-        self.relation(None, name).is_some_and(|found| found.oid() == oid)
+        self.relation_or_type(None, name).is_some_and(|found| relation_oid(&found) == oid)
     }
 
     fn schemas_of(&self, schema: Option<&str>) -> Vec<Oid> {
@@ -147,6 +164,13 @@ impl CatalogView {
     fn qualified(&self, schema: Oid, name: &str, is_visible: bool) -> String {
         let name = quote_identifier(name);
         if is_visible { name } else { format!("{}.{name}", quote_identifier(&self.schema_name(schema))) }
+    }
+}
+
+fn relation_oid(found: &std::result::Result<Relation<'_>, &Arc<CustomDef>>) -> Oid {
+    match found {
+        Ok(relation) => relation.oid(),
+        Err(composite) => composite.oid,
     }
 }
 
@@ -211,9 +235,13 @@ impl CatalogLookup for CatalogView {
                     (table.schema, &table.name)
                 } else if let Some(index) = catalog.index(oid) {
                     (index.schema, &index.name)
-                } else {
-                    let sequence = catalog.sequence(oid)?;
+                } else if let Some(sequence) = catalog.sequence(oid) {
                     (sequence.schema, &sequence.name)
+                } else {
+                    match catalog.object(oid)? {
+                        Object::Custom(def) if composite_fields(def).is_some() => (def.schema, &def.name),
+                        _ => return None,
+                    }
                 };
                 Some(self.qualified(schema, name, self.relation_is_visible(oid, name)))
             }
@@ -242,8 +270,8 @@ impl CatalogLookup for CatalogView {
         };
         Ok(match kind {
             RegKind::Class => self
-                .relation(schema, bare)
-                .map(|relation| relation.oid())
+                .relation_or_type(schema, bare)
+                .map(|found| relation_oid(&found))
                 .or_else(|| crate::catalogs::system_table_named(schema, bare).map(|table| table.oid)),
             RegKind::Namespace => Some(self.schema_named(bare)?),
             RegKind::Role => self.0.catalog.role_by_name(bare).map(|role| role.oid),

@@ -42,9 +42,12 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable) -> Result<UtilityOutp
             ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
             return Ok(UtilityOutput::tag(tag));
         }
-        None => return Err(super::composite::no_table(ddl, &alter.name)?),
+        None => return Err(ddl.no_relation(&alter.name)),
     };
     check_kind(alter.kind, &found)?;
+    if let Found::Composite(def) = &found {
+        return Err(super::composite::is_altered_as_type(&def.name));
+    }
     let Some(oid) = found.oid() else { return Err(system_refusal(found.name())) };
     for action in in_order(&alter.actions) {
         check_applies(action, &found)?;
@@ -80,6 +83,7 @@ fn check_kind(kind: ObjectKind, found: &Found) -> Result<()> {
 fn check_applies(action: &Action, found: &Found) -> Result<()> {
     let applies = match found {
         Found::System(name) => return Err(system_refusal(name)),
+        Found::Composite(_) => false,
         Found::Table(table) => match table.kind {
             RelationKind::Table => true,
             RelationKind::View => matches!(

@@ -10,6 +10,7 @@ use base::{Error, Result, sqlstate};
 use engine::catalog::{RelationKind, TableDef};
 
 use crate::binder::{TableExpressionUse, expression_columns, table_expression};
+use crate::catalogs::user_types::is_composite_type;
 use crate::client::{Client, Format};
 use crate::executor::{Locals, Run, evaluate};
 use crate::plan::{Expr, ExprKind};
@@ -18,7 +19,7 @@ use crate::session::planning::Environment;
 use crate::session::{
     Nested, Running, SessionState, SqlSession, UtilityOutput, lock_relations, new_run, quote_identifier,
 };
-use crate::tree::{Copy, CopyEndpoint, CopySource};
+use crate::tree::{Copy, CopyEndpoint, CopySource, QualifiedName};
 use crate::types::{self, SqlType, Value};
 pub use format::fuzz_copy;
 use format::{BINARY_SIGNATURE, LineReader, read_fields, write_row};
@@ -40,6 +41,13 @@ pub fn run(session: &mut SqlSession, copy: &Copy, text: &Arc<str>, client: &mut 
     }
 }
 
+fn copied_table(state: &SessionState, name: &QualifiedName) -> Result<Arc<TableDef>> {
+    match state.catalog().relation_or_type(name.schema.as_deref(), &name.name) {
+        Some(Err(composite)) => Err(is_composite_type(&composite.name)),
+        _ => super::find_table(state, name),
+    }
+}
+
 /// COPY, its data coming from or going to `client`.
 fn copy_between(
     session: &mut SqlSession,
@@ -52,7 +60,7 @@ fn copy_between(
         let CopySource::Table(name) = &copy.source else {
             return Err(Error::new(sqlstate::SYNTAX_ERROR, "COPY query cannot be used with COPY FROM"));
         };
-        let table = super::find_table(session.state(), name)?;
+        let table = copied_table(session.state(), name)?;
         let what = match table.kind {
             RelationKind::Table => None,
             RelationKind::View => Some("view"),
@@ -72,7 +80,7 @@ fn copy_between(
     } else {
         let planned = match &copy.source {
             CopySource::Table(name) => {
-                let table = super::find_table(session.state(), name)?;
+                let table = copied_table(session.state(), name)?;
                 if table.kind == RelationKind::View {
                     let message = format!("cannot copy from view \"{}\"", table.name);
                     return Err(

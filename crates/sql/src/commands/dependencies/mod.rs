@@ -12,6 +12,7 @@ use engine::LockMode;
 use engine::catalog::{Catalog, ConstraintKind, FunctionDef, Object, RelationKind, TableDef};
 
 use super::ddl::Ddl;
+use crate::catalogs::user_types;
 use crate::client::Severity;
 use crate::plan::{Expr, ExprKind, FunctionTarget};
 use crate::session::{CatalogView, quote_identifier};
@@ -32,13 +33,15 @@ pub(super) enum Node {
     Trigger(Oid, Oid),
     /// The default of a column.
     Default(Oid, usize),
+    /// The type of a table's rows, which goes with the table.
+    RowType(Oid),
 }
 
 impl Node {
     /// The table that this is a part of.
     fn table(self) -> Option<Oid> {
         match self {
-            Node::Object(_) => None,
+            Node::Object(_) | Node::RowType(_) => None,
             Node::Column(table, _) | Node::Constraint(table, _) | Node::Trigger(table, _) | Node::Default(table, _) => {
                 Some(table)
             }
@@ -83,6 +86,7 @@ impl Dependencies<'_, '_> {
     /// What depends on `node` itself, the newest first.
     fn of(&mut self, node: Node) -> Vec<(Node, Link)> {
         let mut found = match node {
+            Node::Object(oid) if user_types::element_of_array(oid).is_some() => self.of_type(oid),
             Node::Object(oid) => match self.catalog.object(oid).cloned() {
                 Some(Object::Schema(_)) => self.of_schema(oid),
                 Some(Object::Table(_)) => self.of_table(oid),
@@ -94,10 +98,13 @@ impl Dependencies<'_, '_> {
             },
             Node::Column(table, place) => self.of_column(table, place),
             Node::Constraint(table, constraint) => self.of_constraint(table, constraint),
+            Node::RowType(table) => self.of_type(table),
             Node::Default(..) | Node::Trigger(..) => Vec::new(),
         };
         let newest = |node: &Node| match node {
-            Node::Object(oid) | Node::Constraint(_, oid) | Node::Trigger(_, oid) => oid.0,
+            // An array type is as old as its elements' type.
+            Node::Object(oid) => user_types::element_of_array(*oid).unwrap_or(*oid).0,
+            Node::Constraint(_, oid) | Node::Trigger(_, oid) | Node::RowType(oid) => oid.0,
             Node::Column(table, _) | Node::Default(table, _) => table.0,
         };
         found.sort_by_key(|(node, _)| std::cmp::Reverse(newest(node)));
@@ -136,31 +143,42 @@ impl Dependencies<'_, '_> {
         }
         let users = self.views().iter().filter(|user| user.relations.contains(&table));
         found.extend(users.map(|user| (Node::Object(user.view), Link::Cascade)));
-        found.extend(self.of_type(table));
+        found.push((Node::RowType(table), Link::Automatic));
         found
     }
 
-    /// Columns and functions of a type (or of a table's row type).
+    /// Columns and functions of a type (or of a table's row type), and its array type.
     fn of_type(&self, type_oid: Oid) -> Vec<(Node, Link)> {
-        let view = self.ddl.view();
-        let is_of_type = |oid: Oid| {
-            oid == type_oid || oid.0 >= Oid::FIRST_NORMAL.0 && types::element_type(&view, oid) == Some(type_oid)
-        };
         let mut found = Vec::new();
+        if user_types::element_of_array(type_oid).is_none() {
+            found.push((Node::Object(user_types::array_of(type_oid)), Link::Automatic));
+        }
         for table in self.catalog.tables().filter(|table| table.oid != type_oid) {
+            if table.kind != RelationKind::Table {
+                // Its query is what gives the column its type.
+                if table.columns.iter().any(|column| !column.dropped && column.type_oid == type_oid) {
+                    found.push((Node::Object(table.oid), Link::Cascade));
+                }
+                continue;
+            }
             for (place, column) in table.columns.iter().enumerate() {
-                if !column.dropped && is_of_type(column.type_oid) {
+                if !column.dropped && column.type_oid == type_oid {
                     found.push((Node::Column(table.oid, place), Link::Cascade));
                 }
             }
         }
-        found.extend(
-            super::user_type::made_of(&self.catalog, is_of_type)
-                .into_iter()
-                .map(|made| (Node::Object(made), Link::Cascade)),
-        );
+        for made in super::user_type::made_of(&self.catalog, |oid| oid == type_oid) {
+            let fields = self.catalog.object(made).and_then(composite_fields_of).unwrap_or_default();
+            if fields.is_empty() || super::composite::is_stored(self.ddl, &self.catalog, made) {
+                // Stored rows of a composite type have all its attributes: it goes as a whole.
+                found.push((Node::Object(made), Link::Cascade));
+                continue;
+            }
+            let places = fields.iter().enumerate().filter(|(_, (_, field))| field.oid == type_oid);
+            found.extend(places.map(|(place, _)| (Node::Column(made, place), Link::Cascade)));
+        }
         for function in self.catalog.functions() {
-            if is_of_type(function.returns) || function.arguments.iter().any(|argument| is_of_type(argument.type_oid)) {
+            if function.returns == type_oid || function.arguments.iter().any(|argument| argument.type_oid == type_oid) {
                 found.push((Node::Object(function.oid), Link::Cascade));
             }
         }
@@ -479,11 +497,26 @@ fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
             }
             Node::Column(table, _) | Node::Constraint(table, _) | Node::Trigger(table, _) | Node::Default(table, _)
                 if goes(table) => {}
+            // It goes with its table.
+            Node::RowType(_) => {}
             Node::Trigger(table, trigger) => {
                 ddl.lock(table, LockMode::AccessExclusive)?;
                 let mut def = (*ddl.table(table)?).clone();
                 def.triggers.retain(|other| other.oid != trigger);
                 ddl.replace(def)?;
+            }
+            Node::Column(owner, place) if ddl.catalog().table(owner).is_none() => {
+                let places: Vec<usize> = doomed
+                    .iter()
+                    .filter_map(|doomed| match doomed.node {
+                        Node::Column(of, place) if of == owner => Some(place),
+                        _ => None,
+                    })
+                    .collect();
+                // All at once, as those behind one that is gone move up.
+                if places.first() == Some(&place) {
+                    super::composite::drop_attributes(ddl, owner, &places)?;
+                }
             }
             Node::Column(table, place) => {
                 ddl.lock(table, LockMode::AccessExclusive)?;
@@ -527,19 +560,25 @@ fn drop_column(ddl: &Ddl<'_>, mut def: TableDef, place: usize) -> Result<()> {
 /// What PostgreSQL calls a thing in messages.
 pub(super) fn describe(view: &CatalogView, node: Node) -> String {
     let catalog = view.catalog();
-    let table_name = |oid: Oid| match catalog.table(oid) {
-        Some(table) => relation(view, table.schema, &table.name, oid),
-        None => oid.to_string(),
+    let table_name = |oid: Oid| match (catalog.table(oid), catalog.object(oid)) {
+        (Some(table), _) => relation(view, table.schema, &table.name, oid),
+        (None, Some(Object::Custom(def))) => relation(view, def.schema, &def.name, oid),
+        (None, _) => oid.to_string(),
     };
+    let composite = |oid: Oid| catalog.object(oid).and_then(composite_fields_of);
     let kind_of = |oid: Oid| match catalog.table(oid).map(|table| table.kind) {
         Some(RelationKind::View) => "view",
         Some(RelationKind::MaterializedView) => "materialized view",
+        None if composite(oid).is_some() => "composite type",
         _ => "table",
     };
-    let column_name = |table: Oid, place: usize| {
-        catalog.table(table).map_or_else(String::new, |table| quote_identifier(&table.columns[place].name))
+    let column_name = |table: Oid, place: usize| match (catalog.table(table), composite(table)) {
+        (Some(table), _) => quote_identifier(&table.columns[place].name),
+        (None, Some(fields)) => quote_identifier(&fields[place].0),
+        (None, None) => String::new(),
     };
     match node {
+        Node::RowType(table) => format!("type {}", types::format_type_name(view, table)),
         Node::Column(table, place) => {
             format!("column {} of {} {}", column_name(table, place), kind_of(table), table_name(table))
         }
@@ -570,9 +609,19 @@ pub(super) fn describe(view: &CatalogView, node: Node) -> String {
             }
             Some(Object::Function(function)) => format!("function {}", signature(view, function)),
             Some(Object::Role(role)) => format!("role {}", quote_identifier(&role.name)),
-            Some(Object::Custom(custom)) => format!("type {}", types::format_type_name(view, custom.oid)),
+            Some(Object::Custom(_)) => format!("type {}", types::format_type_name(view, oid)),
+            None if user_types::element_of_array(oid).is_some() => {
+                format!("type {}", types::format_type_name(view, oid))
+            }
             None => oid.to_string(),
         },
+    }
+}
+
+fn composite_fields_of(object: &Object) -> Option<Vec<(String, types::SqlType)>> {
+    match object {
+        Object::Custom(def) => user_types::composite_fields(def),
+        _ => None,
     }
 }
 

@@ -6,6 +6,7 @@ use engine::catalog::RelationKind;
 use super::definitions::table_of;
 use super::{Bodies, integer, oid, text};
 use crate::catalogs;
+use crate::catalogs::user_types::composite_fields;
 use crate::executor::Run;
 use crate::types::Value;
 
@@ -66,12 +67,17 @@ fn describe(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
                 },
                 Some(super::Found::Index(_)) => "index",
                 Some(super::Found::Sequence(_)) => "sequence",
+                Some(super::Found::Composite(_)) => "composite type",
                 Some(super::Found::System) => "table",
                 None => return Ok(Value::Null),
             };
             let name = super::relation_name(run, object);
-            let column = table_of(run, object).zip(usize::try_from(part - 1).ok());
-            match column.and_then(|(table, place)| table.columns.get(place).map(|column| column.name.clone())) {
+            let place = usize::try_from(part - 1).ok();
+            let column = place.and_then(|place| match super::relation(run, object)? {
+                super::Found::Composite(def) => composite_fields(&def)?.get(place).map(|(name, _)| name.clone()),
+                _ => table_of(run, object)?.columns.get(place).map(|column| column.name.clone()),
+            });
+            match column {
                 Some(column) => format!("column {column} of {what} {name}"),
                 None => format!("{what} {name}"),
             }

@@ -59,7 +59,7 @@ fn main_files(found: &Found) -> Vec<FileNumber> {
         Found::Table(table) => table.file,
         Found::Index(index) => index.file,
         Found::Sequence(sequence) => sequence.file,
-        Found::System => FileNumber(0),
+        Found::Composite(_) | Found::System => FileNumber(0),
     };
     (file.0 != 0).then_some(file).into_iter().collect()
 }

@@ -20,13 +20,14 @@ mod updatable;
 use std::sync::LazyLock;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{IndexDef, SequenceDef, TableDef};
+use engine::catalog::{CustomDef, IndexDef, Object, SequenceDef, TableDef};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 pub use definitions::{index_definition, view_definition};
 pub use updatable::is_updatable;
 
+use crate::catalogs::user_types::composite_fields;
 use crate::executor::Run;
 use crate::types::{self, CatalogLookup, Value};
 
@@ -142,6 +143,7 @@ enum Found {
     Table(Arc<TableDef>),
     Index(Arc<IndexDef>),
     Sequence(Arc<SequenceDef>),
+    Composite(Arc<CustomDef>),
     System,
 }
 
@@ -151,7 +153,11 @@ fn relation(run: &Run<'_, '_>, oid: Oid) -> Option<Found> {
     let index = || catalog.index(oid).cloned().map(Found::Index);
     let sequence = || catalog.sequence(oid).cloned().map(Found::Sequence);
     let system = || crate::catalogs::system_table(oid).map(|_| Found::System);
-    table.or_else(index).or_else(sequence).or_else(system)
+    let composite = || match catalog.object(oid)? {
+        Object::Custom(def) if composite_fields(def).is_some() => Some(Found::Composite(Arc::clone(def))),
+        _ => None,
+    };
+    table.or_else(index).or_else(sequence).or_else(composite).or_else(system)
 }
 
 /// The relation that a text names: 42P01 if there is none.

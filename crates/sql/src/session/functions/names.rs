@@ -33,6 +33,7 @@ fn relation_is_visible(run: &Run<'_, '_>, wanted: Oid) -> Result<Value> {
         Some(Found::Table(table)) => run.catalog.relation_is_visible(wanted, &table.name),
         Some(Found::Index(index)) => run.catalog.relation_is_visible(wanted, &index.name),
         Some(Found::Sequence(sequence)) => run.catalog.relation_is_visible(wanted, &sequence.name),
+        Some(Found::Composite(def)) => run.catalog.relation_is_visible(wanted, &def.name),
         Some(Found::System) => {
             let table = catalogs::system_table(wanted);
             table.is_some_and(|table| run.catalog.path().contains(&table.schema))
