@@ -180,7 +180,8 @@ impl Binder<'_, '_> {
             })
             .collect();
         let kind = RelationKind::Subquery(Box::new(inner));
-        let relation = self.add_relation(Relation { kind, alias: Name::new(""), columns, lateral: false });
+        let relation =
+            self.add_relation(Relation { kind, alias: Name::new(""), columns, lateral: false, access: None });
         self.show(relation, None, Oid::INVALID, true);
         self.scope().from.push(FromItem::Relation(relation));
         let mut targets = Vec::with_capacity(own.len() + added.columns.len());
