@@ -174,7 +174,7 @@ impl Binder<'_, '_> {
             .output()
             .enumerate()
             .map(|(number, target)| Column {
-                name: Name::new(&number.to_string()),
+                name: Name::new(number.to_string()),
                 sql_type: target.expr.sql_type,
                 dropped: false,
             })
@@ -228,7 +228,7 @@ impl Binder<'_, '_> {
                     let otherwise = Some(Box::new(cycle.default.clone()));
                     let kind = tree::ExprKind::Case { operand: None, whens, otherwise };
                     let mark = self.expr(&tree::Expr::new(kind, -1))?;
-                    let before = tree::ExprKind::Column(vec![Name::new(&place.to_string())]);
+                    let before = tree::ExprKind::Column(vec![Name::new(place.to_string())]);
                     let differs = tree::ExprKind::Operator {
                         operator: tree::OperatorName { schema: None, name: Name::new("<>") },
                         left: Some(Box::new(tree::Expr::new(before, -1))),

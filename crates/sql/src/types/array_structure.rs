@@ -78,8 +78,9 @@ pub(super) fn dimensions(text: &str, start: usize) -> Result<SmallVec<[u32; 2]>>
                 deepest = deepest.max(depth);
             }
             '}' => {
-                let may_close = matches!(seen, Seen::Element | Seen::Quoted | Seen::Closed);
-                if !may_close && !(depth == 1 && seen == Seen::Opened) {
+                // Only the array as a whole may be empty.
+                let is_whole = depth == 1 && seen == Seen::Opened;
+                if !is_whole && !matches!(seen, Seen::Element | Seen::Quoted | Seen::Closed) {
                     return unexpected(character);
                 }
                 seen = Seen::Closed;
