@@ -4,21 +4,23 @@
 //! below it, the right side of a hash join under a `Hash`.
 
 mod indexes;
+mod slots;
 
 use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
 
 use super::Options;
-use crate::commands::deparse::{Deparser, Names, Qualify, sort_suffix};
+use crate::commands::deparse::{Deparser, Qualify, sort_suffix};
 use crate::executor::{Event, Measured, Measurements};
 use crate::plan::{
-    Expr, ExprKind, JoinKind, Node, OnConflict, Plan, Quantifier, ScanColumn, SetOperator, SortKey, Statement,
-    Subquery, SubqueryBody, SubqueryKind, Target,
+    Expr, ExprKind, JoinKind, Node, OnConflict, Plan, ScanColumn, SetOperator, SortKey, Statement, SubqueryBody,
+    SubqueryKind, Target,
 };
 use crate::session::{CatalogView, SessionState, quote_identifier};
 use crate::types::{self, SqlType, oids};
 use engine::catalog::TableDef;
+use slots::{Slot, SlotNames};
 
 /// A node as it is shown.
 #[derive(Debug, Default)]
@@ -47,74 +49,6 @@ pub(super) struct Shown {
 pub(super) enum Property {
     Text(String),
     List(Vec<String>),
-}
-
-/// A slot of a node's rows.
-#[derive(Debug, Clone)]
-struct Slot {
-    /// The table's alias, of a column.
-    alias: Option<String>,
-    text: String,
-    sql_type: Option<SqlType>,
-    /// It is not a column but what computed it.
-    is_computed: bool,
-}
-
-impl Slot {
-    /// As it is written, with the alias in front if there is one and that is wanted.
-    fn written(&self, with_alias: bool) -> String {
-        match &self.alias {
-            Some(alias) if with_alias => format!("{alias}.{}", self.text),
-            _ => self.text.clone(),
-        }
-    }
-
-    fn computed(text: String, sql_type: SqlType) -> Slot {
-        Slot { alias: None, text, sql_type: Some(sql_type), is_computed: true }
-    }
-}
-
-/// What the slots under an expression are called.
-struct SlotNames<'e> {
-    slots: &'e [Slot],
-    outer: &'e RefCell<FxHashMap<u32, String>>,
-    subqueries: &'e RefCell<FxHashMap<u32, String>>,
-    /// Computed slots go in parentheses.
-    parentheses: bool,
-    /// Columns have their table's alias in front.
-    aliases: bool,
-}
-
-impl Names for SlotNames<'_> {
-    fn column(&self, slot: u32) -> (String, Option<SqlType>) {
-        match self.slots.get(slot as usize) {
-            Some(slot) => (slot.written(self.aliases), slot.sql_type),
-            None => (format!("column{}", slot + 1), None),
-        }
-    }
-
-    fn computed(&self, slot: u32, _deparser: &Deparser<'_>) -> Option<String> {
-        let slot = self.slots.get(slot as usize).filter(|slot| slot.is_computed)?;
-        let has_parentheses = slot.text.starts_with('(') && slot.text.ends_with(')');
-        Some(if self.parentheses && !has_parentheses { format!("({})", slot.text) } else { slot.text.clone() })
-    }
-
-    fn outer(&self, index: u32, _deparser: &Deparser<'_>) -> String {
-        self.outer.borrow().get(&index).cloned().unwrap_or_else(|| format!("${index}"))
-    }
-
-    fn subquery(&self, subquery: &Subquery, deparser: &Deparser<'_>) -> String {
-        let shown = self.subqueries.borrow().get(&subquery.id).cloned();
-        let name = shown.unwrap_or_else(|| format!("SubPlan {}", subquery.id + 1));
-        let SubqueryKind::Quantified { quantifier, hashable, left, .. } = &subquery.kind else {
-            return if name.starts_with('$') { name } else { format!("({name})") };
-        };
-        if *hashable && !subquery.correlated && *quantifier == Quantifier::Any {
-            return format!("(hashed {})", name.trim_start_matches('$'));
-        }
-        let _ = (left, deparser);
-        format!("({name})")
-    }
 }
 
 /// Makes what is shown of a plan.
