@@ -86,7 +86,7 @@ fn rows_are_the_same_and_in_the_same_order() {
     assert_eq!(helpers(&server), 0, "somebody helps though nobody is to");
     assert_alike(&mut client, QUERIES);
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    assert!(processors == 1 || (1..processors).contains(&helpers(&server)), "{} helpers", helpers(&server));
+    assert!(processors == 1 || (1..=processors).contains(&helpers(&server)), "{} helpers", helpers(&server));
 
     // With parameters.
     let count = |client: &mut Client| {
