@@ -74,7 +74,7 @@ impl TxnCtx<'_> {
     /// Notes that the session met `csn`: what it says from now on waits until that is durable (R3).
     #[inline]
     pub fn observe(&self, csn: Lsn) {
-        // Only the session's own thread raises it, so that a plain load and store do.
+        // Helpers of the session's scans may raise it, too; mostly it is high enough already.
         if csn.0 > self.observed.load(Ordering::Relaxed) {
             self.observed.fetch_max(csn.0, Ordering::Relaxed);
         }

@@ -42,8 +42,8 @@ impl SharedScan {
         &self.table
     }
 
-    /// Gives the visible rows of some of the blocks to `take`, in physical order. False if it met a row with values that were
-    /// moved out of it, or `go_on` said so between two pages: then it left off, and the rows given so far are to be forgotten.
+    /// Gives the visible rows of some of the blocks to `take`, in physical order, until it says that it wants no more. False if it
+    /// did, or if a row was met with values that were moved out of it: what was given so far is not all then.
     ///
     /// # Errors
     /// XX001 and 58030 for a page that can't be read, and those of `take`.
@@ -51,8 +51,7 @@ impl SharedScan {
         &self,
         blocks: Range<u32>,
         page: &mut PageTuples,
-        go_on: impl Fn() -> bool,
-        mut take: impl FnMut(Tid, &[u8]) -> Result<()>,
+        mut take: impl FnMut(Tid, &[u8]) -> Result<bool>,
     ) -> Result<bool> {
         let ctx = TxnCtx {
             xid: self.xid,
@@ -68,18 +67,14 @@ impl SharedScan {
             watch: None,
         };
         let mut scan = self.table.heap.scan_blocks(blocks);
-        while go_on() {
-            if !scan.next_page(&ctx, page)? {
-                return Ok(true);
-            }
+        while scan.next_page(&ctx, page)? {
             for (tid, bytes) in page.iter() {
-                if has_detached(bytes) {
+                if has_detached(bytes) || !take(tid, bytes)? {
                     return Ok(false);
                 }
-                take(tid, bytes)?;
             }
         }
-        Ok(false)
+        Ok(true)
     }
 }
 

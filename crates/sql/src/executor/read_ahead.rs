@@ -17,7 +17,7 @@ use base::settings::Id;
 use base::{Error, Result, sqlstate};
 use engine::{PageMeter, PageTuples, PageUse, SharedScan, TableScan};
 use sync::atomic::{AtomicBool, Ordering};
-use sync::{Condvar, Mutex, Waiter, Waker, Woken};
+use sync::{Condvar, Interrupt, Mutex, Waiter, Waker, Woken};
 
 use super::Run;
 use super::evaluate::{Evaluator, is_true};
@@ -106,6 +106,8 @@ pub(super) enum Next {
 struct Batch {
     values: Vec<Value>,
     rows: usize,
+    /// What happened at the row after them.
+    error: Option<Error>,
     used: PageUse,
 }
 
@@ -210,8 +212,11 @@ impl ReadAhead {
     /// What reading and the filter raise; 57014 and its kin when the session is interrupted.
     pub(super) fn go_on(&mut self, run: &Run<'_, '_>) -> Result<Next> {
         let work = Arc::clone(&self.work);
+        let mut spent = std::mem::take(&mut self.batch);
+        if let Some(error) = spent.error.take() {
+            return Err(error);
+        }
         let mut state = work.state.lock();
-        let spent = std::mem::take(&mut self.batch);
         self.given = 0;
         if spent.values.capacity() > 0 {
             state.spare.push(spent);
@@ -240,7 +245,7 @@ impl ReadAhead {
             }
             if let Some((number, blocks, batch)) = work.claim(&mut state) {
                 drop(state);
-                let outcome = work.read(blocks, batch);
+                let outcome = work.read(blocks, batch, Some(run.state.interrupt()));
                 state = work.state.lock();
                 state.put(number, outcome);
                 continue;
@@ -261,8 +266,8 @@ impl ReadAhead {
 }
 
 impl Drop for ReadAhead {
-    /// What the statement holds for the scan is given up after this: nobody may be reading then. A helper looks between two
-    /// pages whether it is still wanted.
+    /// What the statement holds for the scan is given up after this: nobody may be reading then. A helper looks at every row
+    /// whether it is still wanted.
     fn drop(&mut self) {
         self.work.is_cancelled.store(true, Ordering::Relaxed);
         let mut state = self.work.state.lock();
@@ -273,14 +278,11 @@ impl Drop for ReadAhead {
 }
 
 impl State {
-    fn put(&mut self, number: usize, outcome: Result<Outcome>) {
+    /// Enters what was read; who waits for it, if somebody does.
+    fn put(&mut self, number: usize, outcome: Result<Outcome>) -> Option<Waker> {
         let place = number - self.first;
         self.pieces[place] = Piece::Read(outcome);
-        if place == 0
-            && let Some(waiting) = self.waiting.take()
-        {
-            waiting.wake();
-        }
+        if place == 0 { self.waiting.take() } else { None }
     }
 }
 
@@ -303,14 +305,16 @@ impl Work {
         Some((state.first + state.pieces.len() - 1, start..end, state.spare.pop().unwrap_or_default()))
     }
 
-    /// The rows of some blocks that pass the filter.
-    fn read(&self, blocks: Range<u32>, mut batch: Batch) -> Result<Outcome> {
-        let Batch { values, rows, .. } = &mut batch;
-        *rows = 0;
-        let mut helper = Helper { work: self, case_operands: Vec::new(), random: None };
-        let go_on = || !self.is_cancelled.load(Ordering::Relaxed);
+    /// The rows of some blocks that pass the filter. `session`: whoever reads is the session, and this interrupts it.
+    fn read(&self, blocks: Range<u32>, mut batch: Batch, session: Option<&Interrupt>) -> Result<Outcome> {
+        let Batch { values, rows, used, .. } = &mut batch;
+        (*rows, *used) = (0, PageUse::default());
+        let mut helper = Helper { work: self, session, case_operands: Vec::new(), random: None };
         let table = self.scan.table();
-        let is_done = self.scan.read(blocks.clone(), &mut PageTuples::new(), go_on, |tid, bytes| {
+        let read = self.scan.read(blocks.clone(), &mut PageTuples::new(), |tid, bytes| {
+            if helper.is_unwanted() {
+                return Ok(false);
+            }
             let start = *rows * self.width;
             if values.len() < start + self.width {
                 values.resize(start + self.width, Value::Null);
@@ -320,21 +324,27 @@ impl Work {
             if let Some(filter) = &self.filter
                 && !is_true(filter, row, &mut helper)?
             {
-                return Ok(());
+                return Ok(true);
             }
             if let Some(late) = &self.late {
                 late.decode(table.row(bytes), tid, row)?;
             }
             *rows += 1;
-            Ok(())
-        })?;
-        Ok(if is_done { Outcome::Rows(batch) } else { Outcome::Alone(blocks) })
+            Ok(true)
+        });
+        match read {
+            Ok(true) => {}
+            Ok(false) => return Ok(Outcome::Alone(blocks)),
+            // Perhaps nobody asks for more than the rows before it.
+            Err(error) => batch.error = Some(error),
+        }
+        Ok(Outcome::Rows(batch))
     }
 
     /// As [`Work::read`], for one that isn't the session.
     fn read_as_helper(&self, blocks: Range<u32>, batch: Batch) -> Result<Outcome> {
         let meter = self.counts_pages.then(PageMeter::start);
-        let mut outcome = catch_unwind(AssertUnwindSafe(|| self.read(blocks, batch)))
+        let mut outcome = catch_unwind(AssertUnwindSafe(|| self.read(blocks, batch, None)))
             .unwrap_or_else(|_| Err(Error::internal("a helper's part of a scan failed")));
         if let (Some(meter), Ok(Outcome::Rows(batch))) = (meter, &mut outcome) {
             batch.used = meter.read();
@@ -352,8 +362,13 @@ impl Shareable for Work {
             let outcome = self.read_as_helper(blocks, batch);
             state = self.state.lock();
             state.reading -= 1;
-            state.put(number, outcome);
+            let waiting = state.put(number, outcome);
+            drop(state);
             self.left.notify_all();
+            if let Some(waiting) = waiting {
+                waiting.wake();
+            }
+            state = self.state.lock();
         }
         state.helpers -= 1;
     }
@@ -362,8 +377,17 @@ impl Shareable for Work {
 /// What evaluates a filter on any thread.
 struct Helper<'a> {
     work: &'a Work,
+    /// What interrupts it, if it is the session.
+    session: Option<&'a Interrupt>,
     case_operands: Vec<Value>,
     random: Option<RandomState>,
+}
+
+impl Helper<'_> {
+    /// Whether the scan was given up, or the session has something else to look at first.
+    fn is_unwanted(&self) -> bool {
+        self.session.is_some_and(Interrupt::pending) || self.work.is_cancelled.load(Ordering::Relaxed)
+    }
 }
 
 impl EvalContext for Helper<'_> {
@@ -388,6 +412,9 @@ impl EvalContext for Helper<'_> {
     }
 
     fn check_interrupt(&self) -> Result<()> {
+        if let Some(session) = self.session {
+            return session.check();
+        }
         if self.work.is_cancelled.load(Ordering::Relaxed) {
             return Err(Error::new(sqlstate::QUERY_CANCELED, "canceling statement due to user request"));
         }
