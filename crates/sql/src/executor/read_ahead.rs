@@ -29,6 +29,8 @@ use crate::types::{CatalogLookup, EvalContext, FormatSettings, Implementation, V
 
 /// Blocks of a piece: some hundred microseconds of work.
 const PIECE_BLOCKS: u32 = 32;
+/// A piece whose rows take more is left to the session, to be read row by row.
+const BATCH_BYTES_MAX: usize = 2 << 20;
 /// Pieces that lie ready or are being read, per helper.
 const PIECES_AHEAD: usize = 4;
 
@@ -311,6 +313,7 @@ impl Work {
         (*rows, *used) = (0, PageUse::default());
         let mut helper = Helper { work: self, session, case_operands: Vec::new(), random: None };
         let table = self.scan.table();
+        let mut bytes_kept = 0;
         let read = self.scan.read(blocks.clone(), &mut PageTuples::new(), |tid, bytes| {
             if helper.is_unwanted() {
                 return Ok(false);
@@ -330,11 +333,15 @@ impl Work {
                 late.decode(table.row(bytes), tid, row)?;
             }
             *rows += 1;
-            Ok(true)
+            // Stored rows may be small and what they are decoded to large: defaults of younger columns, many NULLs.
+            bytes_kept += size_of_val(row) + row.iter().map(Value::heap_bytes).sum::<usize>();
+            Ok(bytes_kept <= BATCH_BYTES_MAX)
         });
         match read {
             Ok(true) => {}
             Ok(false) => return Ok(Outcome::Alone(blocks)),
+            // The interrupt is taken where rows are read one by one.
+            Err(_) if helper.is_unwanted() => return Ok(Outcome::Alone(blocks)),
             // Perhaps nobody asks for more than the rows before it.
             Err(error) => batch.error = Some(error),
         }
@@ -412,10 +419,7 @@ impl EvalContext for Helper<'_> {
     }
 
     fn check_interrupt(&self) -> Result<()> {
-        if let Some(session) = self.session {
-            return session.check();
-        }
-        if self.work.is_cancelled.load(Ordering::Relaxed) {
+        if self.is_unwanted() {
             return Err(Error::new(sqlstate::QUERY_CANCELED, "canceling statement due to user request"));
         }
         Ok(())
