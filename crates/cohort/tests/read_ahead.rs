@@ -129,6 +129,27 @@ fn a_scan_sees_what_its_transaction_has_done_and_what_others_have_not() {
     client.batch_execute("ROLLBACK").unwrap();
 }
 
+/// The most memory that the server has used, in KiB.
+fn peak_memory_kib(server: &Server) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).expect("the server runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux tells of the peak");
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[test]
+fn small_rows_that_are_decoded_to_large_ones_are_not_gathered() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, mut client) = start(folder.path());
+    // Rows from before the column was there are as small as ever, and have its megabyte. A piece has thousands of them.
+    client.batch_execute("ALTER TABLE wide ADD COLUMN large text DEFAULT repeat('x', 1000000)").unwrap();
+    client.batch_execute(HELPED).unwrap();
+    let before_kib = peak_memory_kib(&server);
+    let query = "SELECT count(*), sum(length(l)) FROM (SELECT large AS l FROM wide LIMIT 30000) s";
+    assert_eq!(rows_of(&mut client, query), "30000|30000000000|\n");
+    let used_kib = peak_memory_kib(&server) - before_kib;
+    assert!(used_kib < 200 << 10, "{used_kib} KiB for rows that are wanted one by one");
+}
+
 #[test]
 fn errors_limits_and_cancellations_leave_nothing_running() {
     let folder = tempfile::tempdir().unwrap();

@@ -80,10 +80,10 @@ impl SharedScan {
 
 impl TableScan {
     /// Leaves the first `blocks` of what is still to come to this scan, and makes the others one that several threads can
-    /// read. `None` if they are fewer than `blocks_min`, or for a serializable transaction, whose reads are noted one by one.
+    /// read. `None` if all of them are fewer than `blocks_min`, or for a serializable transaction, whose reads are noted one by one.
     pub fn share(&mut self, session: &Session, blocks: u32, blocks_min: u32) -> Option<SharedScan> {
         let split = self.blocks.start.saturating_add(blocks);
-        if split >= self.blocks.end || self.blocks.end - split < blocks_min {
+        if split >= self.blocks.end || self.blocks.end - self.blocks.start < blocks_min {
             return None;
         }
         let observed = session.observed_cell();

@@ -17,13 +17,13 @@ use base::settings::Id;
 use base::{Error, Result, sqlstate};
 use engine::{PageMeter, PageTuples, PageUse, SharedScan, TableScan};
 use sync::atomic::{AtomicBool, Ordering};
-use sync::{Condvar, Interrupt, Mutex, Waiter, Waker, Woken};
+use sync::{Condvar, Mutex, Waiter, Waker, Woken};
 
-use super::Run;
 use super::evaluate::{Evaluator, is_true};
 use super::row_decoder::RowDecoder;
+use super::{Run, STEPS_BETWEEN_CHECKS};
 use crate::plan::{Expr, ExprKind, FunctionTarget};
-use crate::session::{CatalogView, Shareable};
+use crate::session::{CatalogView, SessionState, Shareable};
 use crate::types::random::RandomState;
 use crate::types::{CatalogLookup, EvalContext, FormatSettings, Implementation, Value, Volatility};
 
@@ -118,7 +118,8 @@ pub(super) fn divide(scan: &mut TableScan, run: &Run<'_, '_>) -> Option<(SharedS
     let (helpers_max, blocks_min) = {
         let settings = run.state.settings.borrow();
         let integer = |id| settings.get(id).as_integer().unwrap_or(0);
-        (integer(Id::MaxParallelWorkersPerGather), integer(Id::MinParallelTableScanSize))
+        let helpers_max = integer(Id::MaxParallelWorkersPerGather).min(integer(Id::MaxParallelWorkers));
+        (helpers_max, integer(Id::MinParallelTableScanSize))
     };
     let helpers_max = run.state.instance.helpers.useful().min(usize::try_from(helpers_max).unwrap_or(0));
     if helpers_max == 0 {
@@ -247,7 +248,7 @@ impl ReadAhead {
             }
             if let Some((number, blocks, batch)) = work.claim(&mut state) {
                 drop(state);
-                let outcome = work.read(blocks, batch, Some(run.state.interrupt()));
+                let outcome = work.read(blocks, batch, Some(run.state));
                 state = work.state.lock();
                 state.put(number, outcome);
                 continue;
@@ -307,16 +308,22 @@ impl Work {
         Some((state.first + state.pieces.len() - 1, start..end, state.spare.pop().unwrap_or_default()))
     }
 
-    /// The rows of some blocks that pass the filter. `session`: whoever reads is the session, and this interrupts it.
-    fn read(&self, blocks: Range<u32>, mut batch: Batch, session: Option<&Interrupt>) -> Result<Outcome> {
+    /// The rows of some blocks that pass the filter. `session`: whoever reads is this one, and lets its thread's others run.
+    fn read(&self, blocks: Range<u32>, mut batch: Batch, session: Option<&SessionState>) -> Result<Outcome> {
         let Batch { values, rows, used, .. } = &mut batch;
         (*rows, *used) = (0, PageUse::default());
         let mut helper = Helper { work: self, session, case_operands: Vec::new(), random: None };
         let table = self.scan.table();
-        let mut bytes_kept = 0;
+        let (mut bytes_kept, mut rows_seen) = (0, 0_u32);
         let read = self.scan.read(blocks.clone(), &mut PageTuples::new(), |tid, bytes| {
             if helper.is_unwanted() {
                 return Ok(false);
+            }
+            rows_seen += 1;
+            if let Some(session) = session
+                && rows_seen.is_multiple_of(STEPS_BETWEEN_CHECKS)
+            {
+                session.yield_if_long();
             }
             let start = *rows * self.width;
             if values.len() < start + self.width {
@@ -384,8 +391,8 @@ impl Shareable for Work {
 /// What evaluates a filter on any thread.
 struct Helper<'a> {
     work: &'a Work,
-    /// What interrupts it, if it is the session.
-    session: Option<&'a Interrupt>,
+    /// The session, if that is who reads.
+    session: Option<&'a SessionState>,
     case_operands: Vec<Value>,
     random: Option<RandomState>,
 }
@@ -393,7 +400,8 @@ struct Helper<'a> {
 impl Helper<'_> {
     /// Whether the scan was given up, or the session has something else to look at first.
     fn is_unwanted(&self) -> bool {
-        self.session.is_some_and(Interrupt::pending) || self.work.is_cancelled.load(Ordering::Relaxed)
+        self.session.is_some_and(|session| session.interrupt().pending())
+            || self.work.is_cancelled.load(Ordering::Relaxed)
     }
 }
 

@@ -22,7 +22,6 @@ struct Pool {
     /// A leaf.
     queue: Mutex<Queue>,
     changed: Condvar,
-    threads_max: usize,
     processors: usize,
 }
 
@@ -35,26 +34,35 @@ struct Queue {
     is_closing: bool,
 }
 
+/// No more work waits than this: sessions can do without.
+const WAITING_MAX: usize = 256;
+
 /// A helper that had nothing to do for so long ends.
 const IDLE_TIME: Duration = Duration::from_secs(10);
 
 impl Helpers {
-    /// At most as many as there are processors, and `threads_max`.
-    pub fn new(threads_max: usize) -> Helpers {
+    /// None yet, and at most as many as there are processors.
+    pub fn new() -> Helpers {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads_max = threads_max.min(processors);
-        Helpers { pool: Arc::new(Pool { queue: Mutex::default(), changed: Condvar::new(), threads_max, processors }) }
+        Helpers { pool: Arc::new(Pool { queue: Mutex::default(), changed: Condvar::new(), processors }) }
     }
 
     /// How many one session can use: there is a processor for each, and for the session.
     pub fn useful(&self) -> usize {
-        self.pool.threads_max.min(self.pool.processors - 1)
+        self.pool.processors - 1
     }
 
     /// Asks for one helper more for `work`. False if there are none to be had.
     pub fn ask(&self, work: Weak<dyn Shareable>) -> bool {
         let mut queue = self.pool.queue.lock();
-        if queue.idle <= queue.waiting.len() && queue.threads < self.pool.threads_max {
+        if queue.waiting.len() >= WAITING_MAX {
+            // Statements that have ended need nobody any more.
+            queue.waiting.retain(|work| work.strong_count() > 0);
+            if queue.waiting.len() >= WAITING_MAX {
+                return false;
+            }
+        }
+        if queue.idle <= queue.waiting.len() && queue.threads < self.pool.processors {
             let pool = Arc::clone(&self.pool);
             let made = std::thread::Builder::new().name("cohort helper".into()).spawn(move || pool.run());
             queue.threads += usize::from(made.is_ok());

@@ -197,14 +197,12 @@ impl Instance {
         // What can't be removed now is removed when its name is used again.
         let _ = crate::commands::temporary::remove_leftovers(&database);
         let started_at = datetime::clock_micros();
-        let helpers_max = database.settings().get(Id::MaxParallelWorkers).as_integer().unwrap_or(0);
-        let helpers_max = usize::try_from(helpers_max).unwrap_or(0);
         Arc::new(Instance {
             database,
             plans: PlanCache::default(),
             timers: Timers::default(),
             channels: Channels::default(),
-            helpers: Helpers::new(helpers_max),
+            helpers: Helpers::new(),
             sessions: Mutex::new(FxHashMap::default()),
             next_pid: AtomicI32::new(std::process::id() as i32 & 0x000F_FFFF | 1),
             next_number: AtomicU32::new(0),

@@ -127,20 +127,18 @@ fn measure(
     locals.measurements = Some(measurements.clone());
     let started = Instant::now();
     state.engine().push_snapshot()?;
-    let mut root = build(query_plan(planned)?, &mut locals);
-    let mut run = new_run(state, client, parameters, &mut locals);
-    let mut result = Ok(());
-    loop {
-        match root.next(&mut run) {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(error) => {
-                result = Err(error);
-                break;
+    // Its operators go before its snapshot does: helpers may be reading for them.
+    let result = {
+        let mut root = build(query_plan(planned)?, &mut locals);
+        let mut run = new_run(state, client, parameters, &mut locals);
+        loop {
+            match root.next(&mut run) {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(error) => break Err(error),
             }
         }
-    }
-    drop(run);
+    };
     let result = result.and_then(|()| run_pending_checks(state, crate::executor::Due::Statement(0), client));
     state.engine().pop_snapshot();
     result.map(|()| (measurements, started.elapsed()))
