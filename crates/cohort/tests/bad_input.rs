@@ -41,6 +41,35 @@ fn with_server(work: impl FnOnce(&mut Session)) {
 }
 
 #[test]
+fn functions_that_call_each_other_twice_are_not_inlined_without_end() {
+    with_server(|session| {
+        session.simple(
+            "create function f0(int) returns int language sql immutable as 'select $1 + 1';
+             create function t0() returns setof int language sql stable as 'select 1';
+             create function twice(int) returns int language sql immutable as
+             'select case when $1 > 0 then $1 when $1 < 0 then -1 else $1 end'",
+        );
+        for level in 1..60 {
+            let below = level - 1;
+            let made = session.simple(&format!(
+                "create function f{level}(int) returns int language sql immutable as 'select f{below}($1) + f{below}($1)';
+                 create function t{level}() returns setof int language sql stable as
+                 'select a.* from t{below}() a, t{below}() b'"
+            ));
+            assert!(!made.contains("ERROR"), "{made}");
+        }
+        assert_eq!(outcome(session, "explain select f59(i) from generate_series(1, 2) i"), "ok");
+        assert_eq!(outcome(session, "explain select * from t59()"), "ok");
+        assert!(session.simple("select f9(i) from generate_series(1, 2) i").contains("row 1024\nrow 1536\n"));
+        assert!(session.simple("select count(*) from t9()").contains("row 1\n"));
+        // An argument that is used several times at each level.
+        let nested = format!("select {}i{} from generate_series(-1, 1) i", "twice(".repeat(40), ")".repeat(40));
+        let answer = session.simple(&nested);
+        assert!(answer.contains("row -1\nrow 0\nrow 1\n"), "{answer}");
+    });
+}
+
+#[test]
 fn statements_nested_ten_thousand_deep_work_or_are_refused() {
     let nested = |before: &str, middle: &str, after: &str| {
         format!("select {}{middle}{}", before.repeat(DEPTH), after.repeat(DEPTH))

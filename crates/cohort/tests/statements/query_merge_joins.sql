@@ -83,3 +83,13 @@ rollback;
 update l set c = c + 1 from r where r.a = l.a and r.c = 44 returning l.a, l.c, r.c;
 delete from l using r where r.a = l.a and l.b = r.b and l.c > 20 returning l.a, l.b;
 select l.a from l join r on l.a = r.a order by l.a, l.c, r.c limit 2 for update of l;
+-- Types that can be compared for equality, and have no order.
+set enable_hashjoin = off;
+create table x as select (g % 5)::text::xid as x from generate_series(1, 20) g;
+select count(*) from x a join x b on a.x = b.x;
+select count(*) from x a left join x b on a.x = b.x and b.x = '3';
+select x, count(*) from x group by x order by x::text;
+select distinct x from x order by x;
+select x from x union select x from x order by x::text::int;
+drop table x;
+reset enable_hashjoin;

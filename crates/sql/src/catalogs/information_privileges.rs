@@ -1,6 +1,7 @@
 //! What has been granted on tables and columns, as `information_schema` shows it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use base::{Oid, Result};
 use engine::catalog::{Catalog, RelationKind, TableDef};
@@ -86,14 +87,24 @@ fn grantee_name(catalog: &Catalog, grantee: Oid) -> String {
     if grantee == Oid::INVALID { "PUBLIC".to_owned() } else { role_name(catalog, grantee) }
 }
 
+/// The tables and views there are, as grantees know them, and their schemas' names.
+fn subjects(run: &Run<'_, '_>) -> Vec<(Arc<TableDef>, Subject, String)> {
+    let catalog = run.catalog.catalog();
+    let shown = tables(catalog).into_iter().filter(|table| table.kind != RelationKind::MaterializedView);
+    let subjects = shown.filter_map(|table| {
+        let subject = Subject::find(catalog, table.oid)?;
+        let schema = run.catalog.schema_name(table.schema);
+        Some((table, subject, schema))
+    });
+    subjects.collect()
+}
+
 /// `column_privileges`: what is granted on a table counts for each of its columns.
 pub fn column_privileges(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let catalog = run.catalog.catalog();
     let database = run.state.database_name();
     let mut rows = Vec::new();
-    for table in tables(catalog).iter().filter(|table| table.kind != RelationKind::MaterializedView) {
-        let Some(subject) = Subject::find(catalog, table.oid) else { continue };
-        let schema = run.catalog.schema_name(table.schema);
+    for (table, subject, schema) in subjects(run) {
         let of_table = granted(run, table.owner, &subject.acl(catalog).0, COLUMN_PRIVILEGES);
         let lists = ColumnAcls::stored(catalog, table.oid);
         for (column, number) in table.columns.iter().zip(1..).filter(|(column, _)| !column.dropped) {
@@ -123,9 +134,7 @@ pub fn table_privileges(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<V
     let catalog = run.catalog.catalog();
     let database = run.state.database_name();
     let mut rows = Vec::new();
-    for table in tables(catalog).iter().filter(|table| table.kind != RelationKind::MaterializedView) {
-        let Some(subject) = Subject::find(catalog, table.oid) else { continue };
-        let schema = run.catalog.schema_name(table.schema);
+    for (table, subject, schema) in subjects(run) {
         for (grantor, grantee, place, is_grantable) in
             granted(run, table.owner, &subject.acl(catalog).0, Kind::Relation.all())
         {

@@ -2,11 +2,10 @@
 
 use std::hash::{BuildHasher, Hasher};
 
-use base::{Oid, Result};
+use base::{Error, Oid, Result, sqlstate};
 use hashbrown::HashTable;
 
 use super::Run;
-use super::evaluate::comparator_of;
 use crate::types::{self, BuiltinCatalog, Comparator, SqlType, Value, oids};
 
 /// A row kept in memory.
@@ -91,7 +90,12 @@ impl RowEquality {
     pub fn new(columns: impl IntoIterator<Item = SqlType>, run: &Run<'_, '_>) -> Result<RowEquality> {
         let typed = |sql_type| {
             let base = types::base_type(&run.catalog, sql_type);
-            Ok((base.oid, comparator_of(base, run)?))
+            let equality = types::equality(base.oid).ok_or_else(|| {
+                let name = types::format_type_name(&run.catalog, base.oid);
+                let message = format!("could not identify an equality operator for type {name}");
+                Error::new(sqlstate::UNDEFINED_FUNCTION, message)
+            })?;
+            Ok((base.oid, equality))
         };
         columns.into_iter().map(typed).collect::<Result<_>>().map(RowEquality::Typed)
     }
@@ -146,7 +150,7 @@ impl RowEquality {
     fn equal_values(&self, index: usize, left: &Value, right: &Value) -> bool {
         match self {
             RowEquality::Typed(columns) => columns[index].1(left, right).is_eq(),
-            RowEquality::OfValues => match types::comparator(type_of(left)) {
+            RowEquality::OfValues => match types::equality(type_of(left)) {
                 Some(compare) => compare(left, right).is_eq(),
                 None => left == right,
             },

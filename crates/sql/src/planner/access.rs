@@ -5,10 +5,10 @@ use std::sync::Arc;
 use base::Result;
 use engine::catalog::{IndexDef, TableDef};
 
-use super::Planner;
 use super::flatten::{RelationSet, relations_of};
 use super::fold::{has_subquery, is_volatile};
 use super::selectivity::{Relations, conjunction, selectivity};
+use super::{DISABLED_COST, Planner};
 use crate::binder::{self, RelationKind, implies};
 use crate::plan::{Expr, ExprKind, KeyPart, TableExpressions, Variable};
 use crate::types::{self, OperatorRole, SqlType, Value, oids};
@@ -152,7 +152,7 @@ impl Planner<'_, '_> {
                 let table = table.clone();
                 let mut best = sequential;
                 if !settings.enable_seqscan {
-                    best.cost += 1e10;
+                    best.cost += DISABLED_COST;
                 }
                 for path in self.index_paths(relations, relation, &table, offered, available)? {
                     let is_point = matches!(path.access, Access::Point { .. });
@@ -349,7 +349,7 @@ impl Planner<'_, '_> {
         let pages = found.min(size.pages.max(1.0));
         let cost =
             descent + pages * random_page_cost + found * (settings.cpu_index_tuple_cost + settings.cpu_tuple_cost);
-        let cost = if settings.enable_indexscan { cost } else { cost + 1e10 };
+        let cost = if settings.enable_indexscan { cost } else { cost + DISABLED_COST };
         let access = Access::Index(IndexAccess {
             index: index.clone(),
             position,

@@ -381,7 +381,7 @@ fn is_simple(query: &Query) -> bool {
         && !query.targets.iter().any(|target| folding::is_volatile(&target.expr))
 }
 
-/// Merges simple subqueries in FROM into the query, where no outer join stands above them.
+/// Merges simple subqueries in FROM into the query, where no outer join stands above them, as many as it has room for.
 fn pull_up(query: &mut Query) {
     loop {
         let mut candidates = Vec::new();
@@ -391,7 +391,11 @@ fn pull_up(query: &mut Query) {
         };
         let found = candidates.into_iter().find(|relation| match &query.relations[*relation as usize].kind {
             // A subquery without FROM leaves nothing to stand in its place within a join.
-            RelationKind::Subquery(inner) => is_simple(inner) && (!inner.from.is_empty() || top_level(*relation)),
+            RelationKind::Subquery(inner) => {
+                query.relations.len() + inner.relations.len() <= RELATIONS_MAX
+                    && is_simple(inner)
+                    && (!inner.from.is_empty() || top_level(*relation))
+            }
             _ => false,
         });
         let Some(relation) = found else { return };

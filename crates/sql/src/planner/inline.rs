@@ -28,9 +28,17 @@ const REPEATED_COST_MAX: u32 = 10;
 /// What a call of a function in SQL or PL/pgSQL is taken to cost, in calls of built-in functions.
 const STORED_CALL_COST: u32 = 100;
 
+/// So much may be inlined into one statement; what else it calls stays a call. Functions that use each other or their
+/// arguments twice would double it at each level.
+const NODES_MAX: usize = 20_000;
+/// What reading a body costs at least, in nodes of expressions.
+const BODY_NODES: usize = 10;
+
 /// What inlining has come to within one statement.
 #[derive(Default)]
 pub struct Inlining {
+    /// Nodes of expressions that were made.
+    nodes: usize,
     /// The functions whose bodies are being worked on, outermost first: none of them is inlined into itself.
     active: Vec<Oid>,
     /// Depth of expressions that may never be reached, though they can't be told from others: what fails there waits.
@@ -47,6 +55,11 @@ impl Inlining {
     /// Whether a constant that can't be computed is an error at once: inside of a body it is, with the function named.
     pub(super) fn raises(&self) -> bool {
         !self.active.is_empty() && self.unreached == 0
+    }
+
+    /// Whether there may be more.
+    fn has_room(&self) -> bool {
+        self.nodes < NODES_MAX
     }
 }
 
@@ -127,6 +140,7 @@ pub(super) fn inlined_call(
     let FunctionTarget::Stored(function) = &call.function else { return Ok(None) };
     if function.language != "sql"
         || function.kind != FunctionKind::Function
+        || !inlining.has_room()
         || function.security_definer
         || function.returns_set
         || !function.settings.is_empty()
@@ -159,6 +173,7 @@ fn inlined_expression(
     context: &mut BindContext<'_>,
     inlining: &mut Inlining,
 ) -> Result<Option<Expr>> {
+    inlining.nodes += BODY_NODES;
     let Some((bound, statement)) = bound_body(function, 0, context)? else { return Ok(None) };
     if !selects_one_expression(&bound.query) || bound.subquery_count > 0 {
         return Ok(None);
@@ -197,7 +212,9 @@ fn inlined_expression(
             }
         }
     }
-    replace_parameters(&mut expr, 0, &call.arguments);
+    if !replace_parameters(&mut expr, 0, &call.arguments, inlining) {
+        return Ok(None);
+    }
     inlining.active.push(function.oid);
     let folded = fold_within(&mut expr, context, inlining);
     inlining.active.pop();
@@ -294,20 +311,33 @@ fn call_cost(expr: &Expr) -> u32 {
 }
 
 /// Puts the arguments, which belong to a query `depth` queries further out, where a body reads its parameters. Nothing
-/// of a body points into the statement's text.
-fn replace_parameters(expr: &mut Expr, depth: u32, arguments: &[Expr]) {
-    binder::for_each_inner_mut(expr, depth, &mut |inner, depth| match &mut inner.kind {
-        ExprKind::Parameter(number) => {
-            if let Some(argument) = arguments.get(*number as usize) {
-                let mut argument = argument.clone();
-                raised_levels(&mut argument, depth);
-                *inner = argument;
+/// of a body points into the statement's text. False if that became too much, which leaves `expr` good for nothing.
+fn replace_parameters(expr: &mut Expr, depth: u32, arguments: &[Expr], inlining: &mut Inlining) -> bool {
+    binder::for_each_inner_mut(expr, depth, &mut |inner, depth| {
+        inlining.nodes += 1;
+        match &mut inner.kind {
+            ExprKind::Parameter(number) => {
+                let argument = arguments.get(*number as usize);
+                if let Some(argument) = argument.filter(|_| inlining.has_room()) {
+                    inlining.nodes += nodes(argument);
+                    let mut argument = argument.clone();
+                    raised_levels(&mut argument, depth);
+                    *inner = argument;
+                }
             }
+            ExprKind::Call(call) => call.location = -1,
+            ExprKind::Cast(cast) => cast.location = -1,
+            _ => {}
         }
-        ExprKind::Call(call) => call.location = -1,
-        ExprKind::Cast(cast) => cast.location = -1,
-        _ => {}
     });
+    inlining.has_room()
+}
+
+/// Of how many nodes `expr` consists.
+fn nodes(expr: &Expr) -> usize {
+    let mut count = 1;
+    expr.for_each_child(&mut |child| count += nodes(child));
+    count
 }
 
 impl Planner<'_, '_> {
@@ -349,6 +379,7 @@ impl Planner<'_, '_> {
     ) -> Result<Option<Query>> {
         if function.language != "sql"
             || function.kind != FunctionKind::Function
+            || !self.inlining.has_room()
             || function.security_definer
             || !function.returns_set
             || function.returns == oids::VOID
@@ -371,6 +402,7 @@ impl Planner<'_, '_> {
 
     fn inlined_body(&mut self, function: &FunctionDef, call: &SetCall, relation: &Relation) -> Result<Option<Query>> {
         self.check_stack()?;
+        self.inlining.nodes += BODY_NODES;
         let Some((bound, statement)) = bound_body(function, self.cte_count, self.context)? else { return Ok(None) };
         let mut query = bound.query;
         let changes_rows = query.ctes.iter().any(|cte| cte.query.change.is_some());
@@ -400,7 +432,13 @@ impl Planner<'_, '_> {
             query = self.with_columns_as(query, &columns, &wanted);
         }
         // The arguments belong to the query around the body.
-        query.for_each_expr_mut(1, &mut |expr, depth| replace_parameters(expr, depth, &call.arguments));
+        let mut is_whole = true;
+        query.for_each_expr_mut(1, &mut |expr, depth| {
+            is_whole &= replace_parameters(expr, depth, &call.arguments, &mut self.inlining);
+        });
+        if !is_whole {
+            return Ok(None);
+        }
         self.cte_count = self.cte_count.max(bound.cte_count);
         self.inlining.depends_on_settings |= bound.depends_on_settings;
         note(&mut self.inlining.access, bound.access);

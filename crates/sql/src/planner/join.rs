@@ -2,10 +2,10 @@
 
 use base::{Error, Result};
 
-use super::Planner;
 use super::access::{Offered, ScanPath, is_hashable};
 use super::flatten::{Group, OuterJoin, RelationSet, Unit, relations_of};
 use super::selectivity::{Relations, conjunction};
+use super::{DISABLED_COST, Planner};
 use crate::binder::{Query, RelationKind, for_each_inner};
 use crate::plan::{Expr, ExprKind, JoinKind};
 use crate::types::OperatorRole;
@@ -387,7 +387,7 @@ impl Planner<'_, '_> {
         let settings = self.context.settings;
         let lateral = candidate.requires != 0;
         // A kept inner side is computed once, and its rows are looked at for every outer row.
-        let penalty = if settings.enable_nestloop { 0.0 } else { 1e10 };
+        let penalty = if settings.enable_nestloop { 0.0 } else { DISABLED_COST };
         let nested = if lateral {
             cost + rows * candidate.cost.max(0.01)
         } else {
@@ -459,7 +459,7 @@ impl Planner<'_, '_> {
     ) -> Result<(f64, Option<ScanPath>)> {
         let settings = self.context.settings;
         let sort = rows * (rows + 2.0).log2() * 2.0 * settings.cpu_operator_cost;
-        let sorted = cost + if settings.enable_sort { sort } else { sort + 1e10 };
+        let sorted = cost + if settings.enable_sort { sort } else { sort + DISABLED_COST };
         let Some(Path::Scan { scan, conditions }) = path else { return Ok((sorted, None)) };
         let relation = scan.relation;
         let mut wanted = Vec::with_capacity(keys.len());
@@ -609,7 +609,7 @@ impl Planner<'_, '_> {
         }
         let hash_cost =
             left.cost() + right.cost() + (left.rows() + right.rows() * 1.5) * settings.cpu_tuple_cost + per_row;
-        let hash_cost = if settings.enable_hashjoin || kind == JoinKind::Full { hash_cost } else { hash_cost + 1e10 };
+        let hash_cost = if settings.enable_hashjoin { hash_cost } else { hash_cost + DISABLED_COST };
         // The right side looked up by the left row.
         if let (Some(relation), JoinKind::Left | JoinKind::Semi | JoinKind::Anti, 0) = (sole, kind, lateral)
             && matches!(
@@ -641,7 +641,7 @@ impl Planner<'_, '_> {
                 return Ok(Path::Join(Box::new(join)));
             }
         }
-        let penalty = if settings.enable_nestloop { 0.0 } else { 1e10 };
+        let penalty = if settings.enable_nestloop { 0.0 } else { DISABLED_COST };
         let nested_cost = penalty
             + if lateral == 0 {
                 left.cost() + right.cost() + left.rows() * right.rows() * settings.cpu_operator_cost * 2.0 + per_row
@@ -651,7 +651,7 @@ impl Planner<'_, '_> {
         let keys = conditions.iter().filter_map(|condition| merge_keys(condition, left_set, right_set));
         let keys = keys.collect::<Vec<_>>();
         let cheapest = if kind == JoinKind::Full {
-            if settings.enable_hashjoin { hash_cost } else { hash_cost + 1e10 }
+            hash_cost
         } else if hashable {
             hash_cost.min(nested_cost)
         } else {
@@ -743,7 +743,8 @@ fn with_access(path: Path, access: Option<ScanPath>) -> Path {
 fn merge_keys(condition: &Expr, left: RelationSet, right: RelationSet) -> Option<(Expr, Expr)> {
     let ExprKind::Call(call) = &condition.kind else { return None };
     let operator = call.operator?;
-    if operator.left != operator.right {
+    let has_order = |argument: &Expr| crate::types::comparator(argument.sql_type.oid).is_some();
+    if operator.left != operator.right || !call.arguments.iter().all(has_order) {
         return None;
     }
     hash_keys(condition, left, right)

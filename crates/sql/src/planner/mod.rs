@@ -271,6 +271,8 @@ struct Grouping {
 /// A column of a row under construction: an entry of the range table and a column of it, or a computed one.
 type Slot = (u32, i32);
 
+/// What is turned off by a setting seems to cost so much more: it is done only where nothing else will do.
+const DISABLED_COST: f64 = 1e10;
 /// Stands for a relation in the slots of grouping expressions and aggregates.
 const GROUP_RELATION: u32 = u32::MAX;
 /// Stands for a relation in the slots of window functions.

@@ -9,7 +9,7 @@ use super::join::{Path, scan_path};
 use super::lower::Layout;
 use super::needed::Needed;
 use super::selectivity::Relations;
-use super::{Frame, Planner, node};
+use super::{DISABLED_COST, Frame, Planner, node};
 use crate::binder::{Change, Cte, Distinct, Query, RelationKind};
 use crate::plan::{self, AggregateCall, Expr, ExprKind, Node, Plan, RecursiveUnion, SubqueryBody, SubqueryKind};
 use crate::types::{SqlType, Value};
@@ -153,7 +153,7 @@ impl Planner<'_, '_> {
         }
         let settings = self.context.settings;
         let sort = cheapest.rows * (cheapest.rows + 2.0).log2() * 2.0 * settings.cpu_operator_cost;
-        let sort = if settings.enable_sort { sort } else { sort + 1e10 };
+        let sort = if settings.enable_sort { sort } else { sort + DISABLED_COST };
         // With a limit only part of the ordered scan runs.
         let share = match &query.limit {
             None => 1.0,

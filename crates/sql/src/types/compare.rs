@@ -27,6 +27,14 @@ pub fn comparator(oid: Oid) -> Option<Comparator> {
     }
 }
 
+/// The comparison of which only equality counts. `None`: the type has none.
+pub fn equality(oid: Oid) -> Option<Comparator> {
+    match oid {
+        oids::XID | oids::CID => Some(compare_values),
+        _ => comparator(oid),
+    }
+}
+
 fn compare_int4(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Int4(left), Value::Int4(right)) => left.cmp(right),
@@ -172,10 +180,7 @@ fn compare_records(left: &RecordValue, right: &RecordValue) -> Ordering {
 
 /// Whether values of the type can be compared for equality and hashed.
 pub fn is_hashable(oid: Oid) -> bool {
-    match oid {
-        oids::XID | oids::CID => true,
-        _ => comparator(oid).is_some() && builtin_type(oid).is_none_or(|ty| !ty.is_pseudo() || oid == oids::RECORD),
-    }
+    equality(oid).is_some() && builtin_type(oid).is_none_or(|ty| !ty.is_pseudo() || oid == oids::RECORD)
 }
 
 /// Feeds `value` (not NULL) of type `oid` to `hasher`: equal values feed the same. Integers of all widths feed

@@ -53,7 +53,7 @@ pub use aggregates::{AggregateDef, AggregateState, Hypothetical, aggregate, aggr
 pub use array_text::{MAX_DIMENSIONS, too_many_dimensions};
 pub use binary_io::{binary_input, binary_output};
 pub use cast::{Cast, CastContext, can_cast};
-pub use compare::{Comparator, comparator, compare_values, hash_value, is_hashable, without_padding};
+pub use compare::{Comparator, comparator, compare_values, equality, hash_value, is_hashable, without_padding};
 pub use context::{BuiltinCatalog, CatalogLookup, EvalContext, FormatSettings, PlainContext, UserFunction, UserType};
 pub use function_def::{CallTypes, FunctionDef, Implementation, ReadyRows, ValueStream, Volatility, WindowFunction};
 pub use functions::json_records::takes_definitions;

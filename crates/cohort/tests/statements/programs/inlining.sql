@@ -288,6 +288,15 @@ grant select on seen to inline_user;
 set role inline_user;
 select * from seen;
 reset role;
+-- A domain is asked of NULL.
+create domain something as int not null;
+create function as_nullable(int) returns something language sql immutable as 'select $1';
+select as_nullable(i) from (values (1), (null::int)) v(i);
+-- More than there is room for stays a call.
+create function half(int) returns int language sql immutable as 'select $1 / 2';
+create function many(int) returns int language sql immutable as
+'select case when $1 > 0 then half($1) + half($1 + 1) + half($1 + 2) + half($1 + 3) else half($1) end';
+select many(many(many(i))) from generate_series(-3, 9, 3) i;
 drop schema d_inlining cascade;
 create schema d_inlining;
 drop role inline_user;
