@@ -317,6 +317,173 @@ fn snapshots_pass_between_sessions_as_in_postgresql() {
     server.stop();
 }
 
+/// What one session does with portals.
+#[derive(Debug)]
+enum PortalStep {
+    /// A statement of the simple protocol.
+    Simple(&'static str),
+    /// The portal, and what is bound to it.
+    Bind(&'static str, &'static str),
+    /// The portal, and how many rows are wanted.
+    Execute(&'static str, i32),
+}
+
+const PORTAL_STEPS: &[PortalStep] = {
+    use PortalStep::{Bind, Execute, Simple};
+    &[
+        Simple("create table n as select i from generate_series(1, 9) i"),
+        // Portals end with their transaction, the unnamed one too, whatever it reads.
+        Simple("begin"),
+        Simple("create table gone as select i from generate_series(1, 9) i"),
+        Bind("end", "rollback"),
+        Bind("", "select i from gone"),
+        Execute("", 2),
+        Execute("end", 0),
+        Execute("", 2),
+        Simple("begin"),
+        Bind("p", "select i from n"),
+        Bind("end", "commit"),
+        Execute("p", 2),
+        Execute("end", 0),
+        Execute("p", 2),
+        // A savepoint takes with it what was bound after it.
+        Simple("begin"),
+        Bind("", "select i from n"),
+        Bind("p", "select i * 10 as ten from n"),
+        Execute("p", 2),
+        Bind("a", "savepoint a"),
+        Execute("a", 0),
+        Bind("q", "select -i as minus from n"),
+        Execute("p", 2),
+        Execute("q", 2),
+        Bind("back", "rollback to a"),
+        Execute("back", 0),
+        Execute("p", 2),
+        Execute("q", 2),
+        Simple("rollback to a"),
+        Execute("p", 0),
+        Execute("p", 0),
+        Simple("rollback"),
+        // The unnamed portal lives through a named one's statements.
+        Simple("begin; savepoint a"),
+        Bind("back", "rollback to a"),
+        Bind("", "select i from n"),
+        Execute("", 1),
+        Execute("back", 0),
+        Execute("", 1),
+        Simple("rollback"),
+        Simple("begin"),
+        Bind("a", "savepoint a"),
+        Bind("back", "rollback to a"),
+        Bind("", "select i from n"),
+        Execute("", 1),
+        Execute("a", 0),
+        Execute("back", 0),
+        Execute("", 1),
+        Simple("rollback"),
+        // What was bound within a savepoint that is released belongs to what is around it.
+        Simple("begin; savepoint a"),
+        Bind("p", "select i from n"),
+        Execute("p", 1),
+        Simple("declare c cursor for select i from n"),
+        Simple("release a"),
+        Simple("savepoint b"),
+        Simple("rollback to b"),
+        Execute("p", 1),
+        Simple("fetch 2 from c"),
+        Simple("rollback"),
+        // After an error nobody goes on with the portal.
+        Simple("begin"),
+        Bind("p", "select 10 / (3 - i) as d from n"),
+        Simple("declare c cursor for select 10 / (3 - i) as d from n"),
+        Execute("p", 1),
+        Simple("fetch c"),
+        Simple("savepoint a"),
+        Execute("p", 2),
+        Simple("rollback to a"),
+        Execute("p", 2),
+        Simple("rollback to a"),
+        Simple("fetch 5 from c"),
+        Simple("rollback to a"),
+        Simple("fetch c"),
+        Simple("rollback to a"),
+        Simple("close c"),
+        Simple("commit"),
+        // What gives no rows runs once.
+        Simple("begin"),
+        Bind("p", "insert into n values (10)"),
+        Execute("p", 0),
+        Execute("p", 0),
+        Simple("rollback"),
+        Simple("begin"),
+        Bind("p", "insert into n values (10), (11) returning i"),
+        Execute("p", 1),
+        Execute("p", 1),
+        Execute("p", 1),
+        Execute("p", 1),
+        Simple("select count(*) from n"),
+        Simple("rollback"),
+        Simple("begin"),
+        Bind("p", "insert into n select i from generate_series(21, 29) i returning i"),
+        Execute("p", 1),
+        Simple("select count(*) from n"),
+        Simple("rollback"),
+        Simple("begin"),
+        Bind("p", "with x as (delete from n where i > 3 returning i) select i from x"),
+        Execute("p", 2),
+        Simple("select count(*) from n"),
+        Execute("p", 0),
+        Execute("p", 0),
+        Bind("q", "show work_mem"),
+        Execute("q", 1),
+        Execute("q", 1),
+        Execute("q", 1),
+        Bind("r", "explain (costs off) select i from n"),
+        Execute("r", 0),
+        Execute("r", 0),
+        Bind("s", "fetch 2 from c"),
+        Simple("declare c cursor for select i from n"),
+        Execute("s", 0),
+        Bind("t", "fetch 2 from c"),
+        Execute("t", 1),
+        Execute("t", 1),
+        Simple("rollback"),
+        // Changes without rows are made whole however few are asked for.
+        Simple("begin"),
+        Bind("p", "update n set i = i + 100 where i > 6"),
+        Execute("p", 1),
+        Bind("q", "with x as (insert into n values (1), (2) returning i) insert into n select i + 1 from x"),
+        Execute("q", 1),
+        Simple("select sum(i) from n"),
+        Simple("rollback"),
+        Bind("p", "select 1"),
+        Execute("p", 0),
+    ]
+};
+
+#[test]
+fn portals_live_as_long_as_in_postgresql() {
+    let Some(binaries) = server_binaries() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let reference = Reference::start(&binaries);
+    let (mut ours, mut theirs) = (session(&server.socket(), "portals"), session(&reference.socket(), "portals"));
+    let mut report = String::new();
+    for (number, step) in PORTAL_STEPS.iter().enumerate() {
+        let run = |session: &mut Session| match step {
+            PortalStep::Simple(text) => session.simple(text),
+            PortalStep::Bind(portal, text) => session.bind(portal, text),
+            PortalStep::Execute(portal, max_rows) => session.execute(portal, *max_rows),
+        };
+        let (expected, found) = (run(&mut theirs), run(&mut ours));
+        if found != expected {
+            writeln!(report, "--- {number} {step:?}\nPostgreSQL:\n{expected}Cohort:\n{found}").unwrap();
+        }
+    }
+    assert!(report.is_empty(), "{report}");
+    server.stop();
+}
+
 /// What psql prints when it runs `script`, its complaints among it.
 fn psql(connection: &str, script: &Path) -> String {
     let output = Command::new("psql")

@@ -11,7 +11,7 @@ use crate::executor::{self, Run};
 use crate::parser::{self, ParseOptions};
 use crate::plan::{Command, StatementKind};
 use crate::session::planning::Environment;
-use crate::session::{CatalogView, Nested, Planned, SessionState};
+use crate::session::{CatalogView, Nested, SessionState};
 use crate::tree::{Name, Statement};
 use crate::types::{
     self, Cast, CastContext, CatalogLookup, RecordShape, RecordValue, SqlType, TypeKind, Value, is_polymorphic, oids,
@@ -231,26 +231,23 @@ pub fn run(
         let in_context =
             |error: Error| error.context(format!("SQL function \"{}\" statement {}", function.name, number + 1));
         let environment = Environment::new(run.state, &run.catalog).with_variables(&names);
-        let statement = environment
-            .plan(&function.body, &tree.statement, crate::binder::Parameters::fixed(types.clone()))
+        let planned = environment
+            .planned(&function.body, &tree.statement, crate::binder::Parameters::fixed(types.clone()))
             .map_err(at_startup)?;
         if function.volatility != Volatility::Volatile {
-            refuse_change(&statement).map_err(at_startup)?;
+            refuse_change(&planned.statement).map_err(at_startup)?;
         }
-        if let StatementKind::Utility(utility) = &statement.kind {
+        if let StatementKind::Utility(utility) = &planned.statement.kind {
             if let Statement::Transaction(command) = &**utility {
                 let message = format!("{} is not allowed in an SQL function", command.name());
                 return Err(Error::unsupported(message));
             }
-            let utility = utility.clone();
-            let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.plan_path()), &run.catalog));
             let text: Arc<str> = Arc::from(function.body.as_str());
             let (state, client) = (run.state, &mut *run.client);
-            crate::commands::run_nested(state, &utility, &planned, &text, arguments, client).map_err(in_context)?;
+            crate::commands::run_nested(state, utility, &planned, &text, arguments, client).map_err(in_context)?;
             run.catalog = state.catalog();
             continue;
         }
-        let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.plan_path()), &run.catalog));
         let is_last = number + 1 == count;
         let columns: Vec<(String, SqlType)> =
             planned.statement.columns.iter().map(|column| (column.name.to_string(), column.sql_type)).collect();

@@ -81,6 +81,27 @@ impl Session {
         self.answer()
     }
 
+    /// What the server answers when a statement is bound to a portal of this name.
+    pub fn bind(&mut self, portal: &str, text: &str) -> String {
+        let mut message = BytesMut::new();
+        frontend::parse("", text, [], &mut message).unwrap();
+        let no_parameters = std::iter::empty::<i32>();
+        let bound = frontend::bind(portal, "", [], no_parameters, |_, _| Ok(IsNull::Yes), [], &mut message);
+        assert!(bound.is_ok());
+        frontend::sync(&mut message);
+        self.stream.write_all(&message).unwrap();
+        self.answer()
+    }
+
+    /// What the server answers when a portal is asked for so many rows.
+    pub fn execute(&mut self, portal: &str, max_rows: i32) -> String {
+        let mut message = BytesMut::new();
+        frontend::execute(portal, max_rows, &mut message).unwrap();
+        frontend::sync(&mut message);
+        self.stream.write_all(&message).unwrap();
+        self.answer()
+    }
+
     /// Everything up to the word that the server is ready, a line each. Columns are shown once there are rows, or are none: a
     /// statement that fails may or may not have told them before.
     pub fn answer(&mut self) -> String {
@@ -106,6 +127,7 @@ impl Session {
                 }
                 Some(Message::DataRow(row)) => writeln!(seen, "row {}", values(&row).join(" | ")).unwrap(),
                 Some(Message::CommandComplete(body)) => writeln!(seen, "tag {}", body.tag().unwrap()).unwrap(),
+                Some(Message::PortalSuspended) => seen.push_str("suspended\n"),
                 Some(Message::EmptyQueryResponse) => seen.push_str("empty\n"),
                 Some(Message::NoData) => seen.push_str("no columns\n"),
                 Some(Message::ErrorResponse(body)) => seen.push_str(&report(body.fields(), self.in_detail)),

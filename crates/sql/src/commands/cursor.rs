@@ -19,7 +19,7 @@ use crate::plan::{Node, OutputColumn, Plan, StatementKind};
 use crate::session::planning::Environment;
 use crate::session::{
     Instance, OpenCursor, Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput,
-    lock_relations, new_run,
+    cannot_run, lock_relations, new_run,
 };
 use crate::tree::{DeclareCursor, Execute, Fetch, FetchDirection, ParsedStatement, Prepare, Statement};
 use crate::types::{self, SqlType, Value};
@@ -145,6 +145,7 @@ pub fn execute(
         progress: Progress::Ready,
         is_cursor: false,
         prepared: Some(prepared),
+        depth: session.savepoint_depth(),
     };
     let state = session.state();
     let (instance, limit_bytes) = (Arc::clone(&state.instance), work_memory_bytes(state));
@@ -212,8 +213,8 @@ pub struct Cursor {
     scroll: Option<bool>,
     /// WITH HOLD
     pub hold: bool,
-    /// How many savepoints there were when it was made.
-    pub depth: usize,
+    /// A FETCH raised an error, after which nobody knows where it stands.
+    has_failed: bool,
 }
 
 /// The rows that a FETCH gives.
@@ -277,7 +278,7 @@ impl Cursor {
             current: None,
             scroll,
             hold: false,
-            depth: 0,
+            has_failed: false,
         }
     }
 
@@ -429,11 +430,15 @@ impl Cursor {
     /// What a FETCH gives; nothing is kept of what a MOVE passes.
     ///
     /// # Errors
-    /// 55000 for moving back where that can't be, and what the query raises.
+    /// 55000 for moving back where that can't be and after an error, and what the query raises.
     pub fn fetch(&mut self, state: &SessionState, fetch: &Fetch, client: &mut dyn Client) -> Result<Given> {
+        if self.has_failed {
+            return Err(cannot_run(fetch.cursor.as_str()));
+        }
         let width = self.planned.statement.columns.len();
         let mut given = Given { width, counts_only: fetch.is_move, ..Given::default() };
         let moved = self.give(state, fetch, &mut given, client);
+        self.has_failed = moved.is_err();
         if !self.planned.statement.row_places.tables.is_empty() {
             let tid = |value: &Value| if let Value::Tid(tid) = value { Some(*tid) } else { None };
             let place = match (&self.current, &self.source) {
@@ -551,7 +556,7 @@ pub fn declare(
         current: None,
         scroll,
         hold: declare.hold,
-        depth: session.savepoint_depth(),
+        has_failed: false,
     };
     let open = OpenCursor {
         planned: Arc::clone(&planned),
@@ -573,6 +578,7 @@ pub fn declare(
             progress: Progress::Cursor(Box::new(cursor)),
             is_cursor: true,
             prepared: None,
+            depth: session.savepoint_depth(),
         },
     );
     Ok(UtilityOutput::tag("DECLARE CURSOR"))
@@ -600,10 +606,8 @@ pub(crate) fn goes_backwards(planned: &Planned) -> bool {
 
 /// A cursor's plan: its rows tell where they come from.
 fn plan_with_places(state: &SessionState, text: &str, statement: &Statement) -> Result<Arc<Planned>> {
-    let view = state.catalog();
-    let environment = Environment::new(state, &view).with_row_places(true);
-    let planned = environment.plan(text, statement, Parameters::fixed(Vec::new()))?;
-    Ok(Arc::new(Planned::new(planned, Arc::clone(view.plan_path()), &view)))
+    let environment = Environment::new(state, &state.catalog()).with_row_places(true);
+    environment.planned(text, statement, Parameters::fixed(Vec::new()))
 }
 
 fn no_cursor(name: &str) -> Error {

@@ -86,13 +86,9 @@ pub fn open(
     }
     run.state.cursor_places.borrow_mut().remove(&name);
     let (planned, rows, statement) = match (source, &bound) {
-        (Some(source), _) => {
-            run.state.plans_cursor.set(true);
-            gather_planned(source, frame, run)?
-        }
+        (Some(source), _) => gather_planned(source, frame, run)?,
         (None, Some(bound)) => {
             bind_arguments(bound, arguments, frame, run)?;
-            run.state.plans_cursor.set(true);
             let (planned, rows) = gather_query(&bound.query, frame, run)?;
             (planned, rows, Arc::clone(&bound.query.text))
         }

@@ -13,7 +13,7 @@ use crate::binder::{Parameters, VariableConflict, VariableNames};
 use crate::executor::{self, Due, Locals, Run, StoreReader};
 use crate::plan::{Command, Node, StatementKind, VirtualTable};
 use crate::session::planning::Environment;
-use crate::session::{Nested, Planned, query_plan};
+use crate::session::{Nested, Planned, SessionState, query_plan};
 use crate::tree::{Name, Statement};
 use crate::types::{SqlType, Value, oids};
 
@@ -74,34 +74,27 @@ impl Names<'_> {
 
 /// A good plan for `expression`, and the parameters to run it with.
 fn plan(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<ExpressionPlan> {
-    let plans_cursor = run.state.plans_cursor.take();
     let version = run.state.engine().catalog_version();
     if let Some(plan) = &*expression.plan.borrow()
-        && plan.catalog_version == version
+        && plan.planned.statement.catalog_version == version
         && plan.trigger == trigger_of(frame)
         && Arc::ptr_eq(&plan.planned.search_path, run.catalog.plan_path())
         && plan.fields.iter().all(|(record, field, sql_type)| frame.field_type(*record, field) == Some(*sql_type))
     {
         return Ok(plan.clone());
     }
-    let planned = plan_anew(expression, frame, run, (version, plans_cursor));
-    planned.map_err(|error| within(error, expression))
+    plan_anew(expression, frame, run).map_err(|error| within(error, expression))
 }
 
 /// See [`plan`].
-fn plan_anew(
-    expression: &Expression,
-    frame: &Frame<'_>,
-    run: &Run<'_, '_>,
-    how: (u64, bool),
-) -> Result<ExpressionPlan> {
+fn plan_anew(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<ExpressionPlan> {
     let mut statements = if expression.is_statement {
         crate::parser::parse(&expression.text, crate::parser::ParseOptions::default())?
     } else {
         crate::parser::parse_plpgsql_expression(&expression.text)?
     };
     let tree = statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "an expression is empty"))?;
-    let plan = plan_tree(expression, &tree.statement, frame, run, how)?;
+    let plan = plan_tree(expression, &tree.statement, frame, run)?;
     *expression.plan.borrow_mut() = Some(plan.clone());
     Ok(plan)
 }
@@ -112,19 +105,18 @@ fn plan_tree(
     tree: &Statement,
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
-    (version, plans_cursor): (u64, bool),
 ) -> Result<ExpressionPlan> {
     let names = Names { frame, scope: expression.scope, fields: RefCell::default() };
     let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
-    // A statement before it may have changed the catalog.
-    let view = run.state.catalog();
-    let environment = Environment::new(run.state, &view).with_variables(&names);
-    let environment = environment.with_transition_tables(transition_tables(frame)).with_row_places(plans_cursor);
-    let mut statement = environment.plan(&expression.text, tree, Parameters::fixed(types))?;
-    statement.catalog_version = version;
-    let planned = Arc::new(Planned::new(statement, Arc::clone(run.catalog.plan_path()), &run.catalog));
-    let trigger = trigger_of(frame);
-    Ok(ExpressionPlan { planned, fields: names.fields.into_inner().into(), catalog_version: version, trigger })
+    let environment = environment(frame, run.state, expression.is_cursor).with_variables(&names);
+    let planned = environment.planned(&expression.text, tree, Parameters::fixed(types))?;
+    Ok(ExpressionPlan { planned, fields: names.fields.into_inner().into(), trigger: trigger_of(frame) })
+}
+
+/// What statements are planned in. One before it may have changed the catalog.
+fn environment<'e>(frame: &'e Frame<'_>, state: &'e SessionState, is_cursor: bool) -> Environment<'e> {
+    let environment = Environment::new(state, &state.catalog());
+    environment.with_transition_tables(transition_tables(frame)).with_row_places(is_cursor)
 }
 
 /// The trigger whose transition tables can be read.
@@ -329,9 +321,7 @@ pub fn run_statement(
         let made_of = match source {
             // Its query may read variables.
             Some(source) => {
-                let version = run.state.engine().catalog_version();
-                let plan = plan_tree(expression, source, frame, run, (version, false))
-                    .map_err(|error| within(error, expression))?;
+                let plan = plan_tree(expression, source, frame, run).map_err(|error| within(error, expression))?;
                 let parameters = parameters_of(&plan, frame).map_err(|error| within(error, expression))?.into_owned();
                 Some((plan.planned, parameters))
             }
@@ -463,32 +453,35 @@ fn run_utility(
     Ok(count)
 }
 
+/// A text made at run time.
+pub struct Dynamic {
+    /// The text.
+    pub text: String,
+    /// The values of USING.
+    pub parameters: Vec<(Value, SqlType)>,
+    /// It is a cursor's query.
+    pub is_cursor: bool,
+}
+
 /// A plan for a text made at run time, a cursor's or in a trigger's function that can read more tables; it is not kept.
 fn plan_apart(
     text: &Arc<str>,
     types: &[SqlType],
+    is_cursor: bool,
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
-    plans_cursor: bool,
 ) -> Result<Arc<Planned>> {
     let mut statements = crate::parser::parse(text, crate::parser::ParseOptions::default())?;
     let tree = statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "a statement is empty"))?;
-    let version = run.state.engine().catalog_version();
-    let view = run.state.catalog();
-    let environment = Environment::new(run.state, &view).with_transition_tables(transition_tables(frame));
-    let environment = environment.with_row_places(plans_cursor);
-    let mut statement = environment.plan(text, &tree.statement, Parameters::fixed(types.to_vec()))?;
-    statement.catalog_version = version;
-    Ok(Arc::new(Planned::new(statement, Arc::clone(run.catalog.plan_path()), &run.catalog)))
+    environment(frame, run.state, is_cursor).planned(text, &tree.statement, Parameters::fixed(types.to_vec()))
 }
 
-/// Runs a text made at run time with these parameters.
+/// Runs a text made at run time.
 ///
 /// # Errors
 /// What it raises.
 pub fn run_dynamic(
-    text: &str,
-    parameters: &[(Value, SqlType)],
+    Dynamic { text, parameters, is_cursor }: &Dynamic,
     frame: &Frame<'_>,
     run: &mut Run<'_, '_>,
     on_plan: &mut dyn FnMut(&Arc<Planned>) -> Result<()>,
@@ -500,7 +493,7 @@ pub fn run_dynamic(
         .collect();
     let values: Vec<Value> = parameters.iter().map(|(value, _)| value.clone()).collect();
     let state = run.state;
-    let text: Arc<str> = Arc::from(text);
+    let text: Arc<str> = Arc::from(text.as_str());
     if let [only] = crate::parser::parse(&text, crate::parser::ParseOptions::default()).as_deref().unwrap_or(&[])
         && matches!(only.statement, Statement::Transaction(_))
     {
@@ -510,11 +503,10 @@ pub fn run_dynamic(
         return Ok(0);
     }
     let work = |run: &mut Run<'_, '_>| -> Result<u64> {
-        let plans_cursor = state.plans_cursor.take();
-        let planned = if frame.transition_tables.is_none() && !plans_cursor {
+        let planned = if frame.transition_tables.is_none() && !is_cursor {
             Nested::plan_text(state, &text, &types)?
         } else {
-            plan_apart(&text, &types, frame, run, plans_cursor)?
+            plan_apart(&text, &types, *is_cursor, frame, run)?
         };
         if let StatementKind::Utility(utility) = &planned.statement.kind {
             on_plan(&planned)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::{Error, Result, SqlState, sqlstate};
 
-use super::expression::{OnRow, evaluate, is_constant, place_line, run_dynamic, run_statement, within};
+use super::expression::{Dynamic, OnRow, evaluate, is_constant, place_line, run_dynamic, run_statement, within};
 use super::frame::{Frame, cast};
 use super::raise::{diagnostic, run_raise};
 use super::tree::{Block, Expression, RowSource, Statement, StatementKind};
@@ -450,16 +450,15 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             let RowSource::Dynamic { text, parameters } = source else {
                 return Err(Error::internal("EXECUTE without a text"));
             };
-            let text = text_of(text, frame, run)?;
-            let parameters = parameter_values(parameters, frame, run)?;
+            let dynamic = dynamic(text, parameters, false, frame, run)?;
             match into {
                 None => {
                     let mut ignore = |_: &mut Run<'_, '_>, _: &[Value]| Ok(ControlFlow::Continue(()));
-                    let count = run_dynamic(&text, &parameters, frame, run, &mut |_| Ok(()), &mut ignore)?;
+                    let count = run_dynamic(&dynamic, frame, run, &mut |_| Ok(()), &mut ignore)?;
                     frame.row_count = count;
                 }
                 Some(target) => run_into(
-                    |frame, run, on_plan, on_row| run_dynamic(&text, &parameters, frame, run, on_plan, on_row),
+                    |frame, run, on_plan, on_row| run_dynamic(&dynamic, frame, run, on_plan, on_row),
                     *target,
                     *strict,
                     true,
@@ -571,17 +570,17 @@ pub(super) fn columns_of(planned: &Planned) -> Columns {
 
 /// All rows of a query, and its columns.
 pub(super) fn gather(source: &RowSource, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<(Columns, RowStore)> {
-    let ((planned, rows), _) = gather_source(source, frame, run)?;
+    let ((planned, rows), _) = gather_source(source, false, frame, run)?;
     Ok((planned.map(|planned| columns_of(&planned)).unwrap_or_default(), rows))
 }
 
-/// All rows of a query, and its plan.
+/// All rows of a cursor's query, and its plan.
 pub(super) fn gather_planned(
     source: &RowSource,
     frame: &mut Frame<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<(Arc<Planned>, RowStore, Arc<str>)> {
-    let ((planned, rows), text) = gather_source(source, frame, run)?;
+    let ((planned, rows), text) = gather_source(source, true, frame, run)?;
     let none = || Error::new(sqlstate::INVALID_CURSOR_DEFINITION, "cannot open multi-query plan as cursor");
     Ok((planned.ok_or_else(none)?, rows, text))
 }
@@ -600,20 +599,21 @@ pub(super) fn gather_query(
 type Gathered = (Option<Arc<Planned>>, RowStore);
 
 /// The same of a source, with the text of its query.
-fn gather_source(source: &RowSource, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<(Gathered, Arc<str>)> {
+fn gather_source(
+    source: &RowSource,
+    is_cursor: bool,
+    frame: &mut Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<(Gathered, Arc<str>)> {
     match source {
         RowSource::Query(query) => {
             let gathered = gather_rows(run, |run, on_plan, on_row| run_statement(query, frame, run, on_plan, on_row))?;
             Ok((gathered, Arc::clone(&query.text)))
         }
         RowSource::Dynamic { text, parameters } => {
-            let plans_cursor = run.state.plans_cursor.take();
-            let text = text_of(text, frame, run)?;
-            let parameters = parameter_values(parameters, frame, run)?;
-            run.state.plans_cursor.set(plans_cursor);
-            let gathered =
-                gather_rows(run, |run, on_plan, on_row| run_dynamic(&text, &parameters, frame, run, on_plan, on_row))?;
-            Ok((gathered, Arc::from(&*text)))
+            let dynamic = dynamic(text, parameters, is_cursor, frame, run)?;
+            let gathered = gather_rows(run, |run, on_plan, on_row| run_dynamic(&dynamic, frame, run, on_plan, on_row))?;
+            Ok((gathered, Arc::from(dynamic.text)))
         }
     }
 }
@@ -698,6 +698,18 @@ pub(super) fn parameter_values(
     run: &mut Run<'_, '_>,
 ) -> Result<Vec<(Value, SqlType)>> {
     expressions.iter().map(|expression| evaluate(expression, frame, run)).collect()
+}
+
+/// What EXECUTE is to run.
+fn dynamic(
+    text: &Expression,
+    parameters: &[Expression],
+    is_cursor: bool,
+    frame: &Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<Dynamic> {
+    let text = text_of(text, frame, run)?;
+    Ok(Dynamic { text, parameters: parameter_values(parameters, frame, run)?, is_cursor })
 }
 
 /// The text of an expression's value; NULL is an error.

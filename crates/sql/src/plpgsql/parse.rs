@@ -330,7 +330,7 @@ impl<'a> Parser<'a> {
         if !self.take("for") {
             self.expect("is")?;
         }
-        let query = self.query(&[";"])?;
+        let query = Expression { is_cursor: true, ..self.query(&[";"])? };
         self.leave();
         self.expect(";")?;
         let mut variable = Variable::new(name, VariableKind::Scalar(SqlType::new(oids::REFCURSOR)), line);

@@ -496,8 +496,11 @@ impl Parser<'_> {
             scroll = Some(true);
         }
         if self.take("for") {
-            let source =
-                if self.take("execute") { self.dynamic(&[";"])? } else { RowSource::Query(self.query(&[";"])?) };
+            let source = if self.take("execute") {
+                self.dynamic(&[";"])?
+            } else {
+                RowSource::Query(Expression { is_cursor: true, ..self.query(&[";"])? })
+            };
             return Ok(StatementKind::Open { cursor, scroll, source: Some(source), arguments: Vec::new() });
         }
         let arguments = if self.take("(") { self.arguments()? } else { Vec::new() };

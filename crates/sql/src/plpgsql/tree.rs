@@ -157,6 +157,8 @@ pub struct Expression {
     pub scope: usize,
     /// The assignment it is the value of.
     pub assignment: Option<Arc<str>>,
+    /// It is a cursor's query: its rows tell where they come from.
+    pub is_cursor: bool,
     pub(super) plan: RefCell<Option<ExpressionPlan>>,
 }
 
@@ -166,7 +168,6 @@ pub(super) struct ExpressionPlan {
     pub planned: Arc<Planned>,
     /// Record fields that are parameters behind the variables: record, field and the type it was planned with.
     pub fields: Arc<[(usize, String, SqlType)]>,
-    pub catalog_version: u64,
     /// The trigger whose transition tables it may read.
     pub trigger: Option<Oid>,
 }
@@ -174,7 +175,14 @@ pub(super) struct ExpressionPlan {
 impl Expression {
     /// An expression that has not been planned.
     pub fn new(text: &str, is_statement: bool, scope: usize) -> Expression {
-        Expression { text: Arc::from(text), is_statement, scope, assignment: None, plan: RefCell::new(None) }
+        Expression {
+            text: Arc::from(text),
+            is_statement,
+            scope,
+            assignment: None,
+            is_cursor: false,
+            plan: RefCell::new(None),
+        }
     }
 }
 

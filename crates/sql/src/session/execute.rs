@@ -71,6 +71,7 @@ impl SqlSession {
             progress: Progress::Ready,
             is_cursor: false,
             prepared: None,
+            depth: self.savepoint_depth(),
         };
         let result = self.run_with_description(&mut portal, true, client);
         match (result, &portal.planned) {
@@ -194,6 +195,7 @@ impl SqlSession {
             progress: Progress::Ready,
             is_cursor: false,
             prepared: None,
+            depth: self.savepoint_depth(),
         };
         self.run_with_description(&mut portal, is_last, client)
     }
@@ -221,7 +223,13 @@ impl SqlSession {
     }
 
     /// Runs a portal of the extended protocol.
-    pub(super) fn run_portal(&mut self, portal: &mut Portal, max_rows: u32, client: &mut dyn Client) -> Result<()> {
+    pub(super) fn run_portal(
+        &mut self,
+        name: &str,
+        portal: &mut Portal,
+        max_rows: u32,
+        client: &mut dyn Client,
+    ) -> Result<()> {
         let Some(planned) = &portal.planned else {
             client.empty_query();
             return Ok(());
@@ -237,6 +245,9 @@ impl SqlSession {
                 return Ok(());
             }
             self.check_not_failed(tree)?;
+            if matches!(portal.progress, Progress::Ready) {
+                self.check_columns(tree, planned, portal)?;
+            }
         } else if self.block != Block::None && self.state.engine().transaction_failed() {
             return Err(Error::new(
                 sqlstate::IN_FAILED_SQL_TRANSACTION,
@@ -244,9 +255,28 @@ impl SqlSession {
             ));
         }
         self.ensure_transaction()?;
-        match self.run_some(portal, max_rows, client)? {
+        portal.check_can_run(name)?;
+        let result = self.run_some(portal, max_rows, client);
+        if result.is_err() {
+            portal.progress = Progress::Failed;
+        }
+        match result? {
             Some(tag) => client.command_complete(&tag),
             None => client.portal_suspended(),
+        }
+        Ok(())
+    }
+
+    /// Refuses a utility statement whose columns have changed since it was bound, by what was done to the cursor or the
+    /// prepared statement that it names. Where there was none yet no rows are given.
+    fn check_columns(&self, tree: &tree::Statement, planned: &Planned, portal: &Portal) -> Result<()> {
+        let bound = &planned.statement.columns;
+        if bound.is_empty() {
+            return Ok(());
+        }
+        let columns = crate::commands::session_columns(&self.state, &portal.text, tree, &planned.statement.parameters)?;
+        if columns.is_some_and(|columns| columns != *bound) {
+            return Err(Error::unsupported("cached plan must not change result type"));
         }
         Ok(())
     }
@@ -296,12 +326,10 @@ impl SqlSession {
                 Err(Error::unsupported("a cursor made by DECLARE is read by FETCH"))
             }
             Progress::Done => {
-                let is_select = portal.planned.as_ref().is_some_and(|planned| !planned.description.columns.is_empty());
-                if is_select {
-                    return Ok(Some("SELECT 0".to_owned()));
-                }
-                Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, "portal \"\" cannot be run"))
+                let command = portal.planned.as_ref().map_or(Command::Select, |planned| planned.statement.command);
+                Ok(Some(tag_of(command, 0)))
             }
+            Progress::Failed => Err(Error::internal("a portal that has failed runs")),
         }
     }
 
@@ -359,9 +387,16 @@ impl SqlSession {
             Some(running) => running,
             None => Running::start(planned)?,
         };
+        let command = planned.statement.command;
+        let gives_rows = command == Command::Select || !planned.description.columns.is_empty();
+        if max_rows > 0 && gives_rows && !planned.statement.is_read_only {
+            // Its changes are made at once, however few rows are asked for.
+            let rows = self.gather_rows(portal, &mut running, client)?;
+            client.require(self.state.gate());
+            return self.give_rows(portal, rows, 0, tag_of(command, 0), max_rows, client);
+        }
         let (count, is_over) = running.with_dependent_mut(|planned, execution| -> Result<(u64, bool)> {
             let mut run = new_run(&self.state, client, &portal.parameters, &mut execution.locals);
-            let has_columns = !planned.description.columns.is_empty();
             let catalog = run.catalog.clone();
             let format = Arc::clone(&run.format);
             let mut count = 0u64;
@@ -370,7 +405,7 @@ impl SqlSession {
                     return Ok((count, true));
                 }
                 count += 1;
-                if has_columns || planned.statement.command == Command::Select {
+                if gives_rows {
                     run.client.row(&OutgoingRow {
                         values: execution.root.row(),
                         columns: &planned.description.columns,
@@ -395,18 +430,24 @@ impl SqlSession {
         let affected = running.with_dependent(|_, execution| execution.locals.affected_rows);
         // What a write inside a block says is provisional: only its transaction's end tells the client that it
         // holds. Everything else depends on what was read.
-        let command = planned.statement.command;
         if self.block != Block::Explicit || count > 0 || command == Command::Select {
             client.require(self.state.gate());
         }
-        Ok(Some(match command {
-            Command::Select => format_tag("SELECT ", count),
-            Command::Insert => format_tag("INSERT 0 ", affected),
-            Command::Update => format_tag("UPDATE ", affected),
-            Command::Delete => format_tag("DELETE ", affected),
-            Command::Merge => format_tag("MERGE ", affected),
-            Command::Utility => String::new(),
-        }))
+        Ok(Some(tag_of(command, if command == Command::Select { count } else { affected })))
+    }
+
+    /// All rows of a running plan.
+    fn gather_rows(&self, portal: &Portal, running: &mut Running, client: &mut dyn Client) -> Result<RowStore> {
+        running.with_dependent_mut(|_, execution| {
+            let mut run = new_run(&self.state, client, &portal.parameters, &mut execution.locals);
+            let limit_bytes = executor::work_memory_bytes(&self.state);
+            let mut rows = RowStore::default();
+            while execution.root.next(&mut run)? {
+                rows.push(execution.root.row(), limit_bytes, &run)?;
+            }
+            rows.flush()?;
+            Ok(rows)
+        })
     }
 
     /// Says what a utility statement has to say.
@@ -420,6 +461,10 @@ impl SqlSession {
         client.require(self.state.gate());
         match output.rows {
             None => Ok(Some(output.tag)),
+            // Whoever bound it was told of no columns.
+            Some(_) if portal.planned.as_ref().is_some_and(|planned| planned.description.columns.is_empty()) => {
+                Ok(Some(output.tag))
+            }
             Some(mut rows) => {
                 rows.flush()?;
                 self.give_rows(portal, rows, 0, output.tag, max_rows, client)
@@ -427,7 +472,8 @@ impl SqlSession {
         }
     }
 
-    /// Gives rows that a utility statement has made, `given` of which have been given.
+    /// Gives rows that have been made, `given` of which have been given. Of a part of them, the number in `tag`, if it has
+    /// one, becomes that of the rows given now.
     fn give_rows(
         &mut self,
         portal: &mut Portal,
@@ -455,11 +501,31 @@ impl SqlSession {
             }
         }
         // Whether there are more is found out by asking for them.
-        if max_rows == 0 || end < given + max_rows as usize {
-            return Ok(Some(tag));
-        }
+        let is_over = max_rows == 0 || end < given + max_rows as usize;
+        let is_part = given > 0 || max_rows > 0;
+        let answer = is_over.then(|| if is_part { with_count(&tag, end - given) } else { tag.clone() });
         portal.progress = Progress::Rows { rows, given: end, tag };
-        Ok(None)
+        Ok(answer)
+    }
+}
+
+/// The tag of a statement that isn't a utility, for so many rows.
+fn tag_of(command: Command, count: u64) -> String {
+    match command {
+        Command::Select => format_tag("SELECT ", count),
+        Command::Insert => format_tag("INSERT 0 ", count),
+        Command::Update => format_tag("UPDATE ", count),
+        Command::Delete => format_tag("DELETE ", count),
+        Command::Merge => format_tag("MERGE ", count),
+        Command::Utility => String::new(),
+    }
+}
+
+/// `tag` with this number of rows, if it has one.
+fn with_count(tag: &str, count: usize) -> String {
+    match tag.rsplit_once(' ') {
+        Some((head, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => format!("{head} {count}"),
+        _ => tag.to_owned(),
     }
 }
 

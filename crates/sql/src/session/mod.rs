@@ -44,6 +44,7 @@ pub(crate) use notify::ChannelChange;
 pub use notify::{Channels, Notification};
 pub use plain_input::input_plain;
 pub use plan_cache::Planned;
+pub(crate) use portal::cannot_run;
 pub use portal::{Execution, OpenCursor, Portal, Progress, Running, query_plan};
 pub use prepared::Prepared;
 pub use state::SessionState;
@@ -284,6 +285,7 @@ impl SqlSession {
             progress: Progress::Ready,
             is_cursor: false,
             prepared: Some(prepared),
+            depth: self.savepoint_depth(),
         };
         if portal.is_empty() {
             self.unnamed_portal = Some(portal_made);
@@ -368,7 +370,7 @@ impl SqlSession {
         let mut portal =
             if name.is_empty() { self.unnamed_portal.take() } else { self.portals.remove(name) }.expect("found above");
         self.begin_work_on(&portal.text);
-        let result = self.run_portal(&mut portal, max_rows, client);
+        let result = self.run_portal(name, &mut portal, max_rows, client);
         // COMMIT and ROLLBACK end all portals, this one too; its name is free then.
         if self.block != Block::None || portal.planned.is_none() {
             if name.is_empty() {
@@ -423,7 +425,6 @@ impl SqlSession {
                 let _ = self.roll_back(client);
             }
             Block::Explicit => {
-                self.unnamed_portal = None;
                 match self.savepoints.len().checked_sub(1) {
                     Some(innermost) => self.end_portals_above(innermost),
                     None => self.end_portals(),

@@ -6,6 +6,7 @@ use base::settings::Id;
 use base::{Error, Result};
 
 use super::catalog_view::CatalogView;
+use super::plan_cache::Planned;
 use super::state::SessionState;
 use crate::binder::{BindContext, Parameters, PlannerSettings, VariableNames};
 use crate::plan::VirtualTable;
@@ -69,6 +70,20 @@ impl<'a> Environment<'a> {
         mut parameters: Parameters,
     ) -> Result<crate::plan::Statement> {
         self.with_context(text, |context| crate::planner::plan_statement(statement, context, &mut parameters))
+    }
+
+    /// The same, ready to be run.
+    ///
+    /// # Errors
+    /// Whatever binding and planning raise.
+    pub fn planned(
+        &self,
+        text: &str,
+        statement: &crate::tree::Statement,
+        parameters: Parameters,
+    ) -> Result<Arc<Planned>> {
+        let statement = self.plan(text, statement, parameters)?;
+        Ok(Arc::new(Planned::new(statement, Arc::clone(self.view.plan_path()), &self.view)))
     }
 
     /// Runs `work` with a context for the binder and the planner. Errors point into `text`.

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use base::Result;
+use base::{Error, Result, sqlstate};
 use self_cell::self_cell;
 
 use super::SqlSession;
 use super::plan_cache::Planned;
-use super::state::SessionState;
 use crate::client::{Client, Formats};
 use crate::executor::{self, BoxOperator, Locals, RowStore};
 use crate::plan::{Plan, StatementKind};
@@ -45,6 +44,11 @@ impl Running {
     }
 }
 
+/// The error of a portal or cursor that has ended for good.
+pub(crate) fn cannot_run(name: &str) -> Error {
+    Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, format!("portal \"{name}\" cannot be run"))
+}
+
 /// The plan of a query.
 ///
 /// # Errors
@@ -52,7 +56,7 @@ impl Running {
 pub fn query_plan(planned: &Planned) -> Result<&Plan> {
     match &planned.statement.kind {
         StatementKind::Query(plan) => Ok(plan),
-        StatementKind::Utility(_) => Err(base::Error::internal("a utility statement has no plan")),
+        StatementKind::Utility(_) => Err(Error::internal("a utility statement has no plan")),
     }
 }
 
@@ -72,6 +76,8 @@ pub struct Portal {
     pub is_cursor: bool,
     /// The prepared statement it was bound from, to plan again.
     pub prepared: Option<Arc<super::prepared::Prepared>>,
+    /// How many savepoints were open when it was made: it ends when there is a rollback to one of them.
+    pub depth: usize,
 }
 
 /// What is known of an open cursor.
@@ -115,6 +121,8 @@ pub enum Progress {
     Cursor(Box<crate::commands::Cursor>),
     /// It has ended.
     Done,
+    /// It has ended with an error.
+    Failed,
 }
 
 impl SqlSession {
@@ -172,20 +180,44 @@ impl SqlSession {
 
     /// The transaction has ended: portals end with it, but for cursors whose rows were gathered.
     pub(super) fn end_portals(&mut self) {
-        retain(&mut self.portals, &self.state, |cursor| cursor.is_held());
+        self.retain_portals(Portal::is_held);
     }
 
     /// Back to a savepoint: what was opened after it ends.
     pub(super) fn end_portals_above(&mut self, depth: usize) {
-        retain(&mut self.portals, &self.state, |cursor| cursor.is_held() || cursor.depth <= depth);
+        self.retain_portals(|portal| portal.is_held() || portal.depth <= depth);
+    }
+
+    /// Savepoints were released: what was opened after them belongs to what is around them.
+    pub(super) fn lift_portals(&mut self, depth: usize) {
+        for portal in self.portals.values_mut().chain(&mut self.unnamed_portal) {
+            portal.depth = portal.depth.min(depth);
+        }
+    }
+
+    fn retain_portals(&mut self, keep: impl Fn(&Portal) -> bool) {
+        self.unnamed_portal.take_if(|portal| !keep(portal));
+        self.portals.retain(|_, portal| keep(portal));
+        self.state.cursors.borrow_mut().retain(|name, _| self.portals.contains_key(name));
     }
 }
 
-fn retain(
-    portals: &mut rustc_hash::FxHashMap<String, Portal>,
-    state: &SessionState,
-    keep: impl Fn(&crate::commands::Cursor) -> bool,
-) {
-    portals.retain(|_, portal| matches!(&portal.progress, Progress::Cursor(cursor) if keep(cursor)));
-    state.cursors.borrow_mut().retain(|name, _| portals.contains_key(name));
+impl Portal {
+    /// Refuses what can't go on.
+    ///
+    /// # Errors
+    /// 55000 for a portal that has failed, or has ended and gives no rows.
+    pub(super) fn check_can_run(&self, name: &str) -> Result<()> {
+        let gives_rows = self.planned.as_ref().is_some_and(|planned| !planned.description.columns.is_empty());
+        match &self.progress {
+            Progress::Done if !gives_rows => Err(cannot_run(name)),
+            Progress::Failed => Err(cannot_run(name)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it outlives transactions: a cursor whose rows have been gathered.
+    fn is_held(&self) -> bool {
+        matches!(&self.progress, Progress::Cursor(cursor) if cursor.is_held())
+    }
 }

@@ -167,13 +167,11 @@ fn make(state: &SessionState, text: &str, tree: &tree::ParsedStatement, types: &
     let view = state.catalog();
     let search_path = Arc::clone(view.plan_path());
     let environment = super::planning::Environment::new(state, &view);
-    let version = state.engine().catalog_version();
     let mut statement = environment.plan(
         text,
         &tree.statement,
         Parameters::declared(&types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>()),
     )?;
-    statement.catalog_version = version;
     if let Some(columns) = crate::commands::session_columns(state, text, &tree.statement, &statement.parameters)? {
         statement.columns = columns;
     }

@@ -80,8 +80,6 @@ pub struct SessionState {
     pub(crate) function_cursors: RefCell<FxHashMap<String, crate::commands::Cursor>>,
     /// Where cursors stand, by name, as far as they are made of rows of tables.
     pub(crate) cursor_places: RefCell<FxHashMap<String, crate::executor::CursorPlace>>,
-    /// The query planned next is a cursor's: its rows tell where they come from.
-    pub(crate) plans_cursor: Cell<bool>,
     /// The names of those that a loop is about: they outlive a COMMIT in the loop.
     pub(crate) looped_cursors: RefCell<Vec<String>>,
     /// Loops under way over rows of what is no plain query: a COMMIT in them is refused.
@@ -179,7 +177,6 @@ impl SessionState {
             cursors: RefCell::default(),
             function_cursors: RefCell::default(),
             cursor_places: RefCell::default(),
-            plans_cursor: Cell::new(false),
             looped_cursors: RefCell::default(),
             unholdable_loops: Cell::new(0),
             subtransactions: Cell::new(0),

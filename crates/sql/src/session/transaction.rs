@@ -180,6 +180,7 @@ impl SqlSession {
                 for _ in place..self.savepoints.len() {
                     self.state.settings.borrow_mut().release_level();
                 }
+                self.lift_portals(place);
                 let made: Vec<_> = self.savepoints.drain(place..).flat_map(|savepoint| savepoint.made_since).collect();
                 if let Some(around) = self.savepoints.last_mut() {
                     around.made_since.extend(made);

@@ -51,5 +51,29 @@ fetch c_b;
 close all;
 fetch c_a;
 rollback;
+-- After an error nobody goes on with the cursor.
+begin;
+declare failing cursor for select 6 / (3 - i) as d from generate_series(1, 5) i;
+fetch failing;
+savepoint a;
+fetch 3 from failing;
+rollback to a;
+fetch failing;
+rollback to a;
+move failing;
+rollback;
+create function empty_cursor() returns int language plpgsql as $$
+declare c refcursor; i int;
+begin
+  begin
+    open c for execute '';
+  exception when others then
+    raise notice '% %', sqlstate, sqlerrm;
+  end;
+  execute 'select 7' into i;
+  return i;
+end $$;
+select empty_cursor(), empty_cursor();
+drop function empty_cursor;
 drop function gives_cursor, named_cursor, two_cursors;
 drop table steps;
