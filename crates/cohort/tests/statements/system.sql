@@ -14,3 +14,7 @@ alter system set deadlock_timeout = '-5s';
 begin;
 alter system set work_mem = '5MB';
 rollback;
+create extension plpgsql;
+create extension if not exists plpgsql;
+select * from pg_available_extensions where name = 'plpgsql';
+select * from pg_available_extension_versions where name = 'plpgsql';

@@ -17,6 +17,20 @@ use crate::types::{ArrayValue, SqlType, Value, oids};
 /// Views that are queries: number, name, columns, and the query.
 pub const QUERIES: &[(u32, &str, &str, &str)] = &[
     (
+        12081,
+        "pg_available_extensions",
+        "name name, default_version text, installed_version text, comment text",
+        "SELECT extname, extversion, extversion, obj_description(oid, 'pg_extension') FROM pg_catalog.pg_extension",
+    ),
+    (
+        12085,
+        "pg_available_extension_versions",
+        "name name, version text, installed bool, superuser bool, trusted bool, relocatable bool, schema name, requires name[], comment text",
+        "SELECT extname, extversion, true, true, true, extrelocatable, 'pg_catalog'::name, NULL::name[],
+                obj_description(oid, 'pg_extension')
+         FROM pg_catalog.pg_extension",
+    ),
+    (
         3023,
         "pg_timezone_abbrevs",
         "abbrev text, utc_offset interval, is_dst bool",

@@ -14,6 +14,7 @@ pub mod deparse;
 pub mod dependencies;
 mod drop;
 mod explain;
+mod extension;
 mod function;
 mod grant;
 mod index;
@@ -284,6 +285,7 @@ fn define(
         Statement::CreateSequence(create) => sequence::create(ddl, create),
         Statement::AlterSequence(alter) => sequence::alter(ddl, alter),
         Statement::CreateSchema(create) => schema::create(ddl, create),
+        Statement::CreateExtension { name, if_not_exists } => extension::create(ddl, name, *if_not_exists),
         Statement::CreateFunction(create) => function::create(ddl, create),
         Statement::AlterFunction(alter) => function::alter(ddl, alter),
         Statement::CreateEnum { name, labels } => user_type::create_enum(ddl, name, labels),
