@@ -28,7 +28,7 @@ pub use buffer::{PageId, PageMeter, PageUse, PagedStoreStatistics, count_use};
 pub use clog::{ClogUpdate, Snapshot, TransactionStatus};
 pub use control::{CONTROL_FILE, ControlData, FORMAT_VERSION, read_control};
 pub use database::{CheckpointStatistics, Database, OpenOptions, Statistics};
-pub use heap::PageTuples;
+pub use heap::{PageTuples, Version};
 pub use lockmgr::{AdvisoryKey, Granted, LockMode, LockTag, LockView, RowLockMode, WaitPolicy};
 pub use modify::{ConflictOutcome, Modify};
 pub use scan::{IndexScan, TableScan};

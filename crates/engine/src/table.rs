@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use base::Oid;
+use base::{Oid, Result, Tid};
 use btree::BTree;
-use heap::Heap;
+use heap::{Heap, Version};
 
 use crate::activity::TableActivity;
 use crate::catalog::{IndexDef, TableDef};
@@ -50,6 +50,14 @@ impl Table {
     #[inline]
     pub fn row<'a>(&'a self, bytes: &'a [u8]) -> RowView<'a> {
         RowView::with_missing(&self.physical, &self.missing, bytes)
+    }
+
+    /// The header of a row's version that was seen.
+    ///
+    /// # Errors
+    /// XX001 and 58030 for a page that can't be read.
+    pub fn version(&self, tid: Tid) -> Result<Option<Version>> {
+        self.heap.version(tid)
     }
 
     /// All values of one of its rows.

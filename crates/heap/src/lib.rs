@@ -20,6 +20,7 @@ mod visibility;
 pub use heap::{Heap, HeapServices, Modify, RemovalFloor};
 pub use modify::UpdateOptions;
 pub use page::{PAYLOAD_MAX_BYTES, check_page, fuzz_page, mask_unlogged};
+pub use read::Version;
 pub use record::describe;
 pub use redo::{HeapRedo, fuzz_redo};
 pub use scan::{BuildSummary, BuildTuple, HeapScan, PageTuples};

@@ -1,6 +1,6 @@
 //! Reading single rows: by place, by index entry, and for unique checks.
 
-use base::{Liveness, Lsn, Result, Tid, Xid};
+use base::{CommandId, Liveness, Lsn, Result, Tid, Xid};
 use buffer::{PageRead, Pinned};
 use clog::{TransactionStatus, TxnCtx};
 
@@ -56,6 +56,19 @@ impl<'a> Iterator for Chain<'a> {
     }
 }
 
+/// Who made a row's version and who removed it.
+#[derive(Debug, Clone, Copy)]
+pub struct Version {
+    /// The (sub)transaction that made it.
+    pub xmin: Xid,
+    /// The (sub)transaction that removed it, or tried to; zero if none did.
+    pub xmax: Xid,
+    /// The command that made it.
+    pub cmin: CommandId,
+    /// The command that removed it.
+    pub cmax: CommandId,
+}
+
 impl Heap {
     /// Reads the version at `tid`, if the snapshot sees it. `f` runs under the page's shared latch: it must not wait.
     pub fn read<R>(&self, ctx: &TxnCtx<'_>, tid: Tid, f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
@@ -81,6 +94,19 @@ impl Heap {
         let pinned = self.pin(tid.block)?;
         let guard = pinned.read();
         Ok(Page::new(&guard).tuple(tid.slot).map(|tuple| f(tuple.payload())))
+    }
+
+    /// The header of the version at `tid`, which the caller has seen: such a one stays. `None` if there is none.
+    pub fn version(&self, tid: Tid) -> Result<Option<Version>> {
+        let pinned = self.pin(tid.block)?;
+        let guard = pinned.read();
+        let version = |tuple: Tuple<'_>| Version {
+            xmin: tuple.xmin(),
+            xmax: tuple.xmax(),
+            cmin: tuple.cmin(),
+            cmax: tuple.cmax(),
+        };
+        Ok(Page::new(&guard).tuple(tid.slot).map(version))
     }
 
     /// Whether nothing is left behind the line pointer `root` for anybody, durably. Prunes the page first if that may make it so. Never

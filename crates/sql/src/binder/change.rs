@@ -58,7 +58,14 @@ impl Binder<'_, '_> {
         let given = self.given_columns(&target);
         query.ctes = self.finish_ctes(ctes);
         let triggers = self.triggers_of(&target.table)?;
-        let target = Target { table: target.table, expressions, triggers, view_checks: target.checks, given };
+        let target = Target {
+            table: target.table,
+            expressions,
+            triggers,
+            view_checks: target.checks,
+            given,
+            returns_version: false,
+        };
         query.change = Some(Box::new(Change::Insert { target, on_conflict, returning }));
         Ok(query)
     }
@@ -624,7 +631,8 @@ impl Binder<'_, '_> {
         let returning = if update.returning.is_empty() { None } else { Some(self.returning(&update.returning)?) };
         self.needs_below(&changed);
         let given = self.given_columns(&changed);
-        let target = Target { table, expressions, triggers, view_checks: changed.checks, given };
+        let target =
+            Target { table, expressions, triggers, view_checks: changed.checks, given, returns_version: false };
         let mut query = self.changing_query(filter);
         query.current_of = current_of;
         query.ctes = self.finish_ctes(ctes);
@@ -646,7 +654,14 @@ impl Binder<'_, '_> {
         let table = changed.table.clone();
         let (expressions, triggers) = (self.expressions_of(&table)?, self.triggers_of(&table)?);
         let (relation, conditions) = self.change_target(&mut changed, &delete.table)?;
-        let target = Target { table, expressions, triggers, view_checks: Vec::new(), given: ColumnSet::new() };
+        let target = Target {
+            table,
+            expressions,
+            triggers,
+            view_checks: Vec::new(),
+            given: ColumnSet::new(),
+            returns_version: false,
+        };
         self.from(&delete.using)?;
         let current_of = self.current_of(&changed, delete.filter.as_ref())?;
         let filter = self.optional_filter(delete.filter.as_ref().filter(|_| current_of.is_none()))?;

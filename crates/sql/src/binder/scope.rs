@@ -224,23 +224,34 @@ pub(super) struct NamedColumn {
     pub(super) in_star: bool,
 }
 
+/// The attribute number of `xmin`.
+const XMIN: i32 = -2;
+
 /// The system columns of tables: name, attribute number, type.
 pub(super) const SYSTEM_COLUMNS: &[(&str, i32, Oid)] = &[
     ("ctid", -1, oids::TID),
-    ("xmin", -2, oids::XID),
+    ("xmin", XMIN, oids::XID),
     ("cmin", -3, oids::CID),
     ("xmax", -4, oids::XID),
     ("cmax", -5, oids::CID),
     ("tableoid", -6, oids::OID),
 ];
 
-/// A system column of `table`. What the server computes has no rows on disk, but it has a number.
-fn system_column(scope: &Scope, table: Oid, variable: Variable, oid: Oid) -> Expr {
+/// A system column of `table`. What the server computes has no rows on disk, but it has a number, and counts as made by
+/// whoever made the catalog as it is: clients that look for what has changed since then look at `xmin`.
+fn system_column(scope: &Scope, table: Oid, variable: Variable, oid: Oid, catalog_version: u64) -> Expr {
     let is_computed = matches!(scope.relations[variable.relation as usize].kind, super::RelationKind::Virtual(_));
-    if is_computed && oid == oids::OID {
-        return Expr::constant(Value::Oid(table.0), SqlType::new(oids::OID));
+    let value = match (variable.attribute, oid) {
+        (_, oids::OID) => Value::Oid(table.0),
+        (XMIN, _) => Value::Xid(catalog_version & 0xFFFF_FFFF),
+        (_, oids::XID | oids::CID) => Value::Xid(0),
+        _ => return Expr::new(ExprKind::Variable(variable), SqlType::new(oid)),
+    };
+    if is_computed {
+        Expr::constant(value, SqlType::new(oid))
+    } else {
+        Expr::new(ExprKind::Variable(variable), SqlType::new(oid))
     }
-    Expr::new(ExprKind::Variable(variable), SqlType::new(oid))
 }
 
 impl Scope {
@@ -407,7 +418,7 @@ impl Binder<'_, '_> {
                 drop(tables);
                 if let Some((relation, table)) = found {
                     let variable = Variable { level: level as u32, relation, attribute: *attribute, location };
-                    let expr = system_column(scope, table, variable, *oid);
+                    let expr = system_column(scope, table, variable, *oid, self.context.catalog.version());
                     let access = scope.relations[relation as usize].access;
                     self.reads_system_column(access, *attribute);
                     return Ok(Some(FoundColumn { expr }));
@@ -497,7 +508,7 @@ impl Binder<'_, '_> {
         {
             let variable = Variable { level, relation, attribute: *attribute, location };
             let scope = &self.scopes[self.scopes.len() - 1 - level as usize];
-            let expr = system_column(scope, item.table, variable, *oid);
+            let expr = system_column(scope, item.table, variable, *oid, self.context.catalog.version());
             let access = scope.relations[relation as usize].access;
             self.reads_system_column(access, *attribute);
             return Ok(Some(FoundColumn { expr }));

@@ -27,7 +27,7 @@ pub(super) fn for_each_row<'p>(
                 let engine = run.engine();
                 let Some((tid, bytes)) = scan.next(&engine)? else { return Ok(()) };
                 drop(engine);
-                decoder.decode(table.row(bytes), tid, &mut values)?;
+                decoder.decode(table, bytes, tid, &mut values)?;
                 visit(run, tid, &values)?;
             }
         })

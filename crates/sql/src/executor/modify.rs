@@ -13,11 +13,11 @@ use super::evaluate::{evaluate, is_true};
 use super::foreign_key;
 use super::keys::TableKeys;
 use super::recheck::{Recheck, Rechecked};
-use super::row_decoder::RowDecoder;
+use super::row_decoder::{RowDecoder, system_value};
 use super::scan::evaluate_into;
 use super::trigger::{Captures, Event, TableTriggers};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{self, Assignment, OnConflict, Target};
+use crate::plan::{self, Assignment, OnConflict, ScanColumn, Target};
 use crate::types::{self, StorageKind, Value};
 
 /// Datums of one row on their way to the engine.
@@ -120,6 +120,14 @@ impl<'p> OpenTarget<'p> {
         }
     }
 
+    /// Puts the system columns of the version at `tid` behind the values of its row, as in [`ScanColumn::SYSTEM`].
+    fn push_version(&self, tid: Tid, row: &mut Vec<Value>) -> Result<()> {
+        for column in ScanColumn::SYSTEM {
+            row.push(system_value(column, &self.table, tid)?);
+        }
+        Ok(())
+    }
+
     /// All its columns: what a BEFORE trigger may have changed.
     fn all_columns(&self) -> ColumnSet {
         (0..self.kinds.len()).collect()
@@ -211,13 +219,25 @@ impl<'p> InsertRows<'p> {
         triggers.after_statement(Event::Insert, None, captures, run)
     }
 
-    /// Stores `self.values`; whether a row was inserted or updated.
-    fn store(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+    /// Puts the system columns of the version behind `self.values`.
+    fn push_version(&mut self, stored: &Stored) -> Result<()> {
+        let open = self.open.as_ref().expect("opened before the first row");
+        let columns = self.values.len();
+        open.push_version(stored.tid, &mut self.values)?;
+        if stored.is_update {
+            // It was locked to be updated, and who made the version holds the lock: what tells updates from inserts.
+            self.values[columns + XMAX_PLACE] = self.values[columns + XMIN_PLACE].clone();
+        }
+        Ok(())
+    }
+
+    /// Stores `self.values`; the version that was inserted or made by an update.
+    fn store(&mut self, run: &mut Run<'_, 'p>) -> Result<Option<Stored>> {
         let open = self.open.as_ref().expect("opened before the first row");
         if let Some(triggers) = open.triggers(TriggerTiming::Before, true, Event::Insert) {
             match triggers.before_row(Event::Insert, None, None, Some(&self.values), run)? {
                 Some(values) => self.values = values,
-                None => return Ok(false),
+                None => return Ok(None),
             }
         }
         open.complete(&mut self.values, run)?;
@@ -234,9 +254,9 @@ impl<'p> InsertRows<'p> {
                 if let Some(triggers) = &open.target.triggers {
                     triggers.after_row(Event::Insert, None, (None, Some(&self.values)), &open.captures, run)?;
                 }
-                Ok(true)
+                Ok(Some(Stored { tid, is_update: false }))
             }
-            Some(on_conflict) => Ok(insert_or_resolve(open, on_conflict, &mut self.values, run)?.is_some()),
+            Some(on_conflict) => insert_or_resolve(open, on_conflict, &mut self.values, run),
         }
     }
 }
@@ -253,11 +273,12 @@ impl<'p> Operator<'p> for InsertRows<'p> {
             run.step()?;
             self.values.clear();
             self.values.extend_from_slice(self.input.row());
-            if !self.store(run)? {
-                continue;
-            }
+            let Some(stored) = self.store(run)? else { continue };
             run.locals.affected_rows += 1;
             if let Some(returning) = &self.node.returning {
+                if self.node.target.returns_version {
+                    self.push_version(&stored)?;
+                }
                 evaluate_into(returning, &self.values, &mut self.row, run)?;
                 return Ok(true);
             }
@@ -278,13 +299,24 @@ impl<'p> Operator<'p> for InsertRows<'p> {
     }
 }
 
+/// What an INSERT made.
+struct Stored {
+    tid: Tid,
+    /// There was such a row already, which was updated.
+    is_update: bool,
+}
+
+/// Where `xmin` and `xmax` stand in [`ScanColumn::SYSTEM`].
+const XMIN_PLACE: usize = 1;
+const XMAX_PLACE: usize = 3;
+
 /// INSERT ... ON CONFLICT of one row. The version inserted or made by an update; `values` become the row as stored.
 fn insert_or_resolve<'p>(
     open: &OpenTarget<'p>,
     on_conflict: &'p OnConflict,
     values: &mut Vec<Value>,
     run: &mut Run<'_, 'p>,
-) -> Result<Option<Tid>> {
+) -> Result<Option<Stored>> {
     let arbiters: SmallVec<[usize; 4]> = on_conflict.arbiters.iter().map(|position| *position as usize).collect();
     let arbiters = (!arbiters.is_empty()).then_some(arbiters.as_slice());
     loop {
@@ -303,7 +335,7 @@ fn insert_or_resolve<'p>(
                 if let Some(triggers) = &open.target.triggers {
                     triggers.after_row(Event::Insert, None, (None, Some(values)), &open.captures, run)?;
                 }
-                return Ok(Some(tid));
+                return Ok(Some(Stored { tid, is_update: false }));
             }
         };
         let Some(update) = &on_conflict.update else { return Ok(None) };
@@ -337,9 +369,12 @@ fn insert_or_resolve<'p>(
         let Some(tid) = engine.newest_version(&open.table, tid, &mut bytes)? else { continue };
         drop(engine);
         let mut existing = vec![Value::Null; open.kinds.len()];
-        open.full_row.decode(open.table.row(&bytes), tid, &mut existing)?;
+        open.full_row.decode(&open.table, &bytes, tid, &mut existing)?;
         let mut both = existing.clone();
         both.extend(values.iter().cloned());
+        if update.reads_version {
+            open.push_version(tid, &mut both)?;
+        }
         if let Some(condition) = &update.condition
             && !is_true(condition, &both, run)?
         {
@@ -373,7 +408,7 @@ fn insert_or_resolve<'p>(
                     triggers.after_row(Event::Update, Some(&assigned), rows, &open.captures, run)?;
                 }
                 *values = updated;
-                return Ok(Some(tid));
+                return Ok(Some(Stored { tid, is_update: true }));
             }
             _ => continue,
         }
@@ -477,7 +512,7 @@ impl<'p> UpdateRows<'p> {
                 gone
             } else if open.needs_values() || node.returning.is_some() {
                 let mut existing = vec![Value::Null; open.kinds.len()];
-                open.full_row.decode(open.table.row(&self.old), tid, &mut existing)?;
+                open.full_row.decode(&open.table, &self.old, tid, &mut existing)?;
                 let mut updated = existing.clone();
                 for (assignment, value) in node.assignments.iter().zip(&self.assigned) {
                     updated[assignment.column as usize] = value.clone();
@@ -510,6 +545,9 @@ impl<'p> UpdateRows<'p> {
                     if let Some(returning) = &node.returning {
                         let mut input = std::mem::take(&mut self.current);
                         input.extend(updated);
+                        if open.target.returns_version {
+                            open.push_version(tid, &mut input)?;
+                        }
                         let result = evaluate_into(returning, &input, &mut self.row, run);
                         self.current = input;
                         result?;
@@ -551,7 +589,7 @@ impl<'p> UpdateRows<'p> {
 
     fn new_values(&self, open: &OpenTarget<'p>) -> Result<Vec<Value>> {
         let mut values = vec![Value::Null; open.kinds.len()];
-        open.full_row.decode(open.table.row(&self.old), Tid::INVALID, &mut values)?;
+        open.full_row.decode(&open.table, &self.old, Tid::INVALID, &mut values)?;
         for (assignment, value) in self.node.assignments.iter().zip(&self.assigned) {
             values[assignment.column as usize] = value.clone();
         }
@@ -652,7 +690,7 @@ impl<'p> DeleteRows<'p> {
                 (None, before) => {
                     if let Some(triggers) = before {
                         let mut values = vec![Value::Null; open.kinds.len()];
-                        open.full_row.decode(open.table.row(&self.old), tid, &mut values)?;
+                        open.full_row.decode(&open.table, &self.old, tid, &mut values)?;
                         if triggers.before_row(Event::Delete, None, Some(&values), None, run)?.is_none() {
                             return Ok(false);
                         }
@@ -680,7 +718,7 @@ impl<'p> DeleteRows<'p> {
         }
         if needs_old {
             let mut values = vec![Value::Null; open.kinds.len()];
-            open.full_row.decode(open.table.row(&self.old), tid, &mut values)?;
+            open.full_row.decode(&open.table, &self.old, tid, &mut values)?;
             open.foreign_keys.after_delete(&values, run);
             if let Some(triggers) = triggers {
                 triggers.after_row(Event::Delete, None, (Some(&values), None), &open.captures, run)?;
@@ -688,6 +726,9 @@ impl<'p> DeleteRows<'p> {
             if let Some(returning) = &self.node.returning {
                 let mut input = std::mem::take(&mut self.current);
                 input.extend(values);
+                if open.target.returns_version {
+                    open.push_version(tid, &mut input)?;
+                }
                 let result = evaluate_into(returning, &input, &mut self.row, run);
                 self.current = input;
                 result?;

@@ -330,14 +330,14 @@ impl Work {
                 values.resize(start + self.width, Value::Null);
             }
             let row = &mut values[start..start + self.width];
-            self.early.decode(table.row(bytes), tid, row)?;
+            self.early.decode(table, bytes, tid, row)?;
             if let Some(filter) = &self.filter
                 && !is_true(filter, row, &mut helper)?
             {
                 return Ok(true);
             }
             if let Some(late) = &self.late {
-                late.decode(table.row(bytes), tid, row)?;
+                late.decode(table, bytes, tid, row)?;
             }
             *rows += 1;
             // Stored rows may be small and what they are decoded to large: defaults of younger columns, many NULLs.

@@ -81,7 +81,7 @@ impl<'p> Recheck<'p> {
                 scans[number].columns.iter().map(|(slot, column)| (*slot as usize, *column)).collect();
             RowDecoder::new(&table.def, &columns, &run.catalog)
         });
-        decoder.decode(table.row(bytes), tid, row)
+        decoder.decode(table, bytes, tid, row)
     }
 
     /// Runs the input again with each scan reduced to one row.

@@ -1,8 +1,9 @@
 //! What turns stored rows into values.
 
-use base::{Oid, Result, Tid};
+use base::{Result, Tid, Xid};
+use engine::Table;
 use engine::catalog::TableDef;
-use engine::row::{Datum, RowValues, RowView};
+use engine::row::{Datum, RowValues};
 
 use crate::plan::ScanColumn;
 use crate::types::{CatalogLookup, StorageKind, Value};
@@ -13,7 +14,6 @@ pub struct RowDecoder {
     steps: Vec<DecodeStep>,
     /// Slots of system columns.
     system: Vec<(usize, ScanColumn)>,
-    table: Oid,
 }
 
 struct DecodeStep {
@@ -73,6 +73,28 @@ impl DecodeStep {
     }
 }
 
+/// A system column of the version at `tid`.
+///
+/// # Errors
+/// Those of reading its header.
+pub(super) fn system_value(column: ScanColumn, table: &Table, tid: Tid) -> Result<Value> {
+    let version = match column {
+        ScanColumn::Ctid => return Ok(Value::Tid(tid)),
+        ScanColumn::TableOid => return Ok(Value::oid(table.oid())),
+        _ => table.version(tid)?,
+    };
+    let Some(version) = version else { return Ok(Value::Null) };
+    // Clients know the lower half of transactions' numbers.
+    let shown = |xid: Xid| Value::Xid(xid.0 & 0xFFFF_FFFF);
+    // One column of PostgreSQL's rows is both: who removed a row hides who made it.
+    let command = if version.xmax.is_valid() { version.cmax } else { version.cmin };
+    Ok(match column {
+        ScanColumn::Xmin => shown(version.xmin),
+        ScanColumn::Xmax => shown(version.xmax),
+        _ => Value::Xid(u64::from(command.0)),
+    })
+}
+
 impl RowDecoder {
     /// A decoder that puts each of `columns` into the slot beside it.
     pub fn new(table: &TableDef, columns: &[(usize, ScanColumn)], catalog: &dyn CatalogLookup) -> RowDecoder {
@@ -96,7 +118,7 @@ impl RowDecoder {
             step.skipped_bytes = widths.sum::<Option<usize>>().filter(|width| *width > 0);
             at = step.column + 1;
         }
-        RowDecoder { steps, system, table: table.oid }
+        RowDecoder { steps, system }
     }
 
     /// Slots in the order of `columns`.
@@ -115,10 +137,10 @@ impl RowDecoder {
     /// Fills the slots of `out` from one stored row.
     ///
     /// # Errors
-    /// XX001 for stored bytes that are no value of their type.
+    /// XX001 for stored bytes that are no value of their type; those of reading the row's header.
     #[inline]
-    pub fn decode(&self, view: RowView<'_>, tid: Tid, out: &mut [Value]) -> Result<()> {
-        let mut values = view.iter();
+    pub fn decode(&self, table: &Table, bytes: &[u8], tid: Tid, out: &mut [Value]) -> Result<()> {
+        let mut values = table.row(bytes).iter();
         let mut at = 0;
         let mut last: Option<&DecodeStep> = None;
         for step in &self.steps {
@@ -142,9 +164,7 @@ impl RowDecoder {
         for (slot, column) in &self.system {
             out[*slot] = match column {
                 ScanColumn::Ctid => Value::Tid(tid),
-                ScanColumn::TableOid => Value::oid(self.table),
-                // The versions' own numbers are not shown: a row that is seen was made by a finished transaction.
-                _ => Value::Null,
+                column => system_value(*column, table, tid)?,
             };
         }
         Ok(())

@@ -172,14 +172,14 @@ impl<'p> ScanBase<'p> {
     #[inline]
     pub(super) fn accept(&mut self, tid: Tid, bytes: &[u8], run: &mut Run<'_, 'p>) -> Result<bool> {
         let (table, decoder) = self.open.as_ref().expect("a scan is opened before it accepts rows");
-        decoder.decode(table.row(bytes), tid, &mut self.row)?;
+        decoder.decode(table, bytes, tid, &mut self.row)?;
         if let Some(filter) = self.filter
             && !is_true(filter, &self.row, run)?
         {
             return Ok(false);
         }
         if let Some(late) = &self.late {
-            late.decode(table.row(bytes), tid, &mut self.row)?;
+            late.decode(table, bytes, tid, &mut self.row)?;
         }
         if let Some(kept) = run.locals.kept_row(self.scan) {
             kept.tid = tid;

@@ -550,6 +550,8 @@ pub struct Target {
     pub view_checks: Vec<(Name, Expr)>,
     /// The columns that the statement gives values: an error may tell them to whoever may not read the table.
     pub given: ColumnSet,
+    /// RETURNING reads system columns: those of the version written come behind its row, as in [`ScanColumn::SYSTEM`].
+    pub returns_version: bool,
 }
 
 /// The expressions that belong to a table's definition, bound over the table's full row: slot `n` is the column
@@ -604,6 +606,8 @@ pub struct ConflictUpdate {
     pub assignments: Vec<Assignment>,
     /// Only if true.
     pub condition: Option<Expr>,
+    /// They read system columns of the existing row: these come behind both rows, as in [`ScanColumn::SYSTEM`].
+    pub reads_version: bool,
 }
 
 /// One `column = expression` of a SET clause.

@@ -28,6 +28,26 @@ pub enum ScanColumn {
     Cmax,
 }
 
+impl ScanColumn {
+    /// The system columns, from attribute number -1 down.
+    pub const SYSTEM: [ScanColumn; 6] = [
+        ScanColumn::Ctid,
+        ScanColumn::Xmin,
+        ScanColumn::Cmin,
+        ScanColumn::Xmax,
+        ScanColumn::Cmax,
+        ScanColumn::TableOid,
+    ];
+
+    /// What an attribute number stands for: a column's place, or a system column.
+    pub fn of_attribute(attribute: i32) -> ScanColumn {
+        match u32::try_from(attribute) {
+            Ok(place) => ScanColumn::Column(place),
+            Err(_) => ScanColumn::SYSTEM[(-1 - attribute) as usize],
+        }
+    }
+}
+
 /// Every visible row of a table.
 #[derive(Debug)]
 pub struct SeqScan {

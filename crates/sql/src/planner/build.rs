@@ -85,7 +85,8 @@ impl Planner<'_, '_> {
                 self.lock_table(table.oid, LockMode::AccessShare);
                 let attributes = builder.needed.columns(number);
                 let layout = Layout { slots: attributes.iter().map(|attribute| (number, *attribute)).collect() };
-                let columns = attributes.iter().map(|attribute| scan_column(*attribute)).collect::<Vec<_>>();
+                let columns =
+                    attributes.iter().map(|attribute| ScanColumn::of_attribute(*attribute)).collect::<Vec<_>>();
                 let width = columns.len();
                 let filter = self.lower_conditions(conditions, &layout)?;
                 let built = match scan.access {
@@ -285,19 +286,6 @@ fn is_in(expr: &Expr, layout: &Layout) -> bool {
         ExprKind::Variable(variable) => layout.find(variable.relation, variable.attribute).is_none(),
         _ => false,
     })
-}
-
-/// What a scan puts in a slot for an attribute number.
-pub(super) fn scan_column(attribute: i32) -> ScanColumn {
-    match attribute {
-        -1 => ScanColumn::Ctid,
-        -2 => ScanColumn::Xmin,
-        -3 => ScanColumn::Cmin,
-        -4 => ScanColumn::Xmax,
-        -5 => ScanColumn::Cmax,
-        -6 => ScanColumn::TableOid,
-        place => ScanColumn::Column(place as u32),
-    }
 }
 
 /// Moves a condition on a subquery's columns into it, where that changes nothing but speed; gives it back otherwise.

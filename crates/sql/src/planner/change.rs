@@ -10,9 +10,12 @@ use super::lower::Layout;
 use super::needed::Needed;
 use super::selectivity::Relations;
 use super::{Planner, fold, node};
-use crate::binder::{Change, OnConflict, Query, TargetEntry};
+use crate::binder::{Change, OnConflict, Query, TargetEntry, for_each_inner};
 use crate::executor::Event;
-use crate::plan::{self, Assignment, ConflictUpdate, Delete, Expr, Insert, Node, Plan, Target, Update, ViewChange};
+use crate::plan::{
+    self, Assignment, ConflictUpdate, Delete, Expr, ExprKind, Insert, Node, Plan, ScanColumn, Target, Update,
+    ViewChange,
+};
 
 impl Planner<'_, '_> {
     /// UPDATE or DELETE of the rows that a query finds.
@@ -65,15 +68,15 @@ impl Planner<'_, '_> {
         let (rows, cost) = (input.rows, input.cost + input.rows * 0.01);
         let change = query.change.take().ok_or_else(|| Error::internal("no change"))?;
         match *change {
-            Change::Update { target, assignments, returning, .. } => {
+            Change::Update { mut target, assignments, returning, .. } => {
                 let assignments = self.lower_assignments(assignments, &layout)?;
-                let returning = self.returning(returning, &target, relation, &layout)?;
+                let returning = self.returning(returning, &mut target, relation, &layout)?;
                 let width = returning.as_ref().map_or(0, Vec::len);
                 let update = Update { target, scan, ctid, input, assignments, recheck, returning };
                 Ok(node(Node::Update(Box::new(update)), width, rows, cost))
             }
-            Change::Delete { target, returning, .. } => {
-                let returning = self.returning(returning, &target, relation, &layout)?;
+            Change::Delete { mut target, returning, .. } => {
+                let returning = self.returning(returning, &mut target, relation, &layout)?;
                 let width = returning.as_ref().map_or(0, Vec::len);
                 let delete = Delete { target, scan, ctid, input, recheck, returning };
                 Ok(node(Node::Delete(Box::new(delete)), width, rows, cost))
@@ -85,7 +88,7 @@ impl Planner<'_, '_> {
     /// UPDATE or DELETE of a view's rows by its triggers.
     fn view_change(&mut self, mut query: Query, relation: u32, input: Plan, layout: &Layout) -> Result<Plan> {
         let change = query.change.take().ok_or_else(|| Error::internal("no change"))?;
-        let (event, target, assignments, returning) = match *change {
+        let (event, mut target, assignments, returning) = match *change {
             Change::Update { target, assignments, returning, .. } => (Event::Update, target, assignments, returning),
             Change::Delete { target, returning, .. } => (Event::Delete, target, Vec::new(), returning),
             Change::Insert { .. } => return Err(Error::internal("INSERT is planned elsewhere")),
@@ -94,7 +97,7 @@ impl Planner<'_, '_> {
         let old = (0..target.table.columns.len() as i32).map(place).collect::<Option<Vec<u32>>>();
         let old = old.ok_or_else(|| Error::internal("a view's rows are not whole"))?;
         let assignments = self.lower_assignments(assignments, layout)?;
-        let returning = self.returning(returning, &target, relation, layout)?;
+        let returning = self.returning(returning, &mut target, relation, layout)?;
         let width = returning.as_ref().map_or(0, Vec::len);
         let (rows, cost) = (input.rows, input.cost);
         let change = ViewChange { target, event, input, old, assignments, returning };
@@ -112,19 +115,23 @@ impl Planner<'_, '_> {
     fn returning(
         &mut self,
         returning: Option<Vec<TargetEntry>>,
-        target: &Target,
+        target: &mut Target,
         relation: u32,
         layout: &Layout,
     ) -> Result<Option<Vec<Expr>>> {
         let Some(returning) = returning else { return Ok(None) };
         let mut slots = layout.slots.clone();
         for slot in &mut slots {
-            // The old version's columns are hidden; its system columns stay.
-            if slot.0 == relation && slot.1 >= 0 {
+            // The old version's columns are hidden.
+            if slot.0 == relation {
                 *slot = (super::TARGET_RELATION, slot.1);
             }
         }
         slots.extend((0..target.table.columns.len() as i32).map(|place| (relation, place)));
+        target.returns_version = returning.iter().any(|entry| reads_version(&entry.expr, relation));
+        if target.returns_version {
+            slots.extend(version_slots(relation));
+        }
         let layout = Layout { slots };
         let exprs = returning.into_iter().map(|entry| entry.expr).collect();
         self.lower_all(exprs, &layout).map(Some)
@@ -133,7 +140,7 @@ impl Planner<'_, '_> {
     /// INSERT of the rows of `input`, which are full rows of the table.
     pub(super) fn insert(&mut self, change: Change, input: Plan) -> Result<Plan> {
         self.is_read_only = false;
-        let Change::Insert { target, on_conflict, returning } = change else {
+        let Change::Insert { mut target, on_conflict, returning } = change else {
             return Err(Error::internal("not an INSERT"));
         };
         self.lock_table(target.table.oid, LockMode::RowExclusive);
@@ -147,14 +154,19 @@ impl Planner<'_, '_> {
                 let update = match update {
                     None => None,
                     Some((assignments, condition)) => {
-                        let layout = Layout { slots: full_row(0).chain(full_row(1)).collect() };
+                        let mut layout = Layout { slots: full_row(0).chain(full_row(1)).collect() };
+                        let values = assignments.iter().map(|assignment| &assignment.value);
+                        let reads_version = values.chain(&condition).any(|expr| reads_version(expr, 0));
+                        if reads_version {
+                            layout.slots.extend(version_slots(0));
+                        }
                         let mut folded = assignments;
                         for assignment in &mut folded {
                             fold(&mut assignment.value, self.context, &mut self.inlining)?;
                         }
                         let assignments = self.lower_assignments(folded, &layout)?;
                         let condition = condition.map(|condition| self.lower(condition, &layout)).transpose()?;
-                        Some(ConflictUpdate { assignments, condition })
+                        Some(ConflictUpdate { assignments, condition, reads_version })
                     }
                 };
                 Some(plan::OnConflict { arbiters, update })
@@ -164,12 +176,10 @@ impl Planner<'_, '_> {
             None => None,
             Some(entries) => {
                 let mut layout = Layout { slots: full_row(0).collect() };
-                // `RETURNING ctid` has no slot to come from.
-                let system = entries.iter().any(|entry| reads_system_column(&entry.expr));
-                if system {
-                    return Err(Error::unsupported("system columns in RETURNING of INSERT are not supported"));
+                target.returns_version = entries.iter().any(|entry| reads_version(&entry.expr, 0));
+                if target.returns_version {
+                    layout.slots.extend(version_slots(0));
                 }
-                layout.slots.shrink_to_fit();
                 let mut exprs = entries.into_iter().map(|entry| entry.expr).collect::<Vec<_>>();
                 for expr in &mut exprs {
                     fold(expr, self.context, &mut self.inlining)?;
@@ -198,6 +208,18 @@ fn returning_of(change: &mut Change) -> Option<&mut Option<Vec<TargetEntry>>> {
     }
 }
 
-fn reads_system_column(expr: &Expr) -> bool {
-    expr.any(&|inner| matches!(&inner.kind, plan::ExprKind::Variable(variable) if variable.level == 0 && variable.attribute < 0))
+/// Whether an expression, or a subquery in it, reads a system column of an entry.
+fn reads_version(expr: &Expr, relation: u32) -> bool {
+    let mut reads = false;
+    for_each_inner(expr, 0, &mut |inner, depth| {
+        if let ExprKind::Variable(variable) = &inner.kind {
+            reads |= variable.level == depth && variable.relation == relation && variable.attribute < 0;
+        }
+    });
+    reads
+}
+
+/// The slots of an entry's system columns, as in [`ScanColumn::SYSTEM`].
+fn version_slots(relation: u32) -> impl Iterator<Item = (u32, i32)> {
+    (1..=ScanColumn::SYSTEM.len() as i32).map(move |number| (relation, -number))
 }

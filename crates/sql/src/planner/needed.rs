@@ -41,12 +41,12 @@ impl Needed {
         self.add_at(expr, 0);
     }
 
-    /// What an expression reads, but for the columns (not the system columns) of one entry.
+    /// What an expression reads, but for the columns of one entry.
     pub(super) fn add_all_but(&mut self, expr: &Expr, relation: u32) {
         for_each_inner(expr, 0, &mut |inner, depth| {
             if let ExprKind::Variable(variable) = &inner.kind
                 && variable.level == depth
-                && (variable.relation != relation || variable.attribute < 0)
+                && variable.relation != relation
             {
                 self.add_column(variable.relation, variable.attribute);
             }

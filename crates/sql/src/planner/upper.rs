@@ -4,7 +4,6 @@ use base::{Error, Result};
 use engine::LockMode;
 use rustc_hash::FxHashMap;
 
-use super::build::scan_column;
 use super::fold::{has_subquery, is_volatile};
 use super::lower::{Layout, replace_grouped};
 use super::query::{collect_aggregates, target_layout};
@@ -12,8 +11,8 @@ use super::selectivity::{Relations, group_count};
 use super::{GROUP_RELATION, Grouping, Planner, SET_RELATION, TARGET_RELATION, WINDOW_RELATION, node};
 use crate::binder::{self, Distinct, Query, RelationKind, TargetEntry};
 use crate::plan::{
-    Aggregate, AggregateCall, Expr, ExprKind, LockRows, Node, Plan, Recheck, RowLock, ScanId, ScanSlots, SetCall,
-    SortKey, Variable, Window, WindowCall, WindowFrameBound,
+    Aggregate, AggregateCall, Expr, ExprKind, LockRows, Node, Plan, Recheck, RowLock, ScanColumn, ScanId, ScanSlots,
+    SetCall, SortKey, Variable, Window, WindowCall, WindowFrameBound,
 };
 use crate::types::Value;
 
@@ -407,7 +406,8 @@ impl Planner<'_, '_> {
                 continue;
             }
             let own = layout.slots.iter().enumerate().filter(|(_, slot)| slot.0 == relation);
-            let columns = own.map(|(slot, (_, attribute))| (slot as u32, scan_column(*attribute))).collect();
+            let columns =
+                own.map(|(slot, (_, attribute))| (slot as u32, ScanColumn::of_attribute(*attribute))).collect();
             slots.push(ScanSlots { scan: *scan, table: table.clone(), ctid: ctid as u32, columns });
         }
         if has_outer_join {
