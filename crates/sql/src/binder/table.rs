@@ -75,13 +75,15 @@ impl Binder<'_, '_> {
         location: Location,
     ) -> Result<Option<FoundRelation>> {
         match schema {
-            Some(schema) => match self.schema_named(schema) {
-                Some(oid) => Ok(self.relation_in(oid, name)),
-                // As PostgreSQL: a table in a schema that doesn't exist is a table that doesn't exist.
-                None => {
-                    let _ = location;
-                    Ok(None)
+            // As PostgreSQL: a table in a schema that doesn't exist is a table that doesn't exist.
+            Some(schema) => match self.schema_named(schema).map(|oid| (oid, self.relation_in(oid, name))) {
+                // Whether what is there may be read is asked when the statement runs, of a view's tables for its owner.
+                Some((oid, None)) if !self.context.lookup.may_look_into(oid) => {
+                    let message = format!("permission denied for schema {schema}");
+                    Err(self.error(sqlstate::INSUFFICIENT_PRIVILEGE, message, location))
                 }
+                Some((_, found)) => Ok(found),
+                None => Ok(None),
             },
             None => Ok(self.context.search_path.iter().find_map(|schema| self.relation_in(*schema, name))),
         }

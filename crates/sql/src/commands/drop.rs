@@ -82,8 +82,11 @@ fn relation(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Optio
     let (what, code) = kind_name(drop.kind);
     if let Some(schema) = &object.name.schema
         && schema != "pg_temp"
-        && ddl.view().schema_named(schema).is_err()
+        && let Err(error) = ddl.view().usable_schema(schema)
     {
+        if error.sqlstate() == sqlstate::INSUFFICIENT_PRIVILEGE {
+            return Err(error);
+        }
         return missing(ddl, drop, sqlstate::INVALID_SCHEMA_NAME, &format!("schema \"{schema}\" does not exist"));
     }
     // An index's table is locked before the index.

@@ -362,7 +362,7 @@ pub fn name(statement: &Statement) -> &'static str {
 fn find_table(state: &SessionState, name: &QualifiedName) -> Result<Arc<TableDef>> {
     let view = state.catalog();
     if let Some(schema) = &name.schema {
-        view.schema_named(schema)?;
+        view.usable_schema(schema)?;
     }
     match view.relation_or_type(name.schema.as_deref(), &name.name) {
         Some(Ok(Relation::Table(table))) => Ok(Arc::clone(table)),

@@ -27,6 +27,17 @@ struct View {
     path: Vec<Oid>,
     /// Schemas that the setting names and that exist, without those that are implied.
     explicit_path: Vec<Oid>,
+    /// Whose view it is; `None` for a superuser.
+    role: Option<Oid>,
+    temporary: Option<Oid>,
+}
+
+impl View {
+    fn may_look_into(&self, schema: Oid) -> bool {
+        let Some(role) = self.role.filter(|_| self.temporary != Some(schema)) else { return true };
+        Subject::find(&self.catalog, schema)
+            .is_none_or(|subject| subject.privileges_of(&self.catalog, role).contains(Privileges::USAGE))
+    }
 }
 
 impl CatalogView {
@@ -38,35 +49,50 @@ impl CatalogView {
         role: &ActingRole,
         temporary: Option<Oid>,
     ) -> CatalogView {
-        let may_look_into = |schema: &Oid| {
-            role.is_superuser
-                || temporary == Some(*schema)
-                || Subject::find(&catalog, *schema)
-                    .is_none_or(|subject| subject.privileges_of(&catalog, role.oid).contains(Privileges::USAGE))
+        let mut view = View {
+            catalog,
+            path_text: search_path,
+            plan_path,
+            path: Vec::new(),
+            explicit_path: Vec::new(),
+            role: (!role.is_superuser).then_some(role.oid),
+            temporary,
         };
-        let mut explicit_path = Vec::new();
-        for name in split_names(&search_path) {
+        for name in split_names(&view.path_text) {
             let name = if name == "$user" { &*role.name } else { &name };
             let schema = match name {
                 "pg_temp" => temporary,
-                name => catalog.schema_by_name(name).map(|schema| schema.oid),
+                name => view.catalog.schema_by_name(name).map(|schema| schema.oid),
             };
-            let is_new = |schema: &Oid| !explicit_path.contains(schema);
-            explicit_path.extend(schema.filter(is_new).filter(may_look_into));
+            let is_new = |schema: &Oid| !view.explicit_path.contains(schema);
+            let schema = schema.filter(is_new).filter(|schema| view.may_look_into(*schema));
+            view.explicit_path.extend(schema);
         }
-        let mut path = explicit_path.clone();
-        if !path.contains(&PG_CATALOG_SCHEMA) {
-            path.insert(0, PG_CATALOG_SCHEMA);
+        view.path.clone_from(&view.explicit_path);
+        if !view.path.contains(&PG_CATALOG_SCHEMA) {
+            view.path.insert(0, PG_CATALOG_SCHEMA);
         }
-        if let Some(temporary) = temporary.filter(|temporary| !path.contains(temporary)) {
-            path.insert(0, temporary);
+        if let Some(temporary) = temporary.filter(|temporary| !view.path.contains(temporary)) {
+            view.path.insert(0, temporary);
         }
-        CatalogView(Arc::new(View { catalog, path_text: search_path, plan_path, path, explicit_path }))
+        CatalogView(Arc::new(view))
     }
 
     /// Whether this view was made of these.
     pub fn is_of(&self, catalog: &Arc<Catalog>, search_path: &Arc<str>) -> bool {
         Arc::ptr_eq(&self.0.catalog, catalog) && self.0.path_text == *search_path
+    }
+
+    /// The schema that a statement names, which must be one to look into.
+    ///
+    /// # Errors
+    /// 3F000 if there is none, 42501 if the role may not.
+    pub fn usable_schema(&self, name: &str) -> Result<Oid> {
+        let schema = self.schema_named(name)?;
+        if self.0.may_look_into(schema) {
+            return Ok(schema);
+        }
+        Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied for schema {name}")))
     }
 
     /// The catalog.
@@ -201,6 +227,10 @@ pub fn split_names(text: &str) -> Vec<String> {
 }
 
 impl CatalogLookup for CatalogView {
+    fn may_look_into(&self, schema: Oid) -> bool {
+        self.0.may_look_into(schema)
+    }
+
     fn user_type(&self, oid: Oid) -> Option<Arc<UserType>> {
         crate::catalogs::user_types::by_oid(self, oid)
     }

@@ -189,6 +189,11 @@ pub enum RegKind {
 ///
 /// Everything has a default that knows only what is built in.
 pub trait CatalogLookup {
+    /// Whether names may be looked up in a schema.
+    fn may_look_into(&self, _schema: Oid) -> bool {
+        true
+    }
+
     /// A type that is not built in.
     fn user_type(&self, _oid: Oid) -> Option<Arc<UserType>> {
         None
