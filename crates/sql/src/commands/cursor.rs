@@ -10,15 +10,15 @@ use base::{Error, Lsn, Oid, Result, sqlstate};
 use engine::PortalSnapshot;
 
 use crate::binder::{self, Parameters};
-use crate::client::{Client, Format, Formats, OutgoingRow, Severity};
+use crate::client::{Client, Formats, OutgoingRow, Severity};
 use crate::executor::{
-    CursorPlace, Locals, RowStore, StoreReader, evaluate, run_pending_checks, sort_memory_bytes, work_memory_bytes,
+    CursorPlace, Due, Locals, RowStore, StoreReader, evaluate, run_pending_checks, sort_memory_bytes, work_memory_bytes,
 };
 use crate::parser::character_position;
 use crate::plan::{Node, OutputColumn, Plan, StatementKind};
 use crate::session::planning::Environment;
 use crate::session::{
-    Instance, OpenCursor, Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput,
+    Instance, Opening, Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput,
     cannot_run, lock_relations, new_run,
 };
 use crate::tree::{DeclareCursor, Execute, Fetch, FetchDirection, ParsedStatement, Prepare, Statement};
@@ -143,7 +143,6 @@ pub fn execute(
         parameters,
         formats: Formats::default(),
         progress: Progress::Ready,
-        is_cursor: false,
         prepared: Some(prepared),
         depth: session.savepoint_depth(),
     };
@@ -252,9 +251,16 @@ struct Source {
 }
 
 impl Cursor {
-    /// Whether it outlives transactions already.
+    /// Whether all its rows have been gathered.
     pub fn is_held(&self) -> bool {
         self.source.is_none()
+    }
+
+    /// Ends it: what is left is the snapshot it read with, to be given up now that nothing reads with it any more.
+    pub fn into_snapshot(self) -> Option<PortalSnapshot> {
+        let Source { running, snapshot } = self.source?;
+        drop(running);
+        Some(snapshot)
     }
 
     /// Its plan.
@@ -295,8 +301,10 @@ impl Cursor {
             return Ok(());
         }
         let Some(source) = &mut self.source else { return Ok(()) };
-        state.engine().begin_statement()?;
+        // It may be fetched from in the middle of another statement.
+        state.engine().push_snapshot()?;
         state.engine().enter_snapshot(&source.snapshot);
+        let first_check = state.next_check.get();
         let (taken, is_over, keeps_rows, rows) = (&mut self.taken, &mut self.is_over, self.keeps_rows, &mut self.rows);
         let parameters = &self.parameters;
         let result = source.running.with_dependent_mut(|_, execution| -> Result<()> {
@@ -318,8 +326,9 @@ impl Cursor {
             }
             rows.flush()
         });
-        let result = result.and_then(|()| run_pending_checks(state, crate::executor::Due::Statement(0), client));
-        state.engine().end_statement();
+        let result = result.and_then(|()| run_pending_checks(state, Due::Statement(first_check), client));
+        state.engine().pop_snapshot();
+        state.engine().pop_snapshot();
         result
     }
 
@@ -502,20 +511,44 @@ impl Cursor {
     }
 }
 
-/// DECLARE.
-pub fn declare(
-    session: &mut SqlSession,
-    declare: &DeclareCursor,
+/// DECLARE as a statement of its own.
+///
+/// # Errors
+/// 25P01 outside of a transaction block, and those of [`declare`].
+pub fn declare_on_top(
+    session: &SqlSession,
+    statement: &DeclareCursor,
+    planned: &Planned,
     text: &Arc<str>,
-    client: &mut dyn Client,
+    parameters: &[Value],
 ) -> Result<UtilityOutput> {
-    let _ = client;
-    if !declare.hold && !session.is_in_block() {
+    if !statement.hold && !session.is_in_block() {
         return Err(Error::new(
             sqlstate::NO_ACTIVE_SQL_TRANSACTION,
             "DECLARE CURSOR can only be used in transaction blocks",
         ));
     }
+    if session.has_portal(&statement.name) {
+        return Err(already_exists(&statement.name));
+    }
+    declare(session.state(), statement, planned, text, parameters)
+}
+
+fn already_exists(name: &str) -> Error {
+    Error::new(sqlstate::DUPLICATE_CURSOR, format!("cursor \"{name}\" already exists"))
+}
+
+/// DECLARE.
+///
+/// # Errors
+/// 42P03 for a name that is taken, 0A000 for options that don't go together, and those of planning the query.
+pub fn declare(
+    state: &SessionState,
+    declare: &DeclareCursor,
+    bound: &Planned,
+    text: &Arc<str>,
+    parameters: &[Value],
+) -> Result<UtilityOutput> {
     let locks_rows = !declare.query.locking.is_empty();
     if declare.hold && locks_rows {
         return Err(Error::unsupported("DECLARE CURSOR WITH HOLD ... FOR UPDATE is not supported")
@@ -525,27 +558,26 @@ pub fn declare(
         return Err(Error::unsupported("DECLARE SCROLL CURSOR ... FOR UPDATE is not supported")
             .detail("Scrollable cursors must be READ ONLY."));
     }
-    if session.has_portal(&declare.name) {
-        let message = format!("cursor \"{}\" already exists", declare.name);
-        return Err(Error::new(sqlstate::DUPLICATE_CURSOR, message));
+    if state.has_cursor(&declare.name) {
+        return Err(already_exists(&declare.name));
     }
     let statement = Statement::Select(Box::new(declare.query.clone()));
-    let state = session.state();
     let planned = loop {
-        let planned = plan_with_places(state, text, &statement)?;
+        let planned = plan_with_places(state, text, &statement, &bound.statement.parameters)?;
         lock_relations(state, &planned)?;
         if planned.statement.catalog_version == state.engine().catalog_version() {
             break planned;
         }
     };
-    state.engine().begin_statement()?;
+    let running = Running::start(&planned)?;
+    state.engine().push_snapshot()?;
     let snapshot = state.engine().keep_snapshot();
-    state.engine().end_statement();
+    state.engine().pop_snapshot();
     let scroll = if locks_rows { Some(false) } else { declare.scroll };
     let cursor = Cursor {
-        source: Some(Source { running: Running::start(&planned)?, snapshot }),
+        source: Some(Source { running, snapshot }),
         planned: Arc::clone(&planned),
-        parameters: Vec::new(),
+        parameters: parameters.to_vec(),
         rows: RowStore::default(),
         reader: StoreReader::default(),
         first: 1,
@@ -558,29 +590,12 @@ pub fn declare(
         hold: declare.hold,
         has_failed: false,
     };
-    let open = OpenCursor {
-        planned: Arc::clone(&planned),
+    let opening = Opening {
         statement: Arc::clone(text),
-        is_holdable: declare.hold,
         is_binary: declare.binary,
         is_scrollable: scroll.unwrap_or_else(|| goes_backwards(&planned)),
-        opened_at: state.statement_timestamp.get(),
     };
-    state.cursors.borrow_mut().insert(declare.name.to_string(), open);
-    state.cursor_places.borrow_mut().remove(declare.name.as_str());
-    session.add_portal(
-        &declare.name,
-        Portal {
-            planned: Some(planned),
-            text: Arc::clone(text),
-            parameters: Vec::new(),
-            formats: if declare.binary { Formats::of_all(Format::Binary) } else { Formats::default() },
-            progress: Progress::Cursor(Box::new(cursor)),
-            is_cursor: true,
-            prepared: None,
-            depth: session.savepoint_depth(),
-        },
-    );
+    state.open_cursor(&declare.name, cursor, opening);
     Ok(UtilityOutput::tag("DECLARE CURSOR"))
 }
 
@@ -605,31 +620,23 @@ pub(crate) fn goes_backwards(planned: &Planned) -> bool {
 }
 
 /// A cursor's plan: its rows tell where they come from.
-fn plan_with_places(state: &SessionState, text: &str, statement: &Statement) -> Result<Arc<Planned>> {
+fn plan_with_places(
+    state: &SessionState,
+    text: &str,
+    statement: &Statement,
+    parameters: &[SqlType],
+) -> Result<Arc<Planned>> {
     let environment = Environment::new(state, &state.catalog()).with_row_places(true);
-    environment.planned(text, statement, Parameters::fixed(Vec::new()))
-}
-
-fn no_cursor(name: &str) -> Error {
-    Error::new(sqlstate::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
+    environment.planned(text, statement, Parameters::fixed(parameters.to_vec()))
 }
 
 /// FETCH and MOVE.
-pub fn fetch(session: &mut SqlSession, fetch: &Fetch, client: &mut dyn Client) -> Result<UtilityOutput> {
-    let Some(mut portal) = session.take_portal(&fetch.cursor) else {
-        let state = session.state();
-        let taken = state.function_cursors.borrow_mut().remove(fetch.cursor.as_str());
-        let Some(mut cursor) = taken else { return Err(no_cursor(&fetch.cursor)) };
-        let rows = cursor.fetch(state, fetch, client);
-        state.function_cursors.borrow_mut().insert(fetch.cursor.to_string(), cursor);
-        return Ok(fetched(fetch, rows?));
-    };
-    let result = match &mut portal.progress {
-        Progress::Cursor(cursor) => cursor.fetch(session.state(), fetch, client),
-        _ => Err(no_cursor(&fetch.cursor)),
-    };
-    session.add_portal(&fetch.cursor, portal);
-    Ok(fetched(fetch, result?))
+///
+/// # Errors
+/// 34000 for a cursor that is not open, and those of [`Cursor::fetch`].
+pub fn fetch(state: &SessionState, fetch: &Fetch, client: &mut dyn Client) -> Result<UtilityOutput> {
+    let given = state.with_cursor(&fetch.cursor, |cursor| cursor.fetch(state, fetch, client))?;
+    Ok(fetched(fetch, given))
 }
 
 fn fetched(fetch: &Fetch, given: Given) -> UtilityOutput {
@@ -640,35 +647,13 @@ fn fetched(fetch: &Fetch, given: Given) -> UtilityOutput {
 }
 
 /// CLOSE.
-pub fn close(session: &mut SqlSession, name: Option<&str>) -> Result<UtilityOutput> {
-    let Some(name) = name else {
-        for (name, _) in session.state().function_cursors.borrow_mut().drain() {
-            session.state().cursors.borrow_mut().remove(&name);
-        }
-        for name in session.cursor_names() {
-            close_one(session, &name);
-        }
-        return Ok(UtilityOutput::tag("CLOSE CURSOR ALL"));
-    };
-    if session.state().function_cursors.borrow_mut().remove(name).is_some() {
-        session.state().cursors.borrow_mut().remove(name);
-        return Ok(UtilityOutput::tag("CLOSE CURSOR"));
-    }
-    if !session.has_portal(name) {
-        return Err(no_cursor(name));
-    }
-    close_one(session, name);
-    Ok(UtilityOutput::tag("CLOSE CURSOR"))
-}
-
-fn close_one(session: &mut SqlSession, name: &str) {
-    let Some(portal) = session.take_portal(name) else { return };
-    session.state().cursors.borrow_mut().remove(name);
-    if let Progress::Cursor(cursor) = portal.progress
-        && let Some(source) = cursor.source
-    {
-        drop(source.running);
-        session.state().engine().release_snapshot(source.snapshot);
+///
+/// # Errors
+/// 34000 for a cursor that is not open, 24000 for one that is in use.
+pub fn close(state: &SessionState, name: Option<&str>) -> Result<UtilityOutput> {
+    match name {
+        Some(name) => state.close_cursor(name).map(|()| UtilityOutput::tag("CLOSE CURSOR")),
+        None => state.close_all_cursors().map(|()| UtilityOutput::tag("CLOSE CURSOR ALL")),
     }
 }
 

@@ -82,9 +82,9 @@ pub fn run(
         Statement::Prepare(prepare) => cursor::prepare(session, prepare, text),
         Statement::Execute(execute) => cursor::execute(session, execute, text, client),
         Statement::Deallocate(name) => cursor::deallocate(session, name.as_deref()),
-        Statement::DeclareCursor(declare) => cursor::declare(session, declare, text, client),
-        Statement::Fetch(fetch) => cursor::fetch(session, fetch, client),
-        Statement::ClosePortal(name) => cursor::close(session, name.as_deref()),
+        Statement::DeclareCursor(declare) => cursor::declare_on_top(session, declare, planned, text, parameters),
+        Statement::Fetch(fetch) => cursor::fetch(session.state(), fetch, client),
+        Statement::ClosePortal(name) => cursor::close(session.state(), name.as_deref()),
         Statement::Explain(explain) => explain::run(session, explain, text, parameters, client),
         Statement::Listen(channel) => {
             session.state().channel_changes.borrow_mut().push(ChannelChange::Listen(channel.to_string()));
@@ -131,6 +131,9 @@ pub fn run_nested(
         Statement::Truncate(truncate) => maintenance::truncate(state, truncate, client),
         Statement::Lock(lock) => maintenance::lock(state, lock),
         Statement::Set(set) => variables::set_within(state, set, client),
+        Statement::DeclareCursor(declare) => cursor::declare(state, declare, planned, text, parameters),
+        Statement::Fetch(fetch) => cursor::fetch(state, fetch, client),
+        Statement::ClosePortal(name) => cursor::close(state, name.as_deref()),
         _ => {
             let mut ddl = ddl::Ddl::new(state, text, client);
             ddl.may_end_transaction = state.may_end_transaction.take();
@@ -350,6 +353,11 @@ pub fn name(statement: &Statement) -> &'static str {
         Statement::Reindex(_) => "REINDEX",
         Statement::RefreshMaterializedView { .. } => "REFRESH MATERIALIZED VIEW",
         Statement::CreateExtension { .. } => "CREATE EXTENSION",
+        Statement::DeclareCursor(_) => "DECLARE CURSOR",
+        Statement::Fetch(fetch) if fetch.is_move => "MOVE",
+        Statement::Fetch(_) => "FETCH",
+        Statement::ClosePortal(None) => "CLOSE CURSOR ALL",
+        Statement::ClosePortal(Some(_)) => "CLOSE CURSOR",
         Statement::Unsupported(what) => what,
         _ => "this statement",
     }

@@ -14,7 +14,7 @@ use super::interpret::{
 use super::tree::{CursorQuery, Expression, Fetched, RowSource, Statement};
 use crate::commands::{Cursor, Given, goes_backwards};
 use crate::executor::{Run, StoreReader};
-use crate::session::OpenCursor;
+use crate::session::Opening;
 use crate::tree::{Fetch, FetchDirection, Name};
 use crate::types::{self, SqlType, Value};
 
@@ -81,10 +81,9 @@ pub fn open(
     } else {
         name_of(cursor, frame, run)?
     };
-    if run.state.function_cursors.borrow().contains_key(&name) || run.state.cursors.borrow().contains_key(&name) {
+    if run.state.has_cursor(&name) {
         return Err(cursor_error(sqlstate::DUPLICATE_CURSOR, format!("cursor \"{name}\" already in use")));
     }
-    run.state.cursor_places.borrow_mut().remove(&name);
     let (planned, rows, statement) = match (source, &bound) {
         (Some(source), _) => gather_planned(source, frame, run)?,
         (None, Some(bound)) => {
@@ -95,16 +94,9 @@ pub fn open(
         (None, None) => return Err(Error::new(sqlstate::SYNTAX_ERROR, "an unbound cursor needs a query")),
     };
     let scroll = scroll.or_else(|| bound.as_ref().and_then(|bound| bound.scroll));
-    let open = OpenCursor {
-        planned: Arc::clone(&planned),
-        statement,
-        is_holdable: false,
-        is_binary: false,
-        is_scrollable: scroll.unwrap_or_else(|| goes_backwards(&planned)),
-        opened_at: run.state.statement_timestamp.get(),
-    };
-    run.state.cursors.borrow_mut().insert(name.clone(), open);
-    run.state.function_cursors.borrow_mut().insert(name.clone(), Cursor::of_rows(planned, rows, scroll));
+    let is_scrollable = scroll.unwrap_or_else(|| goes_backwards(&planned));
+    let opening = Opening { statement, is_binary: false, is_scrollable };
+    run.state.open_cursor(&name, Cursor::of_rows(planned, rows, scroll), opening);
     if current.is_null() {
         frame.assign(cursor, Value::text(&name), SqlType::TEXT, run)?;
     }
@@ -170,28 +162,18 @@ pub fn fetch(
 
 fn fetch_rows(fetch: &Fetch, run: &mut Run<'_, '_>) -> Result<(Columns, Given)> {
     let state = run.state;
-    let name = fetch.cursor.as_str();
-    let taken = state.function_cursors.borrow_mut().remove(name);
-    let Some(mut cursor) = taken else {
-        return Err(cursor_error(sqlstate::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist")));
-    };
-    let rows = cursor.fetch(state, fetch, &mut *run.client);
-    let columns = columns_of(cursor.planned());
-    state.function_cursors.borrow_mut().insert(name.to_owned(), cursor);
-    Ok((columns, rows?))
+    state.with_cursor(&fetch.cursor, |cursor| {
+        let given = cursor.fetch(state, fetch, &mut *run.client)?;
+        Ok((columns_of(cursor.planned()), given))
+    })
 }
 
 /// CLOSE.
 ///
 /// # Errors
-/// 34000 for a cursor that is not open.
+/// 34000 for a cursor that is not open, 24000 for one that is in use.
 pub fn close(cursor: usize, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<()> {
-    let name = name_of(cursor, frame, run)?;
-    if run.state.function_cursors.borrow_mut().remove(&name).is_none() {
-        return Err(cursor_error(sqlstate::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist")));
-    }
-    run.state.cursors.borrow_mut().remove(&name);
-    Ok(())
+    run.state.close_cursor(&name_of(cursor, frame, run)?)
 }
 
 /// FOR over a bound cursor.
@@ -235,9 +217,7 @@ pub fn run_loop(
     let end = rounds();
     state.looped_cursors.borrow_mut().pop();
     let end = end?;
-    if run.state.function_cursors.borrow_mut().remove(&name).is_some() {
-        run.state.cursors.borrow_mut().remove(&name);
-    }
+    state.forget_cursor(&name);
     if was_null {
         frame.values[cursor] = Value::Null;
     }

@@ -440,7 +440,8 @@ fn run_utility(
     let output = crate::commands::run_nested(state, utility, planned, text, parameters, &mut *run.client)?;
     // What it made is there for the statements behind it.
     run.catalog = state.catalog();
-    let mut count = count_in(&output.tag);
+    // What a cursor was moved by is nobody's count.
+    let mut count = if matches!(utility, Statement::Fetch(_)) { 0 } else { count_in(&output.tag) };
     let mut rows = output.rows.unwrap_or_default();
     rows.flush()?;
     let mut reader = StoreReader::default();
@@ -506,7 +507,13 @@ pub fn run_dynamic(
         let planned = if frame.transition_tables.is_none() && !is_cursor {
             Nested::plan_text(state, &text, &types)?
         } else {
-            plan_apart(&text, &types, *is_cursor, frame, run)?
+            match plan_apart(&text, &types, *is_cursor, frame, run)? {
+                // The session knows what columns it has.
+                planned if matches!(planned.statement.kind, StatementKind::Utility(_)) => {
+                    Nested::plan_text(state, &text, &types)?
+                }
+                planned => planned,
+            }
         };
         if let StatementKind::Utility(utility) = &planned.statement.kind {
             on_plan(&planned)?;

@@ -664,7 +664,8 @@ fn run_into(
         run,
         &mut |planned| {
             columns = columns_of(planned);
-            modifies.set(planned.statement.command != crate::plan::Command::Select);
+            use crate::plan::Command;
+            modifies.set(!matches!(planned.statement.command, Command::Select | Command::Utility));
             Ok(())
         },
         &mut |_, row| {

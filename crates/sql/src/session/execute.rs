@@ -69,7 +69,6 @@ impl SqlSession {
             parameters,
             formats: Formats::default(),
             progress: Progress::Ready,
-            is_cursor: false,
             prepared: None,
             depth: self.savepoint_depth(),
         };
@@ -189,11 +188,10 @@ impl SqlSession {
             parameters: Vec::new(),
             // What a binary cursor gives is binary for whoever asks for no format.
             formats: match &tree.statement {
-                tree::Statement::Fetch(fetch) if !fetch.is_move => self.formats_of(&fetch.cursor),
+                tree::Statement::Fetch(fetch) if !fetch.is_move => self.state.formats_of_cursor(&fetch.cursor),
                 _ => Formats::default(),
             },
             progress: Progress::Ready,
-            is_cursor: false,
             prepared: None,
             depth: self.savepoint_depth(),
         };
@@ -320,10 +318,6 @@ impl SqlSession {
             Progress::Rows { rows, given, tag } => {
                 client.require(self.state.gate());
                 self.give_rows(portal, rows, given, tag, max_rows, client)
-            }
-            Progress::Cursor(cursor) => {
-                portal.progress = Progress::Cursor(cursor);
-                Err(Error::unsupported("a cursor made by DECLARE is read by FETCH"))
             }
             Progress::Done => {
                 let command = portal.planned.as_ref().map_or(Command::Select, |planned| planned.statement.command);

@@ -10,6 +10,7 @@ pub mod functions;
 mod helpers;
 mod instance;
 mod notify;
+mod open_cursors;
 mod parse_cache;
 mod plain_input;
 mod plan_cache;
@@ -42,10 +43,11 @@ pub(crate) use instance::is_member;
 pub use instance::{Activity, ConnectRequest, Instance, KeptSetting, SessionInfo, SettingKeeper};
 pub(crate) use notify::ChannelChange;
 pub use notify::{Channels, Notification};
+pub use open_cursors::{OpenCursor, Opening};
 pub use plain_input::input_plain;
 pub use plan_cache::Planned;
 pub(crate) use portal::cannot_run;
-pub use portal::{Execution, OpenCursor, Portal, Progress, Running, query_plan};
+pub use portal::{Execution, Portal, Progress, Running, query_plan};
 pub use prepared::Prepared;
 pub use state::SessionState;
 pub use transaction::set_modes;
@@ -90,6 +92,7 @@ impl Drop for SqlSession {
     fn drop(&mut self) {
         self.portals.clear();
         self.unnamed_portal = None;
+        self.state.drop_cursors();
         if self.block != Block::None {
             // The client is gone: what it had begun is undone. There is nobody to tell of an error.
             let _ = self.state.engine_mut().rollback();
@@ -247,7 +250,7 @@ impl SqlSession {
     ) -> Result<()> {
         self.state.start_time_slice();
         let prepared = self.prepared(statement)?;
-        if !portal.is_empty() && self.portals.contains_key(portal) {
+        if !portal.is_empty() && self.has_portal(portal) {
             return Err(Error::new(sqlstate::DUPLICATE_CURSOR, format!("cursor \"{portal}\" already exists")));
         }
         let planned = match &prepared.tree {
@@ -283,7 +286,6 @@ impl SqlSession {
             parameters: values,
             formats,
             progress: Progress::Ready,
-            is_cursor: false,
             prepared: Some(prepared),
             depth: self.savepoint_depth(),
         };
@@ -350,6 +352,12 @@ impl SqlSession {
     /// # Errors
     /// 34000 for an unknown portal.
     pub fn describe_portal(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
+        if self.portal_mut(name).is_err()
+            && let Some(open) = self.state.cursors.borrow().get(name)
+        {
+            client.row_description(&open.planned.description, &self.state.formats_of_cursor(name));
+            return Ok(());
+        }
         let portal = self.portal_mut(name)?;
         match &portal.planned {
             Some(planned) if !planned.description.columns.is_empty() => {
@@ -366,7 +374,10 @@ impl SqlSession {
     /// 34000 for an unknown portal, and whatever the statement raises.
     pub fn execute(&mut self, name: &str, max_rows: u32, client: &mut dyn Client) -> Result<()> {
         let _timer = self.statement_timer();
-        self.portal_mut(name)?;
+        if let Err(error) = self.portal_mut(name) {
+            let is_cursor = self.state.has_cursor(name);
+            return Err(if is_cursor { Error::unsupported("a cursor is read by FETCH") } else { error });
+        }
         let mut portal =
             if name.is_empty() { self.unnamed_portal.take() } else { self.portals.remove(name) }.expect("found above");
         self.begin_work_on(&portal.text);
@@ -395,8 +406,8 @@ impl SqlSession {
     pub fn close_portal(&mut self, name: &str) {
         if name.is_empty() {
             self.unnamed_portal = None;
-        } else {
-            self.portals.remove(name);
+        } else if self.portals.remove(name).is_none() {
+            self.state.forget_cursor(name);
         }
     }
 
@@ -425,8 +436,11 @@ impl SqlSession {
                 let _ = self.roll_back(client);
             }
             Block::Explicit => {
-                match self.savepoints.len().checked_sub(1) {
-                    Some(innermost) => self.end_portals_above(innermost),
+                match self.savepoints.last().map(|innermost| innermost.mark.next_cursor) {
+                    Some(next_cursor) => {
+                        self.end_portals_above(self.savepoints.len() - 1);
+                        self.state.end_cursors_from(next_cursor);
+                    }
                     None => self.end_portals(),
                 }
                 self.state.engine_mut().mark_failed();
@@ -570,6 +584,7 @@ impl SqlSession {
     pub fn close_all_portals(&mut self) {
         self.portals.clear();
         self.unnamed_portal = None;
+        self.state.drop_cursors();
     }
 
     /// Commits an implicit transaction.

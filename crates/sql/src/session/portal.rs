@@ -7,7 +7,7 @@ use self_cell::self_cell;
 
 use super::SqlSession;
 use super::plan_cache::Planned;
-use crate::client::{Client, Formats};
+use crate::client::Formats;
 use crate::executor::{self, BoxOperator, Locals, RowStore};
 use crate::plan::{Plan, StatementKind};
 use crate::types::Value;
@@ -72,28 +72,10 @@ pub struct Portal {
     pub formats: Formats,
     /// Where it stands.
     pub progress: Progress,
-    /// Made by DECLARE CURSOR.
-    pub is_cursor: bool,
     /// The prepared statement it was bound from, to plan again.
     pub prepared: Option<Arc<super::prepared::Prepared>>,
     /// How many savepoints were open when it was made: it ends when there is a rollback to one of them.
     pub depth: usize,
-}
-
-/// What is known of an open cursor.
-pub struct OpenCursor {
-    /// Its plan.
-    pub planned: Arc<Planned>,
-    /// What opened it, or its query where a function did.
-    pub statement: Arc<str>,
-    /// WITH HOLD
-    pub is_holdable: bool,
-    /// BINARY
-    pub is_binary: bool,
-    /// It goes backwards.
-    pub is_scrollable: bool,
-    /// When the statement that opened it began, in microseconds since 2000.
-    pub opened_at: i64,
 }
 
 /// Where a portal stands.
@@ -107,8 +89,7 @@ pub enum Progress {
         /// Its snapshot.
         snapshot: engine::PortalSnapshot,
     },
-    /// Rows made already (by a utility statement, or kept beyond their transaction): how many of them have been given,
-    /// and the tag for their end.
+    /// Rows made already, by a utility statement: how many of them have been given, and the tag for their end.
     Rows {
         /// The rows.
         rows: RowStore,
@@ -117,8 +98,6 @@ pub enum Progress {
         /// The tag.
         tag: String,
     },
-    /// A cursor, which stands on one of its rows.
-    Cursor(Box<crate::commands::Cursor>),
     /// It has ended.
     Done,
     /// It has ended with an error.
@@ -128,27 +107,7 @@ pub enum Progress {
 impl SqlSession {
     /// Whether there is a portal or cursor of this name.
     pub(crate) fn has_portal(&self, name: &str) -> bool {
-        self.portals.contains_key(name)
-    }
-
-    /// The formats that a cursor gives its rows in.
-    pub(crate) fn formats_of(&self, name: &str) -> Formats {
-        self.portals.get(name).map(|portal| portal.formats.clone()).unwrap_or_default()
-    }
-
-    /// Adds a portal, or puts one back.
-    pub(crate) fn add_portal(&mut self, name: &str, portal: Portal) {
-        self.portals.insert(name.to_owned(), portal);
-    }
-
-    /// Takes a portal out.
-    pub(crate) fn take_portal(&mut self, name: &str) -> Option<Portal> {
-        self.portals.remove(name)
-    }
-
-    /// The names of all cursors.
-    pub(crate) fn cursor_names(&self) -> Vec<String> {
-        self.portals.iter().filter(|(_, portal)| portal.is_cursor).map(|(name, _)| name.clone()).collect()
+        self.portals.contains_key(name) || self.state.has_cursor(name)
     }
 
     /// How many savepoints are open.
@@ -156,36 +115,17 @@ impl SqlSession {
         self.savepoints.len()
     }
 
-    /// Gathers the rows of cursors that are to outlive the transaction, which is about to commit.
-    pub(super) fn hold_cursors(&mut self, client: &mut dyn Client) -> Result<()> {
-        for (name, portal) in &mut self.portals {
-            if let Progress::Cursor(cursor) = &mut portal.progress
-                && cursor.hold
-            {
-                cursor.hold_rows(&self.state, client)?;
-                self.state.cursor_places.borrow_mut().insert(name.clone(), executor::CursorPlace::Held);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a cursor WITH HOLD was made in this transaction.
-    pub(super) fn has_cursor_to_hold(&self) -> bool {
-        let cursor_of = |portal: &Portal| match &portal.progress {
-            Progress::Cursor(cursor) => cursor.hold && !cursor.is_held(),
-            _ => false,
-        };
-        self.portals.values().any(cursor_of)
-    }
-
-    /// The transaction has ended: portals end with it, but for cursors whose rows were gathered.
+    /// The transaction has ended: portals and cursors end with it.
     pub(super) fn end_portals(&mut self) {
-        self.retain_portals(Portal::is_held);
+        self.unnamed_portal = None;
+        self.portals.clear();
+        self.state.end_cursors();
     }
 
-    /// Back to a savepoint: what was opened after it ends.
+    /// Back to a savepoint: portals that were bound after it end.
     pub(super) fn end_portals_above(&mut self, depth: usize) {
-        self.retain_portals(|portal| portal.is_held() || portal.depth <= depth);
+        self.unnamed_portal.take_if(|portal| portal.depth > depth);
+        self.portals.retain(|_, portal| portal.depth <= depth);
     }
 
     /// Savepoints were released: what was opened after them belongs to what is around them.
@@ -193,12 +133,6 @@ impl SqlSession {
         for portal in self.portals.values_mut().chain(&mut self.unnamed_portal) {
             portal.depth = portal.depth.min(depth);
         }
-    }
-
-    fn retain_portals(&mut self, keep: impl Fn(&Portal) -> bool) {
-        self.unnamed_portal.take_if(|portal| !keep(portal));
-        self.portals.retain(|_, portal| keep(portal));
-        self.state.cursors.borrow_mut().retain(|name, _| self.portals.contains_key(name));
     }
 }
 
@@ -214,10 +148,5 @@ impl Portal {
             Progress::Failed => Err(cannot_run(name)),
             _ => Ok(()),
         }
-    }
-
-    /// Whether it outlives transactions: a cursor whose rows have been gathered.
-    fn is_held(&self) -> bool {
-        matches!(&self.progress, Progress::Cursor(cursor) if cursor.is_held())
     }
 }

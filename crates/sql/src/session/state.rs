@@ -18,8 +18,8 @@ use sync::Interrupt;
 use super::catalog_view::CatalogView;
 use super::instance::{Instance, SessionInfo};
 use super::notify::ChannelChange;
+use super::open_cursors::OpenCursor;
 use super::plan_cache::Planned;
-use super::portal::OpenCursor;
 use super::settings::CachedSettings;
 use crate::client::{Client, Severity};
 use crate::executor::PendingCheck;
@@ -74,10 +74,10 @@ pub struct SessionState {
     pub(crate) temporary_schema: Cell<Option<Oid>>,
     /// Prepared statements by name, for SQL's EXECUTE as for the protocol.
     pub(crate) prepared: RefCell<FxHashMap<String, Arc<super::prepared::Prepared>>>,
-    /// The cursors by name, for whoever asks for their columns or lists them.
+    /// The open cursors by name.
     pub(crate) cursors: RefCell<FxHashMap<String, OpenCursor>>,
-    /// Cursors that functions have opened, by name; the transaction's end closes them.
-    pub(crate) function_cursors: RefCell<FxHashMap<String, crate::commands::Cursor>>,
+    /// The number of the next cursor to be opened.
+    pub(super) next_cursor: Cell<u64>,
     /// Where cursors stand, by name, as far as they are made of rows of tables.
     pub(crate) cursor_places: RefCell<FxHashMap<String, crate::executor::CursorPlace>>,
     /// The names of those that a loop is about: they outlive a COMMIT in the loop.
@@ -102,11 +102,13 @@ pub struct SessionState {
     pub(crate) functions: RefCell<FxHashMap<Oid, std::rc::Rc<crate::plpgsql::Compiled>>>,
 }
 
-/// How much was to happen at the commit when a subtransaction began.
+/// How much was to happen at the commit, and which cursors there were, when a subtransaction began.
 #[derive(Clone, Copy)]
 pub(crate) struct CommitMark {
     notifications: usize,
     channel_changes: usize,
+    /// The number of the next cursor.
+    pub(super) next_cursor: u64,
 }
 
 /// How long a session may keep its thread while others wait.
@@ -121,11 +123,14 @@ impl SessionState {
     /// How much is to happen when the transaction commits.
     pub(crate) fn commit_mark(&self) -> CommitMark {
         let notifications = self.notifications.borrow().len();
-        CommitMark { notifications, channel_changes: self.channel_changes.borrow().len() }
+        let channel_changes = self.channel_changes.borrow().len();
+        CommitMark { notifications, channel_changes, next_cursor: self.next_cursor.get() }
     }
 
-    /// Undoes a part of the transaction. What it wanted to happen at the commit, as of `mark`, will not.
+    /// Undoes a part of the transaction. What it wanted to happen at the commit, as of `mark`, will not, and the cursors
+    /// it opened end.
     pub(crate) fn rollback_to(&self, savepoint: SavepointId, mark: CommitMark) -> Result<()> {
+        self.end_cursors_from(mark.next_cursor);
         // Its locks, by which this could be seen, go.
         if crate::commands::temporary::was_used(self) {
             self.used_temporary.set(true);
@@ -175,7 +180,7 @@ impl SessionState {
             temporary_schema: Cell::new(None),
             prepared: RefCell::default(),
             cursors: RefCell::default(),
-            function_cursors: RefCell::default(),
+            next_cursor: Cell::new(0),
             cursor_places: RefCell::default(),
             looped_cursors: RefCell::default(),
             unholdable_loops: Cell::new(0),

@@ -26,7 +26,7 @@ pub(super) struct Savepoint {
     /// Checks queued before that `SET CONSTRAINTS` has had made since: a rollback makes them pending again.
     made_since: Vec<PendingCheck>,
     /// What was to happen at the commit.
-    mark: CommitMark,
+    pub(super) mark: CommitMark,
 }
 
 /// How the transaction in progress runs, or the next one would.
@@ -267,8 +267,7 @@ impl SqlSession {
 
     /// Commits the transaction in progress. What is said from here on waits for it.
     pub(super) fn commit(&mut self, client: &mut dyn Client) -> Result<()> {
-        let ready = self.hold_cursors(client).and_then(|()| self.state.before_commit(client));
-        if let Err(error) = ready {
+        if let Err(error) = self.state.before_commit(client) {
             self.roll_back(client)?;
             return Err(error);
         }

@@ -23,12 +23,14 @@ impl SessionState {
 
     /// What is left to do while the transaction may still fail.
     pub(super) fn before_commit(&self, client: &mut dyn Client) -> Result<()> {
+        self.hold_cursors(client)?;
         run_pending_checks(self, Due::All, client)?;
         crate::commands::temporary::before_commit(self)
     }
 
     /// Commits the transaction in progress. What is said from here on waits for it.
     pub(super) fn commit(&self, client: &mut dyn Client) -> Result<()> {
+        self.end_cursors();
         let has_written = self.engine().xid_if_assigned().is_some();
         let delay = self.cached().commit_delay;
         let result = self.engine_mut().commit();
@@ -46,6 +48,7 @@ impl SessionState {
 
     /// Rolls the transaction in progress back.
     pub(super) fn roll_back(&self, client: &mut dyn Client) -> Result<()> {
+        self.end_cursors();
         let result = self.engine_mut().rollback();
         self.finish_transaction(false, client);
         self.notifications.borrow_mut().clear();
@@ -75,15 +78,6 @@ impl SessionState {
     /// Forgets what was the transaction's own.
     pub(super) fn finish_transaction(&self, committed: bool, client: &mut dyn Client) {
         self.used_temporary.set(false);
-        let looped = self.looped_cursors.borrow();
-        self.function_cursors.borrow_mut().retain(|name, _| {
-            let stays = looped.contains(name);
-            if !stays {
-                self.cursors.borrow_mut().remove(name);
-            }
-            stays
-        });
-        drop(looped);
         self.pending_checks.borrow_mut().clear();
         *self.deferred.borrow_mut() = Deferral::default();
         if self.changed_catalog.replace(false) {

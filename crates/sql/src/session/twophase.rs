@@ -53,7 +53,7 @@ impl SqlSession {
     fn check_preparable(&mut self, client: &mut dyn Client) -> Result<()> {
         run_pending_checks(&self.state, Due::All, client)?;
         let refused = |what: &str| Err(Error::unsupported(format!("cannot PREPARE a transaction that has {what}")));
-        if self.has_cursor_to_hold() {
+        if self.state.has_cursor_to_hold() {
             return refused("created a cursor WITH HOLD");
         }
         if self.state.used_temporary.get() || temporary::was_used(&self.state) {

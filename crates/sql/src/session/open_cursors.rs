@@ -1,0 +1,208 @@
+//! The session's open cursors, whoever opened them: statements, functions and the queries of other cursors reach them by
+//! name.
+//!
+//! Each has a number, in the order they were opened. Where something may be undone later (a savepoint, a block with
+//! EXCEPTION), the next number is noted; what has that number or a higher one ends when it is undone. A cursor is taken
+//! out while it runs, so that nobody else moves or closes it meanwhile.
+
+use std::sync::Arc;
+
+use base::{Error, Result, sqlstate};
+
+use super::plan_cache::Planned;
+use super::portal::cannot_run;
+use super::state::SessionState;
+use crate::client::{Client, Format, Formats};
+use crate::commands::Cursor;
+use crate::executor::CursorPlace;
+
+/// An open cursor, and what is known of it.
+pub struct OpenCursor {
+    /// Where it stands; nothing while it runs.
+    cursor: Option<Box<Cursor>>,
+    /// Its place in the order of all that were opened.
+    number: u64,
+    /// Its plan.
+    pub planned: Arc<Planned>,
+    /// What opened it, or its query where a function did.
+    pub statement: Arc<str>,
+    /// WITH HOLD
+    pub is_holdable: bool,
+    /// BINARY
+    pub is_binary: bool,
+    /// It goes backwards.
+    pub is_scrollable: bool,
+    /// When the statement that opened it began, in microseconds since 2000.
+    pub opened_at: i64,
+}
+
+/// How a cursor is opened.
+pub struct Opening {
+    /// What opens it, or its query where a function does.
+    pub statement: Arc<str>,
+    /// BINARY
+    pub is_binary: bool,
+    /// It goes backwards.
+    pub is_scrollable: bool,
+}
+
+fn no_cursor(name: &str) -> Error {
+    Error::new(sqlstate::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
+}
+
+fn cannot_drop(name: &str, what: &str) -> Error {
+    Error::new(sqlstate::INVALID_CURSOR_STATE, format!("cannot drop {what} portal \"{name}\""))
+}
+
+impl SessionState {
+    /// Whether there is a cursor of this name.
+    pub(crate) fn has_cursor(&self, name: &str) -> bool {
+        self.cursors.borrow().contains_key(name)
+    }
+
+    /// Opens a cursor, whose name must be free.
+    pub(crate) fn open_cursor(&self, name: &str, cursor: Cursor, opening: Opening) {
+        let number = self.next_cursor.get();
+        self.next_cursor.set(number + 1);
+        let open = OpenCursor {
+            number,
+            planned: Arc::clone(cursor.planned()),
+            statement: opening.statement,
+            is_holdable: cursor.hold,
+            is_binary: opening.is_binary,
+            is_scrollable: opening.is_scrollable,
+            opened_at: self.statement_timestamp.get(),
+            cursor: Some(Box::new(cursor)),
+        };
+        self.cursor_places.borrow_mut().remove(name);
+        self.cursors.borrow_mut().insert(name.to_owned(), open);
+    }
+
+    /// The formats that a cursor gives its rows in to whoever asks for no others.
+    pub(super) fn formats_of_cursor(&self, name: &str) -> Formats {
+        match self.cursors.borrow().get(name) {
+            Some(open) if open.is_binary => Formats::of_all(Format::Binary),
+            _ => Formats::default(),
+        }
+    }
+
+    /// Lets `work` have a cursor.
+    ///
+    /// # Errors
+    /// 34000 if there is none, 55000 for one that is running, and those of `work`.
+    pub(crate) fn with_cursor<T>(&self, name: &str, work: impl FnOnce(&mut Cursor) -> Result<T>) -> Result<T> {
+        let (number, mut cursor) = match self.cursors.borrow_mut().get_mut(name) {
+            Some(open) => (open.number, open.cursor.take().ok_or_else(|| cannot_run(name))?),
+            None => return Err(no_cursor(name)),
+        };
+        let result = work(&mut cursor);
+        let mut cursors = self.cursors.borrow_mut();
+        match cursors.get_mut(name).filter(|open| open.number == number) {
+            Some(open) => open.cursor = Some(cursor),
+            None => {
+                drop(cursors);
+                self.end(*cursor);
+            }
+        }
+        result
+    }
+
+    /// CLOSE.
+    ///
+    /// # Errors
+    /// 34000 if there is none, 24000 for one that is running or that a loop is about.
+    pub(crate) fn close_cursor(&self, name: &str) -> Result<()> {
+        match self.cursors.borrow().get(name) {
+            None => return Err(no_cursor(name)),
+            Some(_) if self.looped_cursors.borrow().iter().any(|looped| looped == name) => {
+                return Err(cannot_drop(name, "pinned"));
+            }
+            Some(open) if open.cursor.is_none() => return Err(cannot_drop(name, "active")),
+            Some(_) => {}
+        }
+        self.forget_cursor(name);
+        Ok(())
+    }
+
+    /// CLOSE ALL: those that are running stay.
+    ///
+    /// # Errors
+    /// 24000 for one that a loop is about.
+    pub(crate) fn close_all_cursors(&self) -> Result<()> {
+        let is_idle = |(name, open): (&String, &OpenCursor)| open.cursor.is_some().then(|| name.clone());
+        let names: Vec<String> = self.cursors.borrow().iter().filter_map(is_idle).collect();
+        names.iter().try_for_each(|name| self.close_cursor(name))
+    }
+
+    /// A loop is done with its cursor.
+    pub(crate) fn forget_cursor(&self, name: &str) {
+        let open = self.cursors.borrow_mut().remove(name);
+        if let Some(cursor) = open.and_then(|open| open.cursor) {
+            self.end(*cursor);
+        }
+    }
+
+    /// Ends every cursor, running or not.
+    pub(super) fn drop_cursors(&self) {
+        self.end_cursors_unless(|_, _| false);
+    }
+
+    /// The transaction ends: cursors end with it, but for those whose rows were gathered, and those that loops are about.
+    pub(super) fn end_cursors(&self) {
+        if self.cursors.borrow().is_empty() {
+            return;
+        }
+        let looped = self.looped_cursors.borrow();
+        self.end_cursors_unless(|name, open| {
+            looped.contains(name) || open.cursor.as_ref().is_some_and(|cursor| cursor.hold && cursor.is_held())
+        });
+    }
+
+    /// Something is undone: so is the opening of cursors from this number on.
+    pub(super) fn end_cursors_from(&self, number: u64) {
+        if !self.cursors.borrow().is_empty() {
+            self.end_cursors_unless(|_, open| open.number < number);
+        }
+    }
+
+    fn end_cursors_unless(&self, stays: impl Fn(&String, &OpenCursor) -> bool) {
+        let mut ended = Vec::new();
+        self.cursors.borrow_mut().retain(|name, open| {
+            let stays = stays(name, open);
+            if !stays {
+                ended.extend(open.cursor.take());
+            }
+            stays
+        });
+        ended.into_iter().for_each(|cursor| self.end(*cursor));
+    }
+
+    fn end(&self, cursor: Cursor) {
+        if let Some(snapshot) = cursor.into_snapshot() {
+            self.engine().release_snapshot(snapshot);
+        }
+    }
+
+    /// Gathers the rows of cursors that are to outlive the transaction, which is about to commit.
+    pub(super) fn hold_cursors(&self, client: &mut dyn Client) -> Result<()> {
+        for name in self.cursors_to_hold() {
+            self.with_cursor(&name, |cursor| cursor.hold_rows(self, client))?;
+            self.cursor_places.borrow_mut().insert(name, CursorPlace::Held);
+        }
+        Ok(())
+    }
+
+    /// Whether a cursor WITH HOLD was made in this transaction.
+    pub(super) fn has_cursor_to_hold(&self) -> bool {
+        !self.cursors_to_hold().is_empty()
+    }
+
+    fn cursors_to_hold(&self) -> Vec<String> {
+        let cursors = self.cursors.borrow();
+        if cursors.is_empty() {
+            return Vec::new();
+        }
+        let is_to_hold = |open: &OpenCursor| open.cursor.as_ref().is_some_and(|own| own.hold && !own.is_held());
+        cursors.iter().filter(|(_, open)| is_to_hold(open)).map(|(name, _)| name.clone()).collect()
+    }
+}
