@@ -6,6 +6,9 @@
 //! commits, as a serial order explains it. One that is listed and doesn't differ any more fails the test, as any other
 //! difference does.
 //!
+//! What only the load of the machine may have made different (which of two waits ended first, whose look for deadlocks came
+//! first) is looked at again, alone: it must be the same once in [`LOOKS_MAX`] looks.
+//!
 //! `COHORT_ISOLATION_SPECS=deadlock,advisory` runs only the specs whose names contain one of these words.
 
 mod common;
@@ -101,13 +104,45 @@ fn only_postgresql_gave_up(expected: &str, found: &str) -> bool {
     expected.matches(GIVEN_UP).count() > found.matches(GIVEN_UP).count()
 }
 
-/// What became of the specs so far.
+/// How often a spec is run whose difference may be the machine's.
+const LOOKS_MAX: usize = 3;
+
+/// Whether a difference may be due to the load of the machine.
+fn may_be_of_timing(expected: &str, found: &str) -> bool {
+    const DEADLOCK: &str = "ERROR:  deadlock detected";
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort_unstable();
+        lines
+    };
+    sorted(expected) == sorted(found) || (expected.contains(DEADLOCK) && found.contains(DEADLOCK))
+}
+
+/// What became of specs.
 #[derive(Default)]
 struct Tally {
     run: usize,
     equal: usize,
     allowed: usize,
+    /// Differences that may be due to the load of the machine.
+    of_timing: usize,
+    /// All of them, and how they look.
+    differing: usize,
     wrong: String,
+}
+
+impl Tally {
+    /// Whether another look may show no difference.
+    fn is_of_timing(&self) -> bool {
+        self.differing > 0 && self.differing == self.of_timing
+    }
+
+    fn add(&mut self, other: Tally) {
+        self.run += other.run;
+        self.equal += other.equal;
+        self.allowed += other.allowed;
+        self.wrong.push_str(&other.wrong);
+    }
 }
 
 /// The specs of both folders, by their names under `tests/isolation`.
@@ -139,24 +174,36 @@ fn isolationtester_sees_no_difference_to_postgresql() {
     let work = tempfile::tempdir().unwrap();
     let server = Server::start(work.path(), &[]);
     let reference = Reference::start_with(&binaries, &["max_prepared_transactions=16"]);
-    let (next, tally) = (Mutex::new(specs.iter()), Mutex::new(Tally::default()));
+    let (next, tally, again) = (Mutex::new(specs.iter()), Mutex::new(Tally::default()), Mutex::new(Vec::new()));
     let run_one = |(name, path): &(String, PathBuf)| {
         let spec = std::fs::read_to_string(path).unwrap();
         let schema = name.replace(['/', '-'], "_");
         let expected = printed(&tester, &reference.url(), &spec, &schema);
         let found = printed(&tester, &server.url(), &spec, &schema);
-        compare(name, &expected, &found, &allowed, &mut tally.lock().unwrap());
+        compare(name, &expected, &found, &allowed)
     };
     std::thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| {
                 while let Some(spec) = { next.lock().unwrap().next() } {
-                    run_one(spec);
+                    let seen = run_one(spec);
+                    if seen.is_of_timing() {
+                        println!("looked at again: {}", seen.wrong);
+                        again.lock().unwrap().push(spec);
+                    } else {
+                        tally.lock().unwrap().add(seen);
+                    }
                 }
             });
         }
     });
-    let tally = tally.into_inner().unwrap();
+    let mut tally = tally.into_inner().unwrap();
+    for spec in again.into_inner().unwrap() {
+        let mut looks = (1..LOOKS_MAX).map(|_| run_one(spec));
+        let first = looks.next().unwrap();
+        let last = if first.is_of_timing() { looks.next().unwrap_or(first) } else { first };
+        tally.add(last);
+    }
     println!(
         "{} specs, {} permutations: {} equal, {} differ as listed in allowed.md",
         specs.len(),
@@ -169,13 +216,15 @@ fn isolationtester_sees_no_difference_to_postgresql() {
 }
 
 /// Compares one spec's outputs, permutation by permutation.
-fn compare(name: &str, expected: &str, found: &str, allowed: &[Allowed], tally: &mut Tally) {
+fn compare(name: &str, expected: &str, found: &str, allowed: &[Allowed]) -> Tally {
+    let mut tally = Tally::default();
     let ((expected_head, expected), (found_head, found)) = (permutations(expected), permutations(found));
     let names = |parts: &[(&str, &str)]| parts.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
     if expected_head != found_head || names(&expected) != names(&found) {
         let last = found.last().map_or(found_head, |(_, text)| text);
         writeln!(tally.wrong, "--- {name}: not the same permutations; Cohort's output ends with\n{last}").unwrap();
-        return;
+        tally.differing += 1;
+        return tally;
     }
     for ((permutation, expected), (_, found)) in expected.into_iter().zip(found) {
         tally.run += 1;
@@ -193,6 +242,9 @@ fn compare(name: &str, expected: &str, found: &str, allowed: &[Allowed], tally: 
             (false, true) => "is listed, but PostgreSQL gives up no more than Cohort does",
             (false, false) => "differs",
         };
+        tally.differing += 1;
+        tally.of_timing += usize::from(complaint == "differs" && may_be_of_timing(expected, found));
         writeln!(tally.wrong, "--- {name} {complaint}\nPostgreSQL:\n{expected}Cohort:\n{found}").unwrap();
     }
+    tally
 }
