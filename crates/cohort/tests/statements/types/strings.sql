@@ -116,3 +116,4 @@ select overlay('abc'::bytea placing 'X' from 2 for 1), substring('\x010203'::byt
 select string_to_array('1,2,3', ',')::int[], string_to_array('1~^~2~^~3', '~^~');
 select array_to_string(array[[1, 2], [3, 4]], ','), array_to_string(array[]::int[], ','), array_to_string(null::int[], ',');
 select btrim('abc', ''), ltrim(null, 'x'), rpad('abc', null), position(null in 'a'), repeat(null, 3);
+select 'is ' || true, false || ' it is', 'a' || null::bool || 'b', concat('a', true), concat_ws(',', true, false), format('%s %L', true, false), quote_literal(true), quote_nullable(false);
