@@ -158,6 +158,14 @@ impl SessionState {
         });
     }
 
+    /// The transaction is undone: cursors that it opened end, even if their rows have been gathered for after its commit.
+    pub(super) fn undo_cursors(&self) {
+        if !self.cursors.borrow().is_empty() {
+            let (first, looped) = (self.first_cursor.get(), self.looped_cursors.borrow());
+            self.end_cursors_unless(|name, open| looped.contains(name) || open.number < first);
+        }
+    }
+
     /// Something is undone: so is the opening of cursors from this number on.
     pub(super) fn end_cursors_from(&self, number: u64) {
         if !self.cursors.borrow().is_empty() {

@@ -78,6 +78,8 @@ pub struct SessionState {
     pub(crate) cursors: RefCell<FxHashMap<String, OpenCursor>>,
     /// The number of the next cursor to be opened.
     pub(super) next_cursor: Cell<u64>,
+    /// The number of the first cursor that this transaction opened, or will.
+    pub(super) first_cursor: Cell<u64>,
     /// Where cursors stand, by name, as far as they are made of rows of tables.
     pub(crate) cursor_places: RefCell<FxHashMap<String, crate::executor::CursorPlace>>,
     /// The names of those that a loop is about: they outlive a COMMIT in the loop.
@@ -181,6 +183,7 @@ impl SessionState {
             prepared: RefCell::default(),
             cursors: RefCell::default(),
             next_cursor: Cell::new(0),
+            first_cursor: Cell::new(0),
             cursor_places: RefCell::default(),
             looped_cursors: RefCell::default(),
             unholdable_loops: Cell::new(0),

@@ -48,7 +48,7 @@ impl SessionState {
 
     /// Rolls the transaction in progress back.
     pub(super) fn roll_back(&self, client: &mut dyn Client) -> Result<()> {
-        self.end_cursors();
+        self.undo_cursors();
         let result = self.engine_mut().rollback();
         self.finish_transaction(false, client);
         self.notifications.borrow_mut().clear();
@@ -78,6 +78,10 @@ impl SessionState {
     /// Forgets what was the transaction's own.
     pub(super) fn finish_transaction(&self, committed: bool, client: &mut dyn Client) {
         self.used_temporary.set(false);
+        if !committed {
+            self.undo_cursors();
+        }
+        self.first_cursor.set(self.next_cursor.get());
         self.pending_checks.borrow_mut().clear();
         *self.deferred.borrow_mut() = Deferral::default();
         if self.changed_catalog.replace(false) {
