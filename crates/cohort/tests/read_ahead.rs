@@ -151,6 +151,23 @@ fn small_rows_that_are_decoded_to_large_ones_are_not_gathered() {
 }
 
 #[test]
+fn a_portal_that_goes_on_sees_what_was_there_when_it_began() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, mut client) = start(folder.path());
+    let mut other = server.connect();
+    let count: i64 = client.query_one("SELECT count(*) FROM wide", &[]).unwrap().get(0);
+    let mut transaction = client.transaction().unwrap();
+    let portal = transaction.bind("SELECT id FROM wide", &[]).unwrap();
+    assert_eq!(transaction.query_portal(&portal, 1).unwrap().len(), 1);
+    other.batch_execute("DELETE FROM wide WHERE id > 50000").unwrap();
+    assert_eq!(transaction.query_portal(&portal, 1).unwrap().len(), 1);
+    assert_eq!(transaction.query_portal(&portal, 1).unwrap().len(), 1);
+    other.batch_execute("VACUUM wide").unwrap();
+    assert_eq!(transaction.query_portal(&portal, 0).unwrap().len() as i64, count - 3);
+    transaction.commit().unwrap();
+}
+
+#[test]
 fn errors_limits_and_cancellations_leave_nothing_running() {
     let folder = tempfile::tempdir().unwrap();
     let (server, mut client) = start(folder.path());

@@ -213,7 +213,7 @@ pub struct Cursor {
     /// WITH HOLD
     pub hold: bool,
     /// A FETCH raised an error, after which nobody knows where it stands.
-    has_failed: bool,
+    pub has_failed: bool,
 }
 
 /// The rows that a FETCH gives.

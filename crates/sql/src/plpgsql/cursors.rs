@@ -85,7 +85,7 @@ pub fn open(
         return Err(cursor_error(sqlstate::DUPLICATE_CURSOR, format!("cursor \"{name}\" already in use")));
     }
     let (planned, rows, statement) = match (source, &bound) {
-        (Some(source), _) => gather_planned(source, frame, run)?,
+        (Some(source), _) => gather_planned(source, true, frame, run)?,
         (None, Some(bound)) => {
             bind_arguments(bound, arguments, frame, run)?;
             let (planned, rows) = gather_query(&bound.query, frame, run)?;

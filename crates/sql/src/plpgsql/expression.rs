@@ -76,9 +76,8 @@ impl Names<'_> {
 fn plan(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<ExpressionPlan> {
     let version = run.state.engine().catalog_version();
     if let Some(plan) = &*expression.plan.borrow()
-        && plan.planned.statement.catalog_version == version
+        && plan.planned.is_good(version, &run.state.plan_path())
         && plan.trigger == trigger_of(frame)
-        && Arc::ptr_eq(&plan.planned.search_path, run.catalog.plan_path())
         && plan.fields.iter().all(|(record, field, sql_type)| frame.field_type(*record, field) == Some(*sql_type))
     {
         return Ok(plan.clone());

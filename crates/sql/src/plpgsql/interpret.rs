@@ -315,7 +315,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             frame.values[frame.function.found] = Value::Bool(found);
         }
         StatementKind::ForQuery { label, target, source, body } => {
-            let (planned, rows, _) = gather_planned(source, frame, run)?;
+            let (planned, rows, _) = gather_planned(source, false, frame, run)?;
             let columns = columns_of(&planned);
             let changes_rows = planned.statement.command != crate::plan::Command::Select;
             let mut reader = StoreReader::default();
@@ -574,13 +574,14 @@ pub(super) fn gather(source: &RowSource, frame: &mut Frame<'_>, run: &mut Run<'_
     Ok((planned.map(|planned| columns_of(&planned)).unwrap_or_default(), rows))
 }
 
-/// All rows of a cursor's query, and its plan.
+/// All rows of a query, a cursor's maybe, and its plan.
 pub(super) fn gather_planned(
     source: &RowSource,
+    is_cursor: bool,
     frame: &mut Frame<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<(Arc<Planned>, RowStore, Arc<str>)> {
-    let ((planned, rows), text) = gather_source(source, true, frame, run)?;
+    let ((planned, rows), text) = gather_source(source, is_cursor, frame, run)?;
     let none = || Error::new(sqlstate::INVALID_CURSOR_DEFINITION, "cannot open multi-query plan as cursor");
     Ok((planned.ok_or_else(none)?, rows, text))
 }

@@ -311,8 +311,15 @@ impl SqlSession {
                 let planned = portal.planned.clone().ok_or_else(|| Error::internal("an empty portal runs"))?;
                 self.state.engine().begin_statement()?;
                 self.state.engine().enter_snapshot(&snapshot);
-                self.state.engine().release_snapshot(snapshot);
                 let result = self.run_query(portal, &planned, Some(running), max_rows, client);
+                // What it reads with is held by the portal alone, until nothing reads any more.
+                match &mut portal.progress {
+                    Progress::Suspended { snapshot: kept, .. } => {
+                        let newer = std::mem::replace(kept, snapshot);
+                        self.state.engine().release_snapshot(newer);
+                    }
+                    _ => self.state.engine().release_snapshot(snapshot),
+                }
                 self.end_statement(result, client)
             }
             Progress::Rows { rows, given, tag } => {

@@ -577,7 +577,8 @@ impl SqlSession {
     /// Whether a procedure called now may end the transaction: nothing else is part of it.
     pub(crate) fn may_end_transaction(&self) -> bool {
         let is_suspended = |portal: &Portal| matches!(portal.progress, Progress::Suspended { .. });
-        self.block == Block::Implicit && !self.is_one_of_several && !self.portals.values().any(is_suspended)
+        let mut portals = self.portals.values().chain(&self.unnamed_portal);
+        self.block == Block::Implicit && !self.is_one_of_several && !portals.any(is_suspended)
     }
 
     /// Closes every portal and cursor.

@@ -210,7 +210,8 @@ impl SessionState {
         if cursors.is_empty() {
             return Vec::new();
         }
-        let is_to_hold = |open: &OpenCursor| open.cursor.as_ref().is_some_and(|own| own.hold && !own.is_held());
+        let is_to_hold =
+            |open: &OpenCursor| open.cursor.as_ref().is_some_and(|own| own.hold && !own.is_held() && !own.has_failed);
         cursors.iter().filter(|(_, open)| is_to_hold(open)).map(|(name, _)| name.clone()).collect()
     }
 }

@@ -9,7 +9,7 @@ use super::SqlSession;
 use super::plan_cache::Planned;
 use crate::client::Formats;
 use crate::executor::{self, BoxOperator, Locals, RowStore};
-use crate::plan::{Plan, StatementKind};
+use crate::plan::{Command, Plan, StatementKind};
 use crate::types::Value;
 
 /// A running plan: operators, and what they share.
@@ -142,7 +142,9 @@ impl Portal {
     /// # Errors
     /// 55000 for a portal that has failed, or has ended and gives no rows.
     pub(super) fn check_can_run(&self, name: &str) -> Result<()> {
-        let gives_rows = self.planned.as_ref().is_some_and(|planned| !planned.description.columns.is_empty());
+        let gives_rows = self.planned.as_ref().is_some_and(|planned| {
+            planned.statement.command == Command::Select || !planned.description.columns.is_empty()
+        });
         match &self.progress {
             Progress::Done if !gives_rows => Err(cannot_run(name)),
             Progress::Failed => Err(cannot_run(name)),

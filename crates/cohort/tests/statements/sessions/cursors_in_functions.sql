@@ -191,3 +191,14 @@ fetch kept;
 select name from pg_cursors;
 close kept;
 drop table once;
+-- One that has failed is not kept, and keeps nobody from committing.
+begin;
+declare failed cursor with hold for select 6 / (3 - i) from generate_series(1, 5) i;
+savepoint a;
+fetch 5 from failed;
+rollback to a;
+commit;
+fetch failed;
+create procedure gives(inout x int) language plpgsql as $$ begin x := x + 1; end $$;
+do $$ declare r record; begin for r in execute 'call gives(1)' loop raise notice '%', r.x; end loop; end $$;
+drop procedure gives;
