@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::Server;
 use postgres::error::SqlState;
-use postgres::{Client, SimpleQueryMessage};
+use postgres::{Client, NoTls, SimpleQueryMessage, Transaction};
 
 /// Some 2,000 pages: NULLs, a column younger than most rows, deleted rows, and rows whose text lies outside of them.
 const SETUP: &str = "
@@ -164,6 +164,59 @@ fn a_portal_that_goes_on_sees_what_was_there_when_it_began() {
     assert_eq!(transaction.query_portal(&portal, 1).unwrap().len(), 1);
     other.batch_execute("VACUUM wide").unwrap();
     assert_eq!(transaction.query_portal(&portal, 0).unwrap().len() as i64, count - 3);
+    transaction.commit().unwrap();
+}
+
+#[test]
+fn portals_that_are_given_up_hold_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, mut client) = start(folder.path());
+    let (told, messages) = std::sync::mpsc::channel();
+    let mut config: postgres::Config = server.url().parse().unwrap();
+    config.notice_callback(move |notice| told.send(notice.detail().unwrap_or_default().to_owned()).unwrap());
+    let mut other = config.connect(NoTls).unwrap();
+    // Whether rows that another session deletes now can be taken away.
+    let mut holds = |first: i32| {
+        other.batch_execute(&format!("DELETE FROM wide WHERE id BETWEEN {first} AND {first} + 99")).unwrap();
+        other.batch_execute("VACUUM (VERBOSE) wide").unwrap();
+        let detail: String = messages.try_iter().collect();
+        assert!(detail.contains(" are dead but not yet removable"), "{detail}");
+        !detail.contains(" 0 are dead but not yet removable")
+    };
+    let suspended = |transaction: &mut Transaction<'_>| {
+        let portal = transaction.bind("SELECT id FROM wide", &[]).unwrap();
+        assert_eq!(transaction.query_portal(&portal, 1).unwrap().len(), 1);
+        portal
+    };
+    let mut transaction = client.transaction().unwrap();
+    assert!(!holds(1000));
+    let closed = suspended(&mut transaction);
+    assert!(holds(2000));
+    drop(closed);
+    transaction.batch_execute("").unwrap();
+    assert!(!holds(3000), "closed");
+
+    let mut inner = transaction.savepoint("s").unwrap();
+    let undone = suspended(&mut inner);
+    assert!(holds(4000));
+    inner.rollback().unwrap();
+    assert!(!holds(5000), "undone");
+    drop(undone);
+
+    transaction.batch_execute("DECLARE failing CURSOR FOR SELECT 1 / (2 - id) FROM wide; FETCH failing").unwrap();
+    let mut inner = transaction.savepoint("s").unwrap();
+    assert!(holds(6000));
+    assert!(inner.batch_execute("FETCH failing").is_err());
+    inner.rollback().unwrap();
+    assert!(!holds(7000), "failed");
+
+    let mut inner = transaction.savepoint("s").unwrap();
+    let failed = suspended(&mut inner);
+    assert!(holds(8000));
+    assert!(inner.batch_execute("SELECT 1 / 0").is_err());
+    assert!(!holds(9000), "in a transaction that failed");
+    drop(failed);
+    inner.rollback().unwrap();
     transaction.commit().unwrap();
 }
 

@@ -253,12 +253,12 @@ struct Source {
 impl Cursor {
     /// Whether all its rows have been gathered.
     pub fn is_held(&self) -> bool {
-        self.source.is_none()
+        self.source.is_none() && !self.has_failed
     }
 
     /// Ends it: what is left is the snapshot it read with, to be given up now that nothing reads with it any more.
-    pub fn into_snapshot(self) -> Option<PortalSnapshot> {
-        let Source { running, snapshot } = self.source?;
+    pub fn end(&mut self) -> Option<PortalSnapshot> {
+        let Source { running, snapshot } = self.source.take()?;
         drop(running);
         Some(snapshot)
     }
@@ -457,7 +457,12 @@ impl Cursor {
             };
             state.cursor_places.borrow_mut().insert(fetch.cursor.to_string(), place);
         }
-        moved?;
+        if let Err(error) = moved {
+            if let Some(snapshot) = self.end() {
+                state.engine().release_snapshot(snapshot);
+            }
+            return Err(error);
+        }
         given.rows.flush()?;
         Ok(given)
     }

@@ -214,7 +214,7 @@ impl SqlSession {
         }
         let tag = self.run_to_end(portal, client)?;
         if is_last && self.block == Block::Implicit {
-            self.end_implicit(client)?;
+            self.commit(client)?;
         }
         client.command_complete(&tag);
         Ok(())
@@ -232,25 +232,11 @@ impl SqlSession {
             client.empty_query();
             return Ok(());
         };
-        if let StatementKind::Utility(tree) = &planned.statement.kind {
-            if let tree::Statement::Transaction(statement) = &**tree {
-                let planned = Arc::clone(planned);
-                let statement = statement.clone();
-                drop(planned);
-                let tag = self.run_transaction_statement(&statement, false, client)?;
-                client.require(self.state.gate());
-                client.command_complete(&tag);
-                return Ok(());
-            }
-            self.check_not_failed(tree)?;
-            if matches!(portal.progress, Progress::Ready) {
-                self.check_columns(tree, planned, portal)?;
-            }
-        } else if self.block != Block::None && self.state.engine().transaction_failed() {
-            return Err(Error::new(
-                sqlstate::IN_FAILED_SQL_TRANSACTION,
-                "current transaction is aborted, commands ignored until end of transaction block",
-            ));
+        self.check_not_failed(None)?;
+        if let StatementKind::Utility(tree) = &planned.statement.kind
+            && matches!(portal.progress, Progress::Ready)
+        {
+            self.check_columns(tree, planned, portal)?;
         }
         self.ensure_transaction()?;
         portal.check_can_run(name)?;
@@ -262,6 +248,29 @@ impl SqlSession {
             Some(tag) => client.command_complete(&tag),
             None => client.portal_suspended(),
         }
+        Ok(())
+    }
+
+    /// Runs a portal of BEGIN, COMMIT or their kin, which may end it.
+    pub(super) fn run_transaction_portal(
+        &mut self,
+        name: &str,
+        statement: &tree::Transaction,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        let portal = self.portal_mut(name)?;
+        let (text, can_run) = (Arc::clone(&portal.text), portal.check_can_run(name));
+        self.begin_work_on(&text);
+        let is_end_of_failure = can_run.is_ok().then(|| tree::Statement::Transaction(statement.clone()));
+        self.check_not_failed(is_end_of_failure.as_ref())?;
+        can_run?;
+        let result = self.run_transaction_statement(statement, false, client);
+        if let Ok(portal) = self.portal_mut(name) {
+            portal.progress = if result.is_ok() { Progress::Done } else { Progress::Failed };
+        }
+        let tag = result?;
+        client.require(self.state.gate());
+        client.command_complete(&tag);
         Ok(())
     }
 
@@ -393,6 +402,7 @@ impl SqlSession {
         if max_rows > 0 && gives_rows && !planned.statement.is_read_only {
             // Its changes are made at once, however few rows are asked for.
             let rows = self.gather_rows(portal, &mut running, client)?;
+            executor::run_pending_checks(&self.state, executor::Due::Statement(0), client)?;
             client.require(self.state.gate());
             return self.give_rows(portal, rows, 0, tag_of(command, 0), max_rows, client);
         }

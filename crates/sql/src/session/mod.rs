@@ -165,7 +165,7 @@ impl SqlSession {
     pub fn simple_query(&mut self, text: &str, client: &mut dyn Client) -> Result<()> {
         self.begin_work(text);
         let _timer = self.statement_timer();
-        self.unnamed_portal = None;
+        self.close_unnamed_portal();
         if self.run_known(text, client)? {
             return Ok(());
         }
@@ -178,7 +178,7 @@ impl SqlSession {
         let count = statements.len();
         self.is_one_of_several = count > 1;
         for (number, statement) in statements.iter().enumerate() {
-            self.check_not_failed(&statement.statement)?;
+            self.check_not_failed(Some(&statement.statement))?;
             self.run_statement(&text, statement, count > 1, number + 1 == count, client)?;
         }
         Ok(())
@@ -206,7 +206,7 @@ impl SqlSession {
         }
         let tree = statements.first().cloned();
         if let Some(tree) = &tree {
-            self.check_not_failed(&tree.statement)?;
+            self.check_not_failed(Some(&tree.statement))?;
         }
         self.ensure_transaction()?;
         let prepared = Arc::new(Prepared::new(&self.state, name, text, tree, types, false)?);
@@ -250,17 +250,12 @@ impl SqlSession {
     ) -> Result<()> {
         self.state.start_time_slice();
         let prepared = self.prepared(statement)?;
+        self.check_not_failed(prepared.tree.as_ref().map(|tree| &tree.statement))?;
         if !portal.is_empty() && self.has_portal(portal) {
             return Err(Error::new(sqlstate::DUPLICATE_CURSOR, format!("cursor \"{portal}\" already exists")));
         }
-        let planned = match &prepared.tree {
-            Some(tree) => {
-                self.check_not_failed(&tree.statement)?;
-                self.ensure_transaction()?;
-                Some(prepared.plan(&self.state)?)
-            }
-            None => None,
-        };
+        self.ensure_transaction()?;
+        let planned = if prepared.tree.is_some() { Some(prepared.plan(&self.state)?) } else { None };
         let types = planned.as_ref().map_or(&[][..], |planned| &planned.statement.parameters);
         if parameters.len() != types.len() {
             let message = format!(
@@ -290,6 +285,7 @@ impl SqlSession {
             depth: self.savepoint_depth(),
         };
         if portal.is_empty() {
+            self.close_unnamed_portal();
             self.unnamed_portal = Some(portal_made);
         } else {
             self.portals.insert(portal.to_owned(), portal_made);
@@ -333,7 +329,7 @@ impl SqlSession {
             client.no_data();
             return Ok(());
         };
-        self.check_not_failed(&tree.statement)?;
+        self.check_not_failed(Some(&tree.statement))?;
         self.ensure_transaction()?;
         let planned = prepared.plan(&self.state)?;
         client.require(self.state.gate());
@@ -350,7 +346,7 @@ impl SqlSession {
     /// Tells the client of a portal's columns.
     ///
     /// # Errors
-    /// 34000 for an unknown portal.
+    /// 34000 for an unknown portal, 25P02 for one with columns in a transaction that has failed.
     pub fn describe_portal(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
         if self.portal_mut(name).is_err()
             && let Some(open) = self.state.cursors.borrow().get(name)
@@ -358,9 +354,11 @@ impl SqlSession {
             client.row_description(&open.planned.description, &self.state.formats_of_cursor(name));
             return Ok(());
         }
+        let can_be_told = self.check_not_failed(None);
         let portal = self.portal_mut(name)?;
         match &portal.planned {
             Some(planned) if !planned.description.columns.is_empty() => {
+                can_be_told?;
                 client.row_description(&planned.description, &portal.formats);
             }
             _ => client.no_data(),
@@ -374,16 +372,18 @@ impl SqlSession {
     /// 34000 for an unknown portal, and whatever the statement raises.
     pub fn execute(&mut self, name: &str, max_rows: u32, client: &mut dyn Client) -> Result<()> {
         let _timer = self.statement_timer();
-        if let Err(error) = self.portal_mut(name) {
-            let is_cursor = self.state.has_cursor(name);
-            return Err(if is_cursor { Error::unsupported("a cursor is read by FETCH") } else { error });
+        if self.portal_mut(name).is_err() && self.state.has_cursor(name) {
+            return Err(Error::unsupported("a cursor is read by FETCH"));
+        }
+        if let Some(statement) = self.portal_mut(name)?.transaction_statement().cloned() {
+            return self.run_transaction_portal(name, &statement, client);
         }
         let mut portal =
             if name.is_empty() { self.unnamed_portal.take() } else { self.portals.remove(name) }.expect("found above");
         self.begin_work_on(&portal.text);
         let result = self.run_portal(name, &mut portal, max_rows, client);
-        // COMMIT and ROLLBACK end all portals, this one too; its name is free then.
-        if self.block != Block::None || portal.planned.is_none() {
+        // A procedure may have ended the transaction, and with it all portals: its name is free then.
+        if self.block != Block::None {
             if name.is_empty() {
                 self.unnamed_portal = Some(portal);
             } else {
@@ -405,9 +405,11 @@ impl SqlSession {
     /// Closes a portal.
     pub fn close_portal(&mut self, name: &str) {
         if name.is_empty() {
-            self.unnamed_portal = None;
-        } else if self.portals.remove(name).is_none() {
-            self.state.forget_cursor(name);
+            return self.close_unnamed_portal();
+        }
+        match self.portals.remove(name) {
+            Some(portal) => portal.progress.give_up(&self.state),
+            None => self.state.forget_cursor(name),
         }
     }
 
@@ -417,7 +419,7 @@ impl SqlSession {
     /// Of the commit.
     pub fn sync(&mut self, client: &mut dyn Client) -> Result<()> {
         if self.block == Block::Implicit {
-            return self.end_implicit(client);
+            return self.commit(client);
         }
         Ok(())
     }
@@ -435,13 +437,13 @@ impl SqlSession {
                 // The error is what the client hears; a rollback has nothing to add.
                 let _ = self.roll_back(client);
             }
+            // What has failed can't fail again.
+            Block::Explicit if self.state.engine().transaction_failed() => {}
             Block::Explicit => {
+                self.fail_portals();
                 match self.savepoints.last().map(|innermost| innermost.mark.next_cursor) {
-                    Some(next_cursor) => {
-                        self.end_portals_above(self.savepoints.len() - 1);
-                        self.state.end_cursors_from(next_cursor);
-                    }
-                    None => self.end_portals(),
+                    Some(next_cursor) => self.state.end_cursors_from(next_cursor),
+                    None => self.state.end_cursors(),
                 }
                 self.state.engine_mut().mark_failed();
                 self.forget_checks_of_failure();
@@ -534,18 +536,18 @@ impl SqlSession {
     }
 
     /// In a failed transaction, only its end is accepted.
-    fn check_not_failed(&self, statement: &tree::Statement) -> Result<()> {
+    fn check_not_failed(&self, statement: Option<&tree::Statement>) -> Result<()> {
         use tree::Transaction;
         if self.block == Block::None || !self.state.engine().transaction_failed() {
             return Ok(());
         }
         match statement {
-            tree::Statement::Transaction(
+            Some(tree::Statement::Transaction(
                 Transaction::Commit { .. }
                 | Transaction::Rollback { .. }
                 | Transaction::RollbackTo(_)
                 | Transaction::Prepare(_),
-            ) => Ok(()),
+            )) => Ok(()),
             _ => Err(Error::new(
                 sqlstate::IN_FAILED_SQL_TRANSACTION,
                 "current transaction is aborted, commands ignored until end of transaction block",
@@ -583,15 +585,11 @@ impl SqlSession {
 
     /// Closes every portal and cursor.
     pub fn close_all_portals(&mut self) {
-        self.portals.clear();
-        self.unnamed_portal = None;
+        self.close_unnamed_portal();
+        for (_, portal) in self.portals.drain() {
+            portal.progress.give_up(&self.state);
+        }
         self.state.drop_cursors();
-    }
-
-    /// Commits an implicit transaction.
-    fn end_implicit(&mut self, client: &mut dyn Client) -> Result<()> {
-        self.unnamed_portal = None;
-        self.commit(client)
     }
 }
 

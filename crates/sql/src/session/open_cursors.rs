@@ -185,8 +185,8 @@ impl SessionState {
         ended.into_iter().for_each(|cursor| self.end(*cursor));
     }
 
-    fn end(&self, cursor: Cursor) {
-        if let Some(snapshot) = cursor.into_snapshot() {
+    fn end(&self, mut cursor: Cursor) {
+        if let Some(snapshot) = cursor.end() {
             self.engine().release_snapshot(snapshot);
         }
     }

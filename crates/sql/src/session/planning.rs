@@ -82,7 +82,11 @@ impl<'a> Environment<'a> {
         statement: &crate::tree::Statement,
         parameters: Parameters,
     ) -> Result<Arc<Planned>> {
-        let statement = self.plan(text, statement, parameters)?;
+        let tree = statement;
+        let mut statement = self.plan(text, tree, parameters)?;
+        if let Some(columns) = crate::commands::session_columns(self.state, text, tree, &statement.parameters)? {
+            statement.columns = columns;
+        }
         Ok(Arc::new(Planned::new(statement, Arc::clone(self.view.plan_path()), &self.view)))
     }
 

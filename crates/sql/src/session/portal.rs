@@ -7,9 +7,11 @@ use self_cell::self_cell;
 
 use super::SqlSession;
 use super::plan_cache::Planned;
+use super::state::SessionState;
 use crate::client::Formats;
 use crate::executor::{self, BoxOperator, Locals, RowStore};
 use crate::plan::{Command, Plan, StatementKind};
+use crate::tree;
 use crate::types::Value;
 
 /// A running plan: operators, and what they share.
@@ -100,7 +102,7 @@ pub enum Progress {
     },
     /// It has ended.
     Done,
-    /// It has ended with an error.
+    /// It has ended with an error, or what it was bound in has.
     Failed,
 }
 
@@ -115,7 +117,7 @@ impl SqlSession {
         self.savepoints.len()
     }
 
-    /// The transaction has ended: portals and cursors end with it.
+    /// The transaction has ended: portals and cursors end with it, and the snapshots that they held.
     pub(super) fn end_portals(&mut self) {
         self.unnamed_portal = None;
         self.portals.clear();
@@ -124,8 +126,29 @@ impl SqlSession {
 
     /// Back to a savepoint: portals that were bound after it end.
     pub(super) fn end_portals_above(&mut self, depth: usize) {
-        self.unnamed_portal.take_if(|portal| portal.depth > depth);
-        self.portals.retain(|_, portal| portal.depth <= depth);
+        let unnamed = self.unnamed_portal.take_if(|portal| portal.depth > depth);
+        let named = self.portals.extract_if(|_, portal| portal.depth > depth);
+        for portal in named.map(|(_, portal)| portal).chain(unnamed) {
+            portal.progress.give_up(&self.state);
+        }
+    }
+
+    /// The transaction has failed: what was bound since the innermost savepoint keeps its name until that is undone, but
+    /// runs no more.
+    pub(super) fn fail_portals(&mut self) {
+        let depth = self.savepoints.len();
+        for portal in self.portals.values_mut().chain(&mut self.unnamed_portal) {
+            if portal.depth >= depth {
+                std::mem::replace(&mut portal.progress, Progress::Failed).give_up(&self.state);
+            }
+        }
+    }
+
+    /// Closes the unnamed portal, as whatever takes its place does.
+    pub(super) fn close_unnamed_portal(&mut self) {
+        if let Some(portal) = self.unnamed_portal.take() {
+            portal.progress.give_up(&self.state);
+        }
     }
 
     /// Savepoints were released: what was opened after them belongs to what is around them.
@@ -136,7 +159,28 @@ impl SqlSession {
     }
 }
 
+impl Progress {
+    /// Goes on no more: nothing reads with the snapshot any longer.
+    pub(super) fn give_up(self, state: &SessionState) {
+        if let Progress::Suspended { running, snapshot } = self {
+            drop(running);
+            state.engine().release_snapshot(snapshot);
+        }
+    }
+}
+
 impl Portal {
+    /// BEGIN, COMMIT and their kin, if it is one of them.
+    pub(super) fn transaction_statement(&self) -> Option<&tree::Transaction> {
+        match &self.planned.as_ref()?.statement.kind {
+            StatementKind::Utility(tree) => match &**tree {
+                tree::Statement::Transaction(statement) => Some(statement),
+                _ => None,
+            },
+            StatementKind::Query(_) => None,
+        }
+    }
+
     /// Refuses what can't go on.
     ///
     /// # Errors

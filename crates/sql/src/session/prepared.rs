@@ -107,7 +107,7 @@ pub fn plan(
     if let Some(planned) = cached(state, &key) {
         return Ok(planned);
     }
-    let planned = make(state, text, tree, types)?;
+    let planned = plan_uncached(state, text, tree, types)?;
     keep(state, key, &planned);
     Ok(planned)
 }
@@ -122,7 +122,9 @@ pub fn plan_uncached(
     tree: &tree::ParsedStatement,
     types: &Arc<[SqlType]>,
 ) -> Result<Arc<Planned>> {
-    make(state, text, tree, types)
+    let environment = super::planning::Environment::new(state, &state.catalog());
+    let types = types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>();
+    environment.planned(text, &tree.statement, Parameters::declared(&types))
 }
 
 /// A good plan kept by this session or by all.
@@ -160,20 +162,4 @@ fn keep_in_session(state: &SessionState, key: Key, planned: &Arc<Planned>) {
         plans.clear();
     }
     plans.insert(key, Arc::clone(planned));
-}
-
-/// Binds and plans.
-fn make(state: &SessionState, text: &str, tree: &tree::ParsedStatement, types: &[SqlType]) -> Result<Arc<Planned>> {
-    let view = state.catalog();
-    let search_path = Arc::clone(view.plan_path());
-    let environment = super::planning::Environment::new(state, &view);
-    let mut statement = environment.plan(
-        text,
-        &tree.statement,
-        Parameters::declared(&types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>()),
-    )?;
-    if let Some(columns) = crate::commands::session_columns(state, text, &tree.statement, &statement.parameters)? {
-        statement.columns = columns;
-    }
-    Ok(Arc::new(Planned::new(statement, search_path, &view)))
 }
