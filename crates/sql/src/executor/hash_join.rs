@@ -6,11 +6,11 @@ use base::Result;
 
 use super::evaluate::{evaluate, is_true};
 use super::measure::{Effort, kilobytes};
-use super::operand::operand;
+use super::operand::{comparison, operand};
 use super::row_set::{RowEquality, Rows};
 use super::spill::{DEPTH_MAX, KeySlots, PARTITIONS, Partitions, SpillReader, hash_memory_bytes, next_row};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{self, Expr, ExprKind, JoinKind};
+use crate::plan::{self, Call, Expr, ExprKind, JoinKind};
 use crate::types::Value;
 
 /// See the module.
@@ -27,6 +27,7 @@ pub struct HashJoinRows<'p> {
     waiting: Vec<Pair>,
     row: Vec<Value>,
     left_width: usize,
+    early: Vec<EarlyComparison<'p>>,
     /// The current left row's keys and their hash, and the next right row they may match.
     probe: Vec<Value>,
     hash: u64,
@@ -42,6 +43,57 @@ pub struct HashJoinRows<'p> {
     has_null_key: bool,
     effort: Option<Effort>,
     batches: u64,
+}
+
+/// A comparison that the condition begins with, of a left column and a right one: most pairs of rows that it refuses need
+/// not be put together.
+struct EarlyComparison<'p> {
+    call: &'p Call,
+    left: usize,
+    right: usize,
+    /// The right column stands first.
+    is_turned: bool,
+}
+
+/// Comparisons of this kind from the condition's beginning on: behind anything else, they might hide its error.
+fn early_comparisons(node: &plan::HashJoin) -> Vec<EarlyComparison<'_>> {
+    let conjuncts = match &node.condition {
+        Some(Expr { kind: ExprKind::And(operands), .. }) => &operands[..],
+        Some(condition) => std::slice::from_ref(condition),
+        None => &[],
+    };
+    conjuncts.iter().map_while(|conjunct| early_comparison(conjunct, node.left.width as usize)).collect()
+}
+
+fn early_comparison(conjunct: &Expr, left_width: usize) -> Option<EarlyComparison<'_>> {
+    let ExprKind::Call(call) = &conjunct.kind else { return None };
+    let column = |number: usize| match call.arguments[number].kind {
+        ExprKind::Column(slot) => Some(slot as usize),
+        _ => None,
+    };
+    if call.operator.is_none() || call.arguments.len() != 2 {
+        return None;
+    }
+    match (column(0)?, column(1)?) {
+        (left, right) if left < left_width && right >= left_width => {
+            Some(EarlyComparison { call, left, right: right - left_width, is_turned: false })
+        }
+        (right, left) if left < left_width && right >= left_width => {
+            Some(EarlyComparison { call, left, right: right - left_width, is_turned: true })
+        }
+        _ => None,
+    }
+}
+
+impl EarlyComparison<'_> {
+    /// Whether it is false; if it is not, the condition as a whole tells.
+    #[inline]
+    fn refuses(&self, left: &[Value], right: &[Value]) -> bool {
+        let (left, right) = (&left[self.left], &right[self.right]);
+        let truth =
+            if self.is_turned { comparison(self.call, right, left) } else { comparison(self.call, left, right) };
+        truth == Some(false)
+    }
 }
 
 struct Pair {
@@ -140,6 +192,7 @@ impl<'p> HashJoinRows<'p> {
             waiting: Vec::new(),
             row: Vec::new(),
             left_width: node.left.width as usize,
+            early: early_comparisons(node),
             probe: Vec::new(),
             hash: 0,
             candidate: NONE,
@@ -342,15 +395,34 @@ impl<'p> HashJoinRows<'p> {
         None
     }
 
+    /// The current left row.
+    #[inline]
+    fn left_row(&self) -> &[Value] {
+        if self.left_part.is_some() { &self.left_part_row } else { self.left.row() }
+    }
+
+    /// Whether the condition begins with comparisons, and one of the current left row and this right one is false: not
+    /// being known, a truth is left to the others.
+    #[inline]
+    fn is_refused_early(&self, place: usize) -> bool {
+        if self.early.is_empty() {
+            return false;
+        }
+        let table = self.table.as_ref().expect("made before the first left row");
+        let (left, right) = (self.left_row(), table.rows.get(place));
+        self.early.iter().any(|comparison| comparison.refuses(left, right))
+    }
+
     fn copy_left(&mut self) {
         if self.left_is_copied {
             self.row.truncate(self.left_width);
             return;
         }
         self.left_is_copied = true;
-        self.row.clear();
-        let left = if self.left_part.is_some() { &self.left_part_row } else { self.left.row() };
-        self.row.extend_from_slice(left);
+        let mut row = std::mem::take(&mut self.row);
+        row.clear();
+        row.extend_from_slice(self.left_row());
+        self.row = row;
     }
 }
 
@@ -391,6 +463,9 @@ impl<'p> Operator<'p> for HashJoinRows<'p> {
                     break;
                 }
                 while let Some(place) = self.next_candidate() {
+                    if self.is_refused_early(place) {
+                        continue;
+                    }
                     let decides_alone = self.node.condition.is_none();
                     if !(decides_alone && matches!(kind, JoinKind::Semi | JoinKind::Anti)) {
                         self.copy_left();
