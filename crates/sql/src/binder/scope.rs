@@ -1,6 +1,7 @@
 //! What names mean in a query, and looking columns up.
 
 use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::RelationKind as TableKind;
 
 use super::lock::made_up;
 use super::query::{FromItem, Relation};
@@ -242,15 +243,19 @@ pub(super) const SYSTEM_COLUMNS: &[(&str, i32, Oid)] = &[
 fn system_column(scope: &Scope, table: Oid, variable: Variable, oid: Oid, catalog_version: u64) -> Expr {
     let is_computed = matches!(scope.relations[variable.relation as usize].kind, super::RelationKind::Virtual(_));
     let value = match (variable.attribute, oid) {
-        (_, oids::OID) => Value::Oid(table.0),
-        (XMIN, _) => Value::Xid(catalog_version & 0xFFFF_FFFF),
-        (_, oids::XID | oids::CID) => Value::Xid(0),
+        (_, oids::OID) if is_computed => Value::Oid(table.0),
+        (XMIN, _) if is_computed => Value::Xid(catalog_version & 0xFFFF_FFFF),
+        (_, oids::XID | oids::CID) if is_computed => Value::Xid(0),
         _ => return Expr::new(ExprKind::Variable(variable), SqlType::new(oid)),
     };
-    if is_computed {
-        Expr::constant(value, SqlType::new(oid))
-    } else {
-        Expr::new(ExprKind::Variable(variable), SqlType::new(oid))
+    Expr::constant(value, SqlType::new(oid))
+}
+
+fn has_system_columns(relation: &Relation) -> bool {
+    match &relation.kind {
+        super::RelationKind::Table(table) => table.kind != TableKind::View,
+        super::RelationKind::Virtual(_) => true,
+        _ => false,
     }
 }
 
@@ -286,6 +291,17 @@ impl Scope {
     /// The items that names are looked up in.
     fn readable(&self) -> impl Iterator<Item = &NamedItem> {
         self.names.iter().filter(|item| self.lateral_active || !item.lateral_only)
+    }
+
+    /// The entry of an item that has system columns: a table of any kind, but no view.
+    fn with_system_columns(&self, item: &NamedItem) -> Option<u32> {
+        let relation = item.relation.filter(|_| item.table != Oid::INVALID)?;
+        has_system_columns(&self.relations[relation as usize]).then_some(relation)
+    }
+
+    /// Whether an entry stands within a join: names of what is joined then belong to the join, which has no system columns.
+    fn is_joined(&self, relation: u32) -> bool {
+        self.from.iter().any(|item| matches!(item, FromItem::Join(_)) && made_up(item, relation, true))
     }
 
     /// The variable for a column of an entry.
@@ -408,15 +424,16 @@ impl Binder<'_, '_> {
             }
             // A system column is found if a single table has it.
             if let Some((_, attribute, oid)) = SYSTEM_COLUMNS.iter().find(|(system, ..)| *system == name.as_str()) {
-                let mut tables = scope.readable().filter(|item| item.table != Oid::INVALID);
-                let (first, second) = (tables.next(), tables.next());
-                if second.is_some() {
+                let visible = scope.readable().filter(|item| item.columns_visible);
+                let tables = visible.filter_map(|item| Some((scope.with_system_columns(item)?, item.table)));
+                let mut tables = tables.filter(|(relation, _)| !scope.is_joined(*relation));
+                let (first, is_ambiguous) = (tables.next(), tables.next().is_some());
+                drop(tables);
+                if is_ambiguous {
                     let message = format!("column reference \"{name}\" is ambiguous");
                     return Err(self.error(sqlstate::AMBIGUOUS_COLUMN, message, location));
                 }
-                let found = first.and_then(|item| Some((item.relation?, item.table)));
-                drop(tables);
-                if let Some((relation, table)) = found {
+                if let Some((relation, table)) = first {
                     let variable = Variable { level: level as u32, relation, attribute: *attribute, location };
                     let expr = system_column(scope, table, variable, *oid, self.context.catalog.version());
                     let access = scope.relations[relation as usize].access;
@@ -503,11 +520,11 @@ impl Binder<'_, '_> {
             self.reads(column);
             return Ok(Some(FoundColumn { expr: raised(column.expr.clone(), level, location) }));
         }
-        if let (Some(relation), true) = (item.relation, item.table != Oid::INVALID)
+        let scope = &self.scopes[self.scopes.len() - 1 - level as usize];
+        if let Some(relation) = scope.with_system_columns(&item)
             && let Some((_, attribute, oid)) = SYSTEM_COLUMNS.iter().find(|(system, ..)| *system == name.as_str())
         {
             let variable = Variable { level, relation, attribute: *attribute, location };
-            let scope = &self.scopes[self.scopes.len() - 1 - level as usize];
             let expr = system_column(scope, item.table, variable, *oid, self.context.catalog.version());
             let access = scope.relations[relation as usize].access;
             self.reads_system_column(access, *attribute);
@@ -681,9 +698,15 @@ impl Binder<'_, '_> {
         }
         let error = self.error(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"), location);
         // It may exist where it can't be seen from here.
-        let relations = self.scopes.iter().rev().flat_map(|scope| &scope.relations);
-        let mut exact =
-            relations.filter(|relation| relation.columns.iter().any(|column| !column.dropped && column.name == *name));
+        let is_system = SYSTEM_COLUMNS.iter().any(|(system, ..)| *system == name.as_str());
+        let has_name = |scope: &Scope, number: u32, relation: &Relation| {
+            relation.columns.iter().any(|column| !column.dropped && column.name == *name)
+                || (is_system && has_system_columns(relation) && scope.is_joined(number))
+        };
+        let mut exact = self.scopes.iter().rev().flat_map(|scope| {
+            let numbered = scope.relations.iter().zip(0..);
+            numbered.filter(|(relation, number)| has_name(scope, *number, relation)).map(|(relation, _)| relation)
+        });
         if let Some(relation) = exact.next() {
             return error.hint(format!(
                 "There is a column named \"{name}\" in table \"{}\", but it cannot be referenced from this part of the query.",

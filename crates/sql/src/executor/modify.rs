@@ -13,7 +13,7 @@ use super::evaluate::{evaluate, is_true};
 use super::foreign_key;
 use super::keys::TableKeys;
 use super::recheck::{Recheck, Rechecked};
-use super::row_decoder::{RowDecoder, system_value};
+use super::row_decoder::{RowDecoder, SystemColumns};
 use super::scan::evaluate_into;
 use super::trigger::{Captures, Event, TableTriggers};
 use super::{BoxOperator, Operator, Run};
@@ -122,8 +122,9 @@ impl<'p> OpenTarget<'p> {
 
     /// Puts the system columns of the version at `tid` behind the values of its row, as in [`ScanColumn::SYSTEM`].
     fn push_version(&self, tid: Tid, row: &mut Vec<Value>) -> Result<()> {
+        let of_version = SystemColumns::of(&self.table, tid);
         for column in ScanColumn::SYSTEM {
-            row.push(system_value(column, &self.table, tid)?);
+            row.push(of_version.value(column)?);
         }
         Ok(())
     }

@@ -1,9 +1,11 @@
 //! What turns stored rows into values.
 
+use std::cell::OnceCell;
+
 use base::{Result, Tid, Xid};
-use engine::Table;
 use engine::catalog::TableDef;
 use engine::row::{Datum, RowValues};
+use engine::{Table, Version};
 
 use crate::plan::ScanColumn;
 use crate::types::{CatalogLookup, StorageKind, Value};
@@ -73,26 +75,43 @@ impl DecodeStep {
     }
 }
 
-/// A system column of the version at `tid`.
-///
-/// # Errors
-/// Those of reading its header.
-pub(super) fn system_value(column: ScanColumn, table: &Table, tid: Tid) -> Result<Value> {
-    let version = match column {
-        ScanColumn::Ctid => return Ok(Value::Tid(tid)),
-        ScanColumn::TableOid => return Ok(Value::oid(table.oid())),
-        _ => table.version(tid)?,
-    };
-    let Some(version) = version else { return Ok(Value::Null) };
-    // Clients know the lower half of transactions' numbers.
-    let shown = |xid: Xid| Value::Xid(xid.0 & 0xFFFF_FFFF);
-    // One column of PostgreSQL's rows is both: who removed a row hides who made it.
-    let command = if version.xmax.is_valid() { version.cmax } else { version.cmin };
-    Ok(match column {
-        ScanColumn::Xmin => shown(version.xmin),
-        ScanColumn::Xmax => shown(version.xmax),
-        _ => Value::Xid(u64::from(command.0)),
-    })
+/// The version at `tid`, for its system columns: it is looked at once, when the first that is written there is wanted.
+pub(super) struct SystemColumns<'t> {
+    table: &'t Table,
+    tid: Tid,
+    version: OnceCell<Option<Version>>,
+}
+
+impl<'t> SystemColumns<'t> {
+    /// Those of the version at `tid`.
+    pub fn of(table: &'t Table, tid: Tid) -> SystemColumns<'t> {
+        SystemColumns { table, tid, version: OnceCell::new() }
+    }
+
+    /// One of them.
+    ///
+    /// # Errors
+    /// Those of reading its header.
+    pub fn value(&self, column: ScanColumn) -> Result<Value> {
+        match column {
+            ScanColumn::Ctid => return Ok(Value::Tid(self.tid)),
+            ScanColumn::TableOid => return Ok(Value::oid(self.table.oid())),
+            _ if self.version.get().is_none() => {
+                let _ = self.version.set(self.table.version(self.tid)?);
+            }
+            _ => {}
+        }
+        let Some(Some(version)) = self.version.get() else { return Ok(Value::Null) };
+        // Clients know the lower half of transactions' numbers.
+        let shown = |xid: Xid| Value::Xid(xid.0 & 0xFFFF_FFFF);
+        // One column of PostgreSQL's rows is both: who removed a row hides who made it.
+        let command = if version.xmax.is_valid() { version.cmax } else { version.cmin };
+        Ok(match column {
+            ScanColumn::Xmin => shown(version.xmin),
+            ScanColumn::Xmax => shown(version.xmax),
+            _ => Value::Xid(u64::from(command.0)),
+        })
+    }
 }
 
 impl RowDecoder {
@@ -161,11 +180,11 @@ impl RowDecoder {
             step.read_into(&mut values, &mut out[step.slot])?;
             last = Some(step);
         }
-        for (slot, column) in &self.system {
-            out[*slot] = match column {
-                ScanColumn::Ctid => Value::Tid(tid),
-                column => system_value(*column, table, tid)?,
-            };
+        if !self.system.is_empty() {
+            let of_version = SystemColumns::of(table, tid);
+            for (slot, column) in &self.system {
+                out[*slot] = of_version.value(*column)?;
+            }
         }
         Ok(())
     }
