@@ -162,6 +162,25 @@ fn values_that_no_memory_holds_are_refused() {
 }
 
 #[test]
+fn rows_that_are_kept_for_a_cursor_are_given_until_somebody_interrupts() {
+    with_server(|session| {
+        for take in ["move", "fetch"] {
+            for statement in [
+                "begin",
+                "declare c scroll cursor with hold for select i, repeat('x', 30) from generate_series(1, 1000000) i",
+                "commit",
+                "set statement_timeout = '5ms'",
+            ] {
+                assert_eq!(outcome(session, statement), "ok", "{statement}");
+            }
+            assert_eq!(outcome(session, &format!("{take} all in c")), "57014");
+            assert_eq!(outcome(session, "set statement_timeout = 0"), "ok");
+            assert_eq!(outcome(session, "close c"), "ok");
+        }
+    });
+}
+
+#[test]
 fn parameters_of_a_wrong_type_or_number_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);

@@ -110,3 +110,41 @@ fn a_hundred_thousand_savepoints_one_after_the_other_leave_nothing_but_what_they
     assert_eq!(rows, SAVEPOINTS / 2 + 1);
     session.commit_and_wait().unwrap();
 }
+
+#[test]
+fn a_statement_goes_on_under_its_snapshots_when_a_savepoint_within_it_is_undone() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = real(directory.path(), &[("autovacuum", "off")]);
+    let (mut session, mut other) = (database.session().unwrap(), database.session().unwrap());
+    let table = create_table(&mut session, "t", &[PhysicalType::I32, PhysicalType::I64]);
+    let add = |session: &Session, id: i32| {
+        session.insert(&table, &[Datum::I32(id), Datum::I64(0)], &PlainKeys).unwrap();
+    };
+    let count = |session: &Session| all(session, &table, |_| ()).len();
+    begin(&mut session);
+    insert(&session, &table, 1);
+    session.begin_statement().unwrap();
+    add(&session, 2);
+    let depth = session.snapshot_depth();
+    let savepoint = session.savepoint().unwrap();
+    session.push_snapshot().unwrap();
+    add(&session, 3);
+    run(&mut other, |other| {
+        add(other, 4);
+        Ok(())
+    })
+    .unwrap();
+    session.push_snapshot().unwrap();
+    assert_eq!(count(&session), 4);
+    session.rollback_within(savepoint, depth).unwrap();
+    session.release(savepoint).unwrap();
+    assert_eq!(session.snapshot_depth(), depth);
+    assert_eq!(count(&session), 1, "what the statement wrote itself, and what was committed meanwhile, is not for it");
+    session.push_snapshot().unwrap();
+    assert_eq!(count(&session), 3);
+    session.pop_snapshot();
+    assert_eq!(count(&session), 1);
+    session.end_statement();
+    assert_eq!(statement(&session, |session| Ok(count(session))).unwrap(), 3);
+    session.commit_and_wait().unwrap();
+}

@@ -258,12 +258,23 @@ impl Session {
         Ok(())
     }
 
-    /// Undoes what was done since the savepoint, which stays open.
+    /// Undoes what was done since the savepoint, which stays open, and ends the statement.
     ///
     /// # Errors
     /// 3B001 if there is no such savepoint.
     pub fn rollback_to(&mut self, savepoint: SavepointId) -> Result<()> {
-        self.end_statement();
+        self.rollback_within(savepoint, 0)
+    }
+
+    /// The same in the middle of a statement, which goes on with the snapshots that it had when
+    /// [`Session::snapshot_depth`] was `depth`.
+    ///
+    /// # Errors
+    /// 3B001 if there is no such savepoint.
+    pub fn rollback_within(&mut self, savepoint: SavepointId, depth: usize) -> Result<()> {
+        while self.snapshot_depth() > depth {
+            self.pop_snapshot();
+        }
         self.slot.get_mut().rollback_to(savepoint)?;
         self.forget_locks();
         self.forget_changes_since(savepoint);
@@ -329,6 +340,11 @@ impl Session {
     /// Whether a statement has begun and not ended yet.
     pub fn is_in_statement(&self) -> bool {
         !self.levels.borrow().is_empty()
+    }
+
+    /// How many snapshots are in use, one within the other.
+    pub fn snapshot_depth(&self) -> usize {
+        self.levels.borrow().len()
     }
 
     /// Begins a statement inside a statement (in a function): a fresh snapshot at read committed, and a command number

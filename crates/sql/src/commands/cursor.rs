@@ -21,7 +21,9 @@ use crate::session::{
     Instance, Opening, Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput,
     cannot_run, lock_relations, new_run,
 };
-use crate::tree::{DeclareCursor, Execute, Fetch, FetchDirection, ParsedStatement, Prepare, Statement};
+use crate::tree::{
+    CteStatement, DeclareCursor, Execute, Fetch, FetchDirection, ParsedStatement, Prepare, Statement, With,
+};
 use crate::types::{self, SqlType, Value};
 
 /// PREPARE.
@@ -216,6 +218,9 @@ pub struct Cursor {
     pub has_failed: bool,
 }
 
+/// Rows between two looks at the session's interrupts.
+const ROWS_BETWEEN_LOOKS: u64 = 256;
+
 /// The rows that a FETCH gives.
 #[derive(Default)]
 pub struct Given {
@@ -234,6 +239,10 @@ pub struct Given {
 impl Given {
     fn push(&mut self, row: &[Value], state: &SessionState) -> Result<()> {
         self.count += 1;
+        if self.count.is_multiple_of(ROWS_BETWEEN_LOOKS) {
+            state.interrupt().check()?;
+            state.yield_if_long();
+        }
         let last = self.last.get_or_insert_default();
         last.clear();
         last.extend_from_slice(row);
@@ -358,10 +367,10 @@ impl Cursor {
     }
 
     /// Row `number`, which has come already and is kept.
-    fn kept(&mut self, number: u64) -> Result<Option<Vec<Value>>> {
+    fn kept(&mut self, number: u64) -> Result<Option<&[Value]>> {
         let place = number.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
         let Some(place) = place.filter(|place| *place < self.rows.len()) else { return Ok(None) };
-        Ok(Some(self.reader.read(&self.rows, place)?.to_vec()))
+        self.reader.read(&self.rows, place).map(Some)
     }
 
     /// Moves forward by up to `count` rows, which are given.
@@ -371,7 +380,7 @@ impl Cursor {
         let mut number = self.position + 1;
         while number <= wanted.min(self.taken) {
             if let Some(row) = self.kept(number)? {
-                given.push(&row, state)?;
+                given.push(row, state)?;
             }
             number += 1;
         }
@@ -398,7 +407,7 @@ impl Cursor {
                 break;
             }
             if let Some(row) = self.kept(self.position)? {
-                given.push(&row, state)?;
+                given.push(row, state)?;
                 left -= 1;
             }
         }
@@ -427,7 +436,7 @@ impl Cursor {
             self.require_backward()?;
             self.skip_to(state, number, client)?;
             self.position = number;
-            self.current = self.kept(number)?;
+            self.current = self.kept(number)?.map(<[Value]>::to_vec);
         }
         if self.position == number { self.give_current(given, state) } else { Ok(()) }
     }
@@ -455,7 +464,7 @@ impl Cursor {
                 (Some(row), _) => CursorPlace::OnRow(row.iter().skip(width).map(tid).collect()),
                 (None, _) => CursorPlace::Outside,
             };
-            state.cursor_places.borrow_mut().insert(fetch.cursor.to_string(), place);
+            state.place_cursor(&fetch.cursor, place);
         }
         if let Err(error) = moved {
             if let Some(snapshot) = self.end() {
@@ -554,6 +563,10 @@ pub fn declare(
     text: &Arc<str>,
     parameters: &[Value],
 ) -> Result<UtilityOutput> {
+    let changes_rows = |with: &With| with.ctes.iter().any(|cte| !matches!(*cte.statement, CteStatement::Query(_)));
+    if declare.query.with.as_ref().is_some_and(changes_rows) {
+        return Err(Error::unsupported("DECLARE CURSOR must not contain data-modifying statements in WITH"));
+    }
     let locks_rows = !declare.query.locking.is_empty();
     if declare.hold && locks_rows {
         return Err(Error::unsupported("DECLARE CURSOR WITH HOLD ... FOR UPDATE is not supported")
@@ -578,7 +591,8 @@ pub fn declare(
     state.engine().push_snapshot()?;
     let snapshot = state.engine().keep_snapshot();
     state.engine().pop_snapshot();
-    let scroll = if locks_rows { Some(false) } else { declare.scroll };
+    // One that did not say may go back where that makes nothing happen twice.
+    let is_scrollable = !locks_rows && declare.scroll.unwrap_or_else(|| goes_backwards(&planned));
     let cursor = Cursor {
         source: Some(Source { running, snapshot }),
         planned: Arc::clone(&planned),
@@ -586,20 +600,16 @@ pub fn declare(
         rows: RowStore::default(),
         reader: StoreReader::default(),
         first: 1,
-        keeps_rows: scroll == Some(true),
+        keeps_rows: declare.scroll == Some(true),
         taken: 0,
         is_over: false,
         position: 0,
         current: None,
-        scroll,
+        scroll: Some(is_scrollable),
         hold: declare.hold,
         has_failed: false,
     };
-    let opening = Opening {
-        statement: Arc::clone(text),
-        is_binary: declare.binary,
-        is_scrollable: scroll.unwrap_or_else(|| goes_backwards(&planned)),
-    };
+    let opening = Opening { statement: Arc::clone(text), is_binary: declare.binary, is_scrollable };
     state.open_cursor(&declare.name, cursor, opening);
     Ok(UtilityOutput::tag("DECLARE CURSOR"))
 }
@@ -649,6 +659,20 @@ fn fetched(fetch: &Fetch, given: Given) -> UtilityOutput {
         return UtilityOutput::tag(format!("MOVE {}", given.count));
     }
     UtilityOutput { tag: format!("FETCH {}", given.count), rows: Some(given.rows) }
+}
+
+/// CLOSE as a statement of its own: the protocol's portals have names among the cursors'.
+///
+/// # Errors
+/// Those of [`close`].
+pub fn close_on_top(session: &mut SqlSession, name: Option<&str>) -> Result<UtilityOutput> {
+    match name {
+        Some(name) if !session.state().has_cursor(name) && session.has_portal(name) => {
+            session.close_portal(name);
+            Ok(UtilityOutput::tag("CLOSE CURSOR"))
+        }
+        _ => close(session.state(), name),
+    }
 }
 
 /// CLOSE.

@@ -193,6 +193,9 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
     for oid in &oids {
         state.engine().lock_relation(*oid, LockMode::AccessExclusive, WaitPolicy::Block)?;
     }
+    for table in &tables {
+        state.check_not_in_use(table.oid, "TRUNCATE", &table.name)?;
+    }
     let mut fired = Vec::new();
     for table in &tables {
         let view = state.catalog();

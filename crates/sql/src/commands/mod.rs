@@ -84,7 +84,7 @@ pub fn run(
         Statement::Deallocate(name) => cursor::deallocate(session, name.as_deref()),
         Statement::DeclareCursor(declare) => cursor::declare_on_top(session, declare, planned, text, parameters),
         Statement::Fetch(fetch) => cursor::fetch(session.state(), fetch, client),
-        Statement::ClosePortal(name) => cursor::close(session.state(), name.as_deref()),
+        Statement::ClosePortal(name) => cursor::close_on_top(session, name.as_deref()),
         Statement::Explain(explain) => explain::run(session, explain, text, parameters, client),
         Statement::Listen(channel) => {
             session.state().channel_changes.borrow_mut().push(ChannelChange::Listen(channel.to_string()));

@@ -98,6 +98,7 @@ pub(super) fn refresh(ddl: &mut Ddl<'_>, name: &QualifiedName, no_data: bool) ->
             return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
         }
     };
+    ddl.state.check_not_in_use(table.oid, "REFRESH MATERIALIZED VIEW", &table.name)?;
     let text: Arc<str> = Arc::from(table.view_query.as_deref().unwrap_or_default());
     let planned = Nested::plan_text(ddl.state, &text, &Arc::from([]))?;
     let open = ddl.open(table.oid)?;

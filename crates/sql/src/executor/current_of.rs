@@ -1,7 +1,5 @@
 //! WHERE CURRENT OF: the row of a table that a cursor stands on.
 
-use std::sync::Arc;
-
 use base::{Error, Oid, Result, Tid, sqlstate};
 use engine::row::RowBytes;
 
@@ -65,16 +63,14 @@ fn place_of(cursor: &CursorName, table: Oid, table_name: &str, run: &Run<'_, '_>
         _ => cursor.name.to_string(),
     };
     let refusal = |what: String| Err(Error::new(sqlstate::INVALID_CURSOR_STATE, format!("cursor \"{name}\" {what}")));
-    let planned = run.state.cursors.borrow().get(&name).map(|cursor| Arc::clone(&cursor.planned));
-    let Some(planned) = planned else {
+    let cursors = run.state.cursors.borrow();
+    let Some(open) = cursors.get(&name) else {
         return Err(Error::new(sqlstate::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist")));
     };
-    let places = run.state.cursor_places.borrow();
-    let stands = places.get(&name);
-    if matches!(stands, Some(CursorPlace::Held)) {
+    if matches!(open.place, CursorPlace::Held) {
         return refusal("is held from a previous transaction".to_owned());
     }
-    let wanted = &planned.statement.row_places;
+    let wanted = &open.planned.statement.row_places;
     let mut fitting = wanted
         .tables
         .iter()
@@ -90,8 +86,8 @@ fn place_of(cursor: &CursorName, table: Oid, table_name: &str, run: &Run<'_, '_>
         }
         _ => return refusal(format!("is not a simply updatable scan of table \"{table_name}\"")),
     };
-    match stands {
-        Some(CursorPlace::OnRow(row)) => Ok(row.get(number).copied().flatten()),
+    match &open.place {
+        CursorPlace::OnRow(row) => Ok(row.get(number).copied().flatten()),
         _ => refusal("is not positioned on a row".to_owned()),
     }
 }

@@ -81,7 +81,8 @@ pub fn open(
     } else {
         name_of(cursor, frame, run)?
     };
-    if run.state.has_cursor(&name) {
+    // The empty name is that of what the client has asked for last.
+    if name.is_empty() || run.state.has_cursor(&name) {
         return Err(cursor_error(sqlstate::DUPLICATE_CURSOR, format!("cursor \"{name}\" already in use")));
     }
     let (planned, rows, statement) = match (source, &bound) {
@@ -96,7 +97,7 @@ pub fn open(
     let scroll = scroll.or_else(|| bound.as_ref().and_then(|bound| bound.scroll));
     let is_scrollable = scroll.unwrap_or_else(|| goes_backwards(&planned));
     let opening = Opening { statement, is_binary: false, is_scrollable };
-    run.state.open_cursor(&name, Cursor::of_rows(planned, rows, scroll), opening);
+    run.state.open_cursor(&name, Cursor::of_rows(planned, rows, Some(is_scrollable)), opening);
     if current.is_null() {
         frame.assign(cursor, Value::text(&name), SqlType::TEXT, run)?;
     }
@@ -106,14 +107,13 @@ pub fn open(
 /// A name for a cursor that was given none.
 fn unused_name(run: &Run<'_, '_>) -> String {
     let cursors = run.state.cursors.borrow();
-    let mut number = 1;
     loop {
+        let number = run.state.unnamed_cursors.get().wrapping_add(1);
+        run.state.unnamed_cursors.set(number);
         let name = format!("<unnamed portal {number}>");
-        if !cursors.contains_key(&name) && number > run.state.unnamed_cursors.get() {
-            run.state.unnamed_cursors.set(number);
+        if !cursors.contains_key(&name) {
             return name;
         }
-        number += 1;
     }
 }
 

@@ -74,9 +74,8 @@ impl Names<'_> {
 
 /// A good plan for `expression`, and the parameters to run it with.
 fn plan(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<ExpressionPlan> {
-    let version = run.state.engine().catalog_version();
     if let Some(plan) = &*expression.plan.borrow()
-        && plan.planned.is_good(version, &run.state.plan_path())
+        && run.state.is_good(&plan.planned)
         && plan.trigger == trigger_of(frame)
         && plan.fields.iter().all(|(record, field, sql_type)| frame.field_type(*record, field) == Some(*sql_type))
     {

@@ -306,7 +306,11 @@ impl SqlSession {
             Progress::Ready => {
                 let planned = portal.planned.clone().ok_or_else(|| Error::internal("an empty portal runs"))?;
                 if let StatementKind::Utility(tree) = &planned.statement.kind {
-                    let output = crate::commands::run(self, tree, &planned, &portal.text, &portal.parameters, client)?;
+                    let suspended = self.suspended_plans();
+                    *self.state.suspended.borrow_mut() = suspended;
+                    let output = crate::commands::run(self, tree, &planned, &portal.text, &portal.parameters, client);
+                    self.state.suspended.borrow_mut().clear();
+                    let output = output?;
                     self.state.tell_warnings(client);
                     return self.give_output(portal, output, max_rows, client);
                 }
@@ -318,7 +322,11 @@ impl SqlSession {
             }
             Progress::Suspended { running, snapshot } => {
                 let planned = portal.planned.clone().ok_or_else(|| Error::internal("an empty portal runs"))?;
-                self.state.engine().begin_statement()?;
+                let begun = self.state.engine().begin_statement();
+                if let Err(error) = begun {
+                    Progress::Suspended { running, snapshot }.give_up(&self.state);
+                    return Err(error);
+                }
                 self.state.engine().enter_snapshot(&snapshot);
                 let result = self.run_query(portal, &planned, Some(running), max_rows, client);
                 // What it reads with is held by the portal alone, until nothing reads any more.

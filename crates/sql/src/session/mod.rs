@@ -348,13 +348,14 @@ impl SqlSession {
     /// # Errors
     /// 34000 for an unknown portal, 25P02 for one with columns in a transaction that has failed.
     pub fn describe_portal(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
+        let can_be_told = self.check_not_failed(None);
         if self.portal_mut(name).is_err()
             && let Some(open) = self.state.cursors.borrow().get(name)
         {
+            can_be_told?;
             client.row_description(&open.planned.description, &self.state.formats_of_cursor(name));
             return Ok(());
         }
-        let can_be_told = self.check_not_failed(None);
         let portal = self.portal_mut(name)?;
         match &portal.planned {
             Some(planned) if !planned.description.columns.is_empty() => {

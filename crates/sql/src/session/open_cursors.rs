@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use base::{Error, Result, sqlstate};
+use base::{Error, Oid, Result, sqlstate};
 
 use super::plan_cache::Planned;
 use super::portal::cannot_run;
@@ -34,6 +34,8 @@ pub struct OpenCursor {
     pub is_scrollable: bool,
     /// When the statement that opened it began, in microseconds since 2000.
     pub opened_at: i64,
+    /// The row it stands on, as far as CURRENT OF needs it.
+    pub(crate) place: CursorPlace,
 }
 
 /// How a cursor is opened.
@@ -44,6 +46,13 @@ pub struct Opening {
     pub is_binary: bool,
     /// It goes backwards.
     pub is_scrollable: bool,
+}
+
+impl OpenCursor {
+    /// Its query is not over: it runs now, or will be asked for more rows.
+    fn is_reading(&self) -> bool {
+        self.cursor.as_ref().is_none_or(|cursor| !(cursor.has_failed || cursor.hold && cursor.is_held()))
+    }
 }
 
 fn no_cursor(name: &str) -> Error {
@@ -73,9 +82,32 @@ impl SessionState {
             is_scrollable: opening.is_scrollable,
             opened_at: self.statement_timestamp.get(),
             cursor: Some(Box::new(cursor)),
+            place: CursorPlace::Outside,
         };
-        self.cursor_places.borrow_mut().remove(name);
         self.cursors.borrow_mut().insert(name.to_owned(), open);
+    }
+
+    /// A cursor stands somewhere else now.
+    pub(crate) fn place_cursor(&self, name: &str, place: CursorPlace) {
+        if let Some(open) = self.cursors.borrow_mut().get_mut(name) {
+            open.place = place;
+        }
+    }
+
+    /// Refuses to change the table `oid`, which open cursors of this transaction or suspended portals read. `what` does it.
+    ///
+    /// # Errors
+    /// 55006 if they do.
+    pub(crate) fn check_not_in_use(&self, oid: Oid, what: &str, table: &str) -> Result<()> {
+        let reads = |planned: &Planned| planned.statement.locks.iter().any(|(locked, _)| *locked == oid);
+        let cursors = self.cursors.borrow();
+        let is_in_use = cursors.values().any(|open| open.is_reading() && reads(&open.planned))
+            || self.suspended.borrow().iter().any(|planned| reads(planned));
+        if !is_in_use {
+            return Ok(());
+        }
+        let message = format!("cannot {what} \"{table}\" because it is being used by active queries in this session");
+        Err(Error::new(sqlstate::OBJECT_IN_USE, message))
     }
 
     /// The formats that a cursor gives its rows in to whoever asks for no others.
@@ -134,7 +166,7 @@ impl SessionState {
         names.iter().try_for_each(|name| self.close_cursor(name))
     }
 
-    /// A loop is done with its cursor.
+    /// Ends a cursor, if there is one of this name.
     pub(crate) fn forget_cursor(&self, name: &str) {
         let open = self.cursors.borrow_mut().remove(name);
         if let Some(cursor) = open.and_then(|open| open.cursor) {
@@ -152,10 +184,9 @@ impl SessionState {
         if self.cursors.borrow().is_empty() {
             return;
         }
-        let looped = self.looped_cursors.borrow();
-        self.end_cursors_unless(|name, open| {
-            looped.contains(name) || open.cursor.as_ref().is_some_and(|cursor| cursor.hold && cursor.is_held())
-        });
+        let (first, looped) = (self.first_cursor.get(), self.looped_cursors.borrow());
+        let is_held = |open: &OpenCursor| open.cursor.as_ref().is_some_and(|cursor| cursor.hold && cursor.is_held());
+        self.end_cursors_unless(|name, open| looped.contains(name) || open.number < first || is_held(open));
     }
 
     /// The transaction is undone: cursors that it opened end, even if their rows have been gathered for after its commit.
@@ -191,27 +222,26 @@ impl SessionState {
         }
     }
 
-    /// Gathers the rows of cursors that are to outlive the transaction, which is about to commit.
-    pub(super) fn hold_cursors(&self, client: &mut dyn Client) -> Result<()> {
-        for name in self.cursors_to_hold() {
-            self.with_cursor(&name, |cursor| cursor.hold_rows(self, client))?;
-            self.cursor_places.borrow_mut().insert(name, CursorPlace::Held);
-        }
-        Ok(())
+    /// Gathers the rows of a cursor that is to outlive the transaction, which is about to commit; false if there is none
+    /// left. What its query calls may open and close others.
+    pub(super) fn hold_next_cursor(&self, client: &mut dyn Client) -> Result<bool> {
+        let Some(name) = self.cursor_to_hold() else { return Ok(false) };
+        self.with_cursor(&name, |cursor| cursor.hold_rows(self, client))?;
+        self.place_cursor(&name, CursorPlace::Held);
+        Ok(true)
     }
 
     /// Whether a cursor WITH HOLD was made in this transaction.
     pub(super) fn has_cursor_to_hold(&self) -> bool {
-        !self.cursors_to_hold().is_empty()
+        self.cursor_to_hold().is_some()
     }
 
-    fn cursors_to_hold(&self) -> Vec<String> {
+    /// The oldest of them.
+    fn cursor_to_hold(&self) -> Option<String> {
         let cursors = self.cursors.borrow();
-        if cursors.is_empty() {
-            return Vec::new();
-        }
         let is_to_hold =
             |open: &OpenCursor| open.cursor.as_ref().is_some_and(|own| own.hold && !own.is_held() && !own.has_failed);
-        cursors.iter().filter(|(_, open)| is_to_hold(open)).map(|(name, _)| name.clone()).collect()
+        let to_hold = cursors.iter().filter(|(_, open)| is_to_hold(open));
+        to_hold.min_by_key(|(_, open)| open.number).map(|(name, _)| name.clone())
     }
 }

@@ -117,7 +117,7 @@ impl SqlSession {
         self.savepoints.len()
     }
 
-    /// The transaction has ended: portals and cursors end with it, and the snapshots that they held.
+    /// The transaction has ended: portals end with it, cursors that are not held, and the snapshots that they held.
     pub(super) fn end_portals(&mut self) {
         self.unnamed_portal = None;
         self.portals.clear();
@@ -142,6 +142,13 @@ impl SqlSession {
                 std::mem::replace(&mut portal.progress, Progress::Failed).give_up(&self.state);
             }
         }
+    }
+
+    /// The plans that portals are in the middle of.
+    pub(super) fn suspended_plans(&self) -> Vec<Arc<Planned>> {
+        let portals = self.portals.values().chain(&self.unnamed_portal);
+        let suspended = portals.filter(|portal| matches!(portal.progress, Progress::Suspended { .. }));
+        suspended.filter_map(|portal| portal.planned.clone()).collect()
     }
 
     /// Closes the unnamed portal, as whatever takes its place does.

@@ -62,10 +62,8 @@ impl Prepared {
     /// # Errors
     /// Whatever binding and planning raise.
     pub fn plan(&self, state: &SessionState) -> Result<Arc<Planned>> {
-        let version = state.engine().catalog_version();
-        let search_path = state.plan_path();
         if let Some(planned) = &*self.planned.borrow()
-            && planned.is_good(version, &search_path)
+            && state.is_good(planned)
         {
             return Ok(Arc::clone(planned));
         }
@@ -129,20 +127,19 @@ pub fn plan_uncached(
 
 /// A good plan kept by this session or by all.
 pub fn cached(state: &SessionState, key: &Key) -> Option<Arc<Planned>> {
-    let version = state.engine().catalog_version();
     if !state.cached().standard_conforming_strings {
         // The same text means something else.
         return None;
     }
-    let search_path = state.plan_path();
     if let Some(planned) = state.plans.borrow().get(key)
-        && planned.is_good(version, &search_path)
+        && state.is_good(planned)
     {
         return Some(Arc::clone(planned));
     }
     if state.changed_catalog.get() {
         return None;
     }
+    let (version, search_path) = (state.engine().catalog_version(), state.plan_path());
     let planned = state.instance.plans.get(key, version, &search_path)?;
     keep_in_session(state, key.clone(), &planned);
     Some(planned)

@@ -80,8 +80,8 @@ pub struct SessionState {
     pub(super) next_cursor: Cell<u64>,
     /// The number of the first cursor that this transaction opened, or will.
     pub(super) first_cursor: Cell<u64>,
-    /// Where cursors stand, by name, as far as they are made of rows of tables.
-    pub(crate) cursor_places: RefCell<FxHashMap<String, crate::executor::CursorPlace>>,
+    /// The plans of portals that are suspended, while a utility statement runs.
+    pub(super) suspended: RefCell<Vec<Arc<Planned>>>,
     /// The names of those that a loop is about: they outlive a COMMIT in the loop.
     pub(crate) looped_cursors: RefCell<Vec<String>>,
     /// Loops under way over rows of what is no plain query: a COMMIT in them is refused.
@@ -104,13 +104,15 @@ pub struct SessionState {
     pub(crate) functions: RefCell<FxHashMap<Oid, std::rc::Rc<crate::plpgsql::Compiled>>>,
 }
 
-/// How much was to happen at the commit, and which cursors there were, when a subtransaction began.
+/// How much was to happen at the commit, and which cursors and snapshots there were, when a subtransaction began.
 #[derive(Clone, Copy)]
 pub(crate) struct CommitMark {
     notifications: usize,
     channel_changes: usize,
     /// The number of the next cursor.
     pub(super) next_cursor: u64,
+    /// The snapshots in use.
+    snapshot_depth: usize,
 }
 
 /// How long a session may keep its thread while others wait.
@@ -126,18 +128,19 @@ impl SessionState {
     pub(crate) fn commit_mark(&self) -> CommitMark {
         let notifications = self.notifications.borrow().len();
         let channel_changes = self.channel_changes.borrow().len();
-        CommitMark { notifications, channel_changes, next_cursor: self.next_cursor.get() }
+        let (next_cursor, snapshot_depth) = (self.next_cursor.get(), self.engine().snapshot_depth());
+        CommitMark { notifications, channel_changes, next_cursor, snapshot_depth }
     }
 
-    /// Undoes a part of the transaction. What it wanted to happen at the commit, as of `mark`, will not, and the cursors
-    /// it opened end.
+    /// Undoes a part of the transaction. What it wanted to happen at the commit, as of `mark`, will not, the cursors it
+    /// opened end, and a statement around it goes on under the snapshots it had.
     pub(crate) fn rollback_to(&self, savepoint: SavepointId, mark: CommitMark) -> Result<()> {
         self.end_cursors_from(mark.next_cursor);
         // Its locks, by which this could be seen, go.
         if crate::commands::temporary::was_used(self) {
             self.used_temporary.set(true);
         }
-        self.try_engine_mut()?.rollback_to(savepoint)?;
+        self.try_engine_mut()?.rollback_within(savepoint, mark.snapshot_depth)?;
         self.notifications.borrow_mut().truncate(mark.notifications);
         self.channel_changes.borrow_mut().truncate(mark.channel_changes);
         Ok(())
@@ -184,7 +187,7 @@ impl SessionState {
             cursors: RefCell::default(),
             next_cursor: Cell::new(0),
             first_cursor: Cell::new(0),
-            cursor_places: RefCell::default(),
+            suspended: RefCell::default(),
             looped_cursors: RefCell::default(),
             unholdable_loops: Cell::new(0),
             subtransactions: Cell::new(0),
@@ -272,6 +275,15 @@ impl SessionState {
             return Arc::clone(self.lent_catalog().plan_path());
         }
         Arc::clone(&self.cached().plan_path)
+    }
+
+    /// Whether a plan may be used now.
+    pub fn is_good(&self, planned: &Planned) -> bool {
+        let version = self.engine().catalog_version();
+        if self.is_role_lent.get() {
+            return planned.is_good(version, self.lent_catalog().plan_path());
+        }
+        planned.is_good(version, &self.cached().plan_path)
     }
 
     /// The session has a temporary schema from now on.

@@ -23,8 +23,15 @@ impl SessionState {
 
     /// What is left to do while the transaction may still fail.
     pub(super) fn before_commit(&self, client: &mut dyn Client) -> Result<()> {
-        self.hold_cursors(client)?;
-        run_pending_checks(self, Due::All, client)?;
+        // What is checked may open cursors, and what they read may ask for checks.
+        loop {
+            run_pending_checks(self, Due::All, client)?;
+            if !self.hold_next_cursor(client)? {
+                break;
+            }
+        }
+        // Nothing reads temporary tables any more, which may go now.
+        self.end_cursors();
         crate::commands::temporary::before_commit(self)
     }
 

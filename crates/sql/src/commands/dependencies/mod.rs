@@ -482,7 +482,8 @@ fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
             Node::Object(oid) => {
                 let object = ddl.catalog().object(oid).cloned();
                 match object {
-                    Some(Object::Table(_) | Object::Sequence(_)) => ddl.lock(oid, LockMode::AccessExclusive)?,
+                    Some(Object::Table(_)) => lock_unused(ddl, oid, "DROP TABLE")?,
+                    Some(Object::Sequence(_)) => ddl.lock(oid, LockMode::AccessExclusive)?,
                     Some(Object::Index(index)) => {
                         ddl.lock(index.table, LockMode::AccessExclusive)?;
                         ddl.lock(oid, LockMode::AccessExclusive)?;
@@ -500,7 +501,7 @@ fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
             // It goes with its table.
             Node::RowType(_) => {}
             Node::Trigger(table, trigger) => {
-                ddl.lock(table, LockMode::AccessExclusive)?;
+                lock_unused(ddl, table, "DROP TRIGGER")?;
                 let mut def = (*ddl.table(table)?).clone();
                 def.triggers.retain(|other| other.oid != trigger);
                 ddl.replace(def)?;
@@ -519,19 +520,19 @@ fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
                 }
             }
             Node::Column(table, place) => {
-                ddl.lock(table, LockMode::AccessExclusive)?;
+                lock_unused(ddl, table, "ALTER TABLE")?;
                 let def = ddl.table(table)?;
                 drop_column(ddl, (*def).clone(), place)?;
             }
             Node::Constraint(table, constraint) => {
-                ddl.lock(table, LockMode::AccessExclusive)?;
+                lock_unused(ddl, table, "ALTER TABLE")?;
                 let mut def = (*ddl.table(table)?).clone();
                 def.constraints.retain(|other| other.oid != constraint);
                 ddl.replace(def)?;
             }
             Node::Default(table, place) if doomed.iter().any(|doomed| doomed.node == Node::Column(table, place)) => {}
             Node::Default(table, place) => {
-                ddl.lock(table, LockMode::AccessExclusive)?;
+                lock_unused(ddl, table, "ALTER TABLE")?;
                 let mut def = (*ddl.table(table)?).clone();
                 def.columns[place].default = None;
                 ddl.replace(def)?;
@@ -539,6 +540,15 @@ fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Locks a table against everybody, this session's own open cursors among them. `what` is done to it.
+fn lock_unused(ddl: &Ddl<'_>, table: Oid, what: &str) -> Result<()> {
+    ddl.lock(table, LockMode::AccessExclusive)?;
+    match ddl.catalog().table(table) {
+        Some(def) if def.kind != RelationKind::View => ddl.state.check_not_in_use(table, what, &def.name),
+        _ => Ok(()),
+    }
 }
 
 /// Hides a column: its place stays, so that rows need not be written again.
