@@ -85,9 +85,15 @@ pub fn check(state: &SessionState, view: &CatalogView, function: &FunctionDef) -
     let mut columns = None;
     for tree in &statements {
         let mut parameters = binder::Parameters::fixed(input_types(function));
-        let bound = environment
-            .with_context(&function.body, |context| binder::bind(&tree.statement, context, &mut parameters))
-            .map_err(in_context)?;
+        let mut bind = |statement: &Statement| {
+            let bound =
+                environment.with_context(&function.body, |context| binder::bind(statement, context, &mut parameters));
+            bound.map_err(in_context)
+        };
+        let bound = bind(&tree.statement)?;
+        if let Statement::DeclareCursor(declare) = &tree.statement {
+            bind(&Statement::Select(Box::new(declare.query.clone())))?;
+        }
         columns = bound.map(|bound| {
             let columns = bound.query.output_columns();
             columns.into_iter().map(|column| (column.name.to_string(), column.sql_type)).collect::<Vec<_>>()
@@ -244,7 +250,8 @@ pub fn run(
             }
             let text: Arc<str> = Arc::from(function.body.as_str());
             let (state, client) = (run.state, &mut *run.client);
-            crate::commands::run_nested(state, utility, &planned, &text, arguments, client).map_err(in_context)?;
+            crate::commands::run_nested(state, utility, &planned, &text, arguments, Some(&names), client)
+                .map_err(in_context)?;
             run.catalog = state.catalog();
             continue;
         }

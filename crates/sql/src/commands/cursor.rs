@@ -9,7 +9,7 @@ use std::sync::Arc;
 use base::{Error, Lsn, Oid, Result, sqlstate};
 use engine::PortalSnapshot;
 
-use crate::binder::{self, Parameters};
+use crate::binder::{self, Parameters, VariableNames};
 use crate::client::{Client, Formats, OutgoingRow, Severity};
 use crate::executor::{
     CursorPlace, Due, Locals, RowStore, StoreReader, evaluate, run_pending_checks, sort_memory_bytes, work_memory_bytes,
@@ -545,7 +545,7 @@ pub fn declare_on_top(
     if session.has_portal(&statement.name) {
         return Err(already_exists(&statement.name));
     }
-    declare(session.state(), statement, planned, text, parameters)
+    declare(session.state(), statement, planned, text, parameters, None)
 }
 
 fn already_exists(name: &str) -> Error {
@@ -562,6 +562,7 @@ pub fn declare(
     bound: &Planned,
     text: &Arc<str>,
     parameters: &[Value],
+    variables: Option<&dyn VariableNames>,
 ) -> Result<UtilityOutput> {
     let changes_rows = |with: &With| with.ctes.iter().any(|cte| !matches!(*cte.statement, CteStatement::Query(_)));
     if declare.query.with.as_ref().is_some_and(changes_rows) {
@@ -581,7 +582,13 @@ pub fn declare(
     }
     let statement = Statement::Select(Box::new(declare.query.clone()));
     let planned = loop {
-        let planned = plan_with_places(state, text, &statement, &bound.statement.parameters)?;
+        // Its rows tell where they come from.
+        let mut environment = Environment::new(state, &state.catalog()).with_row_places(true);
+        if let Some(variables) = variables {
+            environment = environment.with_variables(variables);
+        }
+        let types = bound.statement.parameters.clone();
+        let planned = environment.planned(text, &statement, Parameters::fixed(types))?;
         lock_relations(state, &planned)?;
         if planned.statement.catalog_version == state.engine().catalog_version() {
             break planned;
@@ -632,17 +639,6 @@ pub(crate) fn goes_backwards(planned: &Planned) -> bool {
         }
     }
     matches!(&planned.statement.kind, StatementKind::Query(plan) if goes(plan))
-}
-
-/// A cursor's plan: its rows tell where they come from.
-fn plan_with_places(
-    state: &SessionState,
-    text: &str,
-    statement: &Statement,
-    parameters: &[SqlType],
-) -> Result<Arc<Planned>> {
-    let environment = Environment::new(state, &state.catalog()).with_row_places(true);
-    environment.planned(text, statement, Parameters::fixed(parameters.to_vec()))
 }
 
 /// FETCH and MOVE.

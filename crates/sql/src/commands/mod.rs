@@ -48,6 +48,7 @@ use std::sync::Arc;
 use base::{Error, Result, sqlstate};
 use engine::catalog::{Relation, TableDef};
 
+use crate::binder::VariableNames;
 use crate::client::{Client, Severity};
 use crate::session::{ChannelChange, Nested, Planned, SessionState, SqlSession, UtilityOutput};
 use crate::tree::{self, QualifiedName, Statement};
@@ -113,7 +114,8 @@ pub fn run(
     }
 }
 
-/// Runs a utility statement within a function: those that need the session as a whole are refused there.
+/// Runs a utility statement within a function, whose `variables` a cursor's query may name: those that need the session as
+/// a whole are refused there.
 ///
 /// # Errors
 /// Whatever the statement raises; 0A000 for those that can't run there.
@@ -123,6 +125,7 @@ pub fn run_nested(
     planned: &Arc<Planned>,
     text: &Arc<str>,
     parameters: &[Value],
+    variables: Option<&dyn VariableNames>,
     client: &mut dyn Client,
 ) -> Result<UtilityOutput> {
     refuse_read_only(state, statement)?;
@@ -131,7 +134,7 @@ pub fn run_nested(
         Statement::Truncate(truncate) => maintenance::truncate(state, truncate, client),
         Statement::Lock(lock) => maintenance::lock(state, lock),
         Statement::Set(set) => variables::set_within(state, set, client),
-        Statement::DeclareCursor(declare) => cursor::declare(state, declare, planned, text, parameters),
+        Statement::DeclareCursor(declare) => cursor::declare(state, declare, planned, text, parameters, variables),
         Statement::Fetch(fetch) => cursor::fetch(state, fetch, client),
         Statement::ClosePortal(name) => cursor::close(state, name.as_deref()),
         _ => {

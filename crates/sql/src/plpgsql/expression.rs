@@ -435,7 +435,7 @@ fn run_utility(
         return Err(Error::unsupported(format!("{tag} is not allowed in a non-volatile function")));
     }
     let state = run.state;
-    let output = crate::commands::run_nested(state, utility, planned, text, parameters, &mut *run.client)?;
+    let output = crate::commands::run_nested(state, utility, planned, text, parameters, None, &mut *run.client)?;
     // What it made is there for the statements behind it.
     run.catalog = state.catalog();
     // What a cursor was moved by is nobody's count.

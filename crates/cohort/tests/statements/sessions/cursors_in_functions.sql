@@ -202,3 +202,19 @@ fetch failed;
 create procedure gives(inout x int) language plpgsql as $$ begin x := x + 1; end $$;
 do $$ declare r record; begin for r in execute 'call gives(1)' loop raise notice '%', r.x; end loop; end $$;
 drop procedure gives;
+-- DECLARE in a function in SQL names the function's arguments.
+create function declaring(first int, step int default 2) returns void language sql as $$
+  declare by_arguments scroll cursor for select i, $1 from generate_series(first, first + 6, step) i where i <> declaring.step
+$$;
+begin;
+select declaring(1);
+fetch all from by_arguments;
+fetch prior from by_arguments;
+close by_arguments;
+select declaring(2, 3);
+fetch 2 from by_arguments;
+rollback;
+create function declaring_wrongly(x int) returns void language sql as $$ declare c cursor for select y $$;
+select declaring_wrongly(1);
+drop function declaring;
+drop function if exists declaring_wrongly;
