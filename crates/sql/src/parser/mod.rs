@@ -10,11 +10,13 @@
 
 mod convert;
 mod errors;
+mod junk;
 mod normalize;
 mod shim;
 mod thread;
 
 pub(crate) use errors::too_deep;
+pub(crate) use junk::first_junk;
 pub use normalize::{Constant, normalize};
 pub(crate) use shim::parse_plpgsql;
 
@@ -99,11 +101,18 @@ fn run_here<R>(
     options: ParseOptions,
     read: fn(&protobuf::ParseResult, &str) -> Result<R>,
 ) -> Result<R> {
-    shim::parse(text, mode, options.standard_conforming_strings, |bytes| {
+    let junk = first_junk(text, options.standard_conforming_strings);
+    let parsed = shim::parse(text, mode, options.standard_conforming_strings, |bytes| {
         let result = protobuf::ParseResult::decode(bytes)
             .map_err(|error| Error::internal(format!("the parser's answer can't be read: {error}")))?;
         read(&result, text)
-    })
+    });
+    let Some(junk) = junk else { return parsed };
+    // What comes first in the text is what is told.
+    match parsed {
+        Err(error) if error.fields().position < junk.fields().position => Err(error),
+        _ => Err(junk),
+    }
 }
 
 /// The position that errors report, in characters from 1, for a byte offset in `text`.

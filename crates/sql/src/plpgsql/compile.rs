@@ -59,7 +59,7 @@ pub fn compile(function: &FunctionDef, is_trigger: bool, catalog: &CatalogView) 
         .map(|argument| type_name(argument.type_oid))
         .collect();
     let signature = Arc::from(format!("{}({})", function.name, inputs.join(",")));
-    check_text(&text)?;
+    check_text(&function.body, &text)?;
     let mut parser = Parser::new(&function.body, &function.name, catalog);
     for (number, argument) in function.arguments.iter().enumerate() {
         let kind = kind_of(SqlType::new(argument.type_oid), catalog);
@@ -96,7 +96,7 @@ pub fn compile_block(body: &str, catalog: &CatalogView) -> Result<Function> {
     let (readable, _) = readable_body(body, catalog);
     let text =
         format!("CREATE FUNCTION inline_code_block() RETURNS void AS {} LANGUAGE plpgsql", quote_body(&readable));
-    check_text(&text)?;
+    check_text(body, &text)?;
     finish(Parser::new(body, "inline_code_block", catalog), Arc::from("inline_code_block"), |_| {})
 }
 
@@ -171,7 +171,15 @@ pub fn kind_of(sql_type: SqlType, catalog: &CatalogView) -> VariableKind {
     }
 }
 
-/// Has PostgreSQL's parser look at the text, for its errors.
-fn check_text(text: &str) -> Result<()> {
-    crate::parser::parse_plpgsql(text).map(|_| ())
+/// Has PostgreSQL's parser look at the text that was made of the body, for its errors. Their positions are those in that text,
+/// which nobody has seen.
+fn check_text(body: &str, text: &str) -> Result<()> {
+    let checked = match crate::parser::first_junk(body, true) {
+        Some(junk) => Err(junk),
+        None => crate::parser::parse_plpgsql(text).map(|_| ()),
+    };
+    checked.map_err(|mut error| {
+        error.fields_mut().position = None;
+        error
+    })
 }

@@ -32,6 +32,7 @@ pub use expression::{CallPlace, outer_context};
 use frame::Frame;
 pub use frame::cast;
 use interpret::{Flow, leaving, outputs, run_block};
+pub(crate) use tokens::tokens;
 use tree::{Function, VariableKind};
 pub use trigger::{TriggerCall, call_trigger};
 pub use types_of::row_shape;

@@ -18,7 +18,10 @@ pub fn tokens(body: &str) -> Vec<(usize, usize)> {
             place += comment_length(rest);
             continue;
         } else if first == b'\'' || first == b'"' {
-            let is_escaped = first == b'\'' && place > 0 && matches!(bytes[place - 1], b'e' | b'E');
+            // `e'...'`, but not the end of another word.
+            let is_prefixed = place > 0 && matches!(bytes[place - 1], b'e' | b'E');
+            let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80;
+            let is_escaped = first == b'\'' && is_prefixed && !(place > 1 && is_word(bytes[place - 2]));
             place + quoted_length(rest.as_bytes(), first, is_escaped)
         } else if first.is_ascii_alphabetic() || first == b'_' || first >= 0x80 {
             let is_inside = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || *byte >= 0x80;
