@@ -408,20 +408,6 @@ impl Binder<'_, '_> {
             None => Vec::new(),
             Some(wanted) => self.arbiters(target, wanted)?,
         };
-        let indexes = self.context.catalog.indexes_of(target.table.oid);
-        let is_arbiter = |position: usize| arbiters.is_empty() || arbiters.contains(&(position as u32));
-        let mut deferrable = indexes.iter().enumerate().filter(|(_, index)| index.unique && index.deferrable);
-        if let Some((_, index)) = deferrable.find(|(position, _)| is_arbiter(*position)) {
-            let message =
-                "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters";
-            let schema = self.context.catalog.schema(target.table.schema);
-            let schema = schema.map_or_else(String::new, |schema| schema.name.clone());
-            return Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message).constraint(
-                &schema,
-                &target.table.name,
-                index.constraint_or_name(),
-            ));
-        }
         let update = match &clause.update {
             None => None,
             Some(update) => {

@@ -311,6 +311,17 @@ struct Stored {
 const XMIN_PLACE: usize = 1;
 const XMAX_PLACE: usize = 3;
 
+/// The error for a row that a deferrable key would have to judge: 55000.
+fn deferrable_arbiter(open: &OpenTarget<'_>, position: usize, run: &Run<'_, '_>) -> Error {
+    let def = &open.table.def;
+    let message = "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters";
+    let error = Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+    match run.catalog.catalog().indexes_of(def.oid).get(position) {
+        Some(index) => error.constraint(&run.catalog.schema_name(def.schema), &def.name, index.constraint_or_name()),
+        None => error,
+    }
+}
+
 /// INSERT ... ON CONFLICT of one row. The version inserted or made by an update; `values` become the row as stored.
 fn insert_or_resolve<'p>(
     open: &OpenTarget<'p>,
@@ -318,7 +329,19 @@ fn insert_or_resolve<'p>(
     values: &mut Vec<Value>,
     run: &mut Run<'_, 'p>,
 ) -> Result<Option<Stored>> {
-    let arbiters: SmallVec<[usize; 4]> = on_conflict.arbiters.iter().map(|position| *position as usize).collect();
+    let mut arbiters: SmallVec<[usize; 4]> = on_conflict.arbiters.iter().map(|position| *position as usize).collect();
+    if let Some(deferrable) = on_conflict.deferrable_arbiter {
+        // Arbiters are asked in their order: only a row that conflicts with none of those before it gets to the deferrable one.
+        let deferrable = deferrable as usize;
+        if arbiters.is_empty() {
+            arbiters.extend((0..deferrable).filter(|position| open.table.indexes[*position].def.unique));
+        } else {
+            arbiters.retain(|position| *position < deferrable);
+        }
+        if arbiters.is_empty() {
+            return Err(deferrable_arbiter(open, deferrable, run));
+        }
+    }
     let arbiters = (!arbiters.is_empty()).then_some(arbiters.as_slice());
     loop {
         let outcome = {
@@ -326,7 +349,17 @@ fn insert_or_resolve<'p>(
             let datums = open.datums(values, &arena);
             let engine = run.engine();
             let keys = TableKeys::new(&open.kinds, open.expressions(), run);
-            engine.insert_on_conflict(&open.table, &datums, &keys, arbiters)?
+            engine.insert_on_conflict(&open.table, &datums, &keys, arbiters)
+        };
+        let outcome = match (on_conflict.deferrable_arbiter, outcome) {
+            // What was inserted goes with the statement.
+            (Some(deferrable), Ok(ConflictOutcome::Inserted(_))) => {
+                return Err(deferrable_arbiter(open, deferrable as usize, run));
+            }
+            (Some(deferrable), Err(error)) if error.sqlstate() == sqlstate::UNIQUE_VIOLATION => {
+                return Err(deferrable_arbiter(open, deferrable as usize, run));
+            }
+            (_, outcome) => outcome?,
         };
         let tid = match outcome {
             ConflictOutcome::Conflict { tid, .. } => tid,

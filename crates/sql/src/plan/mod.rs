@@ -594,6 +594,8 @@ pub struct Insert {
 pub struct OnConflict {
     /// Positions of the arbiter indexes; empty means every unique index.
     pub arbiters: Vec<u32>,
+    /// The first arbiter that is deferrable, which is an error for the row that gets as far as to it.
+    pub deferrable_arbiter: Option<u32>,
     /// DO UPDATE; `None` is DO NOTHING.
     pub update: Option<ConflictUpdate>,
 }

@@ -169,7 +169,11 @@ impl Planner<'_, '_> {
                         Some(ConflictUpdate { assignments, condition, reads_version })
                     }
                 };
-                Some(plan::OnConflict { arbiters, update })
+                let indexes = self.context.catalog.indexes_of(target.table.oid);
+                let is_arbiter = |position: &u32| arbiters.is_empty() || arbiters.contains(position);
+                let deferrable = (0u32..).zip(indexes).filter(|(_, index)| index.unique && index.deferrable);
+                let deferrable_arbiter = deferrable.map(|(position, _)| position).find(is_arbiter);
+                Some(plan::OnConflict { arbiters, deferrable_arbiter, update })
             }
         };
         let returning = match returning {
