@@ -20,12 +20,16 @@ pub(super) fn clause(locking: &[Locking]) -> &'static str {
 impl Binder<'_, '_> {
     /// Notes which rows a query locks: 0A000 where rows of the result are not rows of a table.
     pub(super) fn locks(&mut self, query: &mut Query, locking: &[Locking]) -> Result<()> {
+        self.locks_of(query, locking, false)
+    }
+
+    fn locks_of(&mut self, query: &mut Query, locking: &[Locking], is_from_outside: bool) -> Result<()> {
         for locking in locking {
             let name = clause(std::slice::from_ref(locking));
             self.check_lockable(query, name)?;
             if locking.tables.is_empty() {
                 for relation in 0..query.relations.len() as u32 {
-                    self.lock_relation(query, relation, locking, false, name)?;
+                    self.lock_relation(query, relation, locking, (false, is_from_outside), name)?;
                 }
                 continue;
             }
@@ -39,7 +43,7 @@ impl Binder<'_, '_> {
                     let message = format!("relation \"{}\" in {name} clause not found in FROM clause", table.name);
                     return Err(self.error(sqlstate::UNDEFINED_TABLE, message, table.location));
                 };
-                self.lock_relation(query, relation as u32, locking, true, name)
+                self.lock_relation(query, relation as u32, locking, (true, is_from_outside), name)
                     .map_err(|error| self.at(error, table.location))?;
             }
         }
@@ -75,7 +79,7 @@ impl Binder<'_, '_> {
         query: &mut Query,
         relation: u32,
         locking: &Locking,
-        named: bool,
+        (named, is_from_outside): (bool, bool),
         name: &str,
     ) -> Result<()> {
         if let Some(access) = query.relations[relation as usize].access {
@@ -89,7 +93,7 @@ impl Binder<'_, '_> {
             RelationKind::Subquery(inner) => {
                 let all = Locking { tables: Vec::new(), ..locking.clone() };
                 let mut taken = std::mem::take(inner);
-                let result = self.locks(&mut taken, &[all]);
+                let result = self.locks_of(&mut taken, &[all], true);
                 if let RelationKind::Subquery(inner) = &mut query.relations[relation as usize].kind {
                     *inner = taken;
                 }
@@ -125,13 +129,14 @@ impl Binder<'_, '_> {
             // Of several clauses the strongest lock counts, and the least patient wait.
             Some(lock) => {
                 lock.mode = lock.mode.max(mode);
+                lock.is_from_outside &= is_from_outside;
                 lock.wait = match (lock.wait, wait) {
                     (WaitPolicy::NoWait, _) | (_, WaitPolicy::NoWait) => WaitPolicy::NoWait,
                     (WaitPolicy::Skip, _) | (_, WaitPolicy::Skip) => WaitPolicy::Skip,
                     _ => WaitPolicy::Block,
                 };
             }
-            None => query.locks.push(Lock { relation, mode, wait }),
+            None => query.locks.push(Lock { relation, mode, wait, is_from_outside }),
         }
         Ok(())
     }

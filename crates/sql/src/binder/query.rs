@@ -194,6 +194,8 @@ pub struct Lock {
     pub mode: RowLockMode,
     /// What to do about others' locks.
     pub wait: WaitPolicy,
+    /// A clause of the query outside says so, so that rows may be locked there as well.
+    pub is_from_outside: bool,
 }
 
 /// A set operation over leaves of the range table, all with the same column types.

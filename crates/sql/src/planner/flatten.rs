@@ -7,7 +7,7 @@ use super::fold::{fold, is_volatile};
 use super::lower::raised_levels;
 use super::semi_join::join_subqueries;
 use super::{Planner, fold as folding};
-use crate::binder::{Cte, Distinct, FromItem, Join, Query, RelationKind, for_each_inner, for_each_inner_mut};
+use crate::binder::{Cte, Distinct, FromItem, Join, Lock, Query, RelationKind, for_each_inner, for_each_inner_mut};
 use crate::plan::{CteId, Expr, ExprKind, FunctionTarget, JoinKind};
 
 /// A set of range table entries.
@@ -374,7 +374,8 @@ fn is_simple(query: &Query) -> bool {
         && query.order.is_empty()
         && query.limit.is_none()
         && query.offset.is_none()
-        && query.locks.is_empty()
+        // Own locks are on its own rows, not on those of them that are left outside.
+        && query.locks.iter().all(|lock| lock.is_from_outside)
         && !query.has_sets
         && query.change.is_none()
         && !query.is_kept_apart
@@ -382,7 +383,7 @@ fn is_simple(query: &Query) -> bool {
 }
 
 /// Merges simple subqueries in FROM into the query, where no outer join stands above them, as many as it has room for.
-fn pull_up(query: &mut Query) {
+pub(super) fn pull_up(query: &mut Query) {
     loop {
         let mut candidates = Vec::new();
         query.from.iter().for_each(|item| inner_relations(item, &mut candidates));
@@ -440,6 +441,7 @@ fn merge(query: &mut Query, relation: u32) {
     query.relations.append(&mut inner.relations);
     let mut items = inner.from;
     items.iter_mut().for_each(|item| renumber(item, offset));
+    query.locks.extend(inner.locks.iter().map(|lock| Lock { relation: lock.relation + offset, ..*lock }));
     // Its conditions are conditions of the whole.
     let conditions = query.filter.take().into_iter().chain(inner.filter.take()).collect();
     query.filter = Expr::all(conditions);

@@ -150,6 +150,8 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
 
 /// Has a cursor's query give the places of its tables' rows behind its columns, if each of its rows is made of one row each.
 fn add_places(query: &mut binder::Query) -> RowPlaces {
+    // A view's table, or a subquery's, is as good as one in FROM.
+    flatten::pull_up(query);
     let mut places = RowPlaces { locks_rows: !query.locks.is_empty(), ..RowPlaces::default() };
     let is_made_of_rows = query.change.is_none()
         && query.set_operation.is_none()
@@ -160,15 +162,34 @@ fn add_places(query: &mut binder::Query) -> RowPlaces {
     if !is_made_of_rows {
         return places;
     }
-    for (number, relation) in query.relations.iter().enumerate() {
-        let binder::RelationKind::Table(table) = &relation.kind else { continue };
+    let sql_type = SqlType::new(crate::types::oids::TID);
+    let name = Name::new_static("ctid");
+    for (number, relation) in query.relations.iter_mut().enumerate() {
         let number = number as u32;
-        let sql_type = SqlType::new(crate::types::oids::TID);
-        let variable = Variable { level: 0, relation: number, attribute: -1, location: -1 };
-        let column = OutputColumn { name: Name::new_static("ctid"), sql_type, table: Oid::INVALID, attribute: 0 };
-        let expr = Expr::new(plan::ExprKind::Variable(variable), sql_type);
-        query.targets.push(binder::TargetEntry { expr, column, hidden: false });
-        places.tables.push((table.oid, query.locks.iter().any(|lock| lock.relation == number)));
+        let mut given = Vec::new();
+        match &mut relation.kind {
+            binder::RelationKind::Table(table) => {
+                given.push(-1);
+                places.tables.push((table.oid, query.locks.iter().any(|lock| lock.relation == number)));
+            }
+            // One that locks rows itself stays what it is.
+            binder::RelationKind::Subquery(inner) if !inner.locks.is_empty() => {
+                let of_inner = add_places(inner);
+                places.locks_rows |= of_inner.locks_rows;
+                for _ in &of_inner.tables {
+                    given.push(relation.columns.len() as i32);
+                    relation.columns.push(binder::Column { name: name.clone(), sql_type, dropped: false });
+                }
+                places.tables.extend(of_inner.tables);
+            }
+            _ => {}
+        }
+        for attribute in given {
+            let variable = Variable { level: 0, relation: number, attribute, location: -1 };
+            let column = OutputColumn { name: name.clone(), sql_type, table: Oid::INVALID, attribute: 0 };
+            let expr = Expr::new(plan::ExprKind::Variable(variable), sql_type);
+            query.targets.push(binder::TargetEntry { expr, column, hidden: false });
+        }
     }
     places
 }
