@@ -7,6 +7,7 @@ use engine::catalog::{Relation, RelationKind, TableDef};
 use engine::{Granted, LockMode, Table, VacuumOptions, VacuumSummary, WaitPolicy};
 
 use crate::client::{Client, Severity};
+use crate::executor::Captures;
 use crate::privileges::{Privileges, Subject};
 use crate::session::{SessionState, SqlSession, UtilityOutput};
 use crate::tree::{LockTable, QualifiedName, Truncate, Vacuum};
@@ -208,9 +209,9 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
     if !fired.is_empty() {
         state.engine().push_snapshot()?;
         let mut run = crate::session::new_run(state, client, &[], &mut locals);
-        let result = fired
-            .iter()
-            .try_for_each(|triggers| triggers.before_statement(crate::executor::Event::Truncate, None, &mut run));
+        let result = fired.iter().try_for_each(|triggers| {
+            triggers.before_statement(crate::executor::Event::Truncate, None, &Captures::default(), &mut run)
+        });
         drop(run);
         state.engine().pop_snapshot();
         result?;
@@ -228,7 +229,7 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
         state.engine().push_snapshot()?;
         let mut run = crate::session::new_run(state, client, &[], &mut locals);
         let result = fired.iter().try_for_each(|triggers| {
-            let captures = crate::executor::Captures::default();
+            let captures = Captures::default();
             triggers.after_statement(crate::executor::Event::Truncate, None, &captures, &mut run)
         });
         drop(run);

@@ -20,6 +20,7 @@ use super::row_set::RowEquality;
 use super::trigger::QueuedCall;
 use super::{Locals, Run};
 use crate::client::Client;
+use crate::plpgsql::CallPlace;
 use crate::session::{CatalogView, Nested, SessionState, quote_identifier};
 use crate::types::{self, SqlType, StorageKind, Value};
 
@@ -183,10 +184,10 @@ impl ForeignKeys {
             table.constraints.iter().filter_map(|constraint| ForeignKey::new(constraint, table, catalog)).collect()
         };
         let to_this = |key: &Arc<ForeignKey>| key.referenced.oid == table.oid;
-        ForeignKeys {
-            outgoing: keys_of(table),
-            incoming: catalog.tables_referencing(table.oid).flat_map(keys_of).filter(to_this).collect(),
-        }
+        let mut incoming: Vec<_> = catalog.tables_referencing(table.oid).flat_map(keys_of).filter(to_this).collect();
+        // The oldest first, as the triggers that PostgreSQL has for them are called.
+        incoming.sort_by_key(|key| key.constraint);
+        ForeignKeys { outgoing: keys_of(table), incoming }
     }
 
     /// Whether there is none.
@@ -311,7 +312,12 @@ pub enum Due {
 /// # Errors
 /// 23503, and whatever the actions raise.
 pub fn run_pending_checks(state: &SessionState, due: Due, client: &mut dyn Client) -> Result<()> {
+    let first = match due {
+        Due::Statement(first) => first,
+        Due::All => 0,
+    };
     if state.pending_checks.borrow().is_empty() {
+        state.forget_shared_changes_from(first);
         return Ok(());
     }
     let mut locals = Locals::for_expression();
@@ -324,6 +330,7 @@ pub fn run_pending_checks(state: &SessionState, due: Due, client: &mut dyn Clien
     if began {
         state.engine().end_statement();
     }
+    state.forget_shared_changes_from(first);
     result
 }
 
@@ -347,10 +354,11 @@ pub fn apply_deferral(state: &SessionState, client: &mut dyn Client) -> Result<(
 }
 
 fn run_all(state: &SessionState, due: Due, run: &mut Run<'_, '_>) -> Result<()> {
-    let is_due = |check: &PendingCheck| match due {
-        Due::All => true,
-        Due::Statement(first) => !check.is_deferred && check.number >= first,
+    let (is_all, first) = match due {
+        Due::All => (true, 0),
+        Due::Statement(first) => (false, first),
     };
+    let is_due = |check: &PendingCheck| is_all || !check.is_deferred && check.number >= first;
     loop {
         let ready: Vec<PendingCheck> = {
             let mut pending = state.pending_checks.borrow_mut();
@@ -359,15 +367,10 @@ fn run_all(state: &SessionState, due: Due, run: &mut Run<'_, '_>) -> Result<()> 
         if ready.is_empty() {
             return Ok(());
         }
-        // A statement's own triggers come behind those of its rows.
-        let is_of_statement =
-            |check: &PendingCheck| matches!(&check.work, Work::Trigger(call) if call.is_of_statement());
-        let (last, first): (Vec<_>, Vec<_>) = ready.into_iter().partition(is_of_statement);
-        let ready = first.into_iter().chain(last);
         for check in ready {
             run.step()?;
             // What actions change queues checks of its own; they are made in the next round.
-            make(&check, run)?;
+            make(&check, first, run)?;
         }
     }
 }
@@ -392,7 +395,8 @@ fn seeing<T>(sight: Sight, run: &mut Run<'_, '_>, work: impl FnOnce(&mut Run<'_,
     result
 }
 
-fn make(check: &PendingCheck, run: &mut Run<'_, '_>) -> Result<()> {
+/// Makes a check of the statement whose checks are numbered from `first` on.
+fn make(check: &PendingCheck, first: u64, run: &mut Run<'_, '_>) -> Result<()> {
     let (key, what) = match &check.work {
         Work::ForeignKey { key, what } => (key, what),
         Work::Trigger(call) => return seeing(Sight::Statement, run, |run| call.make(run)),
@@ -416,7 +420,10 @@ fn make(check: &PendingCheck, run: &mut Run<'_, '_>) -> Result<()> {
         ForeignKeyAction::NoAction => return seeing(Sight::Latest, run, |run| refuse_orphans(key, old, run)),
         ForeignKeyAction::Cascade | ForeignKeyAction::SetNull | ForeignKeyAction::SetDefault => {}
     }
-    seeing(Sight::Statement, run, |run| act(key, action, old, new.as_deref(), run))?;
+    run.state.action_of.set(Some(first));
+    let acted = seeing(Sight::Statement, run, |run| act(key, action, old, new.as_deref(), run));
+    run.state.action_of.set(None);
+    acted?;
     if action == ForeignKeyAction::SetDefault {
         // The default may be the very value that is gone.
         return seeing(Sight::Latest, run, |run| refuse_orphans(key, old, run));
@@ -450,24 +457,23 @@ fn act(
     match (action, new) {
         (ForeignKeyAction::Cascade, None) => {
             let text = format!(
-                "DELETE FROM {} WHERE {}",
-                table_name(&key.table, &run.catalog),
-                equalities(&key.table, &key.columns, 1)
+                "DELETE FROM ONLY {} WHERE {}",
+                quoted_table_name(&key.table, &run.catalog),
+                equalities_to_columns(key, 1)
             );
             execute(&text, old.to_vec(), &column_types(&key.referenced, &key.referenced_columns), run)
         }
         (ForeignKeyAction::Cascade, Some(new)) => {
-            let first = old.len() + 1;
-            let assignments = assignments(key, &key.columns, |number| format!("${}", first + number));
-            update_references(key, &assignments, old, new.to_vec(), run)
+            let assignments = assignments(key, &key.columns, |number| format!("${}", number + 1));
+            update_references(key, &assignments, new.to_vec(), old, run)
         }
         (ForeignKeyAction::SetNull, _) => {
             let assignments = assignments(key, set_columns, |_| "NULL".to_owned());
-            update_references(key, &assignments, old, Vec::new(), run)
+            update_references(key, &assignments, Vec::new(), old, run)
         }
         _ => {
             let assignments = assignments(key, set_columns, |_| "DEFAULT".to_owned());
-            update_references(key, &assignments, old, Vec::new(), run)
+            update_references(key, &assignments, Vec::new(), old, run)
         }
     }
 }
@@ -567,35 +573,39 @@ fn exists(
 }
 
 fn assignments(key: &ForeignKey, columns: &[usize], value: impl Fn(usize) -> String) -> String {
-    let assign = |(number, column): (usize, &usize)| {
-        format!("{} = {}", quote_identifier(&key.table.columns[*column].name), value(number))
-    };
+    let assign =
+        |(number, column): (usize, &usize)| format!("{} = {}", quoted(&key.table.columns[*column].name), value(number));
     columns.iter().enumerate().map(assign).collect::<Vec<_>>().join(", ")
 }
 
 fn update_references(
     key: &ForeignKey,
     assignments: &str,
-    old: &[Value],
     new: Vec<Value>,
+    old: &[Value],
     run: &mut Run<'_, '_>,
 ) -> Result<()> {
     let text = format!(
-        "UPDATE {} SET {assignments} WHERE {}",
-        table_name(&key.table, &run.catalog),
-        equalities(&key.table, &key.columns, 1)
+        "UPDATE ONLY {} SET {assignments} WHERE {}",
+        quoted_table_name(&key.table, &run.catalog),
+        equalities_to_columns(key, new.len() + 1)
     );
     let mut types = column_types(&key.referenced, &key.referenced_columns);
     if !new.is_empty() {
         types.extend(column_types(&key.referenced, &key.referenced_columns));
     }
-    let mut values = old.to_vec();
-    values.extend(new);
+    let mut values = new;
+    values.extend_from_slice(old);
     execute(&text, values, &types, run)
 }
 
+/// Runs an action. What is told and raised meanwhile has it in its context, where clients may look for PostgreSQL's words.
 fn execute(text: &str, values: Vec<Value>, types: &[SqlType], run: &mut Run<'_, '_>) -> Result<()> {
-    run_text(text, values, types, run, &mut |_, _| Ok(ControlFlow::Continue(())))
+    let state = run.state;
+    state.calls.borrow_mut().push(CallPlace::of_server(&Arc::from(text)));
+    let result = run_text(text, values, types, run, &mut |_, _| Ok(ControlFlow::Continue(())));
+    state.calls.borrow_mut().pop();
+    result.map_err(|error| error.context(format!("SQL statement \"{text}\"")))
 }
 
 /// What is done with each row of a statement.
@@ -625,6 +635,22 @@ fn run_text(
 
 fn table_name(table: &TableDef, catalog: &CatalogView) -> String {
     format!("{}.{}", quote_identifier(&catalog.schema_name(table.schema)), quote_identifier(&table.name))
+}
+
+/// An identifier as the statements of actions have it: quoted, whatever it is.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn quoted_table_name(table: &TableDef, catalog: &CatalogView) -> String {
+    format!("{}.{}", quoted(&catalog.schema_name(table.schema)), quoted(&table.name))
+}
+
+fn equalities_to_columns(key: &ForeignKey, first: usize) -> String {
+    let equal = |(number, column): (usize, &usize)| {
+        format!("${} OPERATOR(pg_catalog.=) {}", first + number, quoted(&key.table.columns[*column].name))
+    };
+    key.columns.iter().enumerate().map(equal).collect::<Vec<_>>().join(" AND ")
 }
 
 fn equalities(table: &TableDef, columns: &[usize], first: usize) -> String {

@@ -28,6 +28,7 @@ mod row_decoder;
 mod row_set;
 mod scan;
 mod set_operation;
+mod shared_change;
 mod sort;
 mod sort_key;
 mod spill;
@@ -49,8 +50,9 @@ pub use function_scan::{NEW_ROWS, OLD_ROWS};
 pub use keys::TableKeys;
 pub use measure::{Effort, Measured, Measurements};
 pub use row_decoder::RowDecoder;
+pub use shared_change::{Captured, SharedChange};
 pub(crate) use spill::{RowStore, StoreReader, sort_memory_bytes, work_memory_bytes};
-pub use trigger::{Captured, Captures, Event, PlannedTrigger, TableTriggers};
+pub use trigger::{Captures, Event, PlannedTrigger, TableTriggers};
 
 use crate::catalogs::user_types;
 use crate::client::{Client, Severity};

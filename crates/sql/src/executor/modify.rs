@@ -39,7 +39,12 @@ impl<'p> OpenTarget<'p> {
         let kinds = table.def.columns.iter().map(|column| StorageKind::of(&run.catalog, column.type_oid)).collect();
         let full_row = RowDecoder::of_full_row(&table.def, &run.catalog);
         let foreign_keys = foreign_key::ForeignKeys::of(&table.def, &run.state.engine_catalog());
-        let captures = target.triggers.as_ref().map(|triggers| triggers.captures()).unwrap_or_default();
+        // Whatever is changed from here on on behalf of the action's triggers is none of it.
+        let statement = run.state.action_of.take();
+        let captures = match &target.triggers {
+            Some(triggers) => triggers.captures(run.state, statement),
+            None => Captures::default(),
+        };
         Ok(OpenTarget { target, table, kinds, full_row, foreign_keys, captures })
     }
 
@@ -206,14 +211,14 @@ impl<'p> InsertRows<'p> {
     /// The statement's own triggers, before the first row and after the last one.
     fn fire_statement(&self, triggers: &Arc<TableTriggers>, is_before: bool, run: &mut Run<'_, 'p>) -> Result<()> {
         let updated = self.conflict_columns();
+        let captures = &self.open.as_ref().expect("opened before the first row").captures;
         if is_before {
-            triggers.before_statement(Event::Insert, None, run)?;
+            triggers.before_statement(Event::Insert, None, captures, run)?;
             if updated.is_some() {
-                triggers.before_statement(Event::Update, updated.as_ref(), run)?;
+                triggers.before_statement(Event::Update, updated.as_ref(), captures, run)?;
             }
             return Ok(());
         }
-        let captures = &self.open.as_ref().expect("opened before the first row").captures;
         if updated.is_some() {
             triggers.after_statement(Event::Update, updated.as_ref(), captures, run)?;
         }
@@ -642,7 +647,7 @@ impl<'p> Operator<'p> for UpdateRows<'p> {
             let changed = changed_columns(&self.node.assignments, &open);
             if let Some(triggers) = &self.node.target.triggers {
                 self.named = self.node.assignments.iter().map(|assignment| assignment.column as usize).collect();
-                triggers.before_statement(Event::Update, Some(&self.named), run)?;
+                triggers.before_statement(Event::Update, Some(&self.named), &open.captures, run)?;
             }
             self.open = Some((open, changed));
         }
@@ -775,9 +780,9 @@ impl<'p> DeleteRows<'p> {
 impl<'p> Operator<'p> for DeleteRows<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         if self.open.is_none() {
-            self.open = Some(OpenTarget::open(&self.node.target, run)?);
+            let open = self.open.insert(OpenTarget::open(&self.node.target, run)?);
             if let Some(triggers) = &self.node.target.triggers {
-                triggers.before_statement(Event::Delete, None, run)?;
+                triggers.before_statement(Event::Delete, None, &open.captures, run)?;
             }
         }
         while self.input.next(run)? {

@@ -72,7 +72,7 @@ impl<'p> Operator<'p> for ViewRows<'p> {
         if !std::mem::replace(&mut self.is_begun, true)
             && let Some(triggers) = triggers
         {
-            triggers.before_statement(node.event, None, run)?;
+            triggers.before_statement(node.event, None, &Captures::default(), run)?;
         }
         while self.input.next(run)? {
             run.step()?;

@@ -3,7 +3,6 @@
 //! BEFORE triggers run where the change is made and may give the row other values, or leave it out. Calls of AFTER triggers are
 //! queued with the checks of foreign keys, and made at the end of the statement, or of the transaction if they are deferred.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -11,8 +10,9 @@ use base::{Error, Result, sqlstate};
 use engine::catalog::{FunctionDef, TableDef, TriggerDef, TriggerTiming};
 use engine::row::ColumnSet;
 
+use super::Run;
 use super::evaluate::is_true;
-use super::{RowStore, Run};
+use super::shared_change::{Captured, EndMark, SharedChange};
 use crate::plan::{Expr, VirtualTable};
 use crate::plpgsql::{TriggerCall, call_trigger};
 use crate::session::SessionState;
@@ -75,55 +75,22 @@ pub struct PlannedTrigger {
     pub transition_tables: Arc<[Arc<VirtualTable>]>,
 }
 
-/// The rows of a statement that its triggers' functions can read as tables, for one event.
-#[derive(Default)]
-pub struct Captured {
-    old: RefCell<Rc<RowStore>>,
-    new: RefCell<Rc<RowStore>>,
-}
-
-/// The same for all events of a statement; `None` where no trigger wants them.
+/// What triggers need to be kept of a statement's changes, by event; `None` where none wants anything.
 #[derive(Default)]
 pub struct Captures {
-    insert: Option<Rc<Captured>>,
-    update: Option<Rc<Captured>>,
-    delete: Option<Rc<Captured>>,
+    insert: Option<Rc<SharedChange>>,
+    update: Option<Rc<SharedChange>>,
+    delete: Option<Rc<SharedChange>>,
 }
 
 impl Captures {
-    fn of(&self, event: Event) -> Option<&Rc<Captured>> {
+    fn of(&self, event: Event) -> Option<&Rc<SharedChange>> {
         match event {
             Event::Insert => self.insert.as_ref(),
             Event::Update => self.update.as_ref(),
             Event::Delete => self.delete.as_ref(),
             Event::Truncate => None,
         }
-    }
-}
-
-impl Captured {
-    fn add(&self, old: Option<&RecordValue>, new: Option<&RecordValue>, run: &Run<'_, '_>) -> Result<()> {
-        for (store, row) in [(&self.old, old), (&self.new, new)] {
-            let Some(row) = row else { continue };
-            let mut store = store.borrow_mut();
-            let store = Rc::get_mut(&mut store).expect("nobody reads the rows before the statement has ended");
-            store.push(&row.fields, super::sort_memory_bytes(run), run)?;
-        }
-        Ok(())
-    }
-
-    /// The old rows, or the new ones.
-    pub(crate) fn rows(&self, is_new: bool) -> Rc<RowStore> {
-        Rc::clone(&if is_new { &self.new } else { &self.old }.borrow())
-    }
-
-    fn finish(&self) -> Result<()> {
-        for store in [&self.old, &self.new] {
-            if let Some(store) = Rc::get_mut(&mut store.borrow_mut()) {
-                store.flush()?;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -139,20 +106,21 @@ pub struct QueuedCall {
     old: Option<Arc<RecordValue>>,
     new: Option<Arc<RecordValue>>,
     captured: Option<Rc<Captured>>,
+    /// Of a statement's trigger: it is not called where more of the statement comes behind it.
+    end: Option<EndMark>,
 }
 
 impl TableTriggers {
-    /// What is to be kept of a statement's rows.
-    pub fn captures(&self) -> Captures {
-        let wanted = |is_of: &dyn Fn(&TriggerDef) -> bool| {
-            let mut reading = self.list.iter().filter(|trigger| !trigger.transition_tables.is_empty());
-            reading.any(|trigger| is_of(&trigger.def)).then(Rc::default)
+    /// What is to be kept of a statement's changes. A foreign key's action is part of the statement whose checks are numbered
+    /// from `statement` on.
+    pub fn captures(&self, state: &SessionState, statement: Option<u64>) -> Captures {
+        let shared = |event: Event| {
+            let concerned = || self.list.iter().filter(|trigger| event.concerns(&trigger.def));
+            let is_read = concerned().any(|trigger| !trigger.transition_tables.is_empty());
+            let is_wanted = is_read || concerned().any(|trigger| !trigger.def.for_each_row);
+            is_wanted.then(|| SharedChange::join(state, statement, (self.table.oid, event), is_read))
         };
-        Captures {
-            insert: wanted(&|def| def.on_insert),
-            update: wanted(&|def| def.on_update),
-            delete: wanted(&|def| def.on_delete),
-        }
+        Captures { insert: shared(Event::Insert), update: shared(Event::Update), delete: shared(Event::Delete) }
     }
 
     /// Whether there is a trigger of this kind.
@@ -250,7 +218,16 @@ impl TableTriggers {
     ///
     /// # Errors
     /// What they raise.
-    pub fn before_statement(&self, event: Event, assigned: Option<&ColumnSet>, run: &mut Run<'_, '_>) -> Result<()> {
+    pub fn before_statement(
+        &self,
+        event: Event,
+        assigned: Option<&ColumnSet>,
+        captures: &Captures,
+        run: &mut Run<'_, '_>,
+    ) -> Result<()> {
+        if captures.of(event).is_some_and(|change| !change.begin()) {
+            return Ok(());
+        }
         for trigger in self.fired(TriggerTiming::Before, false, event, assigned) {
             if self.holds(trigger, None, None, run)? {
                 call(self, trigger, event, (None, None), None, run)?;
@@ -270,8 +247,8 @@ impl TableTriggers {
         captures: &Captures,
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
-        if let Some(captured) = captures.of(event) {
-            captured.finish()?;
+        if let Some(change) = captures.of(event) {
+            change.end();
         }
         self.queue(false, event, assigned, (None, None), captures, run)
     }
@@ -340,7 +317,7 @@ impl TableTriggers {
         captures: &Captures,
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
-        if let Some(captured) = captures.of(event) {
+        if let Some(captured) = captures.of(event).and_then(|change| change.captured.as_ref()) {
             captured.add(self.record(old).as_deref(), self.record(new).as_deref(), run)?;
         }
         self.queue(true, event, assigned, (old, new), captures, run)
@@ -361,8 +338,11 @@ impl TableTriggers {
             }
             let (old, new) = (self.record(old), self.record(new));
             let (triggers, trigger) = (Arc::clone(self), Arc::clone(trigger));
-            let captured = if trigger.transition_tables.is_empty() { None } else { captures.of(event).map(Rc::clone) };
-            super::foreign_key::queue_call(run.state, QueuedCall { triggers, trigger, event, old, new, captured });
+            let change = captures.of(event);
+            let reads_rows = !trigger.transition_tables.is_empty();
+            let captured = change.filter(|_| reads_rows).and_then(|change| change.captured.clone());
+            let end = change.filter(|_| !for_row).map(SharedChange::mark);
+            super::foreign_key::queue_call(run.state, QueuedCall { triggers, trigger, event, old, new, captured, end });
         }
         Ok(())
     }
@@ -414,13 +394,14 @@ impl QueuedCall {
         def.deferrable && said.unwrap_or(def.initially_deferred)
     }
 
-    /// Whether it is one for a whole statement.
-    pub fn is_of_statement(&self) -> bool {
-        !self.trigger.def.for_each_row
-    }
-
     /// Makes the call; what it returns is of no interest.
     pub fn make(&self, run: &mut Run<'_, '_>) -> Result<()> {
+        if self.end.as_ref().is_some_and(|end| !end.is_last()) {
+            return Ok(());
+        }
+        if let Some(captured) = &self.captured {
+            captured.close()?;
+        }
         let rows = (self.old.clone(), self.new.clone());
         call(&self.triggers, &self.trigger, self.event, rows, self.captured.as_ref(), run).map(|_| ())
     }

@@ -165,18 +165,25 @@ fn told_from<T>(
     let state = run.state;
     let function = Arc::clone(&frame.function.signature);
     let statement = statement.map(|(what, text)| (what, Arc::clone(text)));
-    state.calls.borrow_mut().push(CallPlace { function, line: frame.line, activity: frame.activity, statement });
+    let place = Some((function, frame.line, frame.activity));
+    state.calls.borrow_mut().push(CallPlace { place, statement });
     let result = work(run);
     state.calls.borrow_mut().pop();
     result
 }
 
-/// Where a function has called something.
+/// Where a function has called something, or the server has run a statement of its own.
 pub struct CallPlace {
-    function: Arc<str>,
-    line: u32,
-    activity: &'static str,
+    /// The function, its line, and what it does there.
+    place: Option<(Arc<str>, u32, &'static str)>,
     statement: Option<(&'static str, Arc<str>)>,
+}
+
+impl CallPlace {
+    /// A statement that the server itself has written.
+    pub fn of_server(statement: &Arc<str>) -> CallPlace {
+        CallPlace { place: None, statement: Some(("SQL statement", Arc::clone(statement))) }
+    }
 }
 
 /// The lines of a notice's context that are the callers' of the function it comes from.
@@ -186,8 +193,10 @@ pub fn outer_context(calls: &[CallPlace]) -> String {
         if let Some((what, text)) = &call.statement {
             context.push_str(&format!("\n{what} \"{text}\""));
         }
-        context.push('\n');
-        context.push_str(&place_line(&call.function, call.line, call.activity));
+        if let Some((function, line, activity)) = &call.place {
+            context.push('\n');
+            context.push_str(&place_line(function, *line, activity));
+        }
     }
     context
 }

@@ -54,6 +54,10 @@ pub struct SessionState {
     pub(crate) pending_checks: RefCell<Vec<PendingCheck>>,
     /// The number of the next of them.
     pub(crate) next_check: Cell<u64>,
+    /// What the statements under way change, where triggers are called once for all of it.
+    pub(crate) shared_changes: RefCell<Vec<Rc<crate::executor::SharedChange>>>,
+    /// A foreign key's action is about to be run: the number of the first check of the statement that it is part of.
+    pub(crate) action_of: Cell<Option<u64>>,
     /// `SET CONSTRAINTS` of this transaction: all, or by constraint's oid.
     pub(crate) deferred: RefCell<crate::executor::Deferral>,
     /// `NOTIFY`s of this transaction: channel and payload.
@@ -122,6 +126,7 @@ impl SessionState {
     /// Forgets the pending constraint checks from this number on: what queued them is undone.
     pub(crate) fn forget_checks_from(&self, first: u64) {
         self.pending_checks.borrow_mut().retain(|check| check.number < first);
+        self.forget_shared_changes_from(first);
     }
 
     /// How much is to happen when the transaction commits.
@@ -174,6 +179,8 @@ impl SessionState {
             changed_catalog: Cell::new(false),
             pending_checks: RefCell::default(),
             next_check: Cell::new(0),
+            shared_changes: RefCell::default(),
+            action_of: Cell::new(None),
             deferred: RefCell::default(),
             notifications: RefCell::default(),
             channel_changes: RefCell::default(),

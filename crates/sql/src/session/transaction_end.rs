@@ -89,7 +89,7 @@ impl SessionState {
             self.undo_cursors();
         }
         self.first_cursor.set(self.next_cursor.get());
-        self.pending_checks.borrow_mut().clear();
+        self.forget_checks_from(0);
         *self.deferred.borrow_mut() = Deferral::default();
         if self.changed_catalog.replace(false) {
             self.plans.borrow_mut().clear();
