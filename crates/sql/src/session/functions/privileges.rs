@@ -5,12 +5,12 @@
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::RelationKind;
 
-use crate::catalogs::{DATABASE_OID, SYSTEM_COLUMNS};
+use crate::catalogs::{DATABASE_OID, SYSTEM_COLUMNS, user_types};
 use crate::executor::Run;
 use crate::privileges::{ColumnAcls, Privileges, Subject, inherited_roles};
 use crate::session::is_member;
 use crate::types::reg_types::parse_reg;
-use crate::types::{Value, oids};
+use crate::types::{self, CatalogLookup, Value, oids};
 
 pub(super) const FUNCTIONS: super::Bodies = &[(3943, acl_default)];
 
@@ -57,6 +57,7 @@ fn acl_default(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
     Relation,
+    Sequence,
     AnyColumn,
     Column,
     Schema,
@@ -72,7 +73,8 @@ pub(super) enum What {
 /// What the function called `name` asks about.
 pub(super) fn asked_by(name: &str) -> Option<What> {
     Some(match name {
-        "has_table_privilege" | "has_sequence_privilege" => What::Relation,
+        "has_table_privilege" => What::Relation,
+        "has_sequence_privilege" => What::Sequence,
         "has_any_column_privilege" => What::AnyColumn,
         "has_column_privilege" => What::Column,
         "has_schema_privilege" => What::Schema,
@@ -134,14 +136,25 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
             };
             return Ok(user.zip(group).map(|(user, group)| is_superuser || has(user, group)).into());
         }
-        What::Relation | What::AnyColumn | What::Column => {
+        What::Relation | What::Sequence | What::AnyColumn | What::Column => {
             let oid = match &rest[0] {
                 Value::Text(name) => Oid(parse_reg(&run.catalog, name, oids::REGCLASS)?),
                 other => oid_of(other)?,
             };
             let column = if what == What::Column { column_number(run, oid, &rest[1])? } else { None };
-            if what == What::Column && column.is_none() || super::relation(run, oid).is_none() {
+            let Some(found) = super::relation(run, oid) else { return Ok(Value::Null) };
+            if what == What::Column && column.is_none() {
                 return Ok(Value::Null);
+            }
+            if what == What::Sequence && !matches!(found, super::Found::Sequence(_)) {
+                let name = rest[0].as_str().map_or_else(|| super::relation_name(run, oid), str::to_owned);
+                let message = format!("\"{name}\" is not a sequence");
+                return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
+            }
+            if let super::Found::Composite(def) = found {
+                // It has no list as a relation: its owner may do everything with it.
+                let is_owner = user.is_some_and(|user| inherited_roles(catalog, user).contains(&def.owner));
+                return Ok(Value::Bool(is_superuser || is_owner));
             }
             match what {
                 What::AnyColumn => {
@@ -167,8 +180,20 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
                 Value::Text(name) => Oid(parse_reg(&run.catalog, name, as_type)?),
                 other => oid_of(other)?,
             };
-            // What is built in has no list.
-            Subject::find(catalog, oid).is_none() || may(oid)
+            let exists = match what {
+                What::Type => types::builtin_type(oid).is_some() || run.catalog.user_type(oid).is_some(),
+                _ => {
+                    let is_built_in = types::function(oid).is_some() || types::aggregate(oid).is_some();
+                    is_built_in || catalog.function(oid).is_some()
+                }
+            };
+            if !exists {
+                return Ok(Value::Null);
+            }
+            // An array may be used by whoever may use its elements. What is built in, and a table's row type, has no list.
+            let oid = if what == What::Type { user_types::element_of_array(oid).unwrap_or(oid) } else { oid };
+            let has_list = oid >= Oid::FIRST_NORMAL && catalog.table(oid).is_none();
+            !has_list || Subject::find(catalog, oid).is_none() || may(oid)
         }
         What::Database => {
             if let Value::Text(name) = &rest[0]
@@ -229,24 +254,36 @@ fn column_number(run: &Run<'_, '_>, relation: Oid, column: &Value) -> Result<Opt
         };
         return Ok(exists.then_some(number));
     };
-    let Some(super::Found::Table(table)) = found else { return Ok(Some(1)) };
+    let table = match found {
+        Some(super::Found::Table(table)) => table,
+        Some(super::Found::Composite(def)) => {
+            let fields = user_types::composite_fields(&def).unwrap_or_default();
+            let place = fields.iter().position(|(field, _)| field == name.as_str());
+            return match place {
+                Some(place) => Ok(Some(place as i32 + 1)),
+                None => Err(no_column(name, &def.name)),
+            };
+        }
+        _ => return Ok(Some(1)),
+    };
     let of_system =
         SYSTEM_COLUMNS.iter().find(|(own, ..)| *own == name.as_str()).map(|(.., number)| i32::from(*number));
     let own = table.column_by_name(name).map(|place| place as i32 + 1);
     match own.or(of_system.filter(|_| table.kind != RelationKind::View)) {
         Some(number) => Ok(Some(number)),
-        None => {
-            let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
-            Err(Error::new(sqlstate::UNDEFINED_COLUMN, message))
-        }
+        None => Err(no_column(name, &table.name)),
     }
+}
+
+fn no_column(name: &str, relation: &str) -> Error {
+    let message = format!("column \"{name}\" of relation \"{relation}\" does not exist");
+    Error::new(sqlstate::UNDEFINED_COLUMN, message)
 }
 
 fn check_privilege_name(what: What, privilege: &str) -> Result<()> {
     let known: &[&str] = match what {
-        What::Relation => {
-            &["SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER", "USAGE", "RULE"]
-        }
+        What::Relation => &["SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER", "RULE"],
+        What::Sequence => &["USAGE", "SELECT", "UPDATE"],
         What::Column | What::AnyColumn => &["SELECT", "INSERT", "UPDATE", "REFERENCES"],
         What::Schema => &["CREATE", "USAGE"],
         What::Database => &["CREATE", "TEMP", "TEMPORARY", "CONNECT"],
