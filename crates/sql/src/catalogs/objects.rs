@@ -434,6 +434,11 @@ pub fn comments(catalog: &Catalog) -> Vec<(Oid, Oid, i32, String)> {
                     && let Ok(body) = user_types::TypeBody::decode(&def.body)
                 {
                     add(def.oid, class::TYPE, 0, body.comment());
+                    if let user_types::TypeBody::Composite { field_comments, .. } = &body {
+                        for (place, comment) in field_comments.iter().enumerate() {
+                            add(def.oid, class::RELATION, place + 1, comment.as_deref());
+                        }
+                    }
                 }
             }
         }

@@ -54,6 +54,9 @@ pub enum TypeBody {
         fields: Vec<(String, SqlType)>,
         /// `COMMENT ON`.
         comment: Option<String>,
+        /// `COMMENT ON COLUMN` of the fields, as far as the last one that has one.
+        #[serde(default)]
+        field_comments: Vec<Option<String>>,
     },
 }
 

@@ -31,13 +31,21 @@ pub(super) fn comment(ddl: &Ddl<'_>, object: &ObjectName, comment: Option<&str>)
         ObjectKind::Column => {
             let found = relation(ddl, object)?;
             let name = object.part.as_deref().unwrap_or_default();
-            if let Found::Composite(def) = &found {
-                super::composite::require_attribute(def, name)?;
-                return Err(Error::unsupported("comments on attributes of composite types are not supported"));
-            }
-            let Found::Table(table) = found else {
-                let message = format!("cannot set comment on relation \"{}\"", object.name);
-                return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
+            let table = match found {
+                Found::Table(table) => table,
+                Found::Composite(def) => {
+                    super::composite::comment_on_attribute(ddl, &def, name, comment)?;
+                    return Ok(UtilityOutput::tag("COMMENT"));
+                }
+                other => {
+                    let message = format!("cannot set comment on relation \"{}\"", object.name);
+                    let error = Error::new(sqlstate::WRONG_OBJECT_TYPE, message);
+                    return Err(match other {
+                        Found::Index(_) => error.detail("This operation is not supported for indexes."),
+                        Found::Sequence(_) => error.detail("This operation is not supported for sequences."),
+                        _ => error,
+                    });
+                }
             };
             let Some(place) = table.column_by_name(name) else { return Err(no_column(&table, name)) };
             let mut table = Arc::unwrap_or_clone(table);

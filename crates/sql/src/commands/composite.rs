@@ -1,7 +1,6 @@
 //! ALTER TYPE of composite types: their attributes come, go, and change their types and names.
 //!
-//! A stored row of a composite type is as long as the type was when it was written, so a type that a table stores keeps
-//! its attributes; only their names, which are not stored, may change then.
+//! Where tables store rows of the type, these are made anew ([`super::reshape`]); their attributes keep their types then.
 
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use engine::catalog::{Catalog, CustomDef, Object};
 
 use super::column;
 use super::ddl::{Ddl, Found, without_position};
+use super::reshape::{Reshaping, Stored, storing_column};
 use super::user_type;
 use crate::catalogs::user_types::{self, TypeBody};
 use crate::tree::{AlterTable, AlterTableAction as Action, QualifiedName, Rename};
@@ -21,11 +21,19 @@ struct Composite {
     def: Arc<CustomDef>,
     fields: Vec<(String, SqlType)>,
     comment: Option<String>,
+    field_comments: Vec<Option<String>>,
 }
 
 impl Composite {
     fn place_of(&self, name: &str) -> Option<usize> {
         self.fields.iter().position(|(field, _)| field == name)
+    }
+
+    fn remove(&mut self, place: usize) {
+        self.fields.remove(place);
+        if place < self.field_comments.len() {
+            self.field_comments.remove(place);
+        }
     }
 
     fn no_field(&self, name: &str) -> String {
@@ -41,17 +49,18 @@ impl Composite {
     }
 
     fn store(self, ddl: &Ddl<'_>) -> Result<()> {
-        let body = TypeBody::Composite { fields: self.fields, comment: self.comment }.encode();
-        ddl.replace(CustomDef { body, ..(*self.def).clone() })
+        let Composite { def, fields, comment, field_comments } = self;
+        let body = TypeBody::Composite { fields, comment, field_comments }.encode();
+        ddl.replace(CustomDef { body, ..(*def).clone() })
     }
 }
 
 /// The composite type called `name`: 42P01 if there is none, 42809 if it is another relation.
 fn required(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Composite> {
     if let Some(def) = user_type::find(ddl, name)?
-        && let TypeBody::Composite { fields, comment } = TypeBody::decode(&def.body)?
+        && let Some(composite) = decoded(&def)?
     {
-        return Ok(Composite { def, fields, comment });
+        return Ok(composite);
     }
     if let Some(schema) = &name.schema {
         ddl.view().schema_named(schema)?;
@@ -65,9 +74,20 @@ fn required(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Composite> {
     }
 }
 
+fn decoded(def: &Arc<CustomDef>) -> Result<Option<Composite>> {
+    Ok(match TypeBody::decode(&def.body)? {
+        TypeBody::Composite { fields, comment, field_comments } => {
+            Some(Composite { def: Arc::clone(def), fields, comment, field_comments })
+        }
+        _ => None,
+    })
+}
+
 /// ALTER TYPE ... ADD ATTRIBUTE, DROP ATTRIBUTE, ALTER ATTRIBUTE ... TYPE; `actions` are in the order in which they run.
 pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) -> Result<()> {
     let mut composite = required(ddl, &alter.name)?;
+    let stored = Stored::of(ddl, composite.def.oid)?;
+    let mut changes = Vec::new();
     for action in actions {
         match action {
             Action::AddColumn { column, .. } => {
@@ -75,17 +95,17 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
                 let type_name = column.type_name.as_ref().ok_or_else(|| Error::internal("an attribute has no type"))?;
                 let sql_type = ddl.type_of(type_name)?;
                 check_type(ddl, &composite, &column.name, sql_type)?;
-                refuse_if_used(ddl, &composite)?;
                 if composite.fields.len() >= COLUMNS_MAX {
                     let message = format!("tables can have at most {COLUMNS_MAX} columns");
                     return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, message));
                 }
                 composite.fields.push((column.name.to_string(), sql_type));
+                changes.push(Reshaping::Added(column.name.to_string(), sql_type));
             }
             Action::DropColumn { name, if_exists, .. } => match composite.place_of(name) {
                 Some(place) => {
-                    refuse_if_used(ddl, &composite)?;
-                    composite.fields.remove(place);
+                    composite.remove(place);
+                    changes.push(Reshaping::Dropped(place));
                 }
                 None if *if_exists => {
                     ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{}, skipping", composite.no_field(name)));
@@ -104,6 +124,25 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
             _ => return Err(Error::unsupported("this form of ALTER TYPE is not supported")),
         }
     }
+    composite.store(ddl)?;
+    stored.reshape(ddl, &changes)
+}
+
+/// COMMENT ON COLUMN of a composite type: 42703 if it has no attribute called so.
+pub(super) fn comment_on_attribute(
+    ddl: &Ddl<'_>,
+    def: &Arc<CustomDef>,
+    name: &str,
+    comment: Option<String>,
+) -> Result<()> {
+    let mut composite = decoded(def)?.ok_or_else(|| Error::internal("not a composite type"))?;
+    let Some(place) = composite.place_of(name) else {
+        return Err(Error::new(sqlstate::UNDEFINED_COLUMN, composite.no_field(name)));
+    };
+    if composite.field_comments.len() <= place {
+        composite.field_comments.resize(place + 1, None);
+    }
+    composite.field_comments[place] = comment;
     composite.store(ddl)
 }
 
@@ -143,30 +182,16 @@ fn element(ddl: &Ddl<'_>, oid: Oid) -> Oid {
     if oid < Oid::FIRST_NORMAL { oid } else { types::element_type(&ddl.view(), oid).unwrap_or(oid) }
 }
 
-/// 42703 if the composite type has no attribute called so.
-pub(super) fn require_attribute(def: &CustomDef, name: &str) -> Result<()> {
-    let fields = user_types::composite_fields(def).unwrap_or_default();
-    if fields.iter().any(|(field, _)| field == name) {
-        return Ok(());
-    }
-    let message = format!("column \"{name}\" of relation \"{}\" does not exist", def.name);
-    Err(Error::new(sqlstate::UNDEFINED_COLUMN, message))
-}
-
-/// Whether a table's rows hold values of the composite type.
-pub(super) fn is_stored(ddl: &Ddl<'_>, catalog: &Catalog, type_oid: Oid) -> bool {
-    let uses = uses(ddl, catalog, type_oid);
-    catalog.tables().filter(|table| table.kind.has_storage()).any(|table| {
-        table.columns.iter().any(|column| !column.dropped && uses.contains(&element(ddl, column.type_oid)))
-    })
-}
-
-/// Takes away the attributes at these places of a composite type that no table stores.
-pub(super) fn drop_attributes(ddl: &Ddl<'_>, type_oid: Oid, places: &[usize]) -> Result<()> {
+/// Takes away the attributes at these places of a composite type, from what tables store of it, too.
+pub(super) fn drop_attributes(ddl: &mut Ddl<'_>, type_oid: Oid, places: &[usize]) -> Result<()> {
     let Some(Object::Custom(def)) = ddl.catalog().object(type_oid).cloned() else { return Ok(()) };
-    let TypeBody::Composite { fields, comment } = TypeBody::decode(&def.body)? else { return Ok(()) };
-    let kept = fields.into_iter().enumerate().filter(|(place, _)| !places.contains(place)).map(|(_, field)| field);
-    Composite { def, fields: kept.collect(), comment }.store(ddl)
+    let Some(mut composite) = decoded(&def)? else { return Ok(()) };
+    let stored = Stored::of(ddl, type_oid)?;
+    let mut descending = places.to_vec();
+    descending.sort_unstable_by(|left, right| right.cmp(left));
+    descending.iter().for_each(|place| composite.remove(*place));
+    composite.store(ddl)?;
+    stored.reshape(ddl, &descending.into_iter().map(Reshaping::Dropped).collect::<Vec<_>>())
 }
 
 /// The type and all types that are made of it, however deep; tables' row types are not among them.
@@ -193,14 +218,11 @@ fn uses(ddl: &Ddl<'_>, catalog: &Catalog, type_oid: Oid) -> Vec<Oid> {
 
 /// 0A000 if a table's rows hold values of the type.
 fn refuse_if_used(ddl: &Ddl<'_>, composite: &Composite) -> Result<()> {
-    let catalog = ddl.catalog();
-    let uses = uses(ddl, &catalog, composite.def.oid);
-    for table in catalog.tables().filter(|table| table.kind.has_storage()) {
-        let mut columns = table.columns.iter().filter(|column| !column.dropped);
-        if let Some(column) = columns.find(|column| uses.contains(&element(ddl, column.type_oid))) {
-            let (name, user) = (&composite.def.name, format!("column \"{}.{}\"", table.name, column.name));
-            return Err(Error::unsupported(format!("cannot alter type \"{name}\" because {user} uses it")));
+    match storing_column(ddl, composite.def.oid) {
+        None => Ok(()),
+        Some(column) => {
+            let name = &composite.def.name;
+            Err(Error::unsupported(format!("cannot alter type \"{name}\" because column \"{column}\" uses it")))
         }
     }
-    Ok(())
 }

@@ -24,6 +24,7 @@ mod options;
 mod owned;
 mod ownership;
 mod rename;
+mod reshape;
 mod restate;
 mod rewrite;
 mod role;

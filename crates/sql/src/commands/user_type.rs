@@ -97,7 +97,13 @@ pub(super) fn create_composite(
         }
         fields.push((column.name.to_string(), sql_type));
     }
-    make(ddl, ddl.allocate_oid(), schema, name, &TypeBody::Composite { fields, comment: None })?;
+    make(
+        ddl,
+        ddl.allocate_oid(),
+        schema,
+        name,
+        &TypeBody::Composite { fields, comment: None, field_comments: Vec::new() },
+    )?;
     Ok(UtilityOutput::tag("CREATE TYPE"))
 }
 

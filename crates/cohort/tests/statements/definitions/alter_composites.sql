@@ -56,7 +56,7 @@ alter type int4 add attribute x int;
 alter table pair add column x int;
 alter type pair add attribute self pair;
 alter type pair add attribute selves pair[];
--- Where rows of it are stored, attributes only change their names.
+-- Where rows of it are stored, attributes keep their types.
 create table holder (id int, p pair);
 insert into holder values (1, row('2', 3, 'x'));
 alter type pair drop attribute if exists nosuch;
@@ -88,7 +88,7 @@ drop table holder;
 create view holder as select null::pair as p;
 alter type pair alter attribute e_new type varchar;
 drop view holder;
--- Here the two differ: attributes that come or go where rows are stored.
+-- Attributes come and go where rows are stored.
 create type stored as (a int);
 create table holder (s stored);
 alter type stored add attribute b int;

@@ -10,6 +10,7 @@ use engine::row::encode_row;
 use super::super::column::{self, Counted};
 use super::super::ddl::{Ddl, no_column, without_position};
 use super::super::dependencies::{Node, drop_all};
+use super::super::reshape::{Reshaping, Stored, refuse_stored_rows};
 use super::super::rewrite::rewrite;
 use super::super::volatility::volatility;
 use super::super::{index, sequence, validate};
@@ -62,7 +63,14 @@ pub(super) fn add(ddl: &mut Ddl<'_>, oid: Oid, definition: &ColumnDefinition, if
         ddl.create(sequence)?;
         filling = Some(next_value(ddl, &new, place, counts)?);
     }
+    let stored = Stored::of(ddl, oid)?;
+    if filling.is_some() && !stored.is_empty() {
+        refuse_stored_rows(ddl, &old)?;
+    }
+    let column = &new.columns[place];
+    let added = Reshaping::Added(column.name.clone(), SqlType::with_typmod(column.type_oid, column.typmod));
     fill(ddl, &old, new, place, filling)?;
+    stored.reshape(ddl, &[added])?;
     // What REFERENCES points to must have its key first.
     let mut constraints = constraints;
     constraints.sort_by_key(|constraint| match &constraint.kind {

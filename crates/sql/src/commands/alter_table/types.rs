@@ -8,6 +8,7 @@ use engine::catalog::{ConstraintKind, IndexDef, TableDef};
 use super::super::ddl::{Ddl, without_position};
 use super::super::deparse::{Deparser, NoNames, Qualify, TableNames};
 use super::super::dependencies::{Node, stored_columns, uses_of_views};
+use super::super::reshape::refuse_stored_rows;
 use super::super::rewrite::rewrite;
 use super::super::{column, constraint, sequence};
 use super::place_of;
@@ -43,6 +44,7 @@ pub(super) fn change(
         return Err(error);
     }
     let values = conversion(ddl, &old, place, target, using)?;
+    refuse_stored_rows(ddl, &old)?;
     let mut new = (*old).clone();
     let column = &mut new.columns[place];
     column.type_oid = target.oid;

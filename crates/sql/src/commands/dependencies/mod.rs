@@ -12,6 +12,7 @@ use engine::LockMode;
 use engine::catalog::{Catalog, ConstraintKind, FunctionDef, Object, RelationKind, TableDef};
 
 use super::ddl::Ddl;
+use super::reshape::{Reshaping, Stored};
 use crate::catalogs::user_types;
 use crate::client::Severity;
 use crate::plan::{Expr, ExprKind, FunctionTarget};
@@ -169,8 +170,7 @@ impl Dependencies<'_, '_> {
         }
         for made in super::user_type::made_of(&self.catalog, |oid| oid == type_oid) {
             let fields = self.catalog.object(made).and_then(composite_fields_of).unwrap_or_default();
-            if fields.is_empty() || super::composite::is_stored(self.ddl, &self.catalog, made) {
-                // Stored rows of a composite type have all its attributes: it goes as a whole.
+            if fields.is_empty() {
                 found.push((Node::Object(made), Link::Cascade));
                 continue;
             }
@@ -552,7 +552,9 @@ fn lock_unused(ddl: &Ddl<'_>, table: Oid, what: &str) -> Result<()> {
 }
 
 /// Hides a column: its place stays, so that rows need not be written again.
-fn drop_column(ddl: &Ddl<'_>, mut def: TableDef, place: usize) -> Result<()> {
+fn drop_column(ddl: &mut Ddl<'_>, mut def: TableDef, place: usize) -> Result<()> {
+    let stored = Stored::of(ddl, def.oid)?;
+    let place_in_rows = def.columns[..place].iter().filter(|column| !column.dropped).count();
     super::view::column_dropped(ddl, &def, place)?;
     super::grant::forget_column(ddl, def.oid, place)?;
     let column = &mut def.columns[place];
@@ -564,7 +566,8 @@ fn drop_column(ddl: &Ddl<'_>, mut def: TableDef, place: usize) -> Result<()> {
     column.generated = None;
     column.comment = None;
     column.missing_default = None;
-    ddl.replace(def)
+    ddl.replace(def)?;
+    stored.reshape(ddl, &[Reshaping::Dropped(place_in_rows)])
 }
 
 /// What PostgreSQL calls a thing in messages.

@@ -1,0 +1,207 @@
+//! What tables store of a composite type, or of a table's row type, when that gains or loses a column.
+//!
+//! A stored row of a composite type is as long as the type was when it was written. So the tables that hold such rows are
+//! written anew, each with the rows that are there made as the type is now.
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result};
+use engine::LockMode;
+use engine::catalog::{Catalog, Object, TableDef};
+
+use super::ddl::Ddl;
+use super::rewrite::rewrite;
+use crate::catalogs::user_types::{array_of, element_of_array};
+use crate::session::CatalogView;
+use crate::types::context::UserTypeKind;
+use crate::types::{CatalogLookup, RecordShape, SqlType, Value};
+
+/// What happens to the columns of a row type.
+#[derive(Debug, Clone)]
+pub(super) enum Reshaping {
+    /// One is added at the end.
+    Added(String, SqlType),
+    /// The one at this place goes.
+    Dropped(usize),
+}
+
+/// Before a row type changes: the tables that hold rows of it.
+pub(super) struct Stored {
+    type_oid: Oid,
+    /// What types are made of, before the change.
+    view: CatalogView,
+    tables: Vec<(Oid, Vec<usize>)>,
+}
+
+impl Stored {
+    /// Finds and locks them.
+    pub(super) fn of(ddl: &Ddl<'_>, type_oid: Oid) -> Result<Stored> {
+        let view = ddl.view();
+        let catalog = ddl.catalog();
+        let mut tables = Vec::new();
+        for table in catalog.tables().filter(|table| table.kind.has_storage()) {
+            let columns = table.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
+            let holding = columns.filter(|(_, column)| holds(&view, column.type_oid, type_oid));
+            let places: Vec<usize> = holding.map(|(place, _)| place).collect();
+            if !places.is_empty() {
+                tables.push((table.oid, places));
+            }
+        }
+        for (table, _) in &tables {
+            ddl.lock(*table, LockMode::AccessExclusive)?;
+        }
+        Ok(Stored { type_oid, view, tables })
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tables.is_empty()
+    }
+
+    /// Makes the rows that are there as the type is now, after these changes.
+    pub(super) fn reshape(self, ddl: &mut Ddl<'_>, changes: &[Reshaping]) -> Result<()> {
+        for (oid, places) in &self.tables {
+            let open = ddl.open(*oid)?;
+            if changes.is_empty() || open.block_count()? == 0 {
+                continue;
+            }
+            let def = Arc::clone(&open.def);
+            let new = TableDef::clone(&*ddl.table(*oid)?);
+            rewrite(ddl, &open, new, &mut |_, row| {
+                let mut row = row.to_vec();
+                for place in places {
+                    let value = std::mem::replace(&mut row[*place], Value::Null);
+                    row[*place] = self.value(value, def.columns[*place].type_oid, changes);
+                }
+                Ok(row)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A value of a type as that type is now.
+    fn value(&self, value: Value, type_oid: Oid, changes: &[Reshaping]) -> Value {
+        if !holds(&self.view, type_oid, self.type_oid) {
+            return value;
+        }
+        match value {
+            Value::Array(array) => {
+                let mut array = Arc::unwrap_or_clone(array);
+                let element = element_of_array(under(&self.view, type_oid)).unwrap_or(array.element);
+                let values = std::mem::take(&mut array.values).into_iter();
+                array.values = values.map(|value| self.value(value, element, changes)).collect();
+                Value::Array(Arc::new(array))
+            }
+            Value::Record(record) => {
+                let mut record = Arc::unwrap_or_clone(record);
+                let row_type = under(&self.view, type_oid);
+                let fields = fields_of(&self.view, row_type);
+                for (place, field) in record.fields.iter_mut().enumerate() {
+                    let of = fields.as_ref().and_then(|shape| shape.fields.get(place));
+                    if let Some((_, sql_type)) = of {
+                        let inner = std::mem::replace(field, Value::Null);
+                        *field = self.value(inner, sql_type.oid, changes);
+                    }
+                }
+                if row_type == self.type_oid {
+                    let mut shape = RecordShape::clone(&record.shape);
+                    for change in changes {
+                        match change {
+                            Reshaping::Added(name, sql_type) => {
+                                shape.fields.push((name.clone(), *sql_type));
+                                record.fields.push(Value::Null);
+                            }
+                            Reshaping::Dropped(place) if *place < record.fields.len() => {
+                                shape.fields.remove(*place);
+                                record.fields.remove(*place);
+                            }
+                            Reshaping::Dropped(_) => {}
+                        }
+                    }
+                    record.shape = Arc::new(shape);
+                }
+                Value::Record(Arc::new(record))
+            }
+            other => other,
+        }
+    }
+}
+
+/// The type below domains.
+fn under(view: &CatalogView, mut oid: Oid) -> Oid {
+    while let Some(found) = view.user_type(oid) {
+        match &found.kind {
+            UserTypeKind::Domain(base) => oid = base.oid,
+            _ => break,
+        }
+    }
+    oid
+}
+
+/// The fields of a row type.
+fn fields_of(view: &CatalogView, oid: Oid) -> Option<Arc<RecordShape>> {
+    match &view.user_type(oid)?.kind {
+        UserTypeKind::Composite(shape) => Some(Arc::clone(shape)),
+        _ => None,
+    }
+}
+
+/// Whether values of type `oid` have rows of the row type `wanted` in them.
+fn holds(view: &CatalogView, oid: Oid, wanted: Oid) -> bool {
+    if oid < Oid::FIRST_NORMAL {
+        return false;
+    }
+    let oid = under(view, oid);
+    if let Some(element) = element_of_array(oid) {
+        return holds(view, element, wanted);
+    }
+    // No row type is made of itself.
+    oid == wanted
+        || fields_of(view, oid)
+            .is_some_and(|shape| shape.fields.iter().any(|(_, field)| holds(view, field.oid, wanted)))
+}
+
+/// The column that stores a row type, as messages name it: `t.c`. What PostgreSQL would come upon first: arrays before what has the
+/// type itself, and of these the oldest.
+pub(super) fn storing_column(ddl: &Ddl<'_>, type_oid: Oid) -> Option<String> {
+    fn user(view: &CatalogView, catalog: &Catalog, wanted: Oid) -> Option<String> {
+        if element_of_array(wanted).is_none()
+            && let Some(found) = user(view, catalog, array_of(wanted))
+        {
+            return Some(found);
+        }
+        let mut tables_and_types: Vec<Oid> = catalog.objects().map(Object::oid).collect();
+        tables_and_types.sort();
+        tables_and_types.into_iter().find_map(|oid| match catalog.object(oid)? {
+            Object::Table(table) => {
+                let column = table.columns.iter().find(|column| !column.dropped && column.type_oid == wanted)?;
+                match table.kind.has_storage() {
+                    true => Some(format!("{}.{}", table.name, column.name)),
+                    false => user(view, catalog, oid),
+                }
+            }
+            Object::Custom(_) => match &view.user_type(oid)?.kind {
+                UserTypeKind::Domain(base) if base.oid == wanted => user(view, catalog, oid),
+                UserTypeKind::Composite(shape) if shape.fields.iter().any(|(_, field)| field.oid == wanted) => {
+                    user(view, catalog, oid)
+                }
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+    user(&ddl.view(), &ddl.catalog(), type_oid)
+}
+
+/// 0A000 if a table stores rows of this table's row type.
+pub(super) fn refuse_stored_rows(ddl: &Ddl<'_>, table: &TableDef) -> Result<()> {
+    match storing_column(ddl, table.oid) {
+        None => Ok(()),
+        Some(column) => {
+            let name = &table.name;
+            Err(Error::unsupported(format!(
+                "cannot alter table \"{name}\" because column \"{column}\" uses its row type"
+            )))
+        }
+    }
+}
