@@ -283,7 +283,11 @@ fn check_body(ddl: &Ddl<'_>, function: &FunctionDef) -> Result<()> {
         return Ok(());
     }
     match function.language.as_str() {
-        "plpgsql" => crate::plpgsql::check(function, &ddl.view()),
+        "plpgsql" => {
+            let warnings = crate::plpgsql::check(function, &ddl.view())?;
+            warnings.into_iter().for_each(|warning| ddl.state.warnings.add(warning));
+            Ok(())
+        }
         _ => crate::sql_function::check(ddl.state, &ddl.view(), function)
             .map_err(|error| pointing_into(ddl.text, &function.body, error)),
     }

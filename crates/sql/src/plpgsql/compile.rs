@@ -109,6 +109,7 @@ fn finish(mut parser: Parser<'_>, signature: Arc<str>, more: impl FnOnce(&mut Pa
         signature,
         scopes: parser.scopes,
         conflict: parser.conflict,
+        warnings: parser.warnings,
         found,
         body,
         variables: parser.variables,

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use base::{Error, Result, sqlstate};
 use engine::catalog::FunctionDef;
 
+use crate::client::Severity;
 use crate::executor::{RowStore, Run, StoreReader};
 use crate::session::{CatalogView, SessionState};
 use crate::types::{CallTypes, EvalContext, ReadyRows, Value, ValueStream, oids};
@@ -170,6 +171,9 @@ fn with_settings<T>(
 /// What the body raises.
 pub fn run_anonymous(run: &mut Run<'_, '_>, body: &str) -> Result<()> {
     let function = compile::compile_block(body, &run.catalog).map_err(|error| compiling(error, "inline_code_block"))?;
+    for warning in &function.warnings {
+        run.state.notice(Severity::Warning, warning, &mut *run.client);
+    }
     execute(&function, &[], run)?;
     Ok(())
 }
@@ -183,11 +187,11 @@ fn compiling(error: Error, name: &str) -> Error {
     error
 }
 
-/// Checks a body as CREATE FUNCTION does.
+/// Checks a body as CREATE FUNCTION does: what is to be told of it.
 ///
 /// # Errors
 /// 42601 and its kin.
-pub fn check(function: &FunctionDef, catalog: &CatalogView) -> Result<()> {
+pub fn check(function: &FunctionDef, catalog: &CatalogView) -> Result<Vec<Error>> {
     let is_trigger = function.returns == oids::TRIGGER;
     if is_trigger && function.arguments.iter().any(|argument| argument.mode.is_input()) {
         let message = "trigger functions cannot have declared arguments";
@@ -195,7 +199,8 @@ pub fn check(function: &FunctionDef, catalog: &CatalogView) -> Result<()> {
             .hint("The arguments of the trigger can be accessed through TG_NARGS and TG_ARGV instead.")
             .context(format!("compilation of PL/pgSQL function \"{}\" near line 1", function.name)));
     }
-    compile::compile(function, is_trigger, catalog).map(|_| ()).map_err(|error| compiling(error, &function.name))
+    let compiled = compile::compile(function, is_trigger, catalog);
+    compiled.map(|compiled| compiled.warnings).map_err(|error| compiling(error, &function.name))
 }
 
 /// The compiled form of a function; compiled anew if it was replaced.

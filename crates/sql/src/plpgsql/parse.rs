@@ -26,6 +26,8 @@ pub struct Parser<'a> {
     pub(super) scope: usize,
     /// `#variable_conflict`
     pub conflict: crate::binder::VariableConflict,
+    /// What is to be told of the declarations.
+    pub warnings: Vec<base::Error>,
 }
 
 impl<'a> Parser<'a> {
@@ -41,6 +43,7 @@ impl<'a> Parser<'a> {
             scopes: vec![outermost],
             scope: 0,
             conflict: crate::binder::VariableConflict::Error,
+            warnings: Vec::new(),
         }
     }
 

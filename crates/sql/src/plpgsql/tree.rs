@@ -19,6 +19,8 @@ pub struct Function {
     pub scopes: Vec<Scope>,
     /// What a name that could be a column too means.
     pub conflict: VariableConflict,
+    /// What is to be told whoever writes it of its declarations.
+    pub warnings: Vec<base::Error>,
     /// The variable FOUND.
     pub found: usize,
     /// The body.

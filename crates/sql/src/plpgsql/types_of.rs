@@ -13,11 +13,11 @@ use crate::types::{self, RecordShape, SqlType, oids};
 /// See the module.
 pub trait Declared {
     /// The type that a text names: `%TYPE` and `%ROWTYPE` too.
-    fn declared_type(&self, written: &str) -> Result<VariableKind>;
+    fn declared_type(&mut self, written: &str) -> Result<VariableKind>;
 }
 
 impl Declared for Parser<'_> {
-    fn declared_type(&self, written: &str) -> Result<VariableKind> {
+    fn declared_type(&mut self, written: &str) -> Result<VariableKind> {
         let written = written.trim();
         if let Some((name, suffix)) = written.rsplit_once('%') {
             let parts: Vec<String> = name.trim().split('.').map(|part| folded(part.trim())).collect();
@@ -34,6 +34,7 @@ impl Declared for Parser<'_> {
             error.fields_mut().position = None;
             error
         })?;
+        self.warnings.extend(types::precision_warning_of(self.catalog, written));
         Ok(kind_of(sql_type, self.catalog))
     }
 }

@@ -22,6 +22,11 @@ impl Warnings {
         }
     }
 
+    /// Adds one, whatever was said before.
+    pub(crate) fn add(&self, warning: Error) {
+        self.0.borrow_mut().push(warning);
+    }
+
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.0.borrow().len()

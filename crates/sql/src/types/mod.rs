@@ -69,7 +69,8 @@ pub use resolve::{
 pub use storage::{StorageKind, physical_type};
 pub use text_io::{input, output, output_string};
 pub use type_name::{
-    encode_typmod, format_type, format_type_name, parse_type_name, precision_warning, resolve_type_name,
+    encode_typmod, format_type, format_type_name, parse_type_name, precision_warning, precision_warning_of,
+    resolve_type_name,
 };
 pub use type_table::{
     Category, SqlType, TypeDef, TypeKind, TypeShape, array_type, base_type, builtin_type, builtin_type_named,

@@ -262,6 +262,20 @@ pub fn precision_warning(oid: Oid, modifiers: &[i32]) -> Option<Error> {
     (precision > PRECISION_MAX).then(|| Error::new(sqlstate::INVALID_PARAMETER_VALUE, message()))
 }
 
+/// The same for a type as it is written.
+pub fn precision_warning_of(catalog: &dyn CatalogLookup, text: &str) -> Option<Error> {
+    let named = parse_type_name(catalog, text).ok()?.oid;
+    let oid = super::element_type(catalog, named).unwrap_or(named);
+    let precision = tokens(text)?.windows(3).find_map(|three| match three {
+        [Token::Symbol('('), Token::Number(precision), Token::Symbol(')')] => Some(*precision),
+        _ => None,
+    })?;
+    match oid {
+        oids::INTERVAL => precision_warning(oid, &[0, precision]),
+        _ => precision_warning(oid, &[precision]),
+    }
+}
+
 /// The text of a modifier, as the type's `typmodout` function gives it: `(10,2)`.
 pub fn format_typmod(catalog: &dyn CatalogLookup, ty: SqlType) -> String {
     let bare = format_type_name(catalog, ty.oid);
