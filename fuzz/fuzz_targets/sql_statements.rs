@@ -135,6 +135,7 @@ fn connect(instance: &Arc<Instance>, user: &str) -> SqlSession {
         database: "postgres".into(),
         settings: vec![("search_path".into(), "fuzz".into()), ("lock_timeout".into(), "1s".into())],
         peer: None,
+        local: None,
         encryption: None,
     };
     instance.connect(request).expect("the role may connect")

@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use common::{Server, has_client};
-use postgres::{Client, NoTls};
+use postgres::{Client, NoTls, SimpleQueryMessage};
 
 /// Everybody who comes over TCP has a password, also from this machine.
 const ASK_OVER_TCP: &str = "hba_rules=local all all trust; host all nobody all reject; host all all all scram-sha-256";
@@ -30,6 +30,30 @@ fn over_tcp(server: &Server, user: &str, password: Option<&str>) -> Result<Clien
 
 fn refusal(server: &Server, user: &str, password: Option<&str>) -> (String, String) {
     over_tcp(server, user, password).err().unwrap_or_else(|| panic!("{user} was let in"))
+}
+
+#[test]
+fn both_ends_of_a_connection_over_tcp_are_told() {
+    let ends = "select inet_server_addr(), inet_server_port(), inet_client_addr(), inet_client_port(),
+                       (select client_port from pg_stat_activity where pid = pg_backend_pid())";
+    let told = |client: &mut Client| -> Vec<Option<String>> {
+        let answers = client.simple_query(ends).unwrap();
+        let row = answers.iter().find_map(|answer| match answer {
+            SimpleQueryMessage::Row(row) => Some(row),
+            _ => None,
+        });
+        let row = row.unwrap();
+        (0..row.len()).map(|column| row.get(column).map(str::to_owned)).collect()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let over_tcp = told(&mut over_tcp(&server, "postgres", None).unwrap());
+    let address = Some("127.0.0.1".to_owned());
+    assert_eq!(over_tcp[..3], [address.clone(), Some(server.port().to_string()), address]);
+    assert_eq!(over_tcp[3], over_tcp[4]);
+    assert_ne!(over_tcp[3], over_tcp[1]);
+    let over_unix_socket = told(&mut server.connect());
+    assert_eq!(over_unix_socket, [None, None, None, None, Some("-1".to_owned())]);
 }
 
 #[test]

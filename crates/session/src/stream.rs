@@ -38,6 +38,14 @@ impl Stream {
         }
     }
 
+    /// The address and port that the peer has reached; none for a Unix socket.
+    pub fn local(&self) -> Option<SocketAddr> {
+        match &self.socket {
+            Socket::Tcp(stream) => stream.local_addr().ok(),
+            Socket::Unix(_) => None,
+        }
+    }
+
     /// Whether it is a Unix socket: only this machine's programs reach it, and nothing is encrypted.
     pub fn is_unix(&self) -> bool {
         matches!(self.socket, Socket::Unix(_))

@@ -562,6 +562,7 @@ impl Worker {
             database: request.database,
             settings: request.settings,
             peer: port.stream().peer(),
+            local: port.stream().local(),
             encryption: port.stream().encryption().and_then(|encryption| encryption.agreed()),
         })?;
         let parameters = sql.reported_parameters();

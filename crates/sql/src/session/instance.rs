@@ -79,6 +79,8 @@ pub struct SessionInfo {
     pub is_superuser: bool,
     /// Where from; none for a Unix socket or an embedded session.
     pub peer: Option<SocketAddr>,
+    /// Which address of the server's it came to; none likewise.
+    pub local: Option<SocketAddr>,
     /// Version and cipher suite of its encryption.
     pub encryption: Option<(&'static str, &'static str)>,
     /// The engine's name for the session.
@@ -187,6 +189,8 @@ pub struct ConnectRequest {
     pub settings: Vec<(String, String)>,
     /// Where it comes from.
     pub peer: Option<SocketAddr>,
+    /// Which address of the server's it came to.
+    pub local: Option<SocketAddr>,
     /// Version and cipher suite of its encryption.
     pub encryption: Option<(&'static str, &'static str)>,
 }
@@ -283,6 +287,7 @@ impl Instance {
             user: request.user,
             database: request.database,
             peer: request.peer,
+            local: request.local,
             encryption: request.encryption,
             owner: AtomicU32::new(engine.owner().0),
             number: self.take_number(),
