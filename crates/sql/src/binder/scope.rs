@@ -4,7 +4,7 @@ use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::RelationKind as TableKind;
 
 use super::lock::made_up;
-use super::query::{FromItem, Relation};
+use super::query::{FromItem, Relation, for_each_inner_mut};
 use super::{Binder, VariableConflict, WindowSpec};
 use crate::plan::{CaseWhen, CteId, Expr, ExprKind, Variable};
 use crate::privileges::Privileges;
@@ -328,14 +328,13 @@ impl Scope {
 
 /// `expr` as seen from `levels` queries further in.
 pub(super) fn raised(mut expr: Expr, levels: u32, location: Location) -> Expr {
-    fn raise(expr: &mut Expr, levels: u32, location: Location) {
-        if let ExprKind::Variable(variable) = &mut expr.kind {
+    for_each_inner_mut(&mut expr, 0, &mut |inner, depth| match &mut inner.kind {
+        ExprKind::Variable(variable) if variable.level >= depth => {
             variable.level += levels;
             variable.location = location;
         }
-        expr.for_each_child_mut(&mut |child| raise(child, levels, location));
-    }
-    raise(&mut expr, levels, location);
+        _ => {}
+    });
     expr
 }
 

@@ -10,7 +10,7 @@ use engine::catalog::{RelationKind as TableKind, TableDef, TriggerTiming};
 use engine::row::ColumnSet;
 
 use super::scope::{NamedColumn, NamedItem, Place, Scope};
-use super::table::{FoundRelation, to_row_slots};
+use super::table::FoundRelation;
 use super::{BindContext, Binder, Parameters, RelationKind};
 use crate::plan::{Expr, ExprKind};
 use crate::privileges::{ColumnsUsed, Privileges};
@@ -24,7 +24,7 @@ pub(super) struct ChangeTarget {
     layers: Vec<Layer>,
     /// For each column of the view named: its name, and its place in the table or why it can't be assigned.
     columns: Vec<(Name, std::result::Result<usize, &'static str>)>,
-    /// The WITH CHECK OPTIONs to keep: the view's name, and the condition over the table's full row.
+    /// The WITH CHECK OPTIONs to keep: the view's name, and the condition over relation 0, the table's new row.
     pub(super) checks: Vec<(Name, Expr)>,
     /// Where it is noted what the statement does with what it names.
     pub(super) access: usize,
@@ -102,9 +102,11 @@ impl ChangeTarget {
     /// # Errors
     /// 0A000 for a view's column that can't be assigned.
     pub(super) fn column_by_name(&self, name: &Name, is_update: bool) -> Result<Option<usize>> {
-        let Some(view) = self.view() else { return Ok(self.table.column_by_name(name)) };
-        let Some((_, place)) = self.columns.iter().find(|(own, _)| own == name) else { return Ok(None) };
-        place.map(Some).map_err(|why| not_assignable(view, name, is_update, why))
+        if self.view().is_none() {
+            return Ok(self.table.column_by_name(name));
+        }
+        let Some(number) = self.columns.iter().position(|(own, _)| own == name) else { return Ok(None) };
+        self.columns[number].1.map(Some).map_err(|why| self.not_assignable(number, is_update, why))
     }
 
     /// The places of all columns, as an INSERT without a column list fills them.
@@ -112,22 +114,73 @@ impl ChangeTarget {
     /// # Errors
     /// As [`ChangeTarget::column_by_name`], for those that are given values.
     pub(super) fn all_places(&self, given: usize) -> Result<Vec<usize>> {
-        let Some(view) = self.view() else {
+        if self.view().is_none() {
             let live = self.table.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
             return Ok(live.map(|(place, _)| place).collect());
-        };
+        }
         let mut places = Vec::with_capacity(self.columns.len());
-        for (number, (name, place)) in self.columns.iter().enumerate() {
+        for (number, (_, place)) in self.columns.iter().enumerate() {
             match place {
                 // Two columns of a view may be the same of the table.
                 Ok(place) if places.contains(place) && number < given => return Err(self.assigned_twice(*place)),
                 Ok(place) => places.push(*place),
-                Err(why) if number < given => return Err(not_assignable(view, name, false, why)),
+                Err(why) if number < given => return Err(self.not_assignable(number, false, why)),
                 Err(_) => break,
             }
         }
         Ok(places)
     }
+
+    /// 0A000 for a column that can't be assigned; it tells of the view that computes it.
+    fn not_assignable(&self, mut column: usize, is_update: bool, why: &str) -> Error {
+        let mut layers = self.layers.iter().peekable();
+        let mut found = None;
+        while let Some(layer) = layers.next() {
+            found = Some((layer, column));
+            match layers.peek().and_then(|below| layer.named_below(column, &below.view)) {
+                Some(below) => column = below,
+                None => break,
+            }
+        }
+        let view = found.map_or("", |(layer, _)| &layer.view.name);
+        let name = found.and_then(|(layer, column)| live_names(&layer.view).nth(column)).unwrap_or_default();
+        let what = if is_update { "update" } else { "insert into" };
+        Error::unsupported(format!("cannot {what} column \"{name}\" of view \"{view}\"")).detail(why)
+    }
+}
+
+impl Layer {
+    /// The place of the column of the view below that a column is nothing but another name for.
+    fn named_below(&self, column: usize, below: &TableDef) -> Option<usize> {
+        let mut first = 0;
+        for target in &self.select.targets {
+            let count = match &target.expr.kind {
+                tree::ExprKind::Star(_) => live_names(below).count(),
+                _ => 1,
+            };
+            if column >= first + count {
+                first += count;
+                continue;
+            }
+            let renamed = self.from.alias.as_ref().map_or(&[][..], |alias| &alias.columns);
+            return match &target.expr.kind {
+                tree::ExprKind::Star(_) => Some(column - first),
+                tree::ExprKind::Column(parts) => {
+                    let names = live_names(below).enumerate();
+                    let mut known =
+                        names.map(|(place, name)| renamed.get(place).map_or(name, |renamed| renamed.as_str()));
+                    known.position(|name| parts.last().is_some_and(|last| last.as_str() == name))
+                }
+                _ => None,
+            };
+        }
+        None
+    }
+}
+
+/// The names of a relation's columns that are not dropped.
+fn live_names(relation: &TableDef) -> impl Iterator<Item = &str> {
+    relation.columns.iter().filter(|column| !column.dropped).map(|column| column.name.as_str())
 }
 
 /// The place of the table's column that an expression is.
@@ -136,15 +189,6 @@ fn place_in_table(expr: &Expr) -> Option<usize> {
         ExprKind::Variable(variable) => usize::try_from(variable.attribute).ok(),
         _ => None,
     }
-}
-
-fn not_assignable(view: &TableDef, column: &Name, is_update: bool, why: &str) -> Error {
-    let message = if is_update {
-        format!("cannot update column \"{column}\" of view \"{}\"", view.name)
-    } else {
-        format!("cannot insert into column \"{column}\" of view \"{}\"", view.name)
-    };
-    Error::unsupported(message).detail(why)
 }
 
 /// Whether a view has an INSTEAD OF trigger for this.
@@ -298,11 +342,11 @@ impl Binder<'_, '_> {
 
     fn resolve_over(&mut self, target: &mut ChangeTarget, relation: u32, verb: ChangeVerb) -> Result<()> {
         let subqueries = self.subquery_count;
-        let noted = self.access.clone();
+        let before = self.access.clone();
         let below = self.layer_access(target);
         self.scope().relations[relation as usize].access = below.last().copied();
         let (columns, conditions) = self.bind_layers(target, relation, &below)?;
-        let noted = std::mem::replace(&mut self.access, noted);
+        let noted = std::mem::replace(&mut self.access, before);
         for (layer, below) in target.layers.iter_mut().zip(&below) {
             layer.reads = noted[*below].columns.clone();
         }
@@ -325,17 +369,17 @@ impl Binder<'_, '_> {
             checked.push(is_cascaded || option.is_some());
             is_cascaded |= option == Some("cascaded");
         }
-        for (number, mut condition) in conditions {
-            if !checked[number] {
-                continue;
+        for (number, condition) in conditions {
+            if checked[number] {
+                target.checks.push((Name::new(&target.layers[number].view.name), condition));
             }
-            if self.subquery_count > subqueries {
-                let message = "WITH CHECK OPTION is not supported for views whose conditions have subqueries";
-                return Err(Error::unsupported(message));
+        }
+        if self.subquery_count > subqueries && !target.checks.is_empty() {
+            // Their subqueries read with the rights of the views' owners.
+            let others = noted.into_iter().enumerate().filter(|(number, _)| !below.contains(number));
+            for (_, access) in others {
+                access.add_to(&mut self.access);
             }
-            to_row_slots(&mut condition);
-            self.fold(&mut condition)?;
-            target.checks.push((Name::new(&target.layers[number].view.name), condition));
         }
         Ok(())
     }
@@ -506,15 +550,9 @@ impl Binder<'_, '_> {
             self.show(relation, schema, target.table.oid, true);
             return Ok(Vec::new());
         };
-        let subqueries = self.subquery_count;
         let (mut columns, conditions) = self.bind_layers(target, relation, &[])?;
         for (column, place) in columns.iter_mut().zip(0..) {
             column.read = Some((target.access, place));
-        }
-        let has_subquery = |column: &NamedColumn| column.expr.any(&|expr| matches!(expr.kind, ExprKind::Subquery(_)));
-        if self.subquery_count > subqueries && columns.iter().any(has_subquery) {
-            let message = "changing rows through a view with subqueries in its select list is not supported";
-            return Err(Error::unsupported(message));
         }
         let schema = alias.is_none().then_some(view.schema);
         self.scope().names.push(NamedItem {

@@ -16,6 +16,7 @@ use crate::plan::{
     self, Assignment, ConflictUpdate, Delete, Expr, ExprKind, Insert, Node, Plan, ScanColumn, Target, Update,
     ViewChange,
 };
+use crate::types::{SqlType, Value};
 
 impl Planner<'_, '_> {
     /// UPDATE or DELETE of the rows that a query finds.
@@ -69,6 +70,9 @@ impl Planner<'_, '_> {
         let change = query.change.take().ok_or_else(|| Error::internal("no change"))?;
         match *change {
             Change::Update { mut target, assignments, returning, .. } => {
+                let own = std::mem::take(self.frame());
+                self.view_checks(&mut target)?;
+                *self.frame() = own;
                 let assignments = self.lower_assignments(assignments, &layout)?;
                 let returning = self.returning(returning, &mut target, relation, &layout)?;
                 let width = returning.as_ref().map_or(0, Vec::len);
@@ -93,6 +97,9 @@ impl Planner<'_, '_> {
             Change::Delete { target, returning, .. } => (Event::Delete, target, Vec::new(), returning),
             Change::Insert { .. } => return Err(Error::internal("INSERT is planned elsewhere")),
         };
+        let own = std::mem::take(self.frame());
+        self.view_checks(&mut target)?;
+        *self.frame() = own;
         let place = |place: i32| layout.find(relation, place).map(|slot| slot as u32);
         let old = (0..target.table.columns.len() as i32).map(place).collect::<Option<Vec<u32>>>();
         let old = old.ok_or_else(|| Error::internal("a view's rows are not whole"))?;
@@ -102,6 +109,20 @@ impl Planner<'_, '_> {
         let (rows, cost) = (input.rows, input.cost);
         let change = ViewChange { target, event, input, old, assignments, returning };
         Ok(node(Node::ViewChange(Box::new(change)), width, rows, cost))
+    }
+
+    /// Has the conditions that views make for new rows see the table's full row.
+    fn view_checks(&mut self, target: &mut Target) -> Result<()> {
+        if target.view_checks.is_empty() {
+            return Ok(());
+        }
+        let layout = Layout { slots: (0..target.table.columns.len() as i32).map(|place| (0, place)).collect() };
+        for (_, condition) in &mut target.view_checks {
+            fold(condition, self.context, &mut self.inlining)?;
+            let bound = std::mem::replace(condition, Expr::new(ExprKind::Constant(Value::Null), SqlType::BOOL));
+            *condition = self.lower(bound, &layout)?;
+        }
+        Ok(())
     }
 
     fn lower_assignments(&mut self, assignments: Vec<Assignment>, layout: &Layout) -> Result<Vec<Assignment>> {
@@ -146,8 +167,9 @@ impl Planner<'_, '_> {
         self.lock_table(target.table.oid, LockMode::RowExclusive);
         let columns = target.table.columns.len() as i32;
         let full_row = |relation: u32| (0..columns).map(move |place| (relation, place));
-        // RETURNING and ON CONFLICT have a range table of their own.
+        // RETURNING, ON CONFLICT and the views' checks have a range table of their own.
         let own = std::mem::take(self.frame());
+        self.view_checks(&mut target)?;
         let on_conflict = match on_conflict {
             None => None,
             Some(OnConflict { arbiters, update }) => {
