@@ -42,6 +42,16 @@ pub use types_of::row_shape;
 pub struct Compiled {
     definition: Arc<FunctionDef>,
     function: Function,
+    /// The catalog that it was compiled under, if it has variables or a result of a row type: the type's columns may change.
+    catalog_version: Option<u64>,
+}
+
+impl Compiled {
+    /// Whether it is what compiling `definition` now would give.
+    fn is_good(&self, definition: &Arc<FunctionDef>, state: &SessionState) -> bool {
+        (Arc::ptr_eq(&self.definition, definition) || self.definition == *definition)
+            && self.catalog_version.is_none_or(|version| version == state.engine().catalog_version())
+    }
 }
 
 /// Calls a stored function for its one value.
@@ -211,7 +221,7 @@ fn compiled(run: &Run<'_, '_>, function: &Arc<FunctionDef>, types: &CallTypes) -
     }
     let Some(definition) = concrete(function, types) else { return compiled_as(run, function, false) };
     if let Some(known) = run.state.functions.borrow().get(&function.oid)
-        && known.definition == definition
+        && known.is_good(&definition, run.state)
     {
         return Ok(Rc::clone(known));
     }
@@ -252,13 +262,18 @@ fn compiled_trigger(run: &Run<'_, '_>, function: &Arc<FunctionDef>) -> Result<Rc
 fn compiled_as(run: &Run<'_, '_>, function: &Arc<FunctionDef>, is_trigger: bool) -> Result<Rc<Compiled>> {
     let state: &SessionState = run.state;
     if let Some(compiled) = state.functions.borrow().get(&function.oid)
-        && (Arc::ptr_eq(&compiled.definition, function) || compiled.definition == *function)
+        && compiled.is_good(function, state)
     {
         return Ok(Rc::clone(compiled));
     }
+    let version = state.engine().catalog_version();
+    let compiled = compile::compile(function, is_trigger, &state.catalog())?;
+    let has_rows = compiled.shape.is_some()
+        || compiled.variables.iter().any(|variable| matches!(variable.kind, tree::VariableKind::Record(Some(_))));
     let made = Rc::new(Compiled {
         definition: Arc::clone(function),
-        function: compile::compile(function, is_trigger, &state.catalog())?,
+        function: compiled,
+        catalog_version: has_rows.then_some(version),
     });
     state.functions.borrow_mut().insert(function.oid, Rc::clone(&made));
     Ok(made)
