@@ -11,7 +11,7 @@ use crate::executor::{self, Run};
 use crate::parser::{self, ParseOptions};
 use crate::plan::{Command, StatementKind};
 use crate::session::planning::Environment;
-use crate::session::{CatalogView, Nested, SessionState};
+use crate::session::{CatalogView, Nested, SessionState, lock_relations};
 use crate::tree::{Name, Statement};
 use crate::types::{
     self, Cast, CastContext, CatalogLookup, RecordShape, RecordValue, SqlType, TypeKind, Value, is_polymorphic, oids,
@@ -236,10 +236,17 @@ pub fn run(
     for (number, tree) in statements.iter().enumerate() {
         let in_context =
             |error: Error| error.context(format!("SQL function \"{}\" statement {}", function.name, number + 1));
-        let environment = Environment::new(run.state, &run.catalog).with_variables(&names);
-        let planned = environment
-            .planned(&function.body, &tree.statement, crate::binder::Parameters::fixed(types.clone()))
-            .map_err(at_startup)?;
+        let planned = loop {
+            let environment = Environment::new(run.state, &run.catalog).with_variables(&names);
+            let planned = environment
+                .planned(&function.body, &tree.statement, crate::binder::Parameters::fixed(types.clone()))
+                .map_err(at_startup)?;
+            let is_utility = matches!(planned.statement.kind, StatementKind::Utility(_));
+            if is_utility || lock_relations(run.state, &planned).map_err(in_context)? {
+                break planned;
+            }
+            run.catalog = run.state.catalog();
+        };
         if function.volatility != Volatility::Volatile {
             refuse_change(&planned.statement).map_err(at_startup)?;
         }

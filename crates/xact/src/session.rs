@@ -407,8 +407,13 @@ impl SessionSlot {
         }
     }
 
+    /// The oldest snapshot that the transaction reads with, or may go on with.
+    pub fn oldest_snapshot(&self) -> Option<Lsn> {
+        self.holds.iter().copied().chain(self.snapshot).min()
+    }
+
     fn publish_oldest(&self) {
-        let oldest = self.holds.iter().copied().chain(self.snapshot).min();
+        let oldest = self.oldest_snapshot();
         self.manager.snapshots.keep(&self.manager.slots, self.owner, oldest);
     }
 

@@ -442,6 +442,12 @@ impl Session {
         self.with_ctx(|ctx| ctx.snapshot)
     }
 
+    /// The oldest snapshot that this transaction reads with, or may go on with, if it has one: statements under it must not
+    /// use indexes that are newer ([`catalog::IndexDef::usable_from`]).
+    pub fn oldest_snapshot(&self) -> Option<Lsn> {
+        self.slot.borrow().oldest_snapshot()
+    }
+
     /// The highest commit that the session has met; its output waits for this (rule R3).
     pub fn observed(&self) -> Lsn {
         self.slot.borrow().observed()

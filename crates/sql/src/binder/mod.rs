@@ -51,7 +51,7 @@ pub use updatable_view::{check_option, possible_changes, why_not_updatable};
 
 use std::sync::Arc;
 
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Lsn, Oid, Result, sqlstate};
 use engine::catalog::{Catalog, SequenceDef};
 
 use crate::parser::{STACK_RESERVE_BYTES, character_position, too_deep};
@@ -149,6 +149,8 @@ pub struct BindContext<'a> {
 #[expect(missing_docs, reason = "they are named as the settings")]
 pub struct PlannerSettings {
     pub keeps_row_places: bool,
+    /// Only indexes that may be used with this snapshot are.
+    pub oldest_snapshot: Option<Lsn>,
     pub enable_seqscan: bool,
     pub enable_indexscan: bool,
     pub enable_hashjoin: bool,
@@ -166,6 +168,7 @@ impl Default for PlannerSettings {
     fn default() -> Self {
         PlannerSettings {
             keeps_row_places: false,
+            oldest_snapshot: None,
             enable_seqscan: true,
             enable_indexscan: true,
             enable_hashjoin: true,

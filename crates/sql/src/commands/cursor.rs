@@ -18,8 +18,8 @@ use crate::parser::character_position;
 use crate::plan::{Node, OutputColumn, Plan, StatementKind};
 use crate::session::planning::Environment;
 use crate::session::{
-    Instance, Opening, Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput,
-    cannot_run, lock_relations, new_run,
+    Instance, Nested, Opening, Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput,
+    cannot_run, new_run,
 };
 use crate::tree::{
     CteStatement, DeclareCursor, Execute, Fetch, FetchDirection, ParsedStatement, Prepare, Statement, With,
@@ -146,6 +146,7 @@ pub fn execute(
         formats: Formats::default(),
         progress: Progress::Ready,
         prepared: Some(prepared),
+        tree: None,
         depth: session.savepoint_depth(),
     };
     let state = session.state();
@@ -581,19 +582,15 @@ pub fn declare(
         return Err(already_exists(&declare.name));
     }
     let statement = Statement::Select(Box::new(declare.query.clone()));
-    let planned = loop {
+    let planned = Nested::locked(state, || {
         // Its rows tell where they come from.
         let mut environment = Environment::new(state, &state.catalog()).with_row_places(true);
         if let Some(variables) = variables {
             environment = environment.with_variables(variables);
         }
         let types = bound.statement.parameters.clone();
-        let planned = environment.planned(text, &statement, Parameters::fixed(types))?;
-        lock_relations(state, &planned)?;
-        if planned.statement.catalog_version == state.engine().catalog_version() {
-            break planned;
-        }
-    };
+        environment.planned(text, &statement, Parameters::fixed(types))
+    })?;
     let running = Running::start(&planned)?;
     state.engine().push_snapshot()?;
     let snapshot = state.engine().keep_snapshot();

@@ -11,7 +11,7 @@ use super::create_table::{already_there, check_tablespace, plain_table, set_opti
 use super::ddl::{Ddl, Found};
 use super::rewrite::{Sink, without_indexes};
 use super::{cursor, plan_inner, view};
-use crate::session::{Nested, Planned, UtilityOutput};
+use crate::session::{Nested, Planned, UtilityOutput, lock_relations};
 use crate::tree::{CreateTableAs, OnCommit, QualifiedName, Statement};
 use crate::types::{SqlType, Value};
 
@@ -20,7 +20,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTableAs) -> Result<Utilit
     create_from(ddl, create, None)
 }
 
-/// The same, of a query that may have been planned before, with its parameters.
+/// The same, of a query that may have been planned before, with its locks and its parameters.
 pub(super) fn create_from(
     ddl: &mut Ddl<'_>,
     create: &CreateTableAs,
@@ -37,8 +37,13 @@ pub(super) fn create_from(
     }
     let (planned, parameters) = match (source, &create.source) {
         (Some(source), _) => source,
-        (None, Statement::Execute(execute)) => cursor::plan_of_execute(ddl.state, ddl.text, execute, ddl.client)?,
-        (None, source) => (plan_inner(ddl.state, ddl.text, source)?, Vec::new()),
+        (None, Statement::Execute(execute)) => loop {
+            let (planned, parameters) = cursor::plan_of_execute(ddl.state, ddl.text, execute, ddl.client)?;
+            if lock_relations(ddl.state, &planned)? {
+                break (planned, parameters);
+            }
+        },
+        (None, source) => (Nested::locked(ddl.state, || plan_inner(ddl.state, ddl.text, source))?, Vec::new()),
     };
     let mut columns: Vec<(String, SqlType)> =
         planned.description.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect();
@@ -100,7 +105,7 @@ pub(super) fn refresh(ddl: &mut Ddl<'_>, name: &QualifiedName, no_data: bool) ->
     };
     ddl.state.check_not_in_use(table.oid, "REFRESH MATERIALIZED VIEW", &table.name)?;
     let text: Arc<str> = Arc::from(table.view_query.as_deref().unwrap_or_default());
-    let planned = Nested::plan_text(ddl.state, &text, &Arc::from([]))?;
+    let planned = Nested::locked(ddl.state, || Nested::plan_text(ddl.state, &text, &Arc::from([])))?;
     let open = ddl.open(table.oid)?;
     ddl.state.changed_catalog.set(true);
     ddl.engine().truncate(&open)?;

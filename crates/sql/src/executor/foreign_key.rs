@@ -620,16 +620,20 @@ fn run_text(
 ) -> Result<()> {
     let text: Arc<str> = Arc::from(text);
     let types: Arc<[SqlType]> = Arc::from(types);
-    let planned = Nested::plan_text(run.state, &text, &types)?;
-    if run.state.is_superuser() {
+    let state = run.state;
+    let plan = || Nested::plan_text(state, &text, &types);
+    if state.is_superuser() {
+        let planned = Nested::locked(state, plan)?;
         Nested::run(run, &planned, &values, on_row)?;
         return Ok(());
     }
     // Whoever changes a row need not be allowed to look at the rows it refers to, or is referred to by: the table's owner is.
-    let state = run.state;
-    let table = planned.statement.access.first().map(|access| access.object);
+    let table = plan()?.statement.access.first().map(|access| access.object);
     let owner = table.and_then(|table| run.catalog.catalog().table(table).map(|table| table.owner));
-    state.acting_as(owner.unwrap_or(Oid::INVALID), || Nested::run(run, &planned, &values, on_row))?;
+    state.acting_as(owner.unwrap_or(Oid::INVALID), || {
+        let planned = Nested::locked(state, plan)?;
+        Nested::run(run, &planned, &values, on_row)
+    })?;
     Ok(())
 }
 

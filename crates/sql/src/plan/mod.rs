@@ -36,7 +36,7 @@ mod walk;
 
 use std::sync::Arc;
 
-use base::Oid;
+use base::{Lsn, Oid};
 use engine::catalog::TableDef;
 use engine::row::ColumnSet;
 use engine::{LockMode, RowLockMode, WaitPolicy};
@@ -89,6 +89,10 @@ pub struct Statement {
     pub row_places: RowPlaces,
     /// It may be kept: false when planning used something the catalog version does not cover.
     pub is_cacheable: bool,
+    /// It does without an index that is too new for the snapshots in use: the next run gets another plan.
+    pub is_makeshift: bool,
+    /// Only snapshots at or above this may run it, as some of its indexes know no older versions of rows.
+    pub usable_from: Lsn,
     /// Functions in SQL have become part of it.
     pub has_inlined: bool,
 }

@@ -206,7 +206,7 @@ impl Planner<'_, '_> {
         let expressions = self.index_expressions(table, indexes, relation)?;
         let mut paths = Vec::new();
         for (position, index) in indexes.iter().enumerate() {
-            if !is_usable(expressions.as_deref(), position, offered) {
+            if !is_usable(expressions.as_deref(), position, offered) || !self.leads_to_all(index) {
                 continue;
             }
             let operands = key_operands(index, table, relation, expressions.as_deref(), position);
@@ -217,6 +217,17 @@ impl Planner<'_, '_> {
             }
         }
         Ok(paths)
+    }
+
+    /// Whether an index leads to all that the snapshots in use may see; notes what plans with it ask for, or do without.
+    fn leads_to_all(&mut self, index: &IndexDef) -> bool {
+        let leads = self.context.settings.oldest_snapshot.is_none_or(|oldest| index.usable_from <= oldest);
+        if leads {
+            self.usable_from = self.usable_from.max(index.usable_from);
+        } else {
+            self.is_makeshift = true;
+        }
+        leads
     }
 
     /// The expressions of a table's indexes over the entry's variables.
@@ -379,7 +390,7 @@ impl Planner<'_, '_> {
         let settings = self.context.settings;
         let mut best: Option<ScanPath> = None;
         for (position, index) in indexes.iter().enumerate() {
-            if !is_usable(expressions.as_deref(), position, offered) {
+            if !is_usable(expressions.as_deref(), position, offered) || !self.leads_to_all(index) {
                 continue;
             }
             let operands = key_operands(index, &table, relation, expressions.as_deref(), position);

@@ -40,7 +40,7 @@ pub use fold::fold;
 pub use inline::Inlining;
 pub use statistics::{ColumnStatistics, TableStatistics};
 
-use base::{Oid, Result};
+use base::{Lsn, Oid, Result};
 use engine::LockMode;
 
 use crate::binder::{self, BindContext, Bound, Parameters};
@@ -89,6 +89,8 @@ pub fn plan_statement(
             is_read_only: false,
             row_places: RowPlaces::default(),
             is_cacheable: false,
+            is_makeshift: false,
+            usable_from: Lsn::ZERO,
             has_inlined: false,
         });
     };
@@ -119,11 +121,14 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         cte_count,
         inlining: Inlining::default(),
         is_read_only: true,
+        usable_from: Lsn::ZERO,
+        is_makeshift: false,
     };
     let plan = planner.query(query)?;
     let is_point = is_point(&plan);
     row_places.is_simple = row_places.tables.len() == 1 && is_plain_scan(&plan);
     let Planner { outer_count, scan_count, subquery_count, mut locks, cte_count, inlining, is_read_only, .. } = planner;
+    let Planner { usable_from, is_makeshift, .. } = planner;
     for noted in inlining.access {
         noted.add_to(&mut access);
     }
@@ -143,7 +148,9 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         is_point,
         is_read_only,
         row_places,
-        is_cacheable: !depends_on_settings && !inlining.depends_on_settings,
+        is_cacheable: !depends_on_settings && !inlining.depends_on_settings && !is_makeshift,
+        is_makeshift,
+        usable_from,
         has_inlined: inlining.has_inlined,
     })
 }
@@ -264,6 +271,10 @@ struct Planner<'c, 'a> {
     cte_count: u32,
     inlining: Inlining,
     is_read_only: bool,
+    /// The newest of the indexes looked at may be used from here on.
+    usable_from: Lsn,
+    /// An index was left out that is too new for a snapshot in use.
+    is_makeshift: bool,
 }
 
 /// What is known of a query while it, or something inside it, is being planned.

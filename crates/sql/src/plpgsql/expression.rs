@@ -13,7 +13,7 @@ use crate::binder::{Parameters, VariableConflict, VariableNames};
 use crate::executor::{self, Due, Locals, Run, StoreReader};
 use crate::plan::{Command, Node, StatementKind, VirtualTable};
 use crate::session::planning::Environment;
-use crate::session::{Nested, Planned, SessionState, query_plan};
+use crate::session::{Nested, Planned, SessionState, lock_relations, query_plan};
 use crate::tree::{Name, Statement};
 use crate::types::{SqlType, Value, oids};
 
@@ -82,6 +82,20 @@ fn plan(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result
         return Ok(plan.clone());
     }
     plan_anew(expression, frame, run).map_err(|error| within(error, expression))
+}
+
+/// A plan once it has its locks: whoever held the tables may have changed them.
+fn locked(
+    mut plan: ExpressionPlan,
+    expression: &Expression,
+    frame: &Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<ExpressionPlan> {
+    while !lock_relations(run.state, &plan.planned).map_err(|error| within(error, expression))? {
+        run.catalog = run.state.catalog();
+        plan = self::plan(expression, frame, run)?;
+    }
+    Ok(plan)
 }
 
 /// See [`plan`].
@@ -233,7 +247,14 @@ pub fn is_constant(expression: &Expression) -> bool {
 /// # Errors
 /// What it raises; 42601 if it does not give one column, 21000 if it gives several rows.
 pub fn evaluate(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<(Value, SqlType)> {
-    let plan = plan(expression, frame, run)?;
+    let mut plan = plan(expression, frame, run)?;
+    let is_on_the_spot = |plan: &ExpressionPlan| -> Result<bool> {
+        let is_result = matches!(&query_plan(&plan.planned)?.node, Node::Result { condition: None, .. });
+        Ok(is_result && plan.planned.statement.subquery_count == 0)
+    };
+    if !is_on_the_spot(&plan)? {
+        plan = locked(plan, expression, frame, run)?;
+    }
     let sql_type = match plan.planned.description.columns.as_slice() {
         [column] => column.sql_type,
         columns => {
@@ -328,7 +349,12 @@ pub fn run_statement(
         let made_of = match source {
             // Its query may read variables.
             Some(source) => {
-                let plan = plan_tree(expression, source, frame, run).map_err(|error| within(error, expression))?;
+                let plan = loop {
+                    let plan = plan_tree(expression, source, frame, run).map_err(|error| within(error, expression))?;
+                    if lock_relations(run.state, &plan.planned).map_err(|error| within(error, expression))? {
+                        break plan;
+                    }
+                };
                 let parameters = parameters_of(&plan, frame).map_err(|error| within(error, expression))?.into_owned();
                 Some((plan.planned, parameters))
             }
@@ -356,6 +382,7 @@ pub fn run_statement(
         });
         return result.map_err(|error| within(error, expression));
     }
+    let plan = locked(plan, expression, frame, run)?;
     on_plan(&plan.planned)?;
     refuse_change(&plan.planned, frame).map_err(|error| within(error, expression))?;
     told_from(frame, Some(described(expression)), run, |run| run_plan(&plan, frame, run, on_row))
@@ -511,17 +538,23 @@ pub fn run_dynamic(
         return Ok(0);
     }
     let work = |run: &mut Run<'_, '_>| -> Result<u64> {
-        let planned = if frame.transition_tables.is_none() && !is_cursor {
-            Nested::plan_text(state, &text, &types)?
-        } else {
+        let plan = |run: &Run<'_, '_>| -> Result<Arc<Planned>> {
+            if frame.transition_tables.is_none() && !is_cursor {
+                return Nested::plan_text(state, &text, &types);
+            }
             match plan_apart(&text, &types, *is_cursor, frame, run)? {
                 // The session knows what columns it has.
                 planned if matches!(planned.statement.kind, StatementKind::Utility(_)) => {
-                    Nested::plan_text(state, &text, &types)?
+                    Nested::plan_text(state, &text, &types)
                 }
-                planned => planned,
+                planned => Ok(planned),
             }
         };
+        let mut planned = plan(run)?;
+        while !matches!(planned.statement.kind, StatementKind::Utility(_)) && !lock_relations(state, &planned)? {
+            run.catalog = state.catalog();
+            planned = plan(run)?;
+        }
         if let StatementKind::Utility(utility) = &planned.statement.kind {
             on_plan(&planned)?;
             return run_utility(utility, &planned, &text, &values, frame, run, on_row);

@@ -70,6 +70,7 @@ impl SqlSession {
             formats: Formats::default(),
             progress: Progress::Ready,
             prepared: None,
+            tree: None,
             depth: self.savepoint_depth(),
         };
         let result = self.run_with_description(&mut portal, true, client);
@@ -148,7 +149,7 @@ impl SqlSession {
     pub(super) fn run_statement(
         &mut self,
         text: &Arc<str>,
-        tree: &tree::ParsedStatement,
+        tree: &Arc<tree::ParsedStatement>,
         is_one_of_several: bool,
         is_last: bool,
         client: &mut dyn Client,
@@ -193,6 +194,7 @@ impl SqlSession {
             },
             progress: Progress::Ready,
             prepared: None,
+            tree: Some(Arc::clone(tree)),
             depth: self.savepoint_depth(),
         };
         self.run_with_description(&mut portal, is_last, client)
@@ -368,21 +370,16 @@ impl SqlSession {
         portal: &mut Portal,
         may_change: bool,
     ) -> Result<Arc<Planned>> {
-        loop {
-            lock_relations(&self.state, &planned)?;
-            if planned.statement.catalog_version == self.state.engine().catalog_version() {
-                return Ok(planned);
-            }
-            let again = match &portal.prepared {
-                Some(prepared) => prepared.plan(&self.state)?,
-                None => {
-                    let mut statements = crate::parser::parse(&portal.text, crate::parser::ParseOptions::default())?;
-                    let Some(tree) = statements.pop().filter(|_| statements.is_empty()) else {
-                        // One of several statements in its string: it was planned a moment ago.
-                        return Ok(planned);
-                    };
-                    let types: Arc<[SqlType]> = planned.statement.parameters.iter().copied().collect();
-                    prepared::plan(&self.state, &portal.text, &tree, &types)?
+        while !lock_relations(&self.state, &planned)? {
+            let types = || -> Arc<[SqlType]> { planned.statement.parameters.iter().copied().collect() };
+            let again = match (&portal.prepared, &portal.tree) {
+                (Some(prepared), _) => prepared.plan(&self.state)?,
+                // It may be one of several statements of its string.
+                (None, Some(tree)) => prepared::plan_uncached(&self.state, &portal.text, tree, &types())?,
+                (None, None) => {
+                    let statements = crate::parser::parse(&portal.text, crate::parser::ParseOptions::default())?;
+                    let tree = statements.first().ok_or_else(|| Error::internal("a planned text is empty"))?;
+                    prepared::plan(&self.state, &portal.text, tree, &types())?
                 }
             };
             if !may_change && again.statement.columns != planned.statement.columns {
@@ -391,6 +388,7 @@ impl SqlSession {
             portal.planned = Some(Arc::clone(&again));
             planned = again;
         }
+        Ok(planned)
     }
 
     fn run_query(
@@ -586,15 +584,17 @@ fn format_tag(command: &str, count: u64) -> String {
     tag
 }
 
-/// Takes the relation locks of a plan, if it may be run at all.
-pub(crate) fn lock_relations(state: &SessionState, planned: &Planned) -> Result<()> {
+/// Takes the relation locks of a plan, if it may be run at all. False if the catalog has moved on by then, as whoever held
+/// the tables may have changed them, or if an index is too new: the plan must be made anew.
+pub(crate) fn lock_relations(state: &SessionState, planned: &Planned) -> Result<bool> {
     if !state.is_superuser() {
         privileges::check(&state.engine_catalog(), state.acting_role().oid, &planned.statement.access)?;
     }
     for (oid, mode) in &planned.statement.locks {
         state.engine().lock_relation(*oid, *mode, WaitPolicy::Block)?;
     }
-    Ok(())
+    let is_current = planned.statement.catalog_version == state.engine().catalog_version();
+    Ok(is_current && state.has_snapshots_for(planned))
 }
 
 /// An execution's access to its session.
@@ -623,8 +623,8 @@ pub(crate) fn new_run<'a, 'p>(
 pub struct Nested;
 
 impl Nested {
-    /// Runs a planned query within the statement in progress, giving each row to `row` until it says to stop.
-    /// The number of rows given, or changed if it gives none.
+    /// Runs a planned query, whose locks are taken, within the statement in progress, giving each row to `row` until it says
+    /// to stop. The number of rows given, or changed if it gives none.
     ///
     /// # Errors
     /// Whatever the query raises.
@@ -636,7 +636,6 @@ impl Nested {
     ) -> Result<u64> {
         run.check_depth()?;
         refuse_read_only(run.state, planned.statement.command)?;
-        lock_relations(run.state, planned)?;
         let plan = query_plan(planned)?;
         let mut locals = Locals::new(&planned.statement);
         let mut root = executor::build(plan, &mut locals);
@@ -650,6 +649,19 @@ impl Nested {
         }
         drop(inner);
         Ok(if planned.statement.command == Command::Select || count > 0 { count } else { locals.affected_rows })
+    }
+
+    /// What `plan` gives, with its locks.
+    ///
+    /// # Errors
+    /// Those of `plan` and of locking.
+    pub fn locked(state: &SessionState, mut plan: impl FnMut() -> Result<Arc<Planned>>) -> Result<Arc<Planned>> {
+        loop {
+            let planned = plan()?;
+            if lock_relations(state, &planned)? {
+                return Ok(planned);
+            }
+        }
     }
 
     /// A good plan for `text`, one statement that the server itself has written.

@@ -282,6 +282,7 @@ impl SqlSession {
             formats,
             progress: Progress::Ready,
             prepared: Some(prepared),
+            tree: None,
             depth: self.savepoint_depth(),
         };
         if portal.is_empty() {

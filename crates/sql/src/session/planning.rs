@@ -120,6 +120,7 @@ fn planner_settings(state: &SessionState) -> PlannerSettings {
         _ => default,
     };
     PlannerSettings {
+        oldest_snapshot: state.engine().oldest_snapshot(),
         enable_seqscan: is_on(Id::EnableSeqscan),
         enable_indexscan: is_on(Id::EnableIndexscan),
         enable_hashjoin: is_on(Id::EnableHashjoin),

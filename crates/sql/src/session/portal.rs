@@ -76,6 +76,8 @@ pub struct Portal {
     pub progress: Progress,
     /// The prepared statement it was bound from, to plan again.
     pub prepared: Option<Arc<super::prepared::Prepared>>,
+    /// The statement as it stands in its text, where that may have several.
+    pub tree: Option<Arc<tree::ParsedStatement>>,
     /// How many savepoints were open when it was made: it ends when there is a rollback to one of them.
     pub depth: usize,
 }

@@ -141,6 +141,9 @@ pub fn cached(state: &SessionState, key: &Key) -> Option<Arc<Planned>> {
     }
     let (version, search_path) = (state.engine().catalog_version(), state.plan_path());
     let planned = state.instance.plans.get(key, version, &search_path)?;
+    if !state.has_snapshots_for(&planned) {
+        return None;
+    }
     keep_in_session(state, key.clone(), &planned);
     Some(planned)
 }

@@ -284,8 +284,17 @@ impl SessionState {
         Arc::clone(&self.cached().plan_path)
     }
 
-    /// Whether a plan may be used now.
+    /// Whether the indexes of a plan lead to all that the snapshots in use may see.
+    pub fn has_snapshots_for(&self, planned: &Planned) -> bool {
+        let usable_from = planned.statement.usable_from;
+        usable_from == Lsn::ZERO || self.engine().oldest_snapshot().is_none_or(|oldest| usable_from <= oldest)
+    }
+
+    /// Whether a plan may be used now, and is as good as one made now.
     pub fn is_good(&self, planned: &Planned) -> bool {
+        if planned.statement.is_makeshift || !self.has_snapshots_for(planned) {
+            return false;
+        }
         let version = self.engine().catalog_version();
         if self.is_role_lent.get() {
             return planned.is_good(version, self.lent_catalog().plan_path());

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
 use engine::catalog::{RelationKind, TableDef};
+use engine::{LockMode, WaitPolicy};
 
 use crate::binder::{TableExpressionUse, expression_columns, table_expression};
 use crate::catalogs::user_types::is_composite_type;
@@ -16,9 +17,7 @@ use crate::executor::{Locals, Run, evaluate};
 use crate::plan::{Expr, ExprKind};
 use crate::privileges::Privileges;
 use crate::session::planning::Environment;
-use crate::session::{
-    Nested, Running, SessionState, SqlSession, UtilityOutput, lock_relations, new_run, quote_identifier,
-};
+use crate::session::{Nested, Running, SessionState, SqlSession, UtilityOutput, new_run, quote_identifier};
 use crate::tree::{Copy, CopyEndpoint, CopySource, QualifiedName};
 use crate::types::{self, SqlType, Value};
 pub use format::fuzz_copy;
@@ -60,7 +59,7 @@ fn copy_between(
         let CopySource::Table(name) = &copy.source else {
             return Err(Error::new(sqlstate::SYNTAX_ERROR, "COPY query cannot be used with COPY FROM"));
         };
-        let table = copied_table(session.state(), name)?;
+        let table = locked_table(session.state(), name)?;
         let what = match table.kind {
             RelationKind::Table => None,
             RelationKind::View => Some("view"),
@@ -78,7 +77,7 @@ fn copy_between(
         };
         copy_from(session, &table, &columns, filter.as_ref(), options, client)?
     } else {
-        let planned = match &copy.source {
+        let planned = Nested::locked(session.state(), || match &copy.source {
             CopySource::Table(name) => {
                 let table = copied_table(session.state(), name)?;
                 if table.kind == RelationKind::View {
@@ -97,13 +96,26 @@ fn copy_between(
                     quote_identifier(&schema),
                     quote_identifier(&table.name)
                 );
-                Nested::plan_text(session.state(), &Arc::from(query), &Arc::from([]))?
+                Nested::plan_text(session.state(), &Arc::from(query), &Arc::from([]))
             }
-            CopySource::Query(statement) => super::plan_inner(session.state(), text, statement)?,
-        };
+            CopySource::Query(statement) => super::plan_inner(session.state(), text, statement),
+        })?;
         copy_to(session, &planned, options, client)?
     };
     Ok(UtilityOutput::tag(format!("COPY {count}")))
+}
+
+/// The table that COPY fills: as it is once nobody else can change it.
+fn locked_table(state: &SessionState, name: &QualifiedName) -> Result<Arc<TableDef>> {
+    let mut table = copied_table(state, name)?;
+    loop {
+        state.engine().lock_relation(table.oid, LockMode::RowExclusive, WaitPolicy::Block)?;
+        let again = copied_table(state, name)?;
+        if again.oid == table.oid {
+            return Ok(again);
+        }
+        table = again;
+    }
 }
 
 /// The places of the named columns; of all that are not generated, if none is named.
@@ -148,7 +160,6 @@ fn copy_to(
 ) -> Result<u64> {
     let state = session.state();
     let columns = &planned.description.columns;
-    lock_relations(state, planned)?;
     state.tell_warnings(client);
     state.engine().begin_statement()?;
     client.copy_out_response(wire_format(options), columns.len());
@@ -266,14 +277,15 @@ fn copy_from(
         })
         .collect();
     let bare_types: Arc<[SqlType]> = types.iter().map(|sql_type| SqlType::new(sql_type.oid)).collect();
-    let planned = Nested::plan_text(state, &Arc::from(insert), &bare_types)?;
-    if filled.is_empty() {
-        lock_relations(state, &planned)?;
+    let insert = Arc::from(insert);
+    let plan = || Nested::locked(state, || Nested::plan_text(state, &insert, &bare_types));
+    let planned = if filled.is_empty() {
+        plan()?
     } else {
         // Defaults need no privilege on their columns.
         state.require_columns(table.oid, Privileges::INSERT, columns)?;
-        state.acting_as(table.owner, || lock_relations(state, &planned))?;
-    }
+        state.acting_as(table.owner, plan)?
+    };
     state.engine().begin_statement()?;
     client.require(state.gate());
     client.copy_in_response(wire_format(options), columns.len());

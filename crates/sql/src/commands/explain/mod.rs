@@ -64,19 +64,28 @@ pub fn run(
     let options = read_options(explain, source)?;
     let state = session.state();
     let planning = Instant::now();
-    let (planned, values) = match &explain.statement {
-        Statement::Execute(execute) => cursor::plan_of_execute(state, source, execute, client)?,
-        Statement::CreateTableAs(create) => {
-            if options.analyze {
-                return Err(Error::unsupported("EXPLAIN ANALYZE of this kind of statement is not supported"));
+    let mut plan = || -> Result<_> {
+        Ok(match &explain.statement {
+            Statement::Execute(execute) => cursor::plan_of_execute(state, source, execute, client)?,
+            Statement::CreateTableAs(create) => {
+                if options.analyze {
+                    return Err(Error::unsupported("EXPLAIN ANALYZE of this kind of statement is not supported"));
+                }
+                (plan_inner(state, source, &create.source)?, parameters.to_vec())
             }
-            (plan_inner(state, source, &create.source)?, parameters.to_vec())
+            Statement::DeclareCursor(declare) => {
+                let query = Statement::Select(Box::new(declare.query.clone()));
+                (plan_inner(state, source, &query)?, parameters.to_vec())
+            }
+            statement => (plan_inner(state, source, statement)?, parameters.to_vec()),
+        })
+    };
+    let (planned, values) = loop {
+        let (planned, values) = plan()?;
+        // A utility statement isn't run.
+        if matches!(planned.statement.kind, StatementKind::Utility(_)) || lock_relations(state, &planned)? {
+            break (planned, values);
         }
-        Statement::DeclareCursor(declare) => {
-            let query = Statement::Select(Box::new(declare.query.clone()));
-            (plan_inner(state, source, &query)?, parameters.to_vec())
-        }
-        statement => (plan_inner(state, source, statement)?, parameters.to_vec()),
     };
     let planning = planning.elapsed();
     if matches!(planned.statement.kind, StatementKind::Utility(_)) {
@@ -90,7 +99,6 @@ pub fn run(
         };
         return Ok(output(vec![line.to_owned()]));
     }
-    lock_relations(state, &planned)?;
     let mut summary = Summary { planning: options.summary.then_some(planning), execution: None };
     let measured = if options.analyze {
         let (measured, took) = measure(state, &planned, &values, options.buffers, client)?;
