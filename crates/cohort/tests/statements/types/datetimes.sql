@@ -160,3 +160,11 @@ select 'Mon Jan 06 2020'::date, 'Monday, January 6, 2020'::date, '2020-01-06 Mon
 select '10:00 noon'::time;
 select date_part('isoyear', date '2018-12-31'), date_part('week', date '2018-12-31'), date_part('week', date '2016-01-03'), date_part('dow', timestamp '2020-05-17 10:00'), to_char(date '2018-12-31', 'IYYY-IW-ID');
 select timezone('America/New_York', timestamp '2020-03-08 02:30'), timezone('America/New_York', timestamp '2020-11-01 01:30'), timestamp '2020-03-29 02:30' at time zone 'Europe/Berlin', timestamptz '2020-10-25 00:30+00' at time zone 'Europe/Berlin';
+-- Ages that go back.
+select age(timestamp '2024-02-28', timestamp '2024-03-01'), age(timestamp '2024-03-01', timestamp '2024-02-28');
+select age(timestamp '2024-10-16 12:25:28.767', timestamp '2024-11-03 00:30');
+select d, e, age(d, e), age(e, d) from
+  (values (timestamp '2023-01-31', timestamp '2023-03-01'), ('2024-01-31', '2024-03-01'), ('2023-12-31 23:00', '2024-02-29 01:00'),
+          ('2023-05-31 10:00', '2023-06-30 09:00'), ('2020-02-29', '2021-02-28'), ('1999-11-30 01:02:03', '2000-03-01'),
+          ('2024-07-15', '2024-07-15 00:00:01'), ('2023-03-30', '2024-02-29 12:00')) as x (d, e);
+select age(timestamptz '2024-03-30 12:00', timestamptz '2024-04-01 03:00'), age(date '2024-02-28', date '2024-03-01');

@@ -286,8 +286,8 @@ pub fn age(left: i64, right: i64) -> Result<Interval> {
         days -= 1;
     }
     while days < 0 {
-        // the days of the month that the span begins in; going back, of the one it ends in
-        days += if sign > 0 { days_in_month(early.year, early.month) } else { days_in_month(late.year, late.month) };
+        // the days of the month that the span begins in
+        days += days_in_month(early.year, early.month);
         months -= 1;
     }
     while months < 0 {
