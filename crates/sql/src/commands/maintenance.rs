@@ -6,6 +6,7 @@ use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{Relation, RelationKind, TableDef};
 use engine::{Granted, LockMode, Table, VacuumOptions, VacuumSummary, WaitPolicy};
 
+use super::ddl::Ddl;
 use crate::client::{Client, Severity};
 use crate::executor::Captures;
 use crate::privileges::{Privileges, Subject};
@@ -221,7 +222,7 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
         state.engine().truncate(&open)?;
         state.changed_catalog.set(true);
         if truncate.restart_identity {
-            restart_sequences(state, &open.def)?;
+            restart_sequences(&Ddl::new(state, &Arc::from(""), client), &open.def)?;
         }
     }
     if !fired.is_empty() {
@@ -241,11 +242,13 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
     Ok(UtilityOutput::tag("TRUNCATE TABLE"))
 }
 
-fn restart_sequences(state: &SessionState, table: &TableDef) -> Result<()> {
-    let catalog = state.engine_catalog();
+/// Has the sequences of a table's columns begin anew, if the transaction commits.
+fn restart_sequences(ddl: &Ddl<'_>, table: &TableDef) -> Result<()> {
+    let catalog = ddl.catalog();
     for sequence in catalog.sequences() {
         if sequence.owned_by.is_some_and(|(owner, _)| owner == table.oid) {
-            state.engine().setval(sequence.oid, sequence.start, false)?;
+            ddl.lock(sequence.oid, LockMode::AccessExclusive)?;
+            super::sequence::restart(ddl, (**sequence).clone(), sequence.start)?;
         }
     }
     Ok(())

@@ -136,3 +136,15 @@ rollback;
 select count(*) from c;
 drop view v;
 drop table c, defaults, limits;
+-- Rows that a trigger leaves out are not counted.
+create table left_out (i int);
+create function leaving_out() returns trigger language plpgsql as $$ begin if new.i = 2 then return null; end if; return new; end $$;
+create trigger leaving_out before insert on left_out for each row execute function leaving_out();
+copy left_out from stdin;
+1
+2
+3
+\.
+select * from left_out;
+drop table left_out;
+drop function leaving_out;

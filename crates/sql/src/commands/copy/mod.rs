@@ -315,10 +315,13 @@ fn copy_from(
                     values = &all;
                 }
             }
+            // A trigger may leave the row out.
+            let before = execution.locals.affected_rows;
             let mut run = new_run(state, client, values, &mut execution.locals);
             execution.root.rescan();
             while execution.root.next(&mut run)? {}
-            Ok(true)
+            drop(run);
+            Ok(execution.locals.affected_rows > before)
         };
         match options.format {
             CopyFormat::Binary => source.read_binary(state, client, &mut insert),
