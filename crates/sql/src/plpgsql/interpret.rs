@@ -96,12 +96,14 @@ fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> R
     let savepoint = state.try_engine_mut()?.savepoint()?;
     let (first_check, mark) = (state.next_check.get(), state.commit_mark());
     let (line, activity) = (frame.line, frame.activity);
+    state.settings.borrow_mut().push_level();
     state.subtransactions.set(state.subtransactions.get() + 1);
     let result = run_statements(&block.body, frame, run);
     state.subtransactions.set(state.subtransactions.get() - 1);
     match result {
         Ok(flow) => {
             state.try_engine_mut()?.release(savepoint)?;
+            state.settings.borrow_mut().release_level();
             Ok(flow)
         }
         Err(error) => {
@@ -115,6 +117,9 @@ fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> R
             state.rollback_to(savepoint, mark)?;
             state.try_engine_mut()?.release(savepoint)?;
             state.forget_checks_from(first_check);
+            state.roll_back_settings(&mut *run.client);
+            // What was defined is gone, what was dropped is back.
+            super::transaction::refresh(run);
             let Some(handler) = handler else { return Err(mark_placed(error)) };
             if let Some((state_place, message_place)) = block.state_places {
                 frame.values[state_place] = Value::text(error.sqlstate().as_str());

@@ -63,6 +63,13 @@ impl SessionState {
         result
     }
 
+    /// A block of a function is undone: so are the settings it has made.
+    pub(crate) fn roll_back_settings(&self, client: &mut dyn Client) {
+        let before = settings::reported(self);
+        self.settings.borrow_mut().roll_back_level();
+        settings::report_changes(self, &before, client);
+    }
+
     /// COMMIT and ROLLBACK in a procedure: another transaction begins at once.
     ///
     /// # Errors

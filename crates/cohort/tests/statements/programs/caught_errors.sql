@@ -111,3 +111,26 @@ select v from seen where n = 1;
 drop table seen;
 drop function catching, catching_trigger, fetching, raising, around;
 drop procedure catching_too;
+-- What a block that caught an error has set and defined is undone with it.
+set my.own = 'before';
+do $$ begin
+  begin set work_mem = '7MB'; set my.own = 'within'; perform 1 / 0; exception when division_by_zero then null; end;
+  raise notice '% %', current_setting('work_mem'), current_setting('my.own');
+  begin set my.own = 'kept'; exception when division_by_zero then null; end;
+end $$;
+show work_mem;
+show my.own;
+begin;
+set local work_mem = '9MB';
+do $$ begin begin set local work_mem = '7MB'; perform 1 / 0; exception when others then null; end; end $$;
+show work_mem;
+commit;
+do $$ begin
+  begin create table passing (a int); perform 1 / 0; exception when others then null; end;
+  if to_regclass('passing') is null then create table passing (b int); end if;
+  insert into passing values (1);
+  begin alter table passing add c int; drop table passing; perform 1 / 0; exception when others then null; end;
+  raise notice '%', to_regclass('passing');
+end $$;
+select * from passing;
+drop table passing;
