@@ -177,6 +177,8 @@ impl Session {
         let mut ctx = slot.ctx();
         if let Some(level) = self.levels.borrow().last() {
             ctx.snapshot = level.snapshot;
+            // What a statement writes after a function of it has written is still the statement's own.
+            ctx.command = level.snapshot.command;
         }
         f(&ctx)
     }

@@ -67,9 +67,9 @@ impl<'p> LockRowsRows<'p> {
                 .map_err(|error| in_words_of_locking(error, &table, lock.wait))?;
             let isolation = run.engine().isolation();
             match outcome {
-                // What the transaction itself changed later in the same command stays as the input row has it.
-                Modify::Done { .. } | Modify::SelfModified { .. } => return Ok(true),
-                Modify::Skipped => return Ok(false),
+                Modify::Done { .. } => return Ok(true),
+                // What the same command or a later one of the transaction has changed is not given out a second time.
+                Modify::SelfModified { .. } | Modify::Skipped => return Ok(false),
                 Modify::Deleted { .. } if isolation == Isolation::ReadCommitted => return Ok(false),
                 Modify::Deleted { .. } => return Err(concurrent_change("update")),
                 Modify::Updated { .. } if isolation != Isolation::ReadCommitted => {

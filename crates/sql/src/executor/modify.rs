@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::{Error, Result, Tid, sqlstate};
+use base::{CommandId, Error, Result, Tid, sqlstate};
 use bumpalo::Bump;
 use engine::catalog::TriggerTiming;
 use engine::row::{ColumnSet, Datum, RowBytes};
@@ -184,6 +184,17 @@ pub(super) fn failing_row(target: &Target, values: &[Value], run: &Run<'_, '_>, 
 /// The error for a row that another transaction changed or deleted, where the snapshot must not move: 40001.
 pub(super) fn concurrent_change(what: &str) -> Error {
     Error::new(sqlstate::SERIALIZATION_FAILURE, format!("could not serialize access due to concurrent {what}"))
+}
+
+/// What the statement's own change `command` of a row says to another change of it: nothing if the statement itself made the first
+/// one, which counts. 27000 if a trigger or a function did that the statement called.
+fn already_changed(what: &str, command: CommandId, run: &Run<'_, '_>) -> Result<()> {
+    if command <= run.engine().snapshot().command {
+        return Ok(());
+    }
+    let message = format!("tuple to be {what} was already modified by an operation triggered by the current command");
+    Err(Error::new(sqlstate::TRIGGERED_DATA_CHANGE_VIOLATION, message)
+        .hint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows."))
 }
 
 /// INSERT.
@@ -449,6 +460,10 @@ fn insert_or_resolve<'p>(
                 *values = updated;
                 return Ok(Some(Stored { tid, is_update: true }));
             }
+            Modify::SelfModified { command } => {
+                already_changed("updated", command, run)?;
+                return Ok(None);
+            }
             _ => continue,
         }
     }
@@ -610,8 +625,11 @@ impl<'p> UpdateRows<'p> {
                     open.after_entering(run);
                     return Ok(true);
                 }
-                // An earlier row of this very statement's input: the first change counts.
-                Modify::SelfModified { .. } | Modify::Skipped => return Ok(false),
+                Modify::Skipped => return Ok(false),
+                Modify::SelfModified { command } => {
+                    already_changed("updated", command, run)?;
+                    return Ok(false);
+                }
                 Modify::Deleted { .. } => return self.deleted(run),
                 Modify::Updated { newest, .. } => newest,
             };
@@ -724,6 +742,7 @@ impl<'p> DeleteRows<'p> {
         }
         loop {
             let gone = if before.is_some() { open.lock_for_triggers(&mut tid, run)? } else { None };
+            let is_gone = gone.is_some();
             let outcome = match (gone, before) {
                 (Some(gone), _) => gone,
                 (None, before) => {
@@ -740,7 +759,12 @@ impl<'p> DeleteRows<'p> {
             let isolation = run.engine().isolation();
             match outcome {
                 Modify::Done { .. } => break,
-                Modify::SelfModified { .. } | Modify::Skipped => return Ok(false),
+                Modify::Skipped => return Ok(false),
+                Modify::SelfModified { command } => {
+                    // Triggers lock the row as one to be updated.
+                    already_changed(if is_gone { "updated" } else { "deleted" }, command, run)?;
+                    return Ok(false);
+                }
                 Modify::Deleted { .. } if isolation == Isolation::ReadCommitted => return Ok(false),
                 Modify::Deleted { .. } => return Err(concurrent_change("delete")),
                 Modify::Updated { .. } if isolation != Isolation::ReadCommitted => {
