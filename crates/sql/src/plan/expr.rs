@@ -191,8 +191,8 @@ pub struct Subquery {
     pub id: u32,
     /// Outer values to store before it starts, computed from the current row.
     pub arguments: Vec<(u32, Expr)>,
-    /// It reads outer values (its own arguments or those of a query further out). Otherwise its result is the
-    /// same for the whole statement and can be kept.
+    /// It reads outer values (its own arguments or those of a query further out), or a common table expression that does.
+    /// Otherwise its result is the same for the whole statement and can be kept.
     pub correlated: bool,
 }
 

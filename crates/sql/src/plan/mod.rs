@@ -462,7 +462,7 @@ pub struct Cte {
     pub name: Name,
     /// Its plan: run as its rows are asked for, which are kept.
     pub plan: Plan,
-    /// It reads outer values: its rows are made anew when they have changed.
+    /// It reads outer values, a work table, or another such expression: its rows are made anew when those have changed.
     pub correlated: bool,
     /// It changes rows: run to its end even if nobody reads it.
     pub modifies: bool,

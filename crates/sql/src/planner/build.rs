@@ -197,6 +197,9 @@ impl Planner<'_, '_> {
             }
             RelationKind::Cte(cte) => {
                 let cte = *cte;
+                if self.varying_ctes.contains(&cte) {
+                    self.varying_reads.push(cte);
+                }
                 let layout = everything();
                 let filter = self.lower_conditions(conditions, &layout)?;
                 let id = self.next_scan();
@@ -205,6 +208,7 @@ impl Planner<'_, '_> {
             }
             RelationKind::WorkTable(cte) => {
                 let cte = *cte;
+                self.varying_reads.push(cte);
                 let layout = everything();
                 let plan = node(Node::WorkTableScan { cte }, width_of_all, rows, cost);
                 let plan = self.filter(plan, conditions, &layout)?;

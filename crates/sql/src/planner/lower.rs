@@ -103,10 +103,11 @@ impl Planner<'_, '_> {
         let ExprKind::Subquery(subquery) = &mut expr.kind else { unreachable!("the caller looked") };
         let SubqueryBody::Bound(query) = &mut subquery.body else { return Ok(()) };
         let query = std::mem::take(query.as_mut());
-        let mark = self.uses.len();
+        let (mark, reads_mark) = (self.uses.len(), self.varying_reads.len());
         let depth = self.frames.len() - 1;
         let plan = self.query(query)?;
-        let correlated = self.uses[mark..].iter().any(|(used, _)| *used <= depth);
+        let correlated =
+            self.uses[mark..].iter().any(|(used, _)| *used <= depth) || self.varying_reads.len() > reads_mark;
         let mut arguments = self.take_arguments(mark, |_| true);
         for (_, argument) in &mut arguments {
             let above = self.above_grouping(std::mem::replace(argument, Expr::boolean(true)));

@@ -46,7 +46,7 @@ use engine::LockMode;
 use crate::binder::{self, BindContext, Bound, Parameters};
 use crate::parser::{STACK_RESERVE_BYTES, too_deep};
 use crate::plan::{
-    self, Command, Expr, Node, OutputColumn, Plan, RowPlaces, ScanId, Statement, StatementKind, Variable,
+    self, Command, CteId, Expr, Node, OutputColumn, Plan, RowPlaces, ScanId, Statement, StatementKind, Variable,
 };
 use crate::tree::{self, Name};
 use crate::types::SqlType;
@@ -114,6 +114,8 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         context,
         frames: Vec::new(),
         uses: Vec::new(),
+        varying_ctes: Vec::new(),
+        varying_reads: Vec::new(),
         outer_count: 0,
         scan_count: 0,
         subquery_count: 0,
@@ -264,6 +266,10 @@ struct Planner<'c, 'a> {
     frames: Vec<Frame>,
     /// Outer values read, in order: the frame they come from, and their number.
     uses: Vec<(usize, u32)>,
+    /// The common table expressions being planned or read whose rows a rescan makes anew.
+    varying_ctes: Vec<CteId>,
+    /// Which of them, and which work tables, are read, in order.
+    varying_reads: Vec<CteId>,
     outer_count: u32,
     scan_count: u32,
     subquery_count: u32,

@@ -49,6 +49,8 @@ impl Planner<'_, '_> {
         if planned.is_empty() {
             return Ok(plan);
         }
+        // Whatever reads these is rescanned with them.
+        self.varying_reads.retain(|read| planned.iter().all(|cte| cte.id != *read));
         let (width, rows) = (plan.width as usize, plan.rows);
         let cost = plan.cost + planned.iter().map(|cte| cte.plan.cost).sum::<f64>();
         Ok(node(Node::With { ctes: planned, input: Box::new(plan) }, width, rows, cost))
@@ -57,7 +59,7 @@ impl Planner<'_, '_> {
     fn cte(&mut self, cte: Cte) -> Result<plan::Cte> {
         let Cte { id, name, query, recursive, .. } = cte;
         let modifies = query.change.is_some();
-        let mark = self.uses.len();
+        let (mark, reads_mark) = (self.uses.len(), self.varying_reads.len());
         let plan = match recursive {
             None => self.query(query)?,
             Some((recursive, all)) => {
@@ -66,11 +68,15 @@ impl Planner<'_, '_> {
                 let recursive = self.query(recursive)?;
                 let (width, rows) = (anchor.width as usize, anchor.rows * 10.0);
                 let cost = anchor.cost + recursive.cost * 10.0;
+                self.varying_reads.retain(|read| *read != id);
                 let union = RecursiveUnion { cte: id, anchor, recursive, all, types };
                 node(Node::RecursiveUnion(Box::new(union)), width, rows, cost)
             }
         };
-        let correlated = self.uses.len() > mark;
+        let correlated = self.uses.len() > mark || self.varying_reads.len() > reads_mark;
+        if correlated {
+            self.varying_ctes.push(id);
+        }
         Ok(plan::Cte { id, name, plan, correlated, modifies })
     }
 
