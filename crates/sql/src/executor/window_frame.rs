@@ -171,7 +171,8 @@ fn in_range<'p>(
     if own.is_null() {
         return Ok(if is_start { peers.0 } else { peers.1 });
     }
-    let bound = shift(&own, offset, is_preceding != key.descending, run);
+    let takes_less = is_start == key.descending;
+    let bound = shift(&own, offset, is_preceding != key.descending, takes_less, run)?;
     let (mut low, mut high) = (0, partition.len());
     // The first row that is in (for a start) or behind (for an end).
     while low < high {
@@ -207,34 +208,45 @@ fn comparable(value: &Value) -> Value {
     }
 }
 
-/// A value less or plus an offset; where that is beyond the type, on which side.
-fn shift(value: &Value, offset: &Value, subtract: bool, run: &mut Run<'_, '_>) -> std::result::Result<Value, Ordering> {
+/// A value less or plus an offset; where that is beyond the numbers, on which side (beyond the timestamps it's 22008). `takes_less`: the rows wanted are those up to
+/// there, otherwise those from there on.
+fn shift(
+    value: &Value,
+    offset: &Value,
+    subtract: bool,
+    takes_less: bool,
+    run: &mut Run<'_, '_>,
+) -> Result<std::result::Result<Value, Ordering>> {
     let beyond = if subtract { Ordering::Less } else { Ordering::Greater };
+    // Infinity less infinity takes in every number there is; NaN, which sorts behind all of them, is none.
+    let everything = |infinity: Value| if takes_less { Ok(infinity) } else { Err(Ordering::Less) };
     let signed = |interval: &crate::types::Interval| {
-        if subtract { arithmetic::negate(interval).map_err(|_| beyond) } else { Ok(*interval) }
+        if subtract { arithmetic::negate(interval) } else { Ok(*interval) }
     };
-    match (comparable(value), offset) {
+    Ok(match (comparable(value), offset) {
         (Value::Int8(value), Value::Int8(offset)) => {
             let moved = if subtract { value.checked_sub(*offset) } else { value.checked_add(*offset) };
             moved.map(Value::Int8).ok_or(beyond)
         }
         (Value::Float8(value), Value::Float8(offset)) => {
-            if value.is_infinite() && offset.is_infinite() {
-                return Err(beyond);
-            }
-            Ok(Value::Float8(if subtract { value - offset } else { value + offset }))
+            let moved = if subtract { value - offset } else { value + offset };
+            let is_undefined = moved.is_nan() && !value.is_nan();
+            if is_undefined { everything(Value::Float8(f64::INFINITY)) } else { Ok(Value::Float8(moved)) }
         }
         (Value::Numeric(value), Value::Numeric(offset)) => {
             let moved = if subtract { value.subtract(offset) } else { value.add(offset) };
-            moved.map(Value::Numeric).map_err(|_| beyond)
+            match moved {
+                // The offset is the infinity: there is no negative one.
+                Ok(moved) if moved.is_nan() && !value.is_nan() => everything(Value::Numeric(offset.clone())),
+                moved => moved.map(Value::Numeric).map_err(|_| beyond),
+            }
         }
         (Value::Timestamp(value), Value::Interval(interval)) => {
-            arithmetic::add_interval(value, &signed(interval)?).map(Value::Timestamp).map_err(|_| beyond)
+            Ok(Value::Timestamp(arithmetic::add_interval(value, &signed(interval)?)?))
         }
         (Value::TimestampTz(value), Value::Interval(interval)) => {
             let zone = &run.format().time_zone;
-            let moved = arithmetic::add_interval_in_zone(value, &signed(interval)?, zone);
-            moved.map(Value::TimestampTz).map_err(|_| beyond)
+            Ok(Value::TimestampTz(arithmetic::add_interval_in_zone(value, &signed(interval)?, zone)?))
         }
         (Value::Time(value), Value::Interval(interval)) => {
             let moved = if subtract { value.checked_sub(interval.micros) } else { value.checked_add(interval.micros) };
@@ -244,5 +256,5 @@ fn shift(value: &Value, offset: &Value, subtract: bool, run: &mut Run<'_, '_>) -
             arithmetic::add_intervals(&value, &signed(interval)?).map(Value::Interval).map_err(|_| beyond)
         }
         (other, _) => Ok(other),
-    }
+    })
 }
