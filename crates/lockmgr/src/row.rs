@@ -219,15 +219,16 @@ impl LockManager {
         Ok(Some(queue))
     }
 
-    /// The head of a queue begins to wait for `holder`, or has its turn at once if that has ended. The owner's wait has
-    /// begun; the queue is latched.
+    /// The head of a queue begins to wait for `holder`, or has its turn at once if that has ended or is the owner itself: whoever
+    /// was before it in the queue may have waited for it. The owner's wait has begun; the queue is latched.
     fn wait_as_head(&self, owner: OwnerId, holder: Xid, wake: &mut WakeList) {
         let slot = self.owners.get(owner);
         if slot.with_wait(|wait| set_holder(&mut wait.target, holder)).is_none() {
             // It had its turn in a queue that was joined with this one, and runs: it looks for itself when it waits again.
             return;
         }
-        if !self.xid_waits.register(&self.running, holder, owner) {
+        let is_own = self.running.owner_of(holder) == Some(owner);
+        if is_own || !self.xid_waits.register(&self.running, holder, owner) {
             slot.grant(wake);
         }
     }

@@ -210,6 +210,41 @@ fn a_member_that_gives_up_leaves_the_others_their_places() {
 }
 
 #[test]
+fn who_stands_behind_one_that_waited_for_it_has_its_turn() {
+    let locks = manager(16);
+    let sharers: Vec<Session> = (1..=2).map(|number| Session::new(&locks, number)).collect();
+    locks.transaction_started(xid(10), sharers[0].owner);
+    locks.transaction_started(xid(20), sharers[1].owner);
+    let turns = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        // Both share the row and want more of it.
+        for (session, other) in sharers.iter().zip([xid(20), xid(10)]) {
+            let turns = &turns;
+            scope.spawn(move || {
+                let mode = RowLockMode::Update;
+                match session.locks.wait_for_row(session.owner, RELATION, ROW, other, mode, &session.options()) {
+                    Ok(turn) => {
+                        // The other one still shares it.
+                        let mut turn = turn.expect("no turn is skipped");
+                        turns.fetch_add(1, SeqCst);
+                        assert!(turn.wait_again(ROW, other, &session.options()).unwrap());
+                        turns.fetch_add(1, SeqCst);
+                    }
+                    Err(error) => assert_eq!(error.sqlstate(), sqlstate::QUERY_CANCELED),
+                }
+            });
+            until_waiting(&locks, if other == xid(20) { 1 } else { 2 });
+        }
+        sharers[0].interrupt.raise(InterruptKind::Cancel);
+        until(|| turns.load(SeqCst) == 1, "the second one's turn");
+        let transaction = Some((LockTag::Xid(xid(10)), LockMode::Share));
+        until(|| locks.waiting_for(owner(2)) == transaction, "its wait for the first one's transaction");
+        locks.transaction_ended(xid(10));
+    });
+    assert_eq!(turns.load(SeqCst), 2);
+}
+
+#[test]
 fn queues_of_two_versions_of_a_row_become_one() {
     let locks = manager(16);
     let (old, new) = (ROW, Tid::new(7, 3));
