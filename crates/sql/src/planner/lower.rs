@@ -108,7 +108,8 @@ impl Planner<'_, '_> {
         let plan = self.query(query)?;
         let correlated =
             self.uses[mark..].iter().any(|(used, _)| *used <= depth) || self.varying_reads.len() > reads_mark;
-        let mut arguments = self.take_arguments(mark, |_| true);
+        // Without a row of this query at hand, as in the condition of an index, whoever has one stores them.
+        let mut arguments = self.take_arguments(mark, |_| !layout.slots.is_empty());
         for (_, argument) in &mut arguments {
             let above = self.above_grouping(std::mem::replace(argument, Expr::boolean(true)));
             *argument = self.lower(above, layout)?;
