@@ -69,13 +69,6 @@ enum NextVersion<'a> {
     Obstacle(Obstacle<'a>),
 }
 
-/// The command that made the version at `tid`, if that is the own one or one begun since.
-fn made_by_this_command(ctx: &TxnCtx<'_>, page: Page<'_>, tid: Tid) -> Option<CommandId> {
-    let tuple = page.tuple(tid.slot)?;
-    let is_recent = !tuple.has(flag::XMIN_FROZEN) && ctx.is_own(tuple.xmin()) && tuple.cmin() >= ctx.command;
-    is_recent.then(|| tuple.cmin())
-}
-
 impl Heap {
     /// Updates the version at `tid`, which the caller saw, to `payload`.
     ///
@@ -161,7 +154,11 @@ impl Heap {
         self.services.wal.ensure_room(64);
         let pinned = self.pin(tid.block)?;
         let mut guard = pinned.write();
-        if made_by_this_command(ctx, Page::new(&guard), tid).is_none() {
+        let made_by = match Page::new(&guard).tuple(tid.slot) {
+            Some(tuple) => self.made_underway(ctx, tuple, tid)?,
+            None => None,
+        };
+        if made_by.is_none() {
             return Err(Error::internal(format!("{tid} of relation {} is not this command's", self.relation)));
         }
         self.mark_deleted(ctx, xid, &mut guard, tid);
@@ -178,7 +175,6 @@ impl Heap {
     /// Locks the row of the version at `tid`, which the caller saw, without changing it: `SELECT ... FOR UPDATE` and its kin. The
     /// lock is the lock manager's; on the page is only a hint that there is one. Errors as for [`Heap::update`].
     ///
-    /// A version that the own command itself has made is [`Modify::SelfModified`]: a unique check may come upon one.
     pub fn lock<'a>(
         &'a self,
         ctx: &TxnCtx<'_>,
@@ -191,9 +187,6 @@ impl Heap {
         loop {
             let pinned = self.pin(tid.block)?;
             let mut guard = pinned.write();
-            if let Some(command) = made_by_this_command(ctx, Page::new(&guard), tid) {
-                return Ok(Modify::SelfModified { command });
-            }
             let mut obstacle = self.obstacle(ctx, Page::new(&guard), tid, mode, &mut turn)?;
             if matches!(obstacle, Obstacle::None) {
                 match self.lock_versions(ctx, xid, &pinned, &mut guard, tid, mode, &mut turn)? {
@@ -239,7 +232,8 @@ impl Heap {
         Ok(())
     }
 
-    /// Looks at the version at `tid` as somebody who wants to change or lock it with strength `mode`.
+    /// Looks at the version at `tid` as somebody who wants to change or lock it with strength `mode`. One that the own command or
+    /// a later one has made is [`Modify::SelfModified`]: a unique check may come upon it, or who follows a row's versions.
     fn obstacle<'a>(
         &'a self,
         ctx: &TxnCtx<'_>,
@@ -251,7 +245,9 @@ impl Heap {
         let Item::Normal(tuple) = page.item(tid.slot) else {
             return Err(Error::internal(format!("no row version at {tid} of relation {}", self.relation)));
         };
-        self.check_made(ctx, tuple, tid)?;
+        if let Some(command) = self.made_underway(ctx, tuple, tid)? {
+            return Ok(Obstacle::Answer(Modify::SelfModified { command }));
+        }
         let xmax = tuple.xmax();
         if xmax.is_valid() {
             if xmax == ctx.xid || xmax == ctx.top_xid {
@@ -301,22 +297,22 @@ impl Heap {
                 && self.services.locks.row_lockers(self.relation, tid).iter().any(|locker| locker.owner == ctx.owner)
     }
 
-    /// The version must have been made by a commit or by an earlier command of the own transaction: the caller saw it.
-    fn check_made(&self, ctx: &TxnCtx<'_>, tuple: Tuple<'_>, tid: Tid) -> Result<()> {
+    /// The command that made the version, if that is the own one or a later one of the own transaction. Otherwise it must have been
+    /// made by an earlier one or by a commit: the caller saw it.
+    fn made_underway(&self, ctx: &TxnCtx<'_>, tuple: Tuple<'_>, tid: Tid) -> Result<Option<CommandId>> {
         let xmin = tuple.xmin();
-        let made = if tuple.has(flag::XMIN_FROZEN) || !xmin.is_normal() {
-            true
-        } else if xmin == ctx.xid || xmin == ctx.top_xid {
-            tuple.cmin() < ctx.command
-        } else {
-            match ctx.status.status(xmin) {
-                TransactionStatus::Committed(_) => true,
-                TransactionStatus::InProgress => ctx.is_own(xmin) && tuple.cmin() < ctx.command,
+        if tuple.has(flag::XMIN_FROZEN) || !xmin.is_normal() {
+            return Ok(None);
+        }
+        let is_own = xmin == ctx.xid
+            || xmin == ctx.top_xid
+            || match ctx.status.status(xmin) {
+                TransactionStatus::Committed(_) => return Ok(None),
+                TransactionStatus::InProgress => ctx.is_own(xmin),
                 TransactionStatus::Aborted => false,
-            }
-        };
-        if made {
-            return Ok(());
+            };
+        if is_own {
+            return Ok(Some(tuple.cmin()).filter(|made_by| *made_by >= ctx.command));
         }
         Err(Error::internal(format!("attempted to change invisible tuple {tid} of relation {}", self.relation)))
     }

@@ -162,6 +162,15 @@ impl<'p> Locals<'p> {
     fn kept_row(&mut self, scan: ScanId) -> Option<&mut KeptRow> {
         self.kept_rows.get_mut(scan.0 as usize)?.as_mut()
     }
+
+    /// Moves the stored row that the scan gave last to `bytes`, if that is the version `tid` and nobody has taken it yet: a join
+    /// may bring the same row of the scan several times.
+    fn take_kept_row(&mut self, scan: ScanId, tid: Tid, bytes: &mut RowBytes) -> bool {
+        let Some(kept) = self.kept_row(scan).filter(|kept| kept.tid == tid) else { return false };
+        kept.tid = Tid::INVALID;
+        std::mem::swap(bytes, &mut kept.bytes);
+        true
+    }
 }
 
 /// One execution's access to its session, its client and its parameters.

@@ -538,13 +538,10 @@ impl<'p> UpdateRows<'p> {
     fn change(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         let node = self.node;
         let mut tid = ctid(&self.current, node.ctid)?;
-        match run.locals.kept_row(node.scan) {
-            Some(kept) if kept.tid == tid => std::mem::swap(&mut self.old, &mut kept.bytes),
-            _ => {
-                let (open, _) = self.open.as_ref().expect("opened before the first row");
-                if !run.engine().fetch(&open.table, tid, &mut self.old)? {
-                    return Ok(false);
-                }
+        if !run.locals.take_kept_row(node.scan, tid, &mut self.old) {
+            let (open, _) = self.open.as_ref().expect("opened before the first row");
+            if !run.engine().fetch(&open.table, tid, &mut self.old)? {
+                return Ok(false);
             }
         }
         loop {
@@ -730,15 +727,11 @@ impl<'p> DeleteRows<'p> {
         let triggers = open.target.triggers.as_ref();
         let before = open.triggers(TriggerTiming::Before, true, Event::Delete);
         let needs_old = self.node.returning.is_some() || !open.foreign_keys.is_empty() || triggers.is_some();
-        if needs_old {
-            match run.locals.kept_row(self.node.scan) {
-                Some(kept) if kept.tid == tid => std::mem::swap(&mut self.old, &mut kept.bytes),
-                _ => {
-                    if !run.engine().fetch(&open.table, tid, &mut self.old)? {
-                        return Ok(false);
-                    }
-                }
-            }
+        if needs_old
+            && !run.locals.take_kept_row(self.node.scan, tid, &mut self.old)
+            && !run.engine().fetch(&open.table, tid, &mut self.old)?
+        {
+            return Ok(false);
         }
         loop {
             let gone = if before.is_some() { open.lock_for_triggers(&mut tid, run)? } else { None };
