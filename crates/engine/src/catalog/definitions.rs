@@ -107,6 +107,26 @@ pub struct TableDef {
     pub transition_tables: Vec<TransitionTables>,
     /// The columns that `ON DELETE SET NULL` and `SET DEFAULT` set, where not all of the key: by constraint.
     pub delete_set_columns: Vec<(Oid, Vec<usize>)>,
+    /// What a view's query could name when it was made; none if older code made it.
+    pub view_scope: Option<ViewScope>,
+}
+
+/// What the names of a view's query were looked up among. Columns and functions that came later change nothing about
+/// what the query means.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ViewScope {
+    /// The relations that it reads, with the number of columns that each had, dropped ones counted.
+    pub columns: Vec<(Oid, u32)>,
+    /// The functions made by users that it calls.
+    pub functions: Vec<Oid>,
+}
+
+impl ViewScope {
+    /// How many of a relation's columns it could name; `None` for all.
+    pub fn columns_of(&self, relation: Oid) -> Option<usize> {
+        let found = self.columns.iter().find(|(oid, _)| *oid == relation);
+        found.map(|(_, columns)| *columns as usize)
+    }
 }
 
 impl TableDef {
@@ -127,6 +147,7 @@ impl TableDef {
             triggers: Vec::new(),
             transition_tables: Vec::new(),
             delete_set_columns: Vec::new(),
+            view_scope: None,
             fillfactor: 100,
             estimated_rows: -1.0,
             estimated_pages: 0,

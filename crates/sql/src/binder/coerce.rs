@@ -158,6 +158,11 @@ impl Binder<'_, '_> {
             self.depends_on_settings = true;
         }
         let value = types::input(self.context.eval, text, read_as).map_err(|error| self.at(error, location))?;
+        self.note_resolved(|resolved| {
+            if types::names_something(self.context.lookup, read_as.oid) {
+                resolved.literals.insert(location, (read_as, value.clone()));
+            }
+        });
         let literal = Expr::constant(value, read_as);
         if base.oid == target.oid {
             return Ok(literal);

@@ -25,6 +25,8 @@ struct NamedView<'v> {
     oid: Oid,
     /// Where it is noted what the statement does with it.
     access: Option<usize>,
+    /// Its definition, if it is not built in.
+    def: Option<&'v Arc<TableDef>>,
 }
 
 impl Binder<'_, '_> {
@@ -107,23 +109,32 @@ impl Binder<'_, '_> {
                 let names = names.collect();
                 let access = self.needs(table.oid, Privileges::SELECT);
                 let outer = self.view_owner.replace(table.owner);
-                let view = NamedView { name: &table.name, schema: table.schema, oid: table.oid, access: Some(access) };
+                let view = NamedView {
+                    name: &table.name,
+                    schema: table.schema,
+                    oid: table.oid,
+                    access: Some(access),
+                    def: Some(&table),
+                };
                 let named = self.from_view(&text, names, alias, view, name.location);
                 self.view_owner = outer;
-                named
+                Ok(self.as_known(named?, table.oid))
             }
             FoundRelation::Table(table) => {
                 let access = self.needs(table.oid, Privileges::SELECT);
                 let relation = self.add_aliased_table(table.clone(), alias, name.location)?;
                 self.scope().relations[relation as usize].access = Some(access);
                 let schema = alias.is_none().then_some(table.schema);
-                Ok(self.named(relation, schema, table.oid))
+                let named = self.named(relation, schema, table.oid);
+                Ok(self.as_known(named, table.oid))
             }
             FoundRelation::Virtual(table) => {
                 if let Some(text) = table.view_query {
                     let names = table.columns.iter().map(|column| column.name.clone()).collect();
-                    let view = NamedView { name: &table.name, schema: table.schema, oid: table.oid, access: None };
-                    return self.from_view(text, names, alias, view, name.location);
+                    let view =
+                        NamedView { name: &table.name, schema: table.schema, oid: table.oid, access: None, def: None };
+                    let named = self.from_view(text, names, alias, view, name.location)?;
+                    return Ok(self.as_known(named, table.oid));
                 }
                 let columns = table
                     .columns
@@ -138,7 +149,8 @@ impl Binder<'_, '_> {
                 let mut relation = Relation { kind, alias: shown, columns, lateral: false, access: None };
                 self.rename_columns(&mut relation, alias)?;
                 let relation = self.add_relation(relation);
-                Ok(self.named(relation, if alias.is_none() { schema } else { None }, oid))
+                let named = self.named(relation, if alias.is_none() { schema } else { None }, oid);
+                Ok(self.as_known(named, oid))
             }
             FoundRelation::Sequence(sequence) => {
                 // A sequence reads as a one-row table.
@@ -220,7 +232,7 @@ impl Binder<'_, '_> {
                 location,
             ));
         }
-        let query = self.view_query(text)?;
+        let query = self.view_query(text, view.def)?;
         let columns = query
             .output()
             .zip(names)
@@ -234,8 +246,19 @@ impl Binder<'_, '_> {
         Ok(self.named(relation, alias.is_none().then_some(view.schema), view.oid))
     }
 
-    /// A view's query, bound as a query of its own: it sees nothing of the statement around it.
-    pub(super) fn view_query(&mut self, text: &str) -> Result<Query> {
+    /// A relation as the stored query that names it knows it: without the columns that came later.
+    fn as_known(&self, (item, mut names): Named, relation: Oid) -> Named {
+        if let Some(known) = self.view_scope().and_then(|scope| scope.columns_of(relation)) {
+            for name in &mut names {
+                name.forget_columns_from(known);
+            }
+        }
+        (item, names)
+    }
+
+    /// The stored query of `view`, or of one that is built in, bound as a query of its own: it sees nothing of the
+    /// statement around it.
+    pub(super) fn view_query(&mut self, text: &str, view: Option<&Arc<TableDef>>) -> Result<Query> {
         let mut statements = crate::parser::parse(text, crate::parser::ParseOptions::default())?;
         let Some(Statement::Select(query)) = statements.pop().map(|parsed| parsed.statement) else {
             return Err(Error::internal("a view's text is no query"));
@@ -243,7 +266,10 @@ impl Binder<'_, '_> {
         // The scopes around stay, so that levels count through the view, but show no names.
         self.view_depth += 1;
         let hidden = self.scopes.iter_mut().map(Scope::hide).collect::<Vec<_>>();
-        let bound = self.with_foreign_text(|binder| binder.query(&query, true));
+        let bound = self.with_foreign_text(|binder| {
+            binder.stored_query_of = view.cloned();
+            binder.query(&query, true)
+        });
         for (scope, hidden) in self.scopes.iter_mut().zip(hidden) {
             scope.unhide(hidden);
         }
@@ -298,12 +324,12 @@ impl Binder<'_, '_> {
 
     /// Where a subquery's opening parenthesis stands, which the tree does not tell: before its first expression.
     fn start_of_subquery(&self, query: &tree::Query) -> Location {
-        let (first, parentheses) = match &query.body {
-            tree::QueryBody::Select(select) => (select.targets.first().map(|target| target.expr.start()), 1),
-            tree::QueryBody::Values(rows) => (rows.first().and_then(|row| row.first()).map(tree::Expr::start), 2),
+        let parentheses = match &query.body {
+            tree::QueryBody::Select(_) => 1,
+            tree::QueryBody::Values(_) => 2,
             tree::QueryBody::SetOperation { left, .. } => return self.start_of_subquery(left),
         };
-        let mut before = first.and_then(|first| usize::try_from(first).ok()).unwrap_or(0);
+        let mut before = usize::try_from(query.start()).unwrap_or(0);
         for _ in 0..parentheses {
             match self.context.text.get(..before).and_then(|text| text.rfind('(')) {
                 Some(place) => before = place,
@@ -553,6 +579,11 @@ impl Binder<'_, '_> {
             JoinType::Full => JoinKind::Full,
         };
         let using = if join.natural { common_columns(&left_names, &right_names) } else { join.using.clone() };
+        if join.natural {
+            self.note_resolved(|resolved| {
+                resolved.natural.insert(join.right.start(), using.clone());
+            });
+        }
         let merges = join.natural || !join.using.is_empty();
         let mut conditions = Vec::new();
         let mut merged = Vec::new();
@@ -591,6 +622,7 @@ impl Binder<'_, '_> {
             table: Oid::INVALID,
             relation: None,
             columns,
+            later_columns: Vec::new(),
             alias_visible,
             columns_visible,
             lateral_only: false,

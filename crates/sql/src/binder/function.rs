@@ -137,6 +137,7 @@ impl Binder<'_, '_> {
             argument_names: &names,
             variadic: call.variadic,
             procedure,
+            only: self.view_scope().map(|scope| scope.functions.as_slice()),
         };
         let resolved =
             types::resolve_function(self.context.lookup, &wanted).map_err(|error| self.at(error, location))?;
@@ -191,14 +192,17 @@ impl Binder<'_, '_> {
     ) -> Result<(FunctionTarget, Vec<Expr>)> {
         let function = match &resolved.callee {
             Callee::Function(def) => FunctionTarget::Builtin(def),
-            Callee::User(found) => FunctionTarget::Stored(self.stored_function(found)?),
+            Callee::User(found) => FunctionTarget::Stored(self.stored_function(found, call)?),
             Callee::Aggregate(_) | Callee::Cast(_) => return Err(Error::internal("not a function")),
         };
         let arguments = self.assemble(call, arguments, resolved, Some(&function))?;
         Ok((function, arguments))
     }
 
-    fn stored_function(&mut self, found: &UserFunction) -> Result<Arc<StoredFunction>> {
+    fn stored_function(&mut self, found: &UserFunction, call: &tree::FunctionCall) -> Result<Arc<StoredFunction>> {
+        self.note_resolved(|resolved| {
+            resolved.functions.insert(call.name.location, found.oid);
+        });
         let function = self.context.catalog.function(found.oid).cloned();
         self.needs(found.oid, Privileges::EXECUTE);
         function.ok_or_else(|| Error::internal(format!("function {} is not in the catalog", found.oid)))
@@ -280,7 +284,9 @@ impl Binder<'_, '_> {
         let before = std::mem::replace(&mut self.text_is_foreign, true);
         // It knows nothing of a function around the statement.
         let variables = self.context.variables.take();
+        let around = self.stored_query_of.take();
         let result = inner(self);
+        self.stored_query_of = around;
         self.context.variables = variables;
         self.text_is_foreign = before;
         result

@@ -49,16 +49,18 @@ pub use target::column_name;
 pub use trigger::{table_triggers, trigger_condition};
 pub use updatable_view::{check_option, possible_changes, why_not_updatable};
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use base::{Error, Lsn, Oid, Result, sqlstate};
-use engine::catalog::{Catalog, SequenceDef};
+use engine::catalog::{Catalog, SequenceDef, TableDef, ViewScope};
 
 use crate::parser::{STACK_RESERVE_BYTES, character_position, too_deep};
 use crate::plan::{Expr, VirtualTable};
 use crate::privileges::{Access, ColumnsUsed, Privileges};
 use crate::tree::{self, Location, Name, Statement};
-use crate::types::{CatalogLookup, EvalContext, SqlType};
+use crate::types::{CatalogLookup, EvalContext, SqlType, Value};
 use scope::Scope;
 
 /// The tables that the server computes.
@@ -140,8 +142,25 @@ pub struct BindContext<'a> {
     pub database: &'a str,
     /// The text the statement was parsed from: error positions count in it.
     pub text: &'a str,
+    /// The view whose stored query the statement is: its names mean what they meant when it was made.
+    pub stored_query_of: Option<Arc<TableDef>>,
+    /// Takes down what the names in the text stand for.
+    pub resolved: Option<&'a RefCell<Resolved>>,
     /// Switches of the planner.
     pub settings: PlannerSettings,
+}
+
+/// What names and literals of a text stand for, by where they stand in it.
+#[derive(Debug, Default)]
+pub struct Resolved {
+    /// Of columns: the name in FROM and the column's.
+    pub columns: HashMap<Location, [Name; 2]>,
+    /// Of calls: the function that a user made.
+    pub functions: HashMap<Location, Oid>,
+    /// Of literals that name something: its type and what it is.
+    pub literals: HashMap<Location, (SqlType, Value)>,
+    /// Of NATURAL joins, by where their right sides begin: the columns that are compared.
+    pub natural: HashMap<Location, Vec<Name>>,
 }
 
 /// Settings that change plans.
@@ -282,6 +301,8 @@ pub(crate) struct Binder<'c, 'a> {
     view_depth: u32,
     /// What is being bound is not part of the statement's own text (a view's query, a default): errors don't point.
     text_is_foreign: bool,
+    /// The view whose stored query is being bound.
+    stored_query_of: Option<Arc<TableDef>>,
 }
 
 /// How deep views may be nested in views.
@@ -290,6 +311,7 @@ const VIEW_DEPTH_MAX: u32 = 50;
 impl<'c, 'a> Binder<'c, 'a> {
     fn new(context: &'c mut BindContext<'a>, parameters: &'c mut Parameters) -> Self {
         Binder {
+            stored_query_of: context.stored_query_of.clone(),
             context,
             parameters,
             scopes: Vec::new(),
@@ -300,6 +322,18 @@ impl<'c, 'a> Binder<'c, 'a> {
             view_owner: None,
             view_depth: 0,
             text_is_foreign: false,
+        }
+    }
+
+    /// What the query being bound could name when it was stored.
+    fn view_scope(&self) -> Option<&ViewScope> {
+        self.stored_query_of.as_ref()?.view_scope.as_ref()
+    }
+
+    /// Takes down what something in the text stands for.
+    fn note_resolved(&self, note: impl FnOnce(&mut Resolved)) {
+        if let Some(resolved) = self.context.resolved.filter(|_| !self.text_is_foreign) {
+            note(&mut resolved.borrow_mut());
         }
     }
 

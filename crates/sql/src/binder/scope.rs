@@ -201,6 +201,8 @@ pub(super) struct NamedItem {
     pub(super) relation: Option<u32>,
     /// Its columns.
     pub(super) columns: Vec<NamedColumn>,
+    /// Columns that the stored query doesn't know: only the row as a whole has them.
+    pub(super) later_columns: Vec<NamedColumn>,
     /// `alias.column` works.
     pub(super) alias_visible: bool,
     /// `column` works, and `*` includes it.
@@ -209,6 +211,17 @@ pub(super) struct NamedItem {
     pub(super) lateral_only: bool,
     /// A LATERAL item may read it (not on the wrong side of an outer join).
     pub(super) lateral_ok: bool,
+}
+
+impl NamedItem {
+    /// Leaves the columns from this place in the table on to the row as a whole.
+    pub(super) fn forget_columns_from(&mut self, place: usize) {
+        let is_later = |column: &NamedColumn| {
+            column.origin.is_some_and(|(_, attribute)| attribute >= 0 && attribute as usize >= place)
+        };
+        let (later, known) = std::mem::take(&mut self.columns).into_iter().partition(is_later);
+        (self.later_columns, self.columns) = (later, known);
+    }
 }
 
 /// A column of a [`NamedItem`].
@@ -406,7 +419,7 @@ impl Binder<'_, '_> {
     fn bare_column(&mut self, name: &Name, location: Location) -> Result<Option<FoundColumn>> {
         for level in 0..self.scopes.len() {
             let scope = &self.scopes[self.scopes.len() - 1 - level];
-            let mut found: Option<&NamedColumn> = None;
+            let mut found: Option<(Option<&Name>, &NamedColumn)> = None;
             for item in scope.readable().filter(|item| item.columns_visible) {
                 for column in item.columns.iter().filter(|column| column.name == *name) {
                     if found.is_some() {
@@ -414,10 +427,18 @@ impl Binder<'_, '_> {
                         return Err(self.error(sqlstate::AMBIGUOUS_COLUMN, message, location));
                     }
                     self.check_lateral(item, location)?;
-                    found = Some(column);
+                    found = Some((item.alias_visible.then_some(&item.alias), column));
                 }
             }
-            if let Some(column) = found.cloned() {
+            if let Some((alias, column)) = found {
+                let column = column.clone();
+                if self.context.resolved.is_some()
+                    && let Some(table) = alias.cloned().or_else(|| self.table_of(&column, level))
+                {
+                    self.note_resolved(|resolved| {
+                        resolved.columns.insert(location, [table, column.name.clone()]);
+                    });
+                }
                 self.reads(&column);
                 return Ok(Some(FoundColumn { expr: raised(column.expr, level as u32, location) }));
             }
@@ -442,6 +463,15 @@ impl Binder<'_, '_> {
             }
         }
         Ok(None)
+    }
+
+    /// What a column is called a column of that a join has merged from others, if it is one of theirs.
+    fn table_of(&self, column: &NamedColumn, level: usize) -> Option<Name> {
+        let ExprKind::Variable(variable) = &column.expr.kind else { return None };
+        let scope = &self.scopes[self.scopes.len() - 1 - level];
+        let relation = scope.relations.get(variable.relation as usize)?;
+        let own = relation.columns.get(usize::try_from(variable.attribute).ok()?)?;
+        (own.name == column.name).then(|| relation.alias.clone())
     }
 
     /// The field that a name means if what stands before its last part is a variable of a row type.
@@ -545,7 +575,8 @@ impl Binder<'_, '_> {
 
     /// An item's columns as one value. A function that gives one unnamed scalar is that scalar.
     pub(super) fn row_of(&mut self, item: &NamedItem, level: u32, location: Location) -> Expr {
-        item.columns.iter().for_each(|column| self.reads(column));
+        let all = || item.columns.iter().chain(&item.later_columns);
+        all().for_each(|column| self.reads(column));
         let index = self.scopes.len() - 1 - level as usize;
         if let Some(relation) = item.relation
             && let super::RelationKind::Function { calls, ordinality: false } =
@@ -556,11 +587,11 @@ impl Binder<'_, '_> {
         {
             return raised(column.expr.clone(), level, location);
         }
-        let fields = item.columns.iter().map(|column| raised(column.expr.clone(), level, location)).collect::<Vec<_>>();
+        let fields = all().map(|column| raised(column.expr.clone(), level, location)).collect::<Vec<_>>();
         let type_oid = if item.table == Oid::INVALID { oids::RECORD } else { item.table };
         let shape = crate::types::RecordShape {
             type_oid,
-            fields: item.columns.iter().map(|column| (column.name.to_string(), column.expr.sql_type)).collect(),
+            fields: all().map(|column| (column.name.to_string(), column.expr.sql_type)).collect(),
         };
         let row = Expr::new(ExprKind::Row { fields, shape: std::sync::Arc::new(shape) }, SqlType::new(type_oid));
         match item.relation {

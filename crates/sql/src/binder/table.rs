@@ -192,6 +192,7 @@ impl Binder<'_, '_> {
             table,
             relation: Some(relation),
             columns: scope.columns_of(relation),
+            later_columns: Vec::new(),
             alias_visible: true,
             columns_visible,
             lateral_only: false,

@@ -306,7 +306,7 @@ impl Binder<'_, '_> {
         let text = view.view_query.clone().unwrap_or_default();
         let noted = self.access.clone();
         let outer = self.view_owner.replace(view.owner);
-        let bound = self.view_query(&text);
+        let bound = self.view_query(&text, Some(view));
         self.view_owner = outer;
         self.access = noted;
         let bound = bound?;
@@ -401,6 +401,7 @@ impl Binder<'_, '_> {
         let place = self.scope().place;
         let owner = self.view_owner;
         let foreign = std::mem::replace(&mut self.text_is_foreign, true);
+        let around = self.stored_query_of.take();
         let variables = self.context.variables.take();
         let last = target.layers.len() - 1;
         let mut work = || -> Result<()> {
@@ -417,12 +418,14 @@ impl Binder<'_, '_> {
                     table,
                     relation: (number == last).then_some(relation),
                     columns: std::mem::take(&mut columns),
+                    later_columns: Vec::new(),
                     alias_visible: true,
                     columns_visible: true,
                     lateral_only: false,
                     lateral_ok: true,
                 };
                 self.view_owner = Some(layer.view.owner);
+                self.stored_query_of = Some(Arc::clone(&layer.view));
                 self.scope().names.push(item);
                 self.scope().place = Place::Select;
                 let targets = self.targets(&layer.select.targets)?;
@@ -453,6 +456,7 @@ impl Binder<'_, '_> {
         let result = work();
         self.context.variables = variables;
         self.text_is_foreign = foreign;
+        self.stored_query_of = around;
         self.view_owner = owner;
         self.scope().place = place;
         for (scope, hidden) in self.scopes.iter_mut().zip(hidden) {
@@ -561,6 +565,7 @@ impl Binder<'_, '_> {
             table: view.oid,
             relation: None,
             columns,
+            later_columns: Vec::new(),
             alias_visible: true,
             columns_visible: true,
             lateral_only: false,

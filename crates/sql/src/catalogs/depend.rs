@@ -105,11 +105,15 @@ fn add_views(run: &mut Run<'_, '_>, rows: &mut Vec<Vec<Value>>) {
     for used in crate::commands::what_views_use(run.state, &mut *run.client) {
         let rule = rule_oid(used.view);
         rows.push(row![RULE, rule, 0i32, class::RELATION, used.view, 0i32, letter('i')]);
-        for relation in used.relations {
+        for relation in used.named.relations {
             rows.push(row![RULE, rule, 0i32, class::RELATION, relation, 0i32, letter('n')]);
         }
-        for function in used.functions {
+        for function in used.named.functions {
             rows.push(row![RULE, rule, 0i32, class::FUNCTION, function, 0i32, letter('n')]);
+        }
+        for part in used.named.types {
+            let part = user_types::element_of_array(part).unwrap_or(part);
+            rows.push(row![RULE, rule, 0i32, class::TYPE, part, 0i32, letter('n')]);
         }
     }
 }

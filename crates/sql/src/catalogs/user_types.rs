@@ -18,7 +18,10 @@ use crate::plan::{Expr, ExprKind};
 use crate::session::CatalogView;
 use crate::tree::Name;
 use crate::types::context::{EnumLabel, UserTypeKind};
-use crate::types::{PlainContext, RecordShape, SqlType, UserType, Value, format_type_name};
+use crate::types::random::RandomState;
+use crate::types::{
+    CatalogLookup, EvalContext, FormatSettings, PlainContext, RecordShape, SqlType, UserType, Value, format_type_name,
+};
 
 /// The class of custom objects that are types: the number of `pg_type`.
 pub const TYPE_CLASS: Oid = Oid(1247);
@@ -137,6 +140,13 @@ impl Source {
             _ => false,
         }
     }
+
+    fn schema(&self) -> Oid {
+        match self {
+            Source::Table(table) => table.schema,
+            Source::Custom(custom) => custom.schema,
+        }
+    }
 }
 
 /// Types kept by a thread.
@@ -197,8 +207,10 @@ pub fn by_oid(view: &CatalogView, oid: Oid) -> Option<Arc<UserType>> {
         }));
     }
     let source = source(view.catalog(), oid)?;
+    let is_in = |schema: &str| view.catalog().schema(source.schema()).is_none_or(|found| found.name == schema);
     let cached = CACHE.with_borrow(|cache| {
-        cache.get(&oid).filter(|(known, _)| known.is_same(&source)).map(|(_, user_type)| Arc::clone(user_type))
+        let known = cache.get(&oid).filter(|(known, user_type)| known.is_same(&source) && is_in(&user_type.schema));
+        known.map(|(_, user_type)| Arc::clone(user_type))
     });
     if cached.is_some() {
         return cached;
@@ -232,6 +244,17 @@ pub fn composite_named<'c>(catalog: &'c Catalog, schema: Oid, name: &str) -> Opt
 pub fn composite_fields(def: &CustomDef) -> Option<Vec<(String, SqlType)>> {
     match TypeBody::decode(&def.body) {
         Ok(TypeBody::Composite { fields, .. }) if def.class == TYPE_CLASS => Some(fields),
+        _ => None,
+    }
+}
+
+/// The name of a domain's check.
+pub fn check_name(catalog: &Catalog, domain: Oid, check: Oid) -> Option<String> {
+    let Some(Object::Custom(def)) = catalog.object(domain) else { return None };
+    match TypeBody::decode(&def.body) {
+        Ok(TypeBody::Domain { checks, .. }) => {
+            checks.into_iter().find(|other| other.oid == check).map(|found| found.name)
+        }
         _ => None,
     }
 }
@@ -407,6 +430,34 @@ pub fn bind_check(view: &CatalogView, text: &str, tree: &crate::tree::Expr, base
     with_value(view, text, base, |context| domain_check(tree, context, &mut parameters))
 }
 
+/// What checks of domains are computed with: the catalog, and nothing of a session.
+struct CheckContext<'v> {
+    plain: PlainContext,
+    view: &'v CatalogView,
+}
+
+impl EvalContext for CheckContext<'_> {
+    fn format(&self) -> &FormatSettings {
+        self.plain.format()
+    }
+
+    fn catalog(&self) -> &dyn CatalogLookup {
+        self.view
+    }
+
+    fn transaction_timestamp(&self) -> i64 {
+        self.plain.transaction_timestamp()
+    }
+
+    fn statement_timestamp(&self) -> i64 {
+        self.plain.statement_timestamp()
+    }
+
+    fn random(&mut self) -> &mut RandomState {
+        self.plain.random()
+    }
+}
+
 /// Runs `work` with a context for the binder in which `VALUE` has a meaning.
 fn with_value<T>(
     view: &CatalogView,
@@ -415,7 +466,7 @@ fn with_value<T>(
     work: impl FnOnce(&mut BindContext<'_>) -> Result<T>,
 ) -> Result<T> {
     let names = ValueName(base);
-    let mut eval = PlainContext::default();
+    let mut eval = CheckContext { plain: PlainContext::default(), view };
     work(&mut BindContext {
         transition_tables: &[],
         catalog: view.catalog(),
@@ -427,6 +478,8 @@ fn with_value<T>(
         variables: Some(&names),
         database: "",
         text,
+        stored_query_of: None,
+        resolved: None,
         settings: PlannerSettings::default(),
     })
 }

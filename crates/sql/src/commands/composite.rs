@@ -11,6 +11,7 @@ use engine::catalog::{Catalog, CustomDef, Object};
 use super::column;
 use super::ddl::{Ddl, Found, without_position};
 use super::reshape::{Reshaping, Stored, storing_column};
+use super::restate::naming_objects;
 use super::user_type;
 use crate::catalogs::user_types::{self, TypeBody};
 use crate::tree::{AlterTable, AlterTableAction as Action, QualifiedName, Rename};
@@ -154,8 +155,10 @@ pub(super) fn rename_attribute(ddl: &Ddl<'_>, rename: &Rename) -> Result<()> {
         return Err(Error::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{old}\" does not exist")));
     };
     composite.check_is_free(&rename.new_name)?;
+    let naming = naming_objects(ddl);
     composite.fields[place].0 = rename.new_name.to_string();
-    composite.store(ddl)
+    composite.store(ddl)?;
+    naming.store(ddl)
 }
 
 /// 42809 where ALTER TABLE is tried on a composite type.

@@ -171,6 +171,11 @@ impl<'a> Ddl<'a> {
         bind_stored(self.state, table, text, used_for)
     }
 
+    /// Binds a default that is stored as `text` and belongs to no table.
+    pub fn stored_default(&self, text: &str, used_for: DefinitionUse<'_>) -> Result<Expr> {
+        bind_text(self.state, None, text, used_for).map_err(without_position)
+    }
+
     /// The text under which an expression is stored.
     pub fn to_store(&self, expr: &Expr, names: &dyn Names) -> String {
         Deparser::new(&self.view(), names, Qualify::Always).indented().text(expr)
@@ -419,6 +424,7 @@ pub(super) fn bind_stored(
     text: &str,
     used_for: DefinitionUse<'_>,
 ) -> Result<Expr> {
+    let table = (!matches!(used_for, DefinitionUse::Default { .. })).then_some(table);
     let bound = bind_text(state, table, text, used_for);
     // A position would be one in the stored text, which nobody sees.
     bound.map_err(without_position)
@@ -430,9 +436,13 @@ pub(super) fn without_position(mut error: Error) -> Error {
     error
 }
 
-fn bind_text(state: &SessionState, table: &Arc<TableDef>, text: &str, used_for: DefinitionUse<'_>) -> Result<Expr> {
+fn bind_text(
+    state: &SessionState,
+    table: Option<&Arc<TableDef>>,
+    text: &str,
+    used_for: DefinitionUse<'_>,
+) -> Result<Expr> {
     let expr = crate::parser::parse_expression(text)?;
-    let table = (!matches!(used_for, DefinitionUse::Default { .. })).then_some(table);
     Environment::new(state, &state.catalog())
         .with_context(text, |context| definition_expression(context, table, &expr, used_for))
 }

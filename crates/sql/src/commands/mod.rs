@@ -30,6 +30,8 @@ mod rewrite;
 mod role;
 mod schema;
 mod sequence;
+mod stored_expression;
+mod stored_query;
 mod system;
 mod table_as;
 pub mod temporary;

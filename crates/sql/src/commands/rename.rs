@@ -13,8 +13,8 @@ use super::composite;
 use super::ddl::{Ddl, Found, name_is_taken, no_role, system_refusal};
 use super::drop::find_function;
 use super::index::is_system_column;
-use super::restate::{expressions_of, naming_expressions};
-use super::{constraint, temporary, view};
+use super::restate::{naming_columns, naming_objects};
+use super::{constraint, temporary};
 use crate::catalogs::user_types;
 use crate::session::UtilityOutput;
 use crate::tree::{Name, ObjectKind, ObjectName, QualifiedName, Rename, RoleName};
@@ -140,25 +140,15 @@ fn rename_relation(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_exists
     if matches!(found, Found::Table(_)) && user_types::named(&ddl.view(), schema, new).is_some() {
         return Err(Error::new(sqlstate::DUPLICATE_OBJECT, format!("type \"{new}\" already exists")));
     }
-    let expressions = naming_expressions(ddl);
+    let naming = naming_objects(ddl);
     match found {
-        Found::Table(table) => {
-            let schema = ddl.view().schema_name(table.schema);
-            let texts = view::relation_renamed(ddl, table.oid, &schema, new);
-            ddl.replace(TableDef { name: new.to_string(), ..(*table).clone() })?;
-            view::store_texts(ddl, texts)?;
-        }
-        Found::Sequence(sequence) => {
-            let schema = ddl.view().schema_name(sequence.schema);
-            let texts = view::relation_renamed(ddl, sequence.oid, &schema, new);
-            ddl.replace(SequenceDef { name: new.to_string(), ..(*sequence).clone() })?;
-            view::store_texts(ddl, texts)?;
-        }
+        Found::Table(table) => ddl.replace(TableDef { name: new.to_string(), ..(*table).clone() })?,
+        Found::Sequence(sequence) => ddl.replace(SequenceDef { name: new.to_string(), ..(*sequence).clone() })?,
         Found::Index(index) => rename_index(ddl, &index, new)?,
         Found::Composite(def) => return Err(composite::is_altered_as_type(&def.name)),
         Found::System(name) => return Err(system_refusal(&name)),
     }
-    expressions.store(ddl)
+    naming.store(ddl)
 }
 
 /// An index and the constraint it belongs to are called the same.
@@ -207,13 +197,11 @@ fn rename_column(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<()> {
         let message = format!("column \"{new}\" of relation \"{}\" already exists", table.name);
         return Err(Error::new(sqlstate::DUPLICATE_COLUMN, message));
     }
-    let texts = view::column_renamed(ddl, &table);
-    let expressions = expressions_of(ddl, &table);
+    let naming = naming_columns(ddl, &table);
     let mut renamed = (*table).clone();
     renamed.columns[place].name = new.to_string();
     ddl.replace(renamed)?;
-    expressions.store(ddl)?;
-    view::store_texts(ddl, texts)
+    naming.store(ddl)
 }
 
 fn rename_constraint(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<()> {
@@ -250,23 +238,18 @@ fn rename_schema(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
     let Some(schema) = catalog.schema(oid).filter(|_| oid != PG_CATALOG_SCHEMA && oid != INFORMATION_SCHEMA) else {
         return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied for schema {old}")));
     };
-    let expressions = naming_expressions(ddl);
-    let texts = view::schema_renamed(ddl, old, new);
+    let naming = naming_objects(ddl);
     ddl.replace(SchemaDef { name: new.to_string(), ..(**schema).clone() })?;
-    expressions.store(ddl)?;
-    view::store_texts(ddl, texts)
+    naming.store(ddl)
 }
 
 fn rename_function(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name) -> Result<()> {
     let function = find_function(ddl, object)?;
-    let expressions = naming_expressions(ddl);
-    let schema = ddl.view().schema_name(function.schema);
-    let texts = view::function_renamed(ddl, &function, &schema, new);
+    let naming = naming_objects(ddl);
     let mut renamed = (*function).clone();
     renamed.name = new.to_string();
     ddl.replace(renamed)?;
-    expressions.store(ddl)?;
-    view::store_texts(ddl, texts)
+    naming.store(ddl)
 }
 
 fn rename_role(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
@@ -285,13 +268,11 @@ pub(super) fn set_schema(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_
         ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => {
             let function = find_function(ddl, object)?;
             let schema = target_schema(ddl, function.schema, new)?;
-            let expressions = naming_expressions(ddl);
-            let texts = view::function_renamed(ddl, &function, new, &Name::new(&function.name));
+            let naming = naming_objects(ddl);
             let mut moved = (*function).clone();
             moved.schema = schema;
             ddl.replace(moved)?;
-            expressions.store(ddl)?;
-            view::store_texts(ddl, texts)?;
+            naming.store(ddl)?;
         }
         ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence | ObjectKind::MaterializedView => {
             let Some(found) = relation(ddl, object, object.kind, if_exists)? else {
@@ -345,8 +326,7 @@ fn move_relation(ddl: &Ddl<'_>, found: &Found, new: &Name) -> Result<()> {
         let message = format!("relation \"{}\" already exists in schema \"{new}\"", found.name());
         return Err(Error::new(sqlstate::DUPLICATE_TABLE, message));
     }
-    let expressions = naming_expressions(ddl);
-    let texts = view::relation_renamed(ddl, oid, new, found.name());
+    let naming = naming_objects(ddl);
     match found {
         Found::Table(table) => {
             ddl.replace(TableDef { schema, ..(**table).clone() })?;
@@ -368,8 +348,7 @@ fn move_relation(ddl: &Ddl<'_>, found: &Found, new: &Name) -> Result<()> {
         }
         Found::Index(_) | Found::Composite(_) | Found::System(_) => {}
     }
-    expressions.store(ddl)?;
-    view::store_texts(ddl, texts)
+    naming.store(ddl)
 }
 
 /// ALTER ... OWNER TO.

@@ -1,157 +1,153 @@
-//! Stored expressions name things; when one of those is going to be called otherwise, they are bound first and
-//! written again afterwards.
+//! Stored expressions and queries name things; when one of those is going to be called otherwise, they are bound first
+//! and written again afterwards.
 
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{Catalog, ConstraintKind, TableDef};
+use engine::catalog::{ConstraintKind, CustomDef, IndexDef, TableDef};
 
 use super::ddl::Ddl;
 use super::deparse::{Deparser, NoNames, Qualify, TableNames};
-use crate::binder::DefinitionUse;
+use super::stored_expression::{Place, for_each_naming, for_each_of_table};
+use super::stored_query::{StoredQueries, as_written, stored_queries, with_column_names};
+use super::trigger::BothRows;
+use super::user_type::ValueOf;
+use crate::catalogs::user_types::{TYPE_CLASS, TypeBody};
 use crate::plan::{Expr, ExprKind, FunctionTarget};
-use crate::types::{SqlType, oids};
+use crate::tree::TableReference;
+use crate::types::names_something;
 
-/// Where an expression is stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Default(usize),
-    Generated(usize),
-    Check(Oid),
-    IndexKey(Oid, usize),
-    IndexPredicate(Oid),
-}
-
-/// Expressions on their way from one text to the next.
+/// Expressions and queries on their way from one text to the next.
 pub(super) struct Restatement {
-    expressions: Vec<(Oid, Place, Expr)>,
+    expressions: Vec<(Place, Expr)>,
+    queries: StoredQueries,
+    restate: Box<dyn Fn(Oid, TableReference) -> TableReference>,
 }
 
-/// The expressions of a table's own columns: a column is going to be called otherwise.
-pub(super) fn expressions_of(ddl: &Ddl<'_>, table: &Arc<TableDef>) -> Restatement {
+/// What names a table's own columns: one of them is going to be called otherwise.
+pub(super) fn naming_columns(ddl: &Ddl<'_>, table: &Arc<TableDef>) -> Restatement {
     let mut expressions = Vec::new();
-    collect(ddl, &ddl.catalog(), table, &mut |place, expr| {
-        if !matches!(place, Place::Default(_)) {
-            expressions.push((table.oid, place, expr));
+    for_each_of_table(ddl, table, &mut |place, expr| {
+        if !matches!(place, Place::Default { .. }) {
+            expressions.push((place, expr));
         }
     });
-    Restatement { expressions }
+    Restatement {
+        expressions,
+        queries: stored_queries(ddl, Some(table.oid)),
+        restate: Box::new(with_column_names(table)),
+    }
 }
 
-/// The expressions of all tables that name functions or relations: something outside of tables' columns is going to
-/// be called otherwise.
-pub(super) fn naming_expressions(ddl: &Ddl<'_>) -> Restatement {
-    let catalog = ddl.catalog();
+/// What names anything outside of its table's columns: something is going to be called otherwise.
+pub(super) fn naming_objects(ddl: &Ddl<'_>) -> Restatement {
+    let view = ddl.view();
     let mut expressions = Vec::new();
-    for table in catalog.tables() {
-        collect(ddl, &catalog, table, &mut |place, expr| {
-            if expr.any(&names_something) {
-                expressions.push((table.oid, place, expr));
-            }
-        });
-    }
-    Restatement { expressions }
+    for_each_naming(ddl, &mut |place, expr| {
+        if expr.any(&|inner| names_object(inner, &view)) {
+            expressions.push((place, expr));
+        }
+    });
+    Restatement { expressions, queries: stored_queries(ddl, None), restate: Box::new(as_written) }
 }
 
-fn names_something(expr: &Expr) -> bool {
+fn names_object(expr: &Expr, view: &crate::session::CatalogView) -> bool {
     match &expr.kind {
-        ExprKind::Call(call) => matches!(call.function, FunctionTarget::Stored(_)),
-        ExprKind::Set(call) => matches!(call.function, FunctionTarget::Stored(_)),
-        ExprKind::Constant(_) => crate::types::text_io::is_reg_type(expr.sql_type.oid),
-        // A cast to a type that a user made names it.
-        ExprKind::Cast(_) => expr.sql_type.oid.0 >= Oid::FIRST_NORMAL.0,
-        _ => expr.sql_type.oid == oids::REGCLASS,
-    }
-}
-
-fn collect(ddl: &Ddl<'_>, catalog: &Catalog, table: &Arc<TableDef>, take: &mut dyn FnMut(Place, Expr)) {
-    let mut bind = |text: &str, place: Place, used_for: DefinitionUse<'_>| {
-        // What can't be bound any more can't be written either: it stays.
-        if let Ok(expr) = ddl.stored_expression(table, text, used_for) {
-            take(place, expr);
-        }
-    };
-    for (number, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
-        let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
-        if let Some(text) = &column.default {
-            bind(text, Place::Default(number), DefinitionUse::Default { column: &column.name, sql_type });
-        }
-        if let Some(text) = &column.generated {
-            bind(text, Place::Generated(number), DefinitionUse::Generated { column: &column.name, sql_type });
-        }
-    }
-    for constraint in &table.constraints {
-        if let ConstraintKind::Check { expression, .. } = &constraint.kind {
-            bind(expression, Place::Check(constraint.oid), DefinitionUse::Check);
-        }
-    }
-    for index in catalog.indexes_of(table.oid) {
-        for (number, key) in index.keys.iter().enumerate() {
-            if let Some(text) = &key.expression {
-                bind(text, Place::IndexKey(index.oid, number), DefinitionUse::IndexKey);
-            }
-        }
-        if let Some(text) = &index.predicate {
-            bind(text, Place::IndexPredicate(index.oid), DefinitionUse::IndexPredicate);
-        }
+        ExprKind::Call(call) if matches!(call.function, FunctionTarget::Stored(_)) => true,
+        ExprKind::Set(call) if matches!(call.function, FunctionTarget::Stored(_)) => true,
+        // Constants are written with their types, and casts with those they are to.
+        _ => names_something(view, expr.sql_type.oid),
     }
 }
 
 impl Restatement {
-    /// Writes the expressions as they read now.
+    /// Writes them as they read now.
     pub fn store(self, ddl: &Ddl<'_>) -> Result<()> {
-        for (table, place, expr) in self.expressions {
-            let def = ddl.table(table)?;
-            let view = ddl.view();
-            let names = TableNames(&def);
-            let over_row = || Deparser::new(&view, &names, Qualify::Always).indented();
-            match place {
-                Place::Default(number) => {
-                    let text = Deparser::new(&view, &NoNames, Qualify::Always).indented().text(&expr);
-                    change_table(ddl, &def, |def| def.columns[number].default = Some(text))?;
-                }
-                Place::Generated(number) => {
-                    let text = over_row().text(&expr);
-                    change_table(ddl, &def, |def| def.columns[number].generated = Some(text))?;
-                }
-                Place::Check(oid) => {
-                    let text = over_row().text(&expr);
-                    change_table(ddl, &def, |def| {
-                        for constraint in def.constraints.iter_mut().filter(|constraint| constraint.oid == oid) {
-                            if let ConstraintKind::Check { expression, .. } = &mut constraint.kind {
-                                expression.clone_from(&text);
-                            }
-                        }
-                    })?;
-                }
-                Place::IndexKey(index, number) => {
-                    let text = over_row().full_text(&expr);
-                    let catalog = ddl.catalog();
-                    let Some(old) = catalog.index(index) else { continue };
-                    let mut new = (**old).clone();
-                    new.keys[number].expression = Some(text);
-                    if new != **old {
-                        ddl.replace(new)?;
-                    }
-                }
-                Place::IndexPredicate(index) => {
-                    let text = over_row().text(&expr);
-                    let catalog = ddl.catalog();
-                    let Some(old) = catalog.index(index) else { continue };
-                    let mut new = (**old).clone();
-                    new.predicate = Some(text);
-                    if new != **old {
-                        ddl.replace(new)?;
-                    }
-                }
-            }
+        for (place, expr) in &self.expressions {
+            place.store(ddl, expr)?;
         }
-        Ok(())
+        self.queries.store(ddl, &*self.restate)
     }
 }
 
-fn change_table(ddl: &Ddl<'_>, old: &TableDef, change: impl FnOnce(&mut TableDef)) -> Result<()> {
-    let mut new = old.clone();
+impl Place {
+    fn store(self, ddl: &Ddl<'_>, expr: &Expr) -> Result<()> {
+        let view = ddl.view();
+        let alone = || Deparser::new(&view, &NoNames, Qualify::Always).indented().text(expr);
+        let over_row = |table: &TableDef| ddl.to_store(expr, &TableNames(table));
+        match self {
+            Place::Default { table, column } => {
+                change_table(ddl, table, |def| def.columns[column].default = Some(alone()))
+            }
+            Place::Generated { table, column } => {
+                change_table(ddl, table, |def| def.columns[column].generated = Some(over_row(def)))
+            }
+            Place::Check { table, constraint } => change_table(ddl, table, |def| {
+                let text = over_row(def);
+                for found in def.constraints.iter_mut().filter(|found| found.oid == constraint) {
+                    if let ConstraintKind::Check { expression, .. } = &mut found.kind {
+                        expression.clone_from(&text);
+                    }
+                }
+            }),
+            Place::IndexKey { index, number } => change_index(ddl, index, |def, table| {
+                let names = TableNames(table);
+                let text = Deparser::new(&view, &names, Qualify::Always).indented().full_text(expr);
+                def.keys[number].expression = Some(text);
+            }),
+            Place::IndexPredicate { index } => {
+                change_index(ddl, index, |def, table| def.predicate = Some(over_row(table)))
+            }
+            Place::TriggerCondition { table, trigger } => change_table(ddl, table, |def| {
+                let text = ddl.to_store(expr, &BothRows(def));
+                for found in def.triggers.iter_mut().filter(|found| found.oid == trigger) {
+                    found.condition = Some(text.clone());
+                }
+            }),
+            Place::DomainDefault { domain } => change_domain(ddl, domain, |body| {
+                if let TypeBody::Domain { default, .. } = body {
+                    *default = Some(alone());
+                }
+            }),
+            Place::DomainCheck { domain, check } => change_domain(ddl, domain, |body| {
+                if let TypeBody::Domain { base, checks, .. } = body {
+                    let text = ddl.to_store(expr, &ValueOf(*base));
+                    for found in checks.iter_mut().filter(|found| found.oid == check) {
+                        found.expression.clone_from(&text);
+                    }
+                }
+            }),
+            Place::ArgumentDefault { function, number } => {
+                let catalog = ddl.catalog();
+                let Some(old) = catalog.function(function) else { return Ok(()) };
+                let mut new = (**old).clone();
+                new.arguments[number].default = Some(alone());
+                if new == **old { Ok(()) } else { ddl.replace(new) }
+            }
+        }
+    }
+}
+
+fn change_table(ddl: &Ddl<'_>, table: Oid, change: impl FnOnce(&mut TableDef)) -> Result<()> {
+    let old = ddl.table(table)?;
+    let mut new = (*old).clone();
     change(&mut new);
     if new == *old { Ok(()) } else { ddl.replace(new) }
+}
+
+fn change_index(ddl: &Ddl<'_>, index: Oid, change: impl FnOnce(&mut IndexDef, &TableDef)) -> Result<()> {
+    let catalog = ddl.catalog();
+    let Some(old) = catalog.index(index) else { return Ok(()) };
+    let mut new = (**old).clone();
+    change(&mut new, &*ddl.table(old.table)?);
+    if new == **old { Ok(()) } else { ddl.replace(new) }
+}
+
+fn change_domain(ddl: &Ddl<'_>, domain: Oid, change: impl FnOnce(&mut TypeBody)) -> Result<()> {
+    let catalog = ddl.catalog();
+    let Some(old) = catalog.customs(TYPE_CLASS).find(|def| def.oid == domain) else { return Ok(()) };
+    let mut body = TypeBody::decode(&old.body)?;
+    change(&mut body);
+    let new = CustomDef { body: body.encode(), ..(**old).clone() };
+    if new == **old { Ok(()) } else { ddl.replace(new) }
 }

@@ -10,7 +10,9 @@ use engine::catalog::{Persistence, RelationKind};
 use super::create_table::{already_there, check_tablespace, plain_table, set_options};
 use super::ddl::{Ddl, Found};
 use super::rewrite::{Sink, without_indexes};
-use super::{cursor, plan_inner, view};
+use super::{cursor, plan_inner, stored_query, view};
+use crate::binder::Parameters;
+use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, UtilityOutput, lock_relations};
 use crate::tree::{CreateTableAs, OnCommit, QualifiedName, Statement};
 use crate::types::{SqlType, Value};
@@ -61,7 +63,9 @@ pub(super) fn create_from(
             return Err(Error::internal("a materialized view of something that is no query"));
         };
         table.kind = RelationKind::MaterializedView;
-        table.view_query = Some(view::define(ddl, query)?.0);
+        let defined = view::define(ddl, query)?;
+        table.view_query = Some(defined.text);
+        table.view_scope = Some(defined.scope);
     }
     let oid = table.oid;
     ddl.create(table)?;
@@ -105,7 +109,12 @@ pub(super) fn refresh(ddl: &mut Ddl<'_>, name: &QualifiedName, no_data: bool) ->
     };
     ddl.state.check_not_in_use(table.oid, "REFRESH MATERIALIZED VIEW", &table.name)?;
     let text: Arc<str> = Arc::from(table.view_query.as_deref().unwrap_or_default());
-    let planned = Nested::locked(ddl.state, || Nested::plan_text(ddl.state, &text, &Arc::from([])))?;
+    let tree = stored_query::parsed(&text).ok_or_else(|| Error::internal("a materialized view without a query"))?;
+    let statement = Statement::Select(tree);
+    let planned = Nested::locked(ddl.state, || {
+        let environment = Environment::new(ddl.state, &ddl.view()).for_query_of(&table);
+        environment.planned(&text, &statement, Parameters::fixed(Vec::new()))
+    })?;
     let open = ddl.open(table.oid)?;
     ddl.state.changed_catalog.set(true);
     ddl.engine().truncate(&open)?;

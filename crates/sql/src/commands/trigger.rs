@@ -255,7 +255,7 @@ pub(super) fn rename(ddl: &Ddl<'_>, table: &crate::tree::QualifiedName, old: &st
 }
 
 /// The columns of the old and the new row.
-struct BothRows<'a>(&'a TableDef);
+pub(super) struct BothRows<'a>(pub &'a TableDef);
 
 impl Names for BothRows<'_> {
     fn column(&self, slot: u32) -> (String, Option<SqlType>) {
@@ -285,7 +285,12 @@ pub(super) fn columns_read(state: &SessionState, table: &Arc<TableDef>, def: &Tr
         .collect()
 }
 
-fn bound_condition(state: &SessionState, table: &Arc<TableDef>, def: &TriggerDef) -> Option<crate::plan::Expr> {
+/// A trigger's stored WHEN; nothing if it has none, or one that can't be bound any more.
+pub(super) fn bound_condition(
+    state: &SessionState,
+    table: &Arc<TableDef>,
+    def: &TriggerDef,
+) -> Option<crate::plan::Expr> {
     let text = def.condition.as_ref()?;
     let expr = crate::parser::parse_expression(text).ok()?;
     Environment::new(state, &state.catalog())

@@ -10,6 +10,7 @@ use engine::catalog::CustomDef;
 use super::ddl::{Ddl, name_is_taken, without_position};
 use super::deparse::{Names, NoNames};
 use super::names::type_constraint_name;
+use super::restate::naming_objects;
 use crate::binder::DefinitionUse;
 use crate::catalogs::user_types::{self, DomainCheck, TYPE_CLASS, TypeBody};
 use crate::plan::{Expr, ExprKind};
@@ -26,7 +27,7 @@ const LABEL_DISTANCE: i64 = 1 << 16;
 const LABEL_BYTES_MAX: usize = 63;
 
 /// `VALUE`, as which the checks of a domain name what they check.
-struct ValueOf(SqlType);
+pub(super) struct ValueOf(pub SqlType);
 
 impl Names for ValueOf {
     fn column(&self, _slot: u32) -> (String, Option<SqlType>) {
@@ -192,6 +193,14 @@ fn make_check(
     Ok(DomainCheck { oid: ddl.allocate_oid(), name, expression: ddl.to_store(&condition, &ValueOf(base)) })
 }
 
+/// A stored check, bound to be written down again.
+pub(super) fn bound_check(ddl: &Ddl<'_>, check: &DomainCheck, base: SqlType) -> Result<Expr> {
+    let tree = crate::parser::parse_expression(&check.expression)?;
+    let mut condition = user_types::bind_check(&ddl.view(), &check.expression, &tree, base)?;
+    value_as_column(&mut condition);
+    Ok(condition)
+}
+
 /// The value is a parameter for the one who computes the check, and a column for the one who writes it down.
 fn value_as_column(expr: &mut Expr) {
     if matches!(expr.kind, ExprKind::Parameter(_)) {
@@ -295,7 +304,11 @@ pub(super) fn alter_enum(ddl: &mut Ddl<'_>, alter: &AlterEnum) -> Result<Utility
         if is_there {
             return Err(Error::new(sqlstate::DUPLICATE_OBJECT, exists));
         }
+        let naming = naming_objects(ddl);
         labels[place].1.clone_from(&alter.new_label);
+        store(ddl, &def, &TypeBody::Enum { labels, comment })?;
+        naming.store(ddl)?;
+        return Ok(UtilityOutput::tag("ALTER TYPE"));
     } else if is_there {
         if !alter.if_not_exists {
             return Err(Error::new(sqlstate::DUPLICATE_OBJECT, exists));
@@ -385,6 +398,17 @@ pub(super) fn alter_domain(ddl: &mut Ddl<'_>, alter: &AlterDomain) -> Result<Uti
     Ok(done)
 }
 
+/// Takes a check away from a domain.
+pub(super) fn drop_check(ddl: &Ddl<'_>, domain: Oid, check: Oid) -> Result<()> {
+    let catalog = ddl.catalog();
+    let Some(def) = catalog.customs(TYPE_CLASS).find(|def| def.oid == domain) else { return Ok(()) };
+    let mut body = body_of(def)?;
+    if let TypeBody::Domain { checks, .. } = &mut body {
+        checks.retain(|other| other.oid != check);
+    }
+    store(ddl, def, &body)
+}
+
 /// Checks the rows of all columns of a domain whose constraints have just changed. 23502, 23514.
 fn validate(ddl: &mut Ddl<'_>, domain: &CustomDef, base: SqlType) -> Result<()> {
     let catalog = ddl.catalog();
@@ -447,7 +471,9 @@ pub(super) fn rename(ddl: &Ddl<'_>, object: &ObjectName, new: &str) -> Result<()
     if user_types::named(&ddl.view(), def.schema, new).is_some_and(|other| other != def.oid) {
         return Err(Error::new(sqlstate::DUPLICATE_OBJECT, format!("type \"{new}\" already exists")));
     }
-    ddl.replace(CustomDef { name: new.to_owned(), ..(*def).clone() })
+    let naming = naming_objects(ddl);
+    ddl.replace(CustomDef { name: new.to_owned(), ..(*def).clone() })?;
+    naming.store(ddl)
 }
 
 /// ALTER TYPE ... SET SCHEMA; `schema` is called `schema_name`. 42710, 42P07
@@ -463,7 +489,9 @@ pub(super) fn move_to(ddl: &Ddl<'_>, def: &CustomDef, schema: Oid, schema_name: 
             return Err(Error::new(sqlstate::DUPLICATE_TABLE, message));
         }
     }
-    ddl.replace(CustomDef { schema, ..def.clone() })
+    let naming = naming_objects(ddl);
+    ddl.replace(CustomDef { schema, ..def.clone() })?;
+    naming.store(ddl)
 }
 
 /// ALTER DOMAIN ... RENAME CONSTRAINT

@@ -1,32 +1,32 @@
-//! CREATE VIEW, and keeping views' texts in step with what they name.
+//! CREATE VIEW.
 //!
 //! A view is stored as the text of its query, every name completed with its schema and `*` written out, so that it
 //! means the same under any search path and when its tables grow.
 
+use std::cell::RefCell;
+
 use base::limits::COLUMNS_MAX;
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{ColumnDef, PG_CATALOG_SCHEMA, Persistence, RelationKind, TableDef};
+use engine::catalog::{ColumnDef, Persistence, RelationKind, TableDef, ViewScope};
 
-use super::ddl::{Ddl, Found};
-use super::deparse::{Deparser, NoNames, Qualify, QueryNames, WrittenNames, query_text};
-use super::dependencies::{direct_relations, uses_of_views};
+use super::ddl::Ddl;
 use super::options::{self, OptionsOf};
+use super::stored_query::{StoredQuery, as_written};
 use super::{column, temporary};
 use crate::binder::{self, Parameters};
-use crate::parser::{ParseOptions, parse};
 use crate::plan::ExprKind as BoundKind;
 use crate::plan::OutputColumn;
-use crate::session::{UtilityOutput, quote_identifier};
+use crate::session::UtilityOutput;
+use crate::session::planning::Environment;
 use crate::tree::{
-    self, Alias, CreateView, CteStatement, Expr, ExprKind, FromItem, Name, QualifiedName, Query, QueryBody, Statement,
-    TableReference, Target, TypeName,
+    self, CreateView, CteStatement, Expr, ExprKind, FromItem, Name, Query, QueryBody, Statement, Target,
 };
-use crate::types::{self, CatalogLookup};
+use crate::types;
 
 /// CREATE VIEW.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOutput> {
     let (mut schema, mut persistence) = ddl.creation_schema(&create.name, create.persistence)?;
-    let (text, mut columns) = define(ddl, &create.query)?;
+    let Defined { text, mut columns, scope } = define(ddl, &create.query)?;
     if create.columns.len() > columns.len() {
         return Err(Error::new(sqlstate::SYNTAX_ERROR, "CREATE VIEW specifies more column names than columns"));
     }
@@ -37,7 +37,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOu
         let message = format!("tables can have at most {COLUMNS_MAX} columns");
         return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, message));
     }
-    if persistence != Persistence::Temporary && reads_temporary(ddl, &create.query) {
+    if persistence != Persistence::Temporary && reads_temporary(ddl, &scope) {
         let message = format!("view \"{}\" will be a temporary view", create.name.name);
         ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
         (schema, persistence) = (temporary::schema(ddl)?, Persistence::Temporary);
@@ -47,6 +47,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOu
     view.persistence = persistence;
     view.columns = column_definitions(ddl, &columns)?;
     view.view_query = Some(text);
+    view.view_scope = Some(scope);
     view.options = options::stored(&options::read(&create.options, OptionsOf::View)?);
     if let Some(is_cascaded) = create.check_option {
         view.options.push(format!("check_option={}", if is_cascaded { "cascaded" } else { "local" }));
@@ -118,19 +119,34 @@ fn replace(ddl: &Ddl<'_>, old: Oid, mut view: TableDef) -> Result<UtilityOutput>
     Ok(UtilityOutput::tag("CREATE VIEW"))
 }
 
-/// The text under which a query is stored, and its columns.
-pub(super) fn define(ddl: &Ddl<'_>, query: &Query) -> Result<(String, Vec<OutputColumn>)> {
+/// A view's query, ready to be stored.
+pub(super) struct Defined {
+    /// The text.
+    pub text: String,
+    /// Its columns.
+    pub columns: Vec<OutputColumn>,
+    /// What its names are looked up among.
+    pub scope: ViewScope,
+}
+
+/// A query as it is stored.
+pub(super) fn define(ddl: &Ddl<'_>, query: &Query) -> Result<Defined> {
     if let Some(with) = &query.with
         && with.ctes.iter().any(|cte| !matches!(*cte.statement, CteStatement::Query(_)))
     {
         return Err(Error::unsupported("views must not contain data-modifying statements in WITH"));
     }
+    let resolved = RefCell::default();
     let statement = Statement::Select(Box::new(query.clone()));
-    let bound = ddl.bind(|context| binder::bind(&statement, context, &mut Parameters::fixed(Vec::new())))?;
+    let bound = Environment::new(ddl.state, &ddl.view())
+        .taking_down(&resolved)
+        .with_context(ddl.text, |context| binder::bind(&statement, context, &mut Parameters::fixed(Vec::new())))?;
     let bound = bound.ok_or_else(|| Error::internal("a query was not bound"))?.query;
     let mut query = query.clone();
     write_stars_out(&mut query, &bound);
-    Ok((query_text(&query, &StoredNames(ddl)), bound.output_columns()))
+    let stored = StoredQuery::new(ddl, Box::new(query), resolved.into_inner());
+    let (text, scope) = (stored.text(ddl, &as_written), stored.scope(ddl));
+    Ok(Defined { text, columns: bound.output_columns(), scope })
 }
 
 fn column_definitions(ddl: &Ddl<'_>, columns: &[OutputColumn]) -> Result<Vec<ColumnDef>> {
@@ -150,64 +166,10 @@ fn column_definitions(ddl: &Ddl<'_>, columns: &[OutputColumn]) -> Result<Vec<Col
     Ok(made)
 }
 
-fn reads_temporary(ddl: &Ddl<'_>, query: &Query) -> bool {
+fn reads_temporary(ddl: &Ddl<'_>, scope: &ViewScope) -> bool {
     let catalog = ddl.catalog();
-    direct_relations(ddl, query)
-        .into_iter()
-        .filter_map(|oid| catalog.object(oid))
-        .any(|object| temporary::is_temporary(&catalog, object.schema()))
-}
-
-/// Names completed with their schemas.
-struct StoredNames<'d, 'a>(&'d Ddl<'a>);
-
-impl StoredNames<'_, '_> {
-    fn complete(&self, name: &QualifiedName) -> QualifiedName {
-        let view = self.0.view();
-        let schema = match self.0.find(name) {
-            Ok(Some(found)) => match &found {
-                Found::Table(table) => Some(view.schema_name(table.schema)),
-                Found::Sequence(sequence) => Some(view.schema_name(sequence.schema)),
-                Found::Index(index) => Some(view.schema_name(index.schema)),
-                Found::Composite(def) => Some(view.schema_name(def.schema)),
-                Found::System(_) if name.schema.is_none() => Some(view.schema_name(PG_CATALOG_SCHEMA)),
-                Found::System(_) => None,
-            },
-            _ => None,
-        };
-        QualifiedName {
-            catalog: None,
-            schema: schema.map(Name::from).or_else(|| name.schema.clone()),
-            name: name.name.clone(),
-            location: -1,
-        }
-    }
-}
-
-impl QueryNames for StoredNames<'_, '_> {
-    fn table(&self, reference: &TableReference) -> String {
-        let reference = TableReference { name: self.complete(&reference.name), ..reference.clone() };
-        WrittenNames.table(&reference)
-    }
-
-    fn function(&self, name: &QualifiedName) -> String {
-        let is_built_in =
-            || !types::functions_named(&name.name).is_empty() || !types::aggregates_named(&name.name).is_empty();
-        if name.schema.is_some() || is_built_in() {
-            return WrittenNames.function(name);
-        }
-        match self.0.view().user_functions(None, &name.name).first() {
-            Some(function) => format!("{}.{}", quote_identifier(&function.schema), quote_identifier(&name.name)),
-            None => WrittenNames.function(name),
-        }
-    }
-
-    fn type_name(&self, name: &TypeName) -> String {
-        match self.0.type_of(name) {
-            Ok(sql_type) => Deparser::new(&self.0.view(), &NoNames, Qualify::Always).type_name(sql_type),
-            Err(_) => WrittenNames.type_name(name),
-        }
-    }
+    let objects = scope.columns.iter().filter_map(|(oid, _)| catalog.object(*oid));
+    objects.into_iter().any(|object| temporary::is_temporary(&catalog, object.schema()))
 }
 
 /// Replaces `*` in the select list by the columns it stands for now.
@@ -300,165 +262,4 @@ fn column_target(entry: &binder::TargetEntry, bound: &binder::Query) -> Target {
     };
     let is_named = parts.last() == Some(&name);
     Target { name: (!is_named).then_some(name), expr: Expr::new(ExprKind::Column(parts), -1) }
-}
-
-/// How references to one relation are written from now on.
-pub(super) type Restate<'r> = &'r dyn Fn(&TableReference) -> TableReference;
-
-/// The texts of the views that read `relation`, with its references written as `restate` says; to be stored with
-/// [`store_texts`] once what they name is there.
-pub(super) fn restated_texts(ddl: &Ddl<'_>, relation: Oid, restate: Restate<'_>) -> Vec<(Oid, String)> {
-    struct Names<'d, 'a, 'r> {
-        stored: StoredNames<'d, 'a>,
-        relation: Oid,
-        restate: Restate<'r>,
-    }
-    impl QueryNames for Names<'_, '_, '_> {
-        fn table(&self, reference: &TableReference) -> String {
-            let found = self.stored.0.find(&reference.name).ok().flatten().and_then(|found| found.oid());
-            if found == Some(self.relation) {
-                return WrittenNames.table(&(self.restate)(reference));
-            }
-            self.stored.table(reference)
-        }
-
-        fn function(&self, name: &QualifiedName) -> String {
-            self.stored.function(name)
-        }
-
-        fn type_name(&self, name: &TypeName) -> String {
-            self.stored.type_name(name)
-        }
-    }
-    let names = Names { stored: StoredNames(ddl), relation, restate };
-    let catalog = ddl.catalog();
-    uses_of_views(ddl)
-        .into_iter()
-        .filter(|user| user.relations.contains(&relation))
-        .filter_map(|user| {
-            let text = catalog.table(user.view)?.view_query.clone()?;
-            let Statement::Select(query) = parse(&text, ParseOptions::default()).ok()?.pop()?.statement else {
-                return None;
-            };
-            Some((user.view, query_text(&query, &names)))
-        })
-        .collect()
-}
-
-/// Gives views new texts.
-pub(super) fn store_texts(ddl: &Ddl<'_>, texts: Vec<(Oid, String)>) -> Result<()> {
-    for (view, text) in texts {
-        let old = ddl.table(view)?;
-        if old.view_query.as_deref() != Some(&text) {
-            ddl.replace(TableDef { view_query: Some(text), ..(*old).clone() })?;
-        }
-    }
-    Ok(())
-}
-
-/// A relation is going to be called otherwise: views go on calling it by its old name, as an alias.
-pub(super) fn relation_renamed(ddl: &Ddl<'_>, relation: Oid, schema: &str, name: &str) -> Vec<(Oid, String)> {
-    restated_texts(ddl, relation, &|reference| {
-        let alias = reference.alias.clone().or_else(|| {
-            let old = reference.name.name.clone();
-            (old != name).then(|| Alias { name: old, columns: Vec::new() })
-        });
-        let name =
-            QualifiedName { catalog: None, schema: Some(Name::from(schema)), name: Name::from(name), location: -1 };
-        TableReference { name, alias, only: reference.only }
-    })
-}
-
-/// A column of a relation is going to be called otherwise: views go on using its old name, by an alias.
-pub(super) fn column_renamed(ddl: &Ddl<'_>, relation: &TableDef) -> Vec<(Oid, String)> {
-    let old_names: Vec<Name> =
-        relation.columns.iter().filter(|column| !column.dropped).map(|column| Name::new(&column.name)).collect();
-    restated_texts(ddl, relation.oid, &|reference| {
-        let mut alias =
-            reference.alias.clone().unwrap_or_else(|| Alias { name: reference.name.name.clone(), columns: Vec::new() });
-        let known = alias.columns.len();
-        alias.columns.extend(old_names.iter().skip(known).cloned());
-        TableReference { alias: Some(alias), ..reference.clone() }
-    })
-}
-
-/// A column that no view uses is going to be dropped: aliases that list a table's columns do without it.
-pub(super) fn column_dropped(ddl: &Ddl<'_>, table: &TableDef, place: usize) -> Result<()> {
-    let number = table.columns[..place].iter().filter(|column| !column.dropped).count();
-    let texts = restated_texts(ddl, table.oid, &|reference| {
-        let mut reference = reference.clone();
-        if let Some(alias) = reference.alias.as_mut().filter(|alias| alias.columns.len() > number) {
-            alias.columns.remove(number);
-        }
-        reference
-    });
-    store_texts(ddl, texts)
-}
-
-/// Rewrites the schemas and names of functions in the texts of all views.
-fn renamed_texts(ddl: &Ddl<'_>, rename: &dyn Fn(&QualifiedName, bool) -> QualifiedName) -> Vec<(Oid, String)> {
-    struct Names<'d, 'a, 'r> {
-        stored: StoredNames<'d, 'a>,
-        /// The new name of a relation or, if true is given, of a function.
-        rename: &'r dyn Fn(&QualifiedName, bool) -> QualifiedName,
-    }
-    impl QueryNames for Names<'_, '_, '_> {
-        fn table(&self, reference: &TableReference) -> String {
-            let name = (self.rename)(&self.stored.complete(&reference.name), false);
-            WrittenNames.table(&TableReference { name, ..reference.clone() })
-        }
-
-        fn function(&self, name: &QualifiedName) -> String {
-            WrittenNames.function(&(self.rename)(name, true))
-        }
-
-        fn type_name(&self, name: &TypeName) -> String {
-            self.stored.type_name(name)
-        }
-    }
-    let names = Names { stored: StoredNames(ddl), rename };
-    let catalog = ddl.catalog();
-    let views = catalog.tables().filter_map(|view| Some((view.oid, view.view_query.clone()?)));
-    views
-        .filter_map(|(view, text)| {
-            let Statement::Select(query) = parse(&text, ParseOptions::default()).ok()?.pop()?.statement else {
-                return None;
-            };
-            Some((view, query_text(&query, &names)))
-        })
-        .collect()
-}
-
-/// A schema is going to be called otherwise.
-pub(super) fn schema_renamed(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Vec<(Oid, String)> {
-    renamed_texts(ddl, &|name, _| {
-        let schema = name.schema.clone().map(|schema| if schema == *old { new.clone() } else { schema });
-        QualifiedName { schema, ..name.clone() }
-    })
-}
-
-/// A function is going to be called otherwise, or to be in another schema.
-pub(super) fn function_renamed(
-    ddl: &Ddl<'_>,
-    function: &engine::catalog::FunctionDef,
-    schema: &str,
-    name: &Name,
-) -> Vec<(Oid, String)> {
-    let old_schema = ddl.view().schema_name(function.schema);
-    let users: Vec<Oid> = uses_of_views(ddl)
-        .into_iter()
-        .filter(|user| user.functions.contains(&function.oid))
-        .map(|user| user.view)
-        .collect();
-    let mut texts = renamed_texts(ddl, &|found, is_function| {
-        let is_it = is_function
-            && found.name == function.name.as_str()
-            && found.schema.as_ref().is_none_or(|schema| schema.as_str() == old_schema);
-        if !is_it {
-            return found.clone();
-        }
-        QualifiedName { schema: Some(Name::from(schema)), name: name.clone(), ..found.clone() }
-    });
-    texts.retain(|(view, _)| users.contains(view));
-    texts
 }

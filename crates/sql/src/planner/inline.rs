@@ -97,6 +97,8 @@ fn bound_body(
         variables: Some(&names),
         database: context.database,
         text: &function.body,
+        stored_query_of: None,
+        resolved: None,
         settings: context.settings,
     };
     let mut parameters = Parameters::fixed(sql_function::input_types(function));

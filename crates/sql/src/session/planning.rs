@@ -1,14 +1,16 @@
 //! What binding, planning and the reading of literals need to know of a session.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use base::settings::Id;
 use base::{Error, Result};
+use engine::catalog::TableDef;
 
 use super::catalog_view::CatalogView;
 use super::plan_cache::Planned;
 use super::state::SessionState;
-use crate::binder::{BindContext, Parameters, PlannerSettings, VariableNames};
+use crate::binder::{BindContext, Parameters, PlannerSettings, Resolved, VariableNames};
 use crate::plan::VirtualTable;
 use crate::types::random::RandomState;
 use crate::types::{CatalogLookup, EvalContext, FormatSettings};
@@ -20,12 +22,36 @@ pub struct Environment<'a> {
     variables: Option<&'a dyn VariableNames>,
     transition_tables: &'a [Arc<VirtualTable>],
     keeps_row_places: bool,
+    stored_query_of: Option<Arc<TableDef>>,
+    resolved: Option<&'a RefCell<Resolved>>,
 }
 
 impl<'a> Environment<'a> {
     /// The session `state` with the catalog `view`.
     pub fn new(state: &'a SessionState, view: &CatalogView) -> Environment<'a> {
-        Environment { state, view: view.clone(), variables: None, transition_tables: &[], keeps_row_places: false }
+        Environment {
+            state,
+            view: view.clone(),
+            variables: None,
+            transition_tables: &[],
+            keeps_row_places: false,
+            stored_query_of: None,
+            resolved: None,
+        }
+    }
+
+    /// What names stand for is taken down.
+    #[must_use]
+    pub fn taking_down(mut self, resolved: &'a RefCell<Resolved>) -> Environment<'a> {
+        self.resolved = Some(resolved);
+        self
+    }
+
+    /// For a view's stored query: its names mean what they meant when it was made.
+    #[must_use]
+    pub fn for_query_of(mut self, view: &Arc<TableDef>) -> Environment<'a> {
+        self.stored_query_of = Some(Arc::clone(view));
+        self
     }
 
     /// With names of a function's variables.
@@ -107,6 +133,8 @@ impl<'a> Environment<'a> {
             transition_tables: self.transition_tables,
             database: self.state.database_name(),
             text,
+            stored_query_of: self.stored_query_of.clone(),
+            resolved: self.resolved,
             settings: PlannerSettings { keeps_row_places: self.keeps_row_places, ..planner_settings(self.state) },
         };
         work(&mut context)

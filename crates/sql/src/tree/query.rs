@@ -21,6 +21,18 @@ pub struct Query {
     pub locking: Vec<Locking>,
 }
 
+impl Query {
+    /// Where its first expression starts; -1 for a query without any.
+    pub fn start(&self) -> Location {
+        let first = match &self.body {
+            QueryBody::Select(select) => select.targets.first().map(|target| &target.expr),
+            QueryBody::Values(rows) => rows.first().and_then(|row| row.first()),
+            QueryBody::SetOperation { left, .. } => return left.start(),
+        };
+        first.map_or(-1, Expr::start)
+    }
+}
+
 /// What a query selects.
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueryBody {
@@ -180,6 +192,18 @@ pub enum FromItem {
     Join(Box<Join>),
     /// What Cohort leaves out: 0A000 with this text.
     Unsupported(&'static str, Location),
+}
+
+impl FromItem {
+    /// Where its text starts, or something in it that nothing else starts with; -1 for what has nothing to go by.
+    pub fn start(&self) -> Location {
+        match self {
+            FromItem::Table(reference) => reference.name.location,
+            FromItem::Subquery { query, .. } => query.start(),
+            FromItem::Function { location, .. } | FromItem::Unsupported(_, location) => *location,
+            FromItem::Join(join) => join.left.start(),
+        }
+    }
 }
 
 /// A table named in a statement.

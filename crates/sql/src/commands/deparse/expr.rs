@@ -119,6 +119,13 @@ impl<'a> Deparser<'a> {
         out.text
     }
 
+    /// A constant without its type.
+    pub fn literal(&self, value: &Value, sql_type: SqlType) -> String {
+        let mut out = Writer { deparser: self, text: String::new(), level: 0 };
+        out.constant(value, sql_type, false);
+        out.text
+    }
+
     /// The text of an expression that keeps its meaning wherever it is put: casts are shown.
     pub fn full_text(&self, expr: &Expr) -> String {
         let mut out = Writer { deparser: self, text: String::new(), level: 0 };

@@ -6,8 +6,8 @@ use crate::binder::column_name;
 use crate::session::quote_identifier;
 use crate::tree::{
     Alias, CommonTableExpression, CteStatement, Distinct, Expr, ExprKind, FromItem, GroupItem, Join, JoinType, Literal,
-    LockStrength, LockWait, Name, QualifiedName, Query, QueryBody, Select, SetOperator, SortBy, SortDirection,
-    TableReference, Target, TypeName,
+    Location, LockStrength, LockWait, Name, QualifiedName, Query, QueryBody, Select, SetOperator, SortBy,
+    SortDirection, TableReference, Target, TypeName,
 };
 
 /// What the objects that a query names are called in its text.
@@ -29,6 +29,21 @@ pub trait QueryNames {
 
     /// A type, with modifiers.
     fn type_name(&self, name: &TypeName) -> String;
+
+    /// What the column named at this place of the text is a column of, and its name, if that is known.
+    fn column(&self, _location: Location) -> Option<&[Name; 2]> {
+        None
+    }
+
+    /// The literal at this place of the text and its type, if it names something that may be called otherwise.
+    fn literal(&self, _location: Location) -> Option<(String, String)> {
+        None
+    }
+
+    /// The columns that a NATURAL join compares, if that is known.
+    fn natural(&self, _location: Location) -> Option<&[Name]> {
+        None
+    }
 }
 
 /// Names as they were written; types without their modifiers.
@@ -70,16 +85,21 @@ pub fn query_text(query: &Query, names: &dyn QueryNames) -> String {
 
 /// The text of a query; with no more parentheses than a reader needs, if `pretty`.
 pub(super) fn written(query: &Query, names: &dyn QueryNames, pretty: bool) -> String {
-    let mut writer = Writer { names, pretty, text: String::new(), ctes: RefCell::default() };
+    let mut writer = Writer { names, pretty, text: String::new(), indent: 0, ctes: RefCell::default() };
     writer.query(query);
     writer.text
 }
+
+/// How much further an inner query is indented.
+const INDENT: usize = 8;
 
 pub(super) struct Writer<'a> {
     pub(super) names: &'a dyn QueryNames,
     /// Parentheses only where a reader needs them.
     pub(super) pretty: bool,
     text: String,
+    /// How far the query is indented.
+    indent: usize,
     /// Common table expressions in scope: their names hide tables.
     ctes: RefCell<Vec<Name>>,
 }
@@ -87,6 +107,24 @@ pub(super) struct Writer<'a> {
 impl Writer<'_> {
     pub(super) fn push(&mut self, text: &str) {
         self.text.push_str(text);
+    }
+
+    /// Text with line ends, after which the query's indentation comes.
+    fn line(&mut self, text: &str) {
+        for (number, line) in text.split('\n').enumerate() {
+            if number > 0 {
+                self.text.push('\n');
+                self.text.extend(std::iter::repeat_n(' ', self.indent));
+            }
+            self.text.push_str(line);
+        }
+    }
+
+    /// A query within another one.
+    pub(super) fn inner_query(&mut self, query: &Query) {
+        self.indent += INDENT;
+        self.query(query);
+        self.indent -= INDENT;
     }
 
     pub(super) fn name(&mut self, name: &str) {
@@ -120,7 +158,7 @@ impl Writer<'_> {
                     self.ctes.borrow_mut().push(cte.name.clone());
                 }
             }
-            self.push("\n");
+            self.line("\n");
         }
         match &query.body {
             QueryBody::Select(select) => self.select(select),
@@ -137,35 +175,35 @@ impl Writer<'_> {
             }
             QueryBody::SetOperation { operator, all, left, right } => {
                 self.set_operand(left);
-                self.push(match operator {
+                self.line(match operator {
                     SetOperator::Union => "\nUNION",
                     SetOperator::Intersect => "\nINTERSECT",
                     SetOperator::Except => "\nEXCEPT",
                 });
-                self.push(if *all { " ALL\n" } else { "\n" });
+                self.line(if *all { " ALL\n" } else { "\n" });
                 self.set_operand(right);
             }
         }
         if !query.order.is_empty() {
-            self.push("\n  ORDER BY ");
+            self.line("\n  ORDER BY ");
             self.sort_list(&query.order);
         }
         if let Some(offset) = &query.offset {
-            self.push("\n OFFSET ");
+            self.line("\n OFFSET ");
             self.expr(offset);
         }
         if let Some(limit) = &query.limit {
             if query.with_ties {
-                self.push("\n FETCH FIRST (");
+                self.line("\n FETCH FIRST (");
                 self.expr(limit);
                 self.push(") ROWS WITH TIES");
             } else {
-                self.push("\n LIMIT ");
+                self.line("\n LIMIT ");
                 self.expr(limit);
             }
         }
         for lock in &query.locking {
-            self.push(match lock.strength {
+            self.line(match lock.strength {
                 LockStrength::KeyShare => "\n FOR KEY SHARE",
                 LockStrength::Share => "\n FOR SHARE",
                 LockStrength::NoKeyUpdate => "\n FOR NO KEY UPDATE",
@@ -212,8 +250,10 @@ impl Writer<'_> {
             Some(false) => " AS NOT MATERIALIZED (",
         });
         if let CteStatement::Query(query) = &*cte.statement {
-            self.push("\n");
+            self.indent += INDENT;
+            self.line("\n");
             self.query(query);
+            self.indent -= INDENT;
         }
         self.push(")");
         let list = |names: &[Name]| names.iter().map(|name| quote_identifier(name)).collect::<Vec<_>>().join(", ");
@@ -249,28 +289,28 @@ impl Writer<'_> {
         }
         for (number, target) in select.targets.iter().enumerate() {
             if number > 0 {
-                self.push(",\n    ");
+                self.line(",\n    ");
             }
             self.target(target);
         }
         for (number, item) in select.from.iter().enumerate() {
-            self.push(if number > 0 { ",\n    " } else { "\n   FROM " });
+            self.line(if number > 0 { ",\n    " } else { "\n   FROM " });
             self.from_item(item);
         }
         if let Some(filter) = &select.filter {
-            self.push("\n  WHERE ");
+            self.line("\n  WHERE ");
             self.bare(filter);
         }
         if !select.group.is_empty() {
-            self.push(if select.group_distinct { "\n  GROUP BY DISTINCT " } else { "\n  GROUP BY " });
+            self.line(if select.group_distinct { "\n  GROUP BY DISTINCT " } else { "\n  GROUP BY " });
             self.group_items(&select.group);
         }
         if let Some(having) = &select.having {
-            self.push("\n HAVING ");
+            self.line("\n HAVING ");
             self.bare(having);
         }
         for (number, window) in select.windows.iter().enumerate() {
-            self.push(if number > 0 { ", " } else { "\n  WINDOW " });
+            self.line(if number > 0 { ", " } else { "\n  WINDOW " });
             self.name(window.name.as_deref().unwrap_or_default());
             self.push(" AS ");
             self.window(window);
@@ -331,7 +371,7 @@ impl Writer<'_> {
             }
             FromItem::Subquery { query, lateral, alias } => {
                 self.push(if *lateral { "LATERAL (" } else { "(" });
-                self.query(query);
+                self.inner_query(query);
                 self.push(")");
                 if let Some(alias) = alias {
                     self.push(&alias_text(alias));
@@ -393,12 +433,15 @@ impl Writer<'_> {
             self.push(if join.alias.is_some() && !self.pretty { "((" } else { "(" });
         }
         self.from_item(&join.left);
-        self.push("\n     ");
-        if join.natural {
+        self.line("\n     ");
+        let names = self.names;
+        let compared = if join.natural { names.natural(join.right.start()) } else { None };
+        let (natural, using) = (join.natural && compared.is_none(), compared.unwrap_or(&join.using));
+        if natural {
             self.push("NATURAL ");
         }
-        let is_cross =
-            join.kind == JoinType::Inner && !join.natural && join.using.is_empty() && join.condition.is_none();
+        let compares_nothing = !natural && using.is_empty() && join.condition.is_none();
+        let is_cross = join.kind == JoinType::Inner && compares_nothing;
         self.push(match join.kind {
             JoinType::Inner if is_cross => "CROSS JOIN ",
             JoinType::Inner => "JOIN ",
@@ -414,8 +457,11 @@ impl Writer<'_> {
         } else {
             self.from_item(&join.right);
         }
-        if !join.using.is_empty() {
-            let using: Vec<String> = join.using.iter().map(|name| quote_identifier(name)).collect();
+        if compares_nothing && !is_cross {
+            self.push(" ON true");
+        }
+        if !using.is_empty() {
+            let using: Vec<String> = using.iter().map(|name| quote_identifier(name)).collect();
             self.push(&format!(" USING ({})", using.join(", ")));
             if let Some(alias) = &join.using_alias {
                 self.push(" AS ");

@@ -11,20 +11,26 @@ use crate::tree::{
 impl Writer<'_> {
     pub(super) fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
-            ExprKind::Literal(literal) => self.literal(literal),
+            ExprKind::Literal(literal) => match self.names.literal(expr.location) {
+                Some((text, type_name)) => self.push(&format!("{text}::{type_name}")),
+                None => self.literal(literal),
+            },
             ExprKind::Parameter(number) => self.push(&format!("${number}")),
-            ExprKind::Column(parts) => self.dotted(parts),
+            ExprKind::Column(parts) => {
+                let names = self.names;
+                self.dotted(names.column(expr.location).map_or(parts.as_slice(), |known| known));
+            }
             ExprKind::Star(parts) => {
                 self.dotted(parts);
                 self.push(if parts.is_empty() { "*" } else { ".*" });
             }
             ExprKind::Cast { input, type_name } => {
                 // A literal is a constant of that type.
-                let is_constant = matches!(input.kind, ExprKind::Literal(Literal::String(_)));
-                if is_constant || self.pretty {
-                    self.expr(input);
-                } else {
-                    self.in_parentheses(input);
+                let is_constant = matches!(input.kind, ExprKind::Literal(Literal::String(_) | Literal::Null));
+                match self.names.literal(input.location) {
+                    Some((text, _)) if is_constant => self.push(&text),
+                    _ if is_constant || self.pretty => self.expr(input),
+                    _ => self.in_parentheses(input),
                 }
                 let name = self.names.type_name(type_name);
                 self.push(&format!("::{name}"));
@@ -152,7 +158,7 @@ impl Writer<'_> {
                     }
                 }
                 self.push("(");
-                self.query(&subquery.query);
+                self.inner_query(&subquery.query);
                 self.push(")");
                 if matches!(subquery.kind, SubqueryKind::Quantified { .. }) {
                     self.push(")");

@@ -19,7 +19,9 @@ use crate::plan::{Expr, ExprKind, FunctionTarget};
 use crate::session::{CatalogView, quote_identifier};
 use crate::types::{self, Value, oids};
 pub use views::ViewUse;
-pub(super) use views::{direct_relations, uses_of_views};
+pub(super) use views::uses_of_views;
+
+use super::stored_expression::for_each_naming;
 
 /// A thing that may be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -64,15 +66,14 @@ struct Dependencies<'d, 'a> {
     ddl: &'d Ddl<'a>,
     catalog: Arc<Catalog>,
     views: Option<Vec<ViewUse>>,
-    /// Stored expressions that name functions or sequences.
+    /// Stored expressions that name objects.
     expressions: Option<Vec<ExpressionUse>>,
 }
 
-/// What a stored expression of a table names.
+/// What a stored expression names.
 struct ExpressionUse {
     owner: Node,
-    functions: Vec<Oid>,
-    relations: Vec<Oid>,
+    named: Named,
 }
 
 impl Dependencies<'_, '_> {
@@ -81,7 +82,7 @@ impl Dependencies<'_, '_> {
     }
 
     fn expressions(&mut self) -> &[ExpressionUse] {
-        self.expressions.get_or_insert_with(|| expression_uses(self.ddl, &self.catalog))
+        self.expressions.get_or_insert_with(|| expression_uses(self.ddl))
     }
 
     /// What depends on `node` itself, the newest first.
@@ -142,15 +143,15 @@ impl Dependencies<'_, '_> {
                 }
             }
         }
-        let users = self.views().iter().filter(|user| user.relations.contains(&table));
+        let users = self.views().iter().filter(|user| user.named.relations.contains(&table));
         found.extend(users.map(|user| (Node::Object(user.view), Link::Cascade)));
         found.push((Node::RowType(table), Link::Automatic));
         found
     }
 
     /// Columns and functions of a type (or of a table's row type), and its array type.
-    fn of_type(&self, type_oid: Oid) -> Vec<(Node, Link)> {
-        let mut found = Vec::new();
+    fn of_type(&mut self, type_oid: Oid) -> Vec<(Node, Link)> {
+        let mut found = self.naming(|named| named.types.contains(&type_oid));
         if user_types::element_of_array(type_oid).is_none() {
             found.push((Node::Object(user_types::array_of(type_oid)), Link::Automatic));
         }
@@ -199,18 +200,20 @@ impl Dependencies<'_, '_> {
     }
 
     fn of_sequence(&mut self, sequence: Oid) -> Vec<(Node, Link)> {
-        let users = self.expressions().iter().filter(|user| user.relations.contains(&sequence));
+        self.naming(|named| named.relations.contains(&sequence))
+    }
+
+    /// The expressions and views that name something.
+    fn naming(&mut self, names_it: impl Fn(&Named) -> bool) -> Vec<(Node, Link)> {
+        let users = self.expressions().iter().filter(|user| names_it(&user.named));
         let mut found: Vec<(Node, Link)> = users.map(|user| (user.owner, Link::Cascade)).collect();
-        let users = self.views().iter().filter(|user| user.relations.contains(&sequence));
+        let users = self.views().iter().filter(|user| names_it(&user.named));
         found.extend(users.map(|user| (Node::Object(user.view), Link::Cascade)));
         found
     }
 
     fn of_function(&mut self, function: Oid) -> Vec<(Node, Link)> {
-        let users = self.expressions().iter().filter(|user| user.functions.contains(&function));
-        let mut found: Vec<(Node, Link)> = users.map(|user| (user.owner, Link::Cascade)).collect();
-        let users = self.views().iter().filter(|user| user.functions.contains(&function));
-        found.extend(users.map(|user| (Node::Object(user.view), Link::Cascade)));
+        let mut found = self.naming(|named| named.functions.contains(&function));
         for table in self.catalog.tables() {
             let called = table.triggers.iter().filter(|def| def.function == function);
             found.extend(called.map(|def| (Node::Trigger(table.oid, def.oid), Link::Cascade)));
@@ -295,70 +298,61 @@ pub(super) fn stored_columns(ddl: &Ddl<'_>, table: &Arc<TableDef>, text: &str) -
         .unwrap_or_default()
 }
 
-/// What the stored expressions of all tables name.
-fn expression_uses(ddl: &Ddl<'_>, catalog: &Catalog) -> Vec<ExpressionUse> {
+/// What the stored expressions of the catalog name.
+fn expression_uses(ddl: &Ddl<'_>) -> Vec<ExpressionUse> {
     let mut uses = Vec::new();
-    for table in catalog.tables() {
-        for (owner, text) in stored_expressions(catalog, table) {
-            // Without a call there is nothing that could be named.
-            if !text.contains('(') {
-                continue;
-            }
-            let used_for = match owner {
-                Node::Default(_, place) => {
-                    let column = &table.columns[place];
-                    let sql_type = crate::types::SqlType::with_typmod(column.type_oid, column.typmod);
-                    crate::binder::DefinitionUse::Default { column: &column.name, sql_type }
-                }
-                _ => crate::binder::DefinitionUse::IndexKey,
-            };
-            let Ok(expr) = ddl.stored_expression(table, text, used_for) else { continue };
-            let mut user = ExpressionUse { owner, functions: Vec::new(), relations: Vec::new() };
-            named_in(&expr, &mut user.functions, &mut user.relations);
-            if !user.functions.is_empty() || !user.relations.is_empty() {
-                uses.push(user);
-            }
+    for_each_naming(ddl, &mut |place, expr| {
+        let mut named = Named::default();
+        named.in_expression(&expr);
+        if named != Named::default() {
+            uses.push(ExpressionUse { owner: place.owner(), named });
         }
-    }
+    });
     uses
 }
 
-/// The expressions that a table's definition holds as text, with what each belongs to.
-pub(super) fn stored_expressions<'t>(catalog: &'t Catalog, table: &'t TableDef) -> Vec<(Node, &'t str)> {
-    let mut all = Vec::new();
-    for (place, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
-        all.extend(column.default.as_deref().map(|text| (Node::Default(table.oid, place), text)));
-        all.extend(column.generated.as_deref().map(|text| (Node::Column(table.oid, place), text)));
-    }
-    for constraint in &table.constraints {
-        if let ConstraintKind::Check { expression, .. } = &constraint.kind {
-            all.push((Node::Constraint(table.oid, constraint.oid), expression.as_str()));
-        }
-    }
-    for index in catalog.indexes_of(table.oid) {
-        let texts = index.keys.iter().filter_map(|key| key.expression.as_deref()).chain(index.predicate.as_deref());
-        all.extend(texts.map(|text| (Node::Object(index.oid), text)));
-    }
-    all
+/// Objects that expressions name.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Functions that users made.
+    pub functions: Vec<Oid>,
+    /// Relations.
+    pub relations: Vec<Oid>,
+    /// Types that users made.
+    pub types: Vec<Oid>,
 }
 
-/// The functions that users made, and the relations, that a bound expression names.
-fn named_in(expr: &Expr, functions: &mut Vec<Oid>, relations: &mut Vec<Oid>) {
-    match &expr.kind {
-        ExprKind::Call(call) => {
-            if let FunctionTarget::Stored(function) = &call.function {
-                functions.push(function.oid);
-            }
-        }
-        ExprKind::Set(call) => {
-            if let FunctionTarget::Stored(function) = &call.function {
-                functions.push(function.oid);
-            }
-        }
-        ExprKind::Constant(Value::Oid(oid)) if expr.sql_type.oid == oids::REGCLASS => relations.push(Oid(*oid)),
-        _ => {}
+impl Named {
+    fn in_expression(&mut self, expr: &Expr) {
+        self.by_itself(expr);
+        expr.for_each_child(&mut |child| self.in_expression(child));
     }
-    expr.for_each_child(&mut |child| named_in(child, functions, relations));
+
+    /// What an expression names, its operands left out.
+    fn by_itself(&mut self, expr: &Expr) {
+        let function = match &expr.kind {
+            ExprKind::Call(call) => &call.function,
+            ExprKind::Set(call) => &call.function,
+            ExprKind::Constant(value) => {
+                match value {
+                    Value::Oid(oid) if expr.sql_type.oid == oids::REGCLASS => self.relations.push(Oid(*oid)),
+                    _ => self.a_type(expr.sql_type.oid),
+                }
+                return;
+            }
+            ExprKind::Cast(_) => return self.a_type(expr.sql_type.oid),
+            _ => return,
+        };
+        if let FunctionTarget::Stored(function) = function {
+            self.functions.push(function.oid);
+        }
+    }
+
+    fn a_type(&mut self, oid: Oid) {
+        if oid >= Oid::FIRST_NORMAL {
+            self.types.push(oid);
+        }
+    }
 }
 
 /// What is going to be dropped.
@@ -428,13 +422,17 @@ fn collect(ddl: &Ddl<'_>, targets: &[Node]) -> Vec<Doomed> {
 const REPORTED_MAX: usize = 100;
 
 fn report(ddl: &mut Ddl<'_>, targets: &[Node], doomed: &[Doomed], cascade: bool) -> Result<()> {
-    // What goes with its table anyway, whichever of the two was found first, needs no mention.
-    let goes_with_its_table = |node: Node| {
-        let whole = node.table().map(Node::Object);
-        whole.is_some() && doomed.iter().any(|other| Some(other.node) == whole)
+    // What goes with its table or column anyway, whichever of the two was found first, needs no mention.
+    let goes_with_another = |node: Node| {
+        let column = match node {
+            Node::Default(table, place) => Some(Node::Column(table, place)),
+            _ => None,
+        };
+        let around = node.table().map(Node::Object).into_iter().chain(column);
+        around.into_iter().any(|whole| doomed.iter().any(|other| other.node == whole))
     };
     let is_loud =
-        |doomed: &&Doomed| !doomed.is_silent && doomed.because_of.is_some() && !goes_with_its_table(doomed.node);
+        |doomed: &&Doomed| !doomed.is_silent && doomed.because_of.is_some() && !goes_with_another(doomed.node);
     let loud: Vec<&Doomed> = doomed.iter().rev().filter(is_loud).collect();
     if loud.is_empty() {
         return Ok(());
@@ -524,6 +522,9 @@ fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
                 let def = ddl.table(table)?;
                 drop_column(ddl, (*def).clone(), place)?;
             }
+            Node::Constraint(domain, check) if ddl.catalog().table(domain).is_none() => {
+                super::user_type::drop_check(ddl, domain, check)?;
+            }
             Node::Constraint(table, constraint) => {
                 lock_unused(ddl, table, "ALTER TABLE")?;
                 let mut def = (*ddl.table(table)?).clone();
@@ -555,7 +556,7 @@ fn lock_unused(ddl: &Ddl<'_>, table: Oid, what: &str) -> Result<()> {
 fn drop_column(ddl: &mut Ddl<'_>, mut def: TableDef, place: usize) -> Result<()> {
     let stored = Stored::of(ddl, def.oid)?;
     let place_in_rows = def.columns[..place].iter().filter(|column| !column.dropped).count();
-    super::view::column_dropped(ddl, &def, place)?;
+    super::stored_query::column_dropped(ddl, &def, place)?;
     super::grant::forget_column(ddl, def.oid, place)?;
     let column = &mut def.columns[place];
     column.name = format!("........pg.dropped.{}........", place + 1);
@@ -605,6 +606,10 @@ pub(super) fn describe(view: &CatalogView, node: Node) -> String {
                 .and_then(|table| table.triggers.iter().find(|other| other.oid == trigger))
                 .map_or_else(String::new, |trigger| quote_identifier(&trigger.name));
             format!("trigger {name} on {} {}", kind_of(table), table_name(table))
+        }
+        Node::Constraint(domain, check) if catalog.table(domain).is_none() => {
+            let name = user_types::check_name(catalog, domain, check).unwrap_or_default();
+            format!("constraint {}", quote_identifier(&name))
         }
         Node::Constraint(table, constraint) => {
             let name = catalog

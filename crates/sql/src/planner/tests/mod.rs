@@ -262,6 +262,8 @@ impl World {
             transition_tables: &[],
             database: "postgres",
             text,
+            stored_query_of: None,
+            resolved: None,
             settings: PlannerSettings::default(),
         };
         work(&mut context)

@@ -37,12 +37,14 @@ pub struct Call<'a> {
     pub variadic: bool,
     /// Whether a procedure is looked for (CALL).
     pub procedure: bool,
+    /// Of the functions that users made, only these are meant.
+    pub only: Option<&'a [Oid]>,
 }
 
 impl<'a> Call<'a> {
     /// A call with positional arguments and no schema.
     pub fn new(name: &'a str, arguments: &'a [SqlType]) -> Call<'a> {
-        Call { schema: None, name, arguments, argument_names: &[], variadic: false, procedure: false }
+        Call { schema: None, name, arguments, argument_names: &[], variadic: false, procedure: false, only: None }
     }
 }
 
@@ -248,7 +250,9 @@ fn targets_named(catalog: &dyn CatalogLookup, call: &Call<'_>) -> Vec<Target> {
         targets.extend(functions::functions_named(call.name).iter().map(|def| Target::Function(def)));
     }
     if call.schema != Some("pg_catalog") {
-        targets.extend(catalog.user_functions(call.schema, call.name).into_iter().map(Target::User));
+        let found = catalog.user_functions(call.schema, call.name).into_iter();
+        let meant = found.filter(|function| call.only.is_none_or(|only| only.contains(&function.oid)));
+        targets.extend(meant.map(Target::User));
     }
     targets
 }

@@ -1,0 +1,270 @@
+//! The stored queries of views: what their names stand for, and writing them anew when that is called otherwise.
+//!
+//! A stored query is text, with every name completed: relations, types and functions with their schemas, columns with
+//! what they are a column of, NATURAL with the columns it compares. It is read under the view's [`ViewScope`], so that
+//! columns and functions made later don't come into it.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use base::{Oid, Result};
+use engine::catalog::{RelationKind, TableDef, ViewScope};
+
+use super::ddl::{Ddl, Found};
+use super::deparse::{Deparser, NoNames, Qualify, QueryNames, WrittenNames, query_text};
+use super::dependencies::Named;
+use crate::binder::{self, Bound, Parameters, Resolved};
+use crate::parser::{ParseOptions, parse};
+use crate::session::planning::Environment;
+use crate::tree::{Alias, Location, Name, QualifiedName, Query, Statement, TableReference, TypeName};
+use crate::types::{SqlType, Value, oids};
+
+/// A query with what its names stand for.
+pub(super) struct StoredQuery {
+    query: Box<Query>,
+    relations: HashMap<Location, Oid>,
+    types: HashMap<Location, SqlType>,
+    resolved: Resolved,
+}
+
+/// How references to a relation are written from now on.
+pub(super) type Restate<'r> = &'r dyn Fn(Oid, TableReference) -> TableReference;
+
+impl StoredQuery {
+    /// Of a query with names as they are now and what binding it took down.
+    pub fn new(ddl: &Ddl<'_>, query: Box<Query>, resolved: Resolved) -> StoredQuery {
+        let collector = Collector { ddl, relations: RefCell::default(), types: RefCell::default() };
+        query_text(&query, &collector);
+        let (relations, types) = (collector.relations.into_inner(), collector.types.into_inner());
+        StoredQuery { query, relations, types, resolved }
+    }
+
+    /// Of a view, as it is stored; and bound, if it still can be.
+    pub fn of_view(ddl: &Ddl<'_>, view: &Arc<TableDef>) -> Option<(StoredQuery, Option<Bound>)> {
+        let text = view.view_query.as_deref()?;
+        let statement = Statement::Select(parsed(text)?);
+        let resolved = RefCell::default();
+        // Of one that can't be bound any more, names are kept in step as far as they stand for something.
+        let bound = Environment::new(ddl.state, &ddl.view())
+            .for_query_of(view)
+            .taking_down(&resolved)
+            .with_context(text, |context| binder::bind(&statement, context, &mut Parameters::fixed(Vec::new())));
+        let Statement::Select(query) = statement else { return None };
+        Some((StoredQuery::new(ddl, query, resolved.into_inner()), bound.ok().flatten()))
+    }
+
+    /// The query as it is to be stored, with the names that things have now.
+    pub fn text(&self, ddl: &Ddl<'_>, restate: Restate<'_>) -> String {
+        query_text(&self.query, &NamesNow { stored: self, ddl, restate })
+    }
+
+    /// What its names are looked up among from now on.
+    pub fn scope(&self, ddl: &Ddl<'_>) -> ViewScope {
+        let catalog = ddl.catalog();
+        let mut columns: Vec<(Oid, u32)> = Vec::new();
+        for oid in self.relations.values() {
+            let count = match (catalog.table(*oid), crate::catalogs::system_table(*oid)) {
+                (Some(table), _) => table.columns.len(),
+                (None, Some(table)) => table.columns.len(),
+                (None, None) => continue,
+            };
+            columns.push((*oid, count as u32));
+        }
+        columns.sort_unstable();
+        columns.dedup();
+        ViewScope { columns, functions: self.named().functions }
+    }
+
+    /// The objects that it names, its subqueries included.
+    pub fn named(&self) -> Named {
+        let Resolved { functions, literals, .. } = &self.resolved;
+        let constants = literals.values().filter_map(|(sql_type, value)| match value {
+            Value::Oid(oid) if sql_type.oid == oids::REGCLASS => Some(Oid(*oid)),
+            _ => None,
+        });
+        let types = self.types.values().chain(literals.values().map(|(sql_type, _)| sql_type));
+        let mut named = Named {
+            functions: functions.values().copied().collect(),
+            relations: self.relations.values().copied().chain(constants).collect(),
+            types: types.map(|sql_type| sql_type.oid).filter(|oid| *oid >= Oid::FIRST_NORMAL).collect(),
+        };
+        for list in [&mut named.functions, &mut named.relations, &mut named.types] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        named
+    }
+}
+
+/// The query of a view's text.
+pub(super) fn parsed(text: &str) -> Option<Box<Query>> {
+    match parse(text, ParseOptions::default()).ok()?.pop()?.statement {
+        Statement::Select(query) => Some(query),
+        _ => None,
+    }
+}
+
+/// Looks names up, and writes nothing.
+struct Collector<'d, 'a> {
+    ddl: &'d Ddl<'a>,
+    relations: RefCell<HashMap<Location, Oid>>,
+    types: RefCell<HashMap<Location, SqlType>>,
+}
+
+impl QueryNames for Collector<'_, '_> {
+    fn table(&self, reference: &TableReference) -> String {
+        let name = &reference.name;
+        let found = match self.ddl.find(name).ok().flatten() {
+            Some(Found::System(_)) => {
+                let view = self.ddl.view();
+                view.relation(name.schema.as_deref(), &name.name).map(|found| found.oid())
+            }
+            found => found.and_then(|found| found.oid()),
+        };
+        if let Some(oid) = found {
+            self.relations.borrow_mut().insert(name.location, oid);
+        }
+        String::new()
+    }
+
+    fn type_name(&self, name: &TypeName) -> String {
+        if let Ok(sql_type) = self.ddl.type_of(name) {
+            self.types.borrow_mut().insert(name.location, sql_type);
+        }
+        String::new()
+    }
+}
+
+/// The names that things have now.
+struct NamesNow<'s, 'd, 'a> {
+    stored: &'s StoredQuery,
+    ddl: &'d Ddl<'a>,
+    restate: Restate<'s>,
+}
+
+impl NamesNow<'_, '_, '_> {
+    fn relation(&self, oid: Oid) -> Option<(Oid, Name)> {
+        if let Some(table) = crate::catalogs::system_table(oid) {
+            return Some((table.schema, table.name.clone()));
+        }
+        let catalog = self.ddl.catalog();
+        let object = catalog.object(oid)?;
+        Some((object.schema(), Name::new(object.name())))
+    }
+
+    fn completed(&self, schema: Oid, name: Name) -> QualifiedName {
+        let schema = Name::from(self.ddl.view().schema_name(schema));
+        QualifiedName { catalog: None, schema: Some(schema), name, location: -1 }
+    }
+}
+
+impl QueryNames for NamesNow<'_, '_, '_> {
+    fn table(&self, reference: &TableReference) -> String {
+        let found = self.stored.relations.get(&reference.name.location);
+        let Some((oid, (schema, name))) = found.and_then(|oid| Some((*oid, self.relation(*oid)?))) else {
+            return WrittenNames.table(reference);
+        };
+        // It goes on being called as it was, which the names of its columns begin with.
+        let alias = reference.alias.clone().or_else(|| {
+            let old = &reference.name.name;
+            (*old != name).then(|| Alias { name: old.clone(), columns: Vec::new() })
+        });
+        let reference = TableReference { name: self.completed(schema, name), alias, only: reference.only };
+        WrittenNames.table(&(self.restate)(oid, reference))
+    }
+
+    fn function(&self, name: &QualifiedName) -> String {
+        let catalog = self.ddl.catalog();
+        let found = self.stored.resolved.functions.get(&name.location).and_then(|oid| catalog.function(*oid));
+        match found {
+            Some(function) => WrittenNames.function(&self.completed(function.schema, Name::new(&function.name))),
+            None => WrittenNames.function(name),
+        }
+    }
+
+    fn type_name(&self, name: &TypeName) -> String {
+        match self.stored.types.get(&name.location).copied() {
+            Some(sql_type) => Deparser::new(&self.ddl.view(), &NoNames, Qualify::Always).type_name(sql_type),
+            None => WrittenNames.type_name(name),
+        }
+    }
+
+    fn column(&self, location: Location) -> Option<&[Name; 2]> {
+        self.stored.resolved.columns.get(&location)
+    }
+
+    fn literal(&self, location: Location) -> Option<(String, String)> {
+        let (sql_type, value) = self.stored.resolved.literals.get(&location)?;
+        let view = self.ddl.view();
+        let deparser = Deparser::new(&view, &NoNames, Qualify::Always);
+        Some((deparser.literal(value, *sql_type), deparser.type_name(*sql_type)))
+    }
+
+    fn natural(&self, location: Location) -> Option<&[Name]> {
+        self.stored.resolved.natural.get(&location).map(Vec::as_slice)
+    }
+}
+
+/// The stored queries of views on their way from one text to the next.
+pub(super) struct StoredQueries(Vec<(Oid, StoredQuery)>);
+
+/// Those of all views; or of those that read a relation.
+pub(super) fn stored_queries(ddl: &Ddl<'_>, reading: Option<Oid>) -> StoredQueries {
+    let catalog = ddl.catalog();
+    let views =
+        catalog.tables().filter(|view| matches!(view.kind, RelationKind::View | RelationKind::MaterializedView));
+    let concerned = views.filter(|view| match (reading, &view.view_scope) {
+        (Some(relation), Some(scope)) => scope.columns_of(relation).is_some(),
+        _ => true,
+    });
+    StoredQueries(concerned.filter_map(|view| Some((view.oid, StoredQuery::of_view(ddl, view)?.0))).collect())
+}
+
+impl StoredQueries {
+    /// Writes the queries with the names that things have now.
+    pub fn store(&self, ddl: &Ddl<'_>, restate: Restate<'_>) -> Result<()> {
+        for (view, stored) in &self.0 {
+            let text = stored.text(ddl, restate);
+            let old = ddl.table(*view)?;
+            if old.view_query.as_deref() != Some(&text) {
+                ddl.replace(TableDef { view_query: Some(text), ..(*old).clone() })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A column of a relation is going to be called otherwise: views go on using its old name, by an alias.
+pub(super) fn with_column_names(relation: &TableDef) -> impl Fn(Oid, TableReference) -> TableReference + use<> {
+    let names: Vec<Name> =
+        relation.columns.iter().filter(|column| !column.dropped).map(|column| Name::new(&column.name)).collect();
+    let relation = relation.oid;
+    move |oid, mut reference| {
+        if oid == relation {
+            let old = || Alias { name: reference.name.name.clone(), columns: Vec::new() };
+            let alias = reference.alias.get_or_insert_with(old);
+            let known = alias.columns.len();
+            alias.columns.extend(names.iter().skip(known).cloned());
+        }
+        reference
+    }
+}
+
+/// A column that no view uses is going to be dropped: aliases that list a table's columns do without it.
+pub(super) fn column_dropped(ddl: &Ddl<'_>, table: &TableDef, place: usize) -> Result<()> {
+    let number = table.columns[..place].iter().filter(|column| !column.dropped).count();
+    stored_queries(ddl, Some(table.oid)).store(ddl, &|oid, mut reference| {
+        if oid == table.oid
+            && let Some(alias) = reference.alias.as_mut().filter(|alias| alias.columns.len() > number)
+        {
+            alias.columns.remove(number);
+        }
+        reference
+    })
+}
+
+/// References as they are.
+pub(super) fn as_written(_: Oid, reference: TableReference) -> TableReference {
+    reference
+}
