@@ -159,9 +159,7 @@ impl Binder<'_, '_> {
         }
         let value = types::input(self.context.eval, text, read_as).map_err(|error| self.at(error, location))?;
         self.note_resolved(|resolved| {
-            if types::names_something(self.context.lookup, read_as.oid) {
-                resolved.literals.insert(location, (read_as, value.clone()));
-            }
+            resolved.literals.insert(location, (read_as, value.clone()));
         });
         let literal = Expr::constant(value, read_as);
         if base.oid == target.oid {

@@ -20,6 +20,7 @@ mod expr;
 mod from;
 mod function;
 mod lock;
+mod missing;
 mod operator;
 mod parameters;
 mod query;
@@ -157,7 +158,7 @@ pub struct Resolved {
     pub columns: HashMap<Location, [Name; 2]>,
     /// Of calls: the function that a user made.
     pub functions: HashMap<Location, Oid>,
-    /// Of literals that name something: its type and what it is.
+    /// Of quoted literals: their types and what they are as such.
     pub literals: HashMap<Location, (SqlType, Value)>,
     /// Of NATURAL joins, by where their right sides begin: the columns that are compared.
     pub natural: HashMap<Location, Vec<Name>>,

@@ -12,10 +12,11 @@ use base::{Oid, Result};
 use engine::catalog::{RelationKind, TableDef, ViewScope};
 
 use super::ddl::{Ddl, Found};
-use super::deparse::{Deparser, NoNames, Qualify, QueryNames, WrittenNames, query_text};
+use super::deparse::{Deparser, KnownLiteral, NoNames, Qualify, QueryNames, WrittenNames, query_text};
 use super::dependencies::Named;
 use crate::binder::{self, Bound, Parameters, Resolved};
 use crate::parser::{ParseOptions, parse};
+use crate::plan::Expr;
 use crate::session::planning::Environment;
 use crate::tree::{Alias, Location, Name, QualifiedName, Query, Statement, TableReference, TypeName};
 use crate::types::{SqlType, Value, oids};
@@ -194,11 +195,13 @@ impl QueryNames for NamesNow<'_, '_, '_> {
         self.stored.resolved.columns.get(&location)
     }
 
-    fn literal(&self, location: Location) -> Option<(String, String)> {
+    fn literal(&self, location: Location) -> Option<KnownLiteral> {
         let (sql_type, value) = self.stored.resolved.literals.get(&location)?;
         let view = self.ddl.view();
         let deparser = Deparser::new(&view, &NoNames, Qualify::Always);
-        Some((deparser.literal(value, *sql_type), deparser.type_name(*sql_type)))
+        let (text, type_name) = (deparser.literal(value, *sql_type), deparser.type_name(*sql_type));
+        let needs_type = deparser.text(&Expr::constant(value.clone(), *sql_type)) != text;
+        Some(KnownLiteral { text, type_name, needs_type })
     }
 
     fn natural(&self, location: Location) -> Option<&[Name]> {

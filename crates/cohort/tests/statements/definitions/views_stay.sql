@@ -79,3 +79,30 @@ drop function there.big(bigint) cascade;
 drop function d(int, int) cascade;
 drop function f(int);
 drop schema there;
+-- Literals are what they were read as when the view was made, and are shown with their types.
+create table t (id int primary key, a int, b text, d timestamp, j jsonb, e bool);
+insert into t values (1, 1, 'b1', '2020-01-02', '{"k": 5}', true), (2, 2, 'c2', '2021-01-02', null, false);
+create view fixed as select 'today'::date = current_date as is_today, 'now'::timestamptz <= now() as was, date '2020-02-03' as d;
+create view shown as
+  select id, case when a = 1 then 'one' when a = 2 then 'two' else 'none' end as k, coalesce(b, 'z') as cb, j ->> 'k' as jk,
+    extract(year from d) as y, substring(b from 1 for 2) as sb, position('b' in b) as p, trim(both 'b' from b) as tr,
+    overlay(b placing 'z' from 1) as o, d at time zone 'UTC' as z, b ~ 'x' as re, interval '1 day' as i, '{1,2}'::int[] as ar,
+    '-1.5'::numeric(5,2) as n, 'abc'::varchar(2) as v, '-5'::int as m, 'true'::bool as t, '1e3'::float8 as f
+  from t where b like 'b%' or e and d > '2019-01-01' and a = '1';
+create view with_queries as with q as (select id, a from t), r (z) as (select 'x' as y) select q.id, r.z from q, r;
+create view unions as select 1 as n, 'x' as s union select '2', null;
+select * from fixed;
+select * from shown order by id;
+select * from with_queries order by 1;
+select * from unions order by 1;
+select pg_get_viewdef('shown'::regclass);
+select pg_get_viewdef('shown'::regclass, true);
+select pg_get_viewdef('with_queries'::regclass);
+set datestyle = 'German, DMY';
+set intervalstyle = iso_8601;
+select * from shown order by id;
+reset datestyle;
+reset intervalstyle;
+drop table t cascade;
+drop view fixed;
+drop view unions;

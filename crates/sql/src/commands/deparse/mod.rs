@@ -17,7 +17,7 @@ pub use definition::{
     StoredAs, check_clause, constraint_definition, index_column, index_definition, stored_expression, view_definition,
 };
 pub use expr::{Deparser, Names, NoNames, Qualify, TableNames, sort_suffix};
-pub use query::{QueryNames, WrittenNames, query_text};
+pub use query::{KnownLiteral, QueryNames, WrittenNames, query_text};
 
 /// `text` as a literal: in quotes, with an `E` in front if it holds a backslash.
 pub fn quote_literal(text: &str) -> String {

@@ -35,8 +35,8 @@ pub trait QueryNames {
         None
     }
 
-    /// The literal at this place of the text and its type, if it names something that may be called otherwise.
-    fn literal(&self, _location: Location) -> Option<(String, String)> {
+    /// The quoted literal at this place of the text as a value of its type, and the type, if they are known.
+    fn literal(&self, _location: Location) -> Option<KnownLiteral> {
         None
     }
 
@@ -44,6 +44,16 @@ pub trait QueryNames {
     fn natural(&self, _location: Location) -> Option<&[Name]> {
         None
     }
+}
+
+/// A literal of a known type.
+pub struct KnownLiteral {
+    /// As SQL, without its type.
+    pub text: String,
+    /// Its type.
+    pub type_name: String,
+    /// It would not be read as that type without the type's name.
+    pub needs_type: bool,
 }
 
 /// Names as they were written; types without their modifiers.
@@ -106,14 +116,28 @@ pub(super) struct Writer<'a> {
 
 impl Writer<'_> {
     pub(super) fn push(&mut self, text: &str) {
-        self.text.push_str(text);
+        match text.strip_prefix('\n') {
+            Some(rest) => {
+                self.end_line();
+                self.text.push_str(rest);
+            }
+            None => self.text.push_str(text),
+        }
+    }
+
+    /// Begins a new line, unless nothing is on this one.
+    fn end_line(&mut self) {
+        self.text.truncate(self.text.trim_end_matches(' ').len());
+        if !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
     }
 
     /// Text with line ends, after which the query's indentation comes.
-    fn line(&mut self, text: &str) {
+    pub(super) fn line(&mut self, text: &str) {
         for (number, line) in text.split('\n').enumerate() {
             if number > 0 {
-                self.text.push('\n');
+                self.end_line();
                 self.text.extend(std::iter::repeat_n(' ', self.indent));
             }
             self.text.push_str(line);
@@ -253,6 +277,7 @@ impl Writer<'_> {
             self.indent += INDENT;
             self.line("\n");
             self.query(query);
+            self.line("\n");
             self.indent -= INDENT;
         }
         self.push(")");

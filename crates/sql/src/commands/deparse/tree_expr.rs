@@ -12,7 +12,8 @@ impl Writer<'_> {
     pub(super) fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Literal(literal) => match self.names.literal(expr.location) {
-                Some((text, type_name)) => self.push(&format!("{text}::{type_name}")),
+                Some(known) if known.needs_type => self.push(&format!("{}::{}", known.text, known.type_name)),
+                Some(known) => self.push(&known.text),
                 None => self.literal(literal),
             },
             ExprKind::Parameter(number) => self.push(&format!("${number}")),
@@ -27,12 +28,17 @@ impl Writer<'_> {
             ExprKind::Cast { input, type_name } => {
                 // A literal is a constant of that type.
                 let is_constant = matches!(input.kind, ExprKind::Literal(Literal::String(_) | Literal::Null));
+                let name = self.names.type_name(type_name);
                 match self.names.literal(input.location) {
-                    Some((text, _)) if is_constant => self.push(&text),
+                    Some(known) if is_constant => {
+                        self.push(&known.text);
+                        if !known.needs_type && known.type_name == name {
+                            return;
+                        }
+                    }
                     _ if is_constant || self.pretty => self.expr(input),
                     _ => self.in_parentheses(input),
                 }
-                let name = self.names.type_name(type_name);
                 self.push(&format!("::{name}"));
             }
             ExprKind::Collate { input, collation } => {
@@ -117,22 +123,22 @@ impl Writer<'_> {
                 self.test(input, &format!("IS {}{value}", if *negated { "NOT " } else { "" }));
             }
             ExprKind::Case { operand, whens, otherwise } => {
-                self.push("CASE");
+                self.line("\n        CASE");
                 if let Some(operand) = operand {
                     self.push(" ");
                     self.expr(operand);
                 }
                 for (condition, result) in whens {
-                    self.push(" WHEN ");
+                    self.line("\n            WHEN ");
                     self.bare(condition);
                     self.push(" THEN ");
                     self.bare(result);
                 }
                 if let Some(otherwise) = otherwise {
-                    self.push(" ELSE ");
+                    self.line("\n            ELSE ");
                     self.bare(otherwise);
                 }
-                self.push(" END");
+                self.line("\n        END");
             }
             ExprKind::Coalesce(list) => self.call("COALESCE", list),
             ExprKind::Greatest(list) => self.call("GREATEST", list),
@@ -334,7 +340,42 @@ impl Writer<'_> {
         }
     }
 
+    /// What the grammar has words of its own for, in these words: whether it is such a call.
+    fn with_words(&mut self, call: &FunctionCall) -> bool {
+        let pieces: &[(&str, usize)] = match (call.name.name.as_str(), call.arguments.len()) {
+            ("extract", 2) => {
+                let ExprKind::Literal(Literal::String(field)) = &call.arguments[0].kind else { return false };
+                self.push(&format!("EXTRACT({} FROM ", quote_identifier(field)));
+                self.bare(&call.arguments[1]);
+                self.push(")");
+                return true;
+            }
+            ("timezone", 2) => &[("(", 1), (" AT TIME ZONE ", 0)],
+            ("substring", 2) => &[("SUBSTRING(", 0), (" FROM ", 1)],
+            ("substring", 3) => &[("SUBSTRING(", 0), (" FROM ", 1), (" FOR ", 2)],
+            ("position", 2) => &[("POSITION((", 1), (") IN (", 0)],
+            ("overlay", 3) => &[("OVERLAY(", 0), (" PLACING ", 1), (" FROM ", 2)],
+            ("overlay", 4) => &[("OVERLAY(", 0), (" PLACING ", 1), (" FROM ", 2), (" FOR ", 3)],
+            ("btrim", 1) => &[("TRIM(BOTH FROM ", 0)],
+            ("btrim", 2) => &[("TRIM(BOTH ", 1), (" FROM ", 0)],
+            ("ltrim", 1) => &[("TRIM(LEADING FROM ", 0)],
+            ("ltrim", 2) => &[("TRIM(LEADING ", 1), (" FROM ", 0)],
+            ("rtrim", 1) => &[("TRIM(TRAILING FROM ", 0)],
+            ("rtrim", 2) => &[("TRIM(TRAILING ", 1), (" FROM ", 0)],
+            _ => return false,
+        };
+        for (words, argument) in pieces {
+            self.push(words);
+            self.expr(&call.arguments[*argument]);
+        }
+        self.push(if call.name.name == "position" { "))" } else { ")" });
+        true
+    }
+
     pub(super) fn function_call(&mut self, call: &FunctionCall) {
+        if call.sql_syntax && self.with_words(call) {
+            return;
+        }
         let name = self.names.function(&call.name);
         self.push(&name);
         self.push("(");
