@@ -120,7 +120,7 @@ fn result_shape(function: &FunctionDef, view: &dyn CatalogLookup) -> Option<Arc<
     if outputs.len() > 1 {
         return Some(Arc::new(RecordShape { type_oid: oids::RECORD, fields: outputs }));
     }
-    crate::plpgsql::composite_shape(function.returns, view)
+    crate::types::composite_shape(view, function.returns)
 }
 
 /// Whether the columns of the last statement can become the result. `columns` are those of a statement with a plan.

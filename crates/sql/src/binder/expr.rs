@@ -571,6 +571,9 @@ impl Binder<'_, '_> {
             };
             return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, location));
         };
+        self.note_resolved(|resolved| {
+            resolved.fields.insert((location, name.clone()), (row.sql_type.oid, position));
+        });
         if let ExprKind::Row { mut fields, .. } = row.kind {
             return Ok(fields.swap_remove(position));
         }

@@ -160,6 +160,8 @@ pub struct Resolved {
     pub functions: HashMap<Location, Oid>,
     /// Of quoted literals: their types and what they are as such.
     pub literals: HashMap<Location, (SqlType, Value)>,
+    /// Of fields of rows, by what they are taken from and what they are called: the row's type, and which field of it.
+    pub fields: HashMap<(Location, Name), (Oid, usize)>,
     /// Of NATURAL joins, by where their right sides begin: the columns that are compared.
     pub natural: HashMap<Location, Vec<Name>>,
 }

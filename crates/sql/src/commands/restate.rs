@@ -24,23 +24,26 @@ pub(super) struct Restatement {
     restate: Box<dyn Fn(Oid, TableReference) -> TableReference>,
 }
 
-/// What names a table's own columns: one of them is going to be called otherwise.
+/// What names columns of a table: one of them is going to be called otherwise.
 pub(super) fn naming_columns(ddl: &Ddl<'_>, table: &Arc<TableDef>) -> Restatement {
-    let mut expressions = Vec::new();
+    // Elsewhere, fields of the table's rows may be named.
+    let mut expressions = expressions_naming_objects(ddl);
     for_each_of_table(ddl, table, &mut |place, expr| {
-        if !matches!(place, Place::Default { .. }) {
+        if !matches!(place, Place::Default { .. }) && expressions.iter().all(|(other, _)| *other != place) {
             expressions.push((place, expr));
         }
     });
-    Restatement {
-        expressions,
-        queries: stored_queries(ddl, Some(table.oid)),
-        restate: Box::new(with_column_names(table)),
-    }
+    let restate = Box::new(with_column_names(table));
+    Restatement { expressions, queries: stored_queries(ddl, None), restate }
 }
 
 /// What names anything outside of its table's columns: something is going to be called otherwise.
 pub(super) fn naming_objects(ddl: &Ddl<'_>) -> Restatement {
+    let expressions = expressions_naming_objects(ddl);
+    Restatement { expressions, queries: stored_queries(ddl, None), restate: Box::new(as_written) }
+}
+
+fn expressions_naming_objects(ddl: &Ddl<'_>) -> Vec<(Place, Expr)> {
     let view = ddl.view();
     let mut expressions = Vec::new();
     for_each_naming(ddl, &mut |place, expr| {
@@ -48,7 +51,7 @@ pub(super) fn naming_objects(ddl: &Ddl<'_>) -> Restatement {
             expressions.push((place, expr));
         }
     });
-    Restatement { expressions, queries: stored_queries(ddl, None), restate: Box::new(as_written) }
+    expressions
 }
 
 fn names_object(expr: &Expr, view: &crate::session::CatalogView) -> bool {

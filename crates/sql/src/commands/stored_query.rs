@@ -19,7 +19,7 @@ use crate::parser::{ParseOptions, parse};
 use crate::plan::Expr;
 use crate::session::planning::Environment;
 use crate::tree::{Alias, Location, Name, QualifiedName, Query, Statement, TableReference, TypeName};
-use crate::types::{SqlType, Value, oids};
+use crate::types::{self, SqlType, Value, oids};
 
 /// A query with what its names stand for.
 pub(super) struct StoredQuery {
@@ -202,6 +202,14 @@ impl QueryNames for NamesNow<'_, '_, '_> {
         let (text, type_name) = (deparser.literal(value, *sql_type), deparser.type_name(*sql_type));
         let needs_type = deparser.text(&Expr::constant(value.clone(), *sql_type)) != text;
         Some(KnownLiteral { text, type_name, needs_type })
+    }
+
+    fn field(&self, location: Location, name: &Name) -> Option<Name> {
+        let (type_oid, place) = self.stored.resolved.fields.get(&(location, name.clone()))?;
+        let view = self.ddl.view();
+        let base = types::base_type(&view, SqlType::new(*type_oid));
+        let shape = types::composite_shape(&view, base.oid)?;
+        shape.fields.get(*place).map(|(field, _)| Name::new(field))
     }
 
     fn natural(&self, location: Location) -> Option<&[Name]> {

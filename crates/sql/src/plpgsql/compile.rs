@@ -125,7 +125,7 @@ fn finish(mut parser: Parser<'_>, signature: Arc<str>, more: impl FnOnce(&mut Pa
 /// The body as the parser understands it best, and the variables whose types it must be told later.
 fn readable_body(body: &str, catalog: &CatalogView) -> (String, Vec<RowVariable>) {
     let is_row_type = |name: &str| {
-        types::parse_type_name(catalog, name).is_ok_and(|found| composite_shape(found.oid, catalog).is_some())
+        types::parse_type_name(catalog, name).is_ok_and(|found| types::composite_shape(catalog, found.oid).is_some())
     };
     super::records::with_records(&super::returns::with_expressions(body), is_row_type)
 }
@@ -142,15 +142,7 @@ fn result_shape(function: &FunctionDef, compiled: &Function, catalog: &CatalogVi
             .collect();
         return Some(Arc::new(RecordShape { type_oid: oids::RECORD, fields }));
     }
-    composite_shape(function.returns, catalog)
-}
-
-/// The columns of a composite type.
-pub fn composite_shape(oid: base::Oid, catalog: &dyn types::CatalogLookup) -> Option<Arc<RecordShape>> {
-    match &catalog.user_type(oid)?.kind {
-        types::context::UserTypeKind::Composite(shape) => Some(Arc::clone(shape)),
-        _ => None,
-    }
+    types::composite_shape(catalog, function.returns)
 }
 
 fn quote_body(body: &str) -> String {
@@ -166,7 +158,7 @@ pub fn kind_of(sql_type: SqlType, catalog: &CatalogView) -> VariableKind {
     if sql_type.oid == oids::RECORD {
         return VariableKind::Record(None);
     }
-    match composite_shape(sql_type.oid, catalog) {
+    match types::composite_shape(catalog, sql_type.oid) {
         Some(shape) => VariableKind::Record(Some(shape)),
         None => VariableKind::Scalar(sql_type),
     }

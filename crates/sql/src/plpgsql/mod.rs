@@ -28,7 +28,6 @@ use crate::client::Severity;
 use crate::executor::{RowStore, Run, StoreReader};
 use crate::session::{CatalogView, SessionState};
 use crate::types::{CallTypes, EvalContext, ReadyRows, Value, ValueStream, oids};
-pub use compile::composite_shape;
 pub use expression::{CallPlace, outer_context};
 use frame::Frame;
 pub use frame::cast;

@@ -236,6 +236,14 @@ pub trait CatalogLookup {
     }
 }
 
+/// The fields of a composite type; nothing for any other type.
+pub fn composite_shape(catalog: &dyn CatalogLookup, oid: Oid) -> Option<Arc<RecordShape>> {
+    match &catalog.user_type(oid)?.kind {
+        UserTypeKind::Composite(shape) => Some(Arc::clone(shape)),
+        _ => None,
+    }
+}
+
 /// Knows nothing but what is built in.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BuiltinCatalog;

@@ -54,7 +54,9 @@ pub use array_text::{MAX_DIMENSIONS, too_many_dimensions};
 pub use binary_io::{binary_input, binary_output};
 pub use cast::{Cast, CastContext, can_cast};
 pub use compare::{Comparator, comparator, compare_values, equality, hash_value, is_hashable, without_padding};
-pub use context::{BuiltinCatalog, CatalogLookup, EvalContext, FormatSettings, PlainContext, UserFunction, UserType};
+pub use context::{
+    BuiltinCatalog, CatalogLookup, EvalContext, FormatSettings, PlainContext, UserFunction, UserType, composite_shape,
+};
 pub use function_def::{CallTypes, FunctionDef, Implementation, ReadyRows, ValueStream, Volatility, WindowFunction};
 pub use functions::json_records::takes_definitions;
 pub use functions::{assign, function, functions, functions_named};

@@ -40,6 +40,11 @@ pub trait QueryNames {
         None
     }
 
+    /// What the field of a row at this place is called now, if that is known.
+    fn field(&self, _location: Location, _name: &Name) -> Option<Name> {
+        None
+    }
+
     /// The columns that a NATURAL join compares, if that is known.
     fn natural(&self, _location: Location) -> Option<&[Name]> {
         None

@@ -4,7 +4,7 @@ use super::plain_literal;
 use super::query::Writer;
 use crate::session::quote_identifier;
 use crate::tree::{
-    Expr, ExprKind, FunctionCall, Indirection, Literal, Name, OperatorName, SessionFunction, SubqueryKind,
+    Expr, ExprKind, FunctionCall, Indirection, Literal, Location, Name, OperatorName, SessionFunction, SubqueryKind,
     WindowDefinition,
 };
 
@@ -185,7 +185,7 @@ impl Writer<'_> {
                 } else {
                     self.in_parentheses(input);
                 }
-                self.indirection(steps);
+                self.indirection(expr.location, steps);
             }
             ExprKind::Default => self.push("DEFAULT"),
             ExprKind::CurrentOf(cursor) => {
@@ -282,7 +282,7 @@ impl Writer<'_> {
         self.push(")");
     }
 
-    pub(super) fn indirection(&mut self, steps: &[Indirection]) {
+    fn indirection(&mut self, location: Location, steps: &[Indirection]) {
         for step in steps {
             match step {
                 Indirection::Index(index) => {
@@ -299,7 +299,8 @@ impl Writer<'_> {
                 }
                 Indirection::Field(name) => {
                     self.push(".");
-                    self.name(name);
+                    let known = self.names.field(location, name);
+                    self.name(known.as_ref().unwrap_or(name));
                 }
                 Indirection::Star => self.push(".*"),
             }
