@@ -71,7 +71,9 @@ impl Window {
         }
         while self.bytes().len() < wanted {
             let have = self.bytes.len();
-            self.bytes.resize(have + self.read_bytes.max(wanted - have), 0);
+            // Not all at once: what makes somebody want so much may be no record at all.
+            let piece = (wanted - have).min(have).max(self.read_bytes);
+            self.bytes.resize(have + piece, 0);
             let from = self.position + have as u64;
             let read = self.layout.read(&mut self.open, &mut self.bytes[have..], from);
             let read = read.map_err(|error| {
@@ -207,5 +209,29 @@ impl WalReader {
     /// Why it ended, once it has.
     pub fn end(&self) -> Option<LogEnd> {
         self.end
+    }
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use std::path::Path;
+
+    use vfs::{OpenMode, SimulatedVfs, Vfs};
+
+    use super::*;
+
+    #[test]
+    fn wanting_more_than_the_log_has_takes_no_more_memory_than_that() {
+        let vfs: Arc<dyn Vfs> = Arc::new(SimulatedVfs::new(1));
+        let dir = Path::new("wal");
+        vfs.create_dir_all(dir).unwrap();
+        let layout = SegmentLayout::new(vfs.clone(), dir, 1 << 20);
+        let file = vfs.open(&layout.path(0), OpenMode::CreateNew).unwrap();
+        file.write_all_at(&[7; 1 << 20], 0).unwrap();
+        let mut window = Window::new(layout, 0);
+        assert!(window.fill(300 << 10).unwrap());
+        assert!(!window.fill(1 << 30).unwrap());
+        assert_eq!(window.bytes(), [7; 1 << 20]);
+        assert!(window.bytes.capacity() <= 8 << 20, "{}", window.bytes.capacity());
     }
 }

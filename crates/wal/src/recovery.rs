@@ -37,6 +37,9 @@ use crate::{Epoch, Record};
 /// Behind the tail, records of later epochs than the one in force are looked for up to this distance. Starts of which not
 /// even the first record was left don't come in such numbers.
 const EPOCHS_BEYOND: u32 = 1 << 16;
+/// Longer records are not looked for behind the tail. Anything there may look like the beginning of a long one, and each would
+/// have to be read to its end; what proves something is short.
+const BEHIND_BYTES_MAX: u32 = 128 << 10;
 /// The tail is cleared in pieces of this size, those that are zero already being left alone.
 const CLEAR_BYTES: usize = 64 << 10;
 
@@ -149,9 +152,11 @@ fn proof(record: &Record<'_>) -> u64 {
 /// A quick look whether a record of `epoch` or one soon after may begin here: nearly everything is sorted out by it.
 fn may_begin(bytes: &[u8], epoch: Epoch) -> bool {
     let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else { return false };
-    let [.., a, b, c, d] = *header;
-    let found = u32::from_le_bytes([a, b, c, d]);
-    header[0..4] != [0; 4] && header[18..20] == [0, 0] && found.wrapping_sub(epoch.0) <= EPOCHS_BEYOND
+    let [a, b, c, d, .., e, f, g, h] = *header;
+    let (length, found) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+    (HEADER_BYTES as u32..=BEHIND_BYTES_MAX).contains(&length)
+        && header[18..20] == [0, 0]
+        && found.wrapping_sub(epoch.0) <= EPOCHS_BEYOND
 }
 
 /// The numbers of the segments there are, from the one that holds `position` on.
@@ -228,5 +233,28 @@ impl Pending {
         // The second reading must find what the first one found.
         check(reader.position().0, self.survey.tail)?;
         check(self.survey.tail, self.control.page_lsn_met.load(Ordering::SeqCst))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::Xid;
+
+    use super::*;
+    use crate::{RecordHead, RmgrId};
+
+    #[test]
+    fn behind_the_tail_only_short_records_of_this_epoch_and_later_ones_are_looked_for() {
+        let head = RecordHead { rmgr: RmgrId::WAL, info: record::INFO_BATCH_MARK, xid: Xid::INVALID };
+        let header = |epoch: u32, payload_bytes: usize| record::encode_header(head, Epoch(epoch), 64, payload_bytes, 0);
+        let longest = BEHIND_BYTES_MAX as usize - HEADER_BYTES;
+        assert!(may_begin(&header(5, 8), Epoch(5)));
+        assert!(may_begin(&header(5 + EPOCHS_BEYOND, longest), Epoch(5)));
+        assert!(!may_begin(&header(5, longest + 1), Epoch(5)));
+        assert!(!may_begin(&header(5, record::PAYLOAD_MAX_BYTES), Epoch(5)));
+        assert!(!may_begin(&header(4, 8), Epoch(5)));
+        assert!(!may_begin(&header(6 + EPOCHS_BEYOND, 8), Epoch(5)));
+        assert!(!may_begin(&[0; HEADER_BYTES], Epoch(0)));
+        assert!(!may_begin(&header(5, 8)[..HEADER_BYTES - 1], Epoch(5)));
     }
 }
