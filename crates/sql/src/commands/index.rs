@@ -43,6 +43,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateIndex) -> Result<UtilityO
             return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message).detail(not_for(&found)));
         }
     };
+    ddl.state.check_not_in_use(table.oid, "CREATE INDEX", &table.name)?;
     let mut elements = create.elements.clone();
     elements.extend(create.including.iter().cloned());
     let column_names = names::index_columns(&elements);
@@ -479,6 +480,9 @@ fn reindex_table(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Arc<TableDef>> {
 /// Gives indexes new storage and fills them again.
 pub(super) fn rebuild(ddl: &mut Ddl<'_>, table: Oid, indexes: &[Oid]) -> Result<()> {
     ddl.lock(table, LockMode::Share)?;
+    if let Some(def) = ddl.catalog().table(table) {
+        ddl.state.check_not_in_use(table, "REINDEX INDEX", &def.name)?;
+    }
     for oid in indexes {
         ddl.lock(*oid, LockMode::AccessExclusive)?;
         let catalog = ddl.catalog();

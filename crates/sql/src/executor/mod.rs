@@ -41,6 +41,7 @@ use std::cell::Ref;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, Tid, sqlstate};
+use engine::LockMode;
 use engine::row::RowBytes;
 
 pub use current_of::CursorPlace;
@@ -84,6 +85,8 @@ pub type BoxOperator<'p> = Box<dyn Operator<'p> + 'p>;
 
 /// What one execution of a statement keeps besides its operators.
 pub struct Locals<'p> {
+    /// The relations that the statement uses.
+    relations: Option<&'p Arc<[(Oid, LockMode)]>>,
     /// Values of rows outside of the subquery or inner side that reads them.
     pub(crate) outer: Vec<Value>,
     subqueries: Vec<Option<Box<SubqueryState<'p>>>>,
@@ -121,6 +124,7 @@ impl<'p> Locals<'p> {
     /// For one execution of `statement`.
     pub fn new(statement: &'p Statement) -> Locals<'p> {
         Locals {
+            relations: Some(&statement.locks),
             outer: vec![Value::Null; statement.outer_count as usize],
             subqueries: (0..statement.subquery_count).map(|_| None).collect(),
             ctes: (0..statement.cte_count).map(|_| CteState::default()).collect(),
@@ -135,6 +139,7 @@ impl<'p> Locals<'p> {
     /// For an expression that stands outside a statement: no outer values, no subqueries.
     pub fn for_expression() -> Locals<'p> {
         Locals {
+            relations: None,
             outer: Vec::new(),
             subqueries: Vec::new(),
             ctes: Vec::new(),
@@ -244,6 +249,18 @@ impl<'a, 'p> Run<'a, 'p> {
     #[inline]
     pub fn check_depth(&self) -> Result<()> {
         check_depth()
+    }
+
+    /// Runs the body of a function that users made. What it does finds the relations of this statement in use.
+    pub fn in_function<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let Some(relations) = self.locals.relations.filter(|relations| !relations.is_empty()) else {
+            return body(self);
+        };
+        let state = self.state;
+        state.in_use.borrow_mut().push(Arc::clone(relations));
+        let result = body(self);
+        state.in_use.borrow_mut().pop();
+        result
     }
 
     /// Tells the client something that is no error.

@@ -113,6 +113,7 @@ impl<'p> Recheck<'p> {
             replacements[slots.scan.0 as usize] = Replacement::Only(only);
         }
         let mut locals = Locals {
+            relations: run.locals.relations,
             outer: run.locals.outer.clone(),
             subqueries: run.locals.subqueries.iter().map(|_| None).collect(),
             ctes: run.locals.ctes.iter().map(|cte| cte.kept_rows()).collect(),

@@ -69,7 +69,7 @@ pub struct Statement {
     /// The catalog it was planned against; the executor checks it again once it holds the locks below.
     pub catalog_version: u64,
     /// Relation locks to take before it runs, each relation once, in ascending order of oid.
-    pub locks: Vec<(Oid, LockMode)>,
+    pub locks: Arc<[(Oid, LockMode)]>,
     /// What whoever runs it must be allowed to do; checked each time it runs.
     pub access: Vec<Access>,
     /// The number of outer values its plan uses.

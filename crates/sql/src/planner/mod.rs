@@ -40,6 +40,8 @@ pub use fold::fold;
 pub use inline::Inlining;
 pub use statistics::{ColumnStatistics, TableStatistics};
 
+use std::sync::Arc;
+
 use base::{Lsn, Oid, Result};
 use engine::LockMode;
 
@@ -79,7 +81,7 @@ pub fn plan_statement(
             columns: utility_columns(statement),
             command: Command::Utility,
             catalog_version,
-            locks: Vec::new(),
+            locks: Arc::from([]),
             access: Vec::new(),
             outer_count: 0,
             subquery_count: 0,
@@ -141,7 +143,7 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         columns,
         command,
         catalog_version,
-        locks,
+        locks: locks.into(),
         access,
         outer_count,
         subquery_count,

@@ -69,18 +69,20 @@ pub fn call(
     if function.security_definer || !function.settings.is_empty() || function.language != "plpgsql" {
         run.state.may_end_transaction.set(false);
     }
-    with_rights(run, function, |run| match function.language.as_str() {
-        "plpgsql" => with_settings(run, function, |run| {
-            let compiled = compiled(run, function, types)?;
-            let (value, _) = execute(&compiled.function, arguments, run)?;
-            Ok(value)
-        }),
-        "sql" => with_settings(run, function, |run| {
-            let definition = concrete(function, types);
-            let rows = crate::sql_function::run(run, definition.as_ref().unwrap_or(function), arguments, true)?;
-            Ok(rows.into_iter().next().unwrap_or_default())
-        }),
-        other => Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("language \"{other}\" does not exist"))),
+    run.in_function(|run| {
+        with_rights(run, function, |run| match function.language.as_str() {
+            "plpgsql" => with_settings(run, function, |run| {
+                let compiled = compiled(run, function, types)?;
+                let (value, _) = execute(&compiled.function, arguments, run)?;
+                Ok(value)
+            }),
+            "sql" => with_settings(run, function, |run| {
+                let definition = concrete(function, types);
+                let rows = crate::sql_function::run(run, definition.as_ref().unwrap_or(function), arguments, true)?;
+                Ok(rows.into_iter().next().unwrap_or_default())
+            }),
+            other => Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("language \"{other}\" does not exist"))),
+        })
     })
 }
 
@@ -116,19 +118,21 @@ pub fn call_set(
     if function.strict && arguments.iter().any(Value::is_null) {
         return Ok(ReadyRows::boxed(Vec::new()));
     }
-    with_rights(run, function, |run| match function.language.as_str() {
-        "plpgsql" => with_settings(run, function, |run| {
-            let compiled = compiled(run, function, types)?;
-            let (_, mut rows) = execute(&compiled.function, arguments, run)?;
-            rows.flush()?;
-            Ok(Box::new(GatheredRows { rows, reader: StoreReader::default(), at: 0 }) as Box<dyn ValueStream>)
-        }),
-        "sql" => with_settings(run, function, |run| {
-            let definition = concrete(function, types);
-            let rows = crate::sql_function::run(run, definition.as_ref().unwrap_or(function), arguments, false)?;
-            Ok(ReadyRows::boxed(rows))
-        }),
-        other => Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("language \"{other}\" does not exist"))),
+    run.in_function(|run| {
+        with_rights(run, function, |run| match function.language.as_str() {
+            "plpgsql" => with_settings(run, function, |run| {
+                let compiled = compiled(run, function, types)?;
+                let (_, mut rows) = execute(&compiled.function, arguments, run)?;
+                rows.flush()?;
+                Ok(Box::new(GatheredRows { rows, reader: StoreReader::default(), at: 0 }) as Box<dyn ValueStream>)
+            }),
+            "sql" => with_settings(run, function, |run| {
+                let definition = concrete(function, types);
+                let rows = crate::sql_function::run(run, definition.as_ref().unwrap_or(function), arguments, false)?;
+                Ok(ReadyRows::boxed(rows))
+            }),
+            other => Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("language \"{other}\" does not exist"))),
+        })
     })
 }
 

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use engine::LockMode;
 use engine::catalog::FunctionDef;
 
 use super::Compiled;
@@ -123,7 +124,11 @@ pub fn call_trigger(
     let outer = run.state.captured.replace(call.captured.cloned());
     let depth = &run.state.trigger_depth;
     depth.set(depth.get() + 1);
-    let flow = run_block(&function.body, &mut frame, run).map_err(|error| leaving(error, &frame));
+    // Calls after the statement are of none; but PostgreSQL's statement isn't over then.
+    run.state.in_use.borrow_mut().push(Arc::from([(call.table, LockMode::RowExclusive)]));
+    let flow =
+        run.in_function(|run| run_block(&function.body, &mut frame, run)).map_err(|error| leaving(error, &frame));
+    run.state.in_use.borrow_mut().pop();
     depth.set(depth.get() - 1);
     run.state.captured.replace(outer);
     match flow? {

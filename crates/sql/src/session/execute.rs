@@ -590,7 +590,7 @@ pub(crate) fn lock_relations(state: &SessionState, planned: &Planned) -> Result<
     if !state.is_superuser() {
         privileges::check(&state.engine_catalog(), state.acting_role().oid, &planned.statement.access)?;
     }
-    for (oid, mode) in &planned.statement.locks {
+    for (oid, mode) in planned.statement.locks.iter() {
         state.engine().lock_relation(*oid, *mode, WaitPolicy::Block)?;
     }
     let is_current = planned.statement.catalog_version == state.engine().catalog_version();

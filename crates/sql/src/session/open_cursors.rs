@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use engine::LockMode;
 
 use super::plan_cache::Planned;
 use super::portal::cannot_run;
@@ -94,15 +95,18 @@ impl SessionState {
         }
     }
 
-    /// Refuses to change the table `oid`, which open cursors of this transaction or suspended portals read. `what` does it.
+    /// Refuses to change the table `oid`, which open cursors of this transaction, suspended portals or statements whose functions are
+    /// running read. `what` does it.
     ///
     /// # Errors
     /// 55006 if they do.
     pub(crate) fn check_not_in_use(&self, oid: Oid, what: &str, table: &str) -> Result<()> {
-        let reads = |planned: &Planned| planned.statement.locks.iter().any(|(locked, _)| *locked == oid);
+        let uses = |relations: &[(Oid, LockMode)]| relations.iter().any(|(locked, _)| *locked == oid);
+        let reads = |planned: &Planned| uses(&planned.statement.locks);
         let cursors = self.cursors.borrow();
         let is_in_use = cursors.values().any(|open| open.is_reading() && reads(&open.planned))
-            || self.suspended.borrow().iter().any(|planned| reads(planned));
+            || self.suspended.borrow().iter().any(|planned| reads(planned))
+            || self.in_use.borrow().iter().any(|relations| uses(relations));
         if !is_in_use {
             return Ok(());
         }

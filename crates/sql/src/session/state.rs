@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use base::settings::{Id, SessionSettings, Value as Setting};
 use base::{Error, Lsn, Oid, Result};
-use engine::SavepointId;
 use engine::catalog::{BOOTSTRAP_ROLE, Catalog, RoleDef};
+use engine::{LockMode, SavepointId};
 use rustc_hash::FxHashMap;
 use sync::Interrupt;
 
@@ -84,6 +84,8 @@ pub struct SessionState {
     pub(super) next_cursor: Cell<u64>,
     /// The number of the first cursor that this transaction opened, or will.
     pub(super) first_cursor: Cell<u64>,
+    /// The relations of statements whose functions are running, innermost last.
+    pub(crate) in_use: RefCell<Vec<Arc<[(Oid, LockMode)]>>>,
     /// The plans of portals that are suspended, while a utility statement runs.
     pub(super) suspended: RefCell<Vec<Arc<Planned>>>,
     /// The names of those that a loop is about: they outlive a COMMIT in the loop.
@@ -194,6 +196,7 @@ impl SessionState {
             cursors: RefCell::default(),
             next_cursor: Cell::new(0),
             first_cursor: Cell::new(0),
+            in_use: RefCell::default(),
             suspended: RefCell::default(),
             looped_cursors: RefCell::default(),
             unholdable_loops: Cell::new(0),
