@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use base::Result;
+use base::{Oid, Result};
 use engine::catalog::{ArgumentMode, FunctionDef};
 
 use super::parse::Parser;
-use super::records::RowVariable;
+use super::records::{Named, RowVariable};
 use super::tree::{Function, VariableKind};
 use crate::session::{CatalogView, quote_identifier};
-use crate::types::{self, RecordShape, SqlType, oids};
+use crate::types::{self, CatalogLookup, RecordShape, SqlType, oids};
 
 /// Compiles a stored function.
 ///
@@ -17,6 +17,11 @@ use crate::types::{self, RecordShape, SqlType, oids};
 /// 42601 and its kin for a body that can't be parsed.
 pub fn compile(function: &FunctionDef, is_trigger: bool, catalog: &CatalogView) -> Result<Function> {
     let type_name = |oid| types::format_type_name(catalog, oid);
+    // The parser that only looks at the text knows no schemas.
+    let bare_type_name = |oid| match catalog.user_type(oid) {
+        Some(user_type) => quote_identifier(&user_type.name),
+        None => type_name(oid),
+    };
     let mut parameters = Vec::new();
     let mut columns = Vec::new();
     for argument in &function.arguments {
@@ -28,11 +33,11 @@ pub fn compile(function: &FunctionDef, is_trigger: bool, catalog: &CatalogView) 
             // The parser knows no types, and so no arrays.
             ArgumentMode::Variadic => "",
             ArgumentMode::Table => {
-                columns.push(format!("{name} {}", type_name(argument.type_oid)));
+                columns.push(format!("{name} {}", bare_type_name(argument.type_oid)));
                 continue;
             }
         };
-        parameters.push(format!("{mode}{name} {}", type_name(argument.type_oid)));
+        parameters.push(format!("{mode}{name} {}", bare_type_name(argument.type_oid)));
     }
     let has_outputs =
         function.arguments.iter().any(|argument| !argument.mode.is_input() || argument.mode == ArgumentMode::InOut);
@@ -42,7 +47,7 @@ pub fn compile(function: &FunctionDef, is_trigger: bool, catalog: &CatalogView) 
         String::new()
     } else {
         let set = if function.returns_set { "SETOF " } else { "" };
-        format!("RETURNS {set}{}", type_name(function.returns))
+        format!("RETURNS {set}{}", bare_type_name(function.returns))
     };
     let kind = if function.is_procedure() { "PROCEDURE" } else { "FUNCTION" };
     let (body, _) = readable_body(&function.body, catalog);
@@ -124,10 +129,12 @@ fn finish(mut parser: Parser<'_>, signature: Arc<str>, more: impl FnOnce(&mut Pa
 
 /// The body as the parser understands it best, and the variables whose types it must be told later.
 fn readable_body(body: &str, catalog: &CatalogView) -> (String, Vec<RowVariable>) {
-    let is_row_type = |name: &str| {
-        types::parse_type_name(catalog, name).is_ok_and(|found| types::composite_shape(catalog, found.oid).is_some())
+    let what_is = |name: &str| match types::parse_type_name(catalog, name) {
+        Ok(found) if types::composite_shape(catalog, found.oid).is_some() => Named::Row,
+        Ok(found) if found.oid < Oid::FIRST_NORMAL => Named::BuiltIn,
+        Ok(_) | Err(_) => Named::Other,
     };
-    super::records::with_records(&super::returns::with_expressions(body), is_row_type)
+    super::records::with_records(&super::returns::with_expressions(body), what_is)
 }
 
 fn result_shape(function: &FunctionDef, compiled: &Function, catalog: &CatalogView) -> Option<Arc<RecordShape>> {

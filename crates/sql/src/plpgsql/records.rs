@@ -14,9 +14,21 @@ pub struct RowVariable {
     pub type_name: String,
 }
 
-/// The body with declarations of row types turned into records, and what they were. Lines keep their
-/// numbers. `is_row_type` is asked about names of types; `%ROWTYPE` needs no asking.
-pub fn with_records(body: &str, is_row_type: impl Fn(&str) -> bool) -> (String, Vec<RowVariable>) {
+/// What a type is that a declaration names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// One that is built in.
+    BuiltIn,
+    /// A composite type or a table's row type.
+    Row,
+    /// Another one, or none at all.
+    Other,
+}
+
+/// The body with declarations of row types turned into records, and what they were. For other types that PostgreSQL's
+/// parser, which has no catalog, would not take it says `text`: those of schemas, and arrays of what users made. Lines keep
+/// their numbers. `%ROWTYPE` needs no asking.
+pub fn with_records(body: &str, what_is: impl Fn(&str) -> Named) -> (String, Vec<RowVariable>) {
     let tokens = tokens(body);
     let text = |index: usize| tokens.get(index).map_or("", |(start, end)| &body[*start..*end]);
     let is_word = |index: usize, word: &str| text(index).eq_ignore_ascii_case(word);
@@ -29,21 +41,27 @@ pub fn with_records(body: &str, is_row_type: impl Fn(&str) -> bool) -> (String, 
         } else if is_word(place, "begin") {
             declares = false;
         } else if is_start && is_name(text(place)) && is_name(text(place + 1)) {
-            let mut last = place + 1;
+            let first = if is_word(place + 1, "constant") { place + 2 } else { place + 1 };
+            let mut last = first;
             while text(last + 1) == "." && is_name(text(last + 2)) {
                 last += 2;
             }
             let has_suffix = text(last + 1) == "%" && is_word(last + 2, "rowtype");
             let end = if has_suffix { last + 2 } else { last };
-            let type_name: String = (place + 1..=end).map(text).collect();
+            let type_name: String = (first..=end).map(text).collect();
             // An array of rows may be one of anything here.
-            let is_array = text(end + 1) == "[";
-            if !is_word(place, "record") && (has_suffix || is_row_type(&type_name)) {
-                let (from, to) = (tokens[place + 1].0, tokens[end].1);
-                let line = 1 + body[..tokens[place].0].matches('\n').count() as u32;
-                found.push(RowVariable { name: folded(text(place)), line, type_name });
+            let is_array = text(end + 1) == "[" || is_word(end + 1, "array");
+            let named = if has_suffix { Named::Row } else { what_is(&type_name) };
+            let is_record = named == Named::Row && !is_word(place, "record");
+            let is_foreign = last > first && text(last + 1) != "%" || is_array && named == Named::Other;
+            if is_record || is_foreign {
+                let (from, to) = (tokens[first].0, tokens[end].1);
+                if is_record {
+                    let line = 1 + body[..tokens[place].0].matches('\n').count() as u32;
+                    found.push(RowVariable { name: folded(text(place)), line, type_name });
+                }
                 rewritten.push_str(&body[copied..from]);
-                rewritten.push_str(if is_array { "text" } else { "record" });
+                rewritten.push_str(if is_record && !is_array { "record" } else { "text" });
                 rewritten.extend(body[from..to].chars().filter(|character| *character == '\n'));
                 copied = to;
                 place = end;
@@ -70,7 +88,7 @@ mod tests {
     #[test]
     fn declarations_of_row_types_become_records_and_nothing_else_does() {
         let body = "declare\n  n int; \"R\" s.log %\nROWTYPE;\n  p point2; d log%rowtype := null;\nbegin\n  n := 7%rowtype; end";
-        let (rewritten, found) = with_records(body, |name| name == "point2");
+        let (rewritten, found) = with_records(body, |name| if name == "point2" { Named::Row } else { Named::Other });
         assert_eq!(
             rewritten,
             "declare\n  n int; \"R\" record\n;\n  p record; d record := null;\nbegin\n  n := 7%rowtype; end"
@@ -82,6 +100,12 @@ mod tests {
         };
         let rows = [variable("R", 2, "s.log%ROWTYPE"), variable("p", 4, "point2"), variable("d", 4, "log%rowtype")];
         assert_eq!(found, rows);
-        assert_eq!(with_records("begin x log%rowtype; end", |_| true).1, []);
+        let what_is = |name: &str| if name == "int" { Named::BuiltIn } else { Named::Other };
+        let body = "declare c constant s . m := 'a'; d s.\nm[]; e s.t.a%type; f m[]; g int[]; h m; begin s.f(); end";
+        let (rewritten, found) = with_records(body, what_is);
+        let expected =
+            "declare c constant text := 'a'; d text\n[]; e s.t.a%type; f text[]; g int[]; h m; begin s.f(); end";
+        assert_eq!((rewritten.as_str(), found.len()), (expected, 0));
+        assert_eq!(with_records("begin x log%rowtype; end", |_| Named::Row).1, []);
     }
 }

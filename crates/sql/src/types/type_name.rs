@@ -2,7 +2,7 @@
 
 use base::{Error, Oid, Result, sqlstate};
 
-use super::context::{CatalogLookup, UserTypeKind};
+use super::context::{CatalogLookup, RegKind, UserTypeKind};
 use super::datetime::interval::{FULL_PRECISION, range, typmod_precision, typmod_range};
 use super::numeric;
 use super::oids;
@@ -145,7 +145,7 @@ const UNSUPPORTED: &[&str] = &[
 ];
 
 /// The type called `name` (as the parser gives it: `int4`, `bpchar`, `varchar`, ...), in `schema` if written.
-/// 42704 `type "x" does not exist`; 0A000 for types that are left out.
+/// 42704 `type "x" does not exist`, 3F000 for a schema that does not; 0A000 for types that are left out.
 pub fn resolve_type_name(catalog: &dyn CatalogLookup, schema: Option<&str>, name: &str) -> Result<Oid> {
     if schema.is_none_or(|schema| schema == "pg_catalog")
         && let Some(def) = builtin_type_named(name)
@@ -157,6 +157,9 @@ pub fn resolve_type_name(catalog: &dyn CatalogLookup, schema: Option<&str>, name
     }
     if schema.is_none_or(|schema| schema == "pg_catalog") && UNSUPPORTED.contains(&name) {
         return Err(Error::unsupported(format!("type {name} is not supported")));
+    }
+    if let Some(schema) = schema {
+        catalog.object_named(RegKind::Namespace, &[schema.to_owned()])?;
     }
     Err(no_such_type(schema, name))
 }
