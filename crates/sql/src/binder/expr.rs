@@ -571,11 +571,14 @@ impl Binder<'_, '_> {
             };
             return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, location));
         };
-        self.note_resolved(|resolved| {
-            resolved.fields.insert((location, name.clone()), (row.sql_type.oid, position));
-        });
         if let ExprKind::Row { mut fields, .. } = row.kind {
             return Ok(fields.swap_remove(position));
+        }
+        // The fields of a row from FROM are called as its columns are there.
+        if !matches!(row.kind, ExprKind::Case { .. }) {
+            self.note_resolved(|resolved| {
+                resolved.fields.insert((location, name.clone()), (row.sql_type.oid, position));
+            });
         }
         let sql_type = shape.fields[position].1;
         let access = FieldAccess { input: row, field: position as u32, name: name.clone() };

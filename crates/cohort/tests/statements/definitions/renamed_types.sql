@@ -103,7 +103,7 @@ create type pair as (a int, b text);
 create table holder (id int, p pair, check ((p).a > 0));
 create table source (id int, v text);
 create table of_source (r source, check ((r).id > 0));
-create function first_source() returns source language sql as $$ select * from source order by id limit 1 $$;
+create function first_source() returns source language sql as $$ select * from source limit 1 $$;
 create view fields as select (p).a, (h.p).b as second, ((p).a + 1) as plus from holder h where (p).a < 10;
 create view called as select (first_source()).v as one, (s).id as two from source s;
 insert into holder values (1, row(1, 'x'));

@@ -106,3 +106,21 @@ reset intervalstyle;
 drop table t cascade;
 drop view fixed;
 drop view unions;
+-- Calls with VARIADIC arguments, and functions of types of other schemas.
+create function addv(a int, b int default 5, variadic c int[] default '{}') returns int language sql immutable as $$ select a + b + cardinality(c) $$;
+create function joined_all(variadic parts text[]) returns text language sql immutable as $$ select array_to_string(parts, '-') $$;
+create table g (id int, x int default addv(1, 2, 3), y int default addv(1), z int default addv(1, 1, variadic array[4, 5]),
+  j jsonb, k text generated always as (jsonb_extract_path_text(j, 'a', 'b')) stored, check (addv(id, 1, id, id) > 0),
+  s text default format('%s-%s', 'a', 'b'), t text default concat('a', 1, 'b'), u text default format('%s%s', variadic array['x', 'y']),
+  v text default joined_all('p', 'q'));
+create index on g (addv(id, 2, 3));
+create view called as select addv(id, 2, 3, 4) as a, joined_all('m', v) as b, format('%s', id) as c from g;
+insert into g (id, j) values (1, '{"a": {"b": "c"}}');
+select * from g;
+select * from called;
+select pg_get_expr(adbin, adrelid) from pg_attrdef where adrelid = 'g'::regclass and adnum in (2, 4, 9) order by adnum;
+select pg_get_constraintdef(oid) from pg_constraint where conrelid = 'g'::regclass;
+select indexdef from pg_indexes where tablename = 'g';
+insert into g values (-9);
+drop table g cascade;
+drop function addv, joined_all;

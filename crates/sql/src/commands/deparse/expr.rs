@@ -1,7 +1,7 @@
 //! Bound expressions to text, as PostgreSQL's `ruleutils.c` writes them.
 
 use base::Oid;
-use engine::catalog::TableDef;
+use engine::catalog::{ArgumentMode, TableDef};
 
 use super::plain_literal;
 use crate::plan::{
@@ -10,7 +10,7 @@ use crate::plan::{
 };
 use crate::session::{CatalogView, quote_identifier};
 use crate::types::text_io::is_reg_type;
-use crate::types::{self, CastContext, CatalogLookup, FormatSettings, SqlType, Value, oids};
+use crate::types::{self, CallTypes, CastContext, CatalogLookup, FormatSettings, SqlType, Value, oids};
 
 /// When names are written with their schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -349,7 +349,12 @@ impl Writer<'_, '_> {
             ExprKind::Field(access) => {
                 let is_bare = matches!(access.input.kind, ExprKind::Field(_));
                 self.in_parentheses(&access.input, !is_bare);
-                let name = quote_identifier(&access.name);
+                // As the type calls the field now.
+                let view = self.deparser.view;
+                let base = types::base_type(view, access.input.sql_type);
+                let shape = types::composite_shape(view, base.oid);
+                let field = shape.as_ref().and_then(|shape| shape.fields.get(access.field as usize));
+                let name = quote_identifier(field.map_or(access.name.as_str(), |(name, _)| name));
                 self.push(&format!(".{name}"));
             }
             ExprKind::Cast(cast) => self.cast(cast, expr.sql_type, show_implicit),
@@ -358,7 +363,7 @@ impl Writer<'_, '_> {
             ExprKind::Window(call) => self.window(call),
             ExprKind::Set(call) => {
                 self.function(&call.function);
-                self.arguments(&call.arguments);
+                self.call_arguments(&call.function, &call.types, &call.arguments);
             }
         }
     }
@@ -480,21 +485,38 @@ impl Writer<'_, '_> {
         }
         let _ = sql_type;
         self.function(&call.function);
-        let FunctionTarget::Builtin(function) = &call.function else { return self.arguments(&call.arguments) };
+        self.call_arguments(&call.function, &call.types, &call.arguments);
+    }
+
+    fn call_arguments(&mut self, function: &FunctionTarget, types: &CallTypes, arguments: &[Expr]) {
+        let (declared, takes_array): (&[Oid], bool) = match function {
+            FunctionTarget::Builtin(def) => {
+                let last = def.arguments.last();
+                let is_full = def.arguments.len() == arguments.len();
+                (def.arguments, types.spread || def.variadic && is_full && last != Some(&oids::ANY))
+            }
+            FunctionTarget::Stored(def) => {
+                let last = def.arguments.iter().rfind(|argument| argument.mode.is_input());
+                (&[], last.is_some_and(|argument| argument.mode == ArgumentMode::Variadic))
+            }
+        };
         self.push("(");
-        for (place, argument) in call.arguments.iter().enumerate() {
+        for (place, argument) in arguments.iter().enumerate() {
             if place > 0 {
                 self.push(", ");
             }
+            // Without the word, the array would be taken for one of its elements.
+            if takes_array && place + 1 == arguments.len() {
+                self.push("VARIADIC ");
+            }
             // What is stored alike needs no cast to be computed, but is shown with one.
-            let is_relabelled =
-                argument.sql_type.oid == oids::VARCHAR && function.arguments.get(place) == Some(&oids::TEXT);
+            let is_relabelled = argument.sql_type.oid == oids::VARCHAR && declared.get(place) == Some(&oids::TEXT);
             if is_relabelled {
                 self.push("(");
                 self.expr(argument, false);
                 self.push(")::text");
             } else {
-                self.expr(argument, false);
+                self.expr(argument, matches!(function, FunctionTarget::Stored(_)));
             }
         }
         self.push(")");
