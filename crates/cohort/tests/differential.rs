@@ -665,6 +665,8 @@ const DUMPED: &[&str] = &[
     "select indexrelid::regclass, indisunique from pg_index where indrelid in ('app.book'::regclass, 'app.author'::regclass) order by indexrelid::regclass::text",
     "select obj_description('app.author'::regclass), col_description('app.author'::regclass, 2)",
     "call app.nothing()",
+    "select x, many, taking_row(x) from aa_of_rows",
+    "select * from first_row()",
     "select attrelid::regclass, attname, attacl from pg_attribute where attacl is not null and attrelid::regclass::text like 'app.%' order by attrelid::regclass::text, 2",
 ];
 

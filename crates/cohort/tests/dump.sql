@@ -41,3 +41,9 @@ insert into plain values (1, '\x00ff', '2020-01-01 00:00Z', 1.5, true, '00000000
 refresh materialized view app.counts;
 grant select (id, name), update (name) on app.author to public;
 grant select (title) on app.a_cheap to public;
+-- Row types are there before what is made of them.
+create table zz_rows (a int, b text);
+create function first_row() returns setof zz_rows language sql as $$ select * from zz_rows $$;
+create function taking_row(r zz_rows) returns int language sql as $$ select r.a $$;
+create table aa_of_rows (x zz_rows, many zz_rows[]);
+insert into aa_of_rows values (row(1, 'x'), array[row(2, 'y')::zz_rows]);

@@ -28,6 +28,7 @@ pub fn pg_depend(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Valu
     add_constraints(&catalog, &mut rows);
     add_defaults(run, &catalog, &mut rows);
     add_types(run, &catalog, &mut rows);
+    add_uses_of_types(&catalog, &mut rows);
     let wants_rules = equal.iter().all(|(place, value)| *place != 0 || value.as_i64() == Some(i64::from(RULE.0)));
     if wants_rules {
         add_views(run, &mut rows);
@@ -96,6 +97,31 @@ fn add_types(run: &Run<'_, '_>, catalog: &Catalog, rows: &mut Vec<Vec<Value>>) {
         for part in parts.into_iter().filter(|part| *part >= Oid::FIRST_NORMAL) {
             let part = user_types::element_of_array(part).unwrap_or(part);
             rows.push(row![class::TYPE, oid, 0i32, class::TYPE, part, 0i32, letter('n')]);
+        }
+    }
+}
+
+/// Columns and functions of the types that users made, and row types of their relations.
+fn add_uses_of_types(catalog: &Catalog, rows: &mut Vec<Vec<Value>>) {
+    let made = |oid: Oid| (oid >= Oid::FIRST_NORMAL).then(|| user_types::element_of_array(oid).unwrap_or(oid));
+    for table in super::relations::tables(catalog) {
+        rows.push(row![class::TYPE, table.oid, 0i32, class::RELATION, table.oid, 0i32, letter('i')]);
+        for (place, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
+            if let Some(made) = made(column.type_oid) {
+                let number = place as i32 + 1;
+                rows.push(row![class::RELATION, table.oid, number, class::TYPE, made, 0i32, letter('n')]);
+            }
+        }
+    }
+    let mut functions: Vec<_> = catalog.functions().collect();
+    functions.sort_by_key(|function| function.oid);
+    for function in functions {
+        let own = function.arguments.iter().map(|argument| argument.type_oid).chain([function.returns]);
+        let mut types: Vec<Oid> = own.filter_map(made).collect();
+        types.sort_unstable();
+        types.dedup();
+        for made in types {
+            rows.push(row![class::FUNCTION, function.oid, 0i32, class::TYPE, made, 0i32, letter('n')]);
         }
     }
 }
