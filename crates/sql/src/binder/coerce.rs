@@ -41,7 +41,13 @@ impl Binder<'_, '_> {
                 Ok(Some(self.with_typmod(literal, target, context, location)))
             }
             ExprKind::Row { .. } if expr.sql_type.oid == oids::RECORD && self.composite_shape(target.oid).is_some() => {
-                self.coerce_row(expr, target, context, location)
+                let base = types::base_type(self.context.lookup, target);
+                let row = self.coerce_row(expr, target, base, context, location)?;
+                if base.oid == target.oid {
+                    return Ok(Some(row));
+                }
+                let cast = Cast::find(self.context.lookup, base, target, context);
+                Ok(cast.map(|cast| cast_expr(row, cast, target, location)))
             }
             _ => {
                 if expr.sql_type.oid == target.oid && target.typmod < 0 {
@@ -183,16 +189,18 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// ROW(...) as a named composite type: field by field.
+    /// ROW(...) as a named composite type, field by field: `base`, which `target` is or is a domain over.
     fn coerce_row(
         &mut self,
         expr: Expr,
         target: SqlType,
+        base: SqlType,
         context: CastContext,
         location: Location,
-    ) -> Result<Option<Expr>> {
-        let ExprKind::Row { fields, .. } = expr.kind else { return Ok(None) };
-        let Some(shape) = self.composite_shape(target.oid) else { return Ok(None) };
+    ) -> Result<Expr> {
+        let (ExprKind::Row { fields, .. }, Some(shape)) = (expr.kind, self.composite_shape(base.oid)) else {
+            return Err(self.cannot_cast(expr.sql_type.oid, target.oid, location));
+        };
         if shape.fields.len() != fields.len() {
             let detail = if shape.fields.len() > fields.len() {
                 "Input has too few columns."
@@ -217,7 +225,7 @@ impl Binder<'_, '_> {
                 }
             }
         }
-        Ok(Some(Expr::new(ExprKind::Row { fields: coerced, shape }, target)))
+        Ok(Expr::new(ExprKind::Row { fields: coerced, shape }, base))
     }
 
     /// The fields of a composite type or table's row type.

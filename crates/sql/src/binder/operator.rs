@@ -279,13 +279,24 @@ impl Binder<'_, '_> {
         // Against a bare NULL it is a test for NULL, whatever the type.
         for (null, other) in [(left, right), (right, left)] {
             if is_null(null) {
-                let other = Box::new(self.expr(other)?);
+                let other = self.expr(other)?;
+                if self.is_row_value(other.sql_type) {
+                    // IS NULL would ask for the fields of a row.
+                    let null = Expr::null(other.sql_type);
+                    return self.distinct_on(other, null, negated, location);
+                }
+                let other = Box::new(other);
                 let kind = if negated { ExprKind::IsNull(other) } else { ExprKind::IsNotNull(other) };
                 return Ok(Expr::new(kind, SqlType::BOOL));
             }
         }
         let (left, right) = (self.expr(left)?, self.expr(right)?);
         self.distinct_on(left, right, negated, location)
+    }
+
+    /// Whether values of a type are rows.
+    fn is_row_value(&self, sql_type: SqlType) -> bool {
+        sql_type.oid == oids::RECORD || self.composite_shape(sql_type.oid).is_some()
     }
 
     fn distinct_on(&mut self, left: Expr, right: Expr, negated: bool, location: Location) -> Result<Expr> {

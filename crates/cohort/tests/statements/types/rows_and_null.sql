@@ -1,0 +1,23 @@
+-- IS DISTINCT FROM NULL asks for a row's being there; IS NULL asks for its fields.
+create type pair as (a int, b text);
+create table held (id int, c pair);
+insert into held values (1, (1, 'x')), (2, null), (3, (null, null)), (4, (null, 'y'));
+select id, c is distinct from null, c is not distinct from null, c is null, c is not null from held order by id;
+select row(1, 2) is distinct from null;
+select row(null, null) is distinct from null;
+select row(null, null) is not distinct from null;
+select null is distinct from row(null, null);
+select null is not distinct from row();
+select row() is distinct from null;
+select id, row(c) is distinct from null, null is not distinct from c from held order by id;
+select held is distinct from null from held order by id;
+select h.id, held is distinct from null from held h left join held on held.id = h.id + 2 order by h.id;
+select (null::pair) is distinct from null;
+select id, c is distinct from row(null, null)::pair from held order by id;
+select id from held where c is not distinct from null;
+select id from held where not (c is distinct from null) or c is distinct from null and id > 3;
+create domain some_pair as pair;
+select row(null, null)::pair::some_pair is distinct from null, null::some_pair is distinct from null;
+alter table held add check (c is distinct from null or id = 2);
+insert into held values (5, null);
+insert into held values (5, (null, null));
