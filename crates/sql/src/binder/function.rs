@@ -108,7 +108,10 @@ impl Binder<'_, '_> {
                     let (table, schema) = parts.split_last().expect("it is not empty");
                     match self.whole_row(schema.last(), table, expr.location)? {
                         Some(row) => row,
-                        None => return Err(self.missing_item(parts, expr.location)),
+                        None => match self.context.variables.and_then(|variables| variables.variable(parts)) {
+                            Some((index, sql_type)) => Expr::new(ExprKind::Parameter(index), sql_type),
+                            None => return Err(self.missing_item(parts, expr.location)),
+                        },
                     }
                 }
                 _ => self.expr(expr)?,
@@ -348,7 +351,8 @@ impl Binder<'_, '_> {
             return Err(self.unsupported("set-returning functions must appear at top level of FROM", location));
         }
         if !scope.place.allows_sets() {
-            let message = format!("set-returning functions are not allowed in {}", scope.place.name());
+            let place = if scope.place == Place::WindowFrame { "window definitions" } else { scope.place.name() };
+            let message = format!("set-returning functions are not allowed in {place}");
             return Err(self.unsupported(message, location));
         }
         Ok(())

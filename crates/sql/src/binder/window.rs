@@ -90,6 +90,12 @@ impl Binder<'_, '_> {
         if arguments.iter().any(|argument| argument.any(&|expr| matches!(expr.kind, ExprKind::Window(_)))) {
             return Err(self.error(sqlstate::WINDOWING_ERROR, "window function calls cannot be nested", location));
         }
+        let set_within = arguments.iter().find_map(first_set);
+        if let Some(place) = set_within {
+            return Err(self
+                .unsupported("window function calls cannot contain set-returning function calls", place)
+                .hint("You might be able to move the set-returning function into a LATERAL FROM item."));
+        }
         if self.scope().in_aggregate {
             let message = "aggregate function calls cannot contain window function calls";
             return Err(self.error(sqlstate::GROUPING_ERROR, message, location));
@@ -343,4 +349,14 @@ impl Binder<'_, '_> {
         }
         Ok(bound)
     }
+}
+
+/// Where the first set-returning call within `expr` stands.
+fn first_set(expr: &Expr) -> Option<Location> {
+    if let ExprKind::Set(call) = &expr.kind {
+        return Some(call.location);
+    }
+    let mut found = None;
+    expr.for_each_child(&mut |child| found = found.or_else(|| first_set(child)));
+    found
 }

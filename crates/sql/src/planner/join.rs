@@ -602,7 +602,9 @@ impl Planner<'_, '_> {
         let per_row = rows * settings.cpu_tuple_cost;
         let hashable =
             lateral == 0 && conditions.iter().any(|condition| hash_keys(condition, left_set, right_set).is_some());
-        if kind == JoinKind::Full && !hashable && !conditions.is_empty() {
+        // A hash join without keys can try constants.
+        let needs_keys = conditions.iter().any(|condition| condition.as_constant().is_none());
+        if kind == JoinKind::Full && !hashable && needs_keys {
             return Err(Error::unsupported(
                 "FULL JOIN is only supported with merge-joinable or hash-joinable join conditions",
             ));

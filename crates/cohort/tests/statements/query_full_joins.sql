@@ -1,0 +1,24 @@
+-- FULL JOIN on conditions that are constants.
+create table fa (i int);
+create table fb (j int);
+insert into fa values (1), (2), (null);
+insert into fb values (2), (3);
+select * from fa full join fb on false order by 1, 2;
+select * from fa full join fb on true order by 1, 2;
+select * from fa full join fb on 1 = 2 order by 1, 2;
+select * from fa full join fb on null order by 1, 2;
+select * from fa full join fb on i = j and false order by 1, 2;
+select * from fa full join fb on i = j and true order by 1, 2;
+select * from fa full join fb on i = j or false order by 1, 2;
+select * from fa full join fb on i < j;
+select * from fa full join fb on i = j and i > 1 order by 1, 2;
+select * from fa full join fb on i = j and i > 100 order by 1, 2;
+select * from fa full join fb on 1 = 1 and 2 = 3 order by 1, 2;
+select * from (select * from fa where i > 100) s full join fb on true order by 1, 2;
+select * from (select * from fa where i > 100) s full join fb on false order by 1, 2;
+select * from fa full join (select * from fb where false) s on i = j order by 1, 2;
+select * from fa full join (select * from fb where false) s on false order by 1, 2;
+select count(*) from fa full join fb on false where i = 1;
+select count(*) from fa full join fb on false where j = 2 and i is null;
+select count(*) from fa full join fb on true where j = 2;
+select count(*) from fa full join fb on false full join fa c on false;
