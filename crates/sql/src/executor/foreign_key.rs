@@ -247,7 +247,8 @@ impl ForeignKeys {
         self.check_new_row(table, new, Some(old), row, run)?;
         for key in &self.incoming {
             let (gone, replacement) = (pick(old, &key.referenced_columns), pick(new, &key.referenced_columns));
-            if !is_same(&gone, &replacement) {
+            // What refers is given the very value: 1.0 becomes 1.00 there, too.
+            if !is_identical(&gone, &replacement) {
                 row_gone(key, gone, Some(replacement), run);
             }
         }
@@ -260,6 +261,15 @@ impl ForeignKeys {
             row_gone(key, pick(old, &key.referenced_columns), None, run);
         }
     }
+}
+
+/// Whether values are equal and look so.
+fn is_identical(left: &[Value], right: &[Value]) -> bool {
+    left.iter().zip(right).all(|pair| match pair {
+        (Value::Float4(left), Value::Float4(right)) => left.to_bits() == right.to_bits(),
+        (Value::Float8(left), Value::Float8(right)) => left.to_bits() == right.to_bits(),
+        (left, right) => left == right,
+    })
 }
 
 fn is_same(left: &[Value], right: &[Value]) -> bool {
@@ -428,7 +438,8 @@ fn make(check: &PendingCheck, first: u64, run: &mut Run<'_, '_>) -> Result<()> {
         // The default may be the very value that is gone.
         return seeing(Sight::Latest, run, |run| refuse_orphans(key, old, run));
     }
-    if run.engine().isolation() == Isolation::ReadCommitted {
+    let is_still_there = new.as_ref().is_some_and(|new| is_same(old, new));
+    if is_still_there || run.engine().isolation() == Isolation::ReadCommitted {
         return Ok(());
     }
     // References that the snapshot doesn't see can't be acted upon.
