@@ -231,6 +231,11 @@ impl Binder<'_, '_> {
     ) -> Result<Query> {
         self.scope().place = Place::Values;
         let mut bound = Vec::with_capacity(rows.len().max(1));
+        let written = match rows.iter().flatten().any(is_spread) {
+            true => Some(rows.iter().map(|row| self.written_out(row)).collect::<Result<Vec<_>>>()?),
+            false => None,
+        };
+        let rows = written.as_deref().unwrap_or(rows);
         let first_width = rows.first().map_or(0, Vec::len);
         for row in rows {
             if row.len() != first_width {
@@ -298,6 +303,34 @@ impl Binder<'_, '_> {
             given.push((*place, self.coerce_for_column(bound, sql_type, &column.name, expr.start())?));
         }
         self.full_row(table, given, insert.overriding)
+    }
+
+    /// A row of VALUES with `x.*` written out as `x.a, x.b`.
+    fn written_out(&mut self, row: &[tree::Expr]) -> Result<Vec<tree::Expr>> {
+        let mut written = Vec::with_capacity(row.len());
+        for expr in row {
+            match &expr.kind {
+                Tree::Star(parts) if !parts.is_empty() => {
+                    for column in self.star(parts, expr.location)? {
+                        let dotted = parts.iter().cloned().chain([column.name]).collect();
+                        written.push(tree::Expr { kind: Tree::Column(dotted), ..expr.clone() });
+                    }
+                }
+                Tree::Indirection { input, steps } if is_spread(expr) => {
+                    for (name, _) in self.spread(input, steps, expr.location)? {
+                        let mut steps = steps.clone();
+                        steps.pop();
+                        steps.push(tree::Indirection::Field(name));
+                        written.push(tree::Expr {
+                            kind: Tree::Indirection { input: input.clone(), steps },
+                            ..expr.clone()
+                        });
+                    }
+                }
+                _ => written.push(expr.clone()),
+            }
+        }
+        Ok(written)
     }
 
     /// A part of a column of a new row, added to those that were given before.
@@ -554,9 +587,12 @@ impl Binder<'_, '_> {
             if before.is_some() && !(is_part && parts.contains(&place)) {
                 return Err(target.assigned_twice(place));
             }
-            let is_default = matches!(assignment.value.kind, Tree::Default);
+            let written = element_of_row(&assignment.value);
+            let is_default = matches!(written.kind, Tree::Default);
+            // A view's own default takes the place of the table's, and NULL where it has none.
+            let of_view = if is_default { target.view_column(&assignment.column.name) } else { None };
             let only_default = column.generated.is_some() || column.identity.is_some_and(|identity| identity.always);
-            if only_default && !is_default {
+            if only_default && (!is_default || of_view.is_some()) {
                 let message = format!("column \"{}\" can only be updated to DEFAULT", column.name);
                 let what = if column.generated.is_some() {
                     format!("Column \"{}\" is a generated column.", column.name)
@@ -566,6 +602,9 @@ impl Binder<'_, '_> {
                 return Err(Error::new(sqlstate::GENERATED_ALWAYS, message).detail(what));
             }
             if column.generated.is_some() {
+                // It is computed with the row; that it is named counts for triggers.
+                let value = Expr::null(SqlType::with_typmod(column.type_oid, column.typmod));
+                assignments.push(Assignment { column: place as u32, value });
                 continue;
             }
             let value = if is_part {
@@ -576,15 +615,17 @@ impl Binder<'_, '_> {
                     None => self.scope().variable(relation, place, assignment.column.location),
                 };
                 parts.push(place);
-                self.assign_to_part(current, &assignment.column, sql_type, Source::Written(&assignment.value))?
+                self.assign_to_part(current, &assignment.column, sql_type, Source::Written(written))?
+            } else if let Some(of_view) = of_view {
+                let shown = ColumnDef { default: of_view.default.clone(), identity: None, ..column.clone() };
+                self.column_default(&shown)?
             } else if is_default {
                 self.column_default(column)?
             } else {
                 self.scope().place = Place::UpdateSource;
-                let bound = self.expr(&assignment.value)?;
+                let bound = self.expr(written)?;
                 let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
-                let location =
-                    if assignment.value.start() >= 0 { assignment.value.start() } else { assignment.column.location };
+                let location = if written.start() >= 0 { written.start() } else { assignment.column.location };
                 self.coerce_for_column(bound, sql_type, &column.name, location)?
             };
             assignments.push(Assignment { column: place as u32, value });
@@ -720,6 +761,27 @@ fn both(mut conditions: Vec<Expr>, filter: Option<Expr>) -> Option<Expr> {
         0 | 1 => conditions.pop(),
         _ => Some(Expr::new(ExprKind::And(conditions), SqlType::BOOL)),
     }
+}
+
+/// Whether an expression stands for several: `x.*`.
+fn is_spread(expr: &tree::Expr) -> bool {
+    match &expr.kind {
+        Tree::Star(parts) => !parts.is_empty(),
+        Tree::Indirection { steps, .. } => matches!(steps.last(), Some(tree::Indirection::Star)),
+        _ => false,
+    }
+}
+
+/// What `(a, b) = ROW(...)` gives one column, where the row is written out: DEFAULT may stand there.
+fn element_of_row(value: &tree::Expr) -> &tree::Expr {
+    if let Tree::MultiAssignment { source, column, columns } = &value.kind
+        && let Tree::Row { fields, .. } = &source.kind
+        && fields.len() == *columns as usize
+        && let Some(field) = (*column as usize).checked_sub(1).and_then(|place| fields.get(place))
+    {
+        return field;
+    }
+    value
 }
 
 /// Whether a query is VALUES and nothing else.

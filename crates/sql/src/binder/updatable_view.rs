@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{RelationKind as TableKind, TableDef, TriggerTiming};
+use engine::catalog::{ColumnDef, RelationKind as TableKind, TableDef, TriggerTiming};
 use engine::row::ColumnSet;
 
 use super::scope::{NamedColumn, NamedItem, Place, Scope};
@@ -77,19 +77,28 @@ impl ChangeTarget {
         Error::new(sqlstate::SYNTAX_ERROR, message)
     }
 
-    /// The table as an INSERT fills it: the view's defaults come before its own.
+    /// The table as an INSERT fills it: the views' defaults come before its own, those of the outermost view first.
     pub(super) fn table_with_defaults(&self) -> Arc<TableDef> {
-        let Some(view) = self.view().filter(|view| view.columns.iter().any(|column| column.default.is_some())) else {
+        let has_defaults = |layer: &Layer| layer.view.columns.iter().any(|column| column.default.is_some());
+        if !self.layers.iter().any(has_defaults) {
             return Arc::clone(&self.table);
-        };
+        }
         let mut table = (*self.table).clone();
-        let live = view.columns.iter().filter(|column| !column.dropped);
-        for (column, (_, place)) in live.zip(&self.columns) {
-            if let (Some(_), Ok(place)) = (&column.default, place) {
-                table.columns[*place].default.clone_from(&column.default);
+        for layer in self.layers.iter().rev() {
+            let live = layer.view.columns.iter().filter(|column| !column.dropped);
+            for (column, place) in live.zip(&layer.places) {
+                if let (Some(_), Some(place)) = (&column.default, place) {
+                    table.columns[*place].default.clone_from(&column.default);
+                }
             }
         }
         Arc::new(table)
+    }
+
+    /// The column of the view that the statement names, if it names a view: an updatable one, or one with triggers.
+    pub(super) fn view_column(&self, name: &Name) -> Option<&ColumnDef> {
+        let view = self.view().or_else(|| Some(&self.table).filter(|table| table.kind == TableKind::View))?;
+        view.columns.iter().find(|column| !column.dropped && column.name == name.as_str())
     }
 
     /// What the statement calls it.
