@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{ColumnDef, TableDef, TriggerDef};
+use engine::catalog::{ColumnDef, TableDef, TriggerDef, TriggerTiming};
 
 use super::scope::{Place, Scope};
 use super::{BindContext, Binder, Parameters};
 use crate::executor::{NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers};
 use crate::plan::{Expr, ExprKind, VirtualColumn, VirtualTable};
 use crate::tree::{self, Name};
-use crate::types::SqlType;
+use crate::types::{RecordShape, SqlType};
 
 /// How many rows a statement is thought to change, for the plans of what reads them.
 const TRANSITION_ROWS: f64 = 100.0;
@@ -27,7 +27,7 @@ pub fn trigger_condition(
 ) -> Result<Expr> {
     let mut parameters = Parameters::fixed(Vec::new());
     let mut binder = Binder::new(context, &mut parameters);
-    let bound = binder.trigger_condition(table, expr)?;
+    let bound = binder.new_trigger_condition(table, expr, def)?;
     let width = table.columns.len() as u32;
     let reads = |from: u32, to: u32| {
         bound.any(&|inner| matches!(inner.kind, ExprKind::Column(slot) if slot >= from && slot < to))
@@ -75,13 +75,61 @@ impl Binder<'_, '_> {
                 }
             };
             let transition_tables = transition_tables(table, def);
-            list.push(Arc::new(PlannedTrigger { def: def.clone(), function, condition, transition_tables }));
+            let update_columns = self.update_columns(table, def)?;
+            let def = def.clone();
+            list.push(Arc::new(PlannedTrigger { def, function, condition, update_columns, transition_tables }));
         }
         let shape = crate::plpgsql::row_shape(table);
         Ok(Some(Arc::new(TableTriggers { table: Arc::clone(table), shape, list })))
     }
 
+    /// The columns whose assignment fires a trigger: those of UPDATE OF, and what generated ones among them are computed from.
+    fn update_columns(&mut self, table: &Arc<TableDef>, def: &TriggerDef) -> Result<Vec<usize>> {
+        let is_generated = |place: &usize| table.columns.get(*place).is_some_and(|column| column.generated.is_some());
+        // Where a BEFORE trigger may change the row, all generated columns are computed anew.
+        let may_change =
+            |other: &TriggerDef| other.timing == TriggerTiming::Before && other.for_each_row && other.on_update;
+        if def.update_columns.iter().any(is_generated) && table.triggers.iter().any(may_change) {
+            return Ok(Vec::new());
+        }
+        let mut columns = def.update_columns.clone();
+        for place in &def.update_columns {
+            let Some(text) = table.columns.get(*place).and_then(|column| column.generated.as_deref()) else { continue };
+            let expr = crate::parser::parse_expression(text)?;
+            let computed =
+                self.with_foreign_text(|binder| binder.table_expr_tree(table, &expr, None, Place::Generated, None))?;
+            columns.extend(super::table::expression_columns(&computed));
+        }
+        Ok(columns)
+    }
+
+    /// As [`Binder::trigger_condition`]; 42P17 where it reads what a BEFORE trigger's new row hasn't got yet.
+    fn new_trigger_condition(&mut self, table: &Arc<TableDef>, expr: &tree::Expr, def: &TriggerDef) -> Result<Expr> {
+        let mut bound = self.trigger_variables(table, expr)?;
+        let has_generated = table.columns.iter().any(|column| column.generated.is_some() && !column.dropped);
+        if has_generated
+            && def.timing == TriggerTiming::Before
+            && let Some((location, column)) = early_column(&bound, table)
+        {
+            let message = "BEFORE trigger's WHEN condition cannot reference NEW generated columns";
+            let detail = match column {
+                Some(name) => format!("Column \"{name}\" is a generated column."),
+                None => "A whole-row reference is used and the table contains generated columns.".to_owned(),
+            };
+            return Err(self.error(sqlstate::INVALID_OBJECT_DEFINITION, message, location).detail(detail));
+        }
+        to_slots(&mut bound, table.columns.len() as u32);
+        Ok(bound)
+    }
+
     fn trigger_condition(&mut self, table: &Arc<TableDef>, expr: &tree::Expr) -> Result<Expr> {
+        let mut bound = self.trigger_variables(table, expr)?;
+        to_slots(&mut bound, table.columns.len() as u32);
+        Ok(bound)
+    }
+
+    /// WHEN, over the old row as relation 0 and the new one as relation 1.
+    fn trigger_variables(&mut self, table: &Arc<TableDef>, expr: &tree::Expr) -> Result<Expr> {
         let outer = std::mem::take(&mut self.scopes);
         self.scopes.push(Scope::new(Place::TriggerWhen));
         for name in ["old", "new"] {
@@ -90,10 +138,33 @@ impl Binder<'_, '_> {
         }
         let bound = self.expr(expr).and_then(|bound| self.coerce_boolean(bound, "WHEN", expr.location));
         self.scopes = outer;
-        let mut bound = bound?;
-        to_slots(&mut bound, table.columns.len() as u32);
-        Ok(bound)
+        bound
     }
+}
+
+/// Where a condition reads a generated column of the new row: its name, or none where it reads the row as a whole.
+fn early_column<'t>(expr: &Expr, table: &'t TableDef) -> Option<(tree::Location, Option<&'t str>)> {
+    let of_new = |expr: &Expr| match &expr.kind {
+        ExprKind::Variable(variable) if variable.relation == 1 && variable.attribute >= 0 => Some(*variable),
+        _ => None,
+    };
+    // What `row(new.*)` spreads has no names.
+    let is_whole = |shape: &RecordShape| {
+        let live = table.columns.iter().filter(|column| !column.dropped).map(|column| &column.name);
+        live.eq(shape.fields.iter().map(|(name, _)| name))
+    };
+    if let ExprKind::Row { fields, shape } = &expr.kind
+        && is_whole(shape)
+    {
+        return fields.iter().find_map(of_new).map(|variable| (variable.location, None));
+    }
+    if let Some(variable) = of_new(expr) {
+        let column = table.columns.get(variable.attribute as usize)?;
+        return column.generated.is_some().then_some((variable.location, Some(column.name.as_str())));
+    }
+    let mut found = None;
+    expr.for_each_child(&mut |child| found = found.or_else(|| early_column(child, table)));
+    found
 }
 
 /// The rows of a statement as tables that a trigger's function can read.

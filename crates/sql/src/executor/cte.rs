@@ -195,7 +195,8 @@ impl<'p> Operator<'p> for With<'p> {
         // What changes rows runs to its end even if nobody reads it.
         if !self.has_run_changes {
             self.has_run_changes = true;
-            for cte in self.ctes.iter().filter(|cte| cte.modifies) {
+            // The last comes first, as it may read those before it.
+            for cte in self.ctes.iter().rev().filter(|cte| cte.modifies) {
                 make_row(cte.id, true, run)?;
             }
         }

@@ -42,7 +42,7 @@ impl<'p> OpenTarget<'p> {
         // Whatever is changed from here on on behalf of the action's triggers is none of it.
         let statement = run.state.action_of.take();
         let captures = match &target.triggers {
-            Some(triggers) => triggers.captures(run.state, statement),
+            Some(triggers) => triggers.captures(run.state, statement, run.engine().snapshot().command),
             None => Captures::default(),
         };
         Ok(OpenTarget { target, table, kinds, full_row, foreign_keys, captures })

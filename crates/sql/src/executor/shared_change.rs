@@ -1,13 +1,14 @@
 //! What a statement's changes of a table share with those that foreign keys' actions make on its behalf.
 //!
-//! Actions are part of the statement whose end they are run at. However many of them change a table in one way, its
+//! Actions are part of the statement whose end they are run at, and so are all the parts of a statement with a WITH that changes
+//! rows. However many of them change a table in one way, its
 //! statement-level BEFORE triggers are called once, before the first; its AFTER triggers once, behind the last; and the
 //! transition tables hold the rows of all. Once somebody has read a transition table, the next action begins anew.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use base::{Oid, Result};
+use base::{CommandId, Oid, Result};
 
 use super::trigger::Event;
 use super::{RowStore, Run};
@@ -18,6 +19,8 @@ use crate::types::RecordValue;
 pub struct SharedChange {
     /// In one sequence with the checks that wait for the end of a statement, so that a statement knows its own.
     number: u64,
+    /// The command that the statement itself is.
+    command: CommandId,
     table: Oid,
     event: Event,
     /// The rows, where a trigger reads them.
@@ -29,17 +32,21 @@ pub struct SharedChange {
 }
 
 impl SharedChange {
-    /// The change that is going on, if an action joins the statement whose checks are numbered from `statement` on; a new one
-    /// otherwise.
+    /// The change that is going on, if an action joins the statement whose checks are numbered from `statement` on, or if another
+    /// part of the statement `command` has begun it; a new one otherwise.
     pub(super) fn join(
         state: &SessionState,
-        statement: Option<u64>,
+        (statement, command): (Option<u64>, CommandId),
         (table, event): (Oid, Event),
         is_read: bool,
     ) -> Rc<SharedChange> {
         let mut changes = state.shared_changes.borrow_mut();
         let goes_on = |change: &&Rc<SharedChange>| {
-            statement.is_some_and(|first| change.number >= first)
+            let is_part = match statement {
+                Some(first) => change.number >= first,
+                None => change.command == command,
+            };
+            is_part
                 && (change.table, change.event) == (table, event)
                 && !change.captured.as_ref().is_some_and(|captured| captured.is_closed.get())
         };
@@ -48,6 +55,7 @@ impl SharedChange {
         }
         let change = Rc::new(SharedChange {
             number: state.next_check.replace(state.next_check.get() + 1),
+            command,
             table,
             event,
             captured: is_read.then(Rc::default),

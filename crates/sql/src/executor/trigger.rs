@@ -6,7 +6,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use base::{Error, Result, sqlstate};
+use base::{CommandId, Error, Result, sqlstate};
 use engine::catalog::{FunctionDef, TableDef, TriggerDef, TriggerTiming};
 use engine::row::ColumnSet;
 
@@ -71,6 +71,8 @@ pub struct PlannedTrigger {
     pub function: Arc<FunctionDef>,
     /// WHEN, over the full old row followed by the full new row.
     pub condition: Option<Expr>,
+    /// UPDATE OF: the columns named, and those that generated ones among them are computed from.
+    pub update_columns: Vec<usize>,
     /// The statement's rows as tables that its function can read.
     pub transition_tables: Arc<[Arc<VirtualTable>]>,
 }
@@ -111,14 +113,14 @@ pub struct QueuedCall {
 }
 
 impl TableTriggers {
-    /// What is to be kept of a statement's changes. A foreign key's action is part of the statement whose checks are numbered
-    /// from `statement` on.
-    pub fn captures(&self, state: &SessionState, statement: Option<u64>) -> Captures {
+    /// What is to be kept of the changes of the statement that runs as `command`. A foreign key's action is part of the statement
+    /// whose checks are numbered from `statement` on.
+    pub fn captures(&self, state: &SessionState, statement: Option<u64>, command: CommandId) -> Captures {
         let shared = |event: Event| {
             let concerned = || self.list.iter().filter(|trigger| event.concerns(&trigger.def));
             let is_read = concerned().any(|trigger| !trigger.transition_tables.is_empty());
             let is_wanted = is_read || concerned().any(|trigger| !trigger.def.for_each_row);
-            is_wanted.then(|| SharedChange::join(state, statement, (self.table.oid, event), is_read))
+            is_wanted.then(|| SharedChange::join(state, (statement, command), (self.table.oid, event), is_read))
         };
         Captures { insert: shared(Event::Insert), update: shared(Event::Update), delete: shared(Event::Delete) }
     }
@@ -138,10 +140,10 @@ impl TableTriggers {
     ) -> impl Iterator<Item = &'t Arc<PlannedTrigger>> {
         self.list.iter().filter(move |trigger| {
             let def = &trigger.def;
+            let columns = &trigger.update_columns;
             let names_column =
-                || assigned.is_none_or(|assigned| def.update_columns.iter().any(|column| assigned.contains(*column)));
-            is_of(def, timing, for_row, event)
-                && (event != Event::Update || def.update_columns.is_empty() || names_column())
+                || assigned.is_none_or(|assigned| columns.iter().any(|column| assigned.contains(*column)));
+            is_of(def, timing, for_row, event) && (event != Event::Update || columns.is_empty() || names_column())
         })
     }
 
@@ -292,7 +294,13 @@ impl TableTriggers {
         run: &mut Run<'_, '_>,
     ) -> Result<Option<Vec<Value>>> {
         let mut new = new.map(<[Value]>::to_vec);
+        let is_before = timing == TriggerTiming::Before;
+        let generated = || self.table.columns.iter().enumerate().filter(|(_, column)| column.generated.is_some());
         for trigger in self.fired(timing, true, event, assigned) {
+            if let Some(new) = new.as_mut().filter(|_| is_before) {
+                // They are computed once all triggers have been called.
+                generated().for_each(|(place, _)| new[place] = Value::Null);
+            }
             if !self.holds(trigger, old, new.as_deref(), run)? {
                 continue;
             }
