@@ -177,7 +177,12 @@ impl Binder<'_, '_> {
 
 /// A default sees no columns: a name that is not found gets PostgreSQL's words for that.
 fn refuse_columns(error: Error, used_for: DefinitionUse<'_>) -> Error {
-    let is_missing = [sqlstate::UNDEFINED_COLUMN, sqlstate::UNDEFINED_TABLE].contains(&error.sqlstate());
+    // A literal of type regclass may name a relation that is not there.
+    let is_missing = match error.sqlstate() {
+        sqlstate::UNDEFINED_COLUMN => true,
+        sqlstate::UNDEFINED_TABLE => !error.message().starts_with("relation "),
+        _ => false,
+    };
     if !is_missing || !matches!(used_for, DefinitionUse::Default { .. } | DefinitionUse::ParameterDefault(_)) {
         return error;
     }

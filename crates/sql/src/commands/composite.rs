@@ -10,6 +10,7 @@ use engine::catalog::{Catalog, CustomDef, Object};
 
 use super::column;
 use super::ddl::{Ddl, Found, without_position};
+use super::dependencies::{Node, drop_dependents};
 use super::reshape::{Reshaping, Stored, storing_column};
 use super::restate::naming_objects;
 use super::user_type;
@@ -103,8 +104,13 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
                 composite.fields.push((column.name.to_string(), sql_type));
                 changes.push(Reshaping::Added(column.name.to_string(), sql_type));
             }
-            Action::DropColumn { name, if_exists, .. } => match composite.place_of(name) {
+            Action::DropColumn { name, cascade, if_exists } => match composite.place_of(name) {
                 Some(place) => {
+                    let is_stored = |(field, _): &(String, SqlType)| field == name.as_str();
+                    let fields = user_types::composite_fields(&composite.def).unwrap_or_default();
+                    if let Some(place) = fields.iter().position(is_stored) {
+                        drop_dependents(ddl, Node::Column(composite.def.oid, place), *cascade)?;
+                    }
                     composite.remove(place);
                     changes.push(Reshaping::Dropped(place));
                 }

@@ -41,6 +41,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTable) -> Result<UtilityO
     let mut parts = Parts::read(ddl, &table, &create.elements)?;
     let made = parts.make(ddl, table)?;
     let oid = made.store(ddl)?;
+    parts.make_late_defaults(ddl, oid)?;
     for (constraint, key) in &parts.foreign_keys {
         constraint::add_foreign_key(ddl, oid, constraint, key, true)?;
     }
@@ -105,6 +106,8 @@ struct Parts {
     checks: Vec<Constraint>,
     keys: Vec<(Constraint, KeyConstraint, bool)>,
     foreign_keys: Vec<(Constraint, ForeignKey)>,
+    /// The places of columns whose defaults may name the table's own sequences.
+    late_defaults: Vec<usize>,
     /// Defaults and the like that LIKE copies, as they are stored: column, and text.
     copied_defaults: Vec<(Name, String)>,
     copied_generated: Vec<(Name, String)>,
@@ -137,6 +140,7 @@ impl Parts {
             checks: Vec::new(),
             keys: Vec::new(),
             foreign_keys: Vec::new(),
+            late_defaults: Vec::new(),
             copied_defaults: Vec::new(),
             copied_generated: Vec::new(),
             copied_checks: Vec::new(),
@@ -288,7 +292,7 @@ impl Parts {
                 sequences.push(sequence);
             }
         }
-        self.make_expressions(ddl, &mut table)?;
+        self.make_expressions(ddl, &mut table, &sequences)?;
         let mut constraint_names = Vec::new();
         self.make_checks(ddl, &mut table, &mut constraint_names)?;
         let mut indexes = Vec::new();
@@ -302,10 +306,28 @@ impl Parts {
         Ok(Made { table, sequences, indexes })
     }
 
-    fn make_expressions(&self, ddl: &Ddl<'_>, table: &mut TableDef) -> Result<()> {
+    /// Defaults that name the table's own sequences, which are there by now.
+    fn make_late_defaults(&self, ddl: &Ddl<'_>, oid: Oid) -> Result<()> {
+        if self.late_defaults.is_empty() {
+            return Ok(());
+        }
+        let mut table = (*ddl.table(oid)?).clone();
+        for place in &self.late_defaults {
+            if let Some(expr) = &self.columns[*place].default {
+                table.columns[*place].default = column::default_text(ddl, &table.columns[*place], expr)?;
+            }
+        }
+        ddl.replace(table)
+    }
+
+    fn make_expressions(&mut self, ddl: &Ddl<'_>, table: &mut TableDef, sequences: &[SequenceDef]) -> Result<()> {
         for (place, column) in self.columns.iter().enumerate() {
-            if let Some(expr) = &column.default {
-                table.columns[place].default = column::default_text(ddl, &table.columns[place], expr)?;
+            let Some(expr) = &column.default else { continue };
+            match column::default_text(ddl, &table.columns[place], expr) {
+                Err(error) if error.sqlstate() == sqlstate::UNDEFINED_TABLE && !sequences.is_empty() => {
+                    self.late_defaults.push(place);
+                }
+                text => table.columns[place].default = text?,
             }
         }
         let shape = Arc::new(table.clone());

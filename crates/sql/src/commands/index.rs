@@ -16,7 +16,7 @@ use crate::catalogs::user_types::is_composite_type;
 use crate::executor::TableKeys;
 use crate::plan::Expr;
 use crate::session::UtilityOutput;
-use crate::tree::{CreateIndex, ExprKind, IndexElement, KeyConstraint, Name, QualifiedName, Reindex, ReindexTarget};
+use crate::tree::{CreateIndex, IndexElement, KeyConstraint, Name, QualifiedName, Reindex, ReindexTarget};
 use crate::types::{self, SqlType, StorageKind, TypeKind, Volatility};
 
 /// The most columns an index may have.
@@ -133,8 +133,10 @@ fn key_of(ddl: &Ddl<'_>, table: &Arc<TableDef>, element: &IndexElement) -> Resul
         }
         (None, Some(expr)) => {
             let bound = ddl.expression(Some(table), expr, DefinitionUse::IndexKey)?;
-            // An expression that is only a column, in parentheses.
-            if let (crate::plan::ExprKind::Column(slot), ExprKind::Column(_)) = (&bound.kind, &expr.kind) {
+            // An expression that is only a column, in parentheses or cast to the type that it has.
+            if let crate::plan::ExprKind::Column(slot) = &bound.kind
+                && table.columns[*slot as usize].type_oid == bound.sql_type.oid
+            {
                 key.column = Some(*slot as usize);
                 (bound.sql_type, None)
             } else {

@@ -89,6 +89,7 @@ impl StoredQuery {
             functions: functions.values().copied().collect(),
             relations: self.relations.values().copied().chain(constants).collect(),
             types: types.map(|sql_type| sql_type.oid).filter(|oid| *oid >= Oid::FIRST_NORMAL).collect(),
+            fields: Vec::new(),
         };
         for list in [&mut named.functions, &mut named.relations, &mut named.types] {
             list.sort_unstable();

@@ -105,9 +105,10 @@ impl Dependencies<'_, '_> {
         };
         let newest = |node: &Node| match node {
             // An array type is as old as its elements' type.
-            Node::Object(oid) => user_types::element_of_array(*oid).unwrap_or(*oid).0,
-            Node::Constraint(_, oid) | Node::Trigger(_, oid) | Node::RowType(oid) => oid.0,
-            Node::Column(table, _) | Node::Default(table, _) => table.0,
+            Node::Object(oid) => (user_types::element_of_array(*oid).unwrap_or(*oid).0, 0),
+            Node::Constraint(_, oid) | Node::Trigger(_, oid) | Node::RowType(oid) => (oid.0, 0),
+            Node::Column(table, _) => (table.0, 0),
+            Node::Default(table, place) => (table.0, *place),
         };
         found.sort_by_key(|(node, _)| std::cmp::Reverse(newest(node)));
         found
@@ -221,10 +222,20 @@ impl Dependencies<'_, '_> {
         found
     }
 
+    /// Expressions and views that read a field of rows of a type, or of a domain over it.
+    fn of_field(&mut self, row_type: Oid, place: usize) -> Vec<(Node, Link)> {
+        let view = self.ddl.view();
+        self.naming(|named| {
+            let mut fields = named.fields.iter().filter(|(_, field)| *field == place);
+            fields.any(|(of, _)| types::base_type(&view, types::SqlType::new(*of)).oid == row_type)
+        })
+    }
+
     fn of_column(&mut self, table: Oid, place: usize) -> Vec<(Node, Link)> {
         let catalog = Arc::clone(&self.catalog);
-        let Some(def) = catalog.table(table) else { return Vec::new() };
-        let mut found = Vec::new();
+        let Some(def) = catalog.table(table) else { return self.of_field(table, place) };
+        let place_in_rows = def.columns[..place].iter().filter(|column| !column.dropped).count();
+        let mut found = self.of_field(table, place_in_rows);
         for trigger in &def.triggers {
             let read = super::trigger::columns_read(self.ddl.state, def, trigger);
             if trigger.update_columns.contains(&place) || read.contains(&place) {
@@ -320,6 +331,8 @@ pub struct Named {
     pub relations: Vec<Oid>,
     /// Types that users made.
     pub types: Vec<Oid>,
+    /// Fields of rows of such types, by place; or of tables' row types.
+    pub fields: Vec<(Oid, usize)>,
 }
 
 impl Named {
@@ -341,6 +354,9 @@ impl Named {
                 return;
             }
             ExprKind::Cast(_) => return self.a_type(expr.sql_type.oid),
+            ExprKind::Field(access) => {
+                return self.fields.push((access.input.sql_type.oid, access.field as usize));
+            }
             _ => return,
         };
         if let FunctionTarget::Stored(function) = function {
@@ -370,6 +386,17 @@ struct Doomed {
 pub(super) fn drop_all(ddl: &mut Ddl<'_>, targets: &[Node], cascade: bool) -> Result<()> {
     let doomed = collect(ddl, targets);
     report(ddl, targets, &doomed, cascade)?;
+    execute(ddl, &doomed)
+}
+
+/// Drops what depends on `target`, which the caller takes away by itself.
+///
+/// # Errors
+/// As [`drop_all`].
+pub(super) fn drop_dependents(ddl: &mut Ddl<'_>, target: Node, cascade: bool) -> Result<()> {
+    let mut doomed = collect(ddl, &[target]);
+    report(ddl, &[target], &doomed, cascade)?;
+    doomed.retain(|doomed| doomed.node != target);
     execute(ddl, &doomed)
 }
 

@@ -9,8 +9,14 @@ use crate::commands::ddl::Ddl;
 use crate::commands::stored_query::StoredQuery;
 use crate::plan::{Expr, ExprKind, SubqueryBody};
 
-/// Columns of tables, by place.
-type Columns = Vec<(Oid, usize)>;
+/// What a bound query reads.
+#[derive(Default)]
+struct Read {
+    /// Columns of tables, by place.
+    columns: Vec<(Oid, usize)>,
+    /// Fields of rows, by their type and place.
+    fields: Vec<(Oid, usize)>,
+}
 
 /// What one view uses.
 pub struct ViewUse {
@@ -19,7 +25,7 @@ pub struct ViewUse {
     /// Tables, views and sequences that its query names, functions and types.
     pub named: Named,
     /// Columns of tables among them.
-    pub columns: Columns,
+    pub columns: Vec<(Oid, usize)>,
 }
 
 /// What all views use.
@@ -29,19 +35,20 @@ pub(in crate::commands) fn uses_of_views(ddl: &Ddl<'_>) -> Vec<ViewUse> {
     views
         .filter_map(|view| {
             let (stored, bound) = StoredQuery::of_view(ddl, view)?;
-            let mut found = ViewUse { view: view.oid, named: stored.named(), columns: Vec::new() };
+            let (mut named, mut read) = (stored.named(), Read::default());
             if let Some(bound) = bound {
-                walk(&bound.query, &mut Vec::new(), &mut found.columns);
+                walk(&bound.query, &mut Vec::new(), &mut read);
             }
             // What stands in the views that this one reads is theirs.
-            found.columns.retain(|(table, _)| found.named.relations.contains(table));
-            Some(found)
+            read.columns.retain(|(table, _)| named.relations.contains(table));
+            named.fields = read.fields;
+            Some(ViewUse { view: view.oid, named, columns: read.columns })
         })
         .collect()
 }
 
 /// Collects what a bound query uses; `outer` are the queries around it.
-fn walk<'q>(query: &'q Query, outer: &mut Vec<&'q Query>, found: &mut Columns) {
+fn walk<'q>(query: &'q Query, outer: &mut Vec<&'q Query>, found: &mut Read) {
     fn joins<'q>(item: &'q FromItem, visit: &mut dyn FnMut(&'q Expr)) {
         if let FromItem::Join(join) = item {
             joins(&join.left, visit);
@@ -52,7 +59,14 @@ fn walk<'q>(query: &'q Query, outer: &mut Vec<&'q Query>, found: &mut Columns) {
     outer.push(query);
     for relation in &query.relations {
         match &relation.kind {
-            RelationKind::Subquery(inner) => walk(inner, outer, found),
+            RelationKind::Subquery(inner) => {
+                let fields = found.fields.len();
+                walk(inner, outer, found);
+                if relation.access.is_some() {
+                    // It is a view.
+                    found.fields.truncate(fields);
+                }
+            }
             RelationKind::Function { calls, .. } => {
                 for call in calls {
                     call.arguments.iter().for_each(|argument| visit(argument, outer, found));
@@ -83,7 +97,7 @@ fn walk<'q>(query: &'q Query, outer: &mut Vec<&'q Query>, found: &mut Columns) {
     outer.pop();
 }
 
-fn visit<'q>(expr: &'q Expr, outer: &mut Vec<&'q Query>, found: &mut Columns) {
+fn visit<'q>(expr: &'q Expr, outer: &mut Vec<&'q Query>, found: &mut Read) {
     match &expr.kind {
         // A table's row as a whole is of whatever columns it has.
         ExprKind::Row { fields, .. }
@@ -96,9 +110,10 @@ fn visit<'q>(expr: &'q Expr, outer: &mut Vec<&'q Query>, found: &mut Columns) {
         }
         ExprKind::Variable(_) => {
             if let Some((table, attribute)) = table_of(expr, outer).filter(|(_, attribute)| *attribute >= 0) {
-                found.push((table, attribute as usize));
+                found.columns.push((table, attribute as usize));
             }
         }
+        ExprKind::Field(access) => found.fields.push((access.input.sql_type.oid, access.field as usize)),
         ExprKind::Subquery(subquery) => {
             if let SubqueryBody::Bound(inner) = &subquery.body {
                 walk(inner, outer, found);
