@@ -330,7 +330,9 @@ pub(super) fn alter_enum(ddl: &mut Ddl<'_>, alter: &AlterEnum) -> Result<Utility
             }
             None => before + LABEL_DISTANCE,
         };
-        labels.insert(place, (label_key(position, ddl.allocate_oid()), alter.new_label.clone()));
+        let key = label_key(position, ddl.allocate_oid());
+        ddl.state.new_labels.borrow_mut().push(key);
+        labels.insert(place, (key, alter.new_label.clone()));
     }
     store(ddl, &def, &TypeBody::Enum { labels, comment })?;
     Ok(UtilityOutput::tag("ALTER TYPE"))

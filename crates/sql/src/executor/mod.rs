@@ -326,6 +326,10 @@ impl EvalContext for Run<'_, '_> {
         })
     }
 
+    fn is_new_label(&self, key: i64) -> bool {
+        self.state.new_labels.borrow().contains(&key)
+    }
+
     fn check_interrupt(&self) -> Result<()> {
         self.state.interrupt().check()
     }

@@ -194,6 +194,10 @@ impl EvalContext for SessionEval<'_> {
         self.state.statement_timestamp.get()
     }
 
+    fn is_new_label(&self, key: i64) -> bool {
+        self.state.new_labels.borrow().contains(&key)
+    }
+
     fn warn(&mut self, warning: Error) {
         self.state.warnings.note(warning);
     }

@@ -58,6 +58,8 @@ pub struct SessionState {
     pub(crate) shared_changes: RefCell<Vec<Rc<crate::executor::SharedChange>>>,
     /// A foreign key's action is about to be run: the number of the first check of the statement that it is part of.
     pub(crate) action_of: Cell<Option<u64>>,
+    /// The labels that this transaction has added to enums, by their keys.
+    pub(crate) new_labels: RefCell<Vec<i64>>,
     /// `SET CONSTRAINTS` of this transaction: all, or by constraint's oid.
     pub(crate) deferred: RefCell<crate::executor::Deferral>,
     /// `NOTIFY`s of this transaction: channel and payload.
@@ -183,6 +185,7 @@ impl SessionState {
             next_check: Cell::new(0),
             shared_changes: RefCell::default(),
             action_of: Cell::new(None),
+            new_labels: RefCell::default(),
             deferred: RefCell::default(),
             notifications: RefCell::default(),
             channel_changes: RefCell::default(),

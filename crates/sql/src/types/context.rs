@@ -272,6 +272,11 @@ pub trait EvalContext {
         self.catalog().check_domain(domain, value)
     }
 
+    /// Whether the transaction in progress has added the label with this key to an enum.
+    fn is_new_label(&self, _key: i64) -> bool {
+        false
+    }
+
     /// Raises 57014 or 57P01 if the statement has been cancelled. Long loops call it now and then.
     fn check_interrupt(&self) -> Result<()> {
         Ok(())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 
 use super::array_text;
-use super::context::{CatalogLookup, EvalContext, FormatSettings, UserTypeKind};
+use super::context::{CatalogLookup, EnumLabel, EvalContext, FormatSettings, UserTypeKind};
 use super::datetime;
 use super::datetime::format as date_format;
 use super::json::{self, Json, JsonbValue};
@@ -86,15 +86,15 @@ fn input_constructed(context: &mut dyn EvalContext, text: &str, ty: SqlType) -> 
         }
         Some(_) => match catalog.user_type(ty.oid) {
             Some(user) => match &user.kind {
-                UserTypeKind::Enum(labels) => labels
-                    .iter()
-                    .find(|label| label.label == text)
-                    .map(|label| Value::Enum(EnumValue { type_oid: ty.oid, key: label.key }))
-                    .ok_or_else(|| {
+                UserTypeKind::Enum(labels) => {
+                    let label = labels.iter().find(|label| label.label == text).ok_or_else(|| {
                         let name = super::type_name::format_type_name(catalog, ty.oid);
                         let message = format!("invalid input value for enum {name}: \"{text}\"");
                         Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, message)
-                    }),
+                    })?;
+                    refuse_new_label(context, ty.oid, label)?;
+                    Ok(Value::Enum(EnumValue { type_oid: ty.oid, key: label.key }))
+                }
                 UserTypeKind::Composite(shape) => {
                     let shape = shape.clone();
                     Ok(Value::Record(Arc::new(record_text::parse_record(context, text, &shape)?)))
@@ -171,6 +171,17 @@ pub fn output(value: &Value, oid: Oid, format: &FormatSettings, catalog: &dyn Ca
         Value::Array(array) => array_text::write_array(array, format, catalog, out),
         Value::Record(record) => record_text::write_record(record, format, catalog, out),
     }
+}
+
+/// 55P04 for a label that the transaction in progress has added: were it undone, nothing would say what it is in an index.
+pub(crate) fn refuse_new_label(context: &dyn EvalContext, enum_type: Oid, label: &EnumLabel) -> Result<()> {
+    if !context.is_new_label(label.key) {
+        return Ok(());
+    }
+    let name = super::type_name::format_type_name(context.catalog(), enum_type);
+    let message = format!("unsafe use of new value \"{}\" of enum type {name}", label.label);
+    Err(Error::new(sqlstate::UNSAFE_NEW_ENUM_VALUE_USAGE, message)
+        .hint("New enum values must be committed before they can be used."))
 }
 
 fn write_enum(value: EnumValue, catalog: &dyn CatalogLookup, out: &mut Vec<u8>) {

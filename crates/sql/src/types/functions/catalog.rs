@@ -6,7 +6,7 @@ use base::{Error, Oid, Result, sqlstate};
 
 use super::{FunctionDef, mismatch};
 use crate::types::compare::{compare_padded, compare_values};
-use crate::types::context::EvalContext;
+use crate::types::context::{EnumLabel, EvalContext};
 use crate::types::datetime::abbreviations::{ABBREVIATIONS, Abbreviation};
 use crate::types::datetime::calendar::SECOND;
 use crate::types::datetime::{self, TimeZone};
@@ -14,6 +14,7 @@ use crate::types::function_def::{CallTypes, ReadyRows, ValueStream, WindowFuncti
 use crate::types::numeric::Numeric;
 use crate::types::oids::*;
 use crate::types::reg_types::parse_reg;
+use crate::types::text_io::refuse_new_label;
 use crate::types::type_name::{self, enum_labels, format_type_name};
 use crate::types::type_table::{SqlType, builtin_type};
 use crate::types::value::{EnumValue, Interval, RecordShape, RecordValue, Value};
@@ -146,32 +147,36 @@ fn vector_types(context: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
     Ok(Value::from(names.join(", ")))
 }
 
-fn labels_of(context: &mut dyn EvalContext, types: &CallTypes) -> Result<(Oid, Vec<EnumValue>)> {
+/// An enum type, by the type of a function's argument, and its labels.
+fn enum_of(context: &dyn EvalContext, types: &CallTypes) -> Result<(Oid, Vec<EnumLabel>)> {
     let oid = types.arguments.first().map_or(UNKNOWN, |ty| ty.oid);
     let labels = enum_labels(context.catalog(), oid)
         .ok_or_else(|| Error::unsupported("could not determine actual enum type"))?;
-    Ok((oid, labels.iter().map(|label| EnumValue { type_oid: oid, key: label.key }).collect()))
+    Ok((oid, labels))
 }
 
 fn enum_end(context: &mut dyn EvalContext, types: &CallTypes, last: bool) -> Result<Value> {
-    let (_, labels) = labels_of(context, types)?;
-    let label = if last { labels.last() } else { labels.first() };
-    Ok(label.map_or(Value::Null, |label| Value::Enum(*label)))
+    let (type_oid, labels) = enum_of(context, types)?;
+    let Some(label) = (if last { labels.last() } else { labels.first() }) else { return Ok(Value::Null) };
+    refuse_new_label(context, type_oid, label)?;
+    Ok(Value::Enum(EnumValue { type_oid, key: label.key }))
 }
 
 fn enum_range(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Result<Value> {
-    let (oid, labels) = labels_of(context, types)?;
+    let (type_oid, labels) = enum_of(context, types)?;
     let key = |value: Option<&Value>| match value {
         Some(Value::Enum(value)) => Some(value.key),
         _ => None,
     };
     let (from, to) = if a.len() == 2 { (key(a.first()), key(a.get(1))) } else { (None, None) };
-    let values = labels
-        .into_iter()
-        .filter(|label| from.is_none_or(|from| label.key >= from) && to.is_none_or(|to| label.key <= to))
-        .map(Value::Enum)
-        .collect();
-    Ok(Value::array(oid, values))
+    let is_within =
+        |label: &&EnumLabel| from.is_none_or(|from| label.key >= from) && to.is_none_or(|to| label.key <= to);
+    let mut values = Vec::new();
+    for label in labels.iter().filter(is_within) {
+        refuse_new_label(context, type_oid, label)?;
+        values.push(Value::Enum(EnumValue { type_oid, key: label.key }));
+    }
+    Ok(Value::array(type_oid, values))
 }
 
 fn record(columns: &[(&str, Oid)], fields: Vec<Value>) -> Value {
