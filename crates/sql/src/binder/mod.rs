@@ -104,6 +104,11 @@ pub trait VariableNames {
     /// The parameter (from 0) and type that the dotted name stands for.
     fn variable(&self, parts: &[Name]) -> Option<(u32, SqlType)>;
 
+    /// The names of the fields of the record that the dotted name stands for, where its type doesn't tell.
+    fn field_names(&self, _parts: &[Name]) -> Option<Vec<Name>> {
+        None
+    }
+
     /// What an ambiguity between a variable and a column is resolved to.
     fn conflict(&self) -> VariableConflict {
         VariableConflict::Error

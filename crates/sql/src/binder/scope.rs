@@ -684,8 +684,31 @@ impl Binder<'_, '_> {
                 };
                 Ok((level, columns))
             }
-            None => Err(self.no_such_item(parts, location)),
+            None => match self.fields_of_variable(parts, location)? {
+                Some(columns) => Ok((0, columns)),
+                None => Err(self.no_such_item(parts, location)),
+            },
         }
+    }
+
+    /// The fields of a variable of a row type, as `x.*` gives them.
+    fn fields_of_variable(&mut self, parts: &[Name], location: Location) -> Result<Option<Vec<NamedColumn>>> {
+        let Some(variables) = self.context.variables else { return Ok(None) };
+        let column = |(name, expr)| NamedColumn { name, expr, origin: None, read: None, in_star: true };
+        if let Some(names) = variables.field_names(parts) {
+            let field = |name: Name| {
+                let dotted: Vec<Name> = parts.iter().cloned().chain([name.clone()]).collect();
+                let (index, sql_type) = variables.variable(&dotted)?;
+                Some(column((name, Expr::new(ExprKind::Parameter(index), sql_type))))
+            };
+            return Ok(names.into_iter().map(field).collect());
+        }
+        let Some((index, sql_type)) = variables.variable(parts) else { return Ok(None) };
+        let row = Expr::new(ExprKind::Parameter(index), sql_type);
+        if self.row_shape(&row).is_none() {
+            return Ok(None);
+        }
+        Ok(Some(self.fields_of(row, location)?.into_iter().map(column).collect()))
     }
 }
 

@@ -143,14 +143,14 @@ fn refuse_lock(state: &SessionState, name: &QualifiedName) -> Result<()> {
 }
 
 /// CHECKPOINT.
-pub fn checkpoint(session: &mut SqlSession) -> Result<UtilityOutput> {
-    if !session.state().is_superuser() {
+pub fn checkpoint(state: &SessionState) -> Result<UtilityOutput> {
+    if !state.is_superuser() {
         return Err(Error::new(
             sqlstate::INSUFFICIENT_PRIVILEGE,
             "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT",
         ));
     }
-    session.state().instance.database().checkpoint()?;
+    state.instance.database().checkpoint()?;
     Ok(UtilityOutput::tag("CHECKPOINT"))
 }
 

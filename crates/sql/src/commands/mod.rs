@@ -73,11 +73,11 @@ pub fn run(
     match statement {
         Statement::Set(set) => variables::set(session, set, client),
         Statement::AlterSystem(set) => system::alter(session, set),
-        Statement::Show(name) => variables::show(session, name),
+        Statement::Show(name) => variables::show(session.state(), name),
         Statement::Discard(what) => variables::discard(session, *what, client),
         Statement::Copy(copy) => copy::run(session, copy, text, client),
         Statement::Vacuum(vacuum) => maintenance::vacuum(session, vacuum, client),
-        Statement::Checkpoint => maintenance::checkpoint(session),
+        Statement::Checkpoint => maintenance::checkpoint(session.state()),
         Statement::Lock(_) if !session.is_in_block() => {
             Err(Error::new(sqlstate::NO_ACTIVE_SQL_TRANSACTION, "LOCK TABLE can only be used in transaction blocks"))
         }
@@ -90,19 +90,8 @@ pub fn run(
         Statement::Fetch(fetch) => cursor::fetch(session.state(), fetch, client),
         Statement::ClosePortal(name) => cursor::close_on_top(session, name.as_deref()),
         Statement::Explain(explain) => explain::run(session, explain, text, parameters, client),
-        Statement::Listen(channel) => {
-            session.state().channel_changes.borrow_mut().push(ChannelChange::Listen(channel.to_string()));
-            Ok(UtilityOutput::tag("LISTEN"))
-        }
-        Statement::Unlisten(channel) => {
-            let state = session.state();
-            let mut changes = state.channel_changes.borrow_mut();
-            // Who has never listened has nothing to take back.
-            if state.has_listened.get() || !changes.is_empty() {
-                changes.push(ChannelChange::Unlisten(channel.as_ref().map(ToString::to_string)));
-            }
-            Ok(UtilityOutput::tag("UNLISTEN"))
-        }
+        Statement::Listen(channel) => listen(session.state(), channel),
+        Statement::Unlisten(channel) => unlisten(session.state(), channel.as_deref()),
         Statement::Notify { channel, payload } => notify(session.state(), channel, payload),
         Statement::SetConstraints { constraints, deferred } => {
             variables::set_constraints(session, constraints, *deferred, client)
@@ -133,6 +122,17 @@ pub fn run_nested(
 ) -> Result<UtilityOutput> {
     refuse_read_only(state, statement)?;
     match statement {
+        statement if needs_no_block(statement) => {
+            let message = format!("{} cannot be executed from a function", name(statement));
+            Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, message))
+        }
+        Statement::Show(name) => variables::show(state, name),
+        Statement::Checkpoint => maintenance::checkpoint(state),
+        Statement::Listen(channel) => listen(state, channel),
+        Statement::Unlisten(channel) => unlisten(state, channel.as_deref()),
+        Statement::SetConstraints { constraints, deferred } => {
+            variables::set_constraints_within(state, constraints, *deferred, true, client)
+        }
         Statement::Notify { channel, payload } => notify(state, channel, payload),
         Statement::Truncate(truncate) => maintenance::truncate(state, truncate, client),
         Statement::Lock(lock) => maintenance::lock(state, lock),
@@ -166,6 +166,22 @@ pub fn create_table_as(
 /// What all views use.
 pub fn what_views_use(state: &SessionState, client: &mut dyn Client) -> Vec<dependencies::ViewUse> {
     dependencies::uses_of_views(&ddl::Ddl::new(state, &Arc::from(""), client))
+}
+
+/// LISTEN.
+fn listen(state: &SessionState, channel: &str) -> Result<UtilityOutput> {
+    state.channel_changes.borrow_mut().push(ChannelChange::Listen(channel.to_owned()));
+    Ok(UtilityOutput::tag("LISTEN"))
+}
+
+/// UNLISTEN.
+fn unlisten(state: &SessionState, channel: Option<&str>) -> Result<UtilityOutput> {
+    let mut changes = state.channel_changes.borrow_mut();
+    // Who has never listened has nothing to take back.
+    if state.has_listened.get() || !changes.is_empty() {
+        changes.push(ChannelChange::Unlisten(channel.map(str::to_owned)));
+    }
+    Ok(UtilityOutput::tag("UNLISTEN"))
 }
 
 /// NOTIFY.
@@ -364,6 +380,15 @@ pub fn name(statement: &Statement) -> &'static str {
         Statement::Fetch(_) => "FETCH",
         Statement::ClosePortal(None) => "CLOSE CURSOR ALL",
         Statement::ClosePortal(Some(_)) => "CLOSE CURSOR",
+        Statement::Set(set) if matches!(set.action, tree::SetAction::Reset | tree::SetAction::ResetAll) => "RESET",
+        Statement::Set(_) => "SET",
+        Statement::SetConstraints { .. } => "SET CONSTRAINTS",
+        Statement::Show(_) => "SHOW",
+        Statement::Lock(_) => "LOCK TABLE",
+        Statement::Checkpoint => "CHECKPOINT",
+        Statement::Listen(_) => "LISTEN",
+        Statement::Unlisten(_) => "UNLISTEN",
+        Statement::Notify { .. } => "NOTIFY",
         Statement::Unsupported(what) => what,
         _ => "this statement",
     }

@@ -5,7 +5,7 @@ use base::{Error, Result, sqlstate};
 
 use crate::client::{Client, Severity};
 use crate::session::{SessionState, SqlSession, UtilityOutput, set_modes, settings as session_settings};
-use crate::tree::{Discard, QualifiedName, SetAction, SettingValue, VariableSet};
+use crate::tree::{Discard, QualifiedName, SetAction, SettingValue, TransactionModes, VariableSet};
 use crate::types::Value;
 
 /// SET and RESET.
@@ -24,29 +24,12 @@ pub fn set(session: &mut SqlSession, set: &VariableSet, client: &mut dyn Client)
     let state = session.state();
     match &set.action {
         SetAction::ResetAll => {
-            reset_all(session, client);
+            reset_all(state, client);
             return Ok(UtilityOutput::tag("RESET"));
         }
         SetAction::Modes(modes) => {
             if set.name.eq_ignore_ascii_case("SESSION CHARACTERISTICS") {
-                if let Some(level) = modes.isolation {
-                    let text = match level {
-                        crate::tree::IsolationLevel::ReadUncommitted => "read uncommitted",
-                        crate::tree::IsolationLevel::ReadCommitted => "read committed",
-                        crate::tree::IsolationLevel::RepeatableRead => "repeatable read",
-                        crate::tree::IsolationLevel::Serializable => "serializable",
-                    };
-                    session_settings::set(state, "default_transaction_isolation", text, Change::Session, client)?;
-                }
-                let on_off = |on: bool| if on { "on" } else { "off" };
-                if let Some(read_only) = modes.read_only {
-                    let text = on_off(read_only);
-                    session_settings::set(state, "default_transaction_read_only", text, Change::Session, client)?;
-                }
-                if let Some(deferrable) = modes.deferrable {
-                    let text = on_off(deferrable);
-                    session_settings::set(state, "default_transaction_deferrable", text, Change::Session, client)?;
-                }
+                set_characteristics(state, *modes, client)?;
             } else {
                 if !session.is_in_block() {
                     let warning = Error::new(
@@ -76,7 +59,30 @@ pub fn set(session: &mut SqlSession, set: &VariableSet, client: &mut dyn Client)
     Ok(UtilityOutput::tag("SET"))
 }
 
-/// SET and RESET of one setting, wherever they stand.
+/// SET SESSION CHARACTERISTICS: how the transactions to come begin.
+fn set_characteristics(state: &SessionState, modes: TransactionModes, client: &mut dyn Client) -> Result<()> {
+    if let Some(level) = modes.isolation {
+        let text = match level {
+            crate::tree::IsolationLevel::ReadUncommitted => "read uncommitted",
+            crate::tree::IsolationLevel::ReadCommitted => "read committed",
+            crate::tree::IsolationLevel::RepeatableRead => "repeatable read",
+            crate::tree::IsolationLevel::Serializable => "serializable",
+        };
+        session_settings::set(state, "default_transaction_isolation", text, Change::Session, client)?;
+    }
+    let on_off = |on: bool| if on { "on" } else { "off" };
+    if let Some(read_only) = modes.read_only {
+        let text = on_off(read_only);
+        session_settings::set(state, "default_transaction_read_only", text, Change::Session, client)?;
+    }
+    if let Some(deferrable) = modes.deferrable {
+        let text = on_off(deferrable);
+        session_settings::set(state, "default_transaction_deferrable", text, Change::Session, client)?;
+    }
+    Ok(())
+}
+
+/// SET and RESET, wherever they stand.
 ///
 /// # Errors
 /// Those of the setting; 0A000 for what only a session can do.
@@ -96,8 +102,13 @@ pub(super) fn set_within(state: &SessionState, set: &VariableSet, client: &mut d
             let text = session_settings::show(state, &set.name)?;
             session_settings::set(state, &set.name, &text, change, client)?;
         }
-        SetAction::Modes(modes) if !set.name.eq_ignore_ascii_case("SESSION CHARACTERISTICS") => {
-            set_modes(state, *modes, client)?;
+        SetAction::Modes(modes) if set.name.eq_ignore_ascii_case("SESSION CHARACTERISTICS") => {
+            set_characteristics(state, *modes, client)?;
+        }
+        SetAction::Modes(modes) => set_modes(state, *modes, client)?,
+        SetAction::ResetAll => {
+            reset_all(state, client);
+            return Ok(UtilityOutput::tag("RESET"));
         }
         _ => return Err(Error::unsupported("this form of SET is not supported in a function")),
     }
@@ -131,16 +142,15 @@ pub(super) fn value_text(name: &str, values: &[SettingValue]) -> Result<String> 
     Ok(values.iter().map(text).collect::<Vec<_>>().join(", "))
 }
 
-fn reset_all(session: &mut SqlSession, client: &mut dyn Client) {
-    let before = session_settings::reported(session.state());
-    session.state().settings.borrow_mut().reset_all();
-    drop(session.state().cached());
-    session_settings::report_changes(session.state(), &before, client);
+fn reset_all(state: &SessionState, client: &mut dyn Client) {
+    let before = session_settings::reported(state);
+    state.settings.borrow_mut().reset_all();
+    drop(state.cached());
+    session_settings::report_changes(state, &before, client);
 }
 
 /// SHOW.
-pub fn show(session: &mut SqlSession, name: &str) -> Result<UtilityOutput> {
-    let state = session.state();
+pub fn show(state: &SessionState, name: &str) -> Result<UtilityOutput> {
     let rows = if name.eq_ignore_ascii_case("all") {
         settings::all()
             .map(|definition| {
@@ -165,7 +175,7 @@ pub fn discard(session: &mut SqlSession, what: Discard, client: &mut dyn Client)
     match what {
         Discard::All => {
             session.close_all_portals();
-            reset_all(session, client);
+            reset_all(session.state(), client);
             let state = session.state();
             state.prepared.borrow_mut().clear();
             state.instance.channels.unlisten(session.pid(), None);
@@ -193,7 +203,20 @@ pub fn set_constraints(
             Error::new(sqlstate::NO_ACTIVE_SQL_TRANSACTION, "SET CONSTRAINTS can only be used in transaction blocks");
         super::notice(session, Severity::Warning, &warning, client);
     }
-    let state = session.state();
+    set_constraints_within(session.state(), constraints, deferred, false, client)
+}
+
+/// SET CONSTRAINTS, wherever it stands.
+///
+/// # Errors
+/// 42704 for a constraint that does not exist, 42809 for one that can't be deferred, and those of the checks made.
+pub(super) fn set_constraints_within(
+    state: &SessionState,
+    constraints: &[QualifiedName],
+    deferred: bool,
+    is_nested: bool,
+    client: &mut dyn Client,
+) -> Result<UtilityOutput> {
     if constraints.is_empty() {
         let mut deferral = state.deferred.borrow_mut();
         deferral.all = Some(deferred);
@@ -228,9 +251,7 @@ pub fn set_constraints(
         }
     }
     if !deferred {
-        session.remember_checks();
-        let state = session.state();
-        crate::executor::apply_deferral(state, client)?;
+        crate::executor::apply_deferral(state, is_nested, client)?;
     }
     Ok(UtilityOutput::tag("SET CONSTRAINTS"))
 }

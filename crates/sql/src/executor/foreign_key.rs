@@ -344,21 +344,31 @@ pub fn run_pending_checks(state: &SessionState, due: Due, client: &mut dyn Clien
     result
 }
 
-/// Makes the checks that `SET CONSTRAINTS ... IMMEDIATE` has made immediate.
+/// Makes the checks that `SET CONSTRAINTS ... IMMEDIATE` has made immediate. Within a function, what the statement around it has
+/// queued waits for that statement's end.
 ///
 /// # Errors
 /// As [`run_pending_checks`].
-pub fn apply_deferral(state: &SessionState, client: &mut dyn Client) -> Result<()> {
-    for check in state.pending_checks.borrow_mut().iter_mut() {
+pub fn apply_deferral(state: &SessionState, is_nested: bool, client: &mut dyn Client) -> Result<()> {
+    let first = state.next_check.get();
+    for check in state.pending_checks.borrow_mut().iter_mut().filter(|check| check.is_deferred) {
         let still = match &check.work {
             Work::ForeignKey { key, .. } => key.is_deferred(state),
             Work::Trigger(call) => call.is_deferred(state),
             Work::Unique(key, _) => key.is_deferred(state),
         };
-        check.is_deferred = check.is_deferred && still;
+        if !still {
+            // If this is undone, the check is as pending as before.
+            state.made_checks.borrow_mut().push(check.clone());
+            check.is_deferred = false;
+            check.number = state.next_check.replace(state.next_check.get() + 1);
+        }
+    }
+    if is_nested {
+        return run_pending_checks(state, Due::Statement(first), client);
     }
     state.engine().begin_statement()?;
-    let result = run_pending_checks(state, Due::Statement(0), client);
+    let result = run_pending_checks(state, Due::Statement(first), client);
     state.engine().end_statement();
     result
 }

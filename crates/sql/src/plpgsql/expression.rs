@@ -1,7 +1,7 @@
 //! Expressions and statements of a function: planned once, run with the variables as parameters.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -24,33 +24,36 @@ struct Names<'f> {
     scope: usize,
     /// Record fields met so far; parameters behind the variables.
     fields: RefCell<Vec<(usize, String, SqlType)>>,
+    /// Records of which all fields were asked for, with their number.
+    spread: RefCell<Vec<(usize, usize)>>,
+    /// The table whose row NEW or OLD was asked for as a whole.
+    whole: Cell<Option<Oid>>,
 }
 
 impl VariableNames for Names<'_> {
     fn variable(&self, parts: &[Name]) -> Option<(u32, SqlType)> {
-        let function = self.frame.function;
-        let is_value = |place: &usize| {
-            matches!(function.variables[*place].kind, VariableKind::Scalar(_) | VariableKind::Record(_))
-        };
-        let find = |name: &str| find_variable(&function.scopes, self.scope, name).filter(is_value);
-        let value = |place: usize| (place as u32, self.frame.type_of(place));
-        // A block's label, or the function's name, may stand in front.
-        let labelled = |label: &str, name: &str| {
-            let scope = find_label(&function.scopes, self.scope, label)?;
-            let names = &function.scopes[scope].names;
-            names.iter().rev().find(|(own, _)| own == name).map(|(_, place)| *place).filter(is_value)
+        let value = |place: usize| {
+            if let Some(table) = self.frame.table_of(place) {
+                self.whole.set(Some(table));
+            }
+            (place as u32, self.frame.type_of(place))
         };
         match parts {
-            [name] => find(name).map(value),
-            [first, second] => match find(first) {
-                Some(place) if matches!(function.variables[place].kind, VariableKind::Record(_)) => {
-                    Some(self.field(place, second))
-                }
-                _ => labelled(first, second).map(value),
+            [name] => self.find(name).map(value),
+            [first, second] => match self.find(first) {
+                Some(place) if self.is_record(place) => Some(self.field(place, second)),
+                _ => self.labelled(first, second).map(value),
             },
-            [label, record, field] => labelled(label, record).map(|place| self.field(place, field)),
+            [label, record, field] => self.labelled(label, record).map(|place| self.field(place, field)),
             _ => None,
         }
+    }
+
+    fn field_names(&self, parts: &[Name]) -> Option<Vec<Name>> {
+        let record = self.record(parts)?;
+        let names: Vec<Name> = self.frame.fields_of(record)?.iter().map(|(name, _)| Name::new(name)).collect();
+        self.spread.borrow_mut().push((record, names.len()));
+        Some(names)
     }
 
     fn conflict(&self) -> VariableConflict {
@@ -58,7 +61,41 @@ impl VariableNames for Names<'_> {
     }
 }
 
-impl Names<'_> {
+impl<'f> Names<'f> {
+    fn new(frame: &'f Frame<'f>, scope: usize) -> Names<'f> {
+        Names { frame, scope, fields: RefCell::default(), spread: RefCell::default(), whole: Cell::new(None) }
+    }
+
+    fn is_value(&self, place: usize) -> bool {
+        matches!(self.frame.function.variables[place].kind, VariableKind::Scalar(_) | VariableKind::Record(_))
+    }
+
+    fn is_record(&self, place: usize) -> bool {
+        matches!(self.frame.function.variables[place].kind, VariableKind::Record(_))
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        find_variable(&self.frame.function.scopes, self.scope, name).filter(|place| self.is_value(*place))
+    }
+
+    /// A variable with a block's label, or the function's name, in front.
+    fn labelled(&self, label: &str, name: &str) -> Option<usize> {
+        let scopes = &self.frame.function.scopes;
+        let scope = find_label(scopes, self.scope, label)?;
+        let found = scopes[scope].names.iter().rev().find(|(own, _)| own == name);
+        found.map(|(_, place)| *place).filter(|place| self.is_value(*place))
+    }
+
+    /// The record of this name.
+    fn record(&self, parts: &[Name]) -> Option<usize> {
+        let place = match parts {
+            [name] => self.find(name),
+            [label, name] => self.labelled(label, name),
+            _ => None,
+        };
+        place.filter(|place| self.is_record(*place))
+    }
+
     /// A record's field as a parameter. One that the record lacks is a parameter too: reading it tells so.
     fn field(&self, record: usize, field: &Name) -> (u32, SqlType) {
         let sql_type = self.frame.field_type(record, field).unwrap_or(SqlType::TEXT);
@@ -78,6 +115,8 @@ fn plan(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result
         && run.state.is_good(&plan.planned)
         && plan.trigger == trigger_of(frame)
         && plan.fields.iter().all(|(record, field, sql_type)| frame.field_type(*record, field) == Some(*sql_type))
+        && plan.whole.is_none_or(|table| frame.trigger_rows.as_ref().is_some_and(|(shape, _)| shape.type_oid == table))
+        && plan.spread.iter().all(|(record, count)| frame.fields_of(*record).map(<[_]>::len) == Some(*count))
     {
         return Ok(plan.clone());
     }
@@ -118,11 +157,12 @@ fn plan_tree(
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
 ) -> Result<ExpressionPlan> {
-    let names = Names { frame, scope: expression.scope, fields: RefCell::default() };
+    let names = Names::new(frame, expression.scope);
     let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
     let environment = environment(frame, run.state, expression.is_cursor).with_variables(&names);
     let planned = environment.planned(&expression.text, tree, Parameters::fixed(types))?;
-    Ok(ExpressionPlan { planned, fields: names.fields.into_inner().into(), trigger: trigger_of(frame) })
+    let (fields, spread) = (names.fields.into_inner().into(), names.spread.into_inner().into());
+    Ok(ExpressionPlan { planned, fields, spread, whole: names.whole.get(), trigger: trigger_of(frame) })
 }
 
 /// What statements are planned in. One before it may have changed the catalog.
@@ -258,10 +298,9 @@ pub fn evaluate(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_
     let sql_type = match plan.planned.description.columns.as_slice() {
         [column] => column.sql_type,
         columns => {
-            return Err(Error::new(
-                sqlstate::SYNTAX_ERROR,
-                format!("query \"{}\" returned {} columns", expression.text, columns.len()),
-            ));
+            let plural = if columns.len() == 1 { "" } else { "s" };
+            let message = format!("query returned {} column{plural}", columns.len());
+            return Err(Error::new(sqlstate::SYNTAX_ERROR, message).context(format!("query: {}", expression.text)));
         }
     };
     let tree = query_plan(&plan.planned)?;
@@ -417,7 +456,7 @@ pub fn bind_call(
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
 ) -> Result<(Arc<engine::catalog::FunctionDef>, Vec<crate::plan::Expr>, Vec<Value>)> {
-    let names = Names { frame, scope: expression.scope, fields: RefCell::default() };
+    let names = Names::new(frame, expression.scope);
     let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
     let view = run.state.catalog();
     let trimmed = crate::commands::without_outputs(run.state, call);

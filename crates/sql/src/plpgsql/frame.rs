@@ -63,6 +63,7 @@ impl<'f> Frame<'f> {
         }
         match &self.function.variables[place].kind {
             VariableKind::Scalar(sql_type) => *sql_type,
+            VariableKind::Record(_) => SqlType::new(self.shape_of(place).map_or(oids::RECORD, |shape| shape.type_oid)),
             _ => SqlType::new(oids::RECORD),
         }
     }
@@ -83,11 +84,15 @@ impl<'f> Frame<'f> {
 
     /// The type of a record's field, if the record has it now.
     pub fn field_type(&self, record: usize, field: &str) -> Option<SqlType> {
-        let shape = match &self.values[record] {
-            Value::Record(value) => &value.shape,
-            _ => self.shape_of(record)?,
-        };
-        shape.fields.iter().find(|(name, _)| name == field).map(|(_, sql_type)| *sql_type)
+        self.fields_of(record)?.iter().find(|(name, _)| name == field).map(|(_, sql_type)| *sql_type)
+    }
+
+    /// The fields that a record has now; none if it has had no row yet.
+    pub fn fields_of(&self, record: usize) -> Option<&[(String, SqlType)]> {
+        Some(match &self.values[record] {
+            Value::Record(value) => &value.shape.fields,
+            _ => &self.shape_of(record)?.fields,
+        })
     }
 
     /// The columns that a record has whatever it holds.
@@ -97,6 +102,12 @@ impl<'f> Frame<'f> {
         }
         let (shape, places) = self.trigger_rows.as_ref()?;
         places.contains(&record).then_some(shape)
+    }
+
+    /// The table whose rows NEW and OLD are, if the variable is one of them.
+    pub fn table_of(&self, place: usize) -> Option<Oid> {
+        let (shape, places) = self.trigger_rows.as_ref()?;
+        places.contains(&place).then_some(shape.type_oid)
     }
 
     /// A record's field.

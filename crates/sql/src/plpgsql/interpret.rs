@@ -10,7 +10,9 @@ use super::frame::{Frame, cast};
 use super::raise::{diagnostic, run_raise};
 use super::tree::{Block, Expression, RowSource, Statement, StatementKind};
 use crate::executor::{RowStore, Run, StoreReader, sort_memory_bytes};
+use crate::plan::StatementKind as SqlKind;
 use crate::session::Planned;
+use crate::tree::Statement as SqlStatement;
 use crate::types::{self, RecordValue, SqlType, Value, oids};
 
 /// What becomes of the statements behind one.
@@ -94,7 +96,7 @@ pub fn run_block(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) ->
 fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<Flow> {
     let state = run.state;
     let savepoint = state.try_engine_mut()?.savepoint()?;
-    let (first_check, mark) = (state.next_check.get(), state.commit_mark());
+    let (checks, mark) = (state.check_mark(), state.commit_mark());
     let (line, activity) = (frame.line, frame.activity);
     state.settings.borrow_mut().push_level();
     state.subtransactions.set(state.subtransactions.get() + 1);
@@ -116,7 +118,7 @@ fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> R
             // Nobody waits for what is undone, whoever catches the error.
             state.rollback_to(savepoint, mark)?;
             state.try_engine_mut()?.release(savepoint)?;
-            state.forget_checks_from(first_check);
+            state.restore_checks(&checks);
             state.roll_back_settings(&mut *run.client);
             // What was defined is gone, what was dropped is back.
             super::transaction::refresh(run);
@@ -429,9 +431,11 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
         }
         StatementKind::Sql { statement, into, strict } => match into {
             None => {
-                let mut gives_rows = false;
+                let (mut gives_rows, mut is_shown) = (false, false);
                 let mut on_plan = |planned: &Arc<Planned>| {
                     gives_rows = !planned.description.columns.is_empty();
+                    is_shown = matches!(&planned.statement.kind, SqlKind::Utility(utility)
+                        if matches!(**utility, SqlStatement::Show(_) | SqlStatement::Explain(_)));
                     Ok(())
                 };
                 let count =
@@ -439,6 +443,10 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                 if gives_rows && statement.text.trim_start().to_ascii_lowercase().starts_with("select") {
                     return Err(Error::new(sqlstate::SYNTAX_ERROR, "query has no destination for result data")
                         .hint("If you want to discard the results of a SELECT, use PERFORM instead."));
+                }
+                if is_shown {
+                    let message = "query has no destination for result data";
+                    return Err(Error::new(sqlstate::SYNTAX_ERROR, message));
                 }
                 set_found(count, frame);
             }

@@ -170,6 +170,10 @@ pub(super) struct ExpressionPlan {
     pub planned: Arc<Planned>,
     /// Record fields that are parameters behind the variables: record, field and the type it was planned with.
     pub fields: Arc<[(usize, String, SqlType)]>,
+    /// Records that `x.*` spreads, with the number of fields that they had.
+    pub spread: Arc<[(usize, usize)]>,
+    /// The table whose row NEW or OLD is as a whole.
+    pub whole: Option<Oid>,
     /// The trigger whose transition tables it may read.
     pub trigger: Option<Oid>,
 }

@@ -8,7 +8,7 @@ use engine::catalog::TableDef;
 use super::compile::kind_of;
 use super::parse::{Parser, folded};
 use super::tree::{VariableKind, find_variable};
-use crate::types::{self, RecordShape, SqlType, oids};
+use crate::types::{self, RecordShape, SqlType};
 
 /// See the module.
 pub trait Declared {
@@ -90,5 +90,5 @@ impl Parser<'_> {
 pub fn row_shape(table: &TableDef) -> Arc<RecordShape> {
     let live = table.columns.iter().filter(|column| !column.dropped);
     let fields = live.map(|column| (column.name.clone(), SqlType::with_typmod(column.type_oid, column.typmod)));
-    Arc::new(RecordShape { type_oid: oids::RECORD, fields: fields.collect() })
+    Arc::new(RecordShape { type_oid: table.oid, fields: fields.collect() })
 }

@@ -54,6 +54,8 @@ pub struct SessionState {
     pub(crate) pending_checks: RefCell<Vec<PendingCheck>>,
     /// The number of the next of them.
     pub(crate) next_check: Cell<u64>,
+    /// Deferred checks that `SET CONSTRAINTS` has had made in this transaction: a rollback makes those pending again that it undoes.
+    pub(crate) made_checks: RefCell<Vec<PendingCheck>>,
     /// What the statements under way change, where triggers are called once for all of it.
     pub(crate) shared_changes: RefCell<Vec<Rc<crate::executor::SharedChange>>>,
     /// A foreign key's action is about to be run: the number of the first check of the statement that it is part of.
@@ -123,6 +125,16 @@ pub(crate) struct CommitMark {
     snapshot_depth: usize,
 }
 
+/// Constraint checks and their deferral as they were when a subtransaction began.
+pub(crate) struct CheckMark {
+    /// Those from this number on were queued since.
+    first: u64,
+    /// How many had been made early.
+    made: usize,
+    /// What `SET CONSTRAINTS` had said.
+    deferral: crate::executor::Deferral,
+}
+
 /// How long a session may keep its thread while others wait.
 const TIME_SLICE: Duration = Duration::from_millis(2);
 
@@ -131,6 +143,30 @@ impl SessionState {
     pub(crate) fn forget_checks_from(&self, first: u64) {
         self.pending_checks.borrow_mut().retain(|check| check.number < first);
         self.forget_shared_changes_from(first);
+    }
+
+    /// Constraint checks as they are now.
+    pub(crate) fn check_mark(&self) -> CheckMark {
+        let made = self.made_checks.borrow().len();
+        CheckMark { first: self.next_check.get(), made, deferral: self.deferred.borrow().clone() }
+    }
+
+    /// Constraint checks and their deferral as they were.
+    pub(crate) fn restore_checks(&self, mark: &CheckMark) {
+        self.forget_checks_from(mark.first);
+        *self.deferred.borrow_mut() = mark.deferral.clone();
+        let mut made = self.made_checks.borrow_mut();
+        if made.len() > mark.made {
+            let mut pending = self.pending_checks.borrow_mut();
+            pending.extend(made.drain(mark.made..).filter(|check| check.number < mark.first));
+            pending.sort_by_key(|check| check.number);
+            pending.dedup_by_key(|check| check.number);
+        }
+    }
+
+    /// After an error: what was queued since is forgotten.
+    pub(crate) fn forget_checks_since(&self, mark: &CheckMark) {
+        self.forget_checks_from(mark.first);
     }
 
     /// How much is to happen when the transaction commits.
@@ -183,6 +219,7 @@ impl SessionState {
             changed_catalog: Cell::new(false),
             pending_checks: RefCell::default(),
             next_check: Cell::new(0),
+            made_checks: RefCell::default(),
             shared_changes: RefCell::default(),
             action_of: Cell::new(None),
             new_labels: RefCell::default(),

@@ -8,10 +8,9 @@ use base::{Error, Result, sqlstate};
 use engine::{Isolation, SavepointId, TransactionOptions};
 use sync::InterruptKind;
 
-use super::state::{CommitMark, SessionState};
+use super::state::{CheckMark, CommitMark, SessionState};
 use super::{Block, SqlSession, settings};
 use crate::client::{Client, Severity};
-use crate::executor::{Deferral, PendingCheck};
 use crate::tree::{IsolationLevel, Transaction, TransactionModes};
 use crate::types::datetime;
 
@@ -19,12 +18,8 @@ use crate::types::datetime;
 pub(super) struct Savepoint {
     name: String,
     id: SavepointId,
-    /// Constraint checks from this number on were queued since.
-    first_check: u64,
-    /// What `SET CONSTRAINTS` had said before.
-    deferral: Deferral,
-    /// Checks queued before that `SET CONSTRAINTS` has had made since: a rollback makes them pending again.
-    made_since: Vec<PendingCheck>,
+    /// The constraint checks that were pending.
+    checks: CheckMark,
     /// What was to happen at the commit.
     pub(super) mark: CommitMark,
 }
@@ -167,10 +162,8 @@ impl SqlSession {
                 self.require_block("SAVEPOINT")?;
                 let id = self.state.engine_mut().savepoint()?;
                 self.state.settings.borrow_mut().push_level();
-                let first_check = self.state.next_check.get();
-                let deferral = self.state.deferred.borrow().clone();
                 let (name, mark) = (name.to_string(), self.state.commit_mark());
-                self.savepoints.push(Savepoint { name, id, first_check, deferral, made_since: Vec::new(), mark });
+                self.savepoints.push(Savepoint { name, id, checks: self.state.check_mark(), mark });
                 Ok("SAVEPOINT".to_owned())
             }
             Transaction::Release(name) => {
@@ -181,10 +174,7 @@ impl SqlSession {
                     self.state.settings.borrow_mut().release_level();
                 }
                 self.lift_portals(place);
-                let made: Vec<_> = self.savepoints.drain(place..).flat_map(|savepoint| savepoint.made_since).collect();
-                if let Some(around) = self.savepoints.last_mut() {
-                    around.made_since.extend(made);
-                }
+                self.savepoints.truncate(place);
                 Ok("RELEASE".to_owned())
             }
             Transaction::RollbackTo(name) => {
@@ -198,7 +188,7 @@ impl SqlSession {
                 }
                 self.state.settings.borrow_mut().push_level();
                 settings::report_changes(&self.state, &before, client);
-                self.restore_checks(place);
+                self.state.restore_checks(&self.savepoints[place].checks);
                 self.savepoints.truncate(place + 1);
                 self.state.plans.borrow_mut().clear();
                 Ok("ROLLBACK".to_owned())
@@ -209,32 +199,12 @@ impl SqlSession {
         }
     }
 
-    /// Constraint checks and their deferral as they were at a savepoint.
-    fn restore_checks(&mut self, place: usize) {
-        let first_check = self.savepoints[place].first_check;
-        self.state.forget_checks_from(first_check);
-        *self.state.deferred.borrow_mut() = self.savepoints[place].deferral.clone();
-        let mut pending = self.state.pending_checks.borrow_mut();
-        for savepoint in &mut self.savepoints[place..] {
-            let made = savepoint.made_since.drain(..).filter(|check| check.number < first_check);
-            pending.extend(made);
-        }
-        pending.sort_by_key(|check| check.number);
-        pending.dedup_by_key(|check| check.number);
-    }
-
-    /// What is pending may be about to be checked: a rollback to the innermost savepoint finds it again.
-    pub(crate) fn remember_checks(&mut self) {
-        if let Some(innermost) = self.savepoints.last_mut() {
-            let pending = self.state.pending_checks.borrow();
-            innermost.made_since =
-                pending.iter().filter(|check| check.number < innermost.first_check).cloned().collect();
-        }
-    }
-
     /// After an error: what the innermost savepoint, or else the transaction, has queued is forgotten.
     pub(super) fn forget_checks_of_failure(&self) {
-        self.state.forget_checks_from(self.savepoints.last().map_or(0, |innermost| innermost.first_check));
+        match self.savepoints.last() {
+            Some(innermost) => self.state.forget_checks_since(&innermost.checks),
+            None => self.state.forget_checks_from(0),
+        }
     }
 
     /// COMMIT and ROLLBACK.

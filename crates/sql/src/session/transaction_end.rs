@@ -98,6 +98,7 @@ impl SessionState {
         self.first_cursor.set(self.next_cursor.get());
         self.forget_checks_from(0);
         *self.deferred.borrow_mut() = Deferral::default();
+        self.made_checks.borrow_mut().clear();
         self.new_labels.borrow_mut().clear();
         if self.changed_catalog.replace(false) {
             self.plans.borrow_mut().clear();

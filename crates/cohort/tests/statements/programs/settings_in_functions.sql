@@ -1,0 +1,116 @@
+-- SET, SHOW, SET CONSTRAINTS, LISTEN and their kin within functions.
+create table pk (id int primary key deferrable);
+insert into pk values (1), (2);
+create function swap() returns void language plpgsql as $$
+begin
+  set constraints all deferred;
+  update pk set id = 3 - id where id = 1;
+  update pk set id = 1 where ctid = (select min(ctid) from pk where id = 2);
+end $$;
+begin;
+select swap();
+select * from pk order by 1;
+commit;
+select * from pk order by 1;
+create table parent (id int primary key);
+insert into parent values (1);
+create table child (id int references parent deferrable initially deferred);
+create function check_now() returns text language plpgsql as $$ begin set constraints all immediate; return 'checked'; end $$;
+begin;
+insert into child values (7);
+select check_now();
+rollback;
+begin;
+insert into child values (1);
+select check_now();
+insert into child values (7);
+rollback;
+create function check_and_catch() returns text language plpgsql as $$
+begin
+  begin
+    set constraints all immediate;
+  exception when foreign_key_violation then
+    return sqlerrm;
+  end;
+  return 'none';
+end $$;
+begin;
+insert into child values (7);
+select check_and_catch();
+insert into parent values (7);
+commit;
+begin;
+insert into child values (8);
+select check_and_catch();
+commit;
+create function undone_check() returns text language plpgsql as $$
+begin
+  begin
+    insert into parent values (9);
+    set constraints all immediate;
+    raise exception 'undone';
+  exception when raise_exception then
+    return sqlerrm;
+  end;
+end $$;
+begin;
+insert into child values (9);
+select undone_check();
+commit;
+select * from child order by 1;
+begin;
+insert into child values (9);
+savepoint s;
+insert into parent values (9);
+set constraints all immediate;
+rollback to s;
+commit;
+begin;
+insert into child values (10);
+savepoint s;
+insert into parent values (10);
+select check_now();
+rollback to s;
+commit;
+begin;
+insert into child values (10);
+savepoint s;
+savepoint s2;
+insert into parent values (10);
+select check_now();
+release s2;
+rollback to s;
+insert into parent values (10);
+commit;
+select * from child order by 1;
+create function nosuch() returns text language plpgsql as $$ begin set constraints nosuch deferred; return 'x'; end $$;
+select nosuch();
+create function characteristics() returns text language plpgsql as $$
+begin
+  set constraints all immediate;
+  set constraints pk_pkey deferred;
+  set session characteristics as transaction read only;
+  set transaction read only;
+  return current_setting('transaction_read_only') || current_setting('default_transaction_read_only');
+end $$;
+select characteristics();
+set session characteristics as transaction read write;
+create function resets() returns text language plpgsql as $$ begin set work_mem = '3MB'; set role postgres; set local role none; reset role; set session authorization default; return current_setting('work_mem'); end $$;
+select resets();
+create function shows() returns text language plpgsql as $$ declare v text; begin show work_mem into v; return v; end $$;
+select shows();
+do $$ declare v text; begin show work_mem into v; raise notice '%', v; end $$;
+do $$ declare v text; begin execute 'show work_mem' into v; raise notice '%', v; end $$;
+do $$ begin show work_mem; end $$;
+do $$ begin perform set_config('work_mem', '7MB', false); discard all; end $$;
+do $$ begin vacuum pk; end $$;
+do $$ begin execute 'vacuum'; end $$;
+do $$ begin execute 'alter system set work_mem = 1'; end $$;
+do $$ begin listen x; notify x, 'payload'; checkpoint; comment on table pk is 'k'; lock table pk; end $$;
+select pg_listening_channels();
+do $$ begin unlisten x; end $$;
+select pg_listening_channels();
+create function stable_set() returns text stable language plpgsql as $$ begin set work_mem = '1MB'; return 'x'; end $$;
+select stable_set();
+reset work_mem;
+do $$ begin set work_mem = '3MB'; reset all; raise notice '%', current_setting('work_mem'); end $$;
