@@ -1,3 +1,35 @@
+-- FULL JOIN by conditions that are no equalities: possible where a condition above leaves a LEFT, RIGHT or INNER JOIN of it.
+create table f (a int, b int);
+insert into f values (1, 1), (2, 2), (3, null), (null, 4);
+select * from f t1 full join f t2 on t1.a < t2.a where t1.b = 1 order by 1, 2, 3, 4;
+select * from f t1 full join f t2 on t1.a < t2.a where t2.b = 1 order by 1, 2, 3, 4;
+select * from f t1 full join f t2 on t1.a < t2.a where t1.b is not null order by 1, 2, 3, 4;
+select * from f t1 full join f t2 on t1.a < t2.a where t1.a = 1 and t2.b = 2;
+select * from f t1 full join f t2 on t1.a < t2.a where t1.b = 1 or t1.b > 3 order by 1, 2, 3, 4;
+select * from f t3 left join (f t1 full join f t2 on t1.a < t2.a) on t3.a = t1.a order by 1, 2, 3, 4, 5, 6;
+select * from f t3 left join (f t1 full join f t2 on t1.a < t2.a) on t3.a = t2.a order by 1, 2, 3, 4, 5, 6;
+select * from (f t1 full join f t2 on t1.a < t2.a) right join f t3 on t3.a = t2.a and t3.b = t1.b order by 1, 2, 3, 4, 5, 6;
+select * from (f t1 full join f t2 on t1.a < t2.a) left join f t3 on t3.a = t2.a where t1.b > 0 order by 1, 2, 3, 4, 5, 6;
+select * from (f t1 full join f t2 on t1.a < t2.a) join f t3 on t3.a = t2.a order by 1, 2, 3, 4, 5, 6;
+select * from f t1 full join f t2 on t1.a < t2.a, f t3 where t3.a = t2.a order by 1, 2, 3, 4, 5, 6;
+select * from f t1 full join f t2 on t1.a < t2.a where exists (select from f t3 where t3.a = t1.a) order by 1, 2, 3, 4;
+select * from f t1 full join f t2 on t1.a < t2.a where t2.a in (select b from f) order by 1, 2, 3, 4;
+select * from f t1 full join f t2 on t1.a < t2.a where not exists (select from f t3 where t3.a = t1.a) and t2.b = 2 order by 1, 2, 3, 4;
+select * from f t0 left join (f t1 left join f t2 on t1.a = t2.a) on t0.a = t2.b order by 1, 2, 3, 4, 5, 6;
+select * from f t0 left join (f t1 left join f t2 on t1.a = t2.a) on t2.b is null order by 1, 2, 3, 4, 5, 6;
+select * from (f t0 left join f t1 on t0.a = t1.a) left join f t2 on t1.b = t2.b where t1.a > 0 order by 1, 2, 3, 4, 5, 6;
+select * from f t0 full join (f t1 left join f t2 on t1.a = t2.b) on t0.a = t2.a order by 1, 2, 3, 4, 5, 6;
+select * from f t1 left join f t2 on t1.a = t2.b where t2.a <> all ('{}'::int[]) order by 1, 2, 3, 4;
+select * from f t1 left join f t2 on t1.a = t2.b where t2.a = any ('{1,2}'::int[]) order by 1, 2, 3, 4;
+select * from f t1 left join f t2 on t1.a = t2.b where t2.a <> all (select a from f where a > 9) order by 1, 2, 3, 4;
+select * from f t1 left join f t2 on t1.a = t2.b where t2.a not in (select a from f where a > 9) order by 1, 2, 3, 4;
+select * from f t1 left join f t2 on t1.a = t2.b where t2.a in (select a from f) order by 1, 2, 3, 4;
+select * from f t1 left join f t2 on t1.a = t2.b where (t2.a, t1.a) in (select a, a from f) order by 1, 2, 3, 4;
+select * from f t1 full join f t2 on t1.a < t2.a;
+select * from f t1 full join f t2 on t1.a < t2.a where t1.b is null;
+select * from f t1 full join f t2 on t1.a < t2.a where coalesce(t1.b, 1) = 1;
+select * from f t3 left join (f t1 full join f t2 on t1.a < t2.a) on t3.a = 1;
+
 -- FULL JOIN on conditions that are constants.
 create table fa (i int);
 create table fb (j int);

@@ -8,7 +8,7 @@ use super::lower::raised_levels;
 use super::semi_join::join_subqueries;
 use super::{Planner, fold as folding};
 use crate::binder::{Cte, Distinct, FromItem, Join, Lock, Query, RelationKind, for_each_inner, for_each_inner_mut};
-use crate::plan::{CteId, Expr, ExprKind, FunctionTarget, JoinKind};
+use crate::plan::{CteId, Expr, ExprKind, FunctionTarget, JoinKind, Quantifier, SubqueryKind};
 
 /// A set of range table entries.
 pub(super) type RelationSet = u128;
@@ -104,7 +104,7 @@ impl Planner<'_, '_> {
         if query.relations.len() > known {
             self.fold_group(&mut group)?;
         }
-        reduce_outer_joins(&mut group);
+        reduce_outer_joins(&mut group, 0);
         push_down(&mut group);
         Ok(group)
     }
@@ -177,19 +177,20 @@ fn add_item(item: FromItem, group: &mut Group) {
     }
 }
 
-/// A condition above a left join that can't hold for made-up NULLs makes it an inner join.
-fn reduce_outer_joins(group: &mut Group) {
+/// A condition above a left join that can't hold for made-up NULLs makes it an inner join. `refused_above`: entries whose rows
+/// of nothing but NULLs get no further than the conditions above the group.
+fn reduce_outer_joins(group: &mut Group, refused_above: RelationSet) {
+    let refused =
+        |conditions: &[Expr]| conditions.iter().fold(0, |set: RelationSet, condition| set | refused_nulls(condition));
     let mut index = 0;
     while index < group.units.len() {
         let Unit::Outer(join) = &mut group.units[index] else {
             index += 1;
             continue;
         };
-        let refuses = |conditions: &[Expr], set: RelationSet| {
-            conditions.iter().any(|condition| refused_nulls(condition) & set != 0)
-        };
+        let refused = refused_above | refused(&group.conditions);
         match join.kind {
-            JoinKind::Left if refuses(&group.conditions, join.right.relations()) => {
+            JoinKind::Left if refused & join.right.relations() != 0 => {
                 let Unit::Outer(join) = group.units.remove(index) else { unreachable!("it was one above") };
                 let OuterJoin { left, right, conditions, .. } = *join;
                 for inner in [left, right] {
@@ -201,8 +202,8 @@ fn reduce_outer_joins(group: &mut Group) {
                 index = 0;
             }
             JoinKind::Full => {
-                let left = refuses(&group.conditions, join.left.relations());
-                let right = refuses(&group.conditions, join.right.relations());
+                let left = refused & join.left.relations() != 0;
+                let right = refused & join.right.relations() != 0;
                 if left {
                     // Rows made up for the left side vanish: what is left is a left join.
                     join.kind = JoinKind::Left;
@@ -216,11 +217,18 @@ fn reduce_outer_joins(group: &mut Group) {
             _ => index += 1,
         }
     }
+    let above = refused_above | refused(&group.conditions);
     for unit in &mut group.units {
-        if let Unit::Outer(join) = unit {
-            reduce_outer_joins(&mut join.left);
-            reduce_outer_joins(&mut join.right);
-        }
+        let Unit::Outer(join) = unit else { continue };
+        // What the join's own condition refuses finds no partner; only a semi join's left rows are gone without one.
+        let own = refused(&join.conditions);
+        let (left, right) = match join.kind {
+            JoinKind::Semi => (above | own, own),
+            JoinKind::Left | JoinKind::Anti => (above, own),
+            _ => (0, 0),
+        };
+        reduce_outer_joins(&mut join.left, left);
+        reduce_outer_joins(&mut join.right, right);
     }
 }
 
@@ -245,7 +253,14 @@ fn refused_nulls(condition: &Expr) -> RelationSet {
         ExprKind::IsNotNull(input) => strict(input),
         ExprKind::And(parts) => parts.iter().fold(0, |set, part| set | refused_nulls(part)),
         ExprKind::Or(parts) => parts.iter().map(refused_nulls).reduce(|left, right| left & right).unwrap_or(0),
-        ExprKind::Quantified(quantified) => strict(&quantified.left),
+        // Without an element or a row, ANY is false, but ALL is true whatever is on its left.
+        ExprKind::Quantified(quantified) if quantified.quantifier == Quantifier::Any => strict(&quantified.left),
+        ExprKind::Subquery(subquery) => match &subquery.kind {
+            SubqueryKind::Quantified { quantifier: Quantifier::Any, left, hashable: true, .. } => {
+                left.iter().fold(0, |set, left| set | strict(left))
+            }
+            _ => 0,
+        },
         _ => 0,
     }
 }
