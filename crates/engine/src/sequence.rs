@@ -7,6 +7,7 @@
 use base::{Error, FileNumber, Lsn, Result, SqlState, Xid, sqlstate};
 use buffer::{BufferPool, HEADER_BYTES, PageId, page_kind, page_lsn, set_page_kind};
 use rustc_hash::FxHashMap;
+use sync::atomic::{AtomicU32, Ordering};
 use sync::{Arc, Mutex, RwLock};
 use wal::{RecordHead, RmgrId, Wal};
 
@@ -38,6 +39,8 @@ struct State {
 pub(crate) struct Sequences {
     /// Guards the map; a leaf.
     open: RwLock<FxHashMap<FileNumber, Arc<Mutex<State>>>>,
+    /// How many locks transactions in progress have asked for to change or drop sequences.
+    changes: AtomicU32,
 }
 
 /// Values taken from a sequence at once.
@@ -50,6 +53,22 @@ pub(crate) struct Taken {
 }
 
 impl Sequences {
+    /// A transaction is about to lock a sequence that it changes or drops.
+    pub(crate) fn begin_change(&self) {
+        self.changes.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// A transaction that has asked for `count` such locks has ended.
+    pub(crate) fn end_changes(&self, count: u32) {
+        self.changes.fetch_sub(count, Ordering::SeqCst);
+    }
+
+    /// Whether any transaction in progress changes or drops a sequence.
+    #[inline]
+    pub(crate) fn are_changing(&self) -> bool {
+        self.changes.load(Ordering::Relaxed) != 0
+    }
+
     /// Writes the first page of a new sequence. `xid` is the transaction that makes it.
     pub(crate) fn create(&self, pool: &BufferPool, wal: &Wal, file: FileNumber, start: i64, xid: Xid) -> Result<()> {
         wal.ensure_room(RECORD_BYTES);

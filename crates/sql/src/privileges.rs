@@ -226,6 +226,10 @@ impl Subject {
             items.push(item(Oid::INVALID, everybodys));
         }
         items.push(item(self.owner, self.kind.all()));
+        if self.oid == PUBLIC_SCHEMA {
+            // It is granted when a database is made, instead of being taken for granted.
+            items.reverse();
+        }
         Acl(items)
     }
 
@@ -342,6 +346,24 @@ impl DefaultAcl {
             Kind::Schema => 'n',
             Kind::Function | Kind::Database | Kind::Language => 'f',
         }
+    }
+
+    /// As messages name it.
+    pub fn described(&self, catalog: &Catalog) -> String {
+        let of = match self.kind {
+            Kind::Relation => "relations",
+            Kind::Sequence => "sequences",
+            Kind::Type => "types",
+            Kind::Schema => "schemas",
+            Kind::Function | Kind::Database | Kind::Language => "functions",
+        };
+        let quoted = crate::types::reg_types::quote_identifier;
+        let role = catalog.role(self.role).map_or_else(|| self.role.to_string(), |role| role.name.clone());
+        let mut text = format!("default privileges on new {of} belonging to role {}", quoted(&role));
+        if let Some(schema) = catalog.schema(self.schema) {
+            text.push_str(&format!(" in schema {}", quoted(&schema.name)));
+        }
+        text
     }
 
     /// The descriptor to store `acl` by.

@@ -48,11 +48,29 @@ impl SessionSlot {
     /// 25006 in a read-only transaction, 54000 when there are no more identifiers.
     #[inline]
     pub fn assign_xid(&mut self) -> Result<Xid> {
+        self.assign_xid_unless_read_only(|| true)
+    }
+
+    /// The same for what a read-only transaction may do all the same, such as write to its session's own tables, if
+    /// `is_refused` says so; it is asked of read-only transactions alone.
+    ///
+    /// # Errors
+    /// As [`SessionSlot::assign_xid`].
+    #[inline]
+    pub fn assign_xid_unless_read_only(&mut self, is_refused: impl FnOnce() -> bool) -> Result<Xid> {
+        if self.options.read_only && is_refused() {
+            return Err(read_only());
+        }
         let current = self.current_xid();
         if current.is_valid() {
             return Ok(current);
         }
         self.assign_missing_xids()
+    }
+
+    /// Lets the rest of a read-only transaction write.
+    pub fn lift_read_only(&mut self) {
+        self.options.read_only = false;
     }
 
     /// The current (sub)transaction's xid, if it has one.
@@ -63,10 +81,6 @@ impl SessionSlot {
     /// Gives xids to the current subtransaction and all around it that have none: outer ones first, so that a child's is
     /// always higher than its parent's.
     fn assign_missing_xids(&mut self) -> Result<Xid> {
-        if self.options.read_only {
-            let message = "cannot assign a transaction ID in a read-only transaction";
-            return Err(Error::new(sqlstate::READ_ONLY_SQL_TRANSACTION, message));
-        }
         let manager = &*self.manager;
         let (status, locks, owner) = (manager.status(), manager.locks(), self.owner);
         if !self.top_xid.is_valid() {
@@ -351,6 +365,12 @@ impl SessionSlot {
         self.dropped_files.clear();
         self.created_files.clear();
     }
+}
+
+#[cold]
+fn read_only() -> Error {
+    let message = "cannot assign a transaction ID in a read-only transaction";
+    Error::new(sqlstate::READ_ONLY_SQL_TRANSACTION, message)
 }
 
 fn out_of_xids() -> Error {

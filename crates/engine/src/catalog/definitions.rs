@@ -16,6 +16,10 @@ pub const PG_CATALOG_SCHEMA: Oid = Oid(11);
 pub const PUBLIC_SCHEMA: Oid = Oid(2200);
 /// The schema `information_schema`.
 pub const INFORMATION_SCHEMA: Oid = Oid(13000);
+/// The role that owns `public`: whoever owns the database counts as a member of it.
+pub const DATABASE_OWNER_ROLE: Oid = Oid(6171);
+/// What the names of temporary schemas begin with; a number of their session's follows.
+pub const TEMPORARY_SCHEMA_PREFIX: &str = "pg_temp_";
 /// The role that owns what a new database holds.
 pub const BOOTSTRAP_ROLE: Oid = Oid(10);
 
@@ -109,6 +113,8 @@ pub struct TableDef {
     pub delete_set_columns: Vec<(Oid, Vec<usize>)>,
     /// What a view's query could name when it was made; none if older code made it.
     pub view_scope: Option<ViewScope>,
+    /// A materialized view whose query has not been run yet, or not since `REFRESH ... WITH NO DATA`.
+    pub is_unpopulated: bool,
 }
 
 /// What the names of a view's query were looked up among. Columns and functions that came later change nothing about
@@ -148,6 +154,7 @@ impl TableDef {
             transition_tables: Vec::new(),
             delete_set_columns: Vec::new(),
             view_scope: None,
+            is_unpopulated: false,
             fillfactor: 100,
             estimated_rows: -1.0,
             estimated_pages: 0,
@@ -514,6 +521,26 @@ pub struct FunctionDef {
     pub settings: Vec<(String, String)>,
     /// `COMMENT ON`.
     pub comment: Option<String>,
+    /// `COST`, as it was given.
+    pub cost: Option<f32>,
+    /// `ROWS`, as it was given.
+    pub rows: Option<f32>,
+    /// `LEAKPROOF`
+    pub leakproof: bool,
+    /// `PARALLEL`; described only.
+    pub parallel: Parallel,
+}
+
+/// Whether a function may run in helpers of a statement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum Parallel {
+    /// `UNSAFE`
+    #[default]
+    Unsafe,
+    /// `RESTRICTED`
+    Restricted,
+    /// `SAFE`
+    Safe,
 }
 
 /// An argument of a function.
@@ -619,6 +646,8 @@ pub struct RoleDef {
     pub settings: Vec<(String, String)>,
     /// `COMMENT ON`.
     pub comment: Option<String>,
+    /// `BYPASSRLS`; described only, as there is no row security.
+    pub bypass_row_security: bool,
 }
 
 /// Any other object (a type, domain, trigger, cast ...), described by the layer above.

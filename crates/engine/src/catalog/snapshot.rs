@@ -93,6 +93,11 @@ impl Catalog {
         self.csn
     }
 
+    /// Whether a schema is some session's own, for its temporary objects.
+    pub fn is_temporary(&self, schema: Oid) -> bool {
+        self.schema(schema).is_some_and(|schema| schema.name.starts_with(TEMPORARY_SCHEMA_PREFIX))
+    }
+
     /// The object `oid`.
     pub fn object(&self, oid: Oid) -> Option<&Object> {
         self.objects.get(&oid).map(|entry| &entry.object)
@@ -430,6 +435,10 @@ mod tests {
             security_definer: false,
             settings: Vec::new(),
             comment: None,
+            cost: None,
+            rows: None,
+            leakproof: false,
+            parallel: Default::default(),
         };
         let catalog = catalog.with_changes(&[put(function(3, 23))], 2);
         assert!(catalog.conflicting(&function(4, 20).into()).is_none());

@@ -22,8 +22,8 @@ use sync::Mutex;
 use sync::atomic::AtomicU64;
 
 use super::{
-    BOOTSTRAP_ROLE, Catalog, Change, Entry, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, RoleDef,
-    SchemaDef,
+    BOOTSTRAP_ROLE, Catalog, Change, DATABASE_OWNER_ROLE, Entry, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA,
+    PUBLIC_SCHEMA, RoleDef, SchemaDef,
 };
 use crate::database::{Database, Shared, integer};
 use crate::relations::Relations;
@@ -198,13 +198,13 @@ impl CatalogStore {
     pub(crate) fn fill_new(database: &Database) -> Result<()> {
         let mut session = database.session()?;
         session.begin(crate::TransactionOptions::default())?;
-        let schema = |oid, name: &str, comment: &str| SchemaDef {
+        let schema = |oid, name: &str, owner, comment: &str| SchemaDef {
             oid,
             name: name.into(),
-            owner: BOOTSTRAP_ROLE,
+            owner,
             comment: Some(comment.into()),
         };
-        session.create_object(RoleDef {
+        let superuser = RoleDef {
             oid: BOOTSTRAP_ROLE,
             name: database.shared.options.superuser.clone(),
             superuser: true,
@@ -219,9 +219,22 @@ impl CatalogStore {
             member_of: Vec::new(),
             settings: Vec::new(),
             comment: None,
+            bypass_row_security: true,
+        };
+        session.create_object(RoleDef {
+            oid: DATABASE_OWNER_ROLE,
+            name: "pg_database_owner".into(),
+            superuser: false,
+            create_role: false,
+            create_database: false,
+            login: false,
+            replication: false,
+            bypass_row_security: false,
+            ..superuser.clone()
         })?;
-        session.create_object(schema(PG_CATALOG_SCHEMA, "pg_catalog", "system catalog schema"))?;
-        session.create_object(schema(PUBLIC_SCHEMA, "public", "standard public schema"))?;
+        session.create_object(superuser)?;
+        session.create_object(schema(PG_CATALOG_SCHEMA, "pg_catalog", BOOTSTRAP_ROLE, "system catalog schema"))?;
+        session.create_object(schema(PUBLIC_SCHEMA, "public", DATABASE_OWNER_ROLE, "standard public schema"))?;
         session.create_object(SchemaDef {
             oid: INFORMATION_SCHEMA,
             name: "information_schema".into(),
@@ -232,8 +245,8 @@ impl CatalogStore {
     }
 }
 
-/// The fields that tables have got since format version 2, all empty where older code wrote one: a zero each.
-const YOUNGER_FIELDS: usize = 4;
+/// The most fields that a kind of object has got since format version 2, all empty where older code wrote one: a zero each.
+const YOUNGER_FIELDS: usize = 5;
 
 /// An object from its bytes. What older formats wrote ends before the fields that have come since: it has nothing in them.
 fn decode_object(mut bytes: Vec<u8>) -> postcard::Result<Object> {

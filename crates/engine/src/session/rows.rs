@@ -38,7 +38,7 @@ impl Session {
     #[inline]
     fn begin_write(&self, table: &Table) -> Result<()> {
         self.lock_table(table, LockMode::RowExclusive)?;
-        self.assign_xid()?;
+        self.assign_xid_to_write(table)?;
         Ok(())
     }
 
@@ -491,7 +491,7 @@ impl Session {
     /// 55P03 with NOWAIT or `lock_timeout`; 40P01, 57014; 40001 at repeatable read.
     pub fn lock_row(&self, table: &Table, tid: Tid, mode: RowLockMode, wait: WaitPolicy) -> Result<Modify> {
         self.lock_table(table, LockMode::RowShare)?;
-        self.assign_xid()?;
+        self.assign_xid_to_write(table)?;
         let turn = self.take_turn();
         self.with_ctx(|ctx| Ok(self.outcome(ctx, table.heap.lock(ctx, tid, mode, wait, turn)?)?.0))
     }

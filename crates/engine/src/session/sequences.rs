@@ -1,6 +1,7 @@
 //! Sequences.
 
 use base::{Error, Oid, Result, sqlstate};
+use lockmgr::{LockMode, WaitPolicy};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -28,10 +29,10 @@ impl Session {
     /// The sequence's next value.
     ///
     /// # Errors
-    /// 42P01 if there is none; 2200H beyond its last value; 25006 in a read-only transaction.
+    /// 42P01 if there is none; 2200H beyond its last value; 25006 in a read-only transaction, unless it is temporary.
     pub fn nextval(&self, sequence: Oid) -> Result<i64> {
-        let def = self.sequence_def(sequence)?;
-        self.refuse_read_only("nextval()")?;
+        let def = self.used_sequence(sequence)?;
+        self.refuse_read_only("nextval()", &def)?;
         let mut sequences = self.sequences.borrow_mut();
         if let Some(used) = sequences.used.get_mut(&sequence)
             && used.file == def.file
@@ -84,10 +85,10 @@ impl Session {
     /// Sets the sequence: the next value is `value` itself, or with `is_called` the one after it.
     ///
     /// # Errors
-    /// 42P01 if there is none; 22003 if it is out of the sequence's bounds; 25006 in a read-only transaction.
+    /// 42P01 if there is none; 22003 if it is out of the sequence's bounds; 25006 in a read-only transaction, unless it is temporary.
     pub fn setval(&self, sequence: Oid, value: i64, is_called: bool) -> Result<()> {
-        let def = self.sequence_def(sequence)?;
-        self.refuse_read_only("setval()")?;
+        let def = self.used_sequence(sequence)?;
+        self.refuse_read_only("setval()", &def)?;
         sequence::check_bounds(&def, value)?;
         let shared = self.shared();
         let logged = shared.sequences.set(&shared.pool, &shared.wal, def.file, Position { last: value, is_called })?;
@@ -120,6 +121,15 @@ impl Session {
         *self.sequences.borrow_mut() = SessionSequences::default();
     }
 
+    /// The sequence whose position is to be moved. Who changes or drops one is waited for; as that is rare, nothing is
+    /// locked unless it is under way somewhere.
+    fn used_sequence(&self, sequence: Oid) -> Result<Arc<SequenceDef>> {
+        if self.shared().sequences.are_changing() && self.in_transaction() {
+            self.lock_relation(sequence, LockMode::RowExclusive, WaitPolicy::Block)?;
+        }
+        self.sequence_def(sequence)
+    }
+
     fn sequence_def(&self, sequence: Oid) -> Result<Arc<SequenceDef>> {
         self.catalog().sequence(sequence).cloned().ok_or_else(|| {
             self.observe_horizon();
@@ -127,8 +137,8 @@ impl Session {
         })
     }
 
-    fn refuse_read_only(&self, what: &str) -> Result<()> {
-        if self.in_transaction() && self.transaction_options().read_only {
+    fn refuse_read_only(&self, what: &str, def: &SequenceDef) -> Result<()> {
+        if self.in_transaction() && self.transaction_options().read_only && !self.catalog().is_temporary(def.schema) {
             let message = format!("cannot execute {what} in a read-only transaction");
             return Err(Error::new(sqlstate::READ_ONLY_SQL_TRANSACTION, message));
         }

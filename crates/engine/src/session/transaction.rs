@@ -11,8 +11,10 @@ use wal::{CommitTicket, DelayPolicy};
 use xact::{Isolation, SavepointId, SnapshotHold, TransactionState};
 
 use super::{Level, Session};
+use crate::catalog::Persistence;
 use crate::catalog::store::{PUBLISH_LOCK, PUBLISH_MODE};
 use crate::database::Database;
+use crate::table::Table;
 
 /// How a transaction begins.
 pub type TransactionOptions = xact::BeginOptions;
@@ -495,12 +497,12 @@ impl Session {
     /// The transaction's top-level xid, given out now if it had none.
     ///
     /// # Errors
-    /// 25006 in a read-only transaction; 25P01 without one.
+    /// 25P01 without one.
     pub fn xid(&self) -> Result<Xid> {
         if !self.in_transaction() {
             return Err(no_transaction());
         }
-        self.assign_xid()?;
+        self.slot.borrow_mut().assign_xid_unless_read_only(|| false)?;
         self.slot.borrow().top_xid().ok_or_else(|| Error::internal("transaction has no identifier"))
     }
 
@@ -508,6 +510,19 @@ impl Session {
     #[inline]
     pub(super) fn assign_xid(&self) -> Result<Xid> {
         self.slot.borrow_mut().assign_xid()
+    }
+
+    /// Nothing is refused any more for the transaction's being read-only: it ends, and what it leaves to be done is no
+    /// change that anybody asks for.
+    pub fn lift_read_only(&self) {
+        self.slot.borrow_mut().lift_read_only();
+    }
+
+    /// The same before a row of `table` is written: a read-only transaction may write to temporary tables.
+    #[inline]
+    pub(super) fn assign_xid_to_write(&self, table: &Table) -> Result<Xid> {
+        let is_refused = || table.def.persistence != Persistence::Temporary;
+        self.slot.borrow_mut().assign_xid_unless_read_only(is_refused)
     }
 
     /// The current command's number.

@@ -68,7 +68,7 @@ pub(super) fn users(catalog: &Catalog, password: impl Fn(&RoleDef) -> Value) -> 
             role.create_database,
             role.superuser,
             role.replication,
-            role.superuser,
+            super::objects::bypasses_row_security(role),
             password(role),
             timestamp(role.valid_until),
             role_settings(role),

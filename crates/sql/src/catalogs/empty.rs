@@ -30,7 +30,6 @@ pub const TABLES: &[(u32, &str, &str)] = &[
         "pg_subscription",
         "oid oid, subdbid oid, subskiplsn pg_lsn, subname name, subowner oid, subenabled bool, subbinary bool, substream bool, subtwophasestate char, subdisableonerr bool, subconninfo text, subslotname name, subsynccommit text, subpublications text[]",
     ),
-    (3394, "pg_init_privs", "objoid oid, classoid oid, objsubid int4, privtype char, initprivs aclitem[]"),
     (
         3598,
         "pg_seclabels",

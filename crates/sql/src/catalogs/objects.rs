@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use base::{Oid, Result};
 use engine::catalog::{
-    ArgumentMode, BOOTSTRAP_ROLE, Catalog, FunctionDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, RoleDef,
-    Volatility,
+    ArgumentMode, BOOTSTRAP_ROLE, Catalog, DATABASE_OWNER_ROLE, FunctionDef, INFORMATION_SCHEMA, Object,
+    PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, Parallel, RoleDef, Volatility,
 };
 
 use super::rows::{
@@ -13,7 +13,7 @@ use super::rows::{
 };
 use super::{Equal, type_functions, user_types};
 use crate::executor::Run;
-use crate::privileges::{self, Acl};
+use crate::privileges::{self, Acl, Subject};
 use crate::types::{self, Implementation, Value, aggregates, functions, oids};
 
 /// The classes of objects, by the numbers of their catalogs.
@@ -57,8 +57,27 @@ pub fn pg_namespace(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
     let rows = schemas(run.catalog.catalog())
         .into_iter()
         .filter(|schema| wanted.matches(&schema.0) && name.matches(&schema.1.as_str()))
-        .map(|(oid, name, owner)| row![oid, name, owner, acl(run.catalog.catalog(), oid)]);
+        .map(|(oid, name, owner)| row![oid, name, owner, schema_acl(run.catalog.catalog(), oid)]);
     Ok(rows.collect())
+}
+
+/// What is granted on a schema. That of `public` is there from the beginning.
+fn schema_acl(catalog: &Catalog, oid: Oid) -> Value {
+    match acl(catalog, oid) {
+        Value::Null if oid == PUBLIC_SCHEMA => {
+            Subject::find(catalog, oid).map_or(NULL, |public| acl_items(catalog, &public.default_acl()))
+        }
+        acl => acl,
+    }
+}
+
+/// `pg_init_privs`: what a new database grants on its own objects, as far as it differs from what holds for their kind.
+pub fn pg_init_privs(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = run.catalog.catalog();
+    let public = Subject::find(catalog, PUBLIC_SCHEMA).filter(|_| catalog.role(DATABASE_OWNER_ROLE).is_some());
+    let initial = public.map(|public| Subject { owner: DATABASE_OWNER_ROLE, ..public }.default_acl());
+    let row = |acl| row![PUBLIC_SCHEMA, class::SCHEMA, 0i32, letter('i'), acl_items(catalog, &acl)];
+    Ok(initial.map(row).into_iter().collect())
 }
 
 /// `pg_database`
@@ -120,13 +139,18 @@ pub fn pg_authid(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>>
             role.create_database,
             role.login,
             role.replication,
-            role.superuser,
+            bypasses_row_security(role),
             role.connection_limit,
             role.password.as_deref(),
             timestamp(role.valid_until),
         ]
     };
     Ok(roles(run.catalog.catalog()).iter().map(row).collect())
+}
+
+/// Whether a role has BYPASSRLS; the first has, also where older code has written its description.
+pub(super) fn bypasses_row_security(role: &RoleDef) -> bool {
+    role.bypass_row_security || role.oid == BOOTSTRAP_ROLE
 }
 
 /// What `ALTER ROLE ... SET` keeps.
@@ -148,7 +172,7 @@ pub fn pg_roles(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
             role.connection_limit,
             "********",
             timestamp(role.valid_until),
-            role.superuser,
+            bypasses_row_security(role),
             role_settings(role),
             role.oid,
         ]
@@ -205,7 +229,10 @@ struct FunctionRow<'r> {
     schema: Oid,
     owner: Oid,
     language: Oid,
+    cost: f32,
     rows: f32,
+    leakproof: bool,
+    parallel: char,
     variadic: Oid,
     kind: char,
     security_definer: bool,
@@ -231,7 +258,10 @@ impl<'r> FunctionRow<'r> {
             schema: PG_CATALOG_SCHEMA,
             owner: BOOTSTRAP_ROLE,
             language: Oid(12),
+            cost: 1.0,
             rows: 0.0,
+            leakproof: false,
+            parallel: 's',
             variadic: Oid::INVALID,
             kind: 'f',
             security_definer: false,
@@ -265,17 +295,17 @@ impl<'r> FunctionRow<'r> {
             self.schema,
             self.owner,
             self.language,
-            Value::Float4(if self.language == Oid(12) { 1.0 } else { 100.0 }),
+            Value::Float4(self.cost),
             Value::Float4(self.rows),
             self.variadic,
             Oid::INVALID,
             letter(self.kind),
             self.security_definer,
-            false,
+            self.leakproof,
             self.strict,
             self.returns_set,
             letter(self.volatility),
-            letter(if self.language == Oid(12) { 's' } else { 'u' }),
+            letter(self.parallel),
             self.inputs.len() as i16,
             self.defaults as i16,
             self.result,
@@ -349,7 +379,14 @@ fn user_function<'r>(run: &Run<'_, '_>, def: &'r FunctionDef) -> FunctionRow<'r>
         schema: def.schema,
         owner: def.owner,
         language: language_oid(&def.language),
-        rows: if def.returns_set { 1000.0 } else { 0.0 },
+        cost: def.cost.unwrap_or(100.0),
+        rows: def.rows.unwrap_or(if def.returns_set { 1000.0 } else { 0.0 }),
+        leakproof: def.leakproof,
+        parallel: match def.parallel {
+            Parallel::Unsafe => 'u',
+            Parallel::Restricted => 'r',
+            Parallel::Safe => 's',
+        },
         variadic: if def.is_variadic() { variadic_element(run, inputs.last()) } else { Oid::INVALID },
         kind: if def.is_procedure() { 'p' } else { 'f' },
         security_definer: def.security_definer,

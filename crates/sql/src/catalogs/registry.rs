@@ -427,6 +427,13 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
             objects::pg_auth_members,
         ),
         catalog(
+            3394,
+            "pg_init_privs",
+            "objoid oid, classoid oid, objsubid int4, privtype char, initprivs aclitem[]",
+            1.0,
+            objects::pg_init_privs,
+        ),
+        catalog(
             3021,
             "pg_matviews",
             "schemaname name, matviewname name, matviewowner name, tablespace name, hasindexes bool, ispopulated bool, definition text",

@@ -129,6 +129,7 @@ struct ClassRow<'r> {
     has_triggers: bool,
     acl: Value,
     options: Value,
+    is_populated: bool,
 }
 
 impl<'r> ClassRow<'r> {
@@ -152,6 +153,7 @@ impl<'r> ClassRow<'r> {
             has_triggers: false,
             acl: NULL,
             options: NULL,
+            is_populated: true,
         }
     }
 
@@ -182,7 +184,7 @@ impl<'r> ClassRow<'r> {
             false,
             false,
             false,
-            true,
+            self.is_populated,
             letter(if has_rows { 'd' } else { 'n' }),
             false,
             Oid::INVALID,
@@ -243,6 +245,7 @@ pub fn pg_class(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value
                     || catalog.tables_referencing(table.oid).next().is_some(),
                 acl: super::objects::acl(catalog, table.oid),
                 options: table_options(table),
+                is_populated: !table.is_unpopulated,
                 ..ClassRow::new(table.oid, &table.name, table.schema, kind_letter(table.kind))
             },
             Relation::Index(index) => {

@@ -164,7 +164,7 @@ pub fn pg_matviews(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
             role_name(&catalog, view.owner),
             NULL,
             !catalog.indexes_of(view.oid).is_empty(),
-            true,
+            !view.is_unpopulated,
             definition,
         ]);
     }

@@ -93,6 +93,7 @@ pub(super) fn comment(ddl: &Ddl<'_>, object: &ObjectName, comment: Option<&str>)
         ObjectKind::Role => {
             let catalog = ddl.catalog();
             let role = catalog.role_by_name(&object.name.name).ok_or_else(|| no_role(&object.name.name))?;
+            super::role::require_power_over(ddl, role, "must be superuser", "must have CREATEROLE privilege")?;
             ddl.replace(RoleDef { comment, ..(**role).clone() })?;
         }
         ObjectKind::Type | ObjectKind::Domain => super::user_type::set_comment(ddl, object, comment)?,

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use base::{Error, Lsn, Oid, Result, sqlstate};
-use engine::PortalSnapshot;
+use engine::catalog::Persistence;
+use engine::{LockMode, PortalSnapshot};
 
 use crate::binder::{self, Parameters, VariableNames};
 use crate::client::{Client, Formats, OutgoingRow, Severity};
@@ -22,7 +23,8 @@ use crate::session::{
     cannot_run, new_run,
 };
 use crate::tree::{
-    CteStatement, DeclareCursor, Execute, Fetch, FetchDirection, ParsedStatement, Prepare, Statement, With,
+    CteStatement, DeclareCursor, Execute, Fetch, FetchDirection, LockStrength, ParsedStatement, Prepare, Statement,
+    With,
 };
 use crate::types::{self, SqlType, Value};
 
@@ -549,6 +551,23 @@ pub fn declare_on_top(
     declare(session.state(), statement, planned, text, parameters, None)
 }
 
+/// 25006 where a read-only transaction would lock rows of lasting tables.
+fn refuse_locks(state: &SessionState, statement: &crate::plan::Statement, strength: LockStrength) -> Result<()> {
+    let catalog = state.engine_catalog();
+    let is_temporary = |oid| catalog.table(oid).is_some_and(|table| table.persistence == Persistence::Temporary);
+    let mut locked = statement.locks.iter().filter(|(_, mode)| *mode >= LockMode::RowShare);
+    if !state.engine().transaction_options().read_only || locked.all(|(oid, _)| is_temporary(*oid)) {
+        return Ok(());
+    }
+    let words = match strength {
+        LockStrength::KeyShare => "KEY SHARE",
+        LockStrength::Share => "SHARE",
+        LockStrength::NoKeyUpdate => "NO KEY UPDATE",
+        LockStrength::Update => "UPDATE",
+    };
+    Err(crate::session::read_only_transaction(&format!("SELECT FOR {words}")))
+}
+
 fn already_exists(name: &str) -> Error {
     Error::new(sqlstate::DUPLICATE_CURSOR, format!("cursor \"{name}\" already exists"))
 }
@@ -591,6 +610,9 @@ pub fn declare(
         let types = bound.statement.parameters.clone();
         environment.planned(text, &statement, Parameters::fixed(types))
     })?;
+    if let Some(locking) = declare.query.locking.first() {
+        refuse_locks(state, &planned.statement, locking.strength)?;
+    }
     let running = Running::start(&planned)?;
     state.engine().push_snapshot()?;
     let snapshot = state.engine().keep_snapshot();

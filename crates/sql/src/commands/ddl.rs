@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, SqlState, sqlstate};
 use engine::catalog::{
-    Catalog, CustomDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, Persistence, Relation, TableDef,
+    BOOTSTRAP_ROLE, Catalog, CustomDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, Persistence, Relation, TableDef,
 };
 use engine::{LockMode, Table, WaitPolicy};
 
 use super::deparse::{Deparser, Names, Qualify};
 use crate::binder::{BindContext, DefinitionUse, definition_expression, definition_type};
+use crate::catalogs::class;
 use crate::catalogs::user_types::{self, composite_named, relation_name_is_taken};
 use crate::client::{Client, Severity};
 use crate::executor::{Locals, Run};
@@ -60,6 +61,9 @@ impl<'a> Ddl<'a> {
         let object = object.into();
         let oid = object.oid();
         self.check_relation_name(&object)?;
+        if let Some(owner) = object.owner() {
+            self.keep_role(owner)?;
+        }
         self.engine().create_object(object)?;
         super::default_privileges::apply(self, oid)
     }
@@ -207,22 +211,69 @@ impl<'a> Ddl<'a> {
         self.state.acting_role().oid
     }
 
-    /// The role that a statement names.
+    /// The role that a statement names, locked against being dropped until the transaction ends.
     pub fn role(&self, name: &RoleName) -> Result<Oid> {
+        let (acting, session);
         let name = match name {
             RoleName::Name(name, _) => name.as_str(),
-            RoleName::CurrentUser => return Ok(self.state.acting_role().oid),
-            RoleName::SessionUser => &self.state.session_role().name,
+            RoleName::CurrentUser => {
+                acting = self.state.acting_role();
+                &acting.name
+            }
+            RoleName::SessionUser => {
+                session = self.state.session_role();
+                &session.name
+            }
             RoleName::Public => "public",
         };
-        match self.catalog().role_by_name(name) {
-            Some(role) => Ok(role.oid),
-            None => Err(no_role(name)),
+        let found = self.catalog().role_by_name(name).map(|role| role.oid);
+        let oid = found.ok_or_else(|| no_role(name))?;
+        self.keep_role(oid)?;
+        Ok(oid)
+    }
+
+    /// Locks a role so that nobody drops it until the transaction ends; the first is never dropped.
+    fn keep_role(&self, role: Oid) -> Result<()> {
+        if role == BOOTSTRAP_ROLE {
+            return Ok(());
         }
+        self.engine().lock_object(class::ROLE, role, LockMode::AccessShare, WaitPolicy::Block)?;
+        if self.catalog().role(role).is_some() {
+            return Ok(());
+        }
+        self.engine().observe_horizon();
+        let message = format!("role {role} was concurrently dropped");
+        Err(Error::new(sqlstate::UNDEFINED_OBJECT, message))
     }
 
     /// The schema that a new relation called `name` goes to, and how lasting that makes it.
+    ///
+    /// The schema is locked against being dropped until the transaction ends, unless it is the session's own.
     pub fn creation_schema(
+        &mut self,
+        name: &QualifiedName,
+        persistence: TablePersistence,
+    ) -> Result<(Oid, Persistence)> {
+        let mut found = self.find_creation_schema(name, persistence)?;
+        while found.1 != Persistence::Temporary {
+            self.keep_schema(found.0)?;
+            // Whoever held it may have dropped it.
+            let again = self.find_creation_schema(name, persistence)?;
+            if again == found {
+                break;
+            }
+            found = again;
+        }
+        Ok(found)
+    }
+
+    /// Locks a schema so that nobody drops it until the transaction ends.
+    pub fn keep_schema(&self, schema: Oid) -> Result<()> {
+        self.engine().lock_object(class::SCHEMA, schema, LockMode::AccessShare, WaitPolicy::Block)?;
+        Ok(())
+    }
+
+    fn find_creation_schema(
         &mut self,
         name: &QualifiedName,
         persistence: TablePersistence,

@@ -61,15 +61,34 @@ fn change(ddl: &Ddl<'_>, alter: &DefaultPrivileges, of: DefaultAcl, grantees: &[
     }
     let wanted = grant::wanted(&alter.grant, &subject)? & subject.kind.all();
     let known = privileges::default_acl(&ddl.catalog(), &of);
-    // What is said of all schemas starts with what holds anyway; what is said of one is added to that.
-    let mut initial = if of.schema == Oid::INVALID { subject.default_acl() } else { Acl::default() };
-    sort(&mut initial);
+    let initial = initial(&of);
     let mut acl = known.as_ref().map_or_else(|| initial.clone(), |(_, acl)| acl.clone());
     for grantee in grantees {
         grant::change_list(&mut acl, &alter.grant, &subject, *grantee, of.role, wanted)?;
     }
     sort(&mut acl);
-    match known {
+    store(ddl, of, acl)
+}
+
+/// Takes from a list what it has for these roles.
+pub(super) fn forget_roles(ddl: &Ddl<'_>, of: DefaultAcl, roles: &[Oid]) -> Result<()> {
+    let Some((_, mut acl)) = privileges::default_acl(&ddl.catalog(), &of) else { return Ok(()) };
+    acl.0.retain(|item| !roles.contains(&item.grantee));
+    store(ddl, of, acl)
+}
+
+/// What holds before anything is said: for all schemas what holds anyway; what is said of one is added to that.
+fn initial(of: &DefaultAcl) -> Acl {
+    let subject = Subject { oid: Oid::INVALID, kind: of.kind, owner: of.role, described: String::new() };
+    let mut initial = if of.schema == Oid::INVALID { subject.default_acl() } else { Acl::default() };
+    sort(&mut initial);
+    initial
+}
+
+/// Keeps a list, unless it says no more than holds anyway.
+fn store(ddl: &Ddl<'_>, of: DefaultAcl, acl: Acl) -> Result<()> {
+    let initial = initial(&of);
+    match privileges::default_acl(&ddl.catalog(), &of) {
         Some((oid, _)) if acl == initial => ddl.drop(oid),
         Some((oid, _)) => ddl.replace(of.to_store(oid, &acl)?),
         None if acl == initial => Ok(()),

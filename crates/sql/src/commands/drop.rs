@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, SqlState, sqlstate};
-use engine::LockMode;
 use engine::catalog::{
     ConstraintKind, FunctionDef, FunctionKind, INFORMATION_SCHEMA, IndexDef, PG_CATALOG_SCHEMA, RelationKind,
 };
+use engine::{LockMode, WaitPolicy};
 
 use super::ddl::{Ddl, Found, system_refusal};
 use super::dependencies::{Node, drop_all, signature};
 use super::rename::kind_words;
 use super::sequence;
+use crate::catalogs::class;
 use crate::session::UtilityOutput;
 use crate::tree::{Drop, ObjectKind, ObjectName};
 use crate::types;
@@ -175,7 +176,17 @@ fn missing(ddl: &mut Ddl<'_>, drop: &Drop, code: SqlState, message: &str) -> Res
 
 fn schema(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option<Oid>> {
     let name = &object.name.name;
-    let Ok(oid) = ddl.view().schema_named(name) else {
+    let mut found = ddl.view().schema_named(name).ok();
+    // Looked up again until nothing has changed while the lock was waited for.
+    while let Some(oid) = found {
+        ddl.engine().lock_object(class::SCHEMA, oid, LockMode::AccessExclusive, WaitPolicy::Block)?;
+        let again = ddl.view().schema_named(name).ok();
+        if again == found {
+            break;
+        }
+        found = again;
+    }
+    let Some(oid) = found else {
         return missing(ddl, drop, sqlstate::INVALID_SCHEMA_NAME, &format!("schema \"{name}\" does not exist"));
     };
     if oid == PG_CATALOG_SCHEMA || oid == INFORMATION_SCHEMA {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::limits::ARGUMENTS_MAX;
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{ArgumentDef, ArgumentMode, FunctionDef, FunctionKind, Volatility};
+use engine::catalog::{ArgumentDef, ArgumentMode, FunctionDef, FunctionKind, Parallel, Volatility};
 
 use super::ddl::{Ddl, without_position};
 use super::deparse::NoNames;
@@ -46,6 +46,10 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<Utili
         security_definer: false,
         settings: Vec::new(),
         comment: None,
+        cost: None,
+        rows: None,
+        leakproof: false,
+        parallel: Parallel::Unsafe,
     };
     apply_options(ddl, &mut function, &create.options, true)?;
     if function.language == "sql" {
@@ -208,7 +212,11 @@ fn apply_options(ddl: &Ddl<'_>, function: &mut FunctionDef, options: &[Definitio
             let error = Error::new(sqlstate::SYNTAX_ERROR, "conflicting or redundant options");
             return Err(ddl.at(error, option.location));
         }
-        match option.name.as_str() {
+        let name = option.name.as_str();
+        if function.is_procedure() && OF_FUNCTIONS_ALONE.contains(&name) {
+            return Err(ddl.at(invalid("invalid attribute in procedure definition"), option.location));
+        }
+        match name {
             "language" => language = option.text(),
             "as" => body = Some(body_of(option)?),
             "volatility" => {
@@ -225,7 +233,21 @@ fn apply_options(ddl: &Ddl<'_>, function: &mut FunctionDef, options: &[Definitio
                     change_setting(ddl.state, function, set)?;
                 }
             }
-            "cost" | "rows" | "parallel" | "leakproof" | "support" => {}
+            "cost" => function.cost = Some(positive(option, "COST")?),
+            "rows" => function.rows = Some(positive(option, "ROWS")?),
+            "leakproof" => function.leakproof = option.boolean().unwrap_or(true),
+            "parallel" => {
+                function.parallel = match option.text().as_deref() {
+                    Some("safe") => Parallel::Safe,
+                    Some("restricted") => Parallel::Restricted,
+                    Some("unsafe") => Parallel::Unsafe,
+                    _ => {
+                        let message = "parameter \"parallel\" must be SAFE, RESTRICTED, or UNSAFE";
+                        return Err(Error::new(sqlstate::SYNTAX_ERROR, message));
+                    }
+                };
+            }
+            "support" => {}
             "window" => return Err(Error::unsupported("window functions in this form are not supported")),
             "transform" => return Err(Error::unsupported("TRANSFORM is not supported")),
             other => {
@@ -234,7 +256,7 @@ fn apply_options(ddl: &Ddl<'_>, function: &mut FunctionDef, options: &[Definitio
         }
     }
     if !is_new {
-        return Ok(());
+        return check_attributes(ddl, function, options);
     }
     let language = language.ok_or_else(|| invalid("no language specified"))?.to_ascii_lowercase();
     match language.as_str() {
@@ -248,7 +270,33 @@ fn apply_options(ddl: &Ddl<'_>, function: &mut FunctionDef, options: &[Definitio
         }
     }
     function.body = body.ok_or_else(|| invalid("no function body specified"))?;
+    check_attributes(ddl, function, options)
+}
+
+/// Options that procedures don't have.
+const OF_FUNCTIONS_ALONE: [&str; 8] =
+    ["volatility", "strict", "leakproof", "cost", "rows", "support", "parallel", "window"];
+
+/// What is left to be asked of a function's attributes when all are known.
+fn check_attributes(ddl: &Ddl<'_>, function: &FunctionDef, options: &[DefinitionElement]) -> Result<()> {
+    let makes_leakproof = function.leakproof && options.iter().any(|option| option.name == "leakproof");
+    if makes_leakproof && !ddl.state.is_superuser() {
+        let message = "only superuser can define a leakproof function";
+        return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+    }
+    if function.rows.is_some() && !function.returns_set {
+        let message = "ROWS is not applicable when function does not return a set";
+        return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message));
+    }
     Ok(())
+}
+
+/// A number above zero.
+fn positive(option: &DefinitionElement, what: &str) -> Result<f32> {
+    let number = option.text().and_then(|text| text.parse::<f32>().ok());
+    number
+        .filter(|number| *number > 0.0)
+        .ok_or_else(|| Error::new(sqlstate::INVALID_PARAMETER_VALUE, format!("{what} must be positive")))
 }
 
 fn body_of(option: &DefinitionElement) -> Result<String> {

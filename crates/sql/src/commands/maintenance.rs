@@ -6,7 +6,7 @@ use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{Relation, RelationKind, TableDef};
 use engine::{Granted, LockMode, Table, VacuumOptions, VacuumSummary, WaitPolicy};
 
-use super::ddl::Ddl;
+use super::ddl::{Ddl, system_refusal};
 use crate::client::{Client, Severity};
 use crate::executor::Captures;
 use crate::privileges::{Privileges, Subject};
@@ -156,10 +156,20 @@ pub fn checkpoint(state: &SessionState) -> Result<UtilityOutput> {
 
 /// TRUNCATE.
 pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Client) -> Result<UtilityOutput> {
-    let mut tables: Vec<Arc<TableDef>> =
-        truncate.tables.iter().map(|name| super::find_table(state, name)).collect::<Result<_>>()?;
+    let mut tables: Vec<Arc<TableDef>> = Vec::with_capacity(truncate.tables.len());
+    for name in &truncate.tables {
+        tables.push(super::find_table(state, name).map_err(|error| {
+            match crate::catalogs::system_table_named(name.schema.as_deref(), &name.name) {
+                Some(system) if error.sqlstate() == sqlstate::UNDEFINED_TABLE => system_refusal(&system.name),
+                _ => error,
+            }
+        })?);
+    }
     tables.dedup_by_key(|table| table.oid);
     for table in &tables {
+        if table.kind != RelationKind::Table {
+            return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", table.name)));
+        }
         state.require(table.oid, Privileges::TRUNCATE)?;
     }
     let mut at = 0;

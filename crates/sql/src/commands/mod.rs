@@ -203,7 +203,7 @@ fn refuse_read_only(state: &SessionState, statement: &Statement) -> Result<()> {
     if !is_read_only {
         return Ok(());
     }
-    Err(Error::new(sqlstate::READ_ONLY_SQL_TRANSACTION, format!("cannot execute {tag} in a read-only transaction")))
+    Err(crate::session::read_only_transaction(&tag))
 }
 
 /// What a utility statement is called in messages about where it may run.
@@ -303,10 +303,18 @@ fn define(
     ownership::check(ddl, statement)?;
     match statement {
         Statement::CreateTable(create) => create_table::create(ddl, create),
-        Statement::CreateTableAs(create) => table_as::create(ddl, create),
+        Statement::CreateTableAs(create) => {
+            if let (true, Statement::Select(query)) = (create.materialized_view, &create.source) {
+                stored_query::lock_relations_of(ddl, query)?;
+            }
+            table_as::create(ddl, create)
+        }
         Statement::CreateIndex(create) => index::create(ddl, create),
         Statement::CreateTrigger(create) => trigger::create(ddl, create),
-        Statement::CreateView(create) => view::create(ddl, create),
+        Statement::CreateView(create) => {
+            stored_query::lock_relations_of(ddl, &create.query)?;
+            view::create(ddl, create)
+        }
         Statement::CreateSequence(create) => sequence::create(ddl, create),
         Statement::AlterSequence(alter) => sequence::alter(ddl, alter),
         Statement::CreateSchema(create) => schema::create(ddl, create),
@@ -329,7 +337,9 @@ fn define(
         }
         Statement::Comment { object, comment } => comment::comment(ddl, object, comment.as_deref()),
         Statement::Reindex(reindex) => index::reindex(ddl, reindex),
-        Statement::RefreshMaterializedView { view, no_data, .. } => table_as::refresh(ddl, view, *no_data),
+        Statement::RefreshMaterializedView { view, concurrently, no_data } => {
+            table_as::refresh(ddl, view, *concurrently, *no_data)
+        }
         Statement::CreateRole(create) => role::create(ddl, create),
         Statement::AlterRole(alter) => role::alter(ddl, alter),
         Statement::DropRole { roles, if_exists } => role::drop(ddl, roles, *if_exists),

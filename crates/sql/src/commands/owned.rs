@@ -5,7 +5,7 @@ use engine::catalog::Object;
 
 use super::ddl::Ddl;
 use super::dependencies::{Node, drop_all};
-use super::{grant, rename};
+use super::{default_privileges, grant, rename};
 use crate::privileges::{self, ColumnAcls, Subject};
 use crate::session::{UtilityOutput, is_member};
 use crate::tree::RoleName;
@@ -38,9 +38,11 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], cascade: bool) -> Resu
             }
         }
     }
-    for (oid, of, _) in privileges::default_acls(&ddl.catalog()) {
+    for (oid, of, acl) in privileges::default_acls(&ddl.catalog()) {
         if roles_named.contains(&of.role) {
             ddl.drop(oid)?;
+        } else if acl.0.iter().any(|item| roles_named.contains(&item.grantee)) {
+            default_privileges::forget_roles(ddl, of, &roles_named)?;
         }
     }
     drop_all(ddl, &targets, cascade)?;

@@ -140,7 +140,9 @@ fn object(ddl: &Ddl<'_>, named: &ObjectName) -> Result<()> {
             oid.map_or(Ok(()), |oid| require_owner(ddl, Oid(oid)))
         }
         ObjectKind::Attribute => attribute_owner(ddl, &named.name),
-        ObjectKind::Role | ObjectKind::Database => superuser_only("change this"),
+        // Asked where the role is at hand.
+        ObjectKind::Role => Ok(()),
+        ObjectKind::Database => superuser_only("change this"),
         _ => relation(ddl, &named.name),
     }
 }

@@ -10,11 +10,11 @@ use engine::catalog::{
 };
 
 use super::composite;
+use super::constraint;
 use super::ddl::{Ddl, Found, name_is_taken, no_role, system_refusal};
 use super::drop::find_function;
 use super::index::is_system_column;
 use super::restate::{naming_columns, naming_objects};
-use super::{constraint, temporary};
 use crate::catalogs::user_types;
 use crate::session::UtilityOutput;
 use crate::tree::{Name, ObjectKind, ObjectName, QualifiedName, Rename, RoleName};
@@ -258,6 +258,11 @@ fn rename_role(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
     if *old.as_str() == *ddl.state.session_role().name {
         return Err(Error::unsupported("session user cannot be renamed"));
     }
+    for name in [old, new] {
+        super::role::refuse_reserved(name, "Role names starting with \"pg_\" are reserved.")?;
+    }
+    let denied = "permission denied to rename role";
+    super::role::require_power_over(ddl, role, "must be superuser to rename superusers", denied)?;
     ddl.replace(RoleDef { name: new.to_string(), ..(**role).clone() })
 }
 
@@ -298,7 +303,7 @@ fn target_schema(ddl: &Ddl<'_>, old: Oid, new: &Name) -> Result<Oid> {
         location: -1,
     })?;
     let catalog = ddl.catalog();
-    if temporary::is_temporary(&catalog, schema) || temporary::is_temporary(&catalog, old) {
+    if catalog.is_temporary(schema) || catalog.is_temporary(old) {
         return Err(Error::unsupported("cannot move objects into or out of temporary schemas"));
     }
     Ok(schema)
@@ -319,6 +324,10 @@ fn move_relation(ddl: &Ddl<'_>, found: &Found, new: &Name) -> Result<()> {
         Found::System(name) => return Err(system_refusal(name)),
     };
     let schema = target_schema(ddl, old, new)?;
+    ddl.keep_schema(schema)?;
+    if target_schema(ddl, old, new)? != schema {
+        return Err(Error::internal("tuple concurrently updated"));
+    }
     if schema == old {
         return Ok(());
     }

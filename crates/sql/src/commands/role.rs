@@ -1,11 +1,12 @@
 //! Roles: who they are, their passwords, and which are members of which.
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::RoleDef;
+use engine::catalog::{DATABASE_OWNER_ROLE, RoleDef};
+use engine::{LockMode, WaitPolicy};
 
 use super::ddl::{Ddl, no_role};
 use super::dependencies::{Node, describe};
-use crate::catalogs::{SEQUENCE_COLUMNS, SYSTEM_COLUMNS};
+use crate::catalogs::{SEQUENCE_COLUMNS, SYSTEM_COLUMNS, class};
 use crate::client::Severity;
 use crate::password;
 use crate::privileges::{self, ColumnAcls, Subject};
@@ -16,12 +17,18 @@ use crate::types::datetime;
 
 /// CREATE ROLE, USER, GROUP.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateRole) -> Result<UtilityOutput> {
-    require_create_role(ddl, "create role")?;
-    let name = create.name.as_str();
-    if name.starts_with("pg_") {
-        return Err(Error::new(sqlstate::RESERVED_NAME, format!("role name \"{name}\" is reserved"))
-            .detail("Role names starting with \"pg_\" are reserved."));
+    let demands = |option: &str| create.options.iter().any(|own| own.name == option && own.boolean().unwrap_or(true));
+    if demands("superuser") {
+        require_superuser(ddl, "create superusers")?;
+    } else if demands("isreplication") {
+        require_superuser(ddl, "create replication users")?;
+    } else if demands("bypassrls") {
+        require_superuser(ddl, "create bypassrls users")?;
+    } else {
+        require_create_role(ddl, "create role")?;
     }
+    let name = create.name.as_str();
+    refuse_reserved(name, "Role names starting with \"pg_\" are reserved.")?;
     if matches!(name, "public" | "none") {
         return Err(Error::new(sqlstate::RESERVED_NAME, format!("role name \"{name}\" is reserved")));
     }
@@ -40,11 +47,9 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateRole) -> Result<UtilityOu
         member_of: Vec::new(),
         settings: Vec::new(),
         comment: None,
+        bypass_row_security: false,
     };
     apply(ddl, &mut role, &create.options)?;
-    if role.superuser {
-        require_superuser(ddl, "create superusers")?;
-    }
     let group = role.oid;
     ddl.create(role)?;
     for option in create.options.iter().filter(|option| option.name == "rolemembers") {
@@ -56,6 +61,25 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateRole) -> Result<UtilityOu
         }
     }
     Ok(UtilityOutput::tag("CREATE ROLE"))
+}
+
+/// 42939 for the name of a role of the system's own.
+pub(super) fn refuse_reserved(name: &str, detail: &str) -> Result<()> {
+    if name.starts_with("pg_") {
+        let message = format!("role name \"{name}\" is reserved");
+        return Err(Error::new(sqlstate::RESERVED_NAME, message).detail(detail));
+    }
+    Ok(())
+}
+
+/// 42501 for who may not change another role: superusers are for superusers.
+pub(super) fn require_power_over(ddl: &Ddl<'_>, role: &RoleDef, of_superusers: &str, of_others: &str) -> Result<()> {
+    let may_create = ddl.catalog().role(ddl.owner()).is_some_and(|role| role.create_role);
+    if ddl.state.is_superuser() || !role.superuser && may_create {
+        return Ok(());
+    }
+    let message = if role.superuser { of_superusers } else { of_others };
+    Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
 }
 
 /// 42501 for who is neither a superuser nor may make roles.
@@ -89,7 +113,8 @@ fn apply(ddl: &mut Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -
             "createdb" => role.create_database = is_on,
             "canlogin" => role.login = is_on,
             "isreplication" => role.replication = is_on,
-            "bypassrls" | "sysid" => {}
+            "bypassrls" => role.bypass_row_security = is_on,
+            "sysid" => {}
             "connectionlimit" => {
                 role.connection_limit = match &option.value {
                     Some(DefinitionValue::Integer(limit)) if *limit >= -1 => i32::try_from(*limit).unwrap_or(i32::MAX),
@@ -134,8 +159,20 @@ fn apply(ddl: &mut Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -
 /// ALTER ROLE.
 pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterRole) -> Result<UtilityOutput> {
     let oid = ddl.role(&alter.role)?;
+    if let RoleName::Name(name, _) = &alter.role {
+        refuse_reserved(name, "Cannot alter reserved roles.")?;
+    }
+    let is_named = |option: &str| alter.options.iter().any(|own| own.name == option);
+    let (is_superuser, replicates) =
+        ddl.catalog().role(oid).map_or((false, false), |role| (role.superuser, role.replication));
     let is_own_password = oid == ddl.owner() && alter.options.iter().all(|option| option.name == "password");
-    if !is_own_password {
+    if is_superuser || is_named("superuser") {
+        require_superuser(ddl, "alter superuser roles or change superuser attribute")?;
+    } else if replicates || is_named("isreplication") {
+        require_superuser(ddl, "alter replication roles or change replication attribute")?;
+    } else if is_named("bypassrls") {
+        require_superuser(ddl, "change bypassrls attribute")?;
+    } else if !is_own_password {
         require_create_role(ddl, "")?;
     }
     if alter.action != 0 && alter.options.iter().any(|option| option.name == "rolemembers") {
@@ -143,11 +180,7 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterRole) -> Result<UtilityOutpu
     }
     let catalog = ddl.catalog();
     let mut role = (**catalog.role(oid).ok_or_else(|| no_role(""))?).clone();
-    let was_superuser = role.superuser;
     apply(ddl, &mut role, &alter.options)?;
-    if was_superuser || role.superuser {
-        require_superuser(ddl, "alter superuser roles or change superuser attribute")?;
-    }
     ddl.replace(role)?;
     Ok(UtilityOutput::tag("ALTER ROLE"))
 }
@@ -162,6 +195,9 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], if_exists: bool) -> Re
                 "cannot use special role specifier in DROP ROLE",
             ));
         };
+        if let Some(role) = ddl.catalog().role_by_name(name) {
+            ddl.engine().lock_object(class::ROLE, role.oid, LockMode::AccessExclusive, WaitPolicy::Block)?;
+        }
         let catalog = ddl.catalog();
         let Some(role) = catalog.role_by_name(name) else {
             if if_exists {
@@ -175,6 +211,10 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], if_exists: bool) -> Re
         }
         if role.superuser {
             require_superuser(ddl, "drop superusers")?;
+        }
+        if role.oid == DATABASE_OWNER_ROLE {
+            let message = format!("cannot drop role {name} because it is required by the database system");
+            return Err(Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
         }
         refuse_owner(ddl, role.oid, name)?;
         for member in catalog.roles().filter(|member| member.member_of.contains(&role.oid)) {
@@ -208,6 +248,17 @@ fn refuse_owner(ddl: &Ddl<'_>, role: Oid, name: &str) -> Result<()> {
             depending.push((table, number as u32, format!("privileges for {column}")));
         }
     }
+    for (oid, of, acl) in privileges::default_acls(view.catalog()) {
+        let is_mentioned = acl.0.iter().any(|item| item.grantee == role);
+        let how = if of.role == role {
+            "owner of"
+        } else if is_mentioned {
+            "privileges for"
+        } else {
+            continue;
+        };
+        depending.push((oid, 0, format!("{how} {}", of.described(view.catalog()))));
+    }
     if depending.is_empty() {
         return Ok(());
     }
@@ -236,6 +287,10 @@ fn add_member(ddl: &mut Ddl<'_>, group: Oid, member: Oid) -> Result<()> {
         require_superuser(ddl, "alter superusers")?;
     }
     let mut role = (**catalog.role(member).ok_or_else(|| no_role(""))?).clone();
+    let membership = [(group, "cannot have explicit members"), (member, "cannot be a member of any role")];
+    if let Some((_, what)) = membership.iter().find(|(oid, _)| *oid == DATABASE_OWNER_ROLE) {
+        return Err(Error::internal(format!("role \"pg_database_owner\" {what}")));
+    }
     if is_member(&catalog, group, member) {
         let group = catalog.role(group).map_or("", |group| group.name.as_str());
         let message = format!("role \"{group}\" is a member of role \"{}\"", role.name);
@@ -254,12 +309,18 @@ fn add_member(ddl: &mut Ddl<'_>, group: Oid, member: Oid) -> Result<()> {
 
 /// GRANT and REVOKE of roles.
 pub(super) fn grant(ddl: &mut Ddl<'_>, grant: &GrantRole) -> Result<UtilityOutput> {
-    require_create_role(ddl, "grant role")?;
     for grantee in &grant.grantees {
         let member = ddl.role(grantee)?;
         for group in &grant.roles {
             let catalog = ddl.catalog();
-            let group = catalog.role_by_name(group).ok_or_else(|| no_role(group))?.oid;
+            let group = catalog.role_by_name(group).ok_or_else(|| no_role(group))?;
+            if group.superuser {
+                require_superuser(ddl, "alter superusers")?;
+            } else if require_create_role(ddl, "").is_err() {
+                let message = format!("must have admin option on role \"{}\"", group.name);
+                return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+            }
+            let group = group.oid;
             if grant.is_grant {
                 add_member(ddl, group, member)?;
             } else {

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use base::{Oid, Result};
+use engine::LockMode;
 use engine::catalog::{RelationKind, TableDef, ViewScope};
 
 use super::ddl::{Ddl, Found};
@@ -96,6 +97,26 @@ impl StoredQuery {
             list.dedup();
         }
         named
+    }
+}
+
+/// Locks the relations that a query names, so that nobody drops or changes them until the transaction ends.
+pub(super) fn lock_relations_of(ddl: &Ddl<'_>, query: &Query) -> Result<()> {
+    let relations = || {
+        let mut named = StoredQuery::new(ddl, Box::new(query.clone()), Resolved::default()).named().relations;
+        named.retain(|oid| ddl.catalog().object(*oid).is_some());
+        named
+    };
+    let mut found = relations();
+    loop {
+        for oid in &found {
+            ddl.lock(*oid, LockMode::AccessShare)?;
+        }
+        let again = relations();
+        if again == found {
+            return Ok(());
+        }
+        found = again;
     }
 }
 

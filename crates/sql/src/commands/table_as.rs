@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
-use engine::catalog::{Persistence, RelationKind};
+use engine::catalog::{Persistence, RelationKind, TableDef};
 
 use super::create_table::{already_there, check_tablespace, plain_table, set_options};
 use super::ddl::{Ddl, Found};
@@ -66,6 +66,7 @@ pub(super) fn create_from(
         let defined = view::define(ddl, query)?;
         table.view_query = Some(defined.text);
         table.view_scope = Some(defined.scope);
+        table.is_unpopulated = into.no_data;
     }
     let oid = table.oid;
     ddl.create(table)?;
@@ -96,7 +97,12 @@ fn fill(ddl: &mut Ddl<'_>, table: Oid, planned: &Arc<Planned>, parameters: &[Val
 }
 
 /// REFRESH MATERIALIZED VIEW.
-pub(super) fn refresh(ddl: &mut Ddl<'_>, name: &QualifiedName, no_data: bool) -> Result<UtilityOutput> {
+pub(super) fn refresh(
+    ddl: &mut Ddl<'_>,
+    name: &QualifiedName,
+    concurrently: bool,
+    no_data: bool,
+) -> Result<UtilityOutput> {
     let table = match ddl.required_locked(name, LockMode::AccessExclusive)? {
         Found::Table(table) if table.kind == RelationKind::MaterializedView => table,
         found => {
@@ -107,6 +113,13 @@ pub(super) fn refresh(ddl: &mut Ddl<'_>, name: &QualifiedName, no_data: bool) ->
             return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
         }
     };
+    if concurrently && table.is_unpopulated {
+        return Err(Error::unsupported("CONCURRENTLY cannot be used when the materialized view is not populated"));
+    }
+    if concurrently && no_data {
+        let message = "CONCURRENTLY and WITH NO DATA options cannot be used together";
+        return Err(Error::new(sqlstate::SYNTAX_ERROR, message));
+    }
     ddl.state.check_not_in_use(table.oid, "REFRESH MATERIALIZED VIEW", &table.name)?;
     let text: Arc<str> = Arc::from(table.view_query.as_deref().unwrap_or_default());
     let tree = stored_query::parsed(&text).ok_or_else(|| Error::internal("a materialized view without a query"))?;
@@ -115,6 +128,9 @@ pub(super) fn refresh(ddl: &mut Ddl<'_>, name: &QualifiedName, no_data: bool) ->
         let environment = Environment::new(ddl.state, &ddl.view()).for_query_of(&table);
         environment.planned(&text, &statement, Parameters::fixed(Vec::new()))
     })?;
+    if table.is_unpopulated != no_data {
+        ddl.replace(TableDef { is_unpopulated: no_data, ..(*table).clone() })?;
+    }
     let open = ddl.open(table.oid)?;
     ddl.state.changed_catalog.set(true);
     ddl.engine().truncate(&open)?;

@@ -1,20 +1,12 @@
 //! Temporary objects: a schema for each session that wants one, gone when the session is.
 
 use base::{Oid, Result};
-use engine::catalog::{BOOTSTRAP_ROLE, Catalog, Persistence, SchemaDef};
+use engine::catalog::{BOOTSTRAP_ROLE, Catalog, Persistence, SchemaDef, TEMPORARY_SCHEMA_PREFIX};
 use engine::{Database, TransactionOptions};
 
 use super::ddl::Ddl;
 use crate::session::SessionState;
 use crate::tree::OnCommit;
-
-/// What temporary schemas' names begin with; the session's number follows.
-const PREFIX: &str = "pg_temp_";
-
-/// Whether this is some session's temporary schema.
-pub fn is_temporary(catalog: &Catalog, schema: Oid) -> bool {
-    catalog.schema(schema).is_some_and(|schema| schema.name.starts_with(PREFIX))
-}
 
 /// The session's temporary schema, made when it is first needed.
 pub(super) fn schema(ddl: &mut Ddl<'_>) -> Result<Oid> {
@@ -25,7 +17,7 @@ pub(super) fn schema(ddl: &mut Ddl<'_>) -> Result<Oid> {
     {
         return Ok(oid);
     }
-    let name = format!("{PREFIX}{}", ddl.state.info.number);
+    let name = format!("{TEMPORARY_SCHEMA_PREFIX}{}", ddl.state.info.number);
     let oid = match catalog.schema_by_name(&name) {
         // A session of this number ended without cleaning up.
         Some(leftover) => {
@@ -85,7 +77,7 @@ pub fn end_session(state: &SessionState) {
 pub fn remove_leftovers(database: &Database) -> Result<()> {
     let catalog = database.catalog();
     let leftovers: Vec<Oid> =
-        catalog.schemas().filter(|schema| schema.name.starts_with(PREFIX)).map(|schema| schema.oid).collect();
+        catalog.schemas().map(|schema| schema.oid).filter(|schema| catalog.is_temporary(*schema)).collect();
     if leftovers.is_empty() {
         return Ok(());
     }
@@ -116,6 +108,8 @@ pub fn before_commit(state: &SessionState) -> Result<()> {
             OnCommit::DeleteRows => {
                 let table = engine.open_table(oid)?;
                 if table.block_count()? > 0 {
+                    // A read-only transaction may have filled it.
+                    engine.lift_read_only();
                     engine.truncate(&table)?;
                     state.changed_catalog.set(true);
                 }

@@ -169,7 +169,7 @@ fn column_definitions(ddl: &Ddl<'_>, columns: &[OutputColumn]) -> Result<Vec<Col
 fn reads_temporary(ddl: &Ddl<'_>, scope: &ViewScope) -> bool {
     let catalog = ddl.catalog();
     let objects = scope.columns.iter().filter_map(|(oid, _)| catalog.object(*oid));
-    objects.into_iter().any(|object| temporary::is_temporary(&catalog, object.schema()))
+    objects.into_iter().any(|object| catalog.is_temporary(object.schema()))
 }
 
 /// Replaces `*` in the select list by the columns it stands for now.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
+use engine::catalog::Persistence;
 use engine::row::RowBytes;
 use engine::{Isolation, Modify, RowLockMode, Table, WaitPolicy};
 
@@ -10,6 +11,7 @@ use super::modify::concurrent_change;
 use super::recheck::{Recheck, Rechecked};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{self, RowLock};
+use crate::session::read_only_transaction;
 use crate::types::Value;
 
 /// What PostgreSQL says of a lock that can't be had: by the table's name, and a deleted row is an updated one.
@@ -40,9 +42,10 @@ impl<'p> LockRowsRows<'p> {
         LockRowsRows { node, input, tables: Vec::new(), recheck, row: Vec::new() }
     }
 
-    /// 25006: a lock is as good as a change.
+    /// 25006: a lock is as good as a change, and only temporary tables are changed.
     fn refuse_read_only(&self, run: &Run<'_, 'p>) -> Result<()> {
-        if !run.engine().transaction_options().read_only {
+        let is_temporary = |lock: &RowLock| lock.table.persistence == Persistence::Temporary;
+        if !run.engine().transaction_options().read_only || self.node.locks.iter().all(is_temporary) {
             return Ok(());
         }
         let strength = match self.node.locks.first().map(|lock| lock.mode) {
@@ -51,8 +54,7 @@ impl<'p> LockRowsRows<'p> {
             Some(RowLockMode::NoKeyUpdate) => "NO KEY UPDATE",
             Some(RowLockMode::Update) | None => "UPDATE",
         };
-        let message = format!("cannot execute SELECT FOR {strength} in a read-only transaction");
-        Err(Error::new(sqlstate::READ_ONLY_SQL_TRANSACTION, message))
+        Err(read_only_transaction(&format!("SELECT FOR {strength}")))
     }
 
     /// Locks one row; whether the input row still qualifies.

@@ -42,6 +42,7 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, Tid, sqlstate};
 use engine::LockMode;
+use engine::catalog::TableDef;
 use engine::row::RowBytes;
 
 pub use current_of::CursorPlace;
@@ -101,6 +102,8 @@ pub struct Locals<'p> {
     pub affected_rows: u64,
     /// What each node does is counted here, for EXPLAIN ANALYZE.
     pub measurements: Option<Measurements>,
+    /// A materialized view without rows yet that a scan among the operators made is to read.
+    unpopulated: Option<&'p str>,
 }
 
 /// What a scan gives while a re-check runs.
@@ -121,6 +124,12 @@ struct KeptRow {
 }
 
 impl<'p> Locals<'p> {
+    fn note_scan(&mut self, table: &'p TableDef) {
+        if table.is_unpopulated {
+            self.unpopulated = Some(&table.name);
+        }
+    }
+
     /// For one execution of `statement`.
     pub fn new(statement: &'p Statement) -> Locals<'p> {
         Locals {
@@ -133,6 +142,7 @@ impl<'p> Locals<'p> {
             kept_rows: Vec::new(),
             affected_rows: 0,
             measurements: None,
+            unpopulated: None,
         }
     }
 
@@ -148,6 +158,7 @@ impl<'p> Locals<'p> {
             kept_rows: Vec::new(),
             affected_rows: 0,
             measurements: None,
+            unpopulated: None,
         }
     }
 
@@ -343,6 +354,22 @@ impl EvalContext for Run<'_, '_> {
     }
 }
 
+/// Makes the operators of a plan that is to be run.
+///
+/// # Errors
+/// 55000 if it reads a materialized view that has no rows yet.
+pub fn build_to_run<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> Result<BoxOperator<'p>> {
+    let operator = build(plan, locals);
+    match locals.unpopulated.take() {
+        None => Ok(operator),
+        Some(view) => {
+            let message = format!("materialized view \"{view}\" has not been populated");
+            Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                .hint("Use the REFRESH MATERIALIZED VIEW command."))
+        }
+    }
+}
+
 /// Makes the operators of `plan`. `locals` learns which scans must keep their rows.
 pub fn build<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> BoxOperator<'p> {
     let operator = operator_of(plan, locals);
@@ -356,10 +383,19 @@ fn operator_of<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> BoxOperator<'p> {
     match &plan.node {
         Node::Result { exprs, condition } => Box::new(scan::ResultRow::new(exprs, condition.as_ref())),
         Node::Values { rows } => Box::new(scan::ValuesRows::new(rows)),
-        Node::SeqScan(node) => Box::new(scan::SeqScanRows::new(node)),
+        Node::SeqScan(node) => {
+            locals.note_scan(&node.table);
+            Box::new(scan::SeqScanRows::new(node))
+        }
         Node::CurrentOf(node) => Box::new(current_of::CurrentOfRow::new(node)),
-        Node::IndexScan(node) => Box::new(scan::IndexScanRows::new(node)),
-        Node::IndexPoint(node) => Box::new(scan::IndexPointRow::new(node)),
+        Node::IndexScan(node) => {
+            locals.note_scan(&node.table);
+            Box::new(scan::IndexScanRows::new(node))
+        }
+        Node::IndexPoint(node) => {
+            locals.note_scan(&node.table);
+            Box::new(scan::IndexPointRow::new(node))
+        }
         Node::FunctionScan(node) => Box::new(function_scan::FunctionRows::new(node)),
         Node::VirtualScan(node) if matches!(node.table.oid, OLD_ROWS | NEW_ROWS) => {
             Box::new(function_scan::TransitionRows::new(node))

@@ -122,6 +122,7 @@ impl<'p> Recheck<'p> {
             kept_rows: Vec::new(),
             affected_rows: 0,
             measurements: None,
+            unpopulated: None,
         };
         let mut operator = build(self.input, &mut locals);
         let parameters = run.parameters;

@@ -8,7 +8,7 @@ use hashbrown::HashTable;
 use super::evaluate::{evaluate as evaluate_expr, nested_array};
 use super::row_set::{Row, RowEquality, RowSet};
 use super::spill::{RowStore, StoreReader, hash_memory_bytes, sort_memory_bytes};
-use super::{BoxOperator, Run, build};
+use super::{BoxOperator, Run, build_to_run};
 use crate::plan::{Expr, Quantifier, Subquery, SubqueryBody, SubqueryKind};
 use crate::types::{self, SqlType, Value};
 
@@ -132,7 +132,7 @@ pub fn evaluate<'p>(query: &'p Subquery, sql_type: SqlType, row: &[Value], run: 
             let SubqueryBody::Planned(plan) = &query.body else {
                 return Err(Error::internal("an unplanned subquery reached the executor"));
             };
-            Box::new(SubqueryState { operator: build(plan, run.locals), has_started: false, kept: None })
+            Box::new(SubqueryState { operator: build_to_run(plan, run.locals)?, has_started: false, kept: None })
         }
     };
     let result = evaluate_with(query, sql_type, &mut state, row, run);

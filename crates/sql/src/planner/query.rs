@@ -34,6 +34,10 @@ impl Planner<'_, '_> {
         let ctes = std::mem::take(&mut query.ctes);
         let mut planned = Vec::with_capacity(ctes.len());
         for cte in ctes {
+            // A query that nobody reads is not run, whatever it calls.
+            if cte.references == 0 && cte.recursive.is_none() && cte.query.change.is_none() {
+                continue;
+            }
             planned.push(self.cte(cte)?);
         }
         let mut plan = if query.set_operation.is_some() {

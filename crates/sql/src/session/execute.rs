@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use base::{Error, Result, sqlstate};
-use engine::WaitPolicy;
+use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::Persistence;
+use engine::{LockMode, WaitPolicy};
 
 use super::plan_cache::{Key, Planned};
 use super::portal::{Portal, Progress, Running, query_plan};
@@ -12,7 +13,7 @@ use super::{Block, SqlSession, prepared};
 use crate::client::{Client, Formats, OutgoingRow};
 use crate::executor::{self, Locals, RowStore, Run, StoreReader};
 use crate::parser::Constant;
-use crate::plan::{Command, StatementKind};
+use crate::plan::{Command, Statement, StatementKind};
 use crate::privileges;
 use crate::tree;
 use crate::types::{SqlType, Value, oids};
@@ -206,7 +207,7 @@ impl SqlSession {
             && matches!(planned.statement.kind, StatementKind::Query(_))
         {
             // Whoever held the tables may have changed them: only now it is known what columns there are.
-            refuse_read_only(&self.state, planned.statement.command)?;
+            refuse_read_only(&self.state, &planned.statement)?;
             self.lock_and_check(planned, portal, true)?;
         }
         if let Some(planned) = &portal.planned
@@ -316,7 +317,7 @@ impl SqlSession {
                     self.state.tell_warnings(client);
                     return self.give_output(portal, output, max_rows, client);
                 }
-                refuse_read_only(&self.state, planned.statement.command)?;
+                refuse_read_only(&self.state, &planned.statement)?;
                 let planned = self.lock_and_check(planned, portal, false)?;
                 self.state.engine().begin_statement()?;
                 let result = self.run_query(portal, &planned, None, max_rows, client);
@@ -546,19 +547,31 @@ fn with_count(tag: &str, count: usize) -> String {
     }
 }
 
-/// 25006 for a change of rows in a read-only transaction.
-fn refuse_read_only(state: &SessionState, command: Command) -> Result<()> {
-    let what = match command {
+/// 25006 for a change of rows in a read-only transaction, other than those of temporary tables.
+pub(crate) fn refuse_read_only(state: &SessionState, statement: &Statement) -> Result<()> {
+    if statement.is_read_only || !state.engine().transaction_options().read_only {
+        return Ok(());
+    }
+    let catalog = state.engine_catalog();
+    let is_temporary = |oid: Oid| catalog.table(oid).is_some_and(|table| table.persistence == Persistence::Temporary);
+    let mut changed = statement.locks.iter().filter(|(_, mode)| *mode >= LockMode::RowExclusive);
+    if changed.all(|(oid, _)| is_temporary(*oid)) {
+        return Ok(());
+    }
+    let what = match statement.command {
         Command::Insert => "INSERT",
         Command::Update => "UPDATE",
         Command::Delete => "DELETE",
-        _ => return Ok(()),
+        Command::Merge => "MERGE",
+        Command::Select | Command::Utility => "SELECT",
     };
-    if !state.engine().transaction_options().read_only {
-        return Ok(());
-    }
+    Err(read_only_transaction(what))
+}
+
+/// 25006
+pub(crate) fn read_only_transaction(what: &str) -> Error {
     let message = format!("cannot execute {what} in a read-only transaction");
-    Err(Error::new(sqlstate::READ_ONLY_SQL_TRANSACTION, message))
+    Error::new(sqlstate::READ_ONLY_SQL_TRANSACTION, message)
 }
 
 /// Whether a literal without a type became an interval: how that is read depends on the column it is for
@@ -635,10 +648,10 @@ impl Nested {
         row: &mut dyn FnMut(&mut Run<'_, '_>, &[Value]) -> Result<std::ops::ControlFlow<()>>,
     ) -> Result<u64> {
         run.check_depth()?;
-        refuse_read_only(run.state, planned.statement.command)?;
+        refuse_read_only(run.state, &planned.statement)?;
         let plan = query_plan(planned)?;
         let mut locals = Locals::new(&planned.statement);
-        let mut root = executor::build(plan, &mut locals);
+        let mut root = executor::build_to_run(plan, &mut locals)?;
         let mut inner = run.with_locals(parameters, &mut locals);
         let mut count = 0u64;
         while root.next(&mut inner)? {

@@ -36,8 +36,8 @@ use sync::Interrupt;
 
 pub use catalog_view::{CatalogView, quote_identifier, split_names};
 pub(crate) use execute::lock_relations;
-pub(crate) use execute::new_run;
 pub use execute::{Nested, UtilityOutput};
+pub(crate) use execute::{new_run, read_only_transaction, refuse_read_only};
 pub(crate) use helpers::Shareable;
 pub(crate) use instance::is_member;
 pub use instance::{Activity, ConnectRequest, Instance, KeptSetting, SessionInfo, SettingKeeper};

@@ -40,7 +40,7 @@ impl Running {
         Running::try_new(Arc::clone(planned), |planned| {
             let plan = query_plan(planned)?;
             let mut locals = Locals::new(&planned.statement);
-            let root = executor::build(plan, &mut locals);
+            let root = executor::build_to_run(plan, &mut locals)?;
             Ok(Execution { root, locals })
         })
     }

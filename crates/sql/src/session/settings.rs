@@ -186,6 +186,7 @@ fn canonical_date_style(text: &str, present: &FormatSettings) -> Result<String> 
 /// 22023, 42501, 42704, 55P02; 25001 for the isolation level after the first query.
 pub fn set(state: &SessionState, name: &str, text: &str, change: Change, client: &mut dyn Client) -> Result<()> {
     let id = settings::lookup(name).ok();
+    refuse_lent_rights(state, id)?;
     let mut text = text.to_owned();
     match id {
         Some(Id::Datestyle) => text = canonical_date_style(&text, &state.format())?,
@@ -222,6 +223,18 @@ pub fn set(state: &SessionState, name: &str, text: &str, change: Change, client:
     Ok(())
 }
 
+/// 42501 for whom the session acts as, while it acts with another role's rights: it would keep that role.
+fn refuse_lent_rights(state: &SessionState, id: Option<Id>) -> Result<()> {
+    match id {
+        Some(id @ (Id::Role | Id::SessionAuthorization)) if state.acts_for_another() => {
+            let name = id.definition().name;
+            let message = format!("cannot set parameter \"{name}\" within security-definer function");
+            Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Whether the session may act as this role. Who it was that connected decides, and not as whom it acts now.
 fn check_role(state: &SessionState, id: Id, name: &str) -> Result<()> {
     if id == Id::Role && name == "none" {
@@ -251,6 +264,7 @@ fn check_role(state: &SessionState, id: Id, name: &str) -> Result<()> {
 /// # Errors
 /// As [`set`].
 pub fn reset(state: &SessionState, name: &str, change: Change, client: &mut dyn Client) -> Result<()> {
+    refuse_lent_rights(state, settings::lookup(name).ok())?;
     let is_superuser = state.is_superuser();
     let changed = state.settings.borrow_mut().reset(name, change, is_superuser)?;
     after_change(state, changed, client);

@@ -78,6 +78,8 @@ pub struct SessionState {
     /// The role whose rights count for the while.
     lent_role: Cell<Option<Arc<ActingRole>>>,
     is_role_lent: Cell<bool>,
+    /// How many times over rights are lent, also those that the session has anyway.
+    lent_depth: Cell<u32>,
     /// The oid of the temporary schema, once there is one.
     pub(crate) temporary_schema: Cell<Option<Oid>>,
     /// Prepared statements by name, for SQL's EXECUTE as for the protocol.
@@ -231,6 +233,7 @@ impl SessionState {
             roles: RefCell::default(),
             lent_role: Cell::new(None),
             is_role_lent: Cell::new(false),
+            lent_depth: Cell::new(0),
             temporary_schema: Cell::new(None),
             prepared: RefCell::default(),
             cursors: RefCell::default(),
@@ -499,6 +502,19 @@ impl SessionState {
 
     /// Runs `work` with the rights of another role: a SECURITY DEFINER function's owner, a referenced table's.
     pub(crate) fn acting_as<T>(&self, role: Oid, work: impl FnOnce() -> T) -> T {
+        let depth = self.lent_depth.get();
+        self.lent_depth.set(depth + 1);
+        let result = self.with_role(role, work);
+        self.lent_depth.set(depth);
+        result
+    }
+
+    /// Whether [`SessionState::acting_as`] is under way.
+    pub(crate) fn acts_for_another(&self) -> bool {
+        self.lent_depth.get() > 0
+    }
+
+    fn with_role<T>(&self, role: Oid, work: impl FnOnce() -> T) -> T {
         if self.acting_role().oid == role {
             return work();
         }

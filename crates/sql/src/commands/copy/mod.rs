@@ -7,7 +7,7 @@ mod options;
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
-use engine::catalog::{RelationKind, TableDef};
+use engine::catalog::{Persistence, RelationKind, TableDef};
 use engine::{LockMode, WaitPolicy};
 
 use crate::binder::{TableExpressionUse, expression_columns, table_expression};
@@ -17,8 +17,9 @@ use crate::executor::{Locals, Run, evaluate};
 use crate::plan::{Expr, ExprKind};
 use crate::privileges::Privileges;
 use crate::session::planning::Environment;
+use crate::session::refuse_read_only;
 use crate::session::{Nested, Running, SessionState, SqlSession, UtilityOutput, new_run, quote_identifier};
-use crate::tree::{Copy, CopyEndpoint, CopySource, QualifiedName};
+use crate::tree::{Copy, CopyEndpoint, CopySource, QualifiedName, Statement};
 use crate::types::{self, SqlType, Value};
 pub use format::fuzz_copy;
 use format::{BINARY_SIGNATURE, LineReader, read_fields, write_row};
@@ -70,6 +71,10 @@ fn copy_between(
             let hint = "To enable copying to a view, provide an INSTEAD OF INSERT trigger.";
             return Err(if what == "view" { error.hint(hint) } else { error });
         }
+        let is_read_only = session.state().engine().transaction_options().read_only;
+        if is_read_only && table.persistence != Persistence::Temporary {
+            return Err(crate::session::read_only_transaction("COPY FROM"));
+        }
         let columns = columns_of(&table, &copy.columns)?;
         let filter = match &copy.filter {
             Some(filter) => Some(RowFilter::bind(session.state(), &table, &columns, filter, text)?),
@@ -80,8 +85,13 @@ fn copy_between(
         let planned = Nested::locked(session.state(), || match &copy.source {
             CopySource::Table(name) => {
                 let table = copied_table(session.state(), name)?;
-                if table.kind == RelationKind::View {
-                    let message = format!("cannot copy from view \"{}\"", table.name);
+                let what = match table.kind {
+                    RelationKind::Table => None,
+                    RelationKind::View => Some("view"),
+                    RelationKind::MaterializedView => Some("materialized view"),
+                };
+                if let Some(what) = what {
+                    let message = format!("cannot copy from {what} \"{}\"", table.name);
                     return Err(
                         Error::new(sqlstate::WRONG_OBJECT_TYPE, message).hint("Try the COPY (SELECT ...) TO variant.")
                     );
@@ -98,11 +108,30 @@ fn copy_between(
                 );
                 Nested::plan_text(session.state(), &Arc::from(query), &Arc::from([]))
             }
-            CopySource::Query(statement) => super::plan_inner(session.state(), text, statement),
+            CopySource::Query(Statement::CreateTableAs(_)) => {
+                Err(Error::unsupported("COPY (SELECT INTO) is not supported"))
+            }
+            CopySource::Query(statement) => {
+                let planned = super::plan_inner(session.state(), text, statement)?;
+                if gives_no_rows(statement) {
+                    return Err(Error::unsupported("COPY query must have a RETURNING clause"));
+                }
+                Ok(planned)
+            }
         })?;
         copy_to(session, &planned, options, client)?
     };
     Ok(UtilityOutput::tag(format!("COPY {count}")))
+}
+
+/// Whether a query changes rows and doesn't tell of them.
+fn gives_no_rows(query: &Statement) -> bool {
+    match query {
+        Statement::Insert(insert) => insert.returning.is_empty(),
+        Statement::Update(update) => update.returning.is_empty(),
+        Statement::Delete(delete) => delete.returning.is_empty(),
+        _ => false,
+    }
 }
 
 /// The table that COPY fills: as it is once nobody else can change it.
@@ -161,6 +190,8 @@ fn copy_to(
     let state = session.state();
     let columns = &planned.description.columns;
     state.tell_warnings(client);
+    refuse_read_only(state, &planned.statement)?;
+    let mut running = Running::start(planned)?;
     state.engine().begin_statement()?;
     client.copy_out_response(wire_format(options), columns.len());
     let quoted: Vec<bool> = columns
@@ -179,7 +210,6 @@ fn copy_to(
         client.copy_data(&out);
         out.clear();
     }
-    let mut running = Running::start(planned)?;
     let result = running.with_dependent_mut(|planned, execution| -> Result<u64> {
         let mut run = new_run(state, client, &[], &mut execution.locals);
         let mut count = 0u64;

@@ -10,10 +10,12 @@ use base::{Error, Result, sqlstate};
 
 use super::{cursor, plan_inner};
 use crate::client::Client;
-use crate::executor::{Locals, Measurements, build, run_pending_checks};
+use crate::executor::{Locals, Measurements, build_to_run, run_pending_checks};
 use crate::parser::character_position;
 use crate::plan::StatementKind;
-use crate::session::{Planned, SessionState, SqlSession, UtilityOutput, lock_relations, new_run, query_plan};
+use crate::session::{
+    Planned, SessionState, SqlSession, UtilityOutput, lock_relations, new_run, query_plan, refuse_read_only,
+};
 use crate::tree::{Explain, Statement};
 use crate::types::Value;
 use nodes::Explainer;
@@ -130,6 +132,7 @@ fn measure(
     counts_pages: bool,
     client: &mut dyn Client,
 ) -> Result<(Measurements, std::time::Duration)> {
+    refuse_read_only(state, &planned.statement)?;
     let measurements = if counts_pages { Measurements::with_pages() } else { Measurements::default() };
     let mut locals = Locals::new(&planned.statement);
     locals.measurements = Some(measurements.clone());
@@ -137,7 +140,7 @@ fn measure(
     state.engine().push_snapshot()?;
     // Its operators go before its snapshot does: helpers may be reading for them.
     let result = {
-        let mut root = build(query_plan(planned)?, &mut locals);
+        let mut root = build_to_run(query_plan(planned)?, &mut locals)?;
         let mut run = new_run(state, client, parameters, &mut locals);
         loop {
             match root.next(&mut run) {

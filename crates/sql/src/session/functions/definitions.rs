@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{ArgumentDef, ArgumentMode, FunctionDef, RelationKind, TableDef, Volatility};
+use engine::catalog::{ArgumentDef, ArgumentMode, FunctionDef, Parallel, RelationKind, TableDef, Volatility};
 
 use super::{Bodies, Found, boolean, integer, oid, relation, relation_named, text};
 use crate::catalogs;
@@ -180,6 +180,10 @@ fn plain_function(oid: Oid, inputs: &[Oid], result: Oid, returns_set: bool) -> F
         security_definer: false,
         settings: Vec::new(),
         comment: None,
+        cost: None,
+        rows: None,
+        leakproof: false,
+        parallel: Parallel::Unsafe,
     }
 }
 
@@ -267,11 +271,30 @@ fn function(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
         Volatility::Stable => " STABLE",
         Volatility::Volatile => "",
     });
+    attributes.push_str(match def.parallel {
+        Parallel::Safe => " PARALLEL SAFE",
+        Parallel::Restricted => " PARALLEL RESTRICTED",
+        Parallel::Unsafe => "",
+    });
     if def.strict {
         attributes.push_str(" STRICT");
     }
     if def.security_definer {
         attributes.push_str(" SECURITY DEFINER");
+    }
+    if def.leakproof {
+        attributes.push_str(" LEAKPROOF");
+    }
+    // What holds anyway is not written.
+    let estimates =
+        [(" COST ", def.cost.filter(|cost| *cost != 100.0)), (" ROWS ", def.rows.filter(|rows| *rows != 1000.0))];
+    for (word, number) in estimates {
+        if let Some(number) = number {
+            let mut digits = Vec::new();
+            crate::types::number_text::write_float4(number, 0, &mut digits);
+            attributes.push_str(word);
+            attributes.push_str(&String::from_utf8_lossy(&digits));
+        }
     }
     if !attributes.is_empty() {
         text.push_str(&attributes);
