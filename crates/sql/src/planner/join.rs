@@ -8,7 +8,7 @@ use super::selectivity::{Relations, conjunction};
 use super::{DISABLED_COST, Planner};
 use crate::binder::{Query, RelationKind, for_each_inner};
 use crate::plan::{Expr, ExprKind, JoinKind};
-use crate::types::OperatorRole;
+use crate::types::{OperatorRole, SqlType, oids};
 
 /// Where there are fewer rows on a side, and hashing is allowed, nobody looks for a merge join.
 const MERGED_ROWS_MIN: f64 = 10_000.0;
@@ -745,7 +745,12 @@ fn with_access(path: Path, access: Option<ScanPath>) -> Path {
 fn merge_keys(condition: &Expr, left: RelationSet, right: RelationSet) -> Option<(Expr, Expr)> {
     let ExprKind::Call(call) = &condition.kind else { return None };
     let operator = call.operator?;
-    let has_order = |argument: &Expr| crate::types::comparator(argument.sql_type.oid).is_some();
+    // Whoever pads compares otherwise than who doesn't.
+    let is_padded = |oid| oid == oids::BPCHAR;
+    let has_order = |argument: &Expr| {
+        let own = argument.sql_type.oid;
+        is_padded(own) == is_padded(operator.left) && crate::types::comparator(own).is_some()
+    };
     if operator.left != operator.right || !call.arguments.iter().all(has_order) {
         return None;
     }
@@ -757,7 +762,7 @@ pub(super) fn hash_keys(condition: &Expr, left: RelationSet, right: RelationSet)
     let ExprKind::Call(call) = &condition.kind else { return None };
     let operator = call.operator.filter(|operator| operator.role == OperatorRole::Equal)?;
     let [a, b] = call.arguments.as_slice() else { return None };
-    let integers = |oid| matches!(oid, crate::types::oids::INT2 | crate::types::oids::INT4 | crate::types::oids::INT8);
+    let integers = |oid| matches!(oid, oids::INT2 | oids::INT4 | oids::INT8);
     let alike = operator.left == operator.right || (integers(operator.left) && integers(operator.right));
     if !alike || !is_hashable(operator.left) || !is_hashable(operator.right) {
         return None;
@@ -767,10 +772,15 @@ pub(super) fn hash_keys(condition: &Expr, left: RelationSet, right: RelationSet)
     if super::fold::has_subquery(condition) {
         return None;
     }
+    // A varchar among padded values is compared as one, which needs no cast.
+    let key = |argument: &Expr| {
+        let sql_type = if operator.left == oids::BPCHAR { SqlType::new(oids::BPCHAR) } else { argument.sql_type };
+        Expr { sql_type, ..argument.clone() }
+    };
     if within(a_set, left) && within(b_set, right) {
-        Some((a.clone(), b.clone()))
+        Some((key(a), key(b)))
     } else if within(a_set, right) && within(b_set, left) {
-        Some((b.clone(), a.clone()))
+        Some((key(b), key(a)))
     } else {
         None
     }

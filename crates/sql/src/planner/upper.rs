@@ -5,7 +5,7 @@ use engine::LockMode;
 use rustc_hash::FxHashMap;
 
 use super::fold::{has_subquery, is_volatile};
-use super::lower::{Layout, replace_grouped};
+use super::lower::{Layout, raised_levels, replace_grouped};
 use super::query::{collect_aggregates, target_layout};
 use super::selectivity::{Relations, group_count};
 use super::{GROUP_RELATION, Grouping, Planner, SET_RELATION, TARGET_RELATION, WINDOW_RELATION, node};
@@ -185,6 +185,16 @@ impl Planner<'_, '_> {
         for window in &query.windows {
             window.partition.iter().for_each(|expr| collect_aggregates(expr, &mut calls));
             window.order.iter().for_each(|key| collect_aggregates(&key.expr, &mut calls));
+        }
+        if groups.iter().any(|group| !matches!(group.kind, ExprKind::Variable(_))) {
+            let targets = query.targets.iter_mut().map(|target| &mut target.expr);
+            let windows = query
+                .windows
+                .iter_mut()
+                .flat_map(|window| window.partition.iter_mut().chain(window.order.iter_mut().map(|key| &mut key.expr)));
+            for expr in targets.chain(query.having.iter_mut()).chain(windows) {
+                group_in_subqueries(expr, 0, &groups);
+            }
         }
         // Columns that the grouped primary key determines come along.
         let mut determined = Vec::new();
@@ -430,6 +440,37 @@ fn sorts_by_columns(query: &Query) -> bool {
     })
 }
 
+/// Within subqueries, replaces what the query around them groups by: its columns alone would not be known of a group.
+fn group_in_subqueries(expr: &mut Expr, depth: u32, groups: &[Expr]) {
+    if depth > 0 {
+        let is_it = |group: &Expr| {
+            // Constants are what they are anywhere.
+            if !group.any(&|inner| matches!(inner.kind, ExprKind::Variable(_))) {
+                return false;
+            }
+            let mut group = group.clone();
+            raised_levels(&mut group, depth);
+            binder::same(&group, expr)
+        };
+        if let Some(place) = groups.iter().position(is_it) {
+            let attribute = place as i32;
+            let variable = Variable { level: depth, relation: GROUP_RELATION, attribute, location: -1 };
+            expr.kind = ExprKind::Variable(variable);
+            return;
+        }
+        // The arguments of the outer query's aggregates are of its rows.
+        if matches!(&expr.kind, ExprKind::Aggregate(call) if call.level == depth) {
+            return;
+        }
+    }
+    expr.for_each_child_mut(&mut |child| group_in_subqueries(child, depth, groups));
+    if let ExprKind::Subquery(subquery) = &mut expr.kind
+        && let crate::plan::SubqueryBody::Bound(query) = &mut subquery.body
+    {
+        query.for_each_expr_mut(depth + 1, &mut |inner, depth| group_in_subqueries(inner, depth, groups));
+    }
+}
+
 /// Columns of the query that are neither grouped by nor within an aggregate.
 fn collect_ungrouped(expr: &Expr, groups: &[Expr], found: &mut Vec<Expr>) {
     fn collect(expr: &Expr, depth: u32, groups: &[Expr], found: &mut Vec<Expr>) {
@@ -438,7 +479,7 @@ fn collect_ungrouped(expr: &Expr, groups: &[Expr], found: &mut Vec<Expr>) {
         }
         match &expr.kind {
             ExprKind::Aggregate(call) if call.level == depth => return,
-            ExprKind::Variable(variable) if variable.level == depth => {
+            ExprKind::Variable(variable) if variable.level == depth && variable.relation != GROUP_RELATION => {
                 let own = Expr::new(ExprKind::Variable(Variable { level: 0, ..*variable }), expr.sql_type);
                 let known = groups.iter().chain(found.iter()).any(|known| binder::same(known, &own));
                 if !known {
