@@ -8,6 +8,7 @@ use engine::catalog::{ArgumentMode, FunctionDef};
 use super::parse::Parser;
 use super::records::{Named, RowVariable};
 use super::tree::{Function, VariableKind};
+use crate::catalogs::user_types::element_of_array;
 use crate::session::{CatalogView, quote_identifier};
 use crate::types::{self, CatalogLookup, RecordShape, SqlType, oids};
 
@@ -17,10 +18,11 @@ use crate::types::{self, CatalogLookup, RecordShape, SqlType, oids};
 /// 42601 and its kin for a body that can't be parsed.
 pub fn compile(function: &FunctionDef, is_trigger: bool, catalog: &CatalogView) -> Result<Function> {
     let type_name = |oid| types::format_type_name(catalog, oid);
-    // The parser that only looks at the text knows no schemas.
-    let bare_type_name = |oid| match catalog.user_type(oid) {
-        Some(user_type) => quote_identifier(&user_type.name),
-        None => type_name(oid),
+    // The parser knows no types of users, no schemas, and takes no arrays of what it doesn't know.
+    let read_as = |oid: Oid| match (element_of_array(oid), catalog.user_type(oid)) {
+        (Some(_), _) => "text[]".to_owned(),
+        (None, Some(user_type)) => quote_identifier(&user_type.name),
+        (None, None) => type_name(oid),
     };
     let mut parameters = Vec::new();
     let mut columns = Vec::new();
@@ -33,11 +35,11 @@ pub fn compile(function: &FunctionDef, is_trigger: bool, catalog: &CatalogView) 
             // The parser knows no types, and so no arrays.
             ArgumentMode::Variadic => "",
             ArgumentMode::Table => {
-                columns.push(format!("{name} {}", bare_type_name(argument.type_oid)));
+                columns.push(format!("{name} {}", read_as(argument.type_oid)));
                 continue;
             }
         };
-        parameters.push(format!("{mode}{name} {}", bare_type_name(argument.type_oid)));
+        parameters.push(format!("{mode}{name} {}", read_as(argument.type_oid)));
     }
     let has_outputs =
         function.arguments.iter().any(|argument| !argument.mode.is_input() || argument.mode == ArgumentMode::InOut);
@@ -47,7 +49,7 @@ pub fn compile(function: &FunctionDef, is_trigger: bool, catalog: &CatalogView) 
         String::new()
     } else {
         let set = if function.returns_set { "SETOF " } else { "" };
-        format!("RETURNS {set}{}", bare_type_name(function.returns))
+        format!("RETURNS {set}{}", read_as(function.returns))
     };
     let kind = if function.is_procedure() { "PROCEDURE" } else { "FUNCTION" };
     let (body, _) = readable_body(&function.body, catalog);

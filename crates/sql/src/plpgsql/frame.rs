@@ -116,6 +116,16 @@ impl<'f> Frame<'f> {
     /// 55000 for a record that has no row yet, 42703 for an unknown field.
     pub fn field(&self, record: usize, field: &str) -> Result<Value> {
         let name = &self.function.variables[record].name;
+        if let VariableKind::Field { record: outer, field: inner } = &self.function.variables[record].kind {
+            // A field of a row that is itself a field.
+            return match self.field(*outer, inner)? {
+                Value::Record(value) => {
+                    let place = value.shape.fields.iter().position(|(own, _)| own == field);
+                    place.and_then(|place| value.fields.get(place).cloned()).ok_or_else(|| no_field(name, field))
+                }
+                _ => Ok(Value::Null),
+            };
+        }
         if let (Value::Null, Some(shape)) = (&self.values[record], self.shape_of(record)) {
             let is_there = shape.fields.iter().any(|(own, _)| own == field);
             return if is_there { Ok(Value::Null) } else { Err(no_field(name, field)) };
@@ -201,6 +211,9 @@ impl<'f> Frame<'f> {
         sql_type: SqlType,
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
+        if let VariableKind::Field { record: outer, field: inner } = &self.function.variables[record].kind {
+            return self.assign_inner_field((*outer, inner), record, field, (value, sql_type), run);
+        }
         self.field(record, field)?;
         if let (Value::Null, Some(shape)) = (&self.values[record], self.shape_of(record)) {
             self.values[record] = null_row(shape);
@@ -214,6 +227,38 @@ impl<'f> Frame<'f> {
         changed.fields[place] = cast(value, sql_type, current.shape.fields[place].1, run)?;
         self.values[record] = Value::Record(Arc::new(changed));
         Ok(())
+    }
+
+    /// `x.a.b := value`: the variable `record` is the field `within` of another.
+    fn assign_inner_field(
+        &mut self,
+        within: (usize, &str),
+        record: usize,
+        field: &str,
+        (value, sql_type): (Value, SqlType),
+        run: &mut Run<'_, '_>,
+    ) -> Result<()> {
+        let mut changed = match self.field(within.0, within.1)? {
+            Value::Record(current) => (*current).clone(),
+            _ => {
+                let row_type = self.field_type(within.0, within.1).unwrap_or(SqlType::UNKNOWN);
+                let base = crate::types::base_type(&run.catalog, row_type);
+                let Some(shape) = crate::types::composite_shape(&run.catalog, base.oid) else {
+                    let shown = crate::types::format_type_name(&run.catalog, row_type.oid);
+                    let message = format!(
+                        "cannot assign to field \"{field}\" of column \"{}\" because its type {shown} is not a composite type",
+                        within.1
+                    );
+                    return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message));
+                };
+                RecordValue { fields: vec![Value::Null; shape.fields.len()], shape }
+            }
+        };
+        let found = changed.shape.fields.iter().position(|(own, _)| own == field);
+        let place = found.ok_or_else(|| no_field(&self.function.variables[record].name, field))?;
+        changed.fields[place] = cast(value, sql_type, changed.shape.fields[place].1, run)?;
+        let row_type = SqlType::new(changed.shape.type_oid);
+        self.assign(record, Value::Record(Arc::new(changed)), row_type, run)
     }
 
     /// Assigns a row of a query to what INTO or a loop names; NULLs for no row.
