@@ -11,6 +11,7 @@ use super::rows::{
 use super::{Equal, relations, type_functions, user_types};
 use crate::executor::Run;
 use crate::plan::VirtualTable;
+use crate::types::cast::{CastContext, CastMethod};
 use crate::types::context::UserTypeKind;
 use crate::types::type_table::TypeFunction;
 use crate::types::{
@@ -446,4 +447,29 @@ pub fn pg_rewrite(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Val
         ]
     });
     Ok(rows.collect())
+}
+
+/// The number of the first cast; PostgreSQL's have numbers of this range, which are not the same in all of its versions.
+const FIRST_CAST: u32 = 10000;
+
+/// `pg_cast`
+pub fn pg_cast(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let mut rows = Vec::new();
+    for (cast, number) in crate::types::cast::casts().zip(FIRST_CAST..) {
+        if builtin_type(cast.source).is_none() || builtin_type(cast.target).is_none() {
+            continue;
+        }
+        let (function, method) = match cast.method {
+            CastMethod::Function(function) => (function, 'f'),
+            CastMethod::Binary => (Oid::INVALID, 'b'),
+            CastMethod::InOut => (Oid::INVALID, 'i'),
+        };
+        let context = match cast.context {
+            CastContext::Implicit => 'i',
+            CastContext::Assignment => 'a',
+            CastContext::Explicit => 'e',
+        };
+        rows.push(row![Oid(number), cast.source, cast.target, function, letter(context), letter(method)]);
+    }
+    Ok(rows)
 }

@@ -64,7 +64,6 @@ pub const TABLES: &[(u32, &str, &str)] = &[
     (2964, "pg_db_role_setting", "setdatabase oid, setrole oid, setconfig text[]"),
     (3592, "pg_shseclabel", "objoid oid, classoid oid, provider text, label text"),
     (3596, "pg_seclabel", "objoid oid, classoid oid, objsubid int4, provider text, label text"),
-    (2605, "pg_cast", "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext char, castmethod char"),
     (
         2600,
         "pg_aggregate",

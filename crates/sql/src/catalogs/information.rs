@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use base::{Oid, Result};
 use engine::catalog::{
-    BOOTSTRAP_ROLE, ColumnDef, ConstraintKind, PG_CATALOG_SCHEMA, Persistence, RelationKind, TableDef,
+    BOOTSTRAP_ROLE, ColumnDef, ConstraintKind, Identity, PG_CATALOG_SCHEMA, Persistence, RelationKind, SequenceDef,
+    TableDef,
 };
 
 use super::Equal;
 use super::information_privileges::{column_is_accessible, is_accessible};
+use super::information_types::{collation, domain_is_not_null, interval_fields};
 use super::objects;
 use super::relations::{self, constraints, index_places, role_name};
 use super::rows::{NULL, row, yes_or_no};
@@ -49,7 +51,7 @@ pub fn tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
         let (kind, insertable) = match table.kind {
             RelationKind::Table if table.persistence == Persistence::Temporary => ("LOCAL TEMPORARY", true),
             RelationKind::Table => ("BASE TABLE", true),
-            RelationKind::View => ("VIEW", false),
+            RelationKind::View => ("VIEW", crate::session::functions::takes_rows(run.state, &table)),
             // The standard knows no materialized views.
             RelationKind::MaterializedView => continue,
         };
@@ -64,19 +66,19 @@ pub fn tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
 
 /// Length, precision and the like, as the standard asks for them.
 #[derive(Default)]
-struct Measures {
-    characters: Option<i32>,
-    octets: Option<i32>,
-    precision: Option<i32>,
-    radix: Option<i32>,
-    scale: Option<i32>,
-    datetime: Option<i32>,
+pub(super) struct Measures {
+    pub(super) characters: Option<i32>,
+    pub(super) octets: Option<i32>,
+    pub(super) precision: Option<i32>,
+    pub(super) radix: Option<i32>,
+    pub(super) scale: Option<i32>,
+    pub(super) datetime: Option<i32>,
 }
 
 /// The longest a text may be, as PostgreSQL says it.
 const TEXT_MAX_OCTETS: i32 = 1 << 30;
 
-fn measures(sql_type: SqlType) -> Measures {
+pub(super) fn measures(sql_type: SqlType) -> Measures {
     let none = Measures::default();
     let typmod = sql_type.typmod;
     match sql_type.oid {
@@ -112,7 +114,7 @@ fn measures(sql_type: SqlType) -> Measures {
 }
 
 /// The name of a type without its modifier, as the standard's views give it.
-fn data_type(run: &Run<'_, '_>, oid: Oid) -> String {
+pub(super) fn data_type(run: &Run<'_, '_>, oid: Oid) -> String {
     match type_shape(&run.catalog, oid).map(|shape| shape.kind) {
         Some(TypeKind::Array(_)) => "ARRAY".to_owned(),
         _ if builtin_type(oid).is_some() => format_type_name(&run.catalog, oid),
@@ -121,7 +123,7 @@ fn data_type(run: &Run<'_, '_>, oid: Oid) -> String {
 }
 
 /// Schema and name of a type in `pg_type`.
-fn type_identity(run: &Run<'_, '_>, oid: Oid) -> (String, String) {
+pub(super) fn type_identity(run: &Run<'_, '_>, oid: Oid) -> (String, String) {
     match builtin_type(oid) {
         Some(def) => (run.catalog.schema_name(PG_CATALOG_SCHEMA), def.name.clone()),
         None => match run.catalog.user_type(oid) {
@@ -140,7 +142,7 @@ struct ColumnRow<'r> {
     default: Option<String>,
     not_null: bool,
     sql_type: SqlType,
-    identity: Option<bool>,
+    identity: Option<Identity>,
     generated: Option<String>,
     updatable: bool,
 }
@@ -152,6 +154,14 @@ impl ColumnRow<'_> {
         let base = base_type(&run.catalog, self.sql_type);
         let of = measures(base);
         let (type_schema, type_name) = type_identity(run, base.oid);
+        let is_domain = base.oid != self.sql_type.oid;
+        let (domain_schema, domain_name) =
+            if is_domain { type_identity(run, self.sql_type.oid) } else { Default::default() };
+        let domain = |text: String| is_domain.then_some(text);
+        let sequence = self.identity.and_then(|identity| run.catalog.catalog().sequence(identity.sequence));
+        let number = |of: fn(&SequenceDef) -> i64| sequence.map(|sequence| of(sequence).to_string());
+        let is_not_null = self.not_null || is_domain && domain_is_not_null(run, self.sql_type.oid);
+        let [collation_catalog, collation_schema, collation_name] = collation(run, base.oid);
         row![
             database,
             self.schema,
@@ -159,7 +169,7 @@ impl ColumnRow<'_> {
             self.name,
             self.place as i32 + 1,
             self.default,
-            yes_or_no(!self.not_null),
+            yes_or_no(!is_not_null),
             data_type(run, base.oid),
             of.characters,
             of.octets,
@@ -167,11 +177,33 @@ impl ColumnRow<'_> {
             of.radix,
             of.scale,
             of.datetime,
+            interval_fields(run, base),
+            NULL,
+            NULL,
+            NULL,
+            NULL,
+            collation_catalog,
+            collation_schema,
+            collation_name,
+            domain(database.to_owned()),
+            domain(domain_schema),
+            domain(domain_name),
             database,
             type_schema,
             type_name,
+            NULL,
+            NULL,
+            NULL,
+            NULL,
+            (self.place + 1).to_string(),
+            yes_or_no(false),
             yes_or_no(self.identity.is_some()),
-            self.identity.map(|always| if always { "ALWAYS" } else { "BY DEFAULT" }),
+            self.identity.map(|identity| if identity.always { "ALWAYS" } else { "BY DEFAULT" }),
+            number(|sequence| sequence.start),
+            number(|sequence| sequence.increment),
+            number(|sequence| sequence.maximum),
+            number(|sequence| sequence.minimum),
+            yes_or_no(sequence.is_some_and(|sequence| sequence.cycle)),
             if self.generated.is_some() { "ALWAYS" } else { "NEVER" },
             self.generated,
             yes_or_no(self.updatable),
@@ -189,7 +221,7 @@ fn own_column(run: &Run<'_, '_>, table: &Arc<TableDef>, place: usize, column: &C
         default: column.default.as_ref().map(|text| shown(text, StoredAs::Default(place))),
         not_null: column.not_null,
         sql_type: SqlType::with_typmod(column.type_oid, column.typmod),
-        identity: column.identity.map(|identity| identity.always),
+        identity: column.identity,
         generated: column.generated.as_ref().map(|text| shown(text, StoredAs::OverRow)),
         updatable: crate::session::functions::is_updatable(run.state, table, place, false),
     }

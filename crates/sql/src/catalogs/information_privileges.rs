@@ -10,8 +10,11 @@ use super::Equal;
 use super::relations::{role_name, tables};
 use super::rows::{row, yes_or_no};
 use crate::executor::Run;
-use crate::privileges::{ALL, AclItem, COLUMN_PRIVILEGES, ColumnAcls, Kind, Privileges, Subject, inherited_roles};
+use crate::privileges::{
+    ALL, AclItem, COLUMN_PRIVILEGES, ColumnAcls, Kind, Privileges, Subject, inherited_roles, stored,
+};
 use crate::types::Value;
+use crate::types::context::UserTypeKind;
 
 /// Views over these, as queries.
 pub const VIEWS: &[(u32, &str, &str, &str)] = &[
@@ -52,6 +55,20 @@ pub(super) fn column_is_accessible(run: &Run<'_, '_>, table: &TableDef, place: u
             subject.is_owned_by(catalog, role.oid)
                 || !subject.column_privileges_of(catalog, role.oid, place as i32 + 1).is_empty()
         })
+}
+
+/// Whether the acting role owns an object, or has this privilege on it.
+pub(super) fn is_usable(run: &Run<'_, '_>, oid: Oid, privilege: Privileges) -> bool {
+    let (catalog, role) = (run.catalog.catalog(), run.state.acting_role().oid);
+    Subject::find(catalog, oid).is_some_and(|subject| {
+        subject.is_owned_by(catalog, role) || subject.privileges_of(catalog, role).contains(privilege)
+    })
+}
+
+/// Whether the acting role owns an object.
+pub(super) fn is_owned(run: &Run<'_, '_>, oid: Oid) -> bool {
+    let (catalog, role) = (run.catalog.catalog(), run.state.acting_role().oid);
+    Subject::find(catalog, oid).is_some_and(|subject| subject.is_owned_by(catalog, role))
 }
 
 /// One privilege: grantor, grantee, the privilege's place among all, and whether it may be granted on.
@@ -149,6 +166,67 @@ pub fn table_privileges(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<V
                 yes_or_no(ALL[place].2 == Privileges::SELECT),
             ]);
         }
+    }
+    Ok(rows)
+}
+
+/// `routine_privileges`, of functions that users made.
+pub fn routine_privileges(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = run.catalog.catalog();
+    let database = run.state.database_name();
+    let mut rows = Vec::new();
+    for function in catalog.functions() {
+        let Some(subject) = Subject::find(catalog, function.oid) else { continue };
+        let schema = run.catalog.schema_name(function.schema);
+        for (grantor, grantee, place, is_grantable) in
+            granted(run, function.owner, &subject.acl(catalog).0, Privileges::EXECUTE)
+        {
+            rows.push(row![
+                role_name(catalog, grantor),
+                grantee_name(catalog, grantee),
+                database,
+                schema.as_str(),
+                format!("{}_{}", function.name, function.oid),
+                database,
+                schema.as_str(),
+                function.name.as_str(),
+                ALL[place].0,
+                yes_or_no(is_grantable),
+            ]);
+        }
+    }
+    Ok(rows)
+}
+
+/// `usage_privileges`, on domains and sequences.
+pub fn usage_privileges(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = run.catalog.catalog();
+    let database = run.state.database_name();
+    let mut rows = Vec::new();
+    let mut add = |oid: Oid, schema: Oid, name: &str, owner: Oid, kind: &str| {
+        let Some(subject) = Subject::find(catalog, oid) else { return };
+        for (grantor, grantee, place, is_grantable) in granted(run, owner, &subject.acl(catalog).0, Privileges::USAGE) {
+            rows.push(row![
+                role_name(catalog, grantor),
+                grantee_name(catalog, grantee),
+                database,
+                run.catalog.schema_name(schema),
+                name,
+                kind,
+                ALL[place].0,
+                yes_or_no(is_grantable),
+            ]);
+        }
+    };
+    for def in catalog.customs(super::class::TYPE) {
+        let described = super::user_types::described(&run.catalog, def.oid);
+        if described.is_some_and(|found| matches!(found.user_type.kind, UserTypeKind::Domain(_))) {
+            add(def.oid, def.schema, &def.name, def.owner, "DOMAIN");
+        }
+    }
+    // Nobody but the owner has anything of a sequence until something is granted.
+    for sequence in catalog.sequences().filter(|sequence| stored(catalog, sequence.oid).is_some()) {
+        add(sequence.oid, sequence.schema, &sequence.name, sequence.owner, "SEQUENCE");
     }
     Ok(rows)
 }

@@ -72,4 +72,64 @@ pub const VIEWS: &[(u32, &str, &str, &str)] = &[
          JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
          JOIN pg_catalog.pg_language l ON l.oid = p.prolang",
     ),
+    (
+        13110,
+        "constraint_column_usage",
+        "table_catalog name, table_schema name, table_name name, column_name name, constraint_catalog name, constraint_schema name, constraint_name name",
+        "SELECT current_database()::name, n.nspname, c.relname, a.attname, current_database()::name, k.nspname, k.conname
+         FROM (SELECT o.conname, m.nspname, CASE o.contype WHEN 'f' THEN o.confrelid ELSE o.conrelid END AS relation,
+                      CASE o.contype WHEN 'f' THEN o.confkey ELSE o.conkey END AS columns
+               FROM pg_catalog.pg_constraint o JOIN pg_catalog.pg_namespace m ON m.oid = o.connamespace
+               WHERE o.contype IN ('c', 'f', 'p', 'u') AND o.conrelid <> 0) k
+         JOIN pg_catalog.pg_class c ON c.oid = k.relation
+         JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+         JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (k.columns) AND NOT a.attisdropped
+         WHERE pg_has_role(c.relowner, 'USAGE')",
+    ),
+    (
+        13111,
+        "check_constraints",
+        "constraint_catalog name, constraint_schema name, constraint_name name, check_clause varchar",
+        "SELECT current_database()::name, n.nspname, o.conname, substring(pg_get_constraintdef(o.oid) from 7)::varchar
+         FROM pg_catalog.pg_constraint o
+         JOIN pg_catalog.pg_namespace n ON n.oid = o.connamespace
+         LEFT JOIN pg_catalog.pg_class c ON c.oid = o.conrelid
+         LEFT JOIN pg_catalog.pg_type t ON t.oid = o.contypid
+         WHERE o.contype = 'c' AND pg_has_role(coalesce(c.relowner, t.typowner), 'USAGE')
+         UNION ALL
+         SELECT current_database()::name, n.nspname,
+                (n.oid::text || '_' || c.oid::text || '_' || a.attnum::text || '_not_null')::name,
+                (a.attname::text || ' IS NOT NULL')::varchar
+         FROM pg_catalog.pg_attribute a
+         JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+         JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+         WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attnotnull AND c.relkind IN ('r', 'p')
+           AND pg_has_role(c.relowner, 'USAGE')",
+    ),
+    (
+        13112,
+        "domain_constraints",
+        "constraint_catalog name, constraint_schema name, constraint_name name, domain_catalog name, domain_schema name, domain_name name, is_deferrable yes_or_no, initially_deferred yes_or_no",
+        "SELECT current_database()::name, m.nspname, o.conname, current_database()::name, n.nspname, t.typname,
+                (CASE WHEN o.condeferrable THEN 'YES' ELSE 'NO' END)::varchar(3),
+                (CASE WHEN o.condeferred THEN 'YES' ELSE 'NO' END)::varchar(3)
+         FROM pg_catalog.pg_constraint o
+         JOIN pg_catalog.pg_namespace m ON m.oid = o.connamespace
+         JOIN pg_catalog.pg_type t ON t.oid = o.contypid
+         JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+         WHERE pg_has_role(t.typowner, 'USAGE') OR has_type_privilege(t.oid, 'USAGE')",
+    ),
+    (
+        13113,
+        "user_defined_types",
+        "user_defined_type_catalog name, user_defined_type_schema name, user_defined_type_name name, user_defined_type_category varchar, is_instantiable yes_or_no, is_final yes_or_no, ordering_form varchar, ordering_category varchar, ordering_routine_catalog name, ordering_routine_schema name, ordering_routine_name name, reference_type varchar, data_type varchar, character_maximum_length int4, character_octet_length int4, character_set_catalog name, character_set_schema name, character_set_name name, collation_catalog name, collation_schema name, collation_name name, numeric_precision int4, numeric_precision_radix int4, numeric_scale int4, datetime_precision int4, interval_type varchar, interval_precision int4, source_dtd_identifier name, ref_dtd_identifier name",
+        "SELECT current_database()::name, n.nspname, c.relname, 'STRUCTURED'::varchar, 'YES'::varchar(3),
+                NULL::varchar(3), NULL::varchar, NULL::varchar, NULL::name, NULL::name, NULL::name, NULL::varchar,
+                NULL::varchar, NULL::int4, NULL::int4, NULL::name, NULL::name, NULL::name, NULL::name, NULL::name,
+                NULL::name, NULL::int4, NULL::int4, NULL::int4, NULL::int4, NULL::varchar, NULL::int4, NULL::name, NULL::name
+         FROM pg_catalog.pg_class c
+         JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+         JOIN pg_catalog.pg_type t ON t.oid = c.reltype
+         WHERE c.relkind = 'c' AND (pg_has_role(t.typowner, 'USAGE') OR has_type_privilege(t.oid, 'USAGE'))",
+    ),
 ];

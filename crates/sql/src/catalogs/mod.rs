@@ -8,6 +8,7 @@ mod depend;
 mod empty;
 mod information;
 mod information_privileges;
+mod information_types;
 mod information_views;
 mod monitoring;
 mod objects;

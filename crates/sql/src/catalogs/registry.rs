@@ -7,8 +7,8 @@ use engine::catalog::{INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, SequenceDef};
 use rustc_hash::FxHashMap;
 
 use super::{
-    Equal, access, builtin, depend, empty, information, information_privileges, information_views, monitoring, objects,
-    relations, sequences, statistics, triggers, views,
+    Equal, access, builtin, depend, empty, information, information_privileges, information_types, information_views,
+    monitoring, objects, relations, sequences, statistics, triggers, views,
 };
 use crate::binder::SystemCatalog;
 use crate::executor::Run;
@@ -427,6 +427,13 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
             objects::pg_auth_members,
         ),
         catalog(
+            2605,
+            "pg_cast",
+            "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext char, castmethod char",
+            200.0,
+            builtin::pg_cast,
+        ),
+        catalog(
             3394,
             "pg_init_privs",
             "objoid oid, classoid oid, objsubid int4, privtype char, initprivs aclitem[]",
@@ -450,7 +457,7 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
         schema(
             13002,
             "columns",
-            "table_catalog name, table_schema name, table_name name, column_name name, ordinal_position int4, column_default varchar, is_nullable yes_or_no, data_type varchar, character_maximum_length int4, character_octet_length int4, numeric_precision int4, numeric_precision_radix int4, numeric_scale int4, datetime_precision int4, udt_catalog name, udt_schema name, udt_name name, is_identity yes_or_no, identity_generation varchar, is_generated varchar, generation_expression varchar, is_updatable yes_or_no",
+            "table_catalog name, table_schema name, table_name name, column_name name, ordinal_position int4, column_default varchar, is_nullable yes_or_no, data_type varchar, character_maximum_length int4, character_octet_length int4, numeric_precision int4, numeric_precision_radix int4, numeric_scale int4, datetime_precision int4, interval_type varchar, interval_precision int4, character_set_catalog name, character_set_schema name, character_set_name name, collation_catalog name, collation_schema name, collation_name name, domain_catalog name, domain_schema name, domain_name name, udt_catalog name, udt_schema name, udt_name name, scope_catalog name, scope_schema name, scope_name name, maximum_cardinality int4, dtd_identifier name, is_self_referencing yes_or_no, is_identity yes_or_no, identity_generation varchar, identity_start varchar, identity_increment varchar, identity_maximum varchar, identity_minimum varchar, identity_cycle yes_or_no, is_generated varchar, generation_expression varchar, is_updatable yes_or_no",
             100.0,
             information::columns,
         ),
@@ -488,6 +495,62 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
             "grantor name, grantee name, table_catalog name, table_schema name, table_name name, privilege_type varchar, is_grantable yes_or_no, with_hierarchy yes_or_no",
             40.0,
             information_privileges::table_privileges,
+        ),
+        schema(
+            13114,
+            "domains",
+            "domain_catalog name, domain_schema name, domain_name name, data_type varchar, character_maximum_length int4, character_octet_length int4, character_set_catalog name, character_set_schema name, character_set_name name, collation_catalog name, collation_schema name, collation_name name, numeric_precision int4, numeric_precision_radix int4, numeric_scale int4, datetime_precision int4, interval_type varchar, interval_precision int4, domain_default varchar, udt_catalog name, udt_schema name, udt_name name, scope_catalog name, scope_schema name, scope_name name, maximum_cardinality int4, dtd_identifier name",
+            20.0,
+            information_types::domains,
+        ),
+        schema(
+            13115,
+            "attributes",
+            "udt_catalog name, udt_schema name, udt_name name, attribute_name name, ordinal_position int4, attribute_default varchar, is_nullable yes_or_no, data_type varchar, character_maximum_length int4, character_octet_length int4, character_set_catalog name, character_set_schema name, character_set_name name, collation_catalog name, collation_schema name, collation_name name, numeric_precision int4, numeric_precision_radix int4, numeric_scale int4, datetime_precision int4, interval_type varchar, interval_precision int4, attribute_udt_catalog name, attribute_udt_schema name, attribute_udt_name name, scope_catalog name, scope_schema name, scope_name name, maximum_cardinality int4, dtd_identifier name, is_derived_reference_attribute yes_or_no",
+            20.0,
+            information_types::attributes,
+        ),
+        schema(
+            13116,
+            "parameters",
+            "specific_catalog name, specific_schema name, specific_name name, ordinal_position int4, parameter_mode varchar, is_result yes_or_no, as_locator yes_or_no, parameter_name name, data_type varchar, character_maximum_length int4, character_octet_length int4, character_set_catalog name, character_set_schema name, character_set_name name, collation_catalog name, collation_schema name, collation_name name, numeric_precision int4, numeric_precision_radix int4, numeric_scale int4, datetime_precision int4, interval_type varchar, interval_precision int4, udt_catalog name, udt_schema name, udt_name name, scope_catalog name, scope_schema name, scope_name name, maximum_cardinality int4, dtd_identifier name, parameter_default varchar",
+            20.0,
+            information_types::parameters,
+        ),
+        schema(
+            13117,
+            "element_types",
+            "object_catalog name, object_schema name, object_name name, object_type varchar, collection_type_identifier name, data_type varchar, character_maximum_length int4, character_octet_length int4, character_set_catalog name, character_set_schema name, character_set_name name, collation_catalog name, collation_schema name, collation_name name, numeric_precision int4, numeric_precision_radix int4, numeric_scale int4, datetime_precision int4, interval_type varchar, interval_precision int4, domain_default varchar, udt_catalog name, udt_schema name, udt_name name, scope_catalog name, scope_schema name, scope_name name, maximum_cardinality int4, dtd_identifier name",
+            20.0,
+            information_types::element_types,
+        ),
+        schema(
+            13118,
+            "routine_privileges",
+            "grantor name, grantee name, specific_catalog name, specific_schema name, specific_name name, routine_catalog name, routine_schema name, routine_name name, privilege_type varchar, is_grantable yes_or_no",
+            20.0,
+            information_privileges::routine_privileges,
+        ),
+        schema(
+            13119,
+            "usage_privileges",
+            "grantor name, grantee name, object_catalog name, object_schema name, object_name name, object_type varchar, privilege_type varchar, is_grantable yes_or_no",
+            20.0,
+            information_privileges::usage_privileges,
+        ),
+        schema(
+            13120,
+            "view_table_usage",
+            "view_catalog name, view_schema name, view_name name, table_catalog name, table_schema name, table_name name",
+            20.0,
+            views::view_table_usage,
+        ),
+        schema(
+            13121,
+            "view_column_usage",
+            "view_catalog name, view_schema name, view_name name, table_catalog name, table_schema name, table_name name, column_name name",
+            20.0,
+            views::view_column_usage,
         ),
     ];
     for (oid, name, columns) in empty::TABLES {

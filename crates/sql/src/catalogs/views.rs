@@ -1,5 +1,6 @@
 //! The views over `pg_class` and its kin that show what a catalog's rows mean: `pg_tables`, `pg_indexes` and others.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base::{Oid, Result};
@@ -8,6 +9,7 @@ use engine::catalog::{BOOTSTRAP_ROLE, IndexDef, RelationKind};
 use super::relations::{is_foreign_key, role_name, tables};
 use super::rows::{NULL, row};
 use super::{Equal, builtin};
+use crate::commands::dependencies::ViewUse;
 use crate::executor::Run;
 use crate::planner::TableStatistics;
 use crate::privileges::{Privileges, Subject};
@@ -167,6 +169,53 @@ pub fn pg_matviews(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
             !view.is_unpopulated,
             definition,
         ]);
+    }
+    Ok(rows)
+}
+
+/// Views and what they read, for `view_table_usage` and `view_column_usage`: only of what the acting role owns.
+fn usage(run: &mut Run<'_, '_>) -> Vec<(Vec<Value>, ViewUse)> {
+    let catalog = Arc::clone(run.catalog.catalog());
+    let used = crate::commands::what_views_use(run.state, &mut *run.client);
+    let named = used.into_iter().filter_map(|used| {
+        let view = catalog.table(used.view).filter(|view| view.kind == RelationKind::View)?;
+        let schema = run.catalog.schema_name(view.schema);
+        Some((row![run.state.database_name(), schema, view.name.as_str()], used))
+    });
+    named.collect()
+}
+
+/// Catalog, schema and name of a table or view that the acting role owns.
+fn owned_table(run: &Run<'_, '_>, oid: Oid) -> Option<Vec<Value>> {
+    let table = run.catalog.catalog().table(oid).filter(|table| table.kind != RelationKind::MaterializedView)?;
+    let schema = run.catalog.schema_name(table.schema);
+    let row = row![run.state.database_name(), schema, table.name.as_str()];
+    super::information_privileges::is_owned(run, oid).then_some(row)
+}
+
+/// `view_table_usage`
+pub fn view_table_usage(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let mut rows = Vec::new();
+    for (view, used) in usage(run) {
+        for table in used.named.relations.iter().filter_map(|oid| owned_table(run, *oid)) {
+            rows.push(view.iter().cloned().chain(table).collect());
+        }
+    }
+    Ok(rows)
+}
+
+/// `view_column_usage`: columns of tables; those of views are not told.
+pub fn view_column_usage(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let catalog = Arc::clone(run.catalog.catalog());
+    let mut rows = Vec::new();
+    for (view, used) in usage(run) {
+        let columns: BTreeSet<&(Oid, usize)> = used.columns.iter().collect();
+        for (oid, place) in columns {
+            let column = catalog.table(*oid).and_then(|table| table.columns.get(*place));
+            if let (Some(table), Some(column)) = (owned_table(run, *oid), column) {
+                rows.push(view.iter().cloned().chain(table).chain([Value::text(column.name.as_str())]).collect());
+            }
+        }
     }
     Ok(rows)
 }

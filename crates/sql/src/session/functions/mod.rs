@@ -25,7 +25,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 pub use definitions::{index_definition, view_definition};
-pub use updatable::is_updatable;
+pub use updatable::{is_updatable, takes_rows};
 
 use crate::catalogs::user_types::composite_fields;
 use crate::executor::Run;

@@ -35,6 +35,11 @@ pub fn is_updatable(state: &SessionState, table: &Arc<TableDef>, place: usize, b
     updates && deletes && columns.get(place).copied().unwrap_or(false)
 }
 
+/// Whether a view takes new rows by itself.
+pub fn takes_rows(state: &SessionState, view: &Arc<TableDef>) -> bool {
+    changes(state, view, false).0[0]
+}
+
 fn named(run: &Run<'_, '_>, oid: &Value) -> Option<Arc<TableDef>> {
     let Value::Oid(oid) = oid else { return None };
     run.state.engine_catalog().table(Oid(*oid)).cloned()
