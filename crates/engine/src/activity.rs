@@ -11,6 +11,10 @@ pub struct TableActivity {
     updated_elsewhere: AtomicU64,
     updated_in_page: AtomicU64,
     deleted: AtomicU64,
+    /// Large values that no row names any more. Nobody prunes these by the way, as rows are.
+    erased_values: AtomicU64,
+    /// As many of them as a vacuum has seen.
+    vacuumed_values: AtomicU64,
     /// What to add to the counts to get live and dead rows: set by vacuum.
     live_base: AtomicI64,
     dead_base: AtomicI64,
@@ -34,8 +38,13 @@ impl TableActivity {
         self.deleted.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn count_erased_values(&self, values: u64) {
+        self.erased_values.fetch_add(values, Ordering::Relaxed);
+    }
+
     /// A vacuum found so many rows.
     pub(crate) fn vacuumed(&self, live: u64, dead: u64) {
+        self.vacuumed_values.store(self.erased_values.load(Ordering::Relaxed), Ordering::Relaxed);
         self.live_base.store(live as i64 - self.grown(), Ordering::Relaxed);
         self.dead_base.store(dead as i64 - self.died(), Ordering::Relaxed);
     }
@@ -73,6 +82,11 @@ impl TableActivity {
         (self.dead_base.load(Ordering::Relaxed) + self.died()).max(0) as u64
     }
 
+    /// Large values that a vacuum could remove, about.
+    pub fn dead_values(&self) -> u64 {
+        self.erased_values.load(Ordering::Relaxed).saturating_sub(self.vacuumed_values.load(Ordering::Relaxed))
+    }
+
     /// Rows, about.
     pub fn live(&self) -> u64 {
         (self.live_base.load(Ordering::Relaxed) + self.grown()).max(0) as u64
@@ -95,5 +109,10 @@ mod tests {
         assert_eq!((activity.live(), activity.dead()), (99, 0));
         activity.count_delete();
         assert_eq!((activity.live(), activity.dead(), activity.deleted()), (98, 1, 2));
+        activity.count_erased_values(3);
+        assert_eq!(activity.dead_values(), 3);
+        activity.vacuumed(98, 0);
+        activity.count_erased_values(1);
+        assert_eq!(activity.dead_values(), 1);
     }
 }

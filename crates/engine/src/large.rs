@@ -260,18 +260,20 @@ pub(crate) fn detached_values(types: &[PhysicalType], bytes: &[u8]) -> Vec<(usiz
         .collect()
 }
 
-/// Deletes the chunks of values that were moved out; others are passed over.
+/// Deletes the chunks of values that were moved out; others are passed over. How many there were.
 pub(crate) fn erase<'a>(
     overflow: &Overflow,
     ctx: &TxnCtx<'_>,
     values: impl IntoIterator<Item = &'a Vec<u8>>,
-) -> Result<()> {
+) -> Result<u64> {
+    let mut erased = 0;
     for value in values {
         if let Some(place) = place_of(value) {
             overflow.erase(ctx, place)?;
+            erased += 1;
         }
     }
-    Ok(())
+    Ok(erased)
 }
 
 /// Removes values that the own command has moved out, for a row that is not written after all.

@@ -115,7 +115,7 @@ pub(super) fn vacuum_where_needed(database: &Database) -> Result<usize> {
     let has_many_dead = |oid: Oid, rows: f64| {
         database.table_activity(oid).is_some_and(|activity| {
             let rows = rows.max(activity.live() as f64);
-            activity.dead() as f64 > threshold + scale * rows
+            activity.dead().max(activity.dead_values()) as f64 > threshold + scale * rows
         })
     };
     let mut vacuumed = 0;

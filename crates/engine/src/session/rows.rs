@@ -393,7 +393,7 @@ impl Session {
                 self.take_back(ctx, table, &moved)?;
             } else if old_values.len() > kept.len() {
                 let gone = old_values.iter().filter(|(column, _)| changed.contains(*column)).map(|(_, value)| value);
-                large::erase(self.overflow(table)?, ctx, gone)?;
+                table.activity.count_erased_values(large::erase(self.overflow(table)?, ctx, gone)?);
             }
             Ok::<_, Error>((outcome, hot))
         })?;
@@ -474,7 +474,8 @@ impl Session {
         let outcome = self.with_ctx(|ctx| {
             let (outcome, _) = self.outcome(ctx, table.heap.delete(ctx, tid, WaitPolicy::Block, turn)?)?;
             if matches!(outcome, Modify::Done { .. }) && !old_values.is_empty() {
-                large::erase(self.overflow(table)?, ctx, old_values.iter().map(|(_, value)| value))?;
+                let gone = old_values.iter().map(|(_, value)| value);
+                table.activity.count_erased_values(large::erase(self.overflow(table)?, ctx, gone)?);
             }
             Ok::<_, Error>(outcome)
         })?;
