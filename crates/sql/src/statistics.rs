@@ -7,7 +7,7 @@ use engine::catalog::{ColumnDef, IndexDef, TableDef};
 use engine::{LockMode, WaitPolicy};
 
 use crate::planner::{ColumnStatistics, TableStatistics};
-use crate::session::SqlSession;
+use crate::session::SessionState;
 use crate::types::{StorageKind, Value};
 
 /// Rows in a sample: enough for a hundred parts of equal size, as PostgreSQL reckons.
@@ -17,8 +17,7 @@ const SAMPLE_ROWS: usize = 30_000;
 ///
 /// # Errors
 /// 42P01 if the table is gone; 40P01, 55P03, 57014 from waiting for its lock; XX001 and 58030.
-pub fn analyze(session: &mut SqlSession, table: Oid) -> Result<()> {
-    let state = session.state();
+pub fn analyze(state: &SessionState, table: Oid) -> Result<()> {
     state.engine().lock_relation(table, LockMode::ShareUpdateExclusive, WaitPolicy::Block)?;
     let open = state.engine().open_table(table)?;
     let view = state.catalog();

@@ -33,18 +33,8 @@ pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client
         }
     }
     let what = if vacuum.is_vacuum { "vacuum" } else { "analyze" };
-    let tables: Vec<Arc<TableDef>> = if vacuum.tables.is_empty() {
-        let catalog = session.state().engine_catalog();
-        catalog.tables().filter(|table| table.kind == RelationKind::Table).cloned().collect()
-    } else {
-        let mut tables = Vec::with_capacity(vacuum.tables.len());
-        for (name, _) in &vacuum.tables {
-            tables.extend(with_rows(session, name, what, client)?);
-        }
-        tables
-    };
-    let tables = owned(session, tables, what, client);
-    for table in tables {
+    let is_named = !vacuum.tables.is_empty();
+    for table in wanted_tables(session.state(), vacuum, what, client)? {
         if vacuum.is_vacuum {
             // Each table is vacuumed in transactions of its own.
             session.leave_implicit(client)?;
@@ -54,7 +44,13 @@ pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client
             });
             let summary = match vacuumed {
                 Err(error) if options.skip_locked && error.sqlstate() == sqlstate::LOCK_NOT_AVAILABLE => {
-                    tell_skipped(session, "vacuum", &table, client);
+                    tell_skipped(session.state(), "vacuum", &table, &error, client);
+                    continue;
+                }
+                Err(error) if is_gone(session.state(), &table, &error) => {
+                    if is_named {
+                        tell_skipped(session.state(), "vacuum", &table, &error, client);
+                    }
                     continue;
                 }
                 other => other?,
@@ -65,24 +61,82 @@ pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client
         }
         if analyze {
             session.enter_implicit()?;
-            if options.skip_locked {
-                let engine = session.state().engine();
-                let granted = engine.lock_relation(table.oid, LockMode::ShareUpdateExclusive, WaitPolicy::Skip)?;
-                drop(engine);
-                if granted == Granted::Skipped {
-                    tell_skipped(session, "analyze", &table, client);
-                    continue;
-                }
-            }
-            crate::statistics::analyze(session, table.oid)?;
+            analyze_table(session.state(), &table, options.skip_locked, is_named, client)?;
         }
     }
     Ok(UtilityOutput::tag(if vacuum.is_vacuum { "VACUUM" } else { "ANALYZE" }))
 }
 
-fn tell_skipped(session: &SqlSession, what: &str, table: &TableDef, client: &mut dyn Client) {
-    let message = format!("skipping {what} of \"{}\" --- lock not available", table.name);
-    super::notice(session, Severity::Warning, &Error::new(sqlstate::LOCK_NOT_AVAILABLE, message), client);
+/// ANALYZE within a function.
+pub fn analyze(state: &SessionState, analyze: &Vacuum, client: &mut dyn Client) -> Result<UtilityOutput> {
+    let is_skip =
+        |element: &crate::tree::DefinitionElement| element.name == "skip_locked" && element.boolean().unwrap_or(true);
+    let skip_locked = analyze.options.iter().any(is_skip);
+    for table in wanted_tables(state, analyze, "analyze", client)? {
+        analyze_table(state, &table, skip_locked, !analyze.tables.is_empty(), client)?;
+    }
+    Ok(UtilityOutput::tag("ANALYZE"))
+}
+
+fn analyze_table(
+    state: &SessionState,
+    table: &TableDef,
+    skip_locked: bool,
+    is_named: bool,
+    client: &mut dyn Client,
+) -> Result<()> {
+    if skip_locked {
+        let granted = state.engine().lock_relation(table.oid, LockMode::ShareUpdateExclusive, WaitPolicy::Skip)?;
+        if granted == Granted::Skipped {
+            let busy = Error::new(sqlstate::LOCK_NOT_AVAILABLE, String::new());
+            tell_skipped(state, "analyze", table, &busy, client);
+            return Ok(());
+        }
+    }
+    match crate::statistics::analyze(state, table.oid) {
+        Err(error) if is_gone(state, table, &error) => {
+            if is_named {
+                tell_skipped(state, "analyze", table, &error, client);
+            }
+            Ok(())
+        }
+        done => done,
+    }
+}
+
+/// Whether the error is that somebody has dropped the table meanwhile.
+fn is_gone(state: &SessionState, table: &TableDef, error: &Error) -> bool {
+    error.sqlstate() == sqlstate::UNDEFINED_TABLE && state.engine_catalog().table(table.oid).is_none()
+}
+
+/// The tables that VACUUM or ANALYZE names, or all; those that the role may do it with.
+fn wanted_tables(
+    state: &SessionState,
+    vacuum: &Vacuum,
+    what: &str,
+    client: &mut dyn Client,
+) -> Result<Vec<Arc<TableDef>>> {
+    let tables: Vec<Arc<TableDef>> = if vacuum.tables.is_empty() {
+        let catalog = state.engine_catalog();
+        catalog.tables().filter(|table| table.kind == RelationKind::Table).cloned().collect()
+    } else {
+        let mut tables = Vec::with_capacity(vacuum.tables.len());
+        for (name, _) in &vacuum.tables {
+            tables.extend(with_rows(state, name, what, client)?);
+        }
+        tables
+    };
+    Ok(owned(state, tables, what, client))
+}
+
+/// Tells that a table is passed over, for this error.
+fn tell_skipped(state: &SessionState, what: &str, table: &TableDef, error: &Error, client: &mut dyn Client) {
+    let why = match error.sqlstate() {
+        sqlstate::LOCK_NOT_AVAILABLE => "lock not available",
+        _ => "relation no longer exists",
+    };
+    let message = format!("skipping {what} of \"{}\" --- {why}", table.name);
+    state.notice(Severity::Warning, &Error::new(error.sqlstate(), message), client);
 }
 
 fn tell(session: &SqlSession, table: &TableDef, summary: VacuumSummary, client: &mut dyn Client) {
@@ -97,25 +151,24 @@ fn tell(session: &SqlSession, table: &TableDef, summary: VacuumSummary, client: 
 
 /// The table or materialized view called `name`; of another relation the client is told. 42P01
 fn with_rows(
-    session: &SqlSession,
+    state: &SessionState,
     name: &QualifiedName,
     what: &str,
     client: &mut dyn Client,
 ) -> Result<Option<Arc<TableDef>>> {
-    let view = session.state().catalog();
+    let view = state.catalog();
     match view.relation_or_type(name.schema.as_deref(), &name.name) {
         Some(Ok(Relation::Table(table))) if !table.kind.has_storage() => {}
-        None | Some(Ok(Relation::Table(_))) => return super::find_table(session.state(), name).map(Some),
+        None | Some(Ok(Relation::Table(_))) => return super::find_table(state, name).map(Some),
         _ => {}
     }
     let message = format!("skipping \"{}\" --- cannot {what} non-tables or special system tables", name.name);
-    super::notice(session, Severity::Warning, &Error::new(sqlstate::WARNING, message), client);
+    state.notice(Severity::Warning, &Error::new(sqlstate::WARNING, message), client);
     Ok(None)
 }
 
 /// Those of the tables that may be vacuumed or analyzed; of the others the client is told.
-fn owned(session: &SqlSession, tables: Vec<Arc<TableDef>>, what: &str, client: &mut dyn Client) -> Vec<Arc<TableDef>> {
-    let state = session.state();
+fn owned(state: &SessionState, tables: Vec<Arc<TableDef>>, what: &str, client: &mut dyn Client) -> Vec<Arc<TableDef>> {
     if state.is_superuser() {
         return tables;
     }
@@ -125,7 +178,7 @@ fn owned(session: &SqlSession, tables: Vec<Arc<TableDef>>, what: &str, client: &
     let (owned, others): (Vec<_>, Vec<_>) = tables.into_iter().partition(|table| is_owned(table));
     for table in others {
         let message = format!("permission denied to {what} \"{}\", skipping it", table.name);
-        super::notice(session, Severity::Warning, &Error::new(sqlstate::WARNING, message), client);
+        state.notice(Severity::Warning, &Error::new(sqlstate::WARNING, message), client);
     }
     owned
 }

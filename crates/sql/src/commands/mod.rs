@@ -89,7 +89,7 @@ pub fn run(
         Statement::DeclareCursor(declare) => cursor::declare_on_top(session, declare, planned, text, parameters),
         Statement::Fetch(fetch) => cursor::fetch(session.state(), fetch, client),
         Statement::ClosePortal(name) => cursor::close_on_top(session, name.as_deref()),
-        Statement::Explain(explain) => explain::run(session, explain, text, parameters, client),
+        Statement::Explain(explain) => explain::run(session.state(), explain, text, parameters, client),
         Statement::Listen(channel) => listen(session.state(), channel),
         Statement::Unlisten(channel) => unlisten(session.state(), channel.as_deref()),
         Statement::Notify { channel, payload } => notify(session.state(), channel, payload),
@@ -128,6 +128,8 @@ pub fn run_nested(
         }
         Statement::Show(name) => variables::show(state, name),
         Statement::Checkpoint => maintenance::checkpoint(state),
+        Statement::Vacuum(analyze) => maintenance::analyze(state, analyze, client),
+        Statement::Explain(explain) => explain::run(state, explain, text, parameters, client),
         Statement::Listen(channel) => listen(state, channel),
         Statement::Unlisten(channel) => unlisten(state, channel.as_deref()),
         Statement::SetConstraints { constraints, deferred } => {

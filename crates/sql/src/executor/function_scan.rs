@@ -6,12 +6,22 @@ use super::evaluate::{Arguments, call_for_value, evaluate, evaluate_arguments, i
 use super::spill::StoreScan;
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{self, FunctionTarget, SetCall};
-use crate::types::{CallTypes, ReadyRows, Value, ValueStream};
+use crate::types::{CallTypes, ReadyRows, Value, ValueStream, oids};
 
 /// The rows of one call of a function; `None` for a call that gives none.
 fn open_call<'p>(call: &'p SetCall, row: &[Value], run: &mut Run<'_, 'p>) -> Result<Box<dyn ValueStream>> {
     let arguments = evaluate_arguments(&call.arguments, row, run)?;
-    call_set(&call.function, call.returns_set, &call.types, arguments, run)
+    let lists_columns = matches!(&call.function, FunctionTarget::Stored(function)
+        if call.composite && function.returns == oids::RECORD && function.language == "plpgsql");
+    if !lists_columns {
+        return call_set(&call.function, call.returns_set, &call.types, arguments, run);
+    }
+    let columns = call.columns.iter().map(|sql_type| (String::new(), *sql_type)).collect();
+    run.state.expected_columns.replace(Some(columns));
+    let rows = call_set(&call.function, call.returns_set, &call.types, arguments, run);
+    // One that is not run for its NULL arguments has not taken them.
+    run.state.expected_columns.take();
+    rows
 }
 
 fn call_set(

@@ -21,6 +21,8 @@ pub struct Frame<'f> {
     pub transition_tables: Option<(Oid, Arc<[Arc<VirtualTable>]>)>,
     /// The types of variables that have those of their values.
     pub taken_types: Vec<(usize, SqlType)>,
+    /// The columns that the caller lists for the record or records that are returned.
+    pub expected_columns: Option<Arc<[(String, SqlType)]>>,
     /// Rows gathered by RETURN NEXT and RETURN QUERY, each a row of one value.
     pub rows: RowStore,
     /// Rows the last statement touched.
@@ -47,6 +49,7 @@ impl<'f> Frame<'f> {
             trigger_rows: None,
             transition_tables: None,
             taken_types: Vec::new(),
+            expected_columns: None,
             rows: RowStore::default(),
             row_count: 0,
             handled: None,

@@ -13,7 +13,7 @@ use crate::executor::{RowStore, Run, StoreReader, sort_memory_bytes};
 use crate::plan::StatementKind as SqlKind;
 use crate::session::Planned;
 use crate::tree::Statement as SqlStatement;
-use crate::types::{self, RecordValue, SqlType, Value, oids};
+use crate::types::{self, RecordShape, RecordValue, SqlType, Value, oids};
 
 /// What becomes of the statements behind one.
 pub enum Flow {
@@ -398,14 +398,16 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                 Some(_) => value,
                 None => cast(value, sql_type, frame.function.result, run)?,
             };
+            check_record(&value, frame, run)?;
             frame.rows.push(&[value], sort_memory_bytes(run), run)?;
         }
         StatementKind::ReturnQuery(source) => {
-            let (columns, rows) = gather(source, frame, run)?;
+            let ((planned, rows), text) = gather_source(source, false, frame, run)?;
+            let columns = planned.map(|planned| columns_of(&planned)).unwrap_or_default();
             let checked = check_result(&columns, frame, run);
             checked.map_err(|error| match source {
                 RowSource::Query(query) => within(error, query),
-                RowSource::Dynamic { .. } => error,
+                RowSource::Dynamic { .. } => error.context(format!("SQL statement \"{text}\"")),
             })?;
             let count = rows.len() as u64;
             let mut reader = StoreReader::default();
@@ -522,25 +524,36 @@ pub fn outputs(frame: &Frame<'_>) -> Value {
 
 /// Whether the columns of RETURN QUERY are those of the function's result.
 fn check_result(columns: &Columns, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<()> {
-    let mismatch = |detail: String| {
-        let message = "structure of query does not match function result type";
-        Err(Error::new(sqlstate::DATATYPE_MISMATCH, message).detail(detail))
-    };
     let result = [(String::new(), frame.function.result)];
     let wanted = match &frame.function.shape {
         Some(shape) => shape.fields.as_slice(),
-        None if types::is_polymorphic(frame.function.result.oid) || frame.function.result.oid == oids::RECORD => {
-            return Ok(());
-        }
+        None if frame.function.result.oid == oids::RECORD => frame.expected_columns.as_deref().unwrap_or(columns),
+        None if types::is_polymorphic(frame.function.result.oid) => return Ok(()),
         None => &result,
     };
-    if wanted.len() != columns.len() {
-        let (given, wanted) = (columns.len(), wanted.len());
-        return mismatch(format!(
-            "Number of returned columns ({given}) does not match expected column count ({wanted})."
-        ));
+    check_columns("structure of query does not match function result type", columns, wanted, run)
+}
+
+/// Checks a record that the function returns against the columns that the caller has listed for it.
+///
+/// # Errors
+/// 42804
+pub(super) fn check_record(value: &Value, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<()> {
+    let message = "returned record type does not match expected record type";
+    match (value, &frame.expected_columns) {
+        (Value::Record(record), Some(wanted)) => check_columns(message, &record.shape.fields, wanted, run),
+        _ => Ok(()),
     }
-    for (number, ((_, given), (_, wanted))) in columns.iter().zip(wanted).enumerate() {
+}
+
+fn check_columns(
+    message: &str,
+    given: &[(String, SqlType)],
+    wanted: &[(String, SqlType)],
+    run: &Run<'_, '_>,
+) -> Result<()> {
+    let mismatch = |detail: String| Err(Error::new(sqlstate::DATATYPE_MISMATCH, message.to_owned()).detail(detail));
+    for (number, ((_, given), (_, wanted))) in given.iter().zip(wanted).enumerate() {
         let is_same = given.oid == wanted.oid || given.oid == oids::UNKNOWN || types::is_polymorphic(wanted.oid);
         if !is_same {
             let name = |oid| types::format_type_name(&run.catalog, oid);
@@ -551,6 +564,12 @@ fn check_result(columns: &Columns, frame: &Frame<'_>, run: &Run<'_, '_>) -> Resu
                 number + 1
             ));
         }
+    }
+    if wanted.len() != given.len() {
+        let (given, wanted) = (given.len(), wanted.len());
+        return mismatch(format!(
+            "Number of returned columns ({given}) does not match expected column count ({wanted})."
+        ));
     }
     Ok(())
 }
@@ -563,6 +582,10 @@ fn result_row(
     run: &mut Run<'_, '_>,
 ) -> Result<Value> {
     let Some(shape) = &frame.function.shape else {
+        if frame.function.result.oid == oids::RECORD {
+            let shape = RecordShape { type_oid: oids::RECORD, fields: columns.to_vec() };
+            return Ok(Value::Record(Arc::new(RecordValue { shape: Arc::new(shape), fields: row })));
+        }
         let sql_type = columns.first().map_or(SqlType::UNKNOWN, |(_, sql_type)| *sql_type);
         let value = row.into_iter().next().unwrap_or_default();
         return cast(value, sql_type, frame.function.result, run);
@@ -579,12 +602,6 @@ pub(super) type Columns = Vec<(String, SqlType)>;
 
 pub(super) fn columns_of(planned: &Planned) -> Columns {
     planned.description.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect()
-}
-
-/// All rows of a query, and its columns.
-pub(super) fn gather(source: &RowSource, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<(Columns, RowStore)> {
-    let ((planned, rows), _) = gather_source(source, false, frame, run)?;
-    Ok((planned.map(|planned| columns_of(&planned)).unwrap_or_default(), rows))
 }
 
 /// All rows of a query, a cursor's maybe, and its plan.
@@ -687,12 +704,12 @@ fn run_into(
             if first.is_none() {
                 first = Some(row.to_vec());
             }
-            // A second row matters only to STRICT; what changes rows runs to its end.
-            let is_enough = !strict && !modifies.get() || count >= 2;
+            // A second row matters only to STRICT; what changes rows runs to its end, and so does EXECUTE.
+            let is_enough = !is_dynamic && (!strict && !modifies.get() || count >= 2);
             Ok(if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         },
     )?;
-    if strict || modifies.get() {
+    if strict || modifies.get() && !is_dynamic {
         if count == 0 && strict {
             return Err(Error::new(sqlstate::NO_DATA_FOUND, "query returned no rows"));
         }
@@ -703,7 +720,11 @@ fn run_into(
         }
     }
     frame.assign_columns(target, &columns, first.as_deref(), run)?;
-    set_found(count, frame);
+    if is_dynamic {
+        frame.row_count = count;
+    } else {
+        set_found(count, frame);
+    }
     Ok(())
 }
 

@@ -287,6 +287,7 @@ fn execute(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>) -> R
     run.check_depth()?;
     let mut frame = Frame::new(function);
     frame.may_end_transaction = run.state.may_end_transaction.take();
+    frame.expected_columns = run.state.expected_columns.take();
     let inputs = function.variables.iter().enumerate().filter(|(place, _)| {
         // Pure outputs take no argument.
         *place < function.found
@@ -315,7 +316,15 @@ fn execute(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>) -> R
         Flow::Return(value, sql_type) => match (&function.shape, function.result.oid) {
             (_, oids::VOID) => Value::Void,
             (Some(_), _) => value,
-            (None, oids::RECORD) => value,
+            (None, oids::RECORD) => {
+                interpret::check_record(&value, &frame, run).map_err(|error| {
+                    error.context(format!(
+                        "PL/pgSQL function {} while casting return value to function's return type",
+                        function.signature
+                    ))
+                })?;
+                value
+            }
             (None, _) => cast(value, sql_type, function.result, run).map_err(|error| {
                 error.context(format!(
                     "PL/pgSQL function {} while casting return value to function's return type",

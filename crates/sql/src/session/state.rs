@@ -25,7 +25,7 @@ use crate::client::{Client, Severity};
 use crate::executor::PendingCheck;
 use crate::privileges::{self, Privileges, Subject};
 use crate::types::random::RandomState;
-use crate::types::{FormatSettings, datetime};
+use crate::types::{FormatSettings, SqlType, datetime};
 
 /// See the module.
 pub struct SessionState {
@@ -90,6 +90,8 @@ pub struct SessionState {
     pub(super) next_cursor: Cell<u64>,
     /// The number of the first cursor that this transaction opened, or will.
     pub(super) first_cursor: Cell<u64>,
+    /// The columns that a call in FROM lists for what the function that is about to run returns.
+    pub(crate) expected_columns: RefCell<Option<Arc<[(String, SqlType)]>>>,
     /// The relations of statements whose functions are running, innermost last.
     pub(crate) in_use: RefCell<Vec<Arc<[(Oid, LockMode)]>>>,
     /// The plans of portals that are suspended, while a utility statement runs.
@@ -239,6 +241,7 @@ impl SessionState {
             cursors: RefCell::default(),
             next_cursor: Cell::new(0),
             first_cursor: Cell::new(0),
+            expected_columns: RefCell::default(),
             in_use: RefCell::default(),
             suspended: RefCell::default(),
             looped_cursors: RefCell::default(),

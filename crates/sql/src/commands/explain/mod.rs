@@ -13,9 +13,7 @@ use crate::client::Client;
 use crate::executor::{Locals, Measurements, build_to_run, run_pending_checks};
 use crate::parser::character_position;
 use crate::plan::StatementKind;
-use crate::session::{
-    Planned, SessionState, SqlSession, UtilityOutput, lock_relations, new_run, query_plan, refuse_read_only,
-};
+use crate::session::{Planned, SessionState, UtilityOutput, lock_relations, new_run, query_plan, refuse_read_only};
 use crate::tree::{Explain, Statement};
 use crate::types::Value;
 use nodes::Explainer;
@@ -57,14 +55,13 @@ enum Format {
 
 /// EXPLAIN.
 pub fn run(
-    session: &mut SqlSession,
+    state: &SessionState,
     explain: &Explain,
     source: &Arc<str>,
     parameters: &[Value],
     client: &mut dyn Client,
 ) -> Result<UtilityOutput> {
     let options = read_options(explain, source)?;
-    let state = session.state();
     let planning = Instant::now();
     let mut plan = || -> Result<_> {
         Ok(match &explain.statement {
