@@ -12,7 +12,10 @@ use crate::types::{CallTypes, ReadyRows, Value, ValueStream, oids};
 fn open_call<'p>(call: &'p SetCall, row: &[Value], run: &mut Run<'_, 'p>) -> Result<Box<dyn ValueStream>> {
     let arguments = evaluate_arguments(&call.arguments, row, run)?;
     let lists_columns = matches!(&call.function, FunctionTarget::Stored(function)
-        if call.composite && function.returns == oids::RECORD && function.language == "plpgsql");
+        if call.composite
+            && function.returns == oids::RECORD
+            && function.language == "plpgsql"
+            && !function.arguments.iter().any(|argument| argument.mode.is_output()));
     if !lists_columns {
         return call_set(&call.function, call.returns_set, &call.types, arguments, run);
     }

@@ -1,0 +1,222 @@
+//! INSERT, UPDATE and DELETE: what they have in common.
+
+mod delete;
+mod insert;
+mod update;
+
+pub use delete::DeleteRows;
+pub use insert::InsertRows;
+pub use update::UpdateRows;
+
+use std::sync::Arc;
+
+use base::{CommandId, Error, Result, Tid, sqlstate};
+use bumpalo::Bump;
+use engine::catalog::TriggerTiming;
+use engine::row::{ColumnSet, Datum};
+use engine::{Modify, Table};
+use smallvec::SmallVec;
+
+use super::Run;
+use super::evaluate::{evaluate, is_true};
+use super::foreign_key;
+use super::row_decoder::{RowDecoder, SystemColumns};
+use super::trigger::{Captures, Event, TableTriggers};
+use crate::plan::{self, Assignment, ScanColumn, Target};
+use crate::types::{self, StorageKind, Value};
+
+/// Datums of one row on their way to the engine.
+type Datums<'d> = SmallVec<[Datum<'d>; 16]>;
+
+/// The table a statement changes, open.
+struct OpenTarget<'p> {
+    target: &'p Target,
+    table: Arc<Table>,
+    kinds: Vec<StorageKind>,
+    full_row: RowDecoder,
+    foreign_keys: foreign_key::ForeignKeys,
+    captures: Captures,
+}
+
+impl<'p> OpenTarget<'p> {
+    fn open(target: &'p Target, run: &Run<'_, 'p>) -> Result<OpenTarget<'p>> {
+        let table = run.engine().open_table(target.table.oid)?;
+        let kinds = table.def.columns.iter().map(|column| StorageKind::of(&run.catalog, column.type_oid)).collect();
+        let full_row = RowDecoder::of_full_row(&table.def, &run.catalog);
+        let foreign_keys = foreign_key::ForeignKeys::of(&table.def, &run.state.engine_catalog());
+        // Whatever is changed from here on on behalf of the action's triggers is none of it.
+        let statement = run.state.action_of.take();
+        let captures = match &target.triggers {
+            Some(triggers) => triggers.captures(run.state, statement, run.engine().snapshot().command),
+            None => Captures::default(),
+        };
+        Ok(OpenTarget { target, table, kinds, full_row, foreign_keys, captures })
+    }
+
+    /// Computes generated columns, then checks NOT NULL and CHECK constraints on the full row `values`.
+    fn complete(&self, values: &mut [Value], run: &mut Run<'_, 'p>) -> Result<()> {
+        if let Some(expressions) = &self.target.expressions {
+            for (column, expr) in &expressions.generated {
+                values[*column as usize] = evaluate(expr, values, run)?;
+            }
+        }
+        for (column, value) in self.table.def.columns.iter().zip(values.iter()) {
+            if column.not_null && value.is_null() && !column.dropped {
+                return Err(self.not_null_violation(&column.name, values, run));
+            }
+        }
+        if let Some(expressions) = &self.target.expressions {
+            for (name, check) in &expressions.checks {
+                if matches!(evaluate(check, values, run)?, Value::Bool(false)) {
+                    let def = &self.table.def;
+                    let message = format!("new row for relation \"{}\" violates check constraint \"{name}\"", def.name);
+                    return Err(failing_row(self.target, values, run, Error::new(sqlstate::CHECK_VIOLATION, message))
+                        .constraint(&run.catalog.schema_name(def.schema), &def.name, name));
+                }
+            }
+        }
+        for (view, condition) in &self.target.view_checks {
+            if !is_true(condition, values, run)? {
+                let message = format!("new row violates check option for view \"{view}\"");
+                let error = Error::new(sqlstate::WITH_CHECK_OPTION_VIOLATION, message);
+                return Err(failing_row(self.target, values, run, error));
+            }
+        }
+        Ok(())
+    }
+
+    /// The error for a NULL in a NOT NULL column: 23502.
+    fn not_null_violation(&self, column: &str, values: &[Value], run: &Run<'_, '_>) -> Error {
+        let def = &self.table.def;
+        let message =
+            format!("null value in column \"{column}\" of relation \"{}\" violates not-null constraint", def.name);
+        let mut error = failing_row(self.target, values, run, Error::new(sqlstate::NOT_NULL_VIOLATION, message));
+        let fields = error.fields_mut();
+        fields.schema = Some(run.catalog.schema_name(def.schema));
+        fields.table = Some(def.name.clone());
+        fields.column = Some(column.to_owned());
+        error
+    }
+
+    /// Whether rows must be had as values before they are stored.
+    fn needs_values(&self) -> bool {
+        self.target.expressions.is_some()
+            || !self.foreign_keys.is_empty()
+            || self.target.triggers.is_some()
+            || !self.target.view_checks.is_empty()
+    }
+
+    /// The triggers, if one of them is of this kind.
+    fn triggers(&self, timing: TriggerTiming, for_row: bool, event: Event) -> Option<&'p Arc<TableTriggers>> {
+        self.target.triggers.as_ref().filter(|triggers| triggers.has(timing, for_row, event))
+    }
+
+    /// Locks the row that BEFORE triggers are about to see; what became of it if it is not there any more.
+    fn lock_for_triggers(&self, tid: &mut Tid, run: &Run<'_, 'p>) -> Result<Option<Modify>> {
+        let mode = engine::RowLockMode::NoKeyUpdate;
+        match run.engine().lock_row(&self.table, *tid, mode, engine::WaitPolicy::Block)? {
+            Modify::Done { tid: locked } => {
+                *tid = locked;
+                Ok(None)
+            }
+            other => Ok(Some(other)),
+        }
+    }
+
+    /// Queues a second look at keys whose uniqueness is not looked at where rows are entered.
+    fn after_entering(&self, run: &Run<'_, 'p>) {
+        if self.table.has_deferrable_keys {
+            foreign_key::queue_possible_duplicates(&self.table.def, run.state);
+        }
+    }
+
+    /// Puts the system columns of the version at `tid` behind the values of its row, as in [`ScanColumn::SYSTEM`].
+    fn push_version(&self, tid: Tid, row: &mut Vec<Value>) -> Result<()> {
+        let of_version = SystemColumns::of(&self.table, tid);
+        for column in ScanColumn::SYSTEM {
+            row.push(of_version.value(column)?);
+        }
+        Ok(())
+    }
+
+    /// All its columns: what a BEFORE trigger may have changed.
+    fn all_columns(&self) -> ColumnSet {
+        (0..self.kinds.len()).collect()
+    }
+
+    fn datums<'d>(&self, values: &'d [Value], arena: &'d Bump) -> Datums<'d> {
+        values.iter().zip(&self.kinds).map(|(value, kind)| kind.write(value, arena)).collect()
+    }
+
+    fn expressions(&self) -> Option<&'p plan::TableExpressions> {
+        self.target.expressions.as_deref()
+    }
+}
+
+/// `error` with the DETAIL `Failing row contains (1, null).`, each value cut to 64 characters. Whoever may not read the
+/// table is told of the columns it may read or has given values: `Failing row contains (a) = (1).`
+pub(super) fn failing_row(target: &Target, values: &[Value], run: &Run<'_, '_>, error: Error) -> Error {
+    let def = &target.table;
+    let readable = run.state.readable_columns(def.oid);
+    let may_tell = |place: usize| match &readable {
+        None => true,
+        Some(readable) => readable.contains(&place) || target.given.contains(place),
+    };
+    let (mut names, mut texts) = (Vec::new(), Vec::new());
+    for (place, (column, value)) in def.columns.iter().zip(values).enumerate() {
+        if column.dropped || !may_tell(place) {
+            continue;
+        }
+        names.push(column.name.as_str());
+        if value.is_null() {
+            texts.push("null".to_owned());
+            continue;
+        }
+        let text = types::output_string(value, column.type_oid, &run.format, &run.catalog);
+        texts.push(match text.char_indices().nth(64) {
+            Some((end, _)) => format!("{}...", &text[..end]),
+            None => text,
+        });
+    }
+    let values = texts.join(", ");
+    match readable {
+        None => error.detail(format!("Failing row contains ({values}).")),
+        Some(_) if names.is_empty() => error,
+        Some(_) => error.detail(format!("Failing row contains ({}) = ({values}).", names.join(", "))),
+    }
+}
+
+/// The error for a row that another transaction changed or deleted, where the snapshot must not move: 40001.
+pub(super) fn concurrent_change(what: &str) -> Error {
+    Error::new(sqlstate::SERIALIZATION_FAILURE, format!("could not serialize access due to concurrent {what}"))
+}
+
+/// What the statement's own change `command` of a row says to another change of it: nothing if the statement itself made the first
+/// one, which counts. 27000 if a trigger or a function did that the statement called.
+fn already_changed(what: &str, command: CommandId, run: &Run<'_, '_>) -> Result<()> {
+    if command <= run.engine().snapshot().command {
+        return Ok(());
+    }
+    let message = format!("tuple to be {what} was already modified by an operation triggered by the current command");
+    Err(Error::new(sqlstate::TRIGGERED_DATA_CHANGE_VIOLATION, message)
+        .hint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows."))
+}
+
+/// The columns an update may change: those assigned, and generated ones.
+fn changed_columns(assignments: &[Assignment], open: &OpenTarget<'_>) -> ColumnSet {
+    let mut changed: ColumnSet = assignments.iter().map(|assignment| assignment.column as usize).collect();
+    if let Some(expressions) = open.expressions() {
+        for (column, _) in &expressions.generated {
+            changed.insert(*column as usize);
+        }
+    }
+    changed
+}
+
+/// The ctid in a slot of an input row.
+fn ctid(row: &[Value], slot: u32) -> Result<Tid> {
+    match row[slot as usize] {
+        Value::Tid(tid) => Ok(tid),
+        ref other => Err(Error::internal(format!("a row to change has {other:?} for its place"))),
+    }
+}
