@@ -27,7 +27,9 @@ pub fn is_view(table: &VirtualTable) -> bool {
         3079 | 3118 | 3256 | 3350 | 3381 | 3394 | 3429 | 3456 | 3466 | 3501 | 3541 | 3576 | 3592 | 3596 | 3600
             ..=3602 | 3764
     );
-    table.schema == INFORMATION_SCHEMA || (table.oid.0 >= 3001 && table.oid.0 < 4000 && !is_late_catalog)
+    table.view_query.is_some()
+        || table.schema == INFORMATION_SCHEMA
+        || (table.oid.0 >= 3001 && table.oid.0 < 4000 && !is_late_catalog)
 }
 
 /// What differs between the rows of `pg_type`.

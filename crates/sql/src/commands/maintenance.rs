@@ -34,7 +34,13 @@ pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client
     }
     let what = if vacuum.is_vacuum { "vacuum" } else { "analyze" };
     let is_named = !vacuum.tables.is_empty();
-    for table in wanted_tables(session.state(), vacuum, what, client)? {
+    let tables = wanted_tables(session.state(), vacuum, what, client)?;
+    let is_apart = tables.len() > 1 && !session.is_in_block();
+    for table in tables {
+        // Locks of several tables at once would be in the way of others.
+        if is_apart {
+            session.leave_implicit(client)?;
+        }
         if vacuum.is_vacuum {
             // Each table is vacuumed in transactions of its own.
             session.leave_implicit(client)?;

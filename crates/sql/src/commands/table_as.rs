@@ -13,7 +13,7 @@ use super::rewrite::{Sink, without_indexes};
 use super::{cursor, plan_inner, stored_query, view};
 use crate::binder::Parameters;
 use crate::session::planning::Environment;
-use crate::session::{Nested, Planned, UtilityOutput, lock_relations};
+use crate::session::{Nested, Planned, UtilityOutput, lock_relations, quote_identifier};
 use crate::tree::{CreateTableAs, OnCommit, QualifiedName, Statement};
 use crate::types::{SqlType, Value};
 
@@ -119,6 +119,16 @@ pub(super) fn refresh(
     if concurrently && no_data {
         let message = "CONCURRENTLY and WITH NO DATA options cannot be used together";
         return Err(Error::new(sqlstate::SYNTAX_ERROR, message));
+    }
+    let names_rows = |index: &engine::catalog::IndexDef| {
+        index.unique && index.predicate.is_none() && index.keys.iter().all(|key| key.column.is_some())
+    };
+    if concurrently && !ddl.catalog().indexes_of(table.oid).iter().any(|index| names_rows(index)) {
+        let schema = quote_identifier(&ddl.view().schema_name(table.schema));
+        let name = quote_identifier(&table.name);
+        let message = format!("cannot refresh materialized view \"{schema}.{name}\" concurrently");
+        return Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+            .hint("Create a unique index with no WHERE clause on one or more columns of the materialized view."));
     }
     ddl.state.check_not_in_use(table.oid, "REFRESH MATERIALIZED VIEW", &table.name)?;
     let text: Arc<str> = Arc::from(table.view_query.as_deref().unwrap_or_default());

@@ -8,7 +8,8 @@ use super::expression::evaluate;
 use super::frame::{Frame, cast};
 use super::tree::Expression;
 use crate::executor::Run;
-use crate::types::{ArrayValue, Dimension, SqlType, TypeKind, Value, type_shape};
+use crate::types::functions::assign;
+use crate::types::{ArrayValue, Dimension, SqlType, TypeKind, Value, oids, type_shape};
 
 /// Places in an array, one for each dimension: an index, or a slice's ends.
 type Places = Vec<(i32, Option<i32>)>;
@@ -26,6 +27,9 @@ pub fn with_element(
     run: &mut Run<'_, '_>,
 ) -> Result<(Value, SqlType)> {
     let (array, array_type) = frame.current(target)?;
+    if crate::types::base_type(&run.catalog, array_type).oid == oids::JSONB {
+        return Ok((with_json_part(array, subscripts, value, sql_type, frame, run)?, array_type));
+    }
     let element = match type_shape(&run.catalog, array_type.oid).map(|shape| shape.kind) {
         Some(TypeKind::Array(element)) => Some(element),
         _ => None,
@@ -68,6 +72,35 @@ pub fn with_element(
     let value = cast(value, sql_type, element_type, run)?;
     let places: Vec<i32> = places.into_iter().map(|(place, _)| place).collect();
     Ok((Value::Array(Arc::new(stored(array, &places, value)?)), array_type))
+}
+
+/// A jsonb value with the part that the subscripts lead to replaced.
+fn with_json_part(
+    document: Value,
+    subscripts: &[(Expression, Option<Expression>)],
+    value: Value,
+    sql_type: SqlType,
+    frame: &Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<Value> {
+    let (mut steps, mut starts_with_number) = (Vec::with_capacity(subscripts.len()), false);
+    for (number, (step, end)) in subscripts.iter().enumerate() {
+        if end.is_some() {
+            return Err(Error::new(sqlstate::DATATYPE_MISMATCH, "jsonb subscript does not support slices"));
+        }
+        let (step, step_type) = evaluate(step, frame, run)?;
+        starts_with_number |= number == 0 && matches!(step_type.oid, oids::INT2 | oids::INT4);
+        match cast(step, step_type, SqlType::TEXT, run)? {
+            Value::Text(step) => steps.push(step),
+            _ => {
+                let message = "jsonb subscript in assignment must not be null";
+                return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, message));
+            }
+        }
+    }
+    let part = cast(value, sql_type, SqlType::new(oids::JSONB), run)?;
+    let steps: Vec<&str> = steps.iter().map(|step| step.as_str()).collect();
+    assign::with_json_part(&document, &steps, starts_with_number, &part)
 }
 
 fn place(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<i32> {

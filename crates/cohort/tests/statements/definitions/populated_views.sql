@@ -60,3 +60,14 @@ rollback;
 refresh materialized view concurrently nn;
 refresh materialized view concurrently nn with no data;
 explain (costs off) select * from nn where false;
+-- CONCURRENTLY needs to tell rows apart.
+create materialized view by_key as select g as a, g * 2 as b from generate_series(1, 3) g;
+refresh materialized view concurrently by_key;
+create index on by_key (a);
+create unique index on by_key (a) where b > 0;
+create unique index on by_key ((a + b));
+refresh materialized view concurrently by_key;
+create unique index on by_key (a, b);
+refresh materialized view concurrently by_key;
+select * from by_key order by a;
+drop materialized view by_key;

@@ -48,3 +48,12 @@ select * from an order by a;
 drop table an, qq, rows_of cascade;
 drop table an, rows_of cascade;
 drop function q1, q2, q3, q4, q5, q4_count, q6, q7;
+-- Parts of jsonb variables.
+do $$ declare j jsonb := '{}'; begin
+  j['a'] := '1'; j['b']['c'] := to_jsonb('x'::text); j['d'][2] := '[true]'; raise notice '%', j;
+  j['d'][2][0] := null; raise notice '% %', j, j['d'][2];
+  j := null; j[1] := '5'; raise notice '%', j; j := null; j['k'] := '5'; raise notice '%', j;
+end $$;
+do $$ declare j jsonb := '{"a": 1}'; begin j['a']['b'] := '1'; end $$;
+do $$ declare j jsonb := '{"a": 1}'; begin j[null] := '1'; end $$;
+do $$ declare j jsonb := '{"a": 1}'; begin j['a'] := 'no json'; end $$;

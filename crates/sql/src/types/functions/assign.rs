@@ -184,16 +184,25 @@ fn assign_to_json(_: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
         .iter()
         .map(|step| step.as_str().ok_or_else(|| null_subscript("jsonb")))
         .collect::<Result<Vec<_>>>()?;
-    let new = match &a[1] {
-        Value::Jsonb(new) => new.0.clone(),
+    with_json_part(&a[0], &steps, a[3].is_true(), &a[1])
+}
+
+/// A jsonb value with the part at `steps` replaced by another one; a document that is NULL begins as an array if the first
+/// step is a number.
+///
+/// # Errors
+/// 22023 and its kin for a step that leads nowhere; 54000 for an array that would be too long.
+pub fn with_json_part(document: &Value, steps: &[&str], starts_with_number: bool, part: &Value) -> Result<Value> {
+    let part = match part {
+        Value::Jsonb(part) => part.0.clone(),
         _ => Json::Null,
     };
-    let document = match &a[0] {
+    let document = match document {
         Value::Jsonb(document) => document.0.clone(),
-        _ if a[3].is_true() => Json::Array(Vec::new()),
+        _ if starts_with_number => Json::Array(Vec::new()),
         _ => Json::Object(Vec::new()),
     };
-    Ok(Value::Jsonb(Arc::new(JsonbValue(put(document, &steps, 0, new)?))))
+    Ok(Value::Jsonb(Arc::new(JsonbValue(put(document, steps, 0, part)?))))
 }
 
 /// The document with `new` at `steps[depth..]`; what is missing on the way is made.
