@@ -167,7 +167,7 @@ pub fn create_table_as(
 
 /// What all views use.
 pub fn what_views_use(state: &SessionState, client: &mut dyn Client) -> Vec<dependencies::ViewUse> {
-    dependencies::uses_of_views(&ddl::Ddl::new(state, &Arc::from(""), client))
+    dependencies::uses_of_views(&ddl::Ddl::new(state, &Arc::from(""), client), &|_| true)
 }
 
 /// LISTEN.

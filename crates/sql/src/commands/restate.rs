@@ -46,7 +46,7 @@ pub(super) fn naming_objects(ddl: &Ddl<'_>) -> Restatement {
 fn expressions_naming_objects(ddl: &Ddl<'_>) -> Vec<(Place, Expr)> {
     let view = ddl.view();
     let mut expressions = Vec::new();
-    for_each_naming(ddl, &mut |place, expr| {
+    for_each_naming(ddl, &|_| true, &mut |place, expr| {
         if expr.any(&|inner| names_object(inner, &view)) {
             expressions.push((place, expr));
         }

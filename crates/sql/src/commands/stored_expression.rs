@@ -44,10 +44,10 @@ impl Place {
     }
 }
 
-/// All of them that may name an object: calls and casts are what names one.
-pub(super) fn for_each_naming(ddl: &Ddl<'_>, take: &mut dyn FnMut(Place, Expr)) {
+/// All of them that may name an object and whose texts `mention` something: calls and casts are what names one.
+pub(super) fn for_each_naming(ddl: &Ddl<'_>, mention: &dyn Fn(&str) -> bool, take: &mut dyn FnMut(Place, Expr)) {
     let catalog = ddl.catalog();
-    let may_name = |text: &str| text.contains('(') || text.contains("::");
+    let may_name = |text: &str| (text.contains('(') || text.contains("::")) && mention(text);
     for table in catalog.tables() {
         of_table(ddl, &catalog, table, &may_name, take);
     }

@@ -7,7 +7,7 @@ use engine::catalog::{ConstraintKind, IndexDef, TableDef};
 
 use super::super::ddl::{Ddl, without_position};
 use super::super::deparse::{Deparser, NoNames, Qualify, TableNames};
-use super::super::dependencies::{Node, stored_columns, uses_of_views};
+use super::super::dependencies::{Node, mentioning, stored_columns, uses_of_views};
 use super::super::reshape::refuse_stored_rows;
 use super::super::rewrite::rewrite;
 use super::super::{column, constraint, sequence};
@@ -152,7 +152,9 @@ fn convert_identity(ddl: &Ddl<'_>, new: &TableDef, place: usize) -> Result<()> {
 fn refuse_dependents(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize) -> Result<()> {
     let name = &table.columns[place].name;
     let view = ddl.view();
-    if let Some(user) = uses_of_views(ddl).iter().find(|user| user.columns.contains(&(table.oid, place))) {
+    if let Some(user) =
+        uses_of_views(ddl, &mentioning(&table.name)).iter().find(|user| user.columns.contains(&(table.oid, place)))
+    {
         let user = super::super::dependencies::describe(&view, Node::Object(user.view));
         return Err(Error::unsupported("cannot alter type of a column used by a view or rule").detail(format!(
             "rule _RETURN on {user} depends on column \"{}\"",

@@ -61,28 +61,23 @@ enum Link {
     Cascade,
 }
 
-/// What depends on things, found as far as it was asked for.
+/// What depends on things.
 struct Dependencies<'d, 'a> {
     ddl: &'d Ddl<'a>,
     catalog: Arc<Catalog>,
-    views: Option<Vec<ViewUse>>,
-    /// Stored expressions that name objects.
-    expressions: Option<Vec<ExpressionUse>>,
 }
 
-/// What a stored expression names.
-struct ExpressionUse {
-    owner: Node,
-    named: Named,
+/// Whether a stored text may name what is called `name`: only such texts need be bound to find out.
+pub(super) fn mentioning(name: &str) -> impl Fn(&str) -> bool {
+    // Quotation marks within a name are doubled in a text.
+    let name = (!name.contains('"')).then(|| name.to_owned());
+    move |text| name.as_ref().is_none_or(|name| text.contains(name.as_str()))
 }
 
 impl Dependencies<'_, '_> {
-    fn views(&mut self) -> &[ViewUse] {
-        self.views.get_or_insert_with(|| uses_of_views(self.ddl))
-    }
-
-    fn expressions(&mut self) -> &[ExpressionUse] {
-        self.expressions.get_or_insert_with(|| expression_uses(self.ddl))
+    fn name_of(&self, oid: Oid) -> String {
+        let oid = user_types::element_of_array(oid).unwrap_or(oid);
+        self.catalog.object(oid).map_or_else(String::new, |object| object.name().to_owned())
     }
 
     /// What depends on `node` itself, the newest first.
@@ -144,7 +139,8 @@ impl Dependencies<'_, '_> {
                 }
             }
         }
-        let users = self.views().iter().filter(|user| user.named.relations.contains(&table));
+        let users = uses_of_views(self.ddl, &mentioning(&self.name_of(table)));
+        let users = users.iter().filter(|user| user.named.relations.contains(&table));
         found.extend(users.map(|user| (Node::Object(user.view), Link::Cascade)));
         found.push((Node::RowType(table), Link::Automatic));
         found
@@ -152,7 +148,8 @@ impl Dependencies<'_, '_> {
 
     /// Columns and functions of a type (or of a table's row type), and its array type.
     fn of_type(&mut self, type_oid: Oid) -> Vec<(Node, Link)> {
-        let mut found = self.naming(|named| named.types.contains(&type_oid));
+        let name = self.name_of(type_oid);
+        let mut found = self.naming(&mentioning(&name), |named| named.types.contains(&type_oid));
         if user_types::element_of_array(type_oid).is_none() {
             found.push((Node::Object(user_types::array_of(type_oid)), Link::Automatic));
         }
@@ -201,20 +198,29 @@ impl Dependencies<'_, '_> {
     }
 
     fn of_sequence(&mut self, sequence: Oid) -> Vec<(Node, Link)> {
-        self.naming(|named| named.relations.contains(&sequence))
+        let name = self.name_of(sequence);
+        self.naming(&mentioning(&name), |named| named.relations.contains(&sequence))
     }
 
-    /// The expressions and views that name something.
-    fn naming(&mut self, names_it: impl Fn(&Named) -> bool) -> Vec<(Node, Link)> {
-        let users = self.expressions().iter().filter(|user| names_it(&user.named));
-        let mut found: Vec<(Node, Link)> = users.map(|user| (user.owner, Link::Cascade)).collect();
-        let users = self.views().iter().filter(|user| names_it(&user.named));
+    /// The expressions and views that name something, among those whose texts mention it.
+    fn naming(&self, mentions: &dyn Fn(&str) -> bool, names_it: impl Fn(&Named) -> bool) -> Vec<(Node, Link)> {
+        let mut found: Vec<(Node, Link)> = Vec::new();
+        for_each_naming(self.ddl, mentions, &mut |place, expr| {
+            let mut named = Named::default();
+            named.in_expression(&expr);
+            if names_it(&named) {
+                found.push((place.owner(), Link::Cascade));
+            }
+        });
+        let users = uses_of_views(self.ddl, mentions);
+        let users = users.iter().filter(|user| names_it(&user.named));
         found.extend(users.map(|user| (Node::Object(user.view), Link::Cascade)));
         found
     }
 
     fn of_function(&mut self, function: Oid) -> Vec<(Node, Link)> {
-        let mut found = self.naming(|named| named.functions.contains(&function));
+        let name = self.name_of(function);
+        let mut found = self.naming(&mentioning(&name), |named| named.functions.contains(&function));
         for table in self.catalog.tables() {
             let called = table.triggers.iter().filter(|def| def.function == function);
             found.extend(called.map(|def| (Node::Trigger(table.oid, def.oid), Link::Cascade)));
@@ -225,7 +231,12 @@ impl Dependencies<'_, '_> {
     /// Expressions and views that read a field of rows of a type, or of a domain over it.
     fn of_field(&mut self, row_type: Oid, place: usize) -> Vec<(Node, Link)> {
         let view = self.ddl.view();
-        self.naming(|named| {
+        let shape = types::composite_shape(&view, row_type);
+        let field = shape.as_ref().and_then(|shape| shape.fields.get(place)).map(|(name, _)| name.as_str());
+        let named = mentioning(field.unwrap_or_default());
+        // A star names them all.
+        let mentions = |text: &str| named(text) || text.contains(".*");
+        self.naming(&mentions, |named| {
             let mut fields = named.fields.iter().filter(|(_, field)| *field == place);
             fields.any(|(of, _)| types::base_type(&view, types::SqlType::new(*of)).oid == row_type)
         })
@@ -285,7 +296,8 @@ impl Dependencies<'_, '_> {
                 found.push((Node::Column(table, other), Link::Cascade));
             }
         }
-        let users = self.views().iter().filter(|user| user.columns.contains(&(table, place)));
+        let users = uses_of_views(self.ddl, &mentioning(&def.name));
+        let users = users.iter().filter(|user| user.columns.contains(&(table, place)));
         found.extend(users.map(|user| (Node::Object(user.view), Link::Cascade)));
         found
     }
@@ -307,19 +319,6 @@ pub(super) fn stored_columns(ddl: &Ddl<'_>, table: &Arc<TableDef>, text: &str) -
     ddl.stored_expression(table, text, crate::binder::DefinitionUse::IndexKey)
         .map(|expr| crate::binder::expression_columns(&expr))
         .unwrap_or_default()
-}
-
-/// What the stored expressions of the catalog name.
-fn expression_uses(ddl: &Ddl<'_>) -> Vec<ExpressionUse> {
-    let mut uses = Vec::new();
-    for_each_naming(ddl, &mut |place, expr| {
-        let mut named = Named::default();
-        named.in_expression(&expr);
-        if named != Named::default() {
-            uses.push(ExpressionUse { owner: place.owner(), named });
-        }
-    });
-    uses
 }
 
 /// Objects that expressions name.
@@ -437,7 +436,7 @@ fn collect(ddl: &Ddl<'_>, targets: &[Node]) -> Vec<Doomed> {
         path.pop();
         doomed.push(Doomed { node, because_of, is_silent });
     }
-    let mut dependencies = Dependencies { ddl, catalog: ddl.catalog(), views: None, expressions: None };
+    let mut dependencies = Dependencies { ddl, catalog: ddl.catalog() };
     let mut doomed = Vec::new();
     for target in targets {
         visit(&mut dependencies, targets, *target, None, true, &mut Vec::new(), &mut doomed);

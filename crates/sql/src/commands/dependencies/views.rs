@@ -28,11 +28,12 @@ pub struct ViewUse {
     pub columns: Vec<(Oid, usize)>,
 }
 
-/// What all views use.
-pub(in crate::commands) fn uses_of_views(ddl: &Ddl<'_>) -> Vec<ViewUse> {
+/// What the views use whose texts `mention` something.
+pub(in crate::commands) fn uses_of_views(ddl: &Ddl<'_>, mention: &dyn Fn(&str) -> bool) -> Vec<ViewUse> {
     let catalog = ddl.catalog();
     let views = catalog.tables().filter(|table| matches!(table.kind, TableKind::View | TableKind::MaterializedView));
     views
+        .filter(|view| view.view_query.as_deref().is_some_and(mention))
         .filter_map(|view| {
             let (stored, bound) = StoredQuery::of_view(ddl, view)?;
             let (mut named, mut read) = (stored.named(), Read::default());
