@@ -53,3 +53,88 @@ fn a_setting_kept_by_alter_system_holds_from_the_next_reload_and_after_a_restart
     drop(client);
     server.stop();
 }
+
+/// Connects as `user` with `options`; what `query` gives, or the error's code.
+fn asked(server: &Server, user: &str, options: &str, query: &str) -> Result<String, String> {
+    let url = format!("{} options='{options}'", server.url().replace("user=postgres", &format!("user={user}")));
+    let code = |error: postgres::Error| error.code().map_or_else(|| error.to_string(), |code| code.code().to_owned());
+    let mut client = Client::connect(&url, postgres::NoTls).map_err(code)?;
+    Ok(client.query_one(query, &[]).map_err(code)?.get(0))
+}
+
+#[test]
+fn nobody_becomes_another_by_what_he_starts_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    server.connect().batch_execute("create role plain login; create role part; grant part to plain").unwrap();
+    let who = "select current_user || ' ' || session_user";
+    for options in ["-c role=postgres", "-c session_authorization=postgres", "-c commit_delay=5"] {
+        assert_eq!(asked(&server, "plain", options, who), Err("42501".to_owned()), "{options}");
+    }
+    assert_eq!(asked(&server, "plain", "-c role=part", who), Ok("part plain".to_owned()));
+    assert_eq!(asked(&server, "plain", "-c role=nobody", who), Err("22023".to_owned()));
+    assert_eq!(asked(&server, "plain", "-c session_authorization=plain", who), Ok("plain plain".to_owned()));
+    assert_eq!(asked(&server, "postgres", "-c session_authorization=plain", who), Ok("plain plain".to_owned()));
+    assert_eq!(asked(&server, "plain", "-c transaction_isolation=serializable", who), Err("25001".to_owned()));
+    assert_eq!(asked(&server, "plain", "-c datestyle=sql,dmy", "show datestyle"), Ok("SQL, DMY".to_owned()));
+    assert_eq!(asked(&server, "plain", "-c timezone=europe/berlin", "show timezone"), Ok("Europe/Berlin".to_owned()));
+    // Those that were turned away have left nothing behind.
+    assert_eq!(
+        asked(&server, "postgres", "-c work_mem=4MB", "select count(*)::text from pg_stat_activity"),
+        Ok("1".to_owned())
+    );
+    server.stop();
+}
+
+#[test]
+fn sessions_start_with_what_is_kept_for_their_role_and_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let kept = "create role plain login; create role part; grant part to plain;
+        alter role all set lock_timeout = 1; alter role all set application_name = 'of all';
+        alter database postgres set lock_timeout = 2; alter database postgres set work_mem = '5MB';
+        alter role plain set work_mem = '6MB'; alter role plain set commit_delay = 3; alter role plain set role = part;
+        alter role plain in database postgres set statement_timeout = '1h'; alter role plain set my.own = 'x'";
+    server.connect().batch_execute(kept).unwrap();
+    let show = |user: &str, options: &str, name: &str| {
+        asked(&server, user, options, &format!("select current_setting('{name}')")).unwrap()
+    };
+    let none = "-c geqo=on";
+    let of_plain = [
+        ("lock_timeout", "2ms"),
+        ("work_mem", "6MB"),
+        ("commit_delay", "3"),
+        ("statement_timeout", "1h"),
+        ("my.own", "x"),
+        ("role", "part"),
+        ("application_name", "of all"),
+    ];
+    for (name, value) in of_plain {
+        assert_eq!(show("plain", none, name), value, "{name}");
+    }
+    assert_eq!(show("postgres", none, "work_mem"), "5MB");
+    assert_eq!(show("plain", "-c work_mem=7MB", "work_mem"), "7MB", "what the client asks for counts most");
+    let mut client = server.connect();
+    let name = "select application_name from pg_stat_activity where pid = pg_backend_pid()";
+    assert_eq!(client.query_one(name, &[]).unwrap().get::<_, String>(0), "of all");
+    client.batch_execute("set work_mem = '9MB'; reset work_mem").unwrap();
+    assert_eq!(setting(&mut client, "work_mem"), "5MB", "RESET returns to what the session began with");
+    // What can't be set any more turns nobody away.
+    client.batch_execute("revoke part from plain").unwrap();
+    assert_eq!(show("plain", none, "role"), "none");
+    client.batch_execute("alter role plain reset role; alter role plain in database postgres reset all").unwrap();
+    drop(client);
+    server.stop();
+
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.connect();
+    let count = "select count(*) from pg_db_role_setting where setrole = 'plain'::regrole";
+    assert_eq!(client.query_one(count, &[]).unwrap().get::<_, i64>(0), 1);
+    client.batch_execute("drop role plain; drop role part").unwrap();
+    assert_eq!(setting(&mut client, "work_mem"), "5MB");
+    client.batch_execute("alter database postgres reset all; alter role all reset all").unwrap();
+    let count = "select count(*) from pg_db_role_setting";
+    assert_eq!(client.query_one(count, &[]).unwrap().get::<_, i64>(0), 0);
+    drop(client);
+    server.stop();
+}

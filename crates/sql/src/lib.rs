@@ -20,6 +20,7 @@ pub mod planner;
 pub mod plpgsql;
 pub mod privileges;
 pub mod session;
+pub mod session_defaults;
 mod sql_function;
 mod statistics;
 pub mod tree;

@@ -75,7 +75,7 @@ impl SessionSettings {
     /// # Errors
     /// 42704, 22023, 42501 and 55P02 as PostgreSQL words them.
     pub fn set(&mut self, name: &str, text: &str, change: Change, is_superuser: bool) -> Result<Option<Id>> {
-        let (name, value, id) = self.check(name, Some(text), is_superuser)?;
+        let (name, value, id) = self.checked(name, Some(text), is_superuser)?;
         let value = value.expect("a text was given");
         match change {
             Change::Session => {
@@ -95,7 +95,7 @@ impl SessionSettings {
     /// # Errors
     /// As [`SessionSettings::set`].
     pub fn reset(&mut self, name: &str, change: Change, is_superuser: bool) -> Result<Option<Id>> {
-        let (name, _, id) = self.check(name, None, is_superuser)?;
+        let (name, _, id) = self.checked(name, None, is_superuser)?;
         if change == Change::Local {
             let value = self.start.get(&name).cloned().or_else(|| id.map(|id| self.server.get(id)));
             self.local.insert(name, value.unwrap_or_else(|| Value::Text(Arc::from(""))));
@@ -120,7 +120,7 @@ impl SessionSettings {
     /// # Errors
     /// As [`SessionSettings::set`].
     pub fn set_at_session_start(&mut self, name: &str, text: &str, is_superuser: bool) -> Result<()> {
-        let (name, value, _) = self.check(name, Some(text), is_superuser)?;
+        let (name, value, _) = self.checked(name, Some(text), is_superuser)?;
         self.start.insert(name, value.expect("a text was given"));
         self.generation += 1;
         Ok(())
@@ -175,7 +175,15 @@ impl SessionSettings {
         self.local.get(name).or_else(|| self.session.get(name)).or_else(|| self.start.get(name))
     }
 
-    fn check(&self, name: &str, text: Option<&str>, is_superuser: bool) -> Result<(Name, Option<Value>, Option<Id>)> {
+    /// Whether [`SessionSettings::set`] would take it, or without a text [`SessionSettings::reset`].
+    ///
+    /// # Errors
+    /// As [`SessionSettings::set`].
+    pub fn check(&self, name: &str, text: Option<&str>, is_superuser: bool) -> Result<()> {
+        self.checked(name, text, is_superuser).map(drop)
+    }
+
+    fn checked(&self, name: &str, text: Option<&str>, is_superuser: bool) -> Result<(Name, Option<Value>, Option<Id>)> {
         let id = match lookup(name) {
             Ok(id) => id,
             Err(_) if is_custom_name(name) => {

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use base::{Error, Result, sqlstate};
 
 use super::Equal;
-use super::objects::{role_settings, roles, timestamp};
+use super::objects::{roles, settings_array, timestamp};
 use super::rows::{NULL, row, text_array};
 use crate::executor::Run;
 use crate::privileges;
+use crate::session_defaults;
 use crate::types::{Value, oids};
 
 /// `pg_hba_file_rules`: those of `hba_rules`, numbered as they stand there.
@@ -71,7 +72,7 @@ pub(super) fn users(catalog: &Catalog, password: impl Fn(&RoleDef) -> Value) -> 
             super::objects::bypasses_row_security(role),
             password(role),
             timestamp(role.valid_until),
-            role_settings(role),
+            settings_array(&role.settings),
         ]
     };
     roles(catalog).iter().filter(|role| role.login).map(row).collect()
@@ -99,6 +100,12 @@ pub fn pg_default_acl(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Val
         row![oid, of.role, of.schema, Value::Char(of.letter() as u8), Value::array(oids::ACLITEM, items)]
     });
     Ok(rows.collect())
+}
+
+/// `pg_db_role_setting`
+pub fn pg_db_role_setting(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let all = session_defaults::all(run.catalog.catalog());
+    Ok(all.iter().map(|(of, settings)| row![of.database, of.role, settings_array(settings)]).collect())
 }
 
 /// 42501 for everybody else.

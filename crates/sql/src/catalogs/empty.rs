@@ -61,7 +61,6 @@ pub const TABLES: &[(u32, &str, &str)] = &[
         "pg_shdepend",
         "dbid oid, classid oid, objid oid, objsubid int4, refclassid oid, refobjid oid, deptype char",
     ),
-    (2964, "pg_db_role_setting", "setdatabase oid, setrole oid, setconfig text[]"),
     (3592, "pg_shseclabel", "objoid oid, classoid oid, provider text, label text"),
     (3596, "pg_seclabel", "objoid oid, classoid oid, objsubid int4, provider text, label text"),
     (

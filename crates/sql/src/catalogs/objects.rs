@@ -153,9 +153,9 @@ pub(super) fn bypasses_row_security(role: &RoleDef) -> bool {
     role.bypass_row_security || role.oid == BOOTSTRAP_ROLE
 }
 
-/// What `ALTER ROLE ... SET` keeps.
-pub(super) fn role_settings(role: &RoleDef) -> Value {
-    text_array(role.settings.iter().map(|(name, value)| format!("{name}={value}")))
+/// Settings that are kept for later.
+pub(super) fn settings_array(settings: &[(String, String)]) -> Value {
+    text_array(settings.iter().map(|(name, value)| format!("{name}={value}")))
 }
 
 /// `pg_roles`
@@ -173,7 +173,7 @@ pub fn pg_roles(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
             "********",
             timestamp(role.valid_until),
             bypasses_row_security(role),
-            role_settings(role),
+            settings_array(&role.settings),
             role.oid,
         ]
     };

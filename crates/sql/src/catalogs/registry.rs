@@ -211,6 +211,13 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
             objects::pg_roles,
         ),
         catalog(
+            2964,
+            "pg_db_role_setting",
+            "setdatabase oid, setrole oid, setconfig text[]",
+            2.0,
+            access::pg_db_role_setting,
+        ),
+        catalog(
             826,
             "pg_default_acl",
             "oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype char, defaclacl aclitem[]",

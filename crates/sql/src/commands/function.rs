@@ -18,7 +18,7 @@ use crate::session::planning::Environment;
 use crate::session::{SessionState, UtilityOutput};
 use crate::tree::{
     AlterFunction, CreateFunction, DefinitionElement, DefinitionValue, FunctionCall, FunctionParameter, Name,
-    ObjectKind, ObjectName, ParameterMode, SetAction, TypeName, VariableSet,
+    ObjectKind, ObjectName, ParameterMode, TypeName,
 };
 use crate::types::{self, CallTypes, SqlType, TypeKind, Value, oids};
 
@@ -230,7 +230,7 @@ fn apply_options(ddl: &Ddl<'_>, function: &mut FunctionDef, options: &[Definitio
             "security" => function.security_definer = option.boolean().unwrap_or(true),
             "set" => {
                 if let Some(DefinitionValue::Set(set)) = &option.value {
-                    change_setting(ddl.state, function, set)?;
+                    variables::change_kept(ddl.state, &mut function.settings, set)?;
                 }
             }
             "cost" => function.cost = Some(positive(option, "COST")?),
@@ -307,21 +307,6 @@ fn body_of(option: &DefinitionElement) -> Result<String> {
         },
         _ => Ok(option.text().unwrap_or_default()),
     }
-}
-
-fn change_setting(state: &SessionState, function: &mut FunctionDef, set: &VariableSet) -> Result<()> {
-    let value = match &set.action {
-        SetAction::Value(values) => Some(variables::value_text(&set.name, values)?),
-        SetAction::Current => Some(crate::session::settings::show(state, &set.name)?),
-        SetAction::ResetAll => {
-            function.settings.clear();
-            return Ok(());
-        }
-        _ => None,
-    };
-    function.settings.retain(|(name, _)| !name.eq_ignore_ascii_case(&set.name));
-    function.settings.extend(value.map(|value| (set.name.to_string(), value)));
-    Ok(())
 }
 
 /// What can be known of a body before it runs, unless `check_function_bodies` is off.

@@ -30,6 +30,7 @@ mod rewrite;
 mod role;
 mod schema;
 mod sequence;
+mod session_default;
 mod stored_expression;
 mod stored_query;
 mod system;
@@ -278,7 +279,8 @@ fn definition_tag(statement: &Statement) -> Option<String> {
         Statement::Comment { .. } => "COMMENT".to_owned(),
         Statement::RefreshMaterializedView { .. } => "REFRESH MATERIALIZED VIEW".to_owned(),
         Statement::CreateRole(_) => "CREATE ROLE".to_owned(),
-        Statement::AlterRole(_) => "ALTER ROLE".to_owned(),
+        Statement::AlterRole(_) | Statement::AlterRoleSet { .. } => "ALTER ROLE".to_owned(),
+        Statement::AlterDatabaseSet { .. } => "ALTER DATABASE".to_owned(),
         Statement::DropRole { .. } => "DROP ROLE".to_owned(),
         Statement::Grant(grant) => if grant.is_grant { "GRANT" } else { "REVOKE" }.to_owned(),
         Statement::GrantRole(_) => "GRANT ROLE".to_owned(),
@@ -344,6 +346,10 @@ fn define(
         }
         Statement::CreateRole(create) => role::create(ddl, create),
         Statement::AlterRole(alter) => role::alter(ddl, alter),
+        Statement::AlterRoleSet { role, database, set } => {
+            session_default::alter_role(ddl, role.as_ref(), database.as_ref(), set)
+        }
+        Statement::AlterDatabaseSet { name, set } => session_default::alter_database(ddl, name, set),
         Statement::DropRole { roles, if_exists } => role::drop(ddl, roles, *if_exists),
         Statement::Grant(grant) => grant::grant(ddl, grant),
         Statement::GrantRole(grant) => role::grant(ddl, grant),

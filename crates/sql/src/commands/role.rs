@@ -12,6 +12,7 @@ use crate::password;
 use crate::privileges::{self, ColumnAcls, Subject};
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, UtilityOutput, is_member};
+use crate::session_defaults;
 use crate::tree::{AlterRole, CreateRole, DefinitionElement, DefinitionValue, GrantRole, RoleName};
 use crate::types::datetime;
 
@@ -221,6 +222,9 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], if_exists: bool) -> Re
             let mut member = (**member).clone();
             member.member_of.retain(|group| *group != role.oid);
             ddl.replace(member)?;
+        }
+        for kept in session_defaults::objects_of_role(&catalog, role.oid) {
+            ddl.drop(kept)?;
         }
         ddl.drop(role.oid)?;
     }

@@ -142,6 +142,32 @@ pub(super) fn value_text(name: &str, values: &[SettingValue]) -> Result<String> 
     Ok(values.iter().map(text).collect::<Vec<_>>().join(", "))
 }
 
+/// Changes settings that are kept for later, as SET and RESET say: those of a function, of a role's sessions.
+///
+/// # Errors
+/// 42704, 22023, 42501 and 55P02 as [`session_settings::set`].
+pub(super) fn change_kept(state: &SessionState, kept: &mut Vec<(String, String)>, set: &VariableSet) -> Result<()> {
+    let value = match &set.action {
+        SetAction::Value(values) => Some(value_text(&set.name, values)?),
+        SetAction::Current => Some(session_settings::show(state, &set.name)?),
+        SetAction::ResetAll => {
+            // What the user may not set stays.
+            kept.retain(|(name, _)| session_settings::check_kept(state, name, None).is_err());
+            return Ok(());
+        }
+        _ => None,
+    };
+    let own_name = session_settings::check_kept(state, &set.name, value.as_deref())?;
+    let place = kept.iter().position(|(name, _)| name.eq_ignore_ascii_case(&own_name));
+    match (place, value) {
+        (Some(place), Some(value)) => kept[place] = (own_name, value),
+        (Some(place), None) => drop(kept.remove(place)),
+        (None, Some(value)) => kept.push((own_name, value)),
+        (None, None) => {}
+    }
+    Ok(())
+}
+
 fn reset_all(state: &SessionState, client: &mut dyn Client) {
     let before = session_settings::reported(state);
     state.settings.borrow_mut().reset_all();

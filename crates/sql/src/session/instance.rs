@@ -22,6 +22,7 @@ use super::state::SessionState;
 use super::timers::Timers;
 use super::{SqlSession, settings};
 use crate::password;
+use crate::session_defaults;
 use crate::types::datetime;
 
 /// The database every connection is to.
@@ -266,18 +267,6 @@ impl Instance {
         }
         let mut session_settings = SessionSettings::new(Arc::clone(self.database.settings()));
         session_settings.set_at_session_start("session_authorization", &request.user, true).map_err(Error::fatal)?;
-        let mut application_name = String::new();
-        for (name, value) in &request.settings {
-            if name.eq_ignore_ascii_case("application_name") {
-                application_name.clone_from(value);
-            }
-            // The client's own idea of an encoding: UTF-8 under another name is the same.
-            let value = match name.to_ascii_lowercase().as_str() {
-                "client_encoding" => "UTF8",
-                _ => value,
-            };
-            session_settings.set_at_session_start(name, value, role.superuser).map_err(Error::fatal)?;
-        }
         let engine = self.database.session().map_err(Error::fatal)?;
         let now = datetime::clock_micros();
         let info = Arc::new(SessionInfo {
@@ -299,15 +288,32 @@ impl Instance {
             state_change: AtomicI64::new(now),
             activity: AtomicI32::new(Activity::Idle as i32),
             query: Mutex::new(Arc::from("")),
-            application_name: Mutex::new(Arc::from(application_name)),
+            application_name: Mutex::new(Arc::from("")),
         });
         // By which a deadlock's description names it.
         self.database.locks().set_process_id(info.owner(), info.pid);
         let state =
             SessionState::new(Arc::clone(self), Arc::clone(&info), engine, session_settings).map_err(Error::fatal)?;
+        self.sessions.lock().insert(info.pid, Arc::clone(&info));
+        let session = SqlSession::new(state);
+        let state = session.state();
+        for (name, value) in session_defaults::at_session_start(&catalog, role.oid) {
+            // Who kept it was asked whether he may; what can't be any more is no reason to turn the session away.
+            if let Err(error) = settings::set_at_session_start(state, &name, &value, true) {
+                state.warnings.add(error);
+            }
+        }
+        for (name, value) in &request.settings {
+            // The client's own idea of an encoding: UTF-8 under another name is the same.
+            let value = match name.to_ascii_lowercase().as_str() {
+                "client_encoding" => "UTF8",
+                _ => value,
+            };
+            settings::set_at_session_start(state, name, value, role.superuser).map_err(Error::fatal)?;
+        }
+        info.set_application_name(state.setting(Id::ApplicationName).as_text());
         state.apply_settings();
-        self.sessions.lock().insert(info.pid, info);
-        Ok(SqlSession::new(state))
+        Ok(session)
     }
 
     /// 53300 for a role that has as many sessions as it may have.

@@ -1,5 +1,6 @@
 //! SET, SHOW and RESET, and copies of settings that every statement reads.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -187,40 +188,89 @@ fn canonical_date_style(text: &str, present: &FormatSettings) -> Result<String> 
 pub fn set(state: &SessionState, name: &str, text: &str, change: Change, client: &mut dyn Client) -> Result<()> {
     let id = settings::lookup(name).ok();
     refuse_lent_rights(state, id)?;
-    let mut text = text.to_owned();
-    match id {
-        Some(Id::Datestyle) => text = canonical_date_style(&text, &state.format())?,
-        Some(Id::Timezone) => {
-            // A bare number counts hours east of UTC.
-            let hours = text.trim().parse::<f64>().ok().filter(|hours| hours.abs() < 168.0);
-            let zone = match hours {
-                Some(hours) => Some(TimeZone::fixed((hours * 3600.0) as i32)),
-                None => TimeZone::named(&text),
-            };
-            let zone = zone.ok_or_else(|| invalid_value("TimeZone", &text))?;
-            text = zone.name().to_owned();
-        }
-        Some(Id::ClientEncoding) => {
-            let plain: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
-            match plain.to_ascii_uppercase().as_str() {
-                "UTF8" | "UNICODE" => text = "UTF8".to_owned(),
-                "SQLASCII" => text = "SQL_ASCII".to_owned(),
-                _ => {
-                    return Err(invalid_value("client_encoding", &text).detail("Only UTF8 is supported."));
-                }
-            }
-        }
-        Some(id @ (Id::TransactionIsolation | Id::TransactionReadOnly | Id::TransactionDeferrable)) => {
-            return super::transaction::set_characteristic(state, id, &text, client);
-        }
-        Some(id @ (Id::Role | Id::SessionAuthorization)) => check_role(state, id, &text)?,
-        _ => {}
+    if let Some(id @ (Id::TransactionIsolation | Id::TransactionReadOnly | Id::TransactionDeferrable)) = id {
+        return super::transaction::set_characteristic(state, id, text, client);
+    }
+    let text = canonical(state, id, text)?;
+    if let Some(id @ (Id::Role | Id::SessionAuthorization)) = id {
+        check_role(state, id, &text)?;
     }
     // Before a block begins, a local value would end with the statement.
     let is_superuser = state.is_superuser();
     let changed = state.settings.borrow_mut().set(name, &text, change, is_superuser)?;
     after_change(state, changed, client);
     Ok(())
+}
+
+/// The form in which a value is kept.
+///
+/// # Errors
+/// 22023
+fn canonical<'t>(state: &SessionState, id: Option<Id>, text: &'t str) -> Result<Cow<'t, str>> {
+    Ok(match id {
+        Some(Id::Datestyle) => canonical_date_style(text, &state.format())?.into(),
+        Some(Id::Timezone) => {
+            // A bare number counts hours east of UTC.
+            let hours = text.trim().parse::<f64>().ok().filter(|hours| hours.abs() < 168.0);
+            let zone = match hours {
+                Some(hours) => Some(TimeZone::fixed((hours * 3600.0) as i32)),
+                None => TimeZone::named(text),
+            };
+            let zone = zone.ok_or_else(|| invalid_value("TimeZone", text))?;
+            zone.name().to_owned().into()
+        }
+        Some(Id::ClientEncoding) => {
+            let plain: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
+            match plain.to_ascii_uppercase().as_str() {
+                "UTF8" | "UNICODE" => "UTF8".into(),
+                "SQLASCII" => "SQL_ASCII".into(),
+                _ => {
+                    return Err(invalid_value("client_encoding", text).detail("Only UTF8 is supported."));
+                }
+            }
+        }
+        _ => text.into(),
+    })
+}
+
+/// A value that the session starts with, to which RESET returns: asked for by the client, or kept for its role. Whether
+/// the session may act as a role is asked here as anywhere.
+///
+/// # Errors
+/// As [`set`].
+pub(super) fn set_at_session_start(state: &SessionState, name: &str, text: &str, is_superuser: bool) -> Result<()> {
+    let id = settings::lookup(name).ok();
+    let too_late = |what: &str| {
+        let message = format!("SET TRANSACTION {what} must be called before any query");
+        Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, message))
+    };
+    let text = canonical(state, id, text)?;
+    match id {
+        Some(Id::TransactionIsolation) => return too_late("ISOLATION LEVEL"),
+        Some(Id::TransactionDeferrable) => return too_late("[NOT] DEFERRABLE"),
+        // It would hold until the transaction of the start ends.
+        Some(id @ Id::TransactionReadOnly) => return settings::parse(id, &text).map(drop),
+        Some(id @ (Id::Role | Id::SessionAuthorization)) => check_role(state, id, &text)?,
+        _ => {}
+    }
+    state.settings.borrow_mut().set_at_session_start(name, &text, is_superuser)?;
+    Ok(())
+}
+
+/// Whether a value may be kept for later; without a text, whether it may be removed. Gives the setting's own name.
+///
+/// # Errors
+/// As [`set`], but what depends on the session in which it will count.
+pub fn check_kept(state: &SessionState, name: &str, text: Option<&str>) -> Result<String> {
+    let id = settings::lookup(name).ok();
+    let is_superuser = state.is_superuser();
+    if id.is_none() && settings::is_custom_name(name) && !is_superuser {
+        let message = format!("permission denied to set parameter \"{name}\"");
+        return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+    }
+    let text = text.map(|text| canonical(state, id, text)).transpose()?;
+    state.settings.borrow().check(name, text.as_deref(), is_superuser)?;
+    Ok(id.map_or_else(|| name.to_owned(), |id| id.definition().name.to_owned()))
 }
 
 /// 42501 for whom the session acts as, while it acts with another role's rights: it would keep that role.

@@ -1,0 +1,85 @@
+//! ALTER ROLE ... SET and ALTER DATABASE ... SET.
+
+use base::{Error, Oid, Result, sqlstate};
+
+use super::ddl::Ddl;
+use super::{role, variables};
+use crate::catalogs::DATABASE_OID;
+use crate::privileges::Subject;
+use crate::session::UtilityOutput;
+use crate::session_defaults::{Keeping, SessionsOf};
+use crate::tree::{Name, RoleName, VariableSet};
+
+/// ALTER ROLE ... SET; no role is ALL.
+pub(super) fn alter_role(
+    ddl: &mut Ddl<'_>,
+    role: Option<&RoleName>,
+    database: Option<&Name>,
+    set: &VariableSet,
+) -> Result<UtilityOutput> {
+    let denied = |message: &str| Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message);
+    let mut of = SessionsOf { database: Oid::INVALID, role: Oid::INVALID };
+    if let Some(name) = role {
+        of.role = ddl.role(name)?;
+        if let RoleName::Name(name, _) = name {
+            role::refuse_reserved(name, "Cannot alter reserved roles.")?;
+        }
+        let catalog = ddl.catalog();
+        let is_superuser = catalog.role(of.role).is_some_and(|role| role.superuser);
+        let may_create = catalog.role(ddl.owner()).is_some_and(|role| role.create_role);
+        if is_superuser && !ddl.state.is_superuser() {
+            return Err(denied("must be superuser to alter superusers"));
+        }
+        if !ddl.state.is_superuser() && !may_create && of.role != ddl.owner() {
+            return Err(denied("permission denied"));
+        }
+    }
+    if let Some(name) = database {
+        of.database = database_named(ddl, name)?;
+    }
+    if role.is_none() {
+        if database.is_some() {
+            require_database_owner(ddl)?;
+        } else if !ddl.state.is_superuser() {
+            return Err(denied("must be superuser to alter settings globally"));
+        }
+    }
+    change(ddl, of, set)?;
+    Ok(UtilityOutput::tag("ALTER ROLE"))
+}
+
+/// ALTER DATABASE ... SET.
+pub(super) fn alter_database(ddl: &mut Ddl<'_>, name: &Name, set: &VariableSet) -> Result<UtilityOutput> {
+    let database = database_named(ddl, name)?;
+    require_database_owner(ddl)?;
+    change(ddl, SessionsOf { database, role: Oid::INVALID }, set)?;
+    Ok(UtilityOutput::tag("ALTER DATABASE"))
+}
+
+/// 3D000 for another database than the one there is.
+fn database_named(ddl: &Ddl<'_>, name: &Name) -> Result<Oid> {
+    if name.as_str() == ddl.state.database_name() {
+        return Ok(DATABASE_OID);
+    }
+    Err(Error::new(sqlstate::INVALID_CATALOG_NAME, format!("database \"{name}\" does not exist")))
+}
+
+fn require_database_owner(ddl: &Ddl<'_>) -> Result<()> {
+    let catalog = ddl.catalog();
+    match Subject::find(&catalog, DATABASE_OID) {
+        Some(database) => database.require_owner(&catalog, ddl.owner()),
+        None => Ok(()),
+    }
+}
+
+fn change(ddl: &mut Ddl<'_>, of: SessionsOf, set: &VariableSet) -> Result<()> {
+    let catalog = ddl.catalog();
+    let mut settings = of.kept(&catalog);
+    variables::change_kept(ddl.state, &mut settings, set)?;
+    match of.to_keep(&catalog, settings, || ddl.allocate_oid())? {
+        Keeping::Nothing => Ok(()),
+        Keeping::Create(object) => ddl.create(object),
+        Keeping::Replace(object) => ddl.replace(object),
+        Keeping::Drop(oid) => ddl.drop(oid),
+    }
+}

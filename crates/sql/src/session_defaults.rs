@@ -1,0 +1,115 @@
+//! What ALTER ROLE ... SET and ALTER DATABASE ... SET keep for sessions to come.
+
+use base::{Error, Oid, Result};
+use engine::catalog::{BOOTSTRAP_ROLE, Catalog, CustomDef, Object};
+
+use crate::catalogs::DATABASE_OID;
+
+/// The class of the custom objects that hold what is kept for a database: PostgreSQL's number of `pg_db_role_setting`.
+/// What is kept for a role alone stands in its own description.
+const CLASS: Oid = Oid(2964);
+
+/// Names of settings with their values.
+pub type Settings = Vec<(String, String)>;
+
+/// Whose sessions start with them; [`Oid::INVALID`] is any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionsOf {
+    /// Those that connect to this database.
+    pub database: Oid,
+    /// Those that connect as this role.
+    pub role: Oid,
+}
+
+impl SessionsOf {
+    fn name(self) -> String {
+        format!("{}/{}", self.database.0, self.role.0)
+    }
+
+    fn of_name(name: &str) -> Option<SessionsOf> {
+        let (database, role) = name.split_once('/')?;
+        Some(SessionsOf { database: Oid(database.parse().ok()?), role: Oid(role.parse().ok()?) })
+    }
+
+    fn is_role_alone(self) -> bool {
+        self.database == Oid::INVALID && self.role != Oid::INVALID
+    }
+
+    /// What is kept for them.
+    pub fn kept(self, catalog: &Catalog) -> Settings {
+        if self.is_role_alone() {
+            return catalog.role(self.role).map(|role| role.settings.clone()).unwrap_or_default();
+        }
+        let def = catalog.custom_by_name(CLASS, Oid::INVALID, &self.name());
+        def.map(|def| decoded(&def.body)).unwrap_or_default()
+    }
+
+    /// How to keep `settings` for them; `allocate` gives the number of a new object.
+    ///
+    /// # Errors
+    /// XX000 if they can't be encoded.
+    pub fn to_keep(self, catalog: &Catalog, settings: Settings, allocate: impl FnOnce() -> Oid) -> Result<Keeping> {
+        if self.is_role_alone() {
+            return Ok(match catalog.role(self.role) {
+                Some(role) => {
+                    let mut role = (**role).clone();
+                    role.settings = settings;
+                    Keeping::Replace(role.into())
+                }
+                None => Keeping::Nothing,
+            });
+        }
+        let old = catalog.custom_by_name(CLASS, Oid::INVALID, &self.name()).map(|def| def.oid);
+        if settings.is_empty() {
+            return Ok(old.map_or(Keeping::Nothing, Keeping::Drop));
+        }
+        let body = serde_json::to_vec(&settings)
+            .map_err(|error| Error::internal(format!("settings can't be stored: {error}")))?;
+        let oid = old.unwrap_or_else(allocate);
+        let def = CustomDef { oid, class: CLASS, schema: Oid::INVALID, name: self.name(), owner: BOOTSTRAP_ROLE, body };
+        Ok(if old.is_some() { Keeping::Replace(def.into()) } else { Keeping::Create(def.into()) })
+    }
+}
+
+/// A change of the catalog.
+pub enum Keeping {
+    /// None.
+    Nothing,
+    /// A new object.
+    Create(Object),
+    /// Another description of an object.
+    Replace(Object),
+    /// An object less.
+    Drop(Oid),
+}
+
+// What can't be read sets nothing.
+fn decoded(body: &[u8]) -> Settings {
+    serde_json::from_slice(body).unwrap_or_default()
+}
+
+/// Everything that is kept, as `pg_db_role_setting` shows it.
+pub fn all(catalog: &Catalog) -> Vec<(SessionsOf, Settings)> {
+    let of_roles = catalog
+        .roles()
+        .map(|role| (SessionsOf { database: Oid::INVALID, role: role.oid }, role.settings.clone()))
+        .filter(|(_, settings)| !settings.is_empty());
+    let customs = catalog.customs(CLASS);
+    let others = customs.filter_map(|def| Some((SessionsOf::of_name(&def.name)?, decoded(&def.body))));
+    of_roles.chain(others).collect()
+}
+
+/// The objects that keep something for a role in one database.
+pub fn objects_of_role(catalog: &Catalog, role: Oid) -> Vec<Oid> {
+    let is_own = |def: &&std::sync::Arc<CustomDef>| SessionsOf::of_name(&def.name).is_some_and(|of| of.role == role);
+    catalog.customs(CLASS).filter(is_own).map(|def| def.oid).collect()
+}
+
+/// What a session of `role` starts with: what is said for more sessions comes first, so that the last one counts.
+pub fn at_session_start(catalog: &Catalog, role: Oid) -> Settings {
+    let any = Oid::INVALID;
+    [(any, any), (DATABASE_OID, any), (any, role), (DATABASE_OID, role)]
+        .into_iter()
+        .flat_map(|(database, role)| SessionsOf { database, role }.kept(catalog))
+        .collect()
+}
