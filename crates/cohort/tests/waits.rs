@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use common::Server;
 use common::reference::{Reference, server_binaries};
+use common::wire::Session;
 use postgres::error::SqlState;
 use postgres::{Client, NoTls};
 
@@ -123,5 +124,38 @@ fn a_transaction_that_takes_too_long_is_ended_where_it_waits() {
     let mut quick = server.connect();
     quick.batch_execute("set transaction_timeout = '20s'; begin; select * from t; commit").unwrap();
     quick.batch_execute("select * from t").unwrap();
+    server.stop();
+}
+
+// invariants: row 11
+#[test]
+fn a_client_that_reads_nothing_holds_up_nobody_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["worker_threads=1"]);
+    server.connect().batch_execute("create table t (a int)").unwrap();
+    // Commits whose answers stand behind more than the socket takes.
+    let mut slow = Session::connect(&server.socket(), "postgres");
+    let rounds = 40;
+    for round in 0..rounds {
+        slow.send(&format!("select repeat('x', {})", 20_000 + round * 7_000));
+        slow.send("insert into t values (1)");
+    }
+    let (done, all_served) = std::sync::mpsc::channel();
+    let url = server.url();
+    std::thread::spawn(move || {
+        for _ in 0..10 {
+            let mut other = connect(&url);
+            other.batch_execute("insert into t values (2)").unwrap();
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        done.send(()).unwrap();
+    });
+    all_served.recv_timeout(Duration::from_secs(30)).expect("others are served");
+    for _ in 0..rounds {
+        assert!(slow.answer().contains("tag SELECT 1"));
+        assert!(slow.answer().contains("tag INSERT 0 1"));
+    }
+    let count = "select count(*) from t where a = 1";
+    assert_eq!(server.connect().query_one(count, &[]).unwrap().get::<_, i64>(0), rounds);
     server.stop();
 }

@@ -60,14 +60,18 @@ impl Outgoing {
 
     /// What may leave when the log is durable up to `durable`.
     pub fn sendable(&mut self, durable: Lsn) -> &[u8] {
-        while self.gates.front().is_some_and(|gate| gate.lsn <= durable) {
-            self.gates.pop_front();
-        }
+        self.open_gates(durable);
         if self.bytes.len() > self.flushed.max(self.sent) + GATHERED_LIMIT_BYTES {
             self.flush();
         }
         let end = self.gates.front().map_or(self.flushed, |gate| gate.offset.min(self.flushed));
         &self.bytes[self.sent..end.max(self.sent)]
+    }
+
+    fn open_gates(&mut self, durable: Lsn) {
+        while self.gates.front().is_some_and(|gate| gate.lsn <= durable) {
+            self.gates.pop_front();
+        }
     }
 
     /// The client is to hear of all that has been appended.
@@ -92,8 +96,10 @@ impl Outgoing {
         }
     }
 
-    /// The position that the first byte held back waits for.
-    pub fn next_gate(&self) -> Option<Lsn> {
+    /// The position beyond `durable` that the first byte held back waits for. None if nothing waits for the log any more: what
+    /// is still unsent then waits for the client.
+    pub fn next_gate(&mut self, durable: Lsn) -> Option<Lsn> {
+        self.open_gates(durable);
         self.gates.front().filter(|gate| gate.offset < self.bytes.len()).map(|gate| gate.lsn)
     }
 
@@ -244,12 +250,23 @@ mod tests {
         out.flush();
         assert_eq!(out.sendable(Lsn(99)), b"Z\0\0\0\x05I");
         out.consume(6);
-        assert_eq!(out.next_gate(), Some(Lsn(100)));
+        assert_eq!(out.next_gate(Lsn(99)), Some(Lsn(100)));
         assert_eq!(out.sendable(Lsn(99)), b"");
         assert_eq!(out.sendable(Lsn(100)), b"C\0\0\0\x06A\0Z\0\0\0\x05I");
         assert_eq!(out.sendable(Lsn(250)).len(), 20);
         out.consume(20);
-        assert_eq!(out.next_gate(), None);
+        assert_eq!(out.next_gate(Lsn(250)), None);
+    }
+
+    #[test]
+    fn what_only_the_client_holds_up_waits_for_no_commit() {
+        let mut out = Outgoing::default();
+        out.ready_for_query(b'I');
+        out.require(Lsn(100));
+        out.ready_for_query(b'I');
+        assert_eq!(out.next_gate(Lsn(99)), Some(Lsn(100)));
+        assert_eq!(out.next_gate(Lsn(100)), None);
+        assert_eq!(out.sendable(Lsn(100)).len(), 12);
     }
 
     #[test]

@@ -174,7 +174,7 @@ impl Port {
         if self.progress.is_some() && self.outgoing.unsent_bytes() < UNSENT_LIMIT_BYTES / 2 {
             self.wake();
         }
-        if self.session_waits { None } else { self.outgoing.next_gate() }
+        if self.session_waits { None } else { self.outgoing.next_gate(durable) }
     }
 
     fn wake(&mut self) {

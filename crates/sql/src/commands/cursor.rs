@@ -588,6 +588,9 @@ pub fn declare(
     if declare.query.with.as_ref().is_some_and(changes_rows) {
         return Err(Error::unsupported("DECLARE CURSOR must not contain data-modifying statements in WITH"));
     }
+    if declare.hold {
+        state.refuse_if_restricted("create a cursor WITH HOLD")?;
+    }
     let locks_rows = !declare.query.locking.is_empty();
     if declare.hold && locks_rows {
         return Err(Error::unsupported("DECLARE CURSOR WITH HOLD ... FOR UPDATE is not supported")
@@ -695,6 +698,7 @@ pub fn close_on_top(session: &mut SqlSession, name: Option<&str>) -> Result<Util
 /// # Errors
 /// 34000 for a cursor that is not open, 24000 for one that is in use.
 pub fn close(state: &SessionState, name: Option<&str>) -> Result<UtilityOutput> {
+    state.refuse_if_restricted("execute CLOSE")?;
     match name {
         Some(name) => state.close_cursor(name).map(|()| UtilityOutput::tag("CLOSE CURSOR")),
         None => state.close_all_cursors().map(|()| UtilityOutput::tag("CLOSE CURSOR ALL")),

@@ -233,14 +233,18 @@ pub(super) fn build(ddl: &mut Ddl<'_>, table: Oid, index: Oid) -> Result<()> {
     let view = ddl.view();
     let kinds: Vec<StorageKind> =
         open.def.columns.iter().map(|column| StorageKind::of(&view, column.type_oid)).collect();
-    ddl.state.changed_catalog.set(true);
-    ddl.with_latest(|ddl| {
-        ddl.with_run(|run| {
-            let engine = run.engine();
-            let keys = TableKeys::new(&kinds, expressions.as_deref(), run);
-            engine.build_index(&open, position, &keys)
+    let state = ddl.state;
+    state.changed_catalog.set(true);
+    let mut fill = || {
+        ddl.with_latest(|ddl| {
+            ddl.with_run(|run| {
+                let engine = run.engine();
+                let keys = TableKeys::new(&kinds, expressions.as_deref(), run);
+                engine.build_index(&open, position, &keys)
+            })
         })
-    })
+    };
+    if expressions.is_some() { state.restricted_to(open.def.owner, fill) } else { fill() }
 }
 
 /// The index of a key constraint, and the constraint. The columns of a primary key become NOT NULL.

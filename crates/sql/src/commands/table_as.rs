@@ -134,9 +134,12 @@ pub(super) fn refresh(
     let text: Arc<str> = Arc::from(table.view_query.as_deref().unwrap_or_default());
     let tree = stored_query::parsed(&text).ok_or_else(|| Error::internal("a materialized view without a query"))?;
     let statement = Statement::Select(tree);
-    let planned = Nested::locked(ddl.state, || {
-        let environment = Environment::new(ddl.state, &ddl.view()).for_query_of(&table);
-        environment.planned(&text, &statement, Parameters::fixed(Vec::new()))
+    let state = ddl.state;
+    let planned = state.restricted_to(table.owner, || {
+        Nested::locked(state, || {
+            let environment = Environment::new(state, &ddl.view()).for_query_of(&table);
+            environment.planned(&text, &statement, Parameters::fixed(Vec::new()))
+        })
     })?;
     if table.is_unpopulated != no_data {
         ddl.replace(TableDef { is_unpopulated: no_data, ..(*table).clone() })?;
@@ -145,7 +148,9 @@ pub(super) fn refresh(
     ddl.state.changed_catalog.set(true);
     ddl.engine().truncate(&open)?;
     if !no_data {
-        without_indexes(ddl, table.oid, |ddl| fill(ddl, table.oid, &planned, &[]).map(drop))?;
+        state.restricted_to(table.owner, || {
+            without_indexes(ddl, table.oid, |ddl| fill(ddl, table.oid, &planned, &[]).map(drop))
+        })?;
     }
     Ok(UtilityOutput::tag("REFRESH MATERIALIZED VIEW"))
 }

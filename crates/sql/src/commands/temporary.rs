@@ -10,6 +10,7 @@ use crate::tree::OnCommit;
 
 /// The session's temporary schema, made when it is first needed.
 pub(super) fn schema(ddl: &mut Ddl<'_>) -> Result<Oid> {
+    ddl.state.refuse_if_restricted("create temporary table")?;
     let catalog = ddl.catalog();
     // A transaction that made it may have been rolled back.
     if let Some(oid) = ddl.state.temporary_schema.get()

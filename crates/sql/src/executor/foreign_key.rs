@@ -380,6 +380,9 @@ fn run_all(state: &SessionState, due: Due, run: &mut Run<'_, '_>) -> Result<()> 
     };
     let is_due = |check: &PendingCheck| is_all || !check.is_deferred && check.number >= first;
     loop {
+        if !is_all && state.pending_checks.borrow().iter().any(|check| check.is_deferred && check.number >= first) {
+            state.refuse_if_restricted("fire deferred trigger")?;
+        }
         let ready: Vec<PendingCheck> = {
             let mut pending = state.pending_checks.borrow_mut();
             pending.extract_if(.., |check| is_due(check)).collect()
@@ -482,7 +485,7 @@ fn act(
                 quoted_table_name(&key.table, &run.catalog),
                 equalities_to_columns(key, 1)
             );
-            execute(&text, old.to_vec(), &column_types(&key.referenced, &key.referenced_columns), run)
+            execute(key, &text, old.to_vec(), &column_types(&key.referenced, &key.referenced_columns), run)
         }
         (ForeignKeyAction::Cascade, Some(new)) => {
             let assignments = assignments(key, &key.columns, |number| format!("${}", number + 1));
@@ -586,7 +589,7 @@ fn exists(
         column_types(&key.referenced, &key.referenced_columns)
     };
     let mut is_there = false;
-    run_text(&text, values.to_vec(), &types, run, &mut |_, _| {
+    run_text(&text, values.to_vec(), &types, owner_of(table, run), run, &mut |_, _| {
         is_there = true;
         Ok(ControlFlow::Break(()))
     })?;
@@ -617,14 +620,15 @@ fn update_references(
     }
     let mut values = new;
     values.extend_from_slice(old);
-    execute(&text, values, &types, run)
+    execute(key, &text, values, &types, run)
 }
 
 /// Runs an action. What is told and raised meanwhile has it in its context, where clients may look for PostgreSQL's words.
-fn execute(text: &str, values: Vec<Value>, types: &[SqlType], run: &mut Run<'_, '_>) -> Result<()> {
+fn execute(key: &ForeignKey, text: &str, values: Vec<Value>, types: &[SqlType], run: &mut Run<'_, '_>) -> Result<()> {
     let state = run.state;
     state.calls.borrow_mut().push(CallPlace::of_server(&Arc::from(text)));
-    let result = run_text(text, values, types, run, &mut |_, _| Ok(ControlFlow::Continue(())));
+    let owner = owner_of(&key.table, run);
+    let result = run_text(text, values, types, owner, run, &mut |_, _| Ok(ControlFlow::Continue(())));
     state.calls.borrow_mut().pop();
     result.map_err(|error| error.context(format!("SQL statement \"{text}\"")))
 }
@@ -632,27 +636,26 @@ fn execute(text: &str, values: Vec<Value>, types: &[SqlType], run: &mut Run<'_, 
 /// What is done with each row of a statement.
 type OnRow<'f> = dyn FnMut(&mut Run<'_, '_>, &[Value]) -> Result<ControlFlow<()>> + 'f;
 
+/// Who owns a table by now.
+fn owner_of(table: &TableDef, run: &Run<'_, '_>) -> Oid {
+    run.catalog.catalog().table(table.oid).map_or(table.owner, |table| table.owner)
+}
+
+/// Runs a statement as the owner of the table that it reads or changes: whoever changes a row need not be allowed to look
+/// at the rows it refers to, or is referred to by, and triggers and expressions of that table must not use his rights.
 fn run_text(
     text: &str,
     values: Vec<Value>,
     types: &[SqlType],
+    owner: Oid,
     run: &mut Run<'_, '_>,
     on_row: &mut OnRow<'_>,
 ) -> Result<()> {
     let text: Arc<str> = Arc::from(text);
     let types: Arc<[SqlType]> = Arc::from(types);
     let state = run.state;
-    let plan = || Nested::plan_text(state, &text, &types);
-    if state.is_superuser() {
-        let planned = Nested::locked(state, plan)?;
-        Nested::run(run, &planned, &values, on_row)?;
-        return Ok(());
-    }
-    // Whoever changes a row need not be allowed to look at the rows it refers to, or is referred to by: the table's owner is.
-    let table = plan()?.statement.access.first().map(|access| access.object);
-    let owner = table.and_then(|table| run.catalog.catalog().table(table).map(|table| table.owner));
-    state.acting_as(owner.unwrap_or(Oid::INVALID), || {
-        let planned = Nested::locked(state, plan)?;
+    state.acting_as(owner, || {
+        let planned = Nested::locked(state, || Nested::plan_text(state, &text, &types))?;
         Nested::run(run, &planned, &values, on_row)
     })?;
     Ok(())
@@ -718,7 +721,9 @@ pub fn check_existing_rows(constraint: &ConstraintDef, table: &Arc<TableDef>, ru
         not_null.join(if key.matching == ForeignKeyMatch::Full { " OR " } else { " AND " })
     );
     let mut orphan = None;
-    run_text(&text, Vec::new(), &[], run, &mut |_, row| {
+    // Nothing that users have written runs, and both tables must be read: a superuser may.
+    let owner = if run.state.is_superuser() { run.state.acting_role().oid } else { owner_of(&key.table, run) };
+    run_text(&text, Vec::new(), &[], owner, run, &mut |_, row| {
         orphan = Some(row.to_vec());
         Ok(ControlFlow::Break(()))
     })?;

@@ -59,13 +59,12 @@ pub fn compile(function: &FunctionDef, is_trigger: bool, catalog: &CatalogView) 
         parameters.join(", "),
         quote_body(&body)
     );
-    let inputs: Vec<String> = function
-        .arguments
-        .iter()
-        .filter(|argument| argument.mode.is_input())
-        .map(|argument| type_name(argument.type_oid))
-        .collect();
-    let signature = Arc::from(format!("{}({})", function.name, inputs.join(",")));
+    // One that is being made is not there yet, and nothing of it is called.
+    let declared = catalog.user_function(function.oid);
+    let signature = declared.map_or_else(
+        || Arc::from(function.name.as_str()),
+        |declared| Arc::from(types::reg_types::user_function_signature(catalog, &declared)),
+    );
     check_text(&function.body, &text)?;
     let mut parser = Parser::new(&function.body, &function.name, catalog);
     for (number, argument) in function.arguments.iter().enumerate() {

@@ -254,6 +254,10 @@ impl CatalogLookup for CatalogView {
             .collect()
     }
 
+    fn user_function(&self, oid: Oid) -> Option<UserFunction> {
+        self.0.catalog.function(oid).map(|function| describe_function(self, function))
+    }
+
     fn object_name(&self, kind: RegKind, oid: Oid) -> Option<String> {
         let catalog = &self.0.catalog;
         match kind {
@@ -280,13 +284,7 @@ impl CatalogLookup for CatalogView {
                 (!name.is_empty()).then(|| quote_identifier(&name))
             }
             RegKind::Role => catalog.role(oid).map(|role| quote_identifier(&role.name)),
-            RegKind::Proc => match catalog.function(oid) {
-                Some(function) => {
-                    let visible = self.path().contains(&function.schema);
-                    Some(self.qualified(function.schema, &function.name, visible))
-                }
-                None => crate::catalogs::type_function_name(oid).map(str::to_owned),
-            },
+            RegKind::Proc => crate::catalogs::type_function_name(oid).map(str::to_owned),
             RegKind::Collation | RegKind::TextSearch => None,
         }
     }
@@ -327,7 +325,8 @@ impl CatalogLookup for CatalogView {
     }
 }
 
-fn describe_function(view: &CatalogView, function: &Arc<FunctionDef>) -> UserFunction {
+/// What callers need to know of a function.
+pub(crate) fn describe_function(view: &CatalogView, function: &FunctionDef) -> UserFunction {
     let inputs: Vec<_> = function.arguments.iter().filter(|argument| argument.mode.is_input()).collect();
     UserFunction {
         oid: function.oid,

@@ -34,6 +34,7 @@ use engine::DelayPolicy;
 use rustc_hash::FxHashMap;
 use sync::Interrupt;
 
+pub(crate) use catalog_view::describe_function;
 pub use catalog_view::{CatalogView, quote_identifier, split_names};
 pub(crate) use execute::lock_relations;
 pub use execute::{Nested, UtilityOutput};

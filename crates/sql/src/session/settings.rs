@@ -276,10 +276,13 @@ pub fn check_kept(state: &SessionState, name: &str, text: Option<&str>) -> Resul
 /// 42501 for whom the session acts as, while it acts with another role's rights: it would keep that role.
 fn refuse_lent_rights(state: &SessionState, id: Option<Id>) -> Result<()> {
     match id {
-        Some(id @ (Id::Role | Id::SessionAuthorization)) if state.acts_for_another() => {
-            let name = id.definition().name;
-            let message = format!("cannot set parameter \"{name}\" within security-definer function");
-            Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
+        Some(id @ (Id::Role | Id::SessionAuthorization)) => {
+            let what = format!("set parameter \"{}\"", id.definition().name);
+            if state.acts_for_another() {
+                let message = format!("cannot {what} within security-definer function");
+                return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+            }
+            state.refuse_if_restricted(&what)
         }
         _ => Ok(()),
     }

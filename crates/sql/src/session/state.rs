@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use base::settings::{Id, SessionSettings, Value as Setting};
-use base::{Error, Lsn, Oid, Result};
+use base::{Error, Lsn, Oid, Result, sqlstate};
 use engine::catalog::{BOOTSTRAP_ROLE, Catalog, RoleDef};
 use engine::{LockMode, SavepointId};
 use rustc_hash::FxHashMap;
@@ -80,6 +80,8 @@ pub struct SessionState {
     is_role_lent: Cell<bool>,
     /// How many times over rights are lent, also those that the session has anyway.
     lent_depth: Cell<u32>,
+    /// Within [`SessionState::restricted_to`].
+    is_restricted: Cell<bool>,
     /// The oid of the temporary schema, once there is one.
     pub(crate) temporary_schema: Cell<Option<Oid>>,
     /// Prepared statements by name, for SQL's EXECUTE as for the protocol.
@@ -236,6 +238,7 @@ impl SessionState {
             lent_role: Cell::new(None),
             is_role_lent: Cell::new(false),
             lent_depth: Cell::new(0),
+            is_restricted: Cell::new(false),
             temporary_schema: Cell::new(None),
             prepared: RefCell::default(),
             cursors: RefCell::default(),
@@ -510,6 +513,30 @@ impl SessionState {
         let result = self.with_role(role, work);
         self.lent_depth.set(depth);
         result
+    }
+
+    /// Runs `work`, which may call what the owner of a table has written though somebody else wants it done (REINDEX,
+    /// REFRESH MATERIALIZED VIEW): with the owner's rights, and without a trace in the session. PostgreSQL calls it a
+    /// security-restricted operation.
+    pub(crate) fn restricted_to<T>(&self, owner: Oid, work: impl FnOnce() -> T) -> T {
+        let was_restricted = self.is_restricted.replace(true);
+        self.settings.borrow_mut().push_level();
+        let result = self.with_role(owner, work);
+        self.settings.borrow_mut().roll_back_level();
+        self.is_restricted.set(was_restricted);
+        result
+    }
+
+    /// Refuses to do what would have an effect after [`SessionState::restricted_to`].
+    ///
+    /// # Errors
+    /// 42501
+    pub(crate) fn refuse_if_restricted(&self, what: &str) -> Result<()> {
+        if !self.is_restricted.get() {
+            return Ok(());
+        }
+        let message = format!("cannot {what} within security-restricted operation");
+        Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
     }
 
     /// Whether [`SessionState::acting_as`] is under way.

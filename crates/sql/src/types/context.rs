@@ -179,7 +179,7 @@ pub enum RegKind {
     Role,
     /// `regcollation`
     Collation,
-    /// `regproc` and `regprocedure`, for functions that users made
+    /// `regproc`, for functions of types
     Proc,
     /// `regconfig` and `regdictionary`
     TextSearch,
@@ -208,6 +208,11 @@ pub trait CatalogLookup {
     /// Whether the type can be named without its schema.
     fn type_is_visible(&self, _oid: Oid) -> bool {
         true
+    }
+
+    /// A function that is not built in.
+    fn user_function(&self, _oid: Oid) -> Option<UserFunction> {
+        None
     }
 
     /// The functions called `name` in `schema`, or on the search path (nearest first).

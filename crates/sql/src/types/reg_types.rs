@@ -3,7 +3,7 @@
 use base::{Error, Oid, Result, sqlstate};
 
 use super::aggregates;
-use super::context::{CatalogLookup, RegKind};
+use super::context::{CatalogLookup, RegKind, UserFunction};
 use super::functions;
 use super::oids;
 use super::operators;
@@ -162,7 +162,12 @@ fn functions_called(catalog: &dyn CatalogLookup, parts: &[String]) -> Vec<(u32, 
         found.extend(functions::functions_named(name).iter().map(|def| (def.oid.0, def.arguments.to_vec())));
         found.extend(aggregates::aggregates_named(name).iter().map(|def| (def.oid.0, def.arguments.to_vec())));
     }
-    found.extend(catalog.user_functions(schema, name).into_iter().map(|def| (def.oid.0, def.arguments)));
+    for function in catalog.user_functions(schema, name) {
+        // Of several with the same arguments, the first on the path is meant.
+        if !found.iter().any(|(_, arguments)| *arguments == function.arguments) {
+            found.push((function.oid.0, function.arguments));
+        }
+    }
     found
 }
 
@@ -273,7 +278,7 @@ pub fn write_reg(value: u32, oid: Oid, catalog: &dyn CatalogLookup, out: &mut Ve
             951 => Some("\"POSIX\"".to_owned()),
             _ => catalog.object_name(RegKind::Collation, object),
         },
-        oids::REGPROC => function_name(catalog, object, true),
+        oids::REGPROC => function_name(catalog, object),
         oids::REGPROCEDURE => function_signature(catalog, object),
         oids::REGOPER => operators::operator(object).map(|operator| {
             if operators::operators_named(operator.name).len() > 1 {
@@ -302,16 +307,39 @@ fn builtin_function(oid: Oid) -> Option<(&'static str, &'static [Oid])> {
         .or_else(|| aggregates::aggregate(oid).map(|def| (def.name, def.arguments)))
 }
 
-fn function_name(catalog: &dyn CatalogLookup, oid: Oid, qualify_ambiguous: bool) -> Option<String> {
+fn function_name(catalog: &dyn CatalogLookup, oid: Oid) -> Option<String> {
+    let called = |name: &str| functions_called(catalog, &[name.to_owned()]);
+    if let Some(function) = catalog.user_function(oid) {
+        let is_found = matches!(called(&function.name).as_slice(), [(only, _)] if *only == oid.0);
+        return Some(qualified(&function, is_found));
+    }
     let Some((name, _)) = builtin_function(oid) else { return catalog.object_name(RegKind::Proc, oid) };
-    let parts = [name.to_owned()];
     let quoted = quote_identifier(name);
-    let ambiguous = qualify_ambiguous && functions_called(catalog, &parts).len() > 1;
-    Some(if ambiguous { format!("pg_catalog.{quoted}") } else { quoted })
+    Some(if called(name).len() > 1 { format!("pg_catalog.{quoted}") } else { quoted })
 }
 
 fn function_signature(catalog: &dyn CatalogLookup, oid: Oid) -> Option<String> {
+    if let Some(function) = catalog.user_function(oid) {
+        return Some(user_function_signature(catalog, &function));
+    }
     let Some((name, arguments)) = builtin_function(oid) else { return catalog.object_name(RegKind::Proc, oid) };
-    let types: Vec<String> = arguments.iter().map(|oid| format_type_name(catalog, *oid)).collect();
-    Some(format!("{}({})", quote_identifier(name), types.join(",")))
+    Some(format!("{}({})", quote_identifier(name), type_names(catalog, arguments)))
+}
+
+/// `name(integer,text)`, with its schema unless the bare name finds it.
+pub fn user_function_signature(catalog: &dyn CatalogLookup, function: &UserFunction) -> String {
+    let called = functions_called(catalog, std::slice::from_ref(&function.name));
+    let found = called.iter().find(|(_, arguments)| *arguments == function.arguments);
+    let is_found = found.is_some_and(|(oid, _)| *oid == function.oid.0);
+    format!("{}({})", qualified(function, is_found), type_names(catalog, &function.arguments))
+}
+
+fn qualified(function: &UserFunction, is_found: bool) -> String {
+    let name = quote_identifier(&function.name);
+    if is_found { name } else { format!("{}.{name}", quote_identifier(&function.schema)) }
+}
+
+fn type_names(catalog: &dyn CatalogLookup, types: &[Oid]) -> String {
+    let names: Vec<String> = types.iter().map(|oid| format_type_name(catalog, *oid)).collect();
+    names.join(",")
 }

@@ -16,7 +16,7 @@ use super::reshape::{Reshaping, Stored};
 use crate::catalogs::user_types;
 use crate::client::Severity;
 use crate::plan::{Expr, ExprKind, FunctionTarget};
-use crate::session::{CatalogView, quote_identifier};
+use crate::session::{CatalogView, describe_function, quote_identifier};
 use crate::types::{self, Value, oids};
 pub use views::ViewUse;
 pub(super) use views::uses_of_views;
@@ -346,9 +346,11 @@ impl Named {
             ExprKind::Call(call) => &call.function,
             ExprKind::Set(call) => &call.function,
             ExprKind::Constant(value) => {
-                match value {
-                    Value::Oid(oid) if expr.sql_type.oid == oids::REGCLASS => self.relations.push(Oid(*oid)),
-                    _ => self.a_type(expr.sql_type.oid),
+                match (value, expr.sql_type.oid) {
+                    (Value::Oid(oid), oids::REGCLASS) => self.relations.push(Oid(*oid)),
+                    (Value::Oid(oid), oids::REGPROC | oids::REGPROCEDURE) => self.functions.push(Oid(*oid)),
+                    (Value::Oid(oid), oids::REGTYPE) => self.a_type(Oid(*oid)),
+                    (_, oid) => self.a_type(oid),
                 }
                 return;
             }
@@ -679,17 +681,5 @@ pub(super) fn relation(view: &CatalogView, schema: Oid, name: &str, oid: Oid) ->
 
 /// `name(integer,text)`, with its schema unless the bare name finds it.
 pub(super) fn signature(view: &CatalogView, function: &FunctionDef) -> String {
-    let arguments: Vec<String> = function
-        .arguments
-        .iter()
-        .filter(|argument| argument.mode.is_input())
-        .map(|argument| types::format_type_name(view, argument.type_oid))
-        .collect();
-    let name = quote_identifier(&function.name);
-    let arguments = arguments.join(",");
-    if view.path().contains(&function.schema) {
-        format!("{name}({arguments})")
-    } else {
-        format!("{}.{name}({arguments})", quote_identifier(&view.schema_name(function.schema)))
-    }
+    types::reg_types::user_function_signature(view, &describe_function(view, function))
 }

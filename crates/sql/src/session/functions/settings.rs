@@ -80,7 +80,6 @@ fn is_other_temporary_schema(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Va
 }
 
 fn reload_configuration(run: &mut Run<'_, '_>, _: &[Value]) -> Result<Value> {
-    super::require_superuser(run, "pg_reload_conf")?;
     let reload = run.state.instance.reload.lock().clone();
     Ok(Value::Bool(reload.is_none_or(|reload| reload())))
 }
