@@ -32,6 +32,11 @@ pub fn is_view(table: &VirtualTable) -> bool {
         || (table.oid.0 >= 3001 && table.oid.0 < 4000 && !is_late_catalog)
 }
 
+/// Whether PostgreSQL has the catalog once for all databases.
+pub fn is_shared(table: &VirtualTable) -> bool {
+    matches!(table.oid.0, 1213 | 1214 | 1260 | 1261 | 1262 | 2396 | 2964 | 3592 | 6000 | 6100 | 6243)
+}
+
 /// What differs between the rows of `pg_type`.
 struct TypeRow {
     oid: Oid,

@@ -32,6 +32,7 @@ use crate::plan::VirtualTable;
 use crate::types::Value;
 use registry::{Entry, REGISTRY};
 
+pub use builtin::{is_shared, is_view};
 pub use objects::{class, comments};
 pub use relations::{SYSTEM_COLUMNS, constraints, role_name};
 pub use rows::{BTREE_METHOD, DATABASE_OID};

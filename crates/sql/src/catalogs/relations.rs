@@ -121,6 +121,7 @@ struct ClassRow<'r> {
     pages: i32,
     rows: f32,
     has_index: bool,
+    is_shared: bool,
     persistence: Persistence,
     kind: char,
     columns: usize,
@@ -145,6 +146,7 @@ impl<'r> ClassRow<'r> {
             pages: 0,
             rows: -1.0,
             has_index: false,
+            is_shared: false,
             persistence: Persistence::Permanent,
             kind,
             columns: 0,
@@ -174,7 +176,7 @@ impl<'r> ClassRow<'r> {
             0i32,
             Oid::INVALID,
             self.has_index,
-            false,
+            self.is_shared,
             letter(persistence_letter(self.persistence)),
             letter(self.kind),
             self.columns as i16,
@@ -226,6 +228,7 @@ pub fn pg_class(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value
                 rows: if builtin::is_view(table) { -1.0 } else { table.estimated_rows as f32 },
                 columns: table.columns.len(),
                 has_rules: builtin::is_view(table),
+                is_shared: builtin::is_shared(table),
                 ..ClassRow::new(table.oid, &table.name, table.schema, if builtin::is_view(table) { 'v' } else { 'r' })
             },
             Relation::Table(table) => ClassRow {

@@ -7,11 +7,12 @@ use engine::catalog::{Relation, RelationKind, TableDef};
 use engine::{Granted, LockMode, Table, VacuumOptions, VacuumSummary, WaitPolicy};
 
 use super::ddl::{Ddl, system_refusal};
+use crate::catalogs;
 use crate::client::{Client, Severity};
 use crate::executor::Captures;
 use crate::privileges::{Privileges, Subject};
 use crate::session::{SessionState, SqlSession, UtilityOutput};
-use crate::tree::{LockTable, QualifiedName, Truncate, Vacuum};
+use crate::tree::{LockTable, Name, QualifiedName, Truncate, Vacuum};
 
 /// VACUUM and ANALYZE.
 pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client) -> Result<UtilityOutput> {
@@ -31,6 +32,9 @@ pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client
                 return Err(Error::new(sqlstate::SYNTAX_ERROR, format!("unrecognized {what} option \"{other}\"")));
             }
         }
+    }
+    if !analyze && vacuum.tables.iter().any(|(_, columns)| !columns.is_empty()) {
+        return Err(Error::unsupported("ANALYZE option must be specified when a column list is provided"));
     }
     let what = if vacuum.is_vacuum { "vacuum" } else { "analyze" };
     let is_named = !vacuum.tables.is_empty();
@@ -122,17 +126,19 @@ fn wanted_tables(
     what: &str,
     client: &mut dyn Client,
 ) -> Result<Vec<Arc<TableDef>>> {
-    let tables: Vec<Arc<TableDef>> = if vacuum.tables.is_empty() {
-        let catalog = state.engine_catalog();
-        catalog.tables().filter(|table| table.kind == RelationKind::Table).cloned().collect()
-    } else {
-        let mut tables = Vec::with_capacity(vacuum.tables.len());
-        for (name, _) in &vacuum.tables {
-            tables.extend(with_rows(state, name, what, client)?);
+    let mut tables = Vec::with_capacity(vacuum.tables.len());
+    for (name, columns) in &vacuum.tables {
+        tables.extend(with_rows(state, name, columns, what, client)?);
+    }
+    if vacuum.tables.is_empty() {
+        for table in state.engine_catalog().tables().filter(|table| table.kind.has_storage()) {
+            match refusal(state, table) {
+                Some(why) => tell_refused(state, &table.name, why, what, client),
+                None => tables.push(Arc::clone(table)),
+            }
         }
-        tables
-    };
-    Ok(owned(state, tables, what, client))
+    }
+    Ok(tables)
 }
 
 /// Tells that a table is passed over, for this error.
@@ -155,38 +161,68 @@ fn tell(session: &SqlSession, table: &TableDef, summary: VacuumSummary, client: 
     super::notice(session, Severity::Info, &info, client);
 }
 
-/// The table or materialized view called `name`; of another relation the client is told. 42P01
+/// The table or materialized view called `name`, if there is something to do to it: the server's own catalogs are computed.
+/// Of another relation, and of one that somebody else owns, the client is told. 42P01, 42701, 42703
 fn with_rows(
     state: &SessionState,
     name: &QualifiedName,
+    columns: &[Name],
     what: &str,
     client: &mut dyn Client,
 ) -> Result<Option<Arc<TableDef>>> {
-    let view = state.catalog();
-    match view.relation_or_type(name.schema.as_deref(), &name.name) {
-        Some(Ok(Relation::Table(table))) if !table.kind.has_storage() => {}
-        None | Some(Ok(Relation::Table(_))) => return super::find_table(state, name).map(Some),
-        _ => {}
+    let (refusal, names, table): (_, Vec<String>, _) =
+        match state.catalog().relation_or_type(name.schema.as_deref(), &name.name) {
+            Some(Ok(Relation::Table(_))) => {
+                let table = super::find_table(state, name)?;
+                let refusal = refusal(state, &table).or_else(|| (!table.kind.has_storage()).then_some(NO_TABLE));
+                let live = table.columns.iter().filter(|column| !column.dropped);
+                (refusal, live.map(|column| column.name.clone()).collect(), Some(table))
+            }
+            Some(_) => (Some(NO_TABLE), Vec::new(), None),
+            None => match catalogs::system_table_named(name.schema.as_deref(), &name.name) {
+                Some(system) => {
+                    let refusal = match state.is_superuser() {
+                        false if catalogs::is_shared(&system) => Some("only superuser can {} it"),
+                        false => Some("only superuser or database owner can {} it"),
+                        true => catalogs::is_view(&system).then_some(NO_TABLE),
+                    };
+                    (refusal, system.columns.iter().map(|column| column.name.to_string()).collect(), None)
+                }
+                None => (None, Vec::new(), Some(super::find_table(state, name)?)),
+            },
+        };
+    if let Some(why) = refusal {
+        tell_refused(state, &name.name, why, what, client);
+        return Ok(None);
     }
-    let message = format!("skipping \"{}\" --- cannot {what} non-tables or special system tables", name.name);
-    state.notice(Severity::Warning, &Error::new(sqlstate::WARNING, message), client);
-    Ok(None)
+    for (number, column) in columns.iter().enumerate() {
+        let of = format!("column \"{column}\" of relation \"{}\"", name.name);
+        if !names.iter().any(|name| name == column.as_str()) {
+            return Err(Error::new(sqlstate::UNDEFINED_COLUMN, format!("{of} does not exist")));
+        }
+        if columns[..number].contains(column) {
+            return Err(Error::new(sqlstate::DUPLICATE_COLUMN, format!("{of} appears more than once")));
+        }
+    }
+    Ok(table)
 }
 
-/// Those of the tables that may be vacuumed or analyzed; of the others the client is told.
-fn owned(state: &SessionState, tables: Vec<Arc<TableDef>>, what: &str, client: &mut dyn Client) -> Vec<Arc<TableDef>> {
+const NO_TABLE: &str = "cannot {} non-tables or special system tables";
+
+/// Why the role may not vacuum or analyze a table.
+fn refusal(state: &SessionState, table: &TableDef) -> Option<&'static str> {
     if state.is_superuser() {
-        return tables;
+        return None;
     }
     let (catalog, role) = (state.engine_catalog(), state.acting_role().oid);
-    let is_owned =
-        |table: &TableDef| Subject::find(&catalog, table.oid).is_none_or(|subject| subject.is_owned_by(&catalog, role));
-    let (owned, others): (Vec<_>, Vec<_>) = tables.into_iter().partition(|table| is_owned(table));
-    for table in others {
-        let message = format!("permission denied to {what} \"{}\", skipping it", table.name);
-        state.notice(Severity::Warning, &Error::new(sqlstate::WARNING, message), client);
-    }
-    owned
+    let is_owned = Subject::find(&catalog, table.oid).is_none_or(|subject| subject.is_owned_by(&catalog, role));
+    (!is_owned).then_some("only table or database owner can {} it")
+}
+
+/// Tells that a relation is passed over; `{}` in `why` stands for what was to be done.
+fn tell_refused(state: &SessionState, name: &str, why: &str, what: &str, client: &mut dyn Client) {
+    let message = format!("skipping \"{name}\" --- {}", why.replace("{}", what));
+    state.notice(Severity::Warning, &Error::new(sqlstate::WARNING, message), client);
 }
 
 /// 42809 for a relation that is no table and no view.
@@ -218,7 +254,7 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
     let mut tables: Vec<Arc<TableDef>> = Vec::with_capacity(truncate.tables.len());
     for name in &truncate.tables {
         tables.push(super::find_table(state, name).map_err(|error| {
-            match crate::catalogs::system_table_named(name.schema.as_deref(), &name.name) {
+            match catalogs::system_table_named(name.schema.as_deref(), &name.name) {
                 Some(system) if error.sqlstate() == sqlstate::UNDEFINED_TABLE => system_refusal(&system.name),
                 _ => error,
             }

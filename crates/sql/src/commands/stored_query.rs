@@ -20,7 +20,7 @@ use crate::parser::{ParseOptions, parse};
 use crate::plan::Expr;
 use crate::session::planning::Environment;
 use crate::tree::{Alias, Location, Name, QualifiedName, Query, Statement, TableReference, TypeName};
-use crate::types::{self, SqlType, Value, oids};
+use crate::types::{self, SqlType};
 
 /// A query with what its names stand for.
 pub(super) struct StoredQuery {
@@ -81,17 +81,14 @@ impl StoredQuery {
     /// The objects that it names, its subqueries included.
     pub fn named(&self) -> Named {
         let Resolved { functions, literals, .. } = &self.resolved;
-        let constants = literals.values().filter_map(|(sql_type, value)| match value {
-            Value::Oid(oid) if sql_type.oid == oids::REGCLASS => Some(Oid(*oid)),
-            _ => None,
-        });
-        let types = self.types.values().chain(literals.values().map(|(sql_type, _)| sql_type));
+        let types = self.types.values().map(|sql_type| sql_type.oid);
         let mut named = Named {
             functions: functions.values().copied().collect(),
-            relations: self.relations.values().copied().chain(constants).collect(),
-            types: types.map(|sql_type| sql_type.oid).filter(|oid| *oid >= Oid::FIRST_NORMAL).collect(),
+            relations: self.relations.values().copied().collect(),
+            types: types.filter(|oid| *oid >= Oid::FIRST_NORMAL).collect(),
             fields: Vec::new(),
         };
+        literals.values().for_each(|(sql_type, value)| named.a_constant(value, sql_type.oid));
         for list in [&mut named.functions, &mut named.relations, &mut named.types] {
             list.sort_unstable();
             list.dedup();

@@ -75,6 +75,9 @@ fn pad(text: SmolStr, typmod: i32) -> Result<SmolStr> {
     match split_at_character(&text, length) {
         Ok(_) => Ok(text),
         Err(characters) => {
+            if length > base::limits::VALUE_MAX_BYTES {
+                return Err(super::functions::text::too_large());
+            }
             let missing = length - characters;
             let mut padded = String::with_capacity(text.len() + missing);
             padded.push_str(&text);

@@ -28,7 +28,7 @@ select 'fn_x.f'::regproc;
 select 'en(en,en[],anyelement)'::regprocedure;
 select 'length(text)'::regprocedure, 'fn_y.length(text)'::regprocedure, 'pg_catalog.length(text)'::regprocedure;
 select 'length'::regproc;
-create view fn_named as select 'fn_x.f(int)'::regprocedure as of_function, 'fn_x.en'::regtype as of_type;
+create view d_function_names.fn_named as select 'fn_x.f(int)'::regprocedure as of_function, 'fn_x.en'::regtype as of_type;
 drop function fn_x.f(int);
 drop type fn_x.en;
 drop function fn_x.f(int) cascade;

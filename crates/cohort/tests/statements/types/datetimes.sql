@@ -168,3 +168,9 @@ select d, e, age(d, e), age(e, d) from
           ('2023-05-31 10:00', '2023-06-30 09:00'), ('2020-02-29', '2021-02-28'), ('1999-11-30 01:02:03', '2000-03-01'),
           ('2024-07-15', '2024-07-15 00:00:01'), ('2023-03-30', '2024-02-29 12:00')) as x (d, e);
 select age(timestamptz '2024-03-30 12:00', timestamptz '2024-04-01 03:00'), age(date '2024-02-28', date '2024-03-01');
+select make_time(1, 1, 'infinity');
+select make_time(-1, 7, '-infinity');
+select make_time(1, 1, 'nan');
+select make_timestamp(2020, 1, 1, 1, 1, 1e300);
+select make_timestamptz(2020, 1, 1, 1, 1, 'infinity');
+select make_interval(secs => 'infinity');

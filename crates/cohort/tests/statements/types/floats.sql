@@ -112,3 +112,5 @@ select '0x1p3'::float8, '0x10'::float8, '0x1.8p1'::float4, ' -0xA.8P-2 '::float8
 select '0x'::float8;
 select '0x1p'::float8;
 select '0xg'::float8;
+select asinh(1e308), asinh(-1e308), acosh(1e308), asinh(1e99), acosh(1e101), asinh('-infinity'), acosh('infinity');
+select sign('nan'::float8), sign('-0'::float8), sign('-infinity'::float8);

@@ -116,3 +116,4 @@ select 4.2::numeric // 2;
 select inc(5.0), numeric_inc(5.5);
 select to_char(12345.678, '99,999.99'), to_char(-5, 'S99'), to_char(0.5, '0.00'), to_char(1e10, '9.99EEEE');
 select numeric_add(1.5, 2), numeric_mul(1.5, 2), numeric_uminus(1.5), numeric_larger(1, 2.5), numeric_eq(1.0, 1.00);
+select pg_size_pretty('infinity'::numeric), pg_size_pretty('-infinity'::numeric), pg_size_pretty('nan'::numeric);

@@ -345,15 +345,7 @@ impl Named {
         let function = match &expr.kind {
             ExprKind::Call(call) => &call.function,
             ExprKind::Set(call) => &call.function,
-            ExprKind::Constant(value) => {
-                match (value, expr.sql_type.oid) {
-                    (Value::Oid(oid), oids::REGCLASS) => self.relations.push(Oid(*oid)),
-                    (Value::Oid(oid), oids::REGPROC | oids::REGPROCEDURE) => self.functions.push(Oid(*oid)),
-                    (Value::Oid(oid), oids::REGTYPE) => self.a_type(Oid(*oid)),
-                    (_, oid) => self.a_type(oid),
-                }
-                return;
-            }
+            ExprKind::Constant(value) => return self.a_constant(value, expr.sql_type.oid),
             ExprKind::Cast(_) => return self.a_type(expr.sql_type.oid),
             ExprKind::Field(access) => {
                 return self.fields.push((access.input.sql_type.oid, access.field as usize));
@@ -362,6 +354,16 @@ impl Named {
         };
         if let FunctionTarget::Stored(function) = function {
             self.functions.push(function.oid);
+        }
+    }
+
+    /// What a constant names: its type, and what it stands for by itself.
+    pub(super) fn a_constant(&mut self, value: &Value, type_oid: Oid) {
+        match (value, type_oid) {
+            (Value::Oid(oid), oids::REGCLASS) => self.relations.push(Oid(*oid)),
+            (Value::Oid(oid), oids::REGPROC | oids::REGPROCEDURE) => self.functions.push(Oid(*oid)),
+            (Value::Oid(oid), oids::REGTYPE) => self.a_type(Oid(*oid)),
+            _ => self.a_type(type_oid),
         }
     }
 

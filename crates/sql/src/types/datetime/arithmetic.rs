@@ -357,19 +357,16 @@ pub fn make_date(year: i64, month: i64, day: i64) -> Result<i32> {
 /// A time of day of these fields. 22008.
 pub fn make_time(hour: i64, minute: i64, second: f64) -> Result<i64> {
     let micros = (second * SECOND as f64).round_ties_even();
-    let in_range = (0..=24).contains(&hour)
-        && (0..=59).contains(&minute)
-        && micros >= 0.0
-        && micros <= 60.0 * SECOND as f64
-        && !second.is_nan();
-    let time = hour * HOUR + minute * 60 * SECOND + micros as i64;
-    if !in_range || time > DAY {
-        return Err(Error::new(
+    let in_range =
+        (0..=24).contains(&hour) && (0..=59).contains(&minute) && micros >= 0.0 && micros <= 60.0 * SECOND as f64;
+    // Seconds may be infinite, or no number.
+    let time = in_range.then(|| hour * HOUR + minute * 60 * SECOND + micros as i64);
+    time.filter(|time| *time <= DAY).ok_or_else(|| {
+        Error::new(
             sqlstate::DATETIME_FIELD_OVERFLOW,
             format!("time field value out of range: {hour}:{minute:02}:{}", pad_seconds(second)),
-        ));
-    }
-    Ok(time)
+        )
+    })
 }
 
 fn pad_seconds(second: f64) -> String {

@@ -44,6 +44,9 @@ fn size_pretty(bytes: i128) -> String {
 }
 
 fn size_pretty_numeric(bytes: &Numeric) -> Result<Value> {
+    if bytes.scale().is_none() {
+        return Ok(Value::from(format!("{bytes} PB")));
+    }
     let whole = bytes.trim_scale();
     match whole.to_i128_at(whole.scale().unwrap_or(0) as u16) {
         Some(size) if whole.scale() == Some(0) => Ok(Value::from(size_pretty(size))),

@@ -237,6 +237,17 @@ fn inverse(a: &[Value], function: fn(f64) -> f64) -> Result<Value> {
     checked_domain(a, |argument| (-1.0..=1.0).contains(&argument), function)
 }
 
+/// From here on, the square root in their definition is the number itself.
+const HYPERBOLIC_LARGE: f64 = 1e100;
+
+fn asinh(x: f64) -> f64 {
+    if x.abs() < HYPERBOLIC_LARGE { x.asinh() } else { (x.abs().ln() + std::f64::consts::LN_2).copysign(x) }
+}
+
+fn acosh(x: f64) -> f64 {
+    if x < HYPERBOLIC_LARGE { x.acosh() } else { x.ln() + std::f64::consts::LN_2 }
+}
+
 fn checked_domain(a: &[Value], domain: fn(f64) -> bool, function: fn(f64) -> f64) -> Result<Value> {
     let argument = f64::take(&a[0])?;
     if !argument.is_nan() && !domain(argument) {
@@ -317,7 +328,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(228, "dround", &[FLOAT8], FLOAT8, |_, a| unary(a, f64::round_ties_even)),
     FunctionDef::plain(1343, "trunc", &[FLOAT8], FLOAT8, |_, a| unary(a, f64::trunc)),
     FunctionDef::plain(229, "dtrunc", &[FLOAT8], FLOAT8, |_, a| unary(a, f64::trunc)),
-    FunctionDef::plain(2310, "sign", &[FLOAT8], FLOAT8, |_, a| unary(a, |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { x })),
+    FunctionDef::plain(2310, "sign", &[FLOAT8], FLOAT8, |_, a| unary(a, |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { 0.0 })),
     FunctionDef::plain(1344, "sqrt", &[FLOAT8], FLOAT8, square_root),
     FunctionDef::plain(230, "dsqrt", &[FLOAT8], FLOAT8, square_root),
     FunctionDef::plain(1345, "cbrt", &[FLOAT8], FLOAT8, |_, a| unary(a, f64::cbrt)),
@@ -343,8 +354,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(2462, "sinh", &[FLOAT8], FLOAT8, |_, a| unary(a, f64::sinh)),
     FunctionDef::plain(2463, "cosh", &[FLOAT8], FLOAT8, |_, a| unary(a, f64::cosh)),
     FunctionDef::plain(2464, "tanh", &[FLOAT8], FLOAT8, |_, a| unary(a, f64::tanh)),
-    FunctionDef::plain(2465, "asinh", &[FLOAT8], FLOAT8, |_, a| unary(a, f64::asinh)),
-    FunctionDef::plain(2466, "acosh", &[FLOAT8], FLOAT8, |_, a| checked_domain(a, |x| x >= 1.0, f64::acosh)),
+    FunctionDef::plain(2465, "asinh", &[FLOAT8], FLOAT8, |_, a| unary(a, asinh)),
+    FunctionDef::plain(2466, "acosh", &[FLOAT8], FLOAT8, |_, a| checked_domain(a, |x| x >= 1.0, acosh)),
     FunctionDef::plain(2467, "atanh", &[FLOAT8], FLOAT8, |_, a| checked_domain(a, |x| (-1.0..=1.0).contains(&x), f64::atanh)),
     FunctionDef::plain(2735, "sind", &[FLOAT8], FLOAT8, |_, a| trigonometric(a, degrees::sind)),
     FunctionDef::plain(2736, "cosd", &[FLOAT8], FLOAT8, |_, a| trigonometric(a, degrees::cosd)),

@@ -39,7 +39,7 @@ mod patterns;
 mod series;
 mod server;
 mod session;
-mod text;
+pub(in crate::types) mod text;
 mod unicode;
 
 /// All tables of functions, by subject.

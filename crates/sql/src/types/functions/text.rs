@@ -24,8 +24,9 @@ macro_rules! take_text {
     };
 }
 
+/// 54000
 #[cold]
-fn too_large() -> Error {
+pub(in crate::types) fn too_large() -> Error {
     Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "requested length too large")
 }
 
