@@ -554,6 +554,78 @@ fn portals_live_as_long_as_in_postgresql() {
     server.stop();
 }
 
+/// Statements with parameters that are no queries but have some in them, and the parameters' values.
+const PARAMETER_STATEMENTS: &[(&str, &[&str])] = &[
+    ("create procedure plus(a int, inout b text) language plpgsql as 'begin b := b || a; end'", &[]),
+    (
+        "create procedure split(a text, out b int, out c text) language plpgsql as 'begin b := length(a); c := a; end'",
+        &[],
+    ),
+    ("create procedure none() language plpgsql as 'begin commit; end'", &[]),
+    ("call plus($1, $2)", &["1", "x"]),
+    ("call plus($1::int + 1, $2::text)", &["1", "x"]),
+    ("call plus(b => $1, a => $2)", &["1", "2"]),
+    ("call plus($1, $3)", &["1", "2", "3"]),
+    ("call plus($1, $2, $3)", &["1", "2", "3"]),
+    ("call plus($1, $1)", &["1"]),
+    ("call split($1, $2, $3)", &["some", "1", "2"]),
+    ("call split($1, null, null)", &["some"]),
+    ("call none()", &[]),
+    ("call plus($1, $2)", &["y", "x"]),
+    ("create table source as select i, i % 3 as k from generate_series(1, 20) i", &[]),
+    ("create table made as select $1::int as a, $2 as b", &["1", "x"]),
+    ("select * from made", &[]),
+    ("create table made_more as select i from source where k = $1 and i < $2", &["1", "9"]),
+    ("select i into made_into from source where k = $1", &["2"]),
+    ("select count(*) from made_more, made_into", &[]),
+    ("create table made_twice as select $1::int as a, $1::text as b", &["1"]),
+    ("create table made_empty as select i from source where k = $1 with no data", &["2"]),
+    ("create table made_unknown as select $2::int", &["1", "2"]),
+    ("create temporary table made_here as select $1 || 'x' as a", &["1"]),
+    ("select * from made_here", &[]),
+    ("create materialized view seen as select $1::int as a", &["1"]),
+    ("create materialized view seen as select 1 as a", &[]),
+    ("explain (costs off) select i from source where i = $1", &["1"]),
+    ("explain (costs off, analyze, timing off, summary off) select i from source where i < $1", &["40"]),
+    ("explain (costs off) insert into source values ($1, $2)", &["1", "2"]),
+    ("begin", &[]),
+    ("explain (costs off, analyze, timing off, summary off) delete from source where i > $1", &["0"]),
+    ("rollback", &[]),
+    ("explain (costs off) create table never as select i from source where i = $1", &["1"]),
+    ("explain (costs off) select i from source where i = $1", &["x"]),
+    ("begin", &[]),
+    ("declare c cursor for select i from source where i < $1 order by i", &["4"]),
+    ("fetch all from c", &[]),
+    ("declare d scroll cursor for select $1 || i from source where k = $2 order by i", &["n", "0"]),
+    ("fetch last from d", &[]),
+    ("fetch prior from d", &[]),
+    ("declare kept cursor with hold for select i from source where i > $1 order by i", &["17"]),
+    ("commit", &[]),
+    ("fetch all from kept", &[]),
+    ("declare unknown cursor with hold for select $1", &["1"]),
+    ("fetch all from unknown", &[]),
+    ("declare unknown_more cursor with hold for select $2::int", &["1", "2"]),
+    ("select count(*) from source", &[]),
+];
+
+#[test]
+fn parameters_stand_in_what_statements_contain() {
+    let Some(binaries) = server_binaries() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let reference = Reference::start(&binaries);
+    let (mut ours, mut theirs) = (session(&server.socket(), "parameters"), session(&reference.socket(), "parameters"));
+    let mut report = String::new();
+    for (text, values) in PARAMETER_STATEMENTS {
+        let (expected, found) = (theirs.extended_with(text, values), ours.extended_with(text, values));
+        if found != expected {
+            writeln!(report, "--- {text} {values:?}\nPostgreSQL:\n{expected}Cohort:\n{found}").unwrap();
+        }
+    }
+    assert!(report.is_empty(), "{report}");
+    server.stop();
+}
+
 /// What psql prints when it runs `script`, its complaints among it.
 fn psql(connection: &str, script: &Path) -> String {
     let output = Command::new("psql")

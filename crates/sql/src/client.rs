@@ -113,7 +113,7 @@ impl OutgoingRow<'_> {
         }
         let oid = self.columns[index].sql_type.oid;
         match self.formats.of(index) {
-            Format::Text => types::output(value, oid, self.format, self.catalog, out),
+            Format::Text => types::output(value, oid, self.format, self.catalog, out)?,
             Format::Binary => types::binary_output(value, oid, self.catalog, out)?,
         }
         Ok(true)

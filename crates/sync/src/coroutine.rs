@@ -68,9 +68,10 @@ impl StackPool {
 }
 
 impl Default for StackPool {
-    /// Stacks of 1 MiB, of which 64 are kept while unused.
+    /// Stacks of nearly 2 MiB, of which 64 are kept while unused. One of 2 MiB could be given a huge page, all of it memory
+    /// from the first touch.
     fn default() -> StackPool {
-        StackPool::new(1 << 20, 64)
+        StackPool::new((2 << 20) - (64 << 10), 64)
     }
 }
 
@@ -126,6 +127,31 @@ impl Entered {
     fn new(context: &Context) -> Entered {
         Entered { before: CURRENT.replace(context) }
     }
+}
+
+/// What a thread's large stack may grow to: address space, of which the system gives memory for what is used.
+const LARGE_STACK_BYTES: usize = 256 << 20;
+
+/// Runs `f` on a stack so large that it may recurse thousands of times, whatever its frames. One is kept for each thread.
+///
+/// Nothing in there can suspend: a wait blocks the thread, as in a plain one.
+///
+/// # Errors
+/// If the system has no room for the stack.
+pub fn on_large_stack<R>(f: impl FnOnce() -> R) -> io::Result<R> {
+    thread_local! {
+        static KEPT: Cell<Option<DefaultStack>> = const { Cell::new(None) };
+    }
+    let mut stack = match KEPT.take() {
+        Some(stack) => stack,
+        None => DefaultStack::new(LARGE_STACK_BYTES)?,
+    };
+    let result = {
+        let _entered = Entered { before: CURRENT.replace(ptr::null()) };
+        corosensei::on_stack(&mut stack, f)
+    };
+    KEPT.set(Some(stack));
+    Ok(result)
 }
 
 impl Drop for Entered {

@@ -7,6 +7,7 @@
 //! | tell a session to stop | [`Interrupt`] |
 //! | say from deep in the engine what a session waits for | [`WaitEvent`] and its [`WaitReport`] |
 //! | run sessions that wait without a thread | [`Coroutine`], [`ReadyQueue`], [`StackPool`] |
+//! | recurse deeper than their stacks bear | [`on_large_stack`] |
 //! | write a state machine that `shuttle` can try | [`Mutex`], [`Condvar`], [`atomic`], [`thread`], ... of this crate instead of `std`'s |
 //!
 //! No latch, and nothing else that others need, is held across a [`Waiter::wait`]. The README tells the whole story.
@@ -23,7 +24,8 @@ mod wait;
 mod wait_event;
 
 pub use coroutine::{
-    Coroutine, StackPool, Step, current_id as coroutine_id, in_coroutine, remaining_stack_bytes, yield_now,
+    Coroutine, StackPool, Step, current_id as coroutine_id, in_coroutine, on_large_stack, remaining_stack_bytes,
+    yield_now,
 };
 pub use crossbeam_utils::CachePadded;
 pub use facade::{

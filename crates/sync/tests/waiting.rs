@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use cohort_sync::{
     Coroutine, Interrupt, InterruptKind, ReadyQueue, StackPool, Step, Waiter, Waker, Woken, in_coroutine,
-    remaining_stack_bytes, yield_now,
+    on_large_stack, remaining_stack_bytes, yield_now,
 };
 
 fn quiet_queue() -> Arc<ReadyQueue> {
@@ -221,6 +221,30 @@ fn remaining_stack_shrinks_with_depth() {
     };
     check(1 << 20);
     Coroutine::new(&StackPool::new(512 << 10, 1), quiet_queue(), 1, move || check(512 << 10)).resume();
+}
+
+#[test]
+fn a_large_stack_bears_what_a_coroutine_s_does_not() {
+    #[inline(never)]
+    fn deeper(levels: u32) -> u32 {
+        let padding = std::hint::black_box([0u8; 4096]);
+        let below = if levels == 0 { 0 } else { deeper(levels - 1) + 1 };
+        std::hint::black_box(padding);
+        below
+    }
+    let work = || {
+        assert_eq!(on_large_stack(|| deeper(10_000)).unwrap(), 10_000);
+        // One within another, and again.
+        assert_eq!(on_large_stack(|| on_large_stack(|| deeper(1000)).unwrap()).unwrap(), 1000);
+        assert!(!on_large_stack(in_coroutine).unwrap());
+        on_large_stack(yield_now).unwrap();
+        let panicked = std::panic::catch_unwind(|| on_large_stack(|| panic!("within")));
+        assert!(panicked.is_err());
+        in_coroutine()
+    };
+    assert!(!work());
+    let mut coroutine = Coroutine::new(&StackPool::new(128 << 10, 1), quiet_queue(), 1, work);
+    assert_eq!(coroutine.resume(), Step::Finished(true));
 }
 
 /// A worker as the server has it: it owns coroutines and sleeps until one of them may go on.

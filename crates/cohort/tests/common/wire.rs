@@ -69,10 +69,21 @@ impl Session {
 
     /// What the server answers to one statement in the extended protocol.
     pub fn extended(&mut self, text: &str) -> String {
+        self.extended_with(text, &[])
+    }
+
+    /// The same with values for its parameters, whose types are shown.
+    pub fn extended_with(&mut self, text: &str, values: &[&str]) -> String {
         let mut message = BytesMut::new();
         frontend::parse("", text, [], &mut message).unwrap();
-        let no_parameters = std::iter::empty::<i32>();
-        let bound = frontend::bind("", "", [], no_parameters, |_, _| Ok(IsNull::Yes), [], &mut message);
+        if !values.is_empty() {
+            frontend::describe(b'S', "", &mut message).unwrap();
+        }
+        let write = |value: &&str, buffer: &mut BytesMut| {
+            buffer.extend_from_slice(value.as_bytes());
+            Ok(IsNull::No)
+        };
+        let bound = frontend::bind("", "", [], values, write, [], &mut message);
         assert!(bound.is_ok());
         frontend::describe(b'P', "", &mut message).unwrap();
         frontend::execute("", 0, &mut message).unwrap();
@@ -127,6 +138,10 @@ impl Session {
                 }
                 Some(Message::DataRow(row)) => writeln!(seen, "row {}", values(&row).join(" | ")).unwrap(),
                 Some(Message::CommandComplete(body)) => writeln!(seen, "tag {}", body.tag().unwrap()).unwrap(),
+                Some(Message::ParameterDescription(parameters)) => {
+                    let types: Vec<u32> = parameters.parameters().collect().unwrap();
+                    writeln!(seen, "parameters {types:?}").unwrap();
+                }
                 Some(Message::PortalSuspended) => seen.push_str("suspended\n"),
                 Some(Message::EmptyQueryResponse) => seen.push_str("empty\n"),
                 Some(Message::NoData) => seen.push_str("no columns\n"),

@@ -144,3 +144,10 @@ SELECT i FROM generate_series(1, 20000) i ORDER BY i % 100 DESC, i DESC LIMIT 3;
 SELECT i, t FROM (SELECT i, 'text ' || i % 500 AS t FROM generate_series(1, 20000) i) y ORDER BY t DESC, i OFFSET 10000 LIMIT 3;
 SELECT sum(i * r) FROM (SELECT i, row_number() OVER (ORDER BY (i * 7919) % 20011, i) AS r FROM generate_series(1, 20000) i) y;
 DROP TABLE p, q;
+
+-- Operands without end.
+do $$ begin execute 'create table many as ' || (select string_agg('select ' || i || ' as n', ' union all ') from generate_series(1, 300) i); end $$;
+select count(*), sum(n) from many;
+do $$ begin execute 'insert into many ' || (select string_agg('select ' || i, ' union ') from generate_series(1, 200) i); end $$;
+select count(*), sum(n) from many;
+drop table many;

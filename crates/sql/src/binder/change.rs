@@ -713,9 +713,7 @@ impl Binder<'_, '_> {
         if target.table.kind == TableKind::View {
             // Its triggers are told of its rows as it shows them.
             let text = target.table.view_query.clone().unwrap_or_default();
-            let outer = self.view_owner.replace(target.table.owner);
-            let query = self.view_query(&text, Some(&target.table));
-            self.view_owner = outer;
+            let query = self.below_view(&target.table, |binder| binder.view_query(&text, Some(&target.table)));
             let query = Query { is_kept_apart: true, ..query? };
             self.scope().relations[relation as usize].kind = RelationKind::Subquery(Box::new(query));
         }

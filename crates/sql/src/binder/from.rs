@@ -108,7 +108,6 @@ impl Binder<'_, '_> {
                 let names = table.columns.iter().filter(|column| !column.dropped).map(|column| Name::new(&column.name));
                 let names = names.collect();
                 let access = self.needs(table.oid, Privileges::SELECT);
-                let outer = self.view_owner.replace(table.owner);
                 let view = NamedView {
                     name: &table.name,
                     schema: table.schema,
@@ -116,8 +115,8 @@ impl Binder<'_, '_> {
                     access: Some(access),
                     def: Some(&table),
                 };
-                let named = self.from_view(&text, names, alias, view, name.location);
-                self.view_owner = outer;
+                let named =
+                    self.below_view(&table, |binder| binder.from_view(&text, names, alias, view, name.location));
                 Ok(self.as_known(named?, table.oid))
             }
             FoundRelation::Table(table) => {

@@ -345,6 +345,15 @@ impl<'c, 'a> Binder<'c, 'a> {
         }
     }
 
+    /// Runs `work`, which binds what is below a view: it is read with the owner's rights, or with those of whoever asks for
+    /// `WITH (security_invoker)`.
+    fn below_view<R>(&mut self, view: &TableDef, work: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = std::mem::replace(&mut self.view_owner, rights_below(view));
+        let result = work(self);
+        self.view_owner = outer;
+        result
+    }
+
     /// Notes what the statement does with a table, view, sequence or function; where it is noted.
     fn needs(&mut self, object: Oid, privileges: Privileges) -> usize {
         let columns = ColumnsUsed::default();
@@ -400,4 +409,13 @@ impl<'c, 'a> Binder<'c, 'a> {
     fn unsupported(&self, message: impl Into<String>, location: Location) -> Error {
         self.error(sqlstate::FEATURE_NOT_SUPPORTED, message, location)
     }
+}
+
+/// With whose rights what is below a view is read: its owner's, or, with `security_invoker`, those of whoever asks.
+fn rights_below(view: &TableDef) -> Option<Oid> {
+    let is_invokers =
+        view.options.iter().find_map(|option| option.strip_prefix("security_invoker=")).is_some_and(|value| {
+            matches!(value.to_ascii_lowercase().as_str(), "true" | "on" | "yes" | "1" | "t" | "y")
+        });
+    (!is_invokers).then_some(view.owner)
 }

@@ -314,9 +314,7 @@ impl Binder<'_, '_> {
         // What its calls are is known when they are bound.
         let text = view.view_query.clone().unwrap_or_default();
         let noted = self.access.clone();
-        let outer = self.view_owner.replace(view.owner);
-        let bound = self.view_query(&text, Some(view));
-        self.view_owner = outer;
+        let bound = self.below_view(view, |binder| binder.view_query(&text, Some(view)));
         self.access = noted;
         let bound = bound?;
         if bound.is_grouped {
@@ -433,7 +431,7 @@ impl Binder<'_, '_> {
                     lateral_only: false,
                     lateral_ok: true,
                 };
-                self.view_owner = Some(layer.view.owner);
+                self.view_owner = super::rights_below(&layer.view);
                 self.stored_query_of = Some(Arc::clone(&layer.view));
                 self.scope().names.push(item);
                 self.scope().place = Place::Select;
@@ -479,7 +477,7 @@ impl Binder<'_, '_> {
         let outer = self.view_owner;
         let mut below = Vec::with_capacity(target.layers.len());
         for (number, layer) in target.layers.iter().enumerate() {
-            self.view_owner = Some(layer.view.owner);
+            self.view_owner = super::rights_below(&layer.view);
             let object = target.layers.get(number + 1).map_or(target.table.oid, |layer| layer.view.oid);
             below.push(self.needs(object, Privileges::NONE));
         }

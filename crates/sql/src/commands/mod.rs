@@ -23,6 +23,7 @@ pub mod names;
 mod options;
 mod owned;
 mod ownership;
+mod parameters;
 mod rename;
 mod reshape;
 mod restate;
@@ -46,6 +47,7 @@ pub(crate) mod volatility;
 pub use copy::fuzz_copy;
 pub(crate) use cursor::goes_backwards;
 pub use cursor::{Cursor, Given, session_columns};
+pub use parameters::parameter_types;
 
 use std::sync::Arc;
 
@@ -56,7 +58,7 @@ use crate::binder::VariableNames;
 use crate::client::{Client, Severity};
 use crate::session::{ChannelChange, Nested, Planned, SessionState, SqlSession, UtilityOutput};
 use crate::tree::{self, QualifiedName, Statement};
-use crate::types::Value;
+use crate::types::{SqlType, Value};
 
 /// Runs a utility statement.
 ///
@@ -90,7 +92,7 @@ pub fn run(
         Statement::DeclareCursor(declare) => cursor::declare_on_top(session, declare, planned, text, parameters),
         Statement::Fetch(fetch) => cursor::fetch(session.state(), fetch, client),
         Statement::ClosePortal(name) => cursor::close_on_top(session, name.as_deref()),
-        Statement::Explain(explain) => explain::run(session.state(), explain, text, parameters, client),
+        Statement::Explain(explain) => explain::run(session.state(), explain, planned, text, parameters, client),
         Statement::Listen(channel) => listen(session.state(), channel),
         Statement::Unlisten(channel) => unlisten(session.state(), channel.as_deref()),
         Statement::Notify { channel, payload } => notify(session.state(), channel, payload),
@@ -130,7 +132,7 @@ pub fn run_nested(
         Statement::Show(name) => variables::show(state, name),
         Statement::Checkpoint => maintenance::checkpoint(state),
         Statement::Vacuum(analyze) => maintenance::analyze(state, analyze, client),
-        Statement::Explain(explain) => explain::run(state, explain, text, parameters, client),
+        Statement::Explain(explain) => explain::run(state, explain, planned, text, parameters, client),
         Statement::Listen(channel) => listen(state, channel),
         Statement::Unlisten(channel) => unlisten(state, channel.as_deref()),
         Statement::SetConstraints { constraints, deferred } => {
@@ -163,7 +165,7 @@ pub fn create_table_as(
     text: &Arc<str>,
     client: &mut dyn Client,
 ) -> Result<UtilityOutput> {
-    table_as::create_from(&mut ddl::Ddl::new(state, text, client), create, Some((planned, parameters)))
+    table_as::create_from(&mut ddl::Ddl::new(state, text, client), create, Some((planned, parameters)), (&[], &[]))
 }
 
 /// What all views use.
@@ -293,7 +295,7 @@ fn definition_tag(statement: &Statement) -> Option<String> {
 
 /// Runs a statement within CREATE SCHEMA.
 fn run_definition(ddl: &mut ddl::Ddl<'_>, statement: &Statement) -> Result<UtilityOutput> {
-    let planned = plan_inner(ddl.state, ddl.text, statement)?;
+    let planned = plan_inner(ddl.state, ddl.text, statement, &[])?;
     define(ddl, statement, &planned, &[])
 }
 
@@ -311,7 +313,7 @@ fn define(
             if let (true, Statement::Select(query)) = (create.materialized_view, &create.source) {
                 stored_query::lock_relations_of(ddl, query)?;
             }
-            table_as::create(ddl, create)
+            table_as::create(ddl, create, planned, parameters)
         }
         Statement::CreateIndex(create) => index::create(ddl, create),
         Statement::CreateTrigger(create) => trigger::create(ddl, create),
@@ -432,10 +434,15 @@ fn find_table(state: &SessionState, name: &QualifiedName) -> Result<Arc<TableDef
     }
 }
 
-/// Plans a statement that stands within another.
-fn plan_inner(state: &SessionState, text: &Arc<str>, statement: &Statement) -> Result<Arc<Planned>> {
+/// Plans a statement that stands within another, which has parameters of these types.
+fn plan_inner(
+    state: &SessionState,
+    text: &Arc<str>,
+    statement: &Statement,
+    parameters: &[SqlType],
+) -> Result<Arc<Planned>> {
     let tree = tree::ParsedStatement { statement: statement.clone(), start: 0, end: text.len(), depth: 0 };
-    Nested::plan_uncached(state, text, &tree)
+    Nested::plan_uncached(state, text, &tree, parameters)
 }
 
 /// Tells the client a notice of this code.

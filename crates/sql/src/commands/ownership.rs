@@ -36,6 +36,8 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
                 _ => Ok(()),
             })
         }
+        Statement::AlterEnum(alter) => of_type(ddl, &alter.name),
+        Statement::AlterDomain(alter) => of_type(ddl, &alter.name),
         Statement::Rename(rename) => object(ddl, &rename.object),
         Statement::AlterOwner { object: named, new_owner } => {
             object(ddl, named)?;
@@ -134,17 +136,22 @@ fn object(ddl: &Ddl<'_>, named: &ObjectName) -> Result<()> {
             }
             Err(_) => Ok(()),
         },
-        ObjectKind::Type | ObjectKind::Domain => {
-            let oid =
-                crate::types::reg_types::parse_reg(&ddl.view(), &named.name.to_string(), crate::types::oids::REGTYPE);
-            oid.map_or(Ok(()), |oid| require_owner(ddl, Oid(oid)))
-        }
+        ObjectKind::Type | ObjectKind::Domain => of_type(ddl, &named.name),
         ObjectKind::Attribute => attribute_owner(ddl, &named.name),
         // Asked where the role is at hand.
         ObjectKind::Role => Ok(()),
         ObjectKind::Database => superuser_only("change this"),
         _ => relation(ddl, &named.name),
     }
+}
+
+fn of_type(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<()> {
+    let oid = crate::types::reg_types::parse_reg(&ddl.view(), &name.to_string(), crate::types::oids::REGTYPE);
+    let Ok(oid) = oid else { return Ok(()) };
+    let catalog = ddl.catalog();
+    let described = format!("type {}", crate::types::format_type_name(&ddl.view(), Oid(oid)));
+    let subject = Subject::find(&catalog, Oid(oid)).map(|subject| Subject { described, ..subject });
+    subject.map_or(Ok(()), |subject| subject.require_owner(&catalog, ddl.owner()))
 }
 
 /// Where attributes change, a composite type is a relation, and messages call it a table.

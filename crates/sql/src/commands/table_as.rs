@@ -18,15 +18,22 @@ use crate::tree::{CreateTableAs, OnCommit, QualifiedName, Statement};
 use crate::types::{SqlType, Value};
 
 /// CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW.
-pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTableAs) -> Result<UtilityOutput> {
-    create_from(ddl, create, None)
+pub(super) fn create(
+    ddl: &mut Ddl<'_>,
+    create: &CreateTableAs,
+    bound: &Planned,
+    parameters: &[Value],
+) -> Result<UtilityOutput> {
+    create_from(ddl, create, None, (&bound.statement.parameters, parameters))
 }
 
-/// The same, of a query that may have been planned before, with its locks and its parameters.
+/// The same, of a query that may have been planned before, with its locks and its parameters; otherwise with
+/// `parameters`, of these types.
 pub(super) fn create_from(
     ddl: &mut Ddl<'_>,
     create: &CreateTableAs,
     source: Option<(Arc<Planned>, Vec<Value>)>,
+    parameters: (&[SqlType], &[Value]),
 ) -> Result<UtilityOutput> {
     let into = &create.into;
     let tag = if create.materialized_view { "CREATE MATERIALIZED VIEW" } else { "CREATE TABLE AS" };
@@ -45,7 +52,10 @@ pub(super) fn create_from(
                 break (planned, parameters);
             }
         },
-        (None, source) => (Nested::locked(ddl.state, || plan_inner(ddl.state, ddl.text, source))?, Vec::new()),
+        (None, source) => {
+            let (types, values) = parameters;
+            (Nested::locked(ddl.state, || plan_inner(ddl.state, ddl.text, source, types))?, values.to_vec())
+        }
     };
     let mut columns: Vec<(String, SqlType)> =
         planned.description.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect();

@@ -566,7 +566,7 @@ fn describe(table: &TableDef, columns: &[usize], values: &[Value], run: &Run<'_,
     let texts: Vec<String> = columns
         .iter()
         .zip(values)
-        .map(|(column, value)| types::output_string(value, table.columns[*column].type_oid, &run.format, &run.catalog))
+        .map(|(column, value)| types::shown_string(value, table.columns[*column].type_oid, &run.format, &run.catalog))
         .collect();
     format!("Key ({})=({})", names.join(", "), texts.join(", "))
 }

@@ -108,7 +108,7 @@ impl IndexKeySource for TableKeys<'_, '_, '_> {
             texts.push(if value.is_null() {
                 "null".to_owned()
             } else {
-                types::output_string(&value, sql_type.oid, &run.format, &run.catalog)
+                types::shown_string(&value, sql_type.oid, &run.format, &run.catalog)
             });
         }
         Some(format!("Key ({})=({})", names.join(", "), texts.join(", ")))

@@ -2,11 +2,11 @@
 //!
 //! # Nesting and the stack
 //! The grammar itself keeps its stack on the heap, but serializing, reading and converting its tree recurse as deep
-//! as the statement is nested, and sessions run on coroutine stacks of a megabyte or so. A text of up to
-//! [`INLINE_TEXT_BYTES`] can't be nested deeper than such a stack bears, and is parsed where it is. A longer one is
-//! parsed by a thread with a large stack, for which the caller waits; the thread is kept, since the grammar's library
-//! keeps memory for every thread that ever used it. A tree nested deeper than [`DEPTH_MAX`] is refused with 54001;
-//! what walks it later looks at the stack it has left.
+//! as the statement is nested, with frames of many kilobytes, and sessions run on coroutine stacks of two megabytes or
+//! so. A text of up to [`INLINE_TEXT_BYTES`] is parsed on a large stack that each thread has for this. A longer one is
+//! parsed by a thread of its own, for which the caller waits while other sessions go on; the thread is kept, since the
+//! grammar's library keeps memory for every thread that ever used it. A tree nested deeper than [`DEPTH_MAX`] is refused
+//! with 54001; what walks it later looks at the stack it has left.
 
 mod convert;
 mod errors;
@@ -18,7 +18,6 @@ mod thread;
 pub(crate) use errors::too_deep;
 pub(crate) use junk::first_junk;
 pub use normalize::{Constant, normalize};
-pub(crate) use shim::parse_plpgsql;
 
 use base::{Error, Result, sqlstate};
 use pg_query::protobuf;
@@ -29,9 +28,8 @@ use crate::tree::{Expr, ParsedStatement, TypeName};
 /// How deep a statement may be nested.
 pub const DEPTH_MAX: u32 = 1000;
 
-/// The longest text that is parsed on the caller's stack, and how much of that there must be.
-const INLINE_TEXT_BYTES: usize = 1024;
-const INLINE_STACK_BYTES: usize = 512 << 10;
+/// The longest text that is parsed by the caller's thread.
+const INLINE_TEXT_BYTES: usize = 64 << 10;
 
 /// Binder and planner stop with 54001 when less stack than this is left.
 pub(crate) const STACK_RESERVE_BYTES: usize = 96 << 10;
@@ -67,6 +65,11 @@ pub fn parse_plpgsql_expression(text: &str) -> Result<Vec<ParsedStatement>> {
     run(text, shim::Mode::PlpgsqlExpression, ParseOptions::default(), convert::statements)
 }
 
+/// Has the grammar of PL/pgSQL look at a whole CREATE FUNCTION statement, for its errors.
+pub(crate) fn check_plpgsql(text: &str) -> Result<()> {
+    on_large_stack(text, shim::check_plpgsql)
+}
+
 /// Parses a type's name with its modifiers.
 pub fn parse_type_name(text: &str) -> Result<TypeName> {
     run(text, shim::Mode::TypeName, ParseOptions::default(), |result, _| convert::type_name_only(result))
@@ -80,19 +83,25 @@ pub fn parse_expression(text: &str) -> Result<Expr> {
         .ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, format!("invalid expression: \"{text}\"")))
 }
 
-/// Parses on this stack or, if `text` is long, on the large one.
 fn run<R: Send + 'static>(
     text: &str,
     mode: shim::Mode,
     options: ParseOptions,
     read: fn(&protobuf::ParseResult, &str) -> Result<R>,
 ) -> Result<R> {
-    if text.len() <= INLINE_TEXT_BYTES && sync::remaining_stack_bytes() >= INLINE_STACK_BYTES {
-        run_here(text, mode, options, read)
-    } else {
-        let text = text.to_owned();
-        thread::run(move || run_here(&text, mode, options, read))
+    on_large_stack(text, move |text| run_here(text, mode, options, read))
+}
+
+/// Parses on this thread's large stack or, if `text` is long, on that of the parser's thread.
+fn on_large_stack<R: Send + 'static>(text: &str, parse: impl FnOnce(&str) -> Result<R> + Send + 'static) -> Result<R> {
+    if text.len() <= INLINE_TEXT_BYTES {
+        return sync::on_large_stack(|| parse(text)).map_err(|error| {
+            Error::new(sqlstate::OUT_OF_MEMORY, "out of memory")
+                .detail(format!("There is no stack to parse on: {error}."))
+        })?;
     }
+    let text = text.to_owned();
+    thread::run(move || parse(&text))
 }
 
 fn run_here<R>(

@@ -385,6 +385,8 @@ impl Scanner<'_> {
         }
         let digits = &self.text[start..end];
         let constant = match integer.then(|| digits.parse::<i64>().ok()).flatten() {
+            // What is before it may be a sign that turns it into a number of a larger type.
+            Some(value) if value == i64::from(i32::MIN) || value == i64::MIN => return None,
             Some(value) => match i32::try_from(value) {
                 Ok(value) => Constant { sql_type: SqlType::INT4, value: Value::Int4(value) },
                 Err(_) => Constant { sql_type: SqlType::INT8, value: Value::Int8(value) },

@@ -100,14 +100,13 @@ pub(super) fn parse<R>(
     read(bytes)
 }
 
-/// Parses a whole CREATE FUNCTION statement in language plpgsql: the JSON form of its body.
-pub(crate) fn parse_plpgsql(text: &str) -> Result<String> {
+/// Parses a whole CREATE FUNCTION statement in language plpgsql, for its errors.
+pub(super) fn check_plpgsql(text: &str) -> Result<()> {
     let input = c_string(text)?;
     // SAFETY: as in `parse`.
     let result = unsafe { pg_query_parse_plpgsql(input.as_ptr()) };
     let answer = if result.error.is_null() {
-        // SAFETY: without an error, `plpgsql_funcs` is a NUL-terminated string until the result is freed.
-        Ok(unsafe { CStr::from_ptr(result.plpgsql_funcs) }.to_string_lossy().into_owned())
+        Ok(())
     } else {
         // SAFETY: a non-null error points at a filled PgQueryError until the result is freed.
         Err(unsafe { to_error(&*result.error) })

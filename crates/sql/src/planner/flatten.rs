@@ -86,7 +86,8 @@ impl Planner<'_, '_> {
         }
         self.inline_functions_in_from(query)?;
         pull_up(query);
-        if query.relations.len() > RELATIONS_MAX {
+        // The operands of a set operation are never joined.
+        if query.relations.len() > RELATIONS_MAX && query.set_operation.is_none() {
             return Err(Error::unsupported(format!(
                 "queries of more than {RELATIONS_MAX} relations are not supported"
             )));

@@ -177,7 +177,7 @@ pub fn kind_of(sql_type: SqlType, catalog: &CatalogView) -> VariableKind {
 fn check_text(body: &str, text: &str) -> Result<()> {
     let checked = match crate::parser::first_junk(body, true) {
         Some(junk) => Err(junk),
-        None => crate::parser::parse_plpgsql(text).map(|_| ()),
+        None => crate::parser::check_plpgsql(text),
     };
     checked.map_err(|mut error| {
         error.fields_mut().position = None;

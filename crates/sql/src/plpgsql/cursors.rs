@@ -35,7 +35,7 @@ fn name_of(cursor: usize, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<String
         let message = format!("cursor variable \"{}\" is null", frame.function.variables[cursor].name);
         return Err(cursor_error(sqlstate::NULL_VALUE_NOT_ALLOWED, message));
     }
-    Ok(types::output_string(&value, sql_type.oid, &run.format, &run.catalog))
+    types::output_string(&value, sql_type.oid, &run.format, &run.catalog)
 }
 
 /// Gives a bound cursor's parameters their values.

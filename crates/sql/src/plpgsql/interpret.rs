@@ -754,7 +754,7 @@ pub(super) fn text_of(expression: &Expression, frame: &Frame<'_>, run: &mut Run<
     if value.is_null() {
         return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "query string argument of EXECUTE is null"));
     }
-    Ok(types::output_string(&value, sql_type.oid, &run.format, &run.catalog))
+    types::output_string(&value, sql_type.oid, &run.format, &run.catalog)
 }
 
 #[cfg(test)]

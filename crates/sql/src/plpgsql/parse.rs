@@ -3,6 +3,7 @@
 //! PostgreSQL's own parser has approved of the text before; what it gives leaves out which block declares what, so the body is
 //! read here once more. SQL within it is kept as text.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
@@ -10,6 +11,7 @@ use base::{Error, Result, sqlstate};
 use super::tokens::{is_name, tokens};
 use super::tree::{Block, CursorQuery, Expression, Handler, Scope, Statement, StatementKind, Variable, VariableKind};
 use super::types_of::Declared;
+use crate::parser::{STACK_RESERVE_BYTES, too_deep};
 use crate::session::CatalogView;
 use crate::types::{SqlType, oids};
 
@@ -17,6 +19,8 @@ use crate::types::{SqlType, oids};
 pub struct Parser<'a> {
     pub(super) body: &'a str,
     tokens: Vec<(usize, usize)>,
+    /// A place in the body, and its line.
+    counted: Cell<(usize, u32)>,
     pub(super) at: usize,
     pub(super) catalog: &'a CatalogView,
     /// All variables, those of outer blocks and parameters first.
@@ -37,6 +41,7 @@ impl<'a> Parser<'a> {
         Parser {
             body,
             tokens: tokens(body),
+            counted: Cell::new((0, 1)),
             at: 0,
             catalog,
             variables: Vec::new(),
@@ -125,7 +130,12 @@ impl<'a> Parser<'a> {
     /// The next token's line, from 1.
     pub(super) fn line(&self) -> u32 {
         let start = self.tokens.get(self.at).map_or(self.body.len(), |(start, _)| *start);
-        1 + self.body[..start].matches('\n').count() as u32
+        // Lines are counted on from where they were counted to: bodies may be long, and each statement asks.
+        let (from, before) = self.counted.get();
+        let (from, before) = if start >= from { (from, before) } else { (0, 1) };
+        let line = before + self.body[from..start].matches('\n').count() as u32;
+        self.counted.set((start, line));
+        line
     }
 
     /// Passes a name.
@@ -363,6 +373,9 @@ impl<'a> Parser<'a> {
 
     /// One statement with its `;`; none for NULL.
     fn statement(&mut self) -> Result<Option<StatementKind>> {
+        if sync::remaining_stack_bytes() < STACK_RESERVE_BYTES {
+            return Err(too_deep());
+        }
         let label = self.label()?;
         let first = self.word(self.at).to_ascii_lowercase();
         let kind = match first.as_str() {

@@ -32,7 +32,7 @@ pub fn run_raise(raise: &Raise, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) ->
                 texts.push(if value.is_null() {
                     "<NULL>".to_owned()
                 } else {
-                    types::output_string(&value, sql_type.oid, &run.format, &run.catalog)
+                    types::output_string(&value, sql_type.oid, &run.format, &run.catalog)?
                 });
             }
             Some(fill_in(format, &texts)?)
@@ -45,7 +45,7 @@ pub fn run_raise(raise: &Raise, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) ->
         if value.is_null() {
             return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "RAISE statement option cannot be null"));
         }
-        let text = types::output_string(&value, sql_type.oid, &run.format, &run.catalog);
+        let text = types::output_string(&value, sql_type.oid, &run.format, &run.catalog)?;
         let names = ["ERRCODE", "MESSAGE", "DETAIL", "HINT", "COLUMN", "CONSTRAINT", "DATATYPE", "TABLE", "SCHEMA"];
         let is_given = match option {
             0 => state.is_some(),

@@ -173,7 +173,7 @@ impl SqlSession {
         self.ensure_transaction()?;
         let planned = if is_one_of_several {
             // Its text is a part of the string; kept plans are found by whole strings.
-            prepared::plan_uncached(&self.state, text, tree, &Arc::from([]))?
+            prepared::plan_uncached(&self.state, text, tree, &[])?
         } else {
             prepared::plan(&self.state, text, tree, &Arc::from([]))?
         };
@@ -691,12 +691,17 @@ impl Nested {
         prepared::plan(state, text, &tree, types)
     }
 
-    /// A plan for `tree`, which stands within `text`; it is not kept.
+    /// A plan for `tree`, which stands within `text` and has parameters of these `types`; it is not kept.
     ///
     /// # Errors
     /// Whatever binding and planning raise.
-    pub fn plan_uncached(state: &SessionState, text: &Arc<str>, tree: &tree::ParsedStatement) -> Result<Arc<Planned>> {
-        prepared::plan_uncached(state, text, tree, &Arc::from([]))
+    pub fn plan_uncached(
+        state: &SessionState,
+        text: &Arc<str>,
+        tree: &tree::ParsedStatement,
+        types: &[SqlType],
+    ) -> Result<Arc<Planned>> {
+        prepared::plan_uncached(state, text, tree, types)
     }
 
     /// A good plan for `text`, parsed as `tree`, for statements that functions run.

@@ -3,6 +3,7 @@
 //! [`Instance`] is what all sessions of a database share; [`SqlSession`] is one of them. Its methods are the
 //! protocol's verbs; what they have to say goes to a [`Client`], each piece behind the commit it depends on.
 
+mod by_text;
 mod catalog_view;
 mod counted;
 mod execute;
@@ -165,7 +166,7 @@ impl SqlSession {
     /// Of the first statement that fails; what came before stays said, and is undone.
     pub fn simple_query(&mut self, text: &str, client: &mut dyn Client) -> Result<()> {
         self.begin_work(text);
-        let _timer = self.statement_timer();
+        let mut timer = self.statement_timer();
         self.close_unnamed_portal();
         if self.run_known(text, client)? {
             return Ok(());
@@ -179,6 +180,11 @@ impl SqlSession {
         let count = statements.len();
         self.is_one_of_several = count > 1;
         for (number, statement) in statements.iter().enumerate() {
+            if number > 0 {
+                // Each statement has the whole time.
+                drop(timer);
+                timer = self.statement_timer();
+            }
             self.check_not_failed(Some(&statement.statement))?;
             self.run_statement(&text, statement, count > 1, number + 1 == count, client)?;
         }
@@ -272,7 +278,7 @@ impl SqlSession {
         let mut values = Vec::with_capacity(parameters.len());
         for (index, (bytes, sql_type)) in parameters.iter().zip(types).enumerate() {
             values.push(match bytes {
-                Some(bytes) => self.parameter(index, bytes, parameter_formats.of(index), *sql_type)?,
+                Some(bytes) => self.parameter(portal, index, bytes, parameter_formats.of(index), *sql_type)?,
                 None => Value::Null,
             });
         }
@@ -295,8 +301,8 @@ impl SqlSession {
         Ok(())
     }
 
-    /// Reads one parameter.
-    fn parameter(&self, index: usize, bytes: &[u8], format: Format, sql_type: SqlType) -> Result<Value> {
+    /// Reads one parameter of a portal.
+    fn parameter(&self, portal: &str, index: usize, bytes: &[u8], format: Format, sql_type: SqlType) -> Result<Value> {
         // What needs no context is read without making one.
         let text = match format {
             Format::Text => Some(types::binary_io::utf8(bytes)),
@@ -312,7 +318,10 @@ impl SqlSession {
             Some(text) => text.and_then(|text| types::input(&mut context, text, sql_type)),
             None => types::binary_input(&mut context, bytes, sql_type),
         };
-        read.map_err(|error| error.context(format!("unnamed portal parameter ${}", index + 1)))
+        // Values are not shown, as they may be secret or long.
+        let value = if format == Format::Text { " = '...'" } else { "" };
+        let which = if portal.is_empty() { "unnamed portal".to_owned() } else { format!("portal \"{portal}\"") };
+        read.map_err(|error| error.context(format!("{which} parameter ${}{value}", index + 1)))
     }
 
     fn portal_mut(&mut self, name: &str) -> Result<&mut Portal> {

@@ -4,25 +4,27 @@
 use std::sync::Arc;
 
 use base::Result;
-use rustc_hash::FxHashMap;
 
+use super::by_text::{ByText, Limits};
 use crate::parser::{self, ParseOptions};
 use crate::tree::ParsedStatement;
 
-/// Texts kept, at most.
-const TEXTS_MAX: usize = 128;
-/// Longer texts are not kept: few come twice, and they would fill memory.
-const TEXT_BYTES_MAX: usize = 4096;
+const LIMITS: Limits = Limits { texts: 128, text_bytes: 4 << 10, total_text_bytes: 128 << 10 };
 
 /// A text and its statements.
 pub(super) type Parsed = (Arc<str>, Arc<[Arc<ParsedStatement>]>);
 
 /// The texts that a session parsed lately.
-#[derive(Default)]
 pub(crate) struct ParseCache {
-    trees: FxHashMap<Arc<str>, Arc<[Arc<ParsedStatement>]>>,
+    trees: ByText<Arc<str>, Arc<[Arc<ParsedStatement>]>>,
     /// What they were parsed with.
     options: ParseOptions,
+}
+
+impl Default for ParseCache {
+    fn default() -> ParseCache {
+        ParseCache { trees: ByText::new(LIMITS), options: ParseOptions::default() }
+    }
 }
 
 impl ParseCache {
@@ -31,17 +33,15 @@ impl ParseCache {
     /// # Errors
     /// Of the parser.
     pub(super) fn parse(&mut self, text: &str, options: ParseOptions) -> Result<Parsed> {
-        if options != self.options || self.trees.len() >= TEXTS_MAX {
+        if options != self.options {
             self.trees.clear();
             self.options = options;
         }
-        if let Some((text, statements)) = self.trees.get_key_value(text) {
+        if let Some((text, statements)) = self.trees.get(text) {
             return Ok((Arc::clone(text), Arc::clone(statements)));
         }
         let parsed: Parsed = (Arc::from(text), parser::parse(text, options)?.into_iter().map(Arc::new).collect());
-        if text.len() <= TEXT_BYTES_MAX {
-            self.trees.insert(Arc::clone(&parsed.0), Arc::clone(&parsed.1));
-        }
+        self.trees.put(Arc::clone(&parsed.0), text.len(), Arc::clone(&parsed.1));
         Ok(parsed)
     }
 }
@@ -60,16 +60,5 @@ mod tests {
         let third = cache.parse("select 1; select 2", ParseOptions { standard_conforming_strings: false }).unwrap();
         assert!(!Arc::ptr_eq(&first.1, &third.1));
         assert!(cache.parse("select from where", ParseOptions::default()).is_err());
-    }
-
-    #[test]
-    fn no_number_of_texts_fills_memory() {
-        let mut cache = ParseCache::default();
-        for number in 0..1000 {
-            cache.parse(&format!("select {number}"), ParseOptions::default()).unwrap();
-        }
-        assert!(cache.trees.len() <= TEXTS_MAX);
-        cache.parse(&format!("select '{}'", "x".repeat(TEXT_BYTES_MAX)), ParseOptions::default()).unwrap();
-        assert!(cache.trees.keys().all(|text| text.len() <= TEXT_BYTES_MAX));
     }
 }

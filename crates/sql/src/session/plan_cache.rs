@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
 use sync::Mutex;
 
+use super::by_text::{ByText, Limits};
 use crate::client::{ResultColumn, RowDescription};
 use crate::plan::Statement;
 use crate::types::{CatalogLookup, SqlType, base_type};
@@ -51,30 +51,44 @@ pub struct Key {
     pub types: Arc<[SqlType]>,
 }
 
-/// Plans shared by all sessions.
-#[derive(Default)]
-pub struct PlanCache {
-    /// A leaf; held for a look-up.
-    plans: Mutex<FxHashMap<Key, Arc<Planned>>>,
+/// Plans by text.
+pub(crate) type Plans = ByText<Key, Arc<Planned>>;
+
+/// Texts with constants in them would fill memory.
+const SHARED_LIMITS: Limits = Limits { texts: 4096, text_bytes: 16 << 10, total_text_bytes: 2 << 20 };
+const SESSION_LIMITS: Limits = Limits { texts: 128, total_text_bytes: 128 << 10, ..SHARED_LIMITS };
+
+/// The plans that a session keeps.
+pub(crate) fn plans_of_session() -> Plans {
+    ByText::new(SESSION_LIMITS)
 }
 
-/// More plans than this are not kept; texts with constants in them would fill memory.
-pub(super) const SHARED_LIMIT: usize = 4096;
-pub(super) const SESSION_LIMIT: usize = 128;
+/// Plans shared by all sessions.
+pub struct PlanCache {
+    /// A leaf; held for a look-up.
+    plans: Mutex<Plans>,
+}
+
+impl Default for PlanCache {
+    fn default() -> PlanCache {
+        PlanCache { plans: Mutex::new(ByText::new(SHARED_LIMITS)) }
+    }
+}
 
 impl PlanCache {
     /// A good plan for `key`.
     pub fn get(&self, key: &Key, catalog_version: u64, search_path: &Arc<str>) -> Option<Arc<Planned>> {
         let plans = self.plans.lock();
-        plans.get(key).filter(|planned| planned.is_good(catalog_version, search_path)).cloned()
+        plans
+            .get(key)
+            .map(|(_, planned)| planned)
+            .filter(|planned| planned.is_good(catalog_version, search_path))
+            .cloned()
     }
 
     /// Keeps a plan.
     pub fn put(&self, key: Key, planned: &Arc<Planned>) {
-        let mut plans = self.plans.lock();
-        if plans.len() >= SHARED_LIMIT {
-            plans.clear();
-        }
-        plans.insert(key, Arc::clone(planned));
+        let text_bytes = key.text.len();
+        self.plans.lock().put(key, text_bytes, Arc::clone(planned));
     }
 }

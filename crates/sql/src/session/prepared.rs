@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::{Oid, Result};
 
-use super::plan_cache::{Key, Planned, SESSION_LIMIT};
+use super::plan_cache::{Key, Planned};
 use super::state::SessionState;
 use crate::binder::Parameters;
 use crate::tree;
@@ -42,11 +42,18 @@ impl Prepared {
         from_sql: bool,
     ) -> Result<Prepared> {
         let types = types.iter().map(|oid| SqlType::new(if oid.0 == 0 { SqlType::UNKNOWN.oid } else { *oid }));
+        let mut types: Arc<[SqlType]> = types.collect();
+        // A utility statement is bound when it runs; what it may be given is to be known before.
+        if let (Some(tree), false) = (&tree, from_sql)
+            && let Some(inferred) = crate::commands::parameter_types(state, &text, &tree.statement, &types)?
+        {
+            types = Arc::from(inferred);
+        }
         let prepared = Prepared {
             name: name.to_owned(),
             text,
             tree,
-            types: types.collect(),
+            types,
             prepared_at: state.statement_timestamp.get(),
             from_sql,
             planned: RefCell::new(None),
@@ -118,7 +125,7 @@ pub fn plan_uncached(
     state: &SessionState,
     text: &str,
     tree: &tree::ParsedStatement,
-    types: &Arc<[SqlType]>,
+    types: &[SqlType],
 ) -> Result<Arc<Planned>> {
     let environment = super::planning::Environment::new(state, &state.catalog());
     let types = types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>();
@@ -131,7 +138,7 @@ pub fn cached(state: &SessionState, key: &Key) -> Option<Arc<Planned>> {
         // The same text means something else.
         return None;
     }
-    if let Some(planned) = state.plans.borrow().get(key)
+    if let Some((_, planned)) = state.plans.borrow().get(key)
         && state.is_good(planned)
     {
         return Some(Arc::clone(planned));
@@ -157,9 +164,6 @@ fn keep(state: &SessionState, key: Key, planned: &Arc<Planned>) {
 }
 
 fn keep_in_session(state: &SessionState, key: Key, planned: &Arc<Planned>) {
-    let mut plans = state.plans.borrow_mut();
-    if plans.len() >= SESSION_LIMIT {
-        plans.clear();
-    }
-    plans.insert(key, Arc::clone(planned));
+    let text_bytes = key.text.len();
+    state.plans.borrow_mut().put(key, text_bytes, Arc::clone(planned));
 }

@@ -35,7 +35,7 @@ pub struct SessionState {
     pub(crate) settings: RefCell<SessionSettings>,
     cached: RefCell<CachedSettings>,
     /// Plans this session ran lately, by text and parameter types.
-    pub(crate) plans: RefCell<FxHashMap<super::plan_cache::Key, Arc<Planned>>>,
+    pub(crate) plans: RefCell<super::plan_cache::Plans>,
     /// Texts it parsed lately.
     pub(crate) trees: RefCell<super::parse_cache::ParseCache>,
     /// Warnings that the client has not been told yet.
@@ -213,7 +213,7 @@ impl SessionState {
             engine: RefCell::new(engine),
             settings: RefCell::new(settings),
             cached: RefCell::new(cached),
-            plans: RefCell::default(),
+            plans: RefCell::new(super::plan_cache::plans_of_session()),
             trees: RefCell::default(),
             catalog: RefCell::new(None),
             warnings: super::warnings::Warnings::default(),

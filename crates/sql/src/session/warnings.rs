@@ -41,7 +41,7 @@ impl Warnings {
     }
 
     /// What was noted is not told: the statement is bound anew, in other words.
-    pub(super) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         self.0.borrow_mut().clear();
     }
 }

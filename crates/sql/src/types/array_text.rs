@@ -337,10 +337,16 @@ impl Parser<'_> {
     }
 }
 
-/// Appends an array as text.
-pub fn write_array(array: &ArrayValue, format: &FormatSettings, catalog: &dyn CatalogLookup, out: &mut Vec<u8>) {
+/// Appends an array as text. 54000 if it becomes too long.
+pub fn write_array(
+    array: &ArrayValue,
+    format: &FormatSettings,
+    catalog: &dyn CatalogLookup,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     if array.dimensions.is_empty() {
-        return out.extend_from_slice(b"{}");
+        out.extend_from_slice(b"{}");
+        return Ok(());
     }
     if array.dimensions.iter().any(|dimension| dimension.lower_bound != 1) {
         for dimension in &array.dimensions {
@@ -351,7 +357,7 @@ pub fn write_array(array: &ArrayValue, format: &FormatSettings, catalog: &dyn Ca
     }
     let mut values = array.values.iter();
     let mut item = Vec::new();
-    write_level(array, 0, &mut values, &mut item, format, catalog, out);
+    write_level(array, 0, &mut values, &mut item, format, catalog, out)
 }
 
 fn write_level(
@@ -362,45 +368,40 @@ fn write_level(
     format: &FormatSettings,
     catalog: &dyn CatalogLookup,
     out: &mut Vec<u8>,
-) {
+) -> Result<()> {
     out.push(b'{');
     for index in 0..array.dimensions[depth].length {
         if index > 0 {
             out.push(b',');
         }
         if depth + 1 < array.dimensions.len() {
-            write_level(array, depth + 1, values, item, format, catalog, out);
+            write_level(array, depth + 1, values, item, format, catalog, out)?;
             continue;
         }
         match values.next() {
             None | Some(Value::Null) => out.extend_from_slice(b"NULL"),
             Some(value) => {
                 item.clear();
-                text_io::output(value, array.element, format, catalog, item);
-                write_item(item, out);
+                text_io::output(value, array.element, format, catalog, item)?;
+                write_item(item, out)?;
             }
         }
     }
     out.push(b'}');
+    Ok(())
 }
 
-fn write_item(item: &[u8], out: &mut Vec<u8>) {
+fn write_item(item: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let needs_quotes = item.is_empty()
         || item.eq_ignore_ascii_case(b"null")
         || item
             .iter()
             .any(|byte| matches!(byte, b'"' | b'\\' | b'{' | b'}' | b',' | 0x0b) || byte.is_ascii_whitespace());
     if !needs_quotes {
-        return out.extend_from_slice(item);
+        out.extend_from_slice(item);
+        return Ok(());
     }
-    out.push(b'"');
-    for byte in item {
-        if matches!(byte, b'"' | b'\\') {
-            out.push(b'\\');
-        }
-        out.push(*byte);
-    }
-    out.push(b'"');
+    text_io::write_quoted(item, |_| b'\\', out)
 }
 
 /// Reads `int2vector` and `oidvector`: numbers with blanks between; subscripts start at 0.
@@ -414,11 +415,17 @@ pub fn parse_vector(context: &mut dyn EvalContext, text: &str, oid: base::Oid) -
 }
 
 /// Appends `int2vector` or `oidvector`.
-pub fn write_vector(array: &ArrayValue, format: &FormatSettings, catalog: &dyn CatalogLookup, out: &mut Vec<u8>) {
+pub fn write_vector(
+    array: &ArrayValue,
+    format: &FormatSettings,
+    catalog: &dyn CatalogLookup,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     for (index, value) in array.values.iter().enumerate() {
         if index > 0 {
             out.push(b' ');
         }
-        text_io::output(value, array.element, format, catalog, out);
+        text_io::output(value, array.element, format, catalog, out)?;
     }
+    Ok(())
 }

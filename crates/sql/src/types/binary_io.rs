@@ -361,7 +361,7 @@ pub fn binary_output(value: &Value, oid: Oid, catalog: &dyn CatalogLookup, out: 
             json.0.write(out);
         }
         Value::Enum(_) => {
-            text_io::output(value, oid, &super::context::FormatSettings::default(), catalog, out);
+            text_io::output(value, oid, &super::context::FormatSettings::default(), catalog, out)?;
         }
         Value::Array(array) => write_array(array, catalog, out)?,
         Value::Record(record) => write_record(record, catalog, out)?,

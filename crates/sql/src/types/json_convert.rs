@@ -11,18 +11,18 @@ use super::type_table::base_type;
 use super::value::{ArrayValue, RecordShape, RecordValue, SmolStr, Value};
 
 /// How dates are written in JSON: ISO 8601, whatever DateStyle says.
-fn iso_text(value: &Value, oid: Oid, context: &dyn EvalContext) -> String {
+fn iso_text(value: &Value, oid: Oid, context: &dyn EvalContext) -> Result<String> {
     let format = FormatSettings { date_style: DateStyle::Iso, ..context.format().clone() };
-    let text = text_io::output_string(value, oid, &format, context.catalog());
+    let text = text_io::output_string(value, oid, &format, context.catalog())?;
     let text = text.replacen(' ', "T", 1);
-    match value {
+    Ok(match value {
         // an offset of whole hours is written with minutes
         Value::TimestampTz(_) if text.len() > 3 => {
             let (head, tail) = text.split_at(text.len() - 3);
             if tail.starts_with(['+', '-']) { format!("{head}{tail}:00") } else { text }
         }
         _ => text,
-    }
+    })
 }
 
 /// Appends a value of type `oid` as JSON text.
@@ -32,10 +32,10 @@ pub fn write_json(value: &Value, oid: Oid, context: &dyn EvalContext, out: &mut 
         Value::Null => out.extend_from_slice(b"null"),
         Value::Bool(value) => out.extend_from_slice(if *value { b"true" } else { b"false" }),
         Value::Int2(_) | Value::Int4(_) | Value::Int8(_) => {
-            text_io::output(value, oid, context.format(), context.catalog(), out);
+            text_io::output(value, oid, context.format(), context.catalog(), out)?;
         }
         Value::Float4(_) | Value::Float8(_) | Value::Numeric(_) => {
-            let text = text_io::output_string(value, oid, context.format(), context.catalog());
+            let text = text_io::output_string(value, oid, context.format(), context.catalog())?;
             // NaN and infinities are no JSON numbers
             if text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e')) {
                 out.extend_from_slice(text.as_bytes());
@@ -47,7 +47,7 @@ pub fn write_json(value: &Value, oid: Oid, context: &dyn EvalContext, out: &mut 
         Value::Text(text) => json::write_string(text, out),
         Value::Jsonb(json) => json.0.write(out),
         Value::Date(_) | Value::Timestamp(_) | Value::TimestampTz(_) => {
-            json::write_string(&iso_text(value, oid, context), out);
+            json::write_string(&iso_text(value, oid, context)?, out);
         }
         Value::Array(array) => write_level(array, 0, &mut array.values.iter(), context, out)?,
         Value::Record(record) => {
@@ -64,7 +64,7 @@ pub fn write_json(value: &Value, oid: Oid, context: &dyn EvalContext, out: &mut 
             out.push(b'}');
         }
         other => {
-            let text = text_io::output_string(other, oid, context.format(), context.catalog());
+            let text = text_io::output_string(other, oid, context.format(), context.catalog())?;
             json::write_string(&text, out);
         }
     }
@@ -113,7 +113,7 @@ pub fn to_json(value: &Value, oid: Oid, context: &dyn EvalContext) -> Result<Jso
         }
         Value::Numeric(number) if number.is_finite() => Json::Number(number.clone()),
         Value::Float4(_) | Value::Float8(_) | Value::Numeric(_) => {
-            let text = text_io::output_string(value, oid, context.format(), context.catalog());
+            let text = text_io::output_string(value, oid, context.format(), context.catalog())?;
             match Numeric::parse(&text) {
                 Ok(number) if number.is_finite() => Json::Number(number),
                 _ => Json::String(SmolStr::from(text)),
@@ -123,7 +123,7 @@ pub fn to_json(value: &Value, oid: Oid, context: &dyn EvalContext) -> Result<Jso
         Value::Text(text) => Json::String(text.clone()),
         Value::Jsonb(json) => json.0.clone(),
         Value::Date(_) | Value::Timestamp(_) | Value::TimestampTz(_) => {
-            Json::String(SmolStr::from(iso_text(value, oid, context)))
+            Json::String(SmolStr::from(iso_text(value, oid, context)?))
         }
         Value::Array(array) => tree_level(array, 0, &mut array.values.iter(), context)?,
         Value::Record(record) => Json::object(
@@ -134,7 +134,7 @@ pub fn to_json(value: &Value, oid: Oid, context: &dyn EvalContext) -> Result<Jso
                 .map(|(field, (name, ty))| Ok((SmolStr::new(name), to_json(field, ty.oid, context)?)))
                 .collect::<Result<_>>()?,
         ),
-        other => Json::String(SmolStr::from(text_io::output_string(other, oid, context.format(), context.catalog()))),
+        other => Json::String(SmolStr::from(text_io::output_string(other, oid, context.format(), context.catalog())?)),
     })
 }
 
@@ -168,7 +168,7 @@ pub fn key_text(value: &Value, oid: Oid, context: &dyn EvalContext) -> Result<Sm
     Ok(match value {
         Value::Text(text) => text.clone(),
         Value::Bool(value) => SmolStr::new_static(if *value { "true" } else { "false" }),
-        Value::Date(_) | Value::Timestamp(_) | Value::TimestampTz(_) => SmolStr::from(iso_text(value, oid, context)),
-        other => SmolStr::from(text_io::output_string(other, oid, context.format(), context.catalog())),
+        Value::Date(_) | Value::Timestamp(_) | Value::TimestampTz(_) => SmolStr::from(iso_text(value, oid, context)?),
+        other => SmolStr::from(text_io::output_string(other, oid, context.format(), context.catalog())?),
     })
 }

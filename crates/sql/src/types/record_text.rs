@@ -68,8 +68,13 @@ fn field<'a>(text: &str, rest: &'a str) -> Result<(Option<String>, &'a str)> {
     Err(malformed(text, "Unexpected end of input."))
 }
 
-/// Appends a row as text.
-pub fn write_record(record: &RecordValue, format: &FormatSettings, catalog: &dyn CatalogLookup, out: &mut Vec<u8>) {
+/// Appends a row as text. 54000 if it becomes too long.
+pub fn write_record(
+    record: &RecordValue,
+    format: &FormatSettings,
+    catalog: &dyn CatalogLookup,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     out.push(b'(');
     let mut item = Vec::new();
     for (index, value) in record.fields.iter().enumerate() {
@@ -81,7 +86,7 @@ pub fn write_record(record: &RecordValue, format: &FormatSettings, catalog: &dyn
         }
         item.clear();
         let oid = record.shape.fields.get(index).map_or(super::oids::TEXT, |(_, ty)| ty.oid);
-        text_io::output(value, oid, format, catalog, &mut item);
+        text_io::output(value, oid, format, catalog, &mut item)?;
         let needs_quotes = item.is_empty()
             || item
                 .iter()
@@ -90,14 +95,8 @@ pub fn write_record(record: &RecordValue, format: &FormatSettings, catalog: &dyn
             out.extend_from_slice(&item);
             continue;
         }
-        out.push(b'"');
-        for byte in &item {
-            if matches!(byte, b'"' | b'\\') {
-                out.push(*byte);
-            }
-            out.push(*byte);
-        }
-        out.push(b'"');
+        text_io::write_quoted(&item, |byte| byte, out)?;
     }
     out.push(b')');
+    Ok(())
 }

@@ -137,7 +137,13 @@ pub fn is_reg_type(oid: Oid) -> bool {
 }
 
 /// Appends the text form of `value`, which has type `oid` and is not NULL (nothing is appended for NULL and void).
-pub fn output(value: &Value, oid: Oid, format: &FormatSettings, catalog: &dyn CatalogLookup, out: &mut Vec<u8>) {
+pub fn output(
+    value: &Value,
+    oid: Oid,
+    format: &FormatSettings,
+    catalog: &dyn CatalogLookup,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     match value {
         Value::Null | Value::Void => {}
         Value::Int4(value) => write_integer(*value, out),
@@ -166,11 +172,36 @@ pub fn output(value: &Value, oid: Oid, format: &FormatSettings, catalog: &dyn Ca
         Value::Jsonb(json) => json.0.write(out),
         Value::Enum(value) => write_enum(*value, catalog, out),
         Value::Array(array) if matches!(oid, oids::INT2VECTOR | oids::OIDVECTOR) => {
-            array_text::write_vector(array, format, catalog, out);
+            array_text::write_vector(array, format, catalog, out)?;
         }
-        Value::Array(array) => array_text::write_array(array, format, catalog, out),
-        Value::Record(record) => record_text::write_record(record, format, catalog, out),
+        Value::Array(array) => array_text::write_array(array, format, catalog, out)?,
+        Value::Record(record) => record_text::write_record(record, format, catalog, out)?,
     }
+    Ok(())
+}
+
+/// A text is no longer than this.
+const TEXT_BYTES_MAX: usize = 0x3FFF_FFFF;
+
+/// Appends an element or a field in quotes, with what `escapes` gives for a quote or backslash before these. What is nested
+/// doubles with each level. 54000 if it becomes too long.
+pub(super) fn write_quoted(item: &[u8], escape: fn(u8) -> u8, out: &mut Vec<u8>) -> Result<()> {
+    let is_special = |byte: u8| matches!(byte, b'"' | b'\\');
+    let needed = item.len() + item.iter().filter(|byte| is_special(**byte)).count() + 2;
+    if out.len() + needed > TEXT_BYTES_MAX {
+        let detail = format!("Cannot enlarge string buffer containing {} bytes by {needed} more bytes.", out.len());
+        return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "out of memory").detail(detail));
+    }
+    out.reserve(needed);
+    out.push(b'"');
+    for byte in item {
+        if is_special(*byte) {
+            out.push(escape(*byte));
+        }
+        out.push(*byte);
+    }
+    out.push(b'"');
+    Ok(())
 }
 
 /// 55P04 for a label that the transaction in progress has added: were it undone, nothing would say what it is in an index.
@@ -195,8 +226,16 @@ fn write_enum(value: EnumValue, catalog: &dyn CatalogLookup, out: &mut Vec<u8>) 
 }
 
 /// The text form of `value` as a string.
-pub fn output_string(value: &Value, oid: Oid, format: &FormatSettings, catalog: &dyn CatalogLookup) -> String {
+///
+/// # Errors
+/// 54000 if it becomes too long.
+pub fn output_string(value: &Value, oid: Oid, format: &FormatSettings, catalog: &dyn CatalogLookup) -> Result<String> {
     let mut out = Vec::new();
-    output(value, oid, format, catalog, &mut out);
-    String::from_utf8(out).expect("text output is UTF-8")
+    output(value, oid, format, catalog, &mut out)?;
+    Ok(String::from_utf8(out).expect("text output is UTF-8"))
+}
+
+/// The same for a message, where one that is too long is left out.
+pub fn shown_string(value: &Value, oid: Oid, format: &FormatSettings, catalog: &dyn CatalogLookup) -> String {
+    output_string(value, oid, format, catalog).unwrap_or_else(|_| "...".to_owned())
 }

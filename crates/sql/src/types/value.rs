@@ -14,7 +14,7 @@ use super::numeric::Numeric;
 /// A value knows how it is stored, not which SQL type it has: `text`, `varchar`, `char(n)`, `name`,
 /// `json` and `unknown` all are [`Value::Text`], and `oid`, `regclass` and their kin all are
 /// [`Value::Oid`]. Whatever depends on the type (text output, `char(n)`'s comparison) takes the type too.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub enum Value {
     /// SQL NULL of any type.
     #[default]
@@ -85,6 +85,41 @@ impl Clone for Value {
             Value::Null => Value::Null,
             Value::Bool(value) => Value::Bool(*value),
             other => other.clone_other(),
+        }
+    }
+}
+
+impl PartialEq for Value {
+    /// The same value stored in the same way. NaN is the same as NaN, as in SQL.
+    fn eq(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Null, Value::Null) | (Value::Void, Value::Void) => true,
+            (Value::Bool(left), Value::Bool(right)) => left == right,
+            (Value::Int2(left), Value::Int2(right)) => left == right,
+            (Value::Int4(left), Value::Int4(right)) => left == right,
+            (Value::Int8(left), Value::Int8(right)) => left == right,
+            (Value::Float4(left), Value::Float4(right)) => left == right || left.is_nan() && right.is_nan(),
+            (Value::Float8(left), Value::Float8(right)) => left == right || left.is_nan() && right.is_nan(),
+            (Value::Numeric(left), Value::Numeric(right)) => left == right,
+            (Value::Text(left), Value::Text(right)) => left == right,
+            (Value::Bytea(left), Value::Bytea(right)) => left == right,
+            (Value::Date(left), Value::Date(right)) => left == right,
+            (Value::Time(left), Value::Time(right)) => left == right,
+            (Value::TimeTz(left), Value::TimeTz(right)) => left == right,
+            (Value::Timestamp(left), Value::Timestamp(right)) => left == right,
+            (Value::TimestampTz(left), Value::TimestampTz(right)) => left == right,
+            (Value::Interval(left), Value::Interval(right)) => left == right,
+            (Value::Uuid(left), Value::Uuid(right)) => left == right,
+            (Value::Oid(left), Value::Oid(right)) => left == right,
+            (Value::Char(left), Value::Char(right)) => left == right,
+            (Value::Tid(left), Value::Tid(right)) => left == right,
+            (Value::Xid(left), Value::Xid(right)) => left == right,
+            (Value::PgLsn(left), Value::PgLsn(right)) => left == right,
+            (Value::Jsonb(left), Value::Jsonb(right)) => left == right,
+            (Value::Enum(left), Value::Enum(right)) => left == right,
+            (Value::Array(left), Value::Array(right)) => left == right,
+            (Value::Record(left), Value::Record(right)) => left == right,
+            _ => false,
         }
     }
 }

@@ -114,3 +114,14 @@ select '0x1p'::float8;
 select '0xg'::float8;
 select asinh(1e308), asinh(-1e308), acosh(1e308), asinh(1e99), acosh(1e101), asinh('-infinity'), acosh('infinity');
 select sign('nan'::float8), sign('-0'::float8), sign('-infinity'::float8);
+
+-- NaN is the same as NaN where expressions are compared.
+create table nan_rows (i int, x float8);
+insert into nan_rows values (1, 'NaN'), (2, 1), (3, 'NaN');
+select variance('NaN'::float8) from nan_rows;
+select sum('NaN'::float4), max('NaN'::float8), count('NaN'::float8) from nan_rows;
+select x + 'NaN'::float8 from nan_rows group by x + 'NaN'::float8;
+select i % 2, coalesce(max(x), 'NaN'::float8) from nan_rows group by i % 2, 'NaN'::float8 order by 1;
+select avg('NaN'::float8) over (order by i) from nan_rows;
+select distinct x, 'NaN'::float8 from nan_rows order by x, 'NaN'::float8;
+drop table nan_rows;

@@ -138,3 +138,52 @@ select jsonb '{"a": 1}' ->> null, jsonb '{"a": 1}' -> 'a' ->> 0, jsonb '[[1,2],[
 select count(*) from jsonb_each(null), count(*) from j;
 select '[1,2,3]'::jsonb - '{1}'::text[], '{"a":1}'::jsonb - '{a}'::text[];
 select length((repeat('[', 500) || repeat(']', 500))::jsonb::text);
+
+-- What json_to_record and its kin give of json stays as it was written.
+select * from json_to_record('{"a":{"b":1,"b":2},"c": [1,  2],"d":"x\u0041","e":1.50,"f":null}') as (a json, c json, d json, e json, f json);
+select * from json_to_record('{"a":{"b":1,"b":2},"c": [1,  2],"d":"x\u0041","e":1.50,"f":null}') as (a text, c text, d text, e text, f text);
+select * from json_to_record('{"a":{"b":1,"b":2},"c": [1,  2],"d":"x\u0041","e":1.50,"f":null}') as (a jsonb, c jsonb, d jsonb, e jsonb, f jsonb);
+select * from json_to_record(' { "a" : 1 , "a" : 2 } ') as (a int);
+select * from json_to_record('{"c": [1, "2", null], "n": [[1,2],[3,4]]}') as (c int[], n int[]);
+select * from json_to_record('{"c": ["x", {"y":  1}, [ 1 ]]}') as (c json[]);
+select * from json_to_record('{"c": ["x", {"y":  1}, [ 1 ]]}') as (c text[]);
+select * from json_to_record('{"c": [[1,2],[3]]}') as (c int[]);
+select * from json_to_record('{"c": {"d": 1}}') as (c int[]);
+select * from json_to_record('{"c": "{1,2}"}') as (c int[]);
+select * from json_to_record('[1]') as (c int);
+select * from json_to_record('1') as (c int);
+select * from json_to_recordset('[{"a":{"b" :1}},{"a":"x"},{"b":1}]') as (a json, b int);
+select * from json_to_recordset('{"a":1}') as (a int);
+select * from json_to_recordset('1') as (a int);
+select * from json_to_recordset('[{"a":1},2]') as (a int);
+create type json_pair as (a int, b json);
+select * from json_populate_record(null::json_pair, '{"a": 7, "b": {"c":  [ ]}}');
+select * from json_populate_record(row(1, '[ 0 ]')::json_pair, '{"a": 7}');
+select * from json_populate_recordset(null::json_pair, ' [ {"a": 7, "b": {"c":  [ ]}} , {"b": "\"q"}]');
+select * from json_to_record('{"p": {"a": 1, "b": {"x" :1}}, "ps": [{"a": 2, "b":  [3]}]}') as (p json_pair, ps json_pair[]);
+select * from json_to_record('{"t": "2020-01-01", "n": "12.5", "b": true, "u": "yes"}') as (t date, n numeric, b bool, u bool);
+drop type json_pair;
+
+-- How many dimensions there are is told by the first element that is no array.
+select * from json_to_record('{"c":[[1],[2]]}') as (c json[]);
+select * from jsonb_to_record('{"c":[[1],[2]]}') as (c jsonb[]);
+select * from json_to_record('{"c":[{"a":1},[2]]}') as (c json[]);
+select * from json_to_record('{"c":[[1],2]}') as (c int[]);
+select * from json_to_record('{"c":[[1],2]}') as (c text[]);
+select * from json_to_record('{"c":[[1,[2]],[3,4]]}') as (c text[]);
+select * from json_to_record('{"c":[[[1]],[2]]}') as (c text[]);
+select * from json_to_record('{"c":[[],[]]}') as (c text[]);
+select * from json_to_record('{"c":[[],[1]]}') as (c text[]);
+select * from json_to_record('{"c":[]}') as (c text[]);
+select * from json_to_record('{"c":1}') as (c text[]);
+select * from json_to_record('{"c":[[[[[[[1]]]]]]]}') as (c int[]);
+select * from json_to_record('{"c":[[[[[[1]]]]]]}') as (c int[]);
+select * from jsonb_to_record('{"c":[[1],[2,3]]}') as (c int[]);
+select * from jsonb_to_record('{"c":[[1],2]}') as (c int[]);
+select * from jsonb_to_record('{"c":{"x":1}}') as (c int[]);
+create type json_pair as (a int, b int[]);
+select * from jsonb_to_record('{"c":[{"a":1,"b":3}]}') as (c json_pair[]);
+select * from jsonb_to_record('{"c":[[{"a":1,"b":[3]}]]}') as (c json_pair[]);
+select * from jsonb_to_record('{"c":[[{"a":1,"b":[3,[4]]}]]}') as (c json_pair[]);
+select * from json_to_record('{"c":[1, "x"]}') as (c int[]);
+drop type json_pair;

@@ -112,7 +112,7 @@ fn copy_between(
                 Err(Error::unsupported("COPY (SELECT INTO) is not supported"))
             }
             CopySource::Query(statement) => {
-                let planned = super::plan_inner(session.state(), text, statement)?;
+                let planned = super::plan_inner(session.state(), text, statement, &[])?;
                 if gives_no_rows(statement) {
                     return Err(Error::unsupported("COPY query must have a RETURNING clause"));
                 }
@@ -268,7 +268,7 @@ fn write_values(
         texts.push(if value.is_null() {
             String::new()
         } else {
-            types::output_string(value, column.sql_type.oid, &run.format, &run.catalog)
+            types::output_string(value, column.sql_type.oid, &run.format, &run.catalog)?
         });
     }
     let fields: Vec<Option<&str>> =

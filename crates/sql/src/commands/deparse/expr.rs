@@ -80,6 +80,8 @@ pub struct Deparser<'a> {
     /// Only the parentheses that precedence asks for.
     pretty: bool,
     format: FormatSettings,
+    /// What parameters stand for, where that is to be shown.
+    values: &'a [Value],
 }
 
 /// Deeper CASEs are not indented any further.
@@ -88,7 +90,7 @@ const INDENT_LIMIT: usize = 40;
 impl<'a> Deparser<'a> {
     /// A deparser that calls places what `names` calls them.
     pub fn new(view: &'a CatalogView, names: &'a dyn Names, qualify: Qualify) -> Deparser<'a> {
-        Deparser { view, names, qualify, indent: false, pretty: false, format: FormatSettings::default() }
+        Deparser { view, names, qualify, indent: false, pretty: false, format: FormatSettings::default(), values: &[] }
     }
 
     /// With CASE on lines of its own.
@@ -109,6 +111,13 @@ impl<'a> Deparser<'a> {
     #[must_use]
     pub fn with_format(mut self, format: &FormatSettings) -> Deparser<'a> {
         self.format = format.clone();
+        self
+    }
+
+    /// With values in the places of parameters.
+    #[must_use]
+    pub fn with_values(mut self, values: &'a [Value]) -> Deparser<'a> {
+        self.values = values;
         self
     }
 
@@ -180,7 +189,7 @@ impl<'a> Deparser<'a> {
             let schema = self.view.schema_name(found.schema());
             return format!("{}.{}", quote_identifier(&schema), quote_identifier(found.name()));
         }
-        types::output_string(value, oid, &self.format, self.view)
+        types::shown_string(value, oid, &self.format, self.view)
     }
 }
 
@@ -254,7 +263,10 @@ impl Writer<'_, '_> {
     fn expr(&mut self, expr: &Expr, show_implicit: bool) {
         match &expr.kind {
             ExprKind::Constant(value) => self.constant(value, expr.sql_type, true),
-            ExprKind::Parameter(index) => self.push(&format!("${}", index + 1)),
+            ExprKind::Parameter(index) => match self.deparser.values.get(*index as usize) {
+                Some(value) => self.constant(value, expr.sql_type, true),
+                None => self.push(&format!("${}", index + 1)),
+            },
             ExprKind::Column(slot) => {
                 if let Some(text) = self.deparser.names.computed(*slot, self.deparser) {
                     return self.push(&text);
@@ -434,7 +446,7 @@ impl Writer<'_, '_> {
                 false
             }
             Value::Numeric(_) if sql_type.oid == oids::NUMERIC => {
-                let text = types::output_string(value, sql_type.oid, &deparser.format, deparser.view);
+                let text = types::shown_string(value, sql_type.oid, &deparser.format, deparser.view);
                 let reads_as_numeric = text.starts_with(|c: char| c.is_ascii_digit()) && text.contains(['e', 'E', '.']);
                 self.push(&if reads_as_numeric { text } else { plain_literal(&text) });
                 !reads_as_numeric || sql_type.typmod >= 0
@@ -443,7 +455,7 @@ impl Writer<'_, '_> {
                 let text = if is_reg_type(sql_type.oid) {
                     deparser.reg_text(value, sql_type.oid)
                 } else {
-                    types::output_string(value, sql_type.oid, &deparser.format, deparser.view)
+                    types::shown_string(value, sql_type.oid, &deparser.format, deparser.view)
                 };
                 self.push(&plain_literal(&text));
                 sql_type.oid != oids::UNKNOWN

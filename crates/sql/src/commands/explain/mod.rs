@@ -57,11 +57,13 @@ enum Format {
 pub fn run(
     state: &SessionState,
     explain: &Explain,
+    bound: &Planned,
     source: &Arc<str>,
     parameters: &[Value],
     client: &mut dyn Client,
 ) -> Result<UtilityOutput> {
     let options = read_options(explain, source)?;
+    let types = &bound.statement.parameters;
     let planning = Instant::now();
     let mut plan = || -> Result<_> {
         Ok(match &explain.statement {
@@ -70,13 +72,13 @@ pub fn run(
                 if options.analyze {
                     return Err(Error::unsupported("EXPLAIN ANALYZE of this kind of statement is not supported"));
                 }
-                (plan_inner(state, source, &create.source)?, parameters.to_vec())
+                (plan_inner(state, source, &create.source, types)?, parameters.to_vec())
             }
             Statement::DeclareCursor(declare) => {
                 let query = Statement::Select(Box::new(declare.query.clone()));
-                (plan_inner(state, source, &query)?, parameters.to_vec())
+                (plan_inner(state, source, &query, types)?, parameters.to_vec())
             }
-            statement => (plan_inner(state, source, statement)?, parameters.to_vec()),
+            statement => (plan_inner(state, source, statement, types)?, parameters.to_vec()),
         })
     };
     let (planned, values) = loop {
@@ -108,7 +110,7 @@ pub fn run(
     };
     let plan = query_plan(&planned)?;
     let view = state.catalog();
-    let mut explainer = Explainer::new(state, &view, &planned.statement, options, measured.as_ref());
+    let mut explainer = Explainer::new(state, &view, &planned.statement, options, &values, measured.as_ref());
     let node = explainer.explain(plan);
     Ok(output(match options.format {
         Format::Text => text(&node, options, &summary),

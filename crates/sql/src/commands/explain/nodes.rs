@@ -18,7 +18,7 @@ use crate::plan::{
     SubqueryKind, Target,
 };
 use crate::session::{CatalogView, SessionState, quote_identifier};
-use crate::types::{self, SqlType, oids};
+use crate::types::{self, SqlType, Value, oids};
 use engine::catalog::TableDef;
 use slots::{Slot, SlotNames};
 
@@ -57,6 +57,8 @@ pub(super) struct Explainer<'e> {
     view: &'e CatalogView,
     statement: &'e Statement,
     options: Options,
+    /// The values of parameters.
+    values: &'e [Value],
     measured: Option<&'e Measurements>,
     /// What outer values stand for.
     outer: RefCell<FxHashMap<u32, String>>,
@@ -74,6 +76,7 @@ impl<'e> Explainer<'e> {
         view: &'e CatalogView,
         statement: &'e Statement,
         options: Options,
+        values: &'e [Value],
         measured: Option<&'e Measurements>,
     ) -> Explainer<'e> {
         Explainer {
@@ -81,6 +84,7 @@ impl<'e> Explainer<'e> {
             view,
             statement,
             options,
+            values,
             measured,
             outer: RefCell::default(),
             subqueries: RefCell::default(),
@@ -100,8 +104,12 @@ impl<'e> Explainer<'e> {
         SlotNames { slots, outer: &self.outer, subqueries: &self.subqueries, parentheses: true, aliases }
     }
 
+    fn deparser<'s>(&'s self, names: &'s SlotNames<'s>) -> Deparser<'s> {
+        Deparser::new(self.view, names, Qualify::WhereNeeded).with_format(&self.state.format()).with_values(self.values)
+    }
+
     fn expr_text(&self, expr: &Expr, names: &SlotNames<'_>) -> String {
-        Deparser::new(self.view, names, Qualify::WhereNeeded).with_format(&self.state.format()).text(expr)
+        self.deparser(names).text(expr)
     }
 
     fn full_text(&self, expr: &Expr, slots: &[Slot]) -> String {
@@ -109,7 +117,7 @@ impl<'e> Explainer<'e> {
     }
 
     fn full_text_with(&self, expr: &Expr, names: &SlotNames<'_>) -> String {
-        Deparser::new(self.view, names, Qualify::WhereNeeded).with_format(&self.state.format()).full_text(expr)
+        self.deparser(names).full_text(expr)
     }
 
     /// The text of an expression, and the plans of the subqueries in it.
@@ -382,7 +390,7 @@ impl<'e> Explainer<'e> {
                 let mut slots = self.input(input, "Outer", shown);
                 for call in calls {
                     let names = self.names(&slots, None);
-                    let text = Deparser::new(self.view, &names, Qualify::WhereNeeded).set_call(call);
+                    let text = self.deparser(&names).set_call(call);
                     slots.push(Slot::computed(text, call.types.result));
                 }
                 slots
@@ -496,7 +504,7 @@ impl<'e> Explainer<'e> {
                 }
                 for call in &aggregate.calls {
                     let names = self.names(&input, None);
-                    let text = Deparser::new(self.view, &names, Qualify::WhereNeeded).aggregate(call);
+                    let text = self.deparser(&names).aggregate(call);
                     slots.push(Slot::computed(text, call.types.result));
                 }
                 slots
@@ -507,7 +515,7 @@ impl<'e> Explainer<'e> {
                 let input = slots.clone();
                 for call in &window.calls {
                     let names = self.names(&input, None);
-                    let text = Deparser::new(self.view, &names, Qualify::WhereNeeded).window(call);
+                    let text = self.deparser(&names).window(call);
                     slots.push(Slot::computed(text, call.types.result));
                 }
                 slots

@@ -172,7 +172,7 @@ pub(super) fn failing_row(target: &Target, values: &[Value], run: &Run<'_, '_>, 
             texts.push("null".to_owned());
             continue;
         }
-        let text = types::output_string(value, column.type_oid, &run.format, &run.catalog);
+        let text = types::shown_string(value, column.type_oid, &run.format, &run.catalog);
         texts.push(match text.char_indices().nth(64) {
             Some((end, _)) => format!("{}...", &text[..end]),
             None => text,

@@ -1,6 +1,6 @@
 //! Statements about transactions, sessions and the server.
 
-use base::Result;
+use base::{Error, Result, sqlstate};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self as pb, Node};
 
@@ -155,6 +155,9 @@ impl Converter {
                     _ => -1,
                 };
                 SettingValue::Interval(text, modifier)
+            }
+            ExprKind::Parameter(number) => {
+                return Err(Error::new(sqlstate::SYNTAX_ERROR, format!("syntax error at or near \"${number}\"")));
             }
             _ => return Err(unexpected("setting")),
         })

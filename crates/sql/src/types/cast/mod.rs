@@ -176,7 +176,7 @@ impl Cast {
                 other => other.clone(),
             },
             Step::Output => {
-                let text = text_io::output_string(&value, self.source.oid, context.format(), context.catalog());
+                let text = text_io::output_string(&value, self.source.oid, context.format(), context.catalog())?;
                 Value::Text(SmolStr::from(text))
             }
             Step::Elements(cast) => match &value {

@@ -180,15 +180,11 @@ fn positions(a: &[Value]) -> Result<Value> {
 fn to_string(context: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
     let (Value::Array(array), Value::Text(delimiter)) = (&a[0], &a[1]) else { return Ok(Value::Null) };
     let null_text = a.get(2).and_then(Value::as_str);
-    let parts: Vec<String> = array
-        .values
-        .iter()
-        .filter_map(|value| match value {
-            Value::Null => null_text.map(str::to_owned),
-            value => Some(text_io::output_string(value, array.element, context.format(), context.catalog())),
-        })
-        .collect();
-    Ok(Value::from(parts.join(delimiter)))
+    let parts = array.values.iter().filter_map(|value| match value {
+        Value::Null => null_text.map(|text| Ok(text.to_owned())),
+        value => Some(text_io::output_string(value, array.element, context.format(), context.catalog())),
+    });
+    Ok(Value::from(parts.collect::<Result<Vec<String>>>()?.join(delimiter)))
 }
 
 fn fill(types: &CallTypes, a: &[Value]) -> Result<Value> {

@@ -9,9 +9,11 @@ use base::{Error, Result, sqlstate};
 use smallvec::SmallVec;
 
 use super::{FunctionDef, mismatch};
+use crate::types::array_text::{MAX_DIMENSIONS, too_many_dimensions};
 use crate::types::context::{EvalContext, UserTypeKind};
 use crate::types::function_def::{CallTypes, ReadyRows, ValueStream};
 use crate::types::json::{Json, JsonbValue};
+use crate::types::json_text::{self, JsonKind};
 use crate::types::oids::*;
 use crate::types::text_io;
 use crate::types::type_table::{SqlType, base_type, element_type};
@@ -26,26 +28,107 @@ fn invalid(message: String) -> Error {
     Error::new(sqlstate::INVALID_PARAMETER_VALUE, message)
 }
 
-fn tree(value: &Value) -> Result<Json> {
-    match value {
-        Value::Jsonb(json) => Ok(json.0.clone()),
-        Value::Text(text) => Json::parse(text),
-        other => Err(mismatch(other)),
+/// A piece of a document: `jsonb` is a tree, `json` keeps the text of its parts as it was written.
+#[derive(Clone, Copy)]
+enum Piece<'a> {
+    Tree(&'a Json),
+    Text(&'a str),
+}
+
+/// What can be asked for by name in a [`Piece`].
+enum Members<'a> {
+    Tree(&'a Json),
+    Text(Vec<(String, &'a str)>),
+}
+
+impl<'a> Piece<'a> {
+    fn of(value: &'a Value) -> Result<Piece<'a>> {
+        match value {
+            Value::Jsonb(json) => Ok(Piece::Tree(&json.0)),
+            Value::Text(text) => Ok(Piece::Text(text)),
+            other => Err(mismatch(other)),
+        }
+    }
+
+    fn kind(self) -> JsonKind {
+        match self {
+            Piece::Tree(Json::Object(_)) => JsonKind::Object,
+            Piece::Tree(Json::Array(_)) => JsonKind::Array,
+            Piece::Tree(Json::String(_)) => JsonKind::String,
+            Piece::Tree(Json::Number(_)) => JsonKind::Number,
+            Piece::Tree(Json::Bool(_)) => JsonKind::Bool,
+            Piece::Tree(Json::Null) => JsonKind::Null,
+            Piece::Text(text) => JsonKind::of(text),
+        }
+    }
+
+    /// An array's elements.
+    fn elements(self) -> Option<Vec<Piece<'a>>> {
+        match self {
+            Piece::Tree(Json::Array(items)) => Some(items.iter().map(Piece::Tree).collect()),
+            Piece::Tree(_) => None,
+            Piece::Text(text) => Some(json_text::elements(text)?.into_iter().map(Piece::Text).collect()),
+        }
+    }
+
+    /// An object's members.
+    fn members(self) -> Option<Members<'a>> {
+        match self {
+            Piece::Tree(json @ Json::Object(_)) => Some(Members::Tree(json)),
+            Piece::Tree(_) => None,
+            Piece::Text(text) => json_text::members(text).map(Members::Text),
+        }
+    }
+
+    fn to_tree(self) -> Result<Json> {
+        match self {
+            Piece::Tree(json) => Ok(json.clone()),
+            Piece::Text(text) => Json::parse(text),
+        }
+    }
+
+    fn to_text(self) -> String {
+        match self {
+            Piece::Tree(json) => json.to_string(),
+            Piece::Text(text) => text.to_owned(),
+        }
+    }
+
+    /// As text; strings without quotes.
+    fn plain(self) -> String {
+        match self {
+            Piece::Tree(Json::String(text)) => text.to_string(),
+            Piece::Text(text) if self.kind() == JsonKind::String => json_text::unescape(text.trim()),
+            _ => self.to_text(),
+        }
     }
 }
 
-/// A JSON value as a value of an SQL type.
-fn convert(json: &Json, ty: SqlType, context: &mut dyn EvalContext) -> Result<Value> {
+impl<'a> Members<'a> {
+    /// Of several with this name the last.
+    fn named(&self, name: &str) -> Option<Piece<'a>> {
+        match self {
+            Members::Tree(json) => json.member(name).map(Piece::Tree),
+            Members::Text(members) => {
+                members.iter().rev().find(|(own, _)| own == name).map(|(_, text)| Piece::Text(text))
+            }
+        }
+    }
+}
+
+/// A JSON value, that of member `key`, as a value of an SQL type.
+fn convert(json: Piece<'_>, key: &str, ty: SqlType, context: &mut dyn EvalContext) -> Result<Value> {
     let base = base_type(context.catalog(), ty);
-    match (json, base.oid) {
-        (Json::Null, _) if base.oid == ty.oid => return Ok(Value::Null),
-        (_, JSONB) => return Ok(Value::Jsonb(Arc::new(JsonbValue(json.clone())))),
-        (_, JSON) => return Ok(Value::from(json.to_string())),
-        (Json::Null, _) => {
+    match (json.kind(), base.oid) {
+        (JsonKind::Null, _) if base.oid == ty.oid => return Ok(Value::Null),
+        (_, JSONB) => return Ok(Value::Jsonb(Arc::new(JsonbValue(json.to_tree()?)))),
+        (JsonKind::String, JSON) => return Ok(Value::from(Json::String(json.plain().into()).to_string())),
+        (_, JSON) => return Ok(Value::from(json.to_text())),
+        (JsonKind::Null, _) => {
             context.check_domain(ty.oid, &Value::Null)?;
             return Ok(Value::Null);
         }
-        (Json::String(text), _) => return text_io::input(context, text, ty),
+        (JsonKind::String, _) => return text_io::input(context, &json.plain(), ty),
         _ => {}
     }
     let shape = match context.catalog().user_type(base.oid).map(|user| user.kind.clone()) {
@@ -56,12 +139,18 @@ fn convert(json: &Json, ty: SqlType, context: &mut dyn EvalContext) -> Result<Va
         Some(shape) => row(json, &shape, None, context)?,
         None => match element_type(context.catalog(), base.oid) {
             Some(element) => {
-                let mut dimensions = SmallVec::new();
-                let mut values = Vec::new();
-                collect(json, SqlType::with_typmod(element, base.typmod), 0, &mut dimensions, &mut values, context)?;
-                Value::Array(Arc::new(ArrayValue { element, dimensions, values }))
+                let mut reader = ArrayReader {
+                    element: SqlType::with_typmod(element, base.typmod),
+                    key,
+                    dimension_count: None,
+                    dimensions: SmallVec::new(),
+                    values: Vec::new(),
+                    place: Vec::new(),
+                };
+                reader.read(json, context)?;
+                reader.finish()
             }
-            None => return text_io::input(context, &json.to_string(), ty),
+            None => return text_io::input(context, &json.to_text(), ty),
         },
     };
     if base.oid != ty.oid {
@@ -70,85 +159,110 @@ fn convert(json: &Json, ty: SqlType, context: &mut dyn EvalContext) -> Result<Va
     Ok(value)
 }
 
-/// The elements of nested JSON arrays, all of one shape.
-fn collect(
-    json: &Json,
+/// Reads nested JSON arrays, all of one shape.
+struct ArrayReader<'k> {
     element: SqlType,
-    depth: usize,
-    dimensions: &mut SmallVec<[Dimension; 1]>,
-    values: &mut Vec<Value>,
-    context: &mut dyn EvalContext,
-) -> Result<()> {
-    let expected = || Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, "expected JSON array");
-    let Json::Array(items) = json else { return Err(expected()) };
-    if items.is_empty() && depth == 0 {
-        return Ok(());
-    }
-    let length = items.len() as u32;
-    match dimensions.get(depth) {
-        None => dimensions.push(Dimension { length, lower_bound: 1 }),
-        Some(known) if known.length == length => {}
-        Some(_) => {
-            return Err(Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, "malformed JSON array")
-                .detail("Multidimensional arrays must have sub-arrays with matching dimensions."));
-        }
-    }
-    let is_composite = context.catalog().user_type(element.oid).is_some();
-    for item in items {
-        let nests = matches!(item, Json::Array(_)) && !is_composite && !matches!(element.oid, JSON | JSONB);
-        if nests {
-            collect(item, element, depth + 1, dimensions, values, context)?;
-        } else if dimensions.len() > depth + 1 {
-            return Err(expected());
+    /// The member that is read.
+    key: &'k str,
+    /// How many dimensions there are: known when the first element is met that is no array. What is deeper belongs to
+    /// the elements.
+    dimension_count: Option<usize>,
+    dimensions: SmallVec<[Dimension; 1]>,
+    values: Vec<Value>,
+    /// The indexes that lead to where it is.
+    place: Vec<usize>,
+}
+
+impl ArrayReader<'_> {
+    /// 22P02 for a value where an array is wanted.
+    fn expected(&self) -> Error {
+        let hint = if self.place.is_empty() {
+            format!("See the value of key \"{}\".", self.key)
         } else {
-            values.push(convert(item, element, context)?);
-        }
+            let place: String = self.place.iter().map(|index| format!("[{index}]")).collect();
+            format!("See the array element {place} of key \"{}\".", self.key)
+        };
+        Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, "expected JSON array").hint(hint)
     }
-    Ok(())
+
+    fn read(&mut self, json: Piece<'_>, context: &mut dyn EvalContext) -> Result<()> {
+        let Some(items) = json.elements() else { return Err(self.expected()) };
+        let depth = self.place.len();
+        if depth >= MAX_DIMENSIONS {
+            return Err(too_many_dimensions(depth + 1));
+        }
+        let length = items.len() as u32;
+        match self.dimensions.get(depth) {
+            None => self.dimensions.push(Dimension { length, lower_bound: 1 }),
+            Some(known) if known.length == length => {}
+            Some(_) => {
+                return Err(Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, "malformed JSON array")
+                    .detail("Multidimensional arrays must have sub-arrays with matching dimensions."));
+            }
+        }
+        for (index, item) in items.into_iter().enumerate() {
+            self.place.push(index);
+            let may_nest = self.dimension_count.is_none_or(|count| depth + 1 < count);
+            if may_nest && (item.kind() == JsonKind::Array || self.dimension_count.is_some()) {
+                self.read(item, context)?;
+            } else {
+                self.dimension_count = Some(depth + 1);
+                let value = convert(item, self.key, self.element, context)?;
+                self.values.push(value);
+            }
+            self.place.pop();
+        }
+        if self.dimension_count.is_none() {
+            // An array without elements ends here.
+            self.dimension_count = Some(depth + 1);
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Value {
+        let dimensions = if self.values.is_empty() { SmallVec::new() } else { self.dimensions };
+        Value::Array(Arc::new(ArrayValue { element: self.element.oid, dimensions, values: self.values }))
+    }
 }
 
 /// A JSON object as a row; members that are missing stay as `defaults` has them.
 fn row(
-    json: &Json,
+    json: Piece<'_>,
     shape: &Arc<RecordShape>,
     defaults: Option<&RecordValue>,
     context: &mut dyn EvalContext,
 ) -> Result<Value> {
-    let kind = match json {
-        Json::Object(_) => None,
-        Json::Array(_) => Some("an array"),
-        _ => Some("a scalar"),
-    };
-    if let Some(kind) = kind {
+    let Some(members) = json.members() else {
+        let kind = if json.kind() == JsonKind::Array { "an array" } else { "a scalar" };
         return Err(invalid(format!("cannot call populate_composite on {kind}")));
-    }
+    };
     let mut fields = Vec::with_capacity(shape.fields.len());
     for (place, (name, ty)) in shape.fields.iter().enumerate() {
-        fields.push(match (json.member(name), defaults) {
-            (Some(member), _) => convert(member, *ty, context)?,
+        fields.push(match (members.named(name), defaults) {
+            (Some(member), _) => convert(member, name, *ty, context)?,
             (None, Some(defaults)) => defaults.fields.get(place).cloned().unwrap_or_default(),
-            (None, None) => convert(&Json::Null, *ty, context)?,
+            (None, None) => convert(Piece::Tree(&Json::Null), name, *ty, context)?,
         });
     }
     Ok(Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields })))
 }
 
 fn rows(
-    json: &Json,
+    json: Piece<'_>,
     shape: &Arc<RecordShape>,
     defaults: Option<&RecordValue>,
     function: &str,
     context: &mut dyn EvalContext,
 ) -> Result<Box<dyn ValueStream>> {
-    let items = match json {
-        Json::Array(items) => items,
-        Json::Object(_) => return Err(invalid(format!("cannot call {function} on an object"))),
+    let items = match (json.elements(), json.kind()) {
+        (Some(items), _) => items,
+        (None, JsonKind::Object) => return Err(invalid(format!("cannot call {function} on an object"))),
         _ => return Err(invalid(format!("cannot call {function} on a scalar"))),
     };
     let mut made = Vec::with_capacity(items.len());
     for item in items {
         context.check_interrupt()?;
-        if !matches!(item, Json::Object(_)) {
+        if item.kind() != JsonKind::Object {
             return Err(invalid(format!("argument of {function} must be an array of objects")));
         }
         made.push(row(item, shape, defaults, context)?);
@@ -167,8 +281,8 @@ fn defined(a: &[Value]) -> Result<&Arc<RecordShape>> {
 fn to_record(context: &mut dyn EvalContext, _: &CallTypes, a: &[Value]) -> Result<Box<dyn ValueStream>> {
     let shape = defined(a)?;
     let made = match &a[0] {
-        Value::Null => row(&Json::Object(Vec::new()), shape, None, context)?,
-        json => row(&tree(json)?, shape, None, context)?,
+        Value::Null => row(Piece::Tree(&Json::Object(Vec::new())), shape, None, context)?,
+        json => row(Piece::of(json)?, shape, None, context)?,
     };
     Ok(ReadyRows::boxed(vec![made]))
 }
@@ -177,7 +291,7 @@ fn to_recordset(function: &str, context: &mut dyn EvalContext, a: &[Value]) -> R
     if a[0].is_null() {
         return Ok(ReadyRows::boxed(Vec::new()));
     }
-    rows(&tree(&a[0])?, defined(a)?, None, function, context)
+    rows(Piece::of(&a[0])?, defined(a)?, None, function, context)
 }
 
 /// The row type to be filled: that of the first argument. 42804
@@ -198,7 +312,7 @@ fn populate_record(function: &str, context: &mut dyn EvalContext, types: &CallTy
     };
     match &a[1] {
         Value::Null => Ok(a[0].clone()),
-        json => row(&tree(json)?, &shape, defaults, context),
+        json => row(Piece::of(json)?, &shape, defaults, context),
     }
 }
 
@@ -215,7 +329,7 @@ fn populate_recordset(
     };
     match &a[1] {
         Value::Null => Ok(ReadyRows::boxed(Vec::new())),
-        json => rows(&tree(json)?, &shape, defaults, function, context),
+        json => rows(Piece::of(json)?, &shape, defaults, function, context),
     }
 }
 

@@ -222,19 +222,19 @@ pub(super) fn concatenate(left: &SmolStr, right: &SmolStr) -> SmolStr {
 }
 
 /// The text form of an argument, as its type has it.
-pub(super) fn text_of(context: &dyn EvalContext, types: &CallTypes, a: &[Value], index: usize) -> SmolStr {
+pub(super) fn text_of(context: &dyn EvalContext, types: &CallTypes, a: &[Value], index: usize) -> Result<SmolStr> {
     let oid = types.arguments.get(index).map_or(TEXT, |ty| ty.oid);
-    match &a[index] {
+    Ok(match &a[index] {
         Value::Text(text) if oid == BPCHAR => SmolStr::new(text),
         Value::Text(text) => text.clone(),
-        value => SmolStr::from(text_io::output_string(value, oid, context.format(), context.catalog())),
-    }
+        value => SmolStr::from(text_io::output_string(value, oid, context.format(), context.catalog())?),
+    })
 }
 
 /// A value of any type as its cast to text makes it: a boolean is spelt out.
-fn cast_text_of(context: &dyn EvalContext, types: &CallTypes, a: &[Value], index: usize) -> SmolStr {
+fn cast_text_of(context: &dyn EvalContext, types: &CallTypes, a: &[Value], index: usize) -> Result<SmolStr> {
     match &a[index] {
-        Value::Bool(value) => SmolStr::new(if *value { "true" } else { "false" }),
+        Value::Bool(value) => Ok(SmolStr::new(if *value { "true" } else { "false" })),
         _ => text_of(context, types, a, index),
     }
 }
@@ -268,18 +268,18 @@ pub(super) fn quote_literal(text: &str) -> String {
 }
 
 /// The arguments from `first` on, an array passed as VARIADIC taken apart: each with its text, `None` for NULL.
-fn texts_from(context: &dyn EvalContext, types: &CallTypes, a: &[Value], first: usize) -> Vec<Option<SmolStr>> {
-    (first..a.len()).map(|index| (!a[index].is_null()).then(|| text_of(context, types, a, index))).collect()
+fn texts_from(context: &dyn EvalContext, types: &CallTypes, a: &[Value], first: usize) -> Result<Vec<Option<SmolStr>>> {
+    (first..a.len()).map(|index| (!a[index].is_null()).then(|| text_of(context, types, a, index)).transpose()).collect()
 }
 
 fn concat(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Result<Value> {
-    let parts: Vec<SmolStr> = texts_from(context, types, a, 0).into_iter().flatten().collect();
+    let parts: Vec<SmolStr> = texts_from(context, types, a, 0)?.into_iter().flatten().collect();
     Ok(Value::from(parts.concat()))
 }
 
 fn concat_with_separator(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Result<Value> {
     let Value::Text(separator) = &a[0] else { return Ok(Value::Null) };
-    let parts: Vec<SmolStr> = texts_from(context, types, a, 1).into_iter().flatten().collect();
+    let parts: Vec<SmolStr> = texts_from(context, types, a, 1)?.into_iter().flatten().collect();
     Ok(Value::from(parts.join(separator.as_str())))
 }
 
@@ -354,7 +354,7 @@ fn format(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Resu
                     value => match value.as_i64() {
                         Some(width) => width,
                         None => {
-                            let text = text_of(context, types, a, width_argument);
+                            let text = text_of(context, types, a, width_argument)?;
                             i64::from(crate::types::number_text::parse_int4(&text)?)
                         }
                     },
@@ -383,7 +383,7 @@ fn format(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Resu
                 }
             }
         } else {
-            let text = text_of(context, types, a, index);
+            let text = text_of(context, types, a, index)?;
             match kind {
                 's' => text.to_string(),
                 'I' => reg_types::quote_identifier(&text),
@@ -540,8 +540,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(1620, "ascii", &[TEXT], INT4, |_, a| { take!(a; Text t); Ok(Value::Int4(t.chars().next().map_or(0, |c| c as i32))) }),
     FunctionDef::plain(1621, "chr", &[INT4], TEXT, chr),
     FunctionDef::plain(1258, "textcat", &[TEXT, TEXT], TEXT, |_, a| { take!(a; Text l, Text r); if l.len() + r.len() > MAX_BYTES { return Err(too_large()); } Ok(Value::Text(concatenate(l, r))) }),
-    FunctionDef::typed(2003, "textanycat", &[TEXT, ANYNONARRAY], TEXT, |context, types, a| { take_text!(a[0], left); let right = cast_text_of(context, types, a, 1); Ok(Value::Text(concatenate(left, &right))) }).stable(),
-    FunctionDef::typed(2004, "anytextcat", &[ANYNONARRAY, TEXT], TEXT, |context, types, a| { take_text!(a[1], right); let left = cast_text_of(context, types, a, 0); Ok(Value::Text(concatenate(&left, right))) }).stable(),
+    FunctionDef::typed(2003, "textanycat", &[TEXT, ANYNONARRAY], TEXT, |context, types, a| { take_text!(a[0], left); let right = cast_text_of(context, types, a, 1)?; Ok(Value::Text(concatenate(left, &right))) }).stable(),
+    FunctionDef::typed(2004, "anytextcat", &[ANYNONARRAY, TEXT], TEXT, |context, types, a| { take_text!(a[1], right); let left = cast_text_of(context, types, a, 0)?; Ok(Value::Text(concatenate(&left, right))) }).stable(),
     FunctionDef::plain(2971, "text", &[BOOL], TEXT, |_, a| Ok(Value::from(if a[0].is_true() { "true" } else { "false" }))),
     FunctionDef::plain(946, "text", &[CHAR], TEXT, |_, a| { take!(a; Char c); Ok(char_text(*c)) }),
     FunctionDef::plain(860, "bpchar", &[CHAR], BPCHAR, |_, a| { take!(a; Char c); Ok(char_text(*c)) }),
@@ -571,9 +571,9 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(2177, "bpchar_pattern_ge", &[BPCHAR, BPCHAR], BOOL, |_, a| Ok(Value::Bool(compare_padded(&a[0], &a[1]).is_ge()))),
     FunctionDef::plain(1282, "quote_ident", &[TEXT], TEXT, |_, a| { take!(a; Text t); Ok(Value::from(reg_types::quote_identifier(t))) }),
     FunctionDef::plain(1283, "quote_literal", &[TEXT], TEXT, |_, a| { take!(a; Text t); Ok(Value::from(quote_literal(t))) }),
-    FunctionDef::typed(1285, "quote_literal", &[ANYELEMENT], TEXT, |context, types, a| Ok(Value::from(quote_literal(&cast_text_of(context, types, a, 0))))).stable(),
+    FunctionDef::typed(1285, "quote_literal", &[ANYELEMENT], TEXT, |context, types, a| Ok(Value::from(quote_literal(&cast_text_of(context, types, a, 0)?)))).stable(),
     FunctionDef::plain(1289, "quote_nullable", &[TEXT], TEXT, |_, a| Ok(Value::from(a[0].as_str().map_or_else(|| "NULL".to_owned(), quote_literal)))).not_strict(),
-    FunctionDef::typed(1290, "quote_nullable", &[ANYELEMENT], TEXT, |context, types, a| Ok(Value::from(if a[0].is_null() { "NULL".to_owned() } else { quote_literal(&cast_text_of(context, types, a, 0)) }))).stable().not_strict(),
+    FunctionDef::typed(1290, "quote_nullable", &[ANYELEMENT], TEXT, |context, types, a| Ok(Value::from(if a[0].is_null() { "NULL".to_owned() } else { quote_literal(&cast_text_of(context, types, a, 0)?) }))).stable().not_strict(),
     FunctionDef::typed(3058, "concat", &[ANY], TEXT, concat).stable().not_strict().variadic(),
     FunctionDef::typed(3059, "concat_ws", &[TEXT, ANY], TEXT, concat_with_separator).stable().not_strict().variadic(),
     FunctionDef::typed(3540, "format", &[TEXT], TEXT, |context, types, a| format(context, types, a)).stable().not_strict(),

@@ -15,7 +15,7 @@ use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind};
 use regex_syntax::ast::{self, Ast, GroupKind, RepetitionKind, RepetitionRange};
 
-use super::{Options, invalid_regex};
+use super::{NEST_MAX, Options, deep, invalid_regex};
 
 /// Bytes that may be looked at to find the groups of one match.
 const WORK_BYTES_MAX: u64 = 1 << 28;
@@ -33,7 +33,11 @@ pub(super) struct Dissector {
 impl Dissector {
     /// For a pattern in the library's notation; `None` where the library's own matches are right.
     pub fn new(pattern: &str, options: Options) -> Result<Option<Dissector>> {
-        let parsed = ast::parse::Parser::new().parse(pattern).map_err(|_| invalid_regex("invalid regexp"))?;
+        let parsed = ast::parse::ParserBuilder::new()
+            .nest_limit(NEST_MAX)
+            .build()
+            .parse(pattern)
+            .map_err(|_| invalid_regex("invalid regexp"))?;
         let mut reader = Reader { pattern, options, groups: 0, is_plain: true, repeats_groups: false, variable: 0 };
         let root = reader.node(&parsed);
         if reader.is_plain && reader.variable <= 1 && !reader.repeats_groups {
@@ -45,6 +49,10 @@ impl Dissector {
 
     /// The groups of the match that begins at `start`, where there is one.
     pub fn groups(&self, regex: &regex::Regex, text: &str, start: usize) -> Result<Vec<Option<Range<usize>>>> {
+        deep(|| self.find_groups(regex, text, start))
+    }
+
+    fn find_groups(&self, regex: &regex::Regex, text: &str, start: usize) -> Result<Vec<Option<Range<usize>>>> {
         self.work_bytes.set(0);
         let end = if self.root.is_short() {
             self.end(&self.root, text, start..text.len(), true)?
@@ -370,7 +378,8 @@ impl Automaton {
         let notation = syntax::Config::new()
             .case_insensitive(options.any_case)
             .dot_matches_new_line(!options.line_bound_dot)
-            .multi_line(options.line_anchors);
+            .multi_line(options.line_anchors)
+            .nest_limit(NEST_MAX);
         let nfa = thompson::Compiler::new()
             .configure(thompson::Config::new().nfa_size_limit(Some(1 << 24)))
             .syntax(notation)

@@ -201,13 +201,21 @@ pub fn regex(pattern: &str, options: Options) -> Result<Rc<Regex>> {
         if let Some(regex) = compiled.get(&key) {
             return Ok(regex.clone());
         }
-        let regex = Rc::new(compile(pattern, options)?);
+        let regex = Rc::new(deep(|| compile(pattern, options))?);
         if compiled.len() >= COMPILED_MAX {
             compiled.clear();
         }
         compiled.insert(key, regex.clone());
         Ok(regex)
     })
+}
+
+/// Levels of a pattern in the library's notation: groups, and what makes levels between them.
+const NEST_MAX: u32 = 4 * 1000 + 100;
+
+/// Runs what recurses as deep as a pattern is nested.
+fn deep<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
+    sync::on_large_stack(work).map_err(|_| invalid_regex("out of memory"))?
 }
 
 fn invalid_regex(message: &str) -> Error {
@@ -241,6 +249,7 @@ fn compile(pattern: &str, mut options: Options) -> Result<Regex> {
         .dot_matches_new_line(!options.line_bound_dot)
         .multi_line(options.line_anchors)
         .size_limit(1 << 24)
+        .nest_limit(NEST_MAX)
         .build()
         .map_err(|error| describe(&error))?;
     let dissector = Dissector::new(&translated, options)?;

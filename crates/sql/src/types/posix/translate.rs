@@ -4,6 +4,9 @@ use base::Result;
 
 use super::{Options, invalid_regex};
 
+/// Groups that may be open around another one.
+const OPEN_GROUPS_MAX: usize = 1000;
+
 /// Rewrites PostgreSQL's notation into the library's.
 pub(super) struct Translator {
     characters: Vec<char>,
@@ -79,6 +82,9 @@ impl Translator {
     }
 
     fn group(&mut self) -> Result<()> {
+        if self.open.len() >= OPEN_GROUPS_MAX {
+            return Err(invalid_regex("regular expression is too complex"));
+        }
         for look in ["(?=", "(?!", "(?<=", "(?<!"] {
             if self.starts_with(look) {
                 self.out.push_str(look);

@@ -365,5 +365,5 @@ fn call(context: &mut PlainContext, name: &str, arguments: &[Expression]) -> Res
 
 /// A value as text; NULL as nothing.
 pub fn shown(context: &PlainContext, value: &Value, ty: SqlType) -> String {
-    output_string(value, ty.oid, &context.settings, &BuiltinCatalog)
+    output_string(value, ty.oid, &context.settings, &BuiltinCatalog).unwrap()
 }
