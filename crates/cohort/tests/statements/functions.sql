@@ -240,3 +240,14 @@ begin
 end
 $$;
 select odd_returns(1), odd_returns(2), odd_returns(3), odd_returns(4);
+
+-- Hashes are PostgreSQL's own.
+select s, hashtext(s), hashtextextended(s, 0), hashtextextended(s, 42), hashname(s::name), hashbpchar(s::bpchar) from (values (''), ('a'), ('ab'), ('abc'), ('abcd'), ('abcdefgh'), ('abcdefghi'), ('abcdefghijk'), ('abcdefghijkl'), ('abcdefghijklm'), ('abcdefghijklmnopqrstuvwx'), ('Größe  '), (repeat('x', 60))) as t(s);
+select n, hashint4(n), hashint2(n::int2), hashint8(n), hashint4extended(n, 7), hashint8extended(n, -7), hashoid(n::int8::oid) from (values (0), (1), (-1), (32767), (-32768)) as t(n);
+select n, hashint8(n), hashint8extended(n, 1) from (values (4294967296), (-4294967296), (9223372036854775807), (-9223372036854775807)) as t(n);
+select f, hashfloat8(f), hashfloat4(f::float4), hashfloat8extended(f, 5) from (values (0::float8), ('-0'), (1.5), ('NaN'), ('infinity'), (-2e10)) as t(f);
+select hashchar('a'), hashchar('\377'), time_hash('12:30'), timestamp_hash('2020-01-01'), interval_hash('1 month'), interval_hash('30 days'), uuid_hash('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11');
+select hash_array('{1,2,3}'::int[]), hash_array('{a,NULL,b}'::text[]), hash_array('{}'::int[]), hash_array_extended('{{1,2},{3,4}}'::int8[], 9);
+select hash_record(row(1, 'a'::text)), hash_record(row(1, null::text)), hash_record_extended(row(1::int8, 2.5::float8), 3);
+select hashtext(null), hash_array(null::int[]);
+select pg_advisory_lock(hashtext('a name')), pg_advisory_unlock(hashtext('a name'));

@@ -358,6 +358,7 @@ const OPERATOR_CLASSES: &[(u32, &str, u32, Oid)] = &[
     (10004, "bpchar_ops", 426, oids::BPCHAR),
     (10006, "bytea_ops", 428, oids::BYTEA),
     (10007, "char_ops", 429, oids::CHAR),
+    (10015, "inet_ops", 1974, oids::INET),
     (10012, "float4_ops", 1970, oids::FLOAT4),
     (10022, "interval_ops", 1982, oids::INTERVAL),
     (10028, "name_ops", 1994, oids::NAME),

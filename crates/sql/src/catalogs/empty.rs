@@ -108,8 +108,47 @@ pub const TABLES: &[(u32, &str, &str)] = &[
     (
         3028,
         "pg_replication_slots",
-        "slot_name name, plugin name, slot_type text, datoid oid, database name, temporary bool, active bool",
+        "slot_name name, plugin name, slot_type text, datoid oid, database name, temporary bool, active bool, active_pid int4, xmin xid, catalog_xmin xid, restart_lsn pg_lsn, confirmed_flush_lsn pg_lsn, wal_status text, safe_wal_size int8, two_phase bool",
     ),
     (2995, "pg_largeobject_metadata", "oid oid, lomowner oid, lomacl aclitem[]"),
-    (3022, "pg_stat_replication", "pid int4, usesysid oid, usename name, application_name text, state text"),
+    (
+        3022,
+        "pg_stat_replication",
+        "pid int4, usesysid oid, usename name, application_name text, client_addr inet, client_hostname text, client_port int4, backend_start timestamptz, backend_xmin xid, state text, sent_lsn pg_lsn, write_lsn pg_lsn, flush_lsn pg_lsn, replay_lsn pg_lsn, write_lag interval, flush_lag interval, replay_lag interval, sync_priority int4, sync_state text, reply_time timestamptz",
+    ),
+    (
+        3081,
+        "pg_stat_user_functions",
+        "funcid oid, schemaname name, funcname name, calls int8, total_time float8, self_time float8",
+    ),
+    (
+        3082,
+        "pg_stat_wal_receiver",
+        "pid int4, status text, receive_start_lsn pg_lsn, receive_start_tli int4, written_lsn pg_lsn, flushed_lsn pg_lsn, received_tli int4, last_msg_send_time timestamptz, last_msg_receipt_time timestamptz, latest_end_lsn pg_lsn, latest_end_time timestamptz, slot_name text, sender_host text, sender_port int4, conninfo text",
+    ),
+    (
+        3083,
+        "pg_stat_subscription",
+        "subid oid, subname name, pid int4, relid oid, received_lsn pg_lsn, last_msg_send_time timestamptz, last_msg_receipt_time timestamptz, latest_end_lsn pg_lsn, latest_end_time timestamptz",
+    ),
+    (
+        3084,
+        "pg_stat_progress_vacuum",
+        "pid int4, datid oid, datname name, relid oid, phase text, heap_blks_total int8, heap_blks_scanned int8, heap_blks_vacuumed int8, index_vacuum_count int8, max_dead_tuples int8, num_dead_tuples int8",
+    ),
+    (
+        3085,
+        "pg_stat_progress_analyze",
+        "pid int4, datid oid, datname name, relid oid, phase text, sample_blks_total int8, sample_blks_scanned int8, ext_stats_total int8, ext_stats_computed int8, child_tables_total int8, child_tables_done int8, current_child_table_relid oid",
+    ),
+    (
+        3086,
+        "pg_stat_progress_create_index",
+        "pid int4, datid oid, datname name, relid oid, index_relid oid, command text, phase text, lockers_total int8, lockers_done int8, current_locker_pid int8, blocks_total int8, blocks_done int8, tuples_total int8, tuples_done int8, partitions_total int8, partitions_done int8",
+    ),
+    (
+        3087,
+        "pg_stat_progress_copy",
+        "pid int4, datid oid, datname name, relid oid, command text, type text, bytes_processed int8, bytes_total int8, tuples_processed int8, tuples_excluded int8",
+    ),
 ];

@@ -4,8 +4,9 @@ use base::Result;
 use engine::WalStatistics;
 use engine::catalog::PG_CATALOG_SCHEMA;
 
+use super::DATABASE_OID;
 use super::monitoring::time;
-use super::rows::{Wanted, row, wanted_oid};
+use super::rows::{NULL, Wanted, row, wanted_oid};
 use super::{Equal, relations};
 use crate::executor::Run;
 use crate::types::{Numeric, Value};
@@ -71,7 +72,8 @@ pub fn pg_stat_slru(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value
     ]])
 }
 
-/// `pg_stat_user_tables`
+/// `pg_stat_user_tables`, and `pg_stat_all_tables`: of the catalogs nothing is counted. What isn't counted of the others is
+/// NULL.
 pub fn pg_stat_user_tables(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let wanted = wanted_oid(equal, 0);
     if matches!(wanted, Wanted::Nothing(_)) {
@@ -85,19 +87,105 @@ pub fn pg_stat_user_tables(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Ve
         }
         let activity = database.table_activity(table.oid);
         let count = |of: fn(&engine::TableActivity) -> u64| activity.as_ref().map_or(0, |activity| of(activity)) as i64;
-        rows.push(row![
+        let mut row = row![
             table.oid,
             run.catalog.schema_name(table.schema),
             table.name.as_str(),
+            NULL,
+            NULL,
+            NULL,
+            NULL,
             count(engine::TableActivity::inserted),
             count(engine::TableActivity::updated),
             count(engine::TableActivity::deleted),
             count(engine::TableActivity::updated_in_page),
             count(engine::TableActivity::live),
             count(engine::TableActivity::dead),
-        ]);
+        ];
+        row.resize(TABLE_COLUMNS, NULL);
+        rows.push(row);
     }
     Ok(rows)
+}
+
+/// The columns of `pg_stat_user_tables`.
+const TABLE_COLUMNS: usize = 23;
+
+/// `pg_stat_user_indexes`, and `pg_stat_all_indexes`: the indexes there are; how they are used isn't counted.
+pub fn pg_stat_user_indexes(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let (of_table, of_index) = (wanted_oid(equal, 0), wanted_oid(equal, 1));
+    let catalog = run.catalog.catalog();
+    let mut rows = Vec::new();
+    for table in relations::tables(catalog) {
+        if table.schema == PG_CATALOG_SCHEMA || !of_table.matches(&table.oid) {
+            continue;
+        }
+        let schema = run.catalog.schema_name(table.schema);
+        let indexes = catalog.indexes_of(table.oid).iter().filter(|index| of_index.matches(&index.oid));
+        rows.extend(indexes.map(|index| {
+            row![table.oid, index.oid, schema.as_str(), table.name.as_str(), index.name.as_str(), NULL, NULL, NULL]
+        }));
+    }
+    Ok(rows)
+}
+
+/// `pg_stat_database`: the one there is, since the counts of the log were set back. What isn't counted is NULL.
+pub fn pg_stat_database(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    if !wanted_oid(equal, 0).matches(&DATABASE_OID) {
+        return Ok(Vec::new());
+    }
+    let instance = &run.state.instance;
+    let database = instance.database();
+    let transactions = instance.counted.transactions(database);
+    let (_, since) = instance.counted.wal(database);
+    let buffer = database.statistics().buffer;
+    let activities = relations::tables(run.catalog.catalog()).into_iter();
+    let activities: Vec<_> = activities.filter_map(|table| database.table_activity(table.oid)).collect();
+    let sum =
+        |of: fn(&engine::TableActivity) -> u64| activities.iter().map(|activity| of(activity)).sum::<u64>() as i64;
+    let mut row = row![
+        DATABASE_OID,
+        run.state.database_name(),
+        instance.sessions().len() as i32,
+        transactions.committed as i64,
+        transactions.rolled_back as i64,
+        buffer.reads as i64,
+        buffer.hits as i64,
+        NULL,
+        NULL,
+        sum(engine::TableActivity::inserted),
+        sum(engine::TableActivity::updated),
+        sum(engine::TableActivity::deleted),
+    ];
+    row.resize(27, NULL);
+    row.push(time(since));
+    Ok(vec![row])
+}
+
+/// `pg_stat_bgwriter`: checkpoints, the page cleaner, and pages that were written because their frames were wanted. What
+/// isn't counted is NULL.
+pub fn pg_stat_bgwriter(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    let instance = &run.state.instance;
+    let statistics = instance.database().statistics();
+    let (checkpoints, buffer) = (statistics.checkpoints, statistics.buffer);
+    Ok(vec![row![
+        checkpoints.timed as i64,
+        checkpoints.requested as i64,
+        milliseconds(checkpoints.write_us),
+        NULL,
+        buffer.written_by_checkpoint as i64,
+        buffer.written_by_cleaner as i64,
+        NULL,
+        buffer.written_by_eviction as i64,
+        0i64,
+        (buffer.reads + buffer.extensions) as i64,
+        time(instance.started_at),
+    ]])
+}
+
+/// `pg_stat_archiver`: the log is not archived.
+pub fn pg_stat_archiver(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
+    Ok(vec![row![0i64, NULL, NULL, 0i64, NULL, NULL, time(run.state.instance.started_at)]])
 }
 
 /// `cohort_stat_commit`: how commits were gathered and made durable.

@@ -86,6 +86,7 @@ pub(super) fn comparison(call: &Call, left: &Value, right: &Value) -> Option<boo
         (Value::Text(left), Value::Text(right)) if operator.left == oids::BPCHAR || operator.right == oids::BPCHAR => {
             types::without_padding(left).cmp(types::without_padding(right))
         }
+        (Value::Text(_), Value::Text(_)) if operator.left == oids::INET => return None,
         (Value::Text(left), Value::Text(right)) => left.as_bytes().cmp(right.as_bytes()),
         _ => return None,
     };

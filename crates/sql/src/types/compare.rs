@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 use base::Oid;
 
 use super::datetime::calendar::{DAY, SECOND};
+use super::network;
 use super::oids;
 use super::type_table::builtin_type;
 use super::value::{ArrayValue, Interval, RecordValue, TimeTz, Value};
@@ -20,6 +21,7 @@ pub fn comparator(oid: Oid) -> Option<Comparator> {
         oids::JSON | oids::PG_NODE_TREE | oids::VOID | oids::ACLITEM => None,
         oids::XID | oids::CID => None,
         oids::BPCHAR => Some(compare_padded),
+        oids::INET | oids::CIDR => Some(compare_networks),
         oids::INT4 => Some(compare_int4),
         oids::INT8 => Some(compare_int8),
         oids::TEXT | oids::VARCHAR | oids::NAME => Some(compare_text),
@@ -64,6 +66,14 @@ pub fn compare_padded(left: &Value, right: &Value) -> Ordering {
     }
 }
 
+/// `inet` and `cidr`: by their addresses, not by their texts.
+pub fn compare_networks(left: &Value, right: &Value) -> Ordering {
+    match (left, right) {
+        (Value::Text(left), Value::Text(right)) => network::compare(left, right),
+        _ => compare_values(left, right),
+    }
+}
+
 /// A `char(n)` without its trailing blanks.
 pub fn without_padding(text: &str) -> &str {
     text.trim_end_matches(' ')
@@ -87,7 +97,7 @@ fn compare_timetz(left: TimeTz, right: TimeTz) -> Ordering {
 }
 
 /// Compares values of one type by what they are stored as; NULLs, which only occur inside arrays and records, come
-/// last. Everything but `char(n)`, see [`compare_padded`].
+/// last. Everything but `char(n)`, see [`compare_padded`], and addresses, see [`compare_networks`].
 pub fn compare_values(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Null, Value::Null) => Ordering::Equal,
@@ -137,7 +147,11 @@ fn kind_rank(value: &Value) -> u8 {
 
 /// The comparison for elements and fields of this type.
 fn element_comparator(oid: Oid) -> Comparator {
-    if oid == oids::BPCHAR { compare_padded } else { compare_values }
+    match oid {
+        oids::BPCHAR => compare_padded,
+        oids::INET | oids::CIDR => compare_networks,
+        _ => compare_values,
+    }
 }
 
 fn compare_elements(compare: Comparator, left: &Value, right: &Value) -> Ordering {

@@ -1,5 +1,6 @@
 //! `inet` and `cidr`: addresses of hosts and networks, kept as the text they are shown as.
 
+use std::cmp::Ordering;
 use std::net::IpAddr;
 
 use base::{Error, Oid, Result, sqlstate};
@@ -17,7 +18,7 @@ const FAMILIES: [u8; 2] = [2, 3];
 pub fn parse(text: &str, oid: Oid) -> Result<String> {
     let name = if oid == oids::CIDR { "cidr" } else { "inet" };
     let trimmed = text.trim();
-    let network = trimmed.parse::<IpNet>().ok().or_else(|| trimmed.parse::<IpAddr>().ok().map(IpNet::from));
+    let network = from_text(trimmed).ok().or_else(|| completed(trimmed, oid).parse().ok());
     let Some(network) = network else {
         let message = format!("invalid input syntax for type {name}: \"{text}\"");
         return Err(Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, message));
@@ -29,11 +30,93 @@ pub fn parse(text: &str, oid: Oid) -> Result<String> {
     Ok(shown(&network, oid))
 }
 
+/// A network whose last octets are left out: they are zero. Without a length, as only `cidr` may be written, there are as
+/// many bits as are needed for the octets, and for the network's class.
+fn completed(text: &str, oid: Oid) -> String {
+    let (octets, bits) = match text.split_once('/') {
+        Some((octets, bits)) => (octets, Some(bits.to_owned())),
+        None => (text, None),
+    };
+    let count = octets.split('.').count();
+    let class_bits = || match octets.split('.').next().and_then(|first| first.parse::<u8>().ok())? {
+        240.. => Some(32),
+        192..=223 => Some(24),
+        128..=191 => Some(16),
+        _ => Some(8),
+    };
+    let bits =
+        bits.or_else(|| (oid == oids::CIDR).then(class_bits)?.map(|bits: usize| bits.max(count * 8).to_string()));
+    match bits {
+        Some(bits) => format!("{octets}{}/{bits}", ".0".repeat(4_usize.saturating_sub(count))),
+        None => text.to_owned(),
+    }
+}
+
+/// What a stored or written text stands for.
+///
+/// # Errors
+/// 22P02 for what is no address.
+pub fn from_text(text: &str) -> Result<IpNet> {
+    match text.parse::<IpNet>() {
+        Ok(network) => Ok(network),
+        Err(_) => text.parse::<IpAddr>().map(IpNet::from).map_err(|_| {
+            let message = format!("invalid input syntax for type inet: \"{text}\"");
+            Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, message)
+        }),
+    }
+}
+
+/// Bytes whose `memcmp` order is that of addresses: the family, the network's bits, how many they are, all bits.
+pub fn write_key(text: &str, out: &mut Vec<u8>) {
+    // Whatever is stored was read by `parse`.
+    let Ok(network) = from_text(text) else { return };
+    match network {
+        IpNet::V4(network) => {
+            out.push(FAMILIES[0]);
+            out.extend_from_slice(&network.network().octets());
+            out.push(network.prefix_len());
+            out.extend_from_slice(&network.addr().octets());
+        }
+        IpNet::V6(network) => {
+            out.push(FAMILIES[1]);
+            out.extend_from_slice(&network.network().octets());
+            out.push(network.prefix_len());
+            out.extend_from_slice(&network.addr().octets());
+        }
+    }
+}
+
+/// The order of two stored texts.
+pub fn compare(left: &str, right: &str) -> Ordering {
+    let key = |text: &str| {
+        let mut key = Vec::with_capacity(34);
+        write_key(text, &mut key);
+        key
+    };
+    key(left).cmp(&key(right))
+}
+
 /// A single host is shown without the length of its network, except as `cidr`.
-fn shown(network: &IpNet, oid: Oid) -> String {
+pub fn shown(network: &IpNet, oid: Oid) -> String {
     match oid == oids::CIDR || network.prefix_len() != network.max_prefix_len() {
-        true => network.to_string(),
-        false => network.addr().to_string(),
+        true => with_length(network),
+        false => address_text(network.addr()),
+    }
+}
+
+/// An address and how long its network's prefix is.
+pub fn with_length(network: &IpNet) -> String {
+    format!("{}/{}", address_text(network.addr()), network.prefix_len())
+}
+
+/// An address. The last 32 bits of one that has nothing before them are shown as those of the older family.
+pub fn address_text(address: IpAddr) -> String {
+    match address {
+        IpAddr::V6(v6) if v6.octets()[..12].iter().all(|byte| *byte == 0) && v6.segments()[6] != 0 => {
+            let [.., a, b, c, d] = v6.octets();
+            format!("::{a}.{b}.{c}.{d}")
+        }
+        address => address.to_string(),
     }
 }
 
@@ -42,13 +125,7 @@ fn shown(network: &IpNet, oid: Oid) -> String {
 /// # Errors
 /// 22P02 for a text that [`parse`] would not have given.
 pub fn write_binary(text: &str, oid: Oid, out: &mut Vec<u8>) -> Result<()> {
-    let network: IpNet = match text.parse::<IpNet>() {
-        Ok(network) => network,
-        Err(_) => IpNet::from(text.parse::<IpAddr>().map_err(|_| {
-            let message = format!("invalid input syntax for type inet: \"{text}\"");
-            Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, message)
-        })?),
-    };
+    let network = from_text(text)?;
     let is_network = u8::from(oid == oids::CIDR);
     match network.addr() {
         IpAddr::V4(address) => {

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use super::compare::{interval_span, without_padding};
 use super::datetime::calendar::SECOND;
 use super::json::{Json, JsonbValue};
+use super::network;
 use super::numeric::Numeric;
 use super::oids;
 use super::storage::StorageKind;
@@ -455,6 +456,11 @@ fn write_ordered_element(value: &Value, oid: Oid, out: &mut Vec<u8>) {
         Value::Enum(value) => key.push_i64(value.key),
         Value::Tid(value) => key.push_bytes(&value.to_bytes()),
         Value::Text(text) if oid == oids::BPCHAR => key.push_bytes(without_padding(text).as_bytes()),
+        Value::Text(text) if matches!(oid, oids::INET | oids::CIDR) => {
+            let mut ordered = Vec::new();
+            network::write_key(text, &mut ordered);
+            key.push_ordered(&ordered);
+        }
         Value::Text(text) => key.push_bytes(text.as_bytes()),
         Value::Bytea(bytes) => key.push_bytes(bytes),
         Value::Uuid(uuid) => key.push_bytes(uuid),

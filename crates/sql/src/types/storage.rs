@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::compare::without_padding;
 use super::context::CatalogLookup;
+use super::network;
 use super::numeric::Numeric;
 use super::oids;
 use super::packed;
@@ -49,6 +50,8 @@ pub enum StorageKind {
     Text,
     /// As [`StorageKind::Text`], but trailing blanks don't count in keys
     PaddedText,
+    /// As [`StorageKind::Text`], but keys are in the order of addresses
+    Network,
     Bytea,
     Date,
     Time,
@@ -82,6 +85,7 @@ impl StorageKind {
             oids::FLOAT8 => StorageKind::Float8,
             oids::TEXT | oids::VARCHAR | oids::NAME | oids::JSON | oids::UNKNOWN | oids::CSTRING => StorageKind::Text,
             oids::BPCHAR => StorageKind::PaddedText,
+            oids::INET | oids::CIDR => StorageKind::Network,
             oids::BYTEA => StorageKind::Bytea,
             oids::DATE => StorageKind::Date,
             oids::TIME => StorageKind::Time,
@@ -129,7 +133,7 @@ impl StorageKind {
             (_, Datum::Null) => Value::Null,
             (StorageKind::Int4, Datum::I32(value)) => Value::Int4(value),
             (StorageKind::Int8, Datum::I64(value)) => Value::Int8(value),
-            (StorageKind::Text | StorageKind::PaddedText, Datum::Bytes(bytes)) => {
+            (StorageKind::Text | StorageKind::PaddedText | StorageKind::Network, Datum::Bytes(bytes)) => {
                 Value::Text(SmolStr::new(std::str::from_utf8(bytes).map_err(|_| damaged())?))
             }
             (StorageKind::Timestamp, Datum::I64(value)) => Value::Timestamp(value),
@@ -191,6 +195,7 @@ impl StorageKind {
         !matches!(
             self,
             StorageKind::PaddedText
+                | StorageKind::Network
                 | StorageKind::Numeric
                 | StorageKind::Interval
                 | StorageKind::TimeTz
@@ -229,6 +234,12 @@ impl StorageKind {
             Value::Int4(value) => Datum::I32(*value),
             Value::Int8(value) => Datum::I64(*value),
             Value::Text(text) if self == StorageKind::PaddedText => Datum::Bytes(without_padding(text).as_bytes()),
+            Value::Text(text) if self == StorageKind::Network => {
+                let mut ordered = Vec::new();
+                network::write_key(text, &mut ordered);
+                push_ordered_key(&ordered, descending, key);
+                return Ok(());
+            }
             Value::Numeric(_)
             | Value::Interval(_)
             | Value::TimeTz(_)
@@ -237,11 +248,7 @@ impl StorageKind {
             | Value::Record(_) => {
                 let mut ordered = Vec::new();
                 packed::write_ordered(value, &mut ordered);
-                if descending {
-                    key.push_descending(|key| key.push_ordered(&ordered));
-                } else {
-                    key.push_ordered(&ordered);
-                }
+                push_ordered_key(&ordered, descending, key);
                 return Ok(());
             }
             // everything else needs no arena
@@ -262,4 +269,12 @@ impl StorageKind {
 #[cold]
 fn damaged() -> Error {
     Error::corrupted("stored value doesn't have its column's type")
+}
+
+fn push_ordered_key(ordered: &[u8], descending: bool, key: &mut KeyBuffer) {
+    if descending {
+        key.push_descending(|key| key.push_ordered(ordered));
+    } else {
+        key.push_ordered(ordered);
+    }
 }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use base::{Oid, Result};
 
-use crate::types::compare::{compare_f64, compare_padded, compare_values};
+use crate::types::compare::{compare_f64, compare_networks, compare_padded, compare_values};
 use crate::types::context::EvalContext;
 use crate::types::datetime::arithmetic::{date_to_timestamp, date_to_timestamptz, timestamp_to_timestamptz};
 use crate::types::function_def::{FunctionDef, Volatility};
@@ -28,6 +28,7 @@ struct Integers;
 struct Text;
 struct Padded;
 struct Floats;
+struct Networks;
 struct Moments;
 struct ZonedMoments;
 
@@ -69,6 +70,12 @@ impl Pair for Text {
             (Value::Text(left), Value::Text(right)) => left.as_bytes().cmp(right.as_bytes()),
             _ => compare_values(left, right),
         }
+    }
+}
+
+impl Pair for Networks {
+    fn compare(_: &mut dyn EvalContext, left: &Value, right: &Value) -> Ordering {
+        compare_networks(left, right)
     }
 }
 
@@ -256,6 +263,7 @@ comparisons! {
     Same RECORD RECORD [2988 2989 2990 2992 2991 2993] ["record_eq" "record_ne" "record_lt" "record_le" "record_gt" "record_ge"] [2981 2982 2983 2985 2984 2986];
     Same ANYARRAY ANYARRAY [1070 1071 1072 1074 1073 1075] ["array_eq" "array_ne" "array_lt" "array_le" "array_gt" "array_ge"] [744 390 391 393 392 396];
     Same UUID UUID [2972 2973 2974 2976 2975 2977] ["uuid_eq" "uuid_ne" "uuid_lt" "uuid_le" "uuid_gt" "uuid_ge"] [2956 2959 2954 2955 2958 2957];
+    Networks INET INET [1201 1202 1203 1204 1205 1206] ["network_eq" "network_ne" "network_lt" "network_le" "network_gt" "network_ge"] [920 925 921 922 923 924];
     Same PG_LSN PG_LSN [3222 3223 3224 3226 3225 3227] ["pg_lsn_eq" "pg_lsn_ne" "pg_lsn_lt" "pg_lsn_le" "pg_lsn_gt" "pg_lsn_ge"] [3233 3236 3231 3232 3235 3234];
     Same ANYENUM ANYENUM [3516 3517 3518 3520 3519 3521] ["enum_eq" "enum_ne" "enum_lt" "enum_le" "enum_gt" "enum_ge"] [3508 3509 3510 3512 3511 3513];
     Same JSONB JSONB [3240 3241 3242 3244 3243 3245] ["jsonb_eq" "jsonb_ne" "jsonb_lt" "jsonb_le" "jsonb_gt" "jsonb_ge"] [4043 4038 4039 4041 4040 4042];

@@ -30,10 +30,12 @@ mod datetimes;
 mod degrees;
 mod floats;
 mod formatting;
+mod hashes;
 mod integers;
 mod json;
 pub mod json_records;
 mod jsonb;
+mod networks;
 mod numerics;
 mod patterns;
 mod series;
@@ -60,6 +62,8 @@ static TABLES: &[&[FunctionDef]] = &[
     json::FUNCTIONS,
     jsonb::FUNCTIONS,
     json_records::FUNCTIONS,
+    hashes::FUNCTIONS,
+    networks::FUNCTIONS,
     session::FUNCTIONS,
     server::FUNCTIONS,
 ];
@@ -104,10 +108,20 @@ fn mismatch(value: &Value) -> Error {
 
 /// The larger of two values of one type.
 fn larger(a: &[Value]) -> Value {
-    if compare_values(&a[0], &a[1]) == Ordering::Less { a[1].clone() } else { a[0].clone() }
+    larger_by(compare_values(&a[0], &a[1]), a)
 }
 
 /// The smaller of two values of one type.
 fn smaller(a: &[Value]) -> Value {
-    if compare_values(&a[0], &a[1]) == Ordering::Greater { a[1].clone() } else { a[0].clone() }
+    smaller_by(compare_values(&a[0], &a[1]), a)
+}
+
+/// The larger of two values of this order.
+fn larger_by(order: Ordering, a: &[Value]) -> Value {
+    if order == Ordering::Less { a[1].clone() } else { a[0].clone() }
+}
+
+/// The smaller of two values of this order.
+fn smaller_by(order: Ordering, a: &[Value]) -> Value {
+    if order == Ordering::Greater { a[1].clone() } else { a[0].clone() }
 }
