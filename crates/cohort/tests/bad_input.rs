@@ -165,8 +165,41 @@ fn values_that_no_memory_holds_are_refused() {
             ("select jsonb_agg(repeat('x', 100000000)) from generate_series(1, 1000000000)", "54000"),
             ("select array_fill(1, array[1000000000])", "54000"),
             ("select '[1:2000000000]={1}'::int[]", "22P02"),
+            ("select length(replace(repeat('x', 1000000), 'x', repeat('y', 1000000)))", "54000"),
+            ("select length(regexp_replace(repeat('x', 100000), 'x', repeat('y', 100000), 'g'))", "54000"),
+            ("select length(regexp_replace(repeat('x', 100000), '.*', repeat('\\&', 100000)))", "54000"),
+            ("select concat(variadic array_fill(repeat('x', 1000000), array[100000]))", "54000"),
+            ("select concat_ws(repeat('x', 1000000), variadic array_fill('x'::text, array[100000]))", "54000"),
+            ("select format(repeat('%1$s', 100000), repeat('x', 1000000))", "54000"),
+            ("select array_to_string(array_fill(1, array[100000]), repeat('x', 1000000))", "54000"),
+            ("select count(pg_advisory_lock(i)) from generate_series(1, 30000) i", "53200"),
+            ("select pg_advisory_unlock_all()", "ok"),
         ] {
             assert_eq!(outcome(session, statement), expected, "{statement}");
+        }
+    });
+}
+
+/// Each of these doubles a value again and again.
+#[test]
+fn values_that_double_end_where_values_end() {
+    let nested = |before: &str, middle: &str| format!("select {}{middle}{}", before.repeat(40), ")".repeat(40));
+    let doubled = |first: &str, next: &str| {
+        format!("do $$ declare x {first}; begin for i in 1 .. 40 loop x := {next}; end loop; end $$")
+    };
+    with_server(|session| {
+        for statement in [
+            nested("row(", "1"),
+            nested("quote_literal(", "repeat($$'$$, 100000000)"),
+            nested("format('%1$L%1$L',", "repeat('a', 100000000)"),
+            doubled("text := repeat('x', 100000000)", "x || x"),
+            doubled("bytea := repeat('x', 100000000)::bytea", "x || x"),
+            doubled("int[] := array_fill(1, array[10000000])", "x || x"),
+            doubled("jsonb := to_jsonb(repeat('x', 100000000))", "jsonb_build_array(x, x)"),
+            doubled("json := to_json(repeat('x', 100000000))", "json_build_array(x, x)"),
+            doubled("text := repeat('x', 100000000)", "replace(x, 'x', 'xxxxxxxxxxx')"),
+        ] {
+            assert_eq!(outcome(session, &statement), "54000", "{statement}");
         }
     });
 }

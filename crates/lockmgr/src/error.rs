@@ -3,6 +3,7 @@
 use base::{Error, sqlstate};
 
 use crate::LockTag;
+use crate::manager::ADVISORY_LOCKS_MAX;
 
 /// NOWAIT found the target locked.
 #[cold]
@@ -25,4 +26,11 @@ pub(crate) fn timed_out() -> Error {
 #[cold]
 pub(crate) fn deadlock(lines: String) -> Error {
     Error::new(sqlstate::DEADLOCK_DETECTED, "deadlock detected").detail(lines).hint("See server log for query details.")
+}
+
+/// Somebody holds so many locks that nothing but himself limits that it would take all memory.
+#[cold]
+pub(crate) fn too_many() -> Error {
+    Error::new(sqlstate::OUT_OF_MEMORY, "out of shared memory")
+        .hint(format!("A session may hold {ADVISORY_LOCKS_MAX} advisory locks."))
 }

@@ -42,6 +42,10 @@ impl Drop for CountedWait<'_> {
     }
 }
 
+/// Locks that a session may hold for it to get another advisory lock. PostgreSQL's default has room for some 6,400 of all
+/// sessions.
+pub(crate) const ADVISORY_LOCKS_MAX: usize = 20_000;
+
 impl LockManager {
     /// A lock manager for owners numbered below `owners_max` (at most 2^18 - 1).
     pub fn new(owners_max: u32) -> LockManager {
@@ -115,6 +119,10 @@ impl LockManager {
             if let Some(lock) = held.get_mut(&(tag, mode)) {
                 lock.count(options.duration, slot.serial_now());
                 return Ok(Granted::AlreadyHeld);
+            }
+            // Of other locks there are no more than objects.
+            if matches!(tag, LockTag::Advisory(_)) && held.len() >= ADVISORY_LOCKS_MAX {
+                return Err(error::too_many());
             }
         }
         let weak_relation = match tag {

@@ -116,7 +116,9 @@ pub fn evaluate<'a, 'p: 'a, E: Evaluator<'a, 'p>>(expr: &'p Expr, row: &[Value],
         }
         ExprKind::Greatest(operands) => evaluate_extreme(operands, Ordering::Greater, expr.sql_type, row, run),
         ExprKind::Least(operands) => evaluate_extreme(operands, Ordering::Less, expr.sql_type, row, run),
-        ExprKind::Array { elements, nested } => evaluate_array(elements, *nested, expr.sql_type, row, run),
+        ExprKind::Array { elements, nested } => {
+            evaluate_array(elements, *nested, expr.sql_type, row, run)?.within_limits()
+        }
         ExprKind::Subscript { input, subscripts, slice } => {
             let array = evaluate(input, row, run)?;
             let mut bounds: SmallVec<[(Option<i32>, Option<i32>); 2]> = SmallVec::new();
@@ -140,7 +142,7 @@ pub fn evaluate<'a, 'p: 'a, E: Evaluator<'a, 'p>>(expr: &'p Expr, row: &[Value],
         ExprKind::Subquery(query) => subquery::evaluate(query, expr.sql_type, row, run.run()?),
         ExprKind::Row { fields, shape } => {
             let fields = fields.iter().map(|field| evaluate(field, row, run)).collect::<Result<_>>()?;
-            Ok(Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields })))
+            Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields })).within_limits()
         }
         ExprKind::Field(access) => evaluate_field(access, row, run),
         ExprKind::Cast(cast) => {
@@ -220,7 +222,7 @@ pub(super) fn call_function<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
                 return Ok(Value::Null);
             }
             match function.implementation {
-                Implementation::Plain(function) => function(run, arguments),
+                Implementation::Plain(function) => function(run, arguments)?.within_limits(),
                 _ => {
                     check_depth()?;
                     function.call(run, &call.types, arguments)

@@ -143,9 +143,11 @@ impl FunctionDef {
             return Ok(Value::Null);
         }
         match self.implementation {
-            Implementation::Plain(function) => function(context, arguments),
-            Implementation::Typed(function) if types.spread => self.call_spread(function, context, types, arguments),
-            Implementation::Typed(function) => function(context, types, arguments),
+            Implementation::Plain(function) => function(context, arguments)?.within_limits(),
+            Implementation::Typed(function) if types.spread => {
+                self.call_spread(function, context, types, arguments)?.within_limits()
+            }
+            Implementation::Typed(function) => function(context, types, arguments)?.within_limits(),
             Implementation::Session => context.session_function(self.oid, arguments),
             Implementation::Set(function) => {
                 Ok(function(context, types, arguments)?.next(context)?.unwrap_or(Value::Null))

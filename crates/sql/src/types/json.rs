@@ -7,6 +7,7 @@ use std::hash::{Hash, Hasher};
 
 use base::{Error, Result, sqlstate};
 
+use super::functions::text::check_length;
 use super::numeric::Numeric;
 use super::value::SmolStr;
 
@@ -207,10 +208,12 @@ impl Json {
     }
 
     /// Appends the value over several lines, as `jsonb_pretty` does.
-    pub fn write_pretty(&self, indent: usize, out: &mut Vec<u8>) {
-        let line = |level: usize, out: &mut Vec<u8>| {
+    pub fn write_pretty(&self, indent: usize, out: &mut Vec<u8>) -> Result<()> {
+        let line = |level: usize, out: &mut Vec<u8>| -> Result<()> {
+            check_length(out.len() + level * 4)?;
             out.push(b'\n');
             out.resize(out.len() + level * 4, b' ');
+            Ok(())
         };
         match self {
             Json::Array(values) => {
@@ -219,10 +222,10 @@ impl Json {
                     if index > 0 {
                         out.push(b',');
                     }
-                    line(indent + 1, out);
-                    value.write_pretty(indent + 1, out);
+                    line(indent + 1, out)?;
+                    value.write_pretty(indent + 1, out)?;
                 }
-                line(indent, out);
+                line(indent, out)?;
                 out.push(b']');
             }
             Json::Object(pairs) => {
@@ -231,16 +234,17 @@ impl Json {
                     if index > 0 {
                         out.push(b',');
                     }
-                    line(indent + 1, out);
+                    line(indent + 1, out)?;
                     write_string(key, out);
                     out.extend_from_slice(b": ");
-                    value.write_pretty(indent + 1, out);
+                    value.write_pretty(indent + 1, out)?;
                 }
-                line(indent, out);
+                line(indent, out)?;
                 out.push(b'}');
             }
             other => other.write(out),
         }
+        Ok(())
     }
 }
 

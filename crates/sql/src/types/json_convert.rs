@@ -3,6 +3,7 @@
 use base::{Error, Oid, Result, sqlstate};
 
 use super::context::{DateStyle, EvalContext, FormatSettings, UserTypeKind};
+use super::functions::text::check_length;
 use super::json::{self, Json};
 use super::numeric::Numeric;
 use super::oids;
@@ -68,7 +69,7 @@ pub fn write_json(value: &Value, oid: Oid, context: &dyn EvalContext, out: &mut 
             json::write_string(&text, out);
         }
     }
-    Ok(())
+    check_length(out.len())
 }
 
 /// The names of a row's fields: those of its type, if it has one.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::limits::VALUE_MAX_BYTES;
 use base::{Error, Oid, Result, sqlstate};
 
 use super::array_text;
@@ -180,15 +181,12 @@ pub fn output(
     Ok(())
 }
 
-/// A text is no longer than this.
-const TEXT_BYTES_MAX: usize = 0x3FFF_FFFF;
-
 /// Appends an element or a field in quotes, with what `escapes` gives for a quote or backslash before these. What is nested
 /// doubles with each level. 54000 if it becomes too long.
 pub(super) fn write_quoted(item: &[u8], escape: fn(u8) -> u8, out: &mut Vec<u8>) -> Result<()> {
     let is_special = |byte: u8| matches!(byte, b'"' | b'\\');
     let needed = item.len() + item.iter().filter(|byte| is_special(**byte)).count() + 2;
-    if out.len() + needed > TEXT_BYTES_MAX {
+    if out.len() + needed > VALUE_MAX_BYTES {
         let detail = format!("Cannot enlarge string buffer containing {} bytes by {needed} more bytes.", out.len());
         return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "out of memory").detail(detail));
     }

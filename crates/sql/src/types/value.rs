@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use base::{Oid, Tid};
+use base::limits::VALUE_MAX_BYTES;
+use base::{Oid, Result, Tid};
 use smallvec::SmallVec;
 pub use smol_str::SmolStr;
 
@@ -208,6 +209,39 @@ impl Value {
             Value::Oid(value) => Some(i64::from(value)),
             _ => None,
         }
+    }
+
+    /// The value, unless it is larger than values may be: what a function makes of its arguments may be twice as large as
+    /// they are, and so on.
+    ///
+    /// # Errors
+    /// 54000.
+    #[inline]
+    pub fn within_limits(self) -> Result<Value> {
+        let fits = match &self {
+            Value::Text(text) => text.len() <= VALUE_MAX_BYTES,
+            Value::Bytea(bytes) => bytes.len() <= VALUE_MAX_BYTES,
+            Value::Array(_) | Value::Record(_) | Value::Jsonb(_) => self.fits(&mut { VALUE_MAX_BYTES }),
+            _ => true,
+        };
+        if fits { Ok(self) } else { Err(super::functions::text::too_large()) }
+    }
+
+    /// Whether it takes no more memory than `left_bytes`, of which it takes its part. Parts that are shared count as often as
+    /// they are named: they are written out so.
+    fn fits(&self, left_bytes: &mut usize) -> bool {
+        let own = std::mem::size_of::<Value>();
+        let taken = match self {
+            Value::Array(array) => {
+                return *left_bytes / own >= array.values.len()
+                    && array.values.iter().all(|value| value.fits(left_bytes));
+            }
+            Value::Record(record) => return record.fields.iter().all(|value| value.fits(left_bytes)),
+            other => own + other.heap_bytes(),
+        };
+        let fits = *left_bytes >= taken;
+        *left_bytes = left_bytes.saturating_sub(taken);
+        fits
     }
 
     /// Bytes held outside the value itself, roughly: for memory accounts.

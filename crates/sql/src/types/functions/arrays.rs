@@ -184,7 +184,7 @@ fn to_string(context: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
         Value::Null => null_text.map(|text| Ok(text.to_owned())),
         value => Some(text_io::output_string(value, array.element, context.format(), context.catalog())),
     });
-    Ok(Value::from(parts.collect::<Result<Vec<String>>>()?.join(delimiter)))
+    super::text::joined(&parts.collect::<Result<Vec<String>>>()?, delimiter)
 }
 
 fn fill(types: &CallTypes, a: &[Value]) -> Result<Value> {

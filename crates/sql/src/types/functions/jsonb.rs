@@ -343,7 +343,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(3210, "jsonb_typeof", &[JSONB], TEXT, |_, a| { take!(a; Jsonb j); Ok(Value::from(j.0.type_name())) }),
     FunctionDef::plain(3207, "jsonb_array_length", &[JSONB], INT4, array_length),
     FunctionDef::plain(3262, "jsonb_strip_nulls", &[JSONB], JSONB, |_, a| { take!(a; Jsonb j); Ok(jsonb(strip(&j.0))) }),
-    FunctionDef::plain(3306, "jsonb_pretty", &[JSONB], TEXT, |_, a| { take!(a; Jsonb j); let mut out = Vec::new(); j.0.write_pretty(0, &mut out); Ok(Value::from(String::from_utf8_lossy(&out).into_owned())) }),
+    FunctionDef::plain(3306, "jsonb_pretty", &[JSONB], TEXT, |_, a| { take!(a; Jsonb j); let mut out = Vec::new(); j.0.write_pretty(0, &mut out)?; Ok(Value::from(String::from_utf8_lossy(&out).into_owned())) }),
     FunctionDef::plain(3263, "jsonb_object", &[TEXT_ARRAY], JSONB, |_, a| Ok(object(pairs(a)?))),
     FunctionDef::plain(3264, "jsonb_object", &[TEXT_ARRAY, TEXT_ARRAY], JSONB, |_, a| Ok(object(pairs(a)?))),
     FunctionDef::plain(3274, "jsonb_build_object", &[], JSONB, |_, _| Ok(jsonb(Json::Object(Vec::new())))).stable().not_strict(),

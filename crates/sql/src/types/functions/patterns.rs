@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use base::{Error, Result, sqlstate};
 
+use super::text::check_length;
 use super::{FunctionDef, mismatch};
 use crate::types::function_def::{ReadyRows, ValueStream};
 use crate::types::oids::*;
@@ -126,15 +127,15 @@ fn replace(text: &str, regex: &Regex, replacement: &str, start: i32, number: i32
     for captures in found.iter().skip(most.map_or(0, |most| most - 1)) {
         let whole = captures.whole();
         out.push_str(&text[done..whole.start]);
-        expand(replacement, captures, &mut out);
+        expand(replacement, captures, &mut out)?;
         done = whole.end;
     }
     out.push_str(&text[done..]);
     Ok(Value::from(out))
 }
 
-/// Appends a replacement: `\1` to `\9` are groups, `\&` is the whole match.
-fn expand(replacement: &str, captures: &Captures<'_>, out: &mut String) {
+/// Appends a replacement: `\1` to `\9` are groups, `\&` is the whole match. 54000
+fn expand(replacement: &str, captures: &Captures<'_>, out: &mut String) -> Result<()> {
     let mut characters = replacement.chars();
     while let Some(character) = characters.next() {
         if character != '\\' {
@@ -142,10 +143,11 @@ fn expand(replacement: &str, captures: &Captures<'_>, out: &mut String) {
             continue;
         }
         match characters.next() {
-            Some('&') => out.push_str(captures.get(0).unwrap_or("")),
-            Some(digit @ '1'..='9') => {
-                let group = digit as usize - '0' as usize;
-                out.push_str(captures.get(group).unwrap_or(""));
+            Some(group @ ('&' | '1'..='9')) => {
+                let group = group.to_digit(10).unwrap_or(0) as usize;
+                let text = captures.get(group).unwrap_or("");
+                check_length(out.len() + text.len())?;
+                out.push_str(text);
             }
             Some('\\') | None => out.push('\\'),
             Some(other) => {
@@ -154,6 +156,7 @@ fn expand(replacement: &str, captures: &Captures<'_>, out: &mut String) {
             }
         }
     }
+    check_length(out.len())
 }
 
 fn replace_with_flags(_: &mut dyn crate::types::EvalContext, a: &[Value]) -> Result<Value> {

@@ -30,6 +30,37 @@ pub(in crate::types) fn too_large() -> Error {
     Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "requested length too large")
 }
 
+/// 54000 for a text that would be longer than a value may be: asked before it is made.
+pub(in crate::types) fn check_length(bytes: usize) -> Result<()> {
+    if bytes > MAX_BYTES { Err(too_large()) } else { Ok(()) }
+}
+
+/// Parts with a separator between them. 54000
+pub(super) fn joined<S: AsRef<str>>(parts: &[S], separator: &str) -> Result<Value> {
+    let bytes: usize = parts.iter().map(|part| part.as_ref().len()).sum();
+    check_length(bytes.saturating_add(separator.len().saturating_mul(parts.len().saturating_sub(1))))?;
+    let mut out = String::with_capacity(bytes);
+    for (index, part) in parts.iter().enumerate() {
+        if index > 0 {
+            out.push_str(separator);
+        }
+        out.push_str(part.as_ref());
+    }
+    Ok(Value::from(out))
+}
+
+/// Each `from` in a text replaced. 54000
+fn replaced(text: &SmolStr, from: &str, to: &str) -> Result<Value> {
+    if from.is_empty() {
+        return Ok(Value::Text(text.clone()));
+    }
+    let grown = to.len().saturating_sub(from.len());
+    if grown > 0 {
+        check_length(text.len().saturating_add(text.matches(from).count().saturating_mul(grown)))?;
+    }
+    Ok(Value::from(text.replace(from, to)))
+}
+
 /// How many characters text has.
 pub(super) fn character_count(text: &str) -> i32 {
     if text.is_ascii() { text.len() as i32 } else { text.chars().count() as i32 }
@@ -274,13 +305,13 @@ fn texts_from(context: &dyn EvalContext, types: &CallTypes, a: &[Value], first: 
 
 fn concat(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Result<Value> {
     let parts: Vec<SmolStr> = texts_from(context, types, a, 0)?.into_iter().flatten().collect();
-    Ok(Value::from(parts.concat()))
+    joined(&parts, "")
 }
 
 fn concat_with_separator(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Result<Value> {
     let Value::Text(separator) = &a[0] else { return Ok(Value::Null) };
     let parts: Vec<SmolStr> = texts_from(context, types, a, 1)?.into_iter().flatten().collect();
-    Ok(Value::from(parts.join(separator.as_str())))
+    joined(&parts, separator)
 }
 
 /// `format('%s %I %L %1$-10s', ...)`. 22023.
@@ -391,9 +422,7 @@ fn format(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Resu
             }
         };
         let missing = width.unsigned_abs().saturating_sub(character_count(&text) as u64) as usize;
-        if missing > MAX_BYTES {
-            return Err(too_large());
-        }
+        check_length(out.len() + text.len() + missing)?;
         if left_justify || width < 0 {
             out.push_str(&text);
             out.extend(std::iter::repeat_n(' ', missing));
@@ -530,7 +559,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(880, "rpad", &[TEXT, INT4], TEXT, |_, a| { take!(a; Text t, Int4 n); pad(t, *n, " ", false) }),
     FunctionDef::plain(874, "rpad", &[TEXT, INT4, TEXT], TEXT, |_, a| { take!(a; Text t, Int4 n, Text fill); pad(t, *n, fill, false) }),
     FunctionDef::plain(1622, "repeat", &[TEXT, INT4], TEXT, |_, a| { take!(a; Text t, Int4 n); repeat(t, *n) }),
-    FunctionDef::plain(2087, "replace", &[TEXT, TEXT, TEXT], TEXT, |_, a| { take!(a; Text t, Text from, Text to); Ok(if from.is_empty() { a[0].clone() } else { Value::from(t.replace(from.as_str(), to)) }) }),
+    FunctionDef::plain(2087, "replace", &[TEXT, TEXT, TEXT], TEXT, |_, a| { take!(a; Text t, Text from, Text to); replaced(t, from, to) }),
     FunctionDef::plain(878, "translate", &[TEXT, TEXT, TEXT], TEXT, |_, a| { take!(a; Text t, Text from, Text to); Ok(Value::from(translate(t, from, to))) }),
     FunctionDef::plain(3062, "reverse", &[TEXT], TEXT, |_, a| { take!(a; Text t); Ok(Value::from(t.chars().rev().collect::<String>())) }),
     FunctionDef::plain(868, "strpos", &[TEXT, TEXT], INT4, |_, a| { take!(a; Text t, Text part); Ok(Value::Int4(position(t, part))) }),
@@ -539,7 +568,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(2088, "split_part", &[TEXT, TEXT, INT4], TEXT, |_, a| { take!(a; Text t, Text by, Int4 n); split_part(t, by, *n) }),
     FunctionDef::plain(1620, "ascii", &[TEXT], INT4, |_, a| { take!(a; Text t); Ok(Value::Int4(t.chars().next().map_or(0, |c| c as i32))) }),
     FunctionDef::plain(1621, "chr", &[INT4], TEXT, chr),
-    FunctionDef::plain(1258, "textcat", &[TEXT, TEXT], TEXT, |_, a| { take!(a; Text l, Text r); if l.len() + r.len() > MAX_BYTES { return Err(too_large()); } Ok(Value::Text(concatenate(l, r))) }),
+    FunctionDef::plain(1258, "textcat", &[TEXT, TEXT], TEXT, |_, a| { take!(a; Text l, Text r); check_length(l.len() + r.len())?; Ok(Value::Text(concatenate(l, r))) }),
     FunctionDef::typed(2003, "textanycat", &[TEXT, ANYNONARRAY], TEXT, |context, types, a| { take_text!(a[0], left); let right = cast_text_of(context, types, a, 1)?; Ok(Value::Text(concatenate(left, &right))) }).stable(),
     FunctionDef::typed(2004, "anytextcat", &[ANYNONARRAY, TEXT], TEXT, |context, types, a| { take_text!(a[1], right); let left = cast_text_of(context, types, a, 0)?; Ok(Value::Text(concatenate(&left, right))) }).stable(),
     FunctionDef::plain(2971, "text", &[BOOL], TEXT, |_, a| Ok(Value::from(if a[0].is_true() { "true" } else { "false" }))),
