@@ -187,3 +187,7 @@ select * from jsonb_to_record('{"c":[[{"a":1,"b":[3]}]]}') as (c json_pair[]);
 select * from jsonb_to_record('{"c":[[{"a":1,"b":[3,[4]]}]]}') as (c json_pair[]);
 select * from json_to_record('{"c":[1, "x"]}') as (c int[]);
 drop type json_pair;
+select * from jsonb_to_recordset('{"a":1}') as (a int);
+select * from jsonb_to_recordset('1') as (a int);
+select * from jsonb_to_recordset('"x"') as (a int);
+select * from jsonb_to_recordset('[{"a":1},2]') as (a int);

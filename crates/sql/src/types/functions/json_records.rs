@@ -256,6 +256,9 @@ fn rows(
 ) -> Result<Box<dyn ValueStream>> {
     let items = match (json.elements(), json.kind()) {
         (Some(items), _) => items,
+        (None, _) if matches!(json, Piece::Tree(_)) => {
+            return Err(invalid(format!("cannot call {function} on a non-array")));
+        }
         (None, JsonKind::Object) => return Err(invalid(format!("cannot call {function} on an object"))),
         _ => return Err(invalid(format!("cannot call {function} on a scalar"))),
     };
