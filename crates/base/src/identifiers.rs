@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A position in the write-ahead log, in bytes since the log began.
 ///
@@ -115,7 +115,7 @@ impl fmt::Debug for Tid {
 }
 
 /// The name of a catalog object, as PostgreSQL's `oid`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
 pub struct Oid(pub u32);
 
 impl Oid {
@@ -123,6 +123,21 @@ impl Oid {
     pub const INVALID: Oid = Oid(0);
     /// Objects made by users start here; everything below is built in.
     pub const FIRST_NORMAL: Oid = Oid(16384);
+    /// Set in the numbers of array types of users' types, and in no others. Not the highest bit: many clients take a number
+    /// for a signed one.
+    pub const ARRAY_TYPE_BIT: u32 = 1 << 30;
+    /// What marked array types in descriptors that older versions have written.
+    const FORMER_ARRAY_TYPE_BIT: u32 = 1 << 31;
+}
+
+impl<'de> Deserialize<'de> for Oid {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Oid, D::Error> {
+        let number = u32::deserialize(deserializer)?;
+        Ok(Oid(match number & Oid::FORMER_ARRAY_TYPE_BIT {
+            0 => number,
+            _ => number & !Oid::FORMER_ARRAY_TYPE_BIT | Oid::ARRAY_TYPE_BIT,
+        }))
+    }
 }
 
 impl fmt::Display for Oid {
@@ -181,6 +196,17 @@ mod tests {
         for tid in tids {
             assert_eq!(Tid::from_bytes(tid.to_bytes()), tid);
         }
+    }
+
+    #[test]
+    fn former_numbers_of_array_types_are_read_as_those_of_today() {
+        let read = |number: u32| {
+            let deserializer = serde::de::value::U32Deserializer::<serde::de::value::Error>::new(number);
+            Oid::deserialize(deserializer).unwrap()
+        };
+        assert_eq!(read(16384), Oid(16384));
+        assert_eq!(read(1 << 31 | 16384), Oid(Oid::ARRAY_TYPE_BIT | 16384));
+        assert_eq!(read(Oid::ARRAY_TYPE_BIT | 16384), Oid(Oid::ARRAY_TYPE_BIT | 16384));
     }
 
     #[test]

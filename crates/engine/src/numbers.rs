@@ -23,10 +23,10 @@ impl Numbers {
     }
 
     /// A new object identifier. The record that reserves it lies before any that names it, so nothing is flushed.
-    /// They start again at the first normal one after 2^32: the caller looks whether one is still in use.
+    /// They start again at the first normal one after 2^30: the caller looks whether one is still in use.
     pub(crate) fn allocate_oid(&self, wal: &Wal) -> Oid {
         let mut oids = self.oids.lock();
-        if oids.0 < Oid::FIRST_NORMAL.0 {
+        if oids.0 < Oid::FIRST_NORMAL.0 || oids.0 >= Oid::ARRAY_TYPE_BIT {
             *oids = (Oid::FIRST_NORMAL.0, Oid::FIRST_NORMAL.0);
         }
         if oids.0 == oids.1 {

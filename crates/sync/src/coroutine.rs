@@ -129,31 +129,6 @@ impl Entered {
     }
 }
 
-/// What a thread's large stack may grow to: address space, of which the system gives memory for what is used.
-const LARGE_STACK_BYTES: usize = 256 << 20;
-
-/// Runs `f` on a stack so large that it may recurse thousands of times, whatever its frames. One is kept for each thread.
-///
-/// Nothing in there can suspend: a wait blocks the thread, as in a plain one.
-///
-/// # Errors
-/// If the system has no room for the stack.
-pub fn on_large_stack<R>(f: impl FnOnce() -> R) -> io::Result<R> {
-    thread_local! {
-        static KEPT: Cell<Option<DefaultStack>> = const { Cell::new(None) };
-    }
-    let mut stack = match KEPT.take() {
-        Some(stack) => stack,
-        None => DefaultStack::new(LARGE_STACK_BYTES)?,
-    };
-    let result = {
-        let _entered = Entered { before: CURRENT.replace(ptr::null()) };
-        corosensei::on_stack(&mut stack, f)
-    };
-    KEPT.set(Some(stack));
-    Ok(result)
-}
-
 impl Drop for Entered {
     fn drop(&mut self) {
         CURRENT.set(self.before);
@@ -285,6 +260,44 @@ pub fn current_id() -> usize {
     CURRENT.get().addr()
 }
 
+/// What a thread's large stack may grow to: address space, of which the system gives memory for what is used.
+const LARGE_STACK_BYTES: usize = 256 << 20;
+
+thread_local! {
+    /// The lowest address of the large stack that the thread runs on, or 0.
+    static LARGE_STACK_LIMIT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Runs `f` on a stack so large that it may recurse thousands of times, whatever its frames. One is kept for each thread.
+///
+/// Nothing in there can suspend: a wait blocks the thread, as in a plain one.
+///
+/// # Errors
+/// If the system has no room for the stack.
+pub fn on_large_stack<R>(f: impl FnOnce() -> R) -> io::Result<R> {
+    /// Sets the limit back, however `f` ends.
+    struct Before(usize);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            LARGE_STACK_LIMIT.set(self.0);
+        }
+    }
+    thread_local! {
+        static KEPT: Cell<Option<DefaultStack>> = const { Cell::new(None) };
+    }
+    let mut stack = match KEPT.take() {
+        Some(stack) => stack,
+        None => DefaultStack::new(LARGE_STACK_BYTES)?,
+    };
+    let result = {
+        let _before = Before(LARGE_STACK_LIMIT.replace(stack.limit().get()));
+        let _entered = Entered { before: CURRENT.replace(ptr::null()) };
+        corosensei::on_stack(&mut stack, f)
+    };
+    KEPT.set(Some(stack));
+    Ok(result)
+}
+
 /// A page that can't be touched lies at a coroutine's stack's end; a system may have pages this large.
 const GUARD_BYTES: usize = 64 << 10;
 /// What a plain thread is assumed to have left when it first asks: Rust's threads have 2 MiB, main threads mostly 8.
@@ -298,7 +311,9 @@ pub fn remaining_stack_bytes() -> usize {
     let marker = 0u8;
     let here = ptr::from_ref(&marker).addr();
     let context = CURRENT.get();
-    let limit = if context.is_null() {
+    let limit = if context.is_null() && LARGE_STACK_LIMIT.get() != 0 {
+        LARGE_STACK_LIMIT.get() + GUARD_BYTES
+    } else if context.is_null() {
         if ASSUMED_LIMIT.get() == 0 {
             ASSUMED_LIMIT.set(here.saturating_sub(THREAD_BUDGET_BYTES));
         }

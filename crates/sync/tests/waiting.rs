@@ -238,6 +238,9 @@ fn a_large_stack_bears_what_a_coroutine_s_does_not() {
         assert_eq!(on_large_stack(|| on_large_stack(|| deeper(1000)).unwrap()).unwrap(), 1000);
         assert!(!on_large_stack(in_coroutine).unwrap());
         on_large_stack(yield_now).unwrap();
+        let remaining_bytes = on_large_stack(remaining_stack_bytes).unwrap();
+        assert!(remaining_bytes > 200 << 20 && remaining_bytes <= 256 << 20, "{remaining_bytes}");
+        assert!(remaining_stack_bytes() <= 1 << 20);
         let panicked = std::panic::catch_unwind(|| on_large_stack(|| panic!("within")));
         assert!(panicked.is_err());
         in_coroutine()

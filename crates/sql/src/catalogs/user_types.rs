@@ -25,8 +25,6 @@ use crate::types::{
 
 /// The class of custom objects that are types: the number of `pg_type`.
 pub const TYPE_CLASS: Oid = Oid(1247);
-/// Set in the numbers of array types of user types.
-const ARRAY_BIT: u32 = 1 << 31;
 
 /// What a type's descriptor holds.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -117,12 +115,12 @@ pub struct Described {
 
 /// The number of the array type of a user type.
 pub fn array_of(oid: Oid) -> Oid {
-    Oid(oid.0 | ARRAY_BIT)
+    Oid(oid.0 | Oid::ARRAY_TYPE_BIT)
 }
 
 /// The element type, if this is an array type of a user type.
 pub fn element_of_array(oid: Oid) -> Option<Oid> {
-    (oid.0 & ARRAY_BIT != 0).then_some(Oid(oid.0 & !ARRAY_BIT))
+    (oid.0 & Oid::ARRAY_TYPE_BIT != 0).then_some(Oid(oid.0 & !Oid::ARRAY_TYPE_BIT))
 }
 
 /// What a type was made of; the cache is good as long as it is the same.

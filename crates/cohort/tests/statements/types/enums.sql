@@ -69,3 +69,11 @@ select * from person order by name;
 drop table person;
 create type long as enum ('0123456789012345678901234567890123456789012345678901234567890123');
 create type no_such_schema.nope as enum ('a');
+
+-- Clients take numbers of types for signed ones of 32 bits.
+create type numbered as enum ('a', 'b');
+create type numbered_row as (x int, y numbered[]);
+select typname, oid::int8 < 2147483648, typarray::int8 < 2147483648 from pg_type where typname in ('numbered', '_numbered', 'numbered_row', '_numbered_row') order by 1;
+select t.typname, e.typname from pg_type t join pg_type e on t.typarray = e.oid where t.typname like 'numbered%' order by 1;
+select '{a,b}'::numbered[], row(1, '{a}')::numbered_row, array[row(1, '{a}')::numbered_row];
+drop type numbered_row, numbered;
