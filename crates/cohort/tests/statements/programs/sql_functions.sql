@@ -116,3 +116,13 @@ drop routine raises;
 drop procedure in_and_out, outs_only;
 drop table stock cascade;
 drop function added, add_positional, names, no_rows, more_rows, out_two, variadic_max, identity_of, pair_of, defaulted, strict_two;
+
+-- Output arguments are part of what names a function in a dump.
+create function named_outputs(a int, out b int, inout c text, variadic d int[]) language sql as 'select 1, $2';
+create function named_columns(a int, b text default 'x') returns table(x int, y text) language sql as 'select 1, $2';
+create procedure named_results(a int, out b int) language plpgsql as 'begin b := 1; end';
+select proname, pg_get_function_identity_arguments(oid), pg_get_function_arguments(oid), pg_get_function_result(oid) from pg_proc where proname like 'named\_%' order by 1;
+alter function named_outputs(a integer, out b integer, inout c text, variadic d integer[]) volatile;
+drop function named_outputs(a integer, out b integer, inout c text, variadic d integer[]);
+drop function named_columns;
+drop procedure named_results;

@@ -210,12 +210,7 @@ fn argument(run: &Run<'_, '_>, argument: &ArgumentDef, of_procedure: bool, with_
 }
 
 fn arguments(run: &Run<'_, '_>, def: &FunctionDef, with_defaults: bool) -> Option<String> {
-    // The identity of a procedure has its output arguments, that of a function has not.
-    let shown = def.arguments.iter().filter(|argument| match argument.mode {
-        ArgumentMode::Table => false,
-        ArgumentMode::Out => with_defaults || def.is_procedure(),
-        _ => true,
-    });
+    let shown = def.arguments.iter().filter(|argument| argument.mode != ArgumentMode::Table);
     Some(shown.map(|own| argument(run, own, def.is_procedure(), with_defaults)).collect::<Vec<_>>().join(", "))
 }
 
