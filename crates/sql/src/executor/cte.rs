@@ -116,7 +116,7 @@ impl<'p> Operator<'p> for CteRows<'p> {
             self.row.extend_from_slice(self.reader.read(&rows.borrow(), self.at)?);
             self.at += 1;
             match self.filter {
-                Some(filter) if !is_true(filter, &self.row, run)? => {}
+                Some(filter) if !is_true(filter, &self.row, run)? => run.locals.removed_rows += 1,
                 _ => return Ok(true),
             }
         }

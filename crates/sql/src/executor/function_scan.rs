@@ -93,7 +93,7 @@ impl<'p> Operator<'p> for FunctionRows<'p> {
                 self.row.push(Value::Int8(self.number));
             }
             match &self.node.filter {
-                Some(filter) if !is_true(filter, &self.row, run)? => {}
+                Some(filter) if !is_true(filter, &self.row, run)? => run.locals.removed_rows += 1,
                 _ => return Ok(true),
             }
         }
@@ -214,7 +214,7 @@ impl<'p> Operator<'p> for TransitionRows<'p> {
             self.row.clear();
             self.row.extend(self.node.columns.iter().map(|column| full[*column as usize].clone()));
             match &self.node.filter {
-                Some(filter) if !is_true(filter, &self.row, run)? => {}
+                Some(filter) if !is_true(filter, &self.row, run)? => run.locals.removed_rows += 1,
                 _ => return Ok(true),
             }
         }
@@ -266,7 +266,7 @@ impl<'p> Operator<'p> for VirtualRows<'p> {
                 })?);
             }
             match &self.node.filter {
-                Some(filter) if !is_true(filter, &self.row, run)? => {}
+                Some(filter) if !is_true(filter, &self.row, run)? => run.locals.removed_rows += 1,
                 _ => return Ok(true),
             }
         }

@@ -474,6 +474,7 @@ impl<'p> Operator<'p> for HashJoinRows<'p> {
                         if let Some(condition) = &self.node.condition
                             && !is_true(condition, &self.row, run)?
                         {
+                            run.locals.removed_rows += 1;
                             continue;
                         }
                     }

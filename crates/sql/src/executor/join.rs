@@ -81,7 +81,10 @@ impl<'p> NestedLoopRows<'p> {
     }
 
     fn holds(&self, run: &mut Run<'_, 'p>) -> Result<bool> {
-        self.node.condition.as_ref().map_or(Ok(true), |condition| is_true(condition, &self.row, run))
+        let Some(condition) = &self.node.condition else { return Ok(true) };
+        let holds = is_true(condition, &self.row, run)?;
+        run.locals.removed_rows += u64::from(!holds);
+        Ok(holds)
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Measured {
     pub loops: u64,
     /// Rows it gave.
     pub rows: u64,
+    /// Rows that its condition took out.
+    pub removed_rows: u64,
     /// Time until the first row of each loop.
     pub first: Duration,
     /// Time in all, what is below it included.
@@ -111,9 +113,13 @@ struct Measuring<'p> {
 impl<'p> Operator<'p> for Measuring<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         let before = self.measurements.meter.as_ref().map(|meter| meter.read());
+        let removed_before = run.locals.removed_rows;
         let started = Instant::now();
         let found = self.operator.next(run)?;
         let took = started.elapsed();
+        // What is below it has taken its own back.
+        let removed = run.locals.removed_rows - removed_before;
+        run.locals.removed_rows = removed_before;
         let mut all = self.measurements.nodes.borrow_mut();
         let measured = all.entry(self.node).or_default();
         let rows = self.loop_rows.get_or_insert_with(|| {
@@ -127,6 +133,7 @@ impl<'p> Operator<'p> for Measuring<'p> {
             measured.effort = self.operator.effort();
         }
         measured.total += took;
+        measured.removed_rows += removed;
         if let (Some(meter), Some(before)) = (&self.measurements.meter, before) {
             measured.pages = measured.pages.plus(&meter.read().since(&before));
         }

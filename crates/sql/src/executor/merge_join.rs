@@ -235,6 +235,7 @@ impl<'p> Operator<'p> for MergeJoinRows<'p> {
                     if let Some(condition) = &self.node.condition
                         && !is_true(condition, &self.row, run)?
                     {
+                        run.locals.removed_rows += 1;
                         continue;
                     }
                     self.matched = true;

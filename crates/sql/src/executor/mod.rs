@@ -92,6 +92,8 @@ pub struct Locals<'p> {
     pub(crate) outer: Vec<Value>,
     subqueries: Vec<Option<Box<SubqueryState<'p>>>>,
     ctes: Vec<CteState<'p>>,
+    /// Rows that conditions took out: for EXPLAIN ANALYZE, whose operators take the count to themselves.
+    removed_rows: u64,
     /// Operands of the simple CASEs being evaluated, innermost last.
     case_operands: Vec<Value>,
     /// During a re-check: the only row each of these scans gives. By [`ScanId`]; empty otherwise.
@@ -137,6 +139,7 @@ impl<'p> Locals<'p> {
             outer: vec![Value::Null; statement.outer_count as usize],
             subqueries: (0..statement.subquery_count).map(|_| None).collect(),
             ctes: (0..statement.cte_count).map(|_| CteState::default()).collect(),
+            removed_rows: 0,
             case_operands: Vec::new(),
             replacements: Vec::new(),
             kept_rows: Vec::new(),
@@ -153,6 +156,7 @@ impl<'p> Locals<'p> {
             outer: Vec::new(),
             subqueries: Vec::new(),
             ctes: Vec::new(),
+            removed_rows: 0,
             case_operands: Vec::new(),
             replacements: Vec::new(),
             kept_rows: Vec::new(),

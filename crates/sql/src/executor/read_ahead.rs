@@ -108,6 +108,8 @@ pub(super) enum Next {
 struct Batch {
     values: Vec<Value>,
     rows: usize,
+    /// Those that the filter took out.
+    removed_rows: u64,
     /// What happened at the row after them.
     error: Option<Error>,
     used: PageUse,
@@ -200,6 +202,11 @@ impl ReadAhead {
         let has_row = self.given < self.batch.rows;
         self.given += usize::from(has_row);
         has_row
+    }
+
+    /// How many rows of the piece that is given now the filter took out.
+    pub(super) fn removed_rows(&self) -> u64 {
+        self.batch.removed_rows
     }
 
     /// The row that [`ReadAhead::advance`] moved to.
@@ -310,8 +317,8 @@ impl Work {
 
     /// The rows of some blocks that pass the filter. `session`: whoever reads is this one, and lets its thread's others run.
     fn read(&self, blocks: Range<u32>, mut batch: Batch, session: Option<&SessionState>) -> Result<Outcome> {
-        let Batch { values, rows, used, .. } = &mut batch;
-        (*rows, *used) = (0, PageUse::default());
+        let Batch { values, rows, removed_rows, used, .. } = &mut batch;
+        (*rows, *removed_rows, *used) = (0, 0, PageUse::default());
         let mut helper = Helper { work: self, session, case_operands: Vec::new(), random: None };
         let table = self.scan.table();
         let (mut bytes_kept, mut rows_seen) = (0, 0_u32);
@@ -334,6 +341,7 @@ impl Work {
             if let Some(filter) = &self.filter
                 && !is_true(filter, row, &mut helper)?
             {
+                *removed_rows += 1;
                 return Ok(true);
             }
             if let Some(late) = &self.late {

@@ -117,6 +117,7 @@ impl<'p> Recheck<'p> {
             outer: run.locals.outer.clone(),
             subqueries: run.locals.subqueries.iter().map(|_| None).collect(),
             ctes: run.locals.ctes.iter().map(|cte| cte.kept_rows()).collect(),
+            removed_rows: 0,
             case_operands: Vec::new(),
             replacements,
             kept_rows: Vec::new(),

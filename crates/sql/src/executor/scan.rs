@@ -176,6 +176,7 @@ impl<'p> ScanBase<'p> {
         if let Some(filter) = self.filter
             && !is_true(filter, &self.row, run)?
         {
+            run.locals.removed_rows += 1;
             return Ok(false);
         }
         if let Some(late) = &self.late {
@@ -254,7 +255,10 @@ impl<'p> SeqScanRows<'p> {
         }
         let Some(ahead) = &mut self.ahead else { return Ok(false) };
         self.gives_ahead = match ahead.go_on(run)? {
-            Next::Rows => true,
+            Next::Rows => {
+                run.locals.removed_rows += ahead.removed_rows();
+                true
+            }
             Next::Alone(blocks) => {
                 self.cursor.as_mut().expect("opened at the beginning").continue_with(blocks);
                 false
@@ -286,7 +290,10 @@ impl<'p> Operator<'p> for SeqScanRows<'p> {
                     continue;
                 }
                 match self.base.filter {
-                    Some(filter) if !self.is_filtered && !is_true(filter, ahead.row(), run)? => continue,
+                    Some(filter) if !self.is_filtered && !is_true(filter, ahead.row(), run)? => {
+                        run.locals.removed_rows += 1;
+                        continue;
+                    }
                     _ => return Ok(true),
                 }
             }
@@ -709,6 +716,7 @@ impl<'p> Operator<'p> for Filter<'p> {
             if is_true(self.condition, self.input.row(), run)? {
                 return Ok(true);
             }
+            run.locals.removed_rows += 1;
         }
         Ok(false)
     }

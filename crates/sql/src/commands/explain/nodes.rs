@@ -10,7 +10,7 @@ use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
 
-use super::Options;
+use super::{Format, Options};
 use crate::commands::deparse::{Deparser, Qualify, sort_suffix};
 use crate::executor::{Event, Measured, Measurements};
 use crate::plan::{
@@ -49,6 +49,8 @@ pub(super) struct Shown {
 pub(super) enum Property {
     Text(String),
     List(Vec<String>),
+    /// As it is written.
+    Number(String),
 }
 
 /// Makes what is shown of a plan.
@@ -141,6 +143,17 @@ impl<'e> Explainer<'e> {
             _ => text,
         };
         shown.properties.push((key, Property::Text(text)));
+        let removed = match key {
+            "Filter" => "Rows Removed by Filter",
+            "Join Filter" => "Rows Removed by Join Filter",
+            _ => return,
+        };
+        if let Some(measured) = shown.measured
+            && (measured.removed_rows > 0 || self.options.format != Format::Text)
+        {
+            let rows = measured.removed_rows as f64 / measured.loops.max(1) as f64;
+            shown.properties.push((removed, Property::Number(format!("{rows:.0}"))));
+        }
     }
 
     /// Shows the plans of the subqueries of an expression below the node that has it.

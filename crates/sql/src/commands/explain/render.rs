@@ -74,7 +74,7 @@ fn text_node(node: &Shown, mut indent: usize, options: Options, lines: &mut Vec<
     indent += 1;
     for (key, property) in &node.properties {
         let text = match property {
-            Property::Text(text) => text.clone(),
+            Property::Text(text) | Property::Number(text) => text.clone(),
             Property::List(items) => items.join(", "),
         };
         lines.push(format!("{:width$}{key}: {text}", "", width = indent * 2));
@@ -342,6 +342,7 @@ fn node_fields(node: &Shown, options: Options) -> Vec<(String, Field)> {
     let of_property = |property: &Property| match property {
         Property::Text(text) => Field::Text(text.to_string()),
         Property::List(items) => Field::Strings(items.clone()),
+        Property::Number(number) => Field::Plain(number.clone()),
     };
     let mut kind = node.kind.iter();
     if let Some((key, property)) = kind.next() {
