@@ -11,7 +11,7 @@ use engine::catalog::{Catalog, CustomDef, Object};
 use super::column;
 use super::ddl::{Ddl, Found, without_position};
 use super::dependencies::{Node, drop_dependents};
-use super::reshape::{Reshaping, Stored, storing_column};
+use super::reshape::{self, Reshaping, Stored, storing_column};
 use super::restate::naming_objects;
 use super::user_type;
 use crate::catalogs::user_types::{self, TypeBody};
@@ -181,10 +181,19 @@ pub(super) fn is_table(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<bool> {
 fn check_type(ddl: &Ddl<'_>, composite: &Composite, name: &str, sql_type: SqlType) -> Result<()> {
     column::check_type(ddl, name, sql_type.oid)?;
     if uses(ddl, &ddl.catalog(), composite.def.oid).contains(&element(ddl, sql_type.oid)) {
-        let message = format!("composite type {} cannot be made a member of itself", composite.def.name);
-        return Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, message));
+        return Err(member_of_itself(&composite.def.name));
     }
-    Ok(())
+    refuse_member_of_itself(ddl, composite.def.oid, &composite.def.name, sql_type.oid)
+}
+
+/// 42P16 for an attribute or column of type `member` in the row type `oid`, if that has rows of the row type in it.
+pub(super) fn refuse_member_of_itself(ddl: &Ddl<'_>, oid: Oid, name: &str, member: Oid) -> Result<()> {
+    if reshape::holds(&ddl.view(), member, oid) { Err(member_of_itself(name)) } else { Ok(()) }
+}
+
+fn member_of_itself(name: &str) -> Error {
+    let message = format!("composite type {name} cannot be made a member of itself");
+    Error::new(sqlstate::INVALID_TABLE_DEFINITION, message)
 }
 
 fn element(ddl: &Ddl<'_>, oid: Oid) -> Oid {

@@ -97,7 +97,16 @@ impl<'a> Ddl<'a> {
     }
 
     /// Gives an object another description.
+    ///
+    /// # Errors
+    /// 42P16 for a table or view with a column that has its own rows in it.
     pub fn replace(&self, object: impl Into<Object>) -> Result<()> {
+        let object = object.into();
+        if let Object::Table(table) = &object {
+            for column in table.columns.iter().filter(|column| !column.dropped) {
+                super::composite::refuse_member_of_itself(self, table.oid, &table.name, column.type_oid)?;
+            }
+        }
         self.state.changed_catalog.set(true);
         self.engine().replace_object(object)
     }

@@ -147,18 +147,27 @@ fn fields_of(view: &CatalogView, oid: Oid) -> Option<Arc<RecordShape>> {
 }
 
 /// Whether values of type `oid` have rows of the row type `wanted` in them.
-fn holds(view: &CatalogView, oid: Oid, wanted: Oid) -> bool {
-    if oid < Oid::FIRST_NORMAL {
-        return false;
+pub(super) fn holds(view: &CatalogView, oid: Oid, wanted: Oid) -> bool {
+    /// `seen`: the types that have been looked at, of which one might name another in a circle.
+    fn look(view: &CatalogView, oid: Oid, wanted: Oid, seen: &mut Vec<Oid>) -> bool {
+        if oid < Oid::FIRST_NORMAL {
+            return false;
+        }
+        let oid = under(view, oid);
+        if let Some(element) = element_of_array(oid) {
+            return look(view, element, wanted, seen);
+        }
+        if oid == wanted {
+            return true;
+        }
+        if seen.contains(&oid) {
+            return false;
+        }
+        seen.push(oid);
+        fields_of(view, oid)
+            .is_some_and(|shape| shape.fields.iter().any(|(_, field)| look(view, field.oid, wanted, seen)))
     }
-    let oid = under(view, oid);
-    if let Some(element) = element_of_array(oid) {
-        return holds(view, element, wanted);
-    }
-    // No row type is made of itself.
-    oid == wanted
-        || fields_of(view, oid)
-            .is_some_and(|shape| shape.fields.iter().any(|(_, field)| holds(view, field.oid, wanted)))
+    look(view, oid, wanted, &mut Vec::new())
 }
 
 /// The column that stores a row type, as messages name it: `t.c`. What PostgreSQL would come upon first: arrays before what has the
