@@ -42,6 +42,8 @@ pub struct ErrorFields {
     pub data_type: Option<String>,
     /// Constraint concerned.
     pub constraint: Option<String>,
+    /// PostgreSQL's name for the routine that raises it, where clients tell errors apart by that.
+    pub routine: Option<&'static str>,
     /// Ends the session: severity FATAL instead of ERROR.
     pub fatal: bool,
 }
@@ -125,6 +127,13 @@ impl Error {
         self.0.schema = Some(schema.to_owned());
         self.0.table = Some(table.to_owned());
         self.0.constraint = Some(constraint.to_owned());
+        self
+    }
+
+    /// With the routine by which clients know it among others of its SQLSTATE.
+    #[must_use]
+    pub fn routine(mut self, name: &'static str) -> Error {
+        self.0.routine = Some(name);
         self
     }
 

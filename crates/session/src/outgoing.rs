@@ -219,6 +219,9 @@ fn write_fields(body: &mut Vec<u8>, severity: &str, fields: &ErrorFields) {
             field(code, text);
         }
     }
+    if let Some(routine) = fields.routine {
+        field(b'R', routine);
+    }
     body.push(0);
 }
 

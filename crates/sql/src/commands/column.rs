@@ -340,6 +340,7 @@ pub(super) fn count(
     place: usize,
     counted: &Counted,
     taken: &[String],
+    statement: &str,
 ) -> Result<SequenceDef> {
     let type_oid = table.columns[place].type_oid;
     let no_options: &[DefinitionElement] = &[];
@@ -348,6 +349,10 @@ pub(super) fn count(
         Counted::Identity { options, .. } => options,
     };
     let sequence = sequence::for_column(ddl, table, place, type_oid, options, taken)?;
+    ddl.tell_implicit(|| {
+        let (name, table, column) = (&sequence.name, &table.name, &table.columns[place].name);
+        format!("{statement} will create implicit sequence \"{name}\" for serial column \"{table}.{column}\"")
+    });
     match counted {
         Counted::Serial => {
             let schema = crate::session::quote_identifier(&ddl.view().schema_name(sequence.schema));

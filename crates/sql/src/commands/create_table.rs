@@ -287,7 +287,7 @@ impl Parts {
         let mut taken = vec![table.name.clone()];
         for (place, column) in self.columns.iter().enumerate() {
             if let Some(counted) = &column.counted {
-                let sequence = column::count(ddl, &mut table, place, counted, &taken)?;
+                let sequence = column::count(ddl, &mut table, place, counted, &taken, "CREATE TABLE")?;
                 taken.push(sequence.name.clone());
                 sequences.push(sequence);
             }
@@ -297,7 +297,12 @@ impl Parts {
         self.make_checks(ddl, &mut table, &mut constraint_names)?;
         let mut indexes = Vec::new();
         self.make_keys(ddl, &mut table, &mut taken, &mut indexes)?;
+        let written = indexes.len();
         self.copy_indexes(ddl, &mut table, &mut taken, &mut indexes)?;
+        for (place, index) in indexes.iter().enumerate().filter(|(_, index)| index.constraint_name.is_some()) {
+            let statement = if place < written { "CREATE TABLE /" } else { "ALTER TABLE / ADD" };
+            index::tell_implicit(ddl, statement, index, &table.name);
+        }
         for (name, comment) in &self.comment_copies {
             if let Some(place) = table.column_by_name(name) {
                 table.columns[place].comment = Some(comment.clone());

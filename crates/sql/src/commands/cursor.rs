@@ -262,6 +262,17 @@ struct Source {
     snapshot: PortalSnapshot,
 }
 
+impl Source {
+    /// A plan about to run, and a snapshot for it.
+    fn begin(state: &SessionState, planned: &Arc<Planned>) -> Result<Source> {
+        let running = Running::start(planned)?;
+        state.engine().push_snapshot()?;
+        let snapshot = state.engine().keep_snapshot();
+        state.engine().pop_snapshot();
+        Ok(Source { running, snapshot })
+    }
+}
+
 impl Cursor {
     /// Whether all its rows have been gathered.
     pub fn is_held(&self) -> bool {
@@ -278,6 +289,34 @@ impl Cursor {
     /// Its plan.
     pub fn planned(&self) -> &Arc<Planned> {
         &self.planned
+    }
+
+    /// A cursor of a query whose locks are taken, to be read forward.
+    ///
+    /// # Errors
+    /// Those of taking a snapshot.
+    pub(crate) fn begin(state: &SessionState, planned: &Arc<Planned>, parameters: Vec<Value>) -> Result<Cursor> {
+        let Source { running, snapshot } = Source::begin(state, planned)?;
+        Ok(Cursor::of_portal(Arc::clone(planned), parameters, running, snapshot, 0))
+    }
+
+    /// A cursor that goes on with a plan that has given so many rows, to be read forward.
+    pub(crate) fn of_portal(
+        planned: Arc<Planned>,
+        parameters: Vec<Value>,
+        running: Running,
+        snapshot: PortalSnapshot,
+        given: u64,
+    ) -> Cursor {
+        Cursor {
+            parameters,
+            source: Some(Source { running, snapshot }),
+            taken: given,
+            is_over: false,
+            position: given,
+            keeps_rows: false,
+            ..Cursor::of_rows(planned, RowStore::default(), Some(false))
+        }
     }
 
     /// A cursor over rows that have been gathered.
@@ -616,14 +655,11 @@ pub fn declare(
     if let Some(locking) = declare.query.locking.first() {
         refuse_locks(state, &planned.statement, locking.strength)?;
     }
-    let running = Running::start(&planned)?;
-    state.engine().push_snapshot()?;
-    let snapshot = state.engine().keep_snapshot();
-    state.engine().pop_snapshot();
+    let source = Source::begin(state, &planned)?;
     // One that did not say may go back where that makes nothing happen twice.
     let is_scrollable = !locks_rows && declare.scroll.unwrap_or_else(|| goes_backwards(&planned));
     let cursor = Cursor {
-        source: Some(Source { running, snapshot }),
+        source: Some(source),
         planned: Arc::clone(&planned),
         parameters: parameters.to_vec(),
         rows: RowStore::default(),
@@ -638,7 +674,8 @@ pub fn declare(
         hold: declare.hold,
         has_failed: false,
     };
-    let opening = Opening { statement: Arc::clone(text), is_binary: declare.binary, is_scrollable };
+    let (statement, formats) = (Arc::clone(text), Formats::default());
+    let opening = Opening { statement, formats, is_binary: declare.binary, is_scrollable };
     state.open_cursor(&declare.name, cursor, opening);
     Ok(UtilityOutput::tag("DECLARE CURSOR"))
 }

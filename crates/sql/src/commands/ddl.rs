@@ -149,6 +149,13 @@ impl<'a> Ddl<'a> {
         self.tell(Severity::Notice, &Error::new(code, message));
     }
 
+    /// Tells who wants to hear everything what else is created for what a statement says.
+    pub fn tell_implicit(&mut self, message: impl FnOnce() -> String) {
+        if self.state.is_heard(Severity::Debug) {
+            self.tell(Severity::Debug, &Error::new(sqlstate::SUCCESSFUL_COMPLETION, message()));
+        }
+    }
+
     /// Tells the client something.
     pub fn tell(&mut self, severity: Severity, notice: &Error) {
         // That something is or is not there is what others may have committed a moment ago.

@@ -319,6 +319,14 @@ pub(super) fn of_constraint(
     Ok((index, constraint))
 }
 
+/// Tells of a key constraint's index.
+pub(super) fn tell_implicit(ddl: &mut Ddl<'_>, statement: &str, index: &IndexDef, table: &str) {
+    ddl.tell_implicit(|| {
+        let (kind, name) = (if index.primary { "PRIMARY KEY" } else { "UNIQUE" }, &index.name);
+        format!("{statement} {kind} will create implicit index \"{name}\" for table \"{table}\"")
+    });
+}
+
 /// ALTER TABLE ADD PRIMARY KEY or UNIQUE.
 pub(super) fn add_constraint(
     ddl: &mut Ddl<'_>,
@@ -339,6 +347,7 @@ pub(super) fn add_constraint(
     }
     let nullable: Vec<usize> = (0..def.columns.len()).filter(|place| !def.columns[*place].not_null).collect();
     let (index, made) = of_constraint(ddl, &mut def, constraint, key, is_primary, &[])?;
+    tell_implicit(ddl, "ALTER TABLE / ADD", &index, &def.name);
     let now_not_null: Vec<usize> = nullable.into_iter().filter(|place| def.columns[*place].not_null).collect();
     def.constraints.push(made);
     let index_oid = index.oid;

@@ -12,6 +12,7 @@ use super::interpret::{
     Columns, Flow, after_round, columns_of, gather_planned, gather_query, run_statements, set_found,
 };
 use super::tree::{CursorQuery, Expression, Fetched, RowSource, Statement};
+use crate::client::Formats;
 use crate::commands::{Cursor, Given, goes_backwards};
 use crate::executor::{Run, StoreReader};
 use crate::session::Opening;
@@ -96,7 +97,7 @@ pub fn open(
     };
     let scroll = scroll.or_else(|| bound.as_ref().and_then(|bound| bound.scroll));
     let is_scrollable = scroll.unwrap_or_else(|| goes_backwards(&planned));
-    let opening = Opening { statement, is_binary: false, is_scrollable };
+    let opening = Opening { statement, formats: Formats::default(), is_binary: false, is_scrollable };
     run.state.open_cursor(&name, Cursor::of_rows(planned, rows, Some(is_scrollable)), opening);
     if current.is_null() {
         frame.assign(cursor, Value::text(&name), SqlType::TEXT, run)?;

@@ -171,6 +171,7 @@ impl SqlSession {
             }
         }
         self.ensure_transaction()?;
+        self.make_cursor_for(&tree.statement)?;
         let planned = if is_one_of_several {
             // Its text is a part of the string; kept plans are found by whole strings.
             prepared::plan_uncached(&self.state, text, tree, &[])?
@@ -254,6 +255,31 @@ impl SqlSession {
         Ok(())
     }
 
+    /// Gives up to `max_rows` rows of a cursor (0 for all), as of a portal.
+    pub(super) fn run_cursor(&mut self, name: &str, max_rows: u32, client: &mut dyn Client) -> Result<()> {
+        self.check_not_failed(None)?;
+        self.ensure_transaction()?;
+        let Some(mut portal) = self.state.portal_of_cursor(name, self.savepoint_depth()) else {
+            return Err(Error::internal("an unknown cursor runs"));
+        };
+        self.begin_work_on(&portal.text);
+        let count = if max_rows == 0 { i64::MAX } else { i64::from(max_rows) };
+        let fetch =
+            tree::Fetch { cursor: name.into(), direction: tree::FetchDirection::Forward, count, is_move: false };
+        let given = self.state.with_cursor(name, |cursor| cursor.fetch(&self.state, &fetch, client))?;
+        self.state.tell_warnings(client);
+        client.require(self.state.gate());
+        let is_over = max_rows == 0 || given.count < u64::from(max_rows);
+        let tag = tag_of(Command::Select, given.count);
+        self.give_rows(&mut portal, given.rows, 0, tag.clone(), 0, client)?;
+        if is_over {
+            client.command_complete(&tag)
+        } else {
+            client.portal_suspended()
+        }
+        Ok(())
+    }
+
     /// Runs a portal of BEGIN, COMMIT or their kin, which may end it.
     pub(super) fn run_transaction_portal(
         &mut self,
@@ -286,7 +312,7 @@ impl SqlSession {
         }
         let columns = crate::commands::session_columns(&self.state, &portal.text, tree, &planned.statement.parameters)?;
         if columns.is_some_and(|columns| columns != *bound) {
-            return Err(Error::unsupported("cached plan must not change result type"));
+            return Err(prepared::changed_result());
         }
         Ok(())
     }
@@ -323,18 +349,19 @@ impl SqlSession {
                 let result = self.run_query(portal, &planned, None, max_rows, client);
                 self.end_statement(result, client)
             }
-            Progress::Suspended { running, snapshot } => {
+            Progress::Suspended { running, snapshot, given } => {
                 let planned = portal.planned.clone().ok_or_else(|| Error::internal("an empty portal runs"))?;
                 let begun = self.state.engine().begin_statement();
                 if let Err(error) = begun {
-                    Progress::Suspended { running, snapshot }.give_up(&self.state);
+                    Progress::Suspended { running, snapshot, given }.give_up(&self.state);
                     return Err(error);
                 }
                 self.state.engine().enter_snapshot(&snapshot);
                 let result = self.run_query(portal, &planned, Some(running), max_rows, client);
                 // What it reads with is held by the portal alone, until nothing reads any more.
                 match &mut portal.progress {
-                    Progress::Suspended { snapshot: kept, .. } => {
+                    Progress::Suspended { snapshot: kept, given: total, .. } => {
+                        *total += given;
                         let newer = std::mem::replace(kept, snapshot);
                         self.state.engine().release_snapshot(newer);
                     }
@@ -365,7 +392,7 @@ impl SqlSession {
 
     /// Takes the statement's relation locks; plans again if the catalog has moved on by then. `may_change`: the client
     /// doesn't know the columns yet.
-    fn lock_and_check(
+    pub(super) fn lock_and_check(
         &mut self,
         mut planned: Arc<Planned>,
         portal: &mut Portal,
@@ -384,7 +411,7 @@ impl SqlSession {
                 }
             };
             if !may_change && again.statement.columns != planned.statement.columns {
-                return Err(Error::unsupported("cached plan must not change result type"));
+                return Err(prepared::changed_result());
             }
             portal.planned = Some(Arc::clone(&again));
             planned = again;
@@ -442,7 +469,7 @@ impl SqlSession {
         if !is_over {
             client.require(self.state.gate());
             let snapshot = self.state.engine().keep_snapshot();
-            portal.progress = Progress::Suspended { running, snapshot };
+            portal.progress = Progress::Suspended { running, snapshot, given: count };
             return Ok(None);
         }
         let affected = running.with_dependent(|_, execution| execution.locals.affected_rows);

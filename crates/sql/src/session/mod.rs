@@ -216,6 +216,9 @@ impl SqlSession {
             self.check_not_failed(Some(&tree.statement))?;
         }
         self.ensure_transaction()?;
+        if let Some(tree) = &tree {
+            self.make_cursor_for(&tree.statement)?;
+        }
         let prepared = Arc::new(Prepared::new(&self.state, name, text, tree, types, false)?);
         self.state.tell_warnings(client);
         if name.is_empty() {
@@ -262,6 +265,9 @@ impl SqlSession {
             return Err(Error::new(sqlstate::DUPLICATE_CURSOR, format!("cursor \"{portal}\" already exists")));
         }
         self.ensure_transaction()?;
+        if let Some(tree) = &prepared.tree {
+            self.make_cursor_for(&tree.statement)?;
+        }
         let planned = if prepared.tree.is_some() { Some(prepared.plan(&self.state)?) } else { None };
         let types = planned.as_ref().map_or(&[][..], |planned| &planned.statement.parameters);
         if parameters.len() != types.len() {
@@ -364,7 +370,7 @@ impl SqlSession {
             && let Some(open) = self.state.cursors.borrow().get(name)
         {
             can_be_told?;
-            client.row_description(&open.planned.description, &self.state.formats_of_cursor(name));
+            client.row_description(&open.planned.description, &open.formats);
             return Ok(());
         }
         let portal = self.portal_mut(name)?;
@@ -385,7 +391,7 @@ impl SqlSession {
     pub fn execute(&mut self, name: &str, max_rows: u32, client: &mut dyn Client) -> Result<()> {
         let _timer = self.statement_timer();
         if self.portal_mut(name).is_err() && self.state.has_cursor(name) {
-            return Err(Error::unsupported("a cursor is read by FETCH"));
+            return self.run_cursor(name, max_rows, client);
         }
         if let Some(statement) = self.portal_mut(name)?.transaction_statement().cloned() {
             return self.run_transaction_portal(name, &statement, client);

@@ -11,7 +11,7 @@ use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
 
 use super::plan_cache::Planned;
-use super::portal::cannot_run;
+use super::portal::{Portal, Progress, cannot_run};
 use super::state::SessionState;
 use crate::client::{Client, Format, Formats};
 use crate::commands::Cursor;
@@ -29,6 +29,8 @@ pub struct OpenCursor {
     pub statement: Arc<str>,
     /// WITH HOLD
     pub is_holdable: bool,
+    /// The formats of its rows for who runs it as a portal.
+    pub formats: Formats,
     /// BINARY
     pub is_binary: bool,
     /// It goes backwards.
@@ -43,6 +45,8 @@ pub struct OpenCursor {
 pub struct Opening {
     /// What opens it, or its query where a function does.
     pub statement: Arc<str>,
+    /// The formats of its rows for who runs it as a portal.
+    pub formats: Formats,
     /// BINARY
     pub is_binary: bool,
     /// It goes backwards.
@@ -72,12 +76,19 @@ impl SessionState {
 
     /// Opens a cursor, whose name must be free.
     pub(crate) fn open_cursor(&self, name: &str, cursor: Cursor, opening: Opening) {
-        let number = self.next_cursor.get();
-        self.next_cursor.set(number + 1);
+        self.open_cursor_below(name, cursor, opening, None);
+    }
+
+    /// Opens a cursor that counts as opened before the one numbered `above`, if that is given.
+    pub(super) fn open_cursor_below(&self, name: &str, cursor: Cursor, opening: Opening, above: Option<u64>) {
+        let next = self.next_cursor.get();
+        self.next_cursor.set(next + 1);
+        let number = above.map_or(next, |above| above - 1);
         let open = OpenCursor {
             number,
             planned: Arc::clone(cursor.planned()),
             statement: opening.statement,
+            formats: opening.formats,
             is_holdable: cursor.hold,
             is_binary: opening.is_binary,
             is_scrollable: opening.is_scrollable,
@@ -120,6 +131,22 @@ impl SessionState {
             Some(open) if open.is_binary => Formats::of_all(Format::Binary),
             _ => Formats::default(),
         }
+    }
+
+    /// A portal through which a cursor's rows are given.
+    pub(super) fn portal_of_cursor(&self, name: &str, depth: usize) -> Option<Portal> {
+        let cursors = self.cursors.borrow();
+        let open = cursors.get(name)?;
+        Some(Portal {
+            planned: Some(Arc::clone(&open.planned)),
+            text: Arc::clone(&open.statement),
+            parameters: Vec::new(),
+            formats: open.formats.clone(),
+            progress: Progress::Done,
+            prepared: None,
+            tree: None,
+            depth,
+        })
     }
 
     /// Lets `work` have a cursor.

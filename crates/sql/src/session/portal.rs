@@ -6,9 +6,11 @@ use base::{Error, Result, sqlstate};
 use self_cell::self_cell;
 
 use super::SqlSession;
+use super::open_cursors::Opening;
 use super::plan_cache::Planned;
 use super::state::SessionState;
 use crate::client::Formats;
+use crate::commands::Cursor;
 use crate::executor::{self, BoxOperator, Locals, RowStore};
 use crate::plan::{Command, Plan, StatementKind};
 use crate::tree;
@@ -92,6 +94,8 @@ pub enum Progress {
         running: Running,
         /// Its snapshot.
         snapshot: engine::PortalSnapshot,
+        /// How many rows it has given.
+        given: u64,
     },
     /// Rows made already, by a utility statement: how many of them have been given, and the tag for their end.
     Rows {
@@ -112,6 +116,54 @@ impl SqlSession {
     /// Whether there is a portal or cursor of this name.
     pub(crate) fn has_portal(&self, name: &str) -> bool {
         self.portals.contains_key(name) || self.state.has_cursor(name)
+    }
+
+    /// Makes a cursor of the portal that a FETCH or MOVE names, so that it and Execute can take turns.
+    ///
+    /// # Errors
+    /// Those of taking its locks and a snapshot, where it has not begun.
+    pub(super) fn make_cursor_for(&mut self, statement: &tree::Statement) -> Result<()> {
+        let tree::Statement::Fetch(fetch) = statement else { return Ok(()) };
+        let Some((name, mut portal)) = self.portals.remove_entry(fetch.cursor.as_str()) else { return Ok(()) };
+        let made = self.cursor_of(&mut portal);
+        if let Ok(Some(cursor)) = made {
+            // It ends with what would have ended the portal.
+            let above = self.savepoints.get(portal.depth).map(|savepoint| savepoint.mark.next_cursor);
+            let Portal { text: statement, formats, .. } = portal;
+            let opening = Opening { statement, formats, is_binary: false, is_scrollable: false };
+            self.state.open_cursor_below(&name, cursor, opening, above);
+            return Ok(());
+        }
+        if made.is_err() {
+            portal.progress = Progress::Failed;
+        }
+        self.portals.insert(name, portal);
+        made.map(|_| ())
+    }
+
+    /// A cursor that goes on where the portal of a query stands; `None` for other portals.
+    fn cursor_of(&mut self, portal: &mut Portal) -> Result<Option<Cursor>> {
+        let is_query = |planned: &&Arc<Planned>| {
+            planned.statement.command == Command::Select
+                && planned.statement.is_read_only
+                && query_plan(planned).is_ok()
+        };
+        let Some(planned) = portal.planned.as_ref().filter(is_query).cloned() else { return Ok(None) };
+        let parameters = portal.parameters.clone();
+        Ok(match std::mem::replace(&mut portal.progress, Progress::Done) {
+            Progress::Ready => {
+                let planned = self.lock_and_check(planned, portal, false)?;
+                Some(Cursor::begin(&self.state, &planned, parameters)?)
+            }
+            Progress::Suspended { running, snapshot, given } => {
+                Some(Cursor::of_portal(planned, parameters, running, snapshot, given))
+            }
+            Progress::Done => Some(Cursor::of_rows(planned, RowStore::default(), Some(false))),
+            other => {
+                portal.progress = other;
+                None
+            }
+        })
     }
 
     /// How many savepoints are open.
@@ -171,7 +223,7 @@ impl SqlSession {
 impl Progress {
     /// Goes on no more: nothing reads with the snapshot any longer.
     pub(super) fn give_up(self, state: &SessionState) {
-        if let Progress::Suspended { running, snapshot } = self {
+        if let Progress::Suspended { running, snapshot, .. } = self {
             drop(running);
             state.engine().release_snapshot(snapshot);
         }

@@ -91,7 +91,7 @@ impl Prepared {
         };
         if self.planned.borrow().as_ref().is_some_and(has_changed) {
             // Who prepared it has been told the columns.
-            return Err(base::Error::unsupported("cached plan must not change result type"));
+            return Err(changed_result());
         }
         *self.planned.borrow_mut() = Some(Arc::clone(&planned));
         Ok(planned)
@@ -166,4 +166,10 @@ fn keep(state: &SessionState, key: Key, planned: &Arc<Planned>) {
 fn keep_in_session(state: &SessionState, key: Key, planned: &Arc<Planned>) {
     let text_bytes = key.text.len();
     state.plans.borrow_mut().put(key, text_bytes, Arc::clone(planned));
+}
+
+/// 0A000 for a plan that gives other columns than whoever prepared it was told of. Drivers that prepare statements on
+/// their own know it by its routine, and prepare them again.
+pub(super) fn changed_result() -> base::Error {
+    base::Error::unsupported("cached plan must not change result type").routine("RevalidateCachedQuery")
 }

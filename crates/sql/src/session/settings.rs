@@ -36,6 +36,8 @@ pub struct CachedSettings {
     pub(super) idle_timeout: Option<Duration>,
     pub(super) transaction_timeout: Option<Duration>,
     pub(super) default_isolation: Isolation,
+    /// That one is called READ UNCOMMITTED.
+    pub(super) default_read_uncommitted: bool,
     pub(super) default_read_only: bool,
     pub(super) default_deferrable: bool,
     pub(super) standard_conforming_strings: bool,
@@ -75,6 +77,7 @@ impl CachedSettings {
             idle_timeout: timeout(Id::IdleSessionTimeout),
             transaction_timeout: timeout(Id::TransactionTimeout),
             default_isolation: isolation_of(&settings.get(Id::DefaultTransactionIsolation)),
+            default_read_uncommitted: is_read_uncommitted(&settings.get(Id::DefaultTransactionIsolation)),
             default_read_only: settings.get(Id::DefaultTransactionReadOnly).as_bool(),
             default_deferrable: settings.get(Id::DefaultTransactionDeferrable).as_bool(),
             standard_conforming_strings: settings.get(Id::StandardConformingStrings).as_bool(),
@@ -89,6 +92,11 @@ pub(super) fn isolation_of(value: &Setting) -> Isolation {
         Some(1) => Isolation::RepeatableRead,
         _ => Isolation::ReadCommitted,
     }
+}
+
+/// Whether a setting names the level that is READ COMMITTED by another name.
+pub(super) fn is_read_uncommitted(value: &Setting) -> bool {
+    value.as_word() == Some(3)
 }
 
 fn format_settings(settings: &SessionSettings) -> Result<FormatSettings> {

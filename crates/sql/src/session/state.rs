@@ -46,6 +46,8 @@ pub struct SessionState {
     random: Cell<Option<RandomState>>,
     pub(crate) transaction_timestamp: Cell<i64>,
     pub(crate) statement_timestamp: Cell<i64>,
+    /// The READ COMMITTED of the transaction in progress was asked for as READ UNCOMMITTED.
+    pub(super) is_read_uncommitted: Cell<bool>,
     /// When the coroutine was last resumed, as far as is known: for fairness to its thread's other sessions.
     ran_since: Cell<Option<Instant>>,
     /// The transaction in progress has changed the catalog: its plans are its own.
@@ -221,6 +223,7 @@ impl SessionState {
             random: Cell::new(None),
             transaction_timestamp: Cell::new(now),
             statement_timestamp: Cell::new(now),
+            is_read_uncommitted: Cell::new(false),
             ran_since: Cell::new(None),
             changed_catalog: Cell::new(false),
             pending_checks: RefCell::default(),
@@ -242,7 +245,7 @@ impl SessionState {
             temporary_schema: Cell::new(None),
             prepared: RefCell::default(),
             cursors: RefCell::default(),
-            next_cursor: Cell::new(0),
+            next_cursor: Cell::new(1),
             first_cursor: Cell::new(0),
             expected_columns: RefCell::default(),
             in_use: RefCell::default(),
@@ -409,11 +412,15 @@ impl SessionState {
         self.engine().gate()
     }
 
+    /// Whether the client wants to hear what is of such severity.
+    pub fn is_heard(&self, severity: Severity) -> bool {
+        let cached = self.cached();
+        severity == Severity::Info || severity >= cached.client_min_messages && !cached.only_errors
+    }
+
     /// Tells the client something that is no error, if it wants to hear it.
     pub fn notice(&self, severity: Severity, notice: &Error, client: &mut dyn Client) {
-        let cached = self.cached();
-        if severity == Severity::Info || severity >= cached.client_min_messages && !cached.only_errors {
-            drop(cached);
+        if self.is_heard(severity) {
             client.require(self.gate());
             let calls = self.calls.borrow();
             if !calls.is_empty() && notice.fields().context.is_none() {

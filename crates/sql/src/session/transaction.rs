@@ -43,9 +43,21 @@ pub(super) fn default_options(state: &SessionState) -> TransactionOptions {
     }
 }
 
+/// The same, for a transaction that is about to begin.
+pub(super) fn options_to_begin(state: &SessionState) -> TransactionOptions {
+    state.is_read_uncommitted.set(state.cached().default_read_uncommitted);
+    default_options(state)
+}
+
 /// The isolation level's name, as SHOW gives it.
 pub(super) fn isolation_name(state: &SessionState) -> &'static str {
+    let is_uncommitted = if state.engine().in_transaction() {
+        state.is_read_uncommitted.get()
+    } else {
+        state.cached().default_read_uncommitted
+    };
     match characteristics(state).isolation {
+        Isolation::ReadCommitted if is_uncommitted => "read uncommitted",
         Isolation::ReadCommitted => "read committed",
         Isolation::RepeatableRead => "repeatable read",
         Isolation::Serializable => "serializable",
@@ -58,6 +70,7 @@ pub(super) fn set_characteristic(state: &SessionState, id: Id, text: &str, clien
     let modes = match id {
         Id::TransactionIsolation => TransactionModes {
             isolation: Some(match settings::isolation_of(&value) {
+                Isolation::ReadCommitted if settings::is_read_uncommitted(&value) => IsolationLevel::ReadUncommitted,
                 Isolation::ReadCommitted => IsolationLevel::ReadCommitted,
                 Isolation::RepeatableRead => IsolationLevel::RepeatableRead,
                 Isolation::Serializable => IsolationLevel::Serializable,
@@ -84,7 +97,16 @@ pub fn set_modes(state: &SessionState, modes: TransactionModes, client: &mut dyn
         return Ok(());
     }
     let options = apply_modes(engine.transaction_options(), modes);
-    engine.set_transaction_options(options)
+    engine.set_transaction_options(options)?;
+    note_level(state, modes);
+    Ok(())
+}
+
+/// Keeps what the level is called that `modes` name.
+fn note_level(state: &SessionState, modes: TransactionModes) {
+    if let Some(level) = modes.isolation {
+        state.is_read_uncommitted.set(level == IsolationLevel::ReadUncommitted);
+    }
 }
 
 /// `options` changed as `modes` say.
@@ -105,7 +127,7 @@ impl SqlSession {
     /// Sees to it that a transaction is in progress: an implicit one, if there is none.
     pub(super) fn ensure_transaction(&mut self) -> Result<()> {
         if self.block == Block::None {
-            self.start_transaction(default_options(&self.state))?;
+            self.start_transaction(options_to_begin(&self.state))?;
             self.block = Block::Implicit;
         }
         Ok(())
@@ -134,13 +156,15 @@ impl SqlSession {
                 let tag = if *is_start { "START TRANSACTION" } else { "BEGIN" }.to_owned();
                 match self.block {
                     Block::None => {
-                        self.start_transaction(apply_modes(default_options(&self.state), *modes))?;
+                        self.start_transaction(apply_modes(options_to_begin(&self.state), *modes))?;
+                        note_level(&self.state, *modes);
                     }
                     Block::Implicit => {
                         // Earlier statements of the same string become part of the block.
                         let options = apply_modes(self.state.engine().transaction_options(), *modes);
                         if *modes != TransactionModes::default() {
                             self.state.engine_mut().set_transaction_options(options)?;
+                            note_level(&self.state, *modes);
                         }
                     }
                     Block::Explicit => {

@@ -76,7 +76,7 @@ impl SessionState {
     /// Those of the commit; another transaction has begun then, too.
     pub(crate) fn end_within_procedure(&self, commit: bool, chain: bool, client: &mut dyn Client) -> Result<()> {
         let options =
-            if chain { self.engine().transaction_options() } else { super::transaction::default_options(self) };
+            if chain { self.engine().transaction_options() } else { super::transaction::options_to_begin(self) };
         let result = if commit {
             match self.before_commit(client) {
                 Ok(()) => self.commit(client),
@@ -95,7 +95,9 @@ impl SessionState {
         if !committed {
             self.undo_cursors();
         }
+        // A cursor made of a portal may count as opened before the first.
         self.first_cursor.set(self.next_cursor.get());
+        self.next_cursor.set(self.next_cursor.get() + 1);
         self.forget_checks_from(0);
         *self.deferred.borrow_mut() = Deferral::default();
         self.made_checks.borrow_mut().clear();

@@ -44,7 +44,7 @@ pub(super) fn add(ddl: &mut Ddl<'_>, oid: Oid, definition: &ColumnDefinition, if
     new.columns.push(column.def);
     let mut sequence = None;
     if let Some(counted) = &column.counted {
-        sequence = Some(column::count(ddl, &mut new, place, counted, &[])?);
+        sequence = Some(column::count(ddl, &mut new, place, counted, &[], "ALTER TABLE")?);
     }
     let mut filling = None;
     if let Some(expr) = &column.default {
@@ -282,7 +282,7 @@ pub(super) fn add_identity(
     }
     let mut new = (*def).clone();
     let counted = Counted::Identity { always, options: options.to_vec() };
-    let sequence = column::count(ddl, &mut new, place, &counted, &[])?;
+    let sequence = column::count(ddl, &mut new, place, &counted, &[], "ALTER TABLE")?;
     ddl.create(sequence)?;
     ddl.replace(new)
 }

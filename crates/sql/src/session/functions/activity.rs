@@ -84,6 +84,9 @@ fn signal(run: &mut Run<'_, '_>, pid: i64, kind: InterruptKind) -> Result<Value>
     if kind != InterruptKind::Cancel || target.activity() == crate::session::Activity::Active {
         target.interrupt.raise(kind);
     }
+    if target.pid == run.state.info.pid {
+        run.state.interrupt().check()?;
+    }
     Ok(Value::Bool(true))
 }
 
