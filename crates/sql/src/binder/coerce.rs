@@ -100,6 +100,12 @@ impl Binder<'_, '_> {
     /// CAST and `::`.
     pub(super) fn cast_explicitly(&mut self, expr: Expr, target: SqlType, location: Location) -> Result<Expr> {
         let from = expr.sql_type.oid;
+        let is_read = matches!(target.oid, oids::ANYARRAY | oids::ANYCOMPATIBLEARRAY);
+        if types::is_pseudo_target(target.oid) && !(is_read && from == oids::UNKNOWN) {
+            // It keeps the type it has, or has none yet.
+            let fits = types::fits_pseudo_target(self.context.lookup, from, target.oid);
+            return if fits { Ok(expr) } else { Err(self.cannot_cast(from, target.oid, location)) };
+        }
         match self.try_coerce(expr, target, CastContext::Explicit, location)? {
             Some(expr) if expr.sql_type.oid == target.oid => Ok(Expr { sql_type: target, ..expr }),
             Some(expr) => Ok(expr),

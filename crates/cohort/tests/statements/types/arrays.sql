@@ -134,3 +134,18 @@ select 1 in (select unnest(array[1, 2])), array[1, 2] in (array[1, 2], array[3])
 select ((array['{1,2}'])[1]::int[])[2], (string_to_array('a.b.c', '.'))[2], (array(select generate_series(1, 5)))[2:4];
 select '{1,2}'::int2vector, '1 2'::int2vector, '1 2'::oidvector, ('3 4'::int2vector)[0];
 select array[1, 2]::text = '{1,2}', array_length('{1,2}'::text[], 1), '{1,2}'::anyarray;
+-- What stands for many types takes a value with the type it has.
+select 1::anyelement, pg_typeof(1::anyelement), pg_typeof('{1,2,NULL}'::int[]::anyarray);
+select '{}'::anyarray;
+select 1::anyarray;
+select array[1]::anyelement;
+select array[1]::anyarray;
+select array[1, 2]::anynonarray;
+select 'x'::text::anynonarray, pg_typeof(1.5::anynonarray);
+select 1::anyenum;
+select null::anyelement, null::anyarray;
+select array[1]::anycompatiblearray, 2::anycompatible, 3::"any";
+select '1'::"any", pg_typeof('x'::anyelement), '{}'::anycompatiblearray;
+select 'x'::anyenum;
+select 1::anycompatiblearray;
+select (a::anyarray)[1] from (values (array[1])) x(a);

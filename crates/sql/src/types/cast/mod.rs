@@ -369,7 +369,7 @@ fn type_steps(
 }
 
 /// Targets that take any value as it is; whether it fits is a matter of polymorphic resolution.
-fn is_pseudo_target(oid: Oid) -> bool {
+pub fn is_pseudo_target(oid: Oid) -> bool {
     use oids::*;
     matches!(
         oid,
@@ -381,6 +381,18 @@ fn is_pseudo_target(oid: Oid) -> bool {
             | ANYCOMPATIBLEARRAY
             | ANYCOMPATIBLENONARRAY
     )
+}
+
+/// Whether values of `source` are among those that such a target stands for.
+pub fn fits_pseudo_target(catalog: &dyn CatalogLookup, source: Oid, target: Oid) -> bool {
+    let kind = type_shape(catalog, base_type(catalog, SqlType::new(source)).oid).map(|shape| shape.kind);
+    let is_array = matches!(kind, Some(TypeKind::Array(_)));
+    match target {
+        oids::ANYARRAY | oids::ANYCOMPATIBLEARRAY => is_array,
+        oids::ANYNONARRAY | oids::ANYCOMPATIBLENONARRAY => !is_array,
+        oids::ANYENUM => kind == Some(TypeKind::Enum),
+        _ => true,
+    }
 }
 
 /// An anonymous row as a row of a composite type: the fields are not known before the value is there, so they go
