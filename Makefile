@@ -4,7 +4,7 @@ CARGO ?= cargo
 # Where the tests find PostgreSQL's server and isolationtester.
 export PG_BINDIR ?= $(lastword $(sort $(wildcard /usr/lib/postgresql/*/bin)))
 
-.PHONY: demo test models fuzz bench peers build setup check lint clean
+.PHONY: demo test models fuzz torture bench peers build setup check lint clean
 
 demo: build ## Repeats the commit-path experiments quickly, on the embedded engine; report/index.html shows them.
 	target/release/cohort lab run all --quick --out report
@@ -21,6 +21,11 @@ models: setup ## Of the tests, the concurrent state machines under the shuttle s
 
 fuzz: setup ## Every decoder of foreign bytes under a fuzzer, a minute each.
 	scripts/fuzz.sh
+
+# Its options: SECONDS, SEED, and in TORTURE any others, such as --without=kill,checkpoint.
+SECONDS ?= 3600
+torture: build ## Tortures a server process for an hour and holds all it answers against a model. SECONDS=60 SEED=1 TORTURE=--without=kill: options.
+	$(CARGO) run --release -p cohort-torture -- --server target/release/cohort --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(TORTURE)
 
 bench: build ## The figures the project watches, beside the baseline's and a PostgreSQL's.
 	scripts/bench.sh

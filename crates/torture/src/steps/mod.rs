@@ -1,0 +1,106 @@
+//! What sessions do, one file for each subject.
+
+pub mod locks;
+pub mod maintenance;
+pub mod money;
+pub mod tables;
+
+use std::time::Duration;
+
+use rand::Rng;
+
+use crate::model::Effect;
+use crate::options::Kind;
+use crate::session::Session;
+use crate::transaction::{self, Transaction};
+use crate::wire::Trouble;
+
+/// What prepares the tables that all sessions use.
+pub const SCHEMA: &[&str] = &[
+    "create table ledger (session int, number bigint, parts int not null, primary key (session, number))",
+    "create table witness_1 (session int, number bigint, part int, note text, primary key (session, number, part))",
+    "create table witness_2 (session int, number bigint, part int, note text, primary key (part, number, session),
+         foreign key (session, number) references ledger deferrable initially deferred)",
+    "create table witness_3 (session int, number bigint, part int, note text)",
+    "create index on witness_3 (number, session)",
+    "create table vault (id int primary key, v int not null)",
+    "insert into vault select g, 0 from generate_series(0, 63) g",
+    "create table lockables (id int primary key, v int not null)",
+    "insert into lockables select g, 0 from generate_series(1, 8) g",
+    money::SCHEMA,
+    money::FILL,
+];
+
+/// Steps within transactions, and how often each is taken.
+const STEPS: &[(Kind, u32)] =
+    &[(Kind::Money, 10), (Kind::Witness, 10), (Kind::Tables, 10), (Kind::RowLocks, 3), (Kind::Advisory, 2)];
+
+/// What is done outside of transactions, and how often.
+const UNITS: &[(Kind, u32)] = &[(Kind::Checkpoint, 1), (Kind::Maintenance, 3), (Kind::TwoPhase, 6)];
+
+/// How often a transaction is chosen, beside [`UNITS`].
+const TRANSACTIONS: u32 = 60;
+
+fn choose(session: &mut Session, among: &[(Kind, u32)], rest: u32) -> Option<Kind> {
+    let allowed = || among.iter().filter(|(kind, _)| session.torture.options.allows(*kind));
+    let total = allowed().map(|(_, weight)| weight).sum::<u32>() + rest;
+    let allowed: Vec<(Kind, u32)> = allowed().copied().collect();
+    let mut left = session.random.random_range(0..total.max(1));
+    for (kind, weight) in allowed {
+        if left < weight {
+            return Some(kind);
+        }
+        left -= weight;
+    }
+    None
+}
+
+/// One thing, be it a transaction or something that is none.
+///
+/// # Errors
+/// What the server says, or that the connection is gone.
+pub async fn run_unit(session: &mut Session) -> Result<(), Trouble> {
+    if session.number == 0 && session.torture.options.allows(Kind::TwoPhase) {
+        // Somebody always finishes what is prepared, however many wait for its locks.
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        return transaction::finish_prepared(session).await;
+    }
+    match choose(session, UNITS, TRANSACTIONS) {
+        None => transaction::run(session).await,
+        Some(Kind::Checkpoint) => session.say("checkpoint").await.map(|_| ()),
+        Some(Kind::Maintenance) => maintenance::maintain(session).await,
+        Some(Kind::TwoPhase) => transaction::finish_prepared(session).await,
+        Some(kind) => unreachable!("{kind:?} is no unit"),
+    }
+}
+
+/// One step of a transaction.
+///
+/// # Errors
+/// What the server says, or that the connection is gone.
+pub async fn run_step(session: &mut Session, transaction: &mut Transaction) -> Result<(), Trouble> {
+    match choose(session, STEPS, 0) {
+        Some(Kind::Money) => money::transfer(session, transaction).await,
+        Some(Kind::Witness) => witness(session, transaction).await,
+        Some(Kind::Tables) => tables::change(session, transaction).await,
+        Some(Kind::RowLocks) => locks::lock_row(session).await,
+        Some(Kind::Advisory) => locks::lock_advisory(session, true).await,
+        Some(kind) => unreachable!("{kind:?} is no step"),
+        None => session.say("select 1").await.map(|_| ()),
+    }
+}
+
+/// A row in one of the witness tables.
+async fn witness(session: &mut Session, transaction: &mut Transaction) -> Result<(), Trouble> {
+    let (table, length) = (session.random.random_range(1..=3), session.random.random_range(0..200));
+    let draft = &mut transaction.draft;
+    let text = format!(
+        "insert into witness_{table} values ({}, {}, {}, repeat('w', {length}))",
+        session.number,
+        draft.number,
+        draft.effects.len()
+    );
+    session.say(&text).await?;
+    draft.effects.push(Effect::Witness);
+    Ok(())
+}
