@@ -1,23 +1,32 @@
 //! The deadlock detector.
 //!
-//! A waiter that has slept for `deadlock_timeout` stops every change to waits (all partitions of all tables) and follows the
-//! edges from itself: who waits, and whom for. An edge to a holder is *hard*. An edge to somebody who only waits too, but
-//! further ahead in the queue of the same target, is *soft*: it goes away if the queue is put in another order. The search
-//! is PostgreSQL's (its `deadlock.c` and the README beside it): a circle without soft edges is a deadlock, and the
-//! waiter that found it is the victim; a circle with soft edges is tried to be broken by each of them in turn, with a
-//! constraint "this waiter before that one", and if some set of constraints leaves no circle the queues are reordered.
+//! A waiter that has slept for `deadlock_timeout` looks in two steps. The first, [`LockManager::may_be_in_circle`], stops
+//! nobody: it follows the waits from itself, over targets rather than over waiters, so that a queue costs as much as its
+//! holders, however many wait in it. A circle that is there does not change under its eyes, and what it may take for one
+//! wrongly is looked at again. So nearly all looks end here.
+//!
+//! The second stops every change to waits (all partitions of all tables) and follows the edges exactly: who waits, and whom
+//! for. An edge to a holder is *hard*. An edge to somebody who only waits too, but further ahead in the queue of the same
+//! target, is *soft*: it goes away if the queue is put in another order. The search is PostgreSQL's (its `deadlock.c` and the
+//! README beside it): a circle without soft edges is a deadlock, and the waiter that found it is the victim; a circle with soft
+//! edges is tried to be broken by each of them in turn, with a constraint "this waiter before that one", and if some set of
+//! constraints leaves no circle the queues are reordered.
+//!
+//! One that gives way at a row only out of courtesy is let pass before anybody else is hurt.
 //!
 //! A victim is marked before the world goes on, and keeps nobody waiting from then on: of two waiters of one circle that
 //! come here one after the other, the second finds the circle broken. A prepared transaction waits for nothing, and so is
 //! never on the way of a circle.
 
-use std::collections::hash_map::Entry;
 use std::fmt::Write;
 
-use base::{OwnerId, Xid};
-use rustc_hash::{FxHashMap, FxHashSet};
+use base::{Oid, OwnerId, Tid, Xid};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
+use sync::atomic::AtomicU64;
+use sync::atomic::Ordering::Relaxed;
 
+use crate::circle::{Edge, Orders, Search, order};
 use crate::owner::{WaitTarget, WakeList};
 use crate::row::wake_all;
 use crate::row_table::LatchedPartition;
@@ -28,25 +37,16 @@ use crate::{LockManager, LockMode, LockTag};
 /// How many constraints are tried together before a circle is given up as a deadlock.
 const CONSTRAINTS_MAX: usize = 8;
 
-/// One owner waits for another.
-#[derive(Clone)]
-struct Edge {
-    waiter: OwnerId,
-    blocker: OwnerId,
-    tag: LockTag,
-    mode: LockMode,
-    soft: bool,
-}
+/// How many sets of constraints are tried.
+const TRIALS_MAX: usize = 200;
 
 /// In the queue of `tag`, `before` must come before `after`.
 #[derive(Clone, Copy)]
-struct Constraint {
-    tag: LockTag,
-    before: OwnerId,
-    after: OwnerId,
+pub(crate) struct Constraint {
+    pub(crate) tag: LockTag,
+    pub(crate) before: OwnerId,
+    pub(crate) after: OwnerId,
 }
-
-type Orders = FxHashMap<LockTag, Vec<QueuedLock>>;
 
 /// What a set of constraints leads to.
 enum Outcome {
@@ -58,10 +58,29 @@ enum Outcome {
     Hard,
 }
 
+/// What the detector has done so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DetectorWork {
+    /// How often a waiter looked.
+    pub looks: u64,
+    /// How often everything was held still for that.
+    pub freezes: u64,
+    /// How many waits and holders were visited.
+    pub edges: u64,
+}
+
+/// The same as it is counted.
+#[derive(Default)]
+pub(crate) struct CountedWork {
+    looks: AtomicU64,
+    freezes: AtomicU64,
+    edges: AtomicU64,
+}
+
 /// Everything that waits depend on, held still.
 pub(crate) struct Frozen<'a> {
-    manager: &'a LockManager,
-    table: FrozenLockTable<'a>,
+    pub(crate) manager: &'a LockManager,
+    pub(crate) table: FrozenLockTable<'a>,
     _rows: Vec<LatchedPartition<'a>>,
     _xids: Vec<LatchedWaiters<'a>>,
 }
@@ -75,36 +94,192 @@ impl LockManager {
         Frozen { manager: self, table, _rows: rows, _xids: xids }
     }
 
+    /// What looking for deadlocks has cost so far.
+    pub fn detector_work(&self) -> DetectorWork {
+        let CountedWork { looks, freezes, edges } = &self.detector;
+        DetectorWork { looks: looks.load(Relaxed), freezes: freezes.load(Relaxed), edges: edges.load(Relaxed) }
+    }
+
     /// Looks for a circle of waits through `owner`, breaks it by reordering queues if it can, and otherwise describes it:
     /// `owner` is the victim then.
     #[cold]
     pub(crate) fn find_deadlock(&self, owner: OwnerId) -> Option<String> {
+        self.detector.looks.fetch_add(1, Relaxed);
+        if !self.may_be_in_circle(owner) {
+            return None;
+        }
+        self.detector.freezes.fetch_add(1, Relaxed);
         let mut wake = WakeList::new();
-        let found = {
-            let mut frozen = self.freeze();
-            match frozen.resolve(owner, &mut Vec::new()) {
-                Some(orders) => {
-                    frozen.reorder(orders, &mut wake);
-                    None
-                }
-                None => frozen.condemn(owner),
-            }
-        };
+        let found = self.freeze().break_circles(owner, &mut wake);
         wake_all(wake);
         found
+    }
+
+    /// Whether `start` may be part of a circle of waits. Nothing is held still: a circle stays as it is, and if this takes
+    /// other waits for one the second look finds none.
+    ///
+    /// A circle has an edge to a holder, as a queue alone has an order. So it is enough to go from targets to holders: either
+    /// `start` is one of them, or one of them waits for the same as `start`, behind it.
+    fn may_be_in_circle(&self, start: OwnerId) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut seen_targets = FxHashSet::default();
+        let Some(own) = self.target_of(start) else { return false };
+        let own_key = TargetKey::of(&own);
+        let mut open = vec![own];
+        let mut edges = 0;
+        let mut found = false;
+        while let Some(target) = open.pop() {
+            let key = TargetKey::of(&target);
+            if !seen_targets.insert(key) {
+                continue;
+            }
+            for holder in self.holders_of(&target) {
+                edges += 1;
+                if holder == start {
+                    // Its own lock is in the way of others only if they are reached, too.
+                    found |= key != own_key || self.is_waited_for_at(&target, start);
+                } else if seen.insert(holder)
+                    && let Some(next) = self.target_of(holder)
+                {
+                    found |= TargetKey::of(&next) == own_key && self.is_behind(&next, holder, start);
+                    open.push(next);
+                }
+            }
+            if found {
+                break;
+            }
+        }
+        self.detector.edges.fetch_add(edges, Relaxed);
+        found
+    }
+
+    /// What an owner waits for, unless it is about to leave as a victim.
+    fn target_of(&self, owner: OwnerId) -> Option<WaitTarget> {
+        self.owners.get(owner).with_wait(|wait| (!wait.doomed).then(|| wait.target.clone())).flatten()
+    }
+
+    /// All who hold what is waited for; at a row those at the front of its queue.
+    fn holders_of(&self, target: &WaitTarget) -> Vec<OwnerId> {
+        match target {
+            WaitTarget::Xid(xid) | WaitTarget::Row { holder: xid @ Xid(1..), .. } => {
+                self.running.owner_of(*xid).into_iter().collect()
+            }
+            WaitTarget::Row { queue, .. } => {
+                queue.with_current(|state| state.fronts().map(|front| front.owner).collect())
+            }
+            WaitTarget::Lock { tag, .. } => {
+                let entries = self.table.partition(tag);
+                entries
+                    .get(tag)
+                    .map_or_else(Vec::new, |entry| entry.holders.iter().map(|holder| holder.owner).collect())
+            }
+        }
+    }
+
+    /// Whether somebody but `owner` waits for `target` as well.
+    fn is_waited_for_at(&self, target: &WaitTarget, owner: OwnerId) -> bool {
+        match target {
+            WaitTarget::Lock { tag, .. } => {
+                let entries = self.table.partition(tag);
+                entries.get(tag).is_some_and(|entry| entry.queue.iter().any(|waiter| waiter.owner != owner))
+            }
+            // Whoever waits for a transaction isn't the one that ends it.
+            WaitTarget::Xid(_) | WaitTarget::Row { .. } => true,
+        }
+    }
+
+    /// Whether `other` stands behind `start` in the queue that both are in.
+    fn is_behind(&self, target: &WaitTarget, other: OwnerId, start: OwnerId) -> bool {
+        match target {
+            WaitTarget::Lock { tag, .. } => {
+                let entries = self.table.partition(tag);
+                let position = |owner| {
+                    let queue = &entries.get(tag)?.queue;
+                    queue.iter().position(|waiter| waiter.owner == owner)
+                };
+                position(other) > position(start)
+            }
+            WaitTarget::Row { queue, holder: Xid::INVALID, .. } => queue.with_current(|state| {
+                let number = |owner| state.behind().iter().position(|member| member.owner == owner);
+                number(other) > number(start)
+            }),
+            // Nobody waits for who waits beside it for a transaction.
+            WaitTarget::Xid(_) | WaitTarget::Row { .. } => false,
+        }
+    }
+}
+
+/// Names a target.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum TargetKey {
+    Lock(LockTag),
+    Xid(Xid),
+    Row(Oid, Tid),
+}
+
+impl TargetKey {
+    fn of(target: &WaitTarget) -> TargetKey {
+        match target {
+            WaitTarget::Lock { tag, .. } => TargetKey::Lock(*tag),
+            WaitTarget::Xid(xid) | WaitTarget::Row { holder: xid @ Xid(1..), .. } => TargetKey::Xid(*xid),
+            WaitTarget::Row { queue, .. } => {
+                let key = queue.with_current(|state| state.key);
+                TargetKey::Row(key.relation, key.tid)
+            }
+        }
     }
 }
 
 impl Frozen<'_> {
+    /// Breaks circles of waits through `owner` by reordering queues if it can, and otherwise describes one: `owner` is the
+    /// victim then.
+    fn break_circles(&mut self, owner: OwnerId, wake: &mut WakeList) -> Option<String> {
+        while let Some(courteous) = self.courteous_in_circle(owner) {
+            self.let_pass(courteous, wake);
+        }
+        match self.resolve(owner, &mut Vec::new(), &mut 0) {
+            Some(orders) => {
+                self.reorder(orders, wake);
+                None
+            }
+            None => self.condemn(owner),
+        }
+    }
+
+    fn circle(&self, start: OwnerId, orders: &Orders) -> Option<Vec<Edge>> {
+        let mut search = Search::new(self, orders);
+        let found = search.circle(start);
+        self.manager.detector.edges.fetch_add(search.edges_visited, Relaxed);
+        found
+    }
+
+    /// One in a circle through `start` who waits out of courtesy alone.
+    fn courteous_in_circle(&self, start: OwnerId) -> Option<OwnerId> {
+        let circle = self.circle(start, &Orders::default())?;
+        circle.iter().find(|edge| edge.is_courteous).map(|edge| edge.waiter)
+    }
+
+    fn let_pass(&self, owner: OwnerId, wake: &mut WakeList) {
+        let slot = self.manager.owners.get(owner);
+        if let Some(WaitTarget::Row { queue, mode, .. }) = slot.with_wait(|wait| wait.target.clone()) {
+            queue.with_current(|state| state.let_pass(owner, mode));
+            slot.grant(wake);
+        }
+    }
+
     /// Searches for constraints under which no circle is left.
-    fn resolve(&self, start: OwnerId, constraints: &mut Vec<Constraint>) -> Option<Orders> {
+    fn resolve(&self, start: OwnerId, constraints: &mut Vec<Constraint>, trials: &mut usize) -> Option<Orders> {
+        *trials += 1;
         match self.test(start, constraints) {
             Outcome::Clear(orders) => Some(orders),
             Outcome::Hard => None,
             Outcome::Soft(_) if constraints.len() == CONSTRAINTS_MAX => None,
             Outcome::Soft(candidates) => candidates.into_iter().find_map(|candidate| {
+                if *trials >= TRIALS_MAX {
+                    return None;
+                }
                 constraints.push(candidate);
-                let found = self.resolve(start, constraints);
+                let found = self.resolve(start, constraints, trials);
                 constraints.pop();
                 found
             }),
@@ -114,104 +289,40 @@ impl Frozen<'_> {
     fn test(&self, start: OwnerId, constraints: &[Constraint]) -> Outcome {
         let mut orders = Orders::default();
         for constraint in constraints {
-            if let Entry::Vacant(vacant) = orders.entry(constraint.tag) {
-                let Some(order) = self.order(&constraint.tag, constraints) else { return Outcome::Hard };
-                vacant.insert(order);
+            if orders.contains_key(&constraint.tag) {
+                continue;
             }
+            let Some(order) = order(self.queue_of(constraint), constraints, &constraint.tag) else {
+                return Outcome::Hard;
+            };
+            orders.insert(constraint.tag, order);
         }
-        // Who was moved may be part of a new circle.
+        // Whoever was moved may be part of a new circle. The start comes last: its circle is dealt with first.
         let moved = constraints.iter().flat_map(|constraint| [constraint.before, constraint.after]);
+        let mut found = Outcome::Clear(Orders::default());
         for from in moved.chain([start]) {
             if let Some(circle) = self.circle(from, &orders) {
                 // The one that closes the circle first, as PostgreSQL tries them.
                 let soft: Vec<Constraint> = circle
                     .iter()
                     .rev()
-                    .filter(|edge| edge.soft)
+                    .filter(|edge| edge.is_soft)
                     .map(|edge| Constraint { tag: edge.tag, before: edge.waiter, after: edge.blocker })
                     .collect();
-                return if soft.is_empty() { Outcome::Hard } else { Outcome::Soft(soft) };
+                if soft.is_empty() {
+                    return Outcome::Hard;
+                }
+                found = Outcome::Soft(soft);
             }
         }
-        Outcome::Clear(orders)
+        if matches!(found, Outcome::Clear(_)) { Outcome::Clear(orders) } else { found }
     }
 
-    /// The queue of `tag` in an order that obeys the constraints and otherwise keeps the present one.
-    fn order(&self, tag: &LockTag, constraints: &[Constraint]) -> Option<Vec<QueuedLock>> {
-        let mut rest: Vec<QueuedLock> = self.table.entry(tag)?.queue.iter().copied().collect();
-        let mut order = Vec::with_capacity(rest.len());
-        while !rest.is_empty() {
-            let may_come = |candidate: &QueuedLock| {
-                !constraints.iter().any(|constraint| {
-                    constraint.tag == *tag
-                        && constraint.after == candidate.owner
-                        && rest.iter().any(|waiter| waiter.owner == constraint.before)
-                })
-            };
-            let next = rest.iter().position(may_come)?;
-            order.push(rest.remove(next));
-        }
-        Some(order)
-    }
-
-    /// A circle of waits through `start`: its edges, in order. Depth first without recursion: queues are long, and the
-    /// stacks of coroutines are not.
-    fn circle(&self, start: OwnerId, orders: &Orders) -> Option<Vec<Edge>> {
-        let mut seen = FxHashSet::default();
-        let mut path: Vec<Edge> = Vec::new();
-        let mut open: Vec<std::vec::IntoIter<Edge>> = vec![self.edges(start, orders).into_iter()];
-        while let Some(edges) = open.last_mut() {
-            let Some(edge) = edges.next() else {
-                open.pop();
-                path.pop();
-                continue;
-            };
-            let blocker = edge.blocker;
-            if blocker == start {
-                path.push(edge);
-                return Some(path);
-            }
-            if seen.insert(blocker) {
-                path.push(edge);
-                open.push(self.edges(blocker, orders).into_iter());
-            }
-        }
-        None
-    }
-
-    /// Whom `waiter` waits for.
-    fn edges(&self, waiter: OwnerId, orders: &Orders) -> Vec<Edge> {
-        let waits_for = |wait: &mut crate::owner::Wait| (!wait.doomed).then(|| wait.target.clone());
-        let Some(Some(target)) = self.manager.owners.get(waiter).with_wait(waits_for) else { return Vec::new() };
-        let (tag, mode) = describe(&target);
-        let edge = |blocker, soft| Edge { waiter, blocker, tag, mode, soft };
-        match target {
-            WaitTarget::Xid(xid) | WaitTarget::Row { holder: xid @ Xid(1..), .. } => {
-                self.manager.running.owner_of(xid).map(|owner| edge(owner, false)).into_iter().collect()
-            }
-            // The head of the queue is as good as a holder: nobody can go before it.
-            WaitTarget::Row { queue, .. } => {
-                let head = queue.with_current(|state| state.head().map(|head| head.owner));
-                head.filter(|head| *head != waiter).map(|head| edge(head, false)).into_iter().collect()
-            }
-            WaitTarget::Lock { tag, mode } => {
-                let Some(entry) = self.table.entry(&tag) else { return Vec::new() };
-                let holders = entry.holders.iter().filter(|holder| holder.all().intersects(mode.conflicts()));
-                let mut edges: Vec<Edge> =
-                    holders.filter(|holder| holder.owner != waiter).map(|holder| edge(holder.owner, false)).collect();
-                let ahead = |queue: &mut dyn Iterator<Item = QueuedLock>| {
-                    queue
-                        .take_while(|member| member.owner != waiter)
-                        .filter(|member| member.mode.conflicts_with(mode))
-                        .map(|member| edge(member.owner, true))
-                        .collect::<Vec<Edge>>()
-                };
-                edges.extend(match orders.get(&tag) {
-                    Some(order) => ahead(&mut order.iter().copied()),
-                    None => ahead(&mut entry.queue.iter().copied()),
-                });
-                edges
-            }
+    /// The queue that a constraint is about, in its present order.
+    fn queue_of(&self, constraint: &Constraint) -> Vec<QueuedLock> {
+        match self.manager.owners.get(constraint.before).with_wait(|wait| wait.target.clone()) {
+            Some(WaitTarget::Row { queue, .. }) => row_queue(&queue),
+            _ => self.table.entry(&constraint.tag).map_or_else(Vec::new, |entry| entry.queue.iter().copied().collect()),
         }
     }
 
@@ -220,6 +331,17 @@ impl Frozen<'_> {
             if let Some(entry) = self.table.entry_mut(&tag) {
                 entry.queue = order.into();
                 entry.grant_waiters(&self.manager.owners, wake);
+            } else if let Some(first) = order.first()
+                && let Some(WaitTarget::Row { queue, .. }) =
+                    self.manager.owners.get(first.owner).with_wait(|wait| wait.target.clone())
+            {
+                let owners: Vec<OwnerId> = order.iter().map(|waiter| waiter.owner).collect();
+                queue.with_current(|state| {
+                    state.reorder(&owners);
+                    for next in state.promote() {
+                        self.manager.wait_at_front(next.owner, Xid::INVALID, wake);
+                    }
+                });
             }
         }
     }
@@ -228,16 +350,9 @@ impl Frozen<'_> {
     fn condemn(&self, victim: OwnerId) -> Option<String> {
         let circle = self.circle(victim, &Orders::default())?;
         self.manager.owners.get(victim).with_wait(|wait| wait.doomed = true)?;
-        let database = self.manager.database();
         let mut lines = String::new();
         for edge in circle {
-            if !lines.is_empty() {
-                lines.push('\n');
-            }
-            let (waiter, blocker) = (self.manager.process_id(edge.waiter), self.manager.process_id(edge.blocker));
-            let target = edge.tag.describe(database);
-            let _ =
-                write!(lines, "Process {waiter} waits for {} on {target}; blocked by process {blocker}.", edge.mode);
+            self.manager.describe_edge(&mut lines, (edge.waiter, edge.mode), edge.tag, edge.blocker);
         }
         Some(lines)
     }
@@ -245,7 +360,7 @@ impl Frozen<'_> {
     /// Who keeps `owner` waiting: holders, and those ahead of it in its queue.
     pub(crate) fn blockers(&self, owner: OwnerId) -> Vec<OwnerId> {
         let mut blockers: SmallVec<[OwnerId; 8]> =
-            self.edges(owner, &Orders::default()).iter().map(|edge| edge.blocker).collect();
+            Search::new(self, &Orders::default()).edges(owner).iter().map(|edge| edge.blocker).collect();
         blockers.sort();
         blockers.dedup();
         blockers.into_vec()
@@ -254,6 +369,31 @@ impl Frozen<'_> {
     pub(crate) fn table(&self) -> &FrozenLockTable<'_> {
         &self.table
     }
+}
+
+impl LockManager {
+    fn describe_edge(&self, lines: &mut String, waiter: (OwnerId, LockMode), tag: LockTag, blocker: OwnerId) {
+        if !lines.is_empty() {
+            lines.push('\n');
+        }
+        let target = tag.describe(self.database());
+        let ((waiter, mode), blocker) = ((self.process_id(waiter.0), waiter.1), self.process_id(blocker));
+        let _ = write!(lines, "Process {waiter} waits for {mode} on {target}; blocked by process {blocker}.");
+    }
+
+    /// Describes the circle of two of which each holds what the other one wants of the same target.
+    pub(crate) fn describe_pair(&self, tag: LockTag, one: (OwnerId, LockMode), other: QueuedLock) -> String {
+        let mut lines = String::new();
+        self.describe_edge(&mut lines, one, tag, other.owner);
+        self.describe_edge(&mut lines, (other.owner, other.mode), tag, one.0);
+        lines
+    }
+}
+
+/// Those behind the front of a row's queue, in order, as a queue of the lock table: the modes exclude each other likewise.
+pub(crate) fn row_queue(queue: &sync::Arc<crate::queue::RowQueue>) -> Vec<QueuedLock> {
+    let behind = queue.with_current(|state| state.behind());
+    behind.into_iter().map(|member| QueuedLock { owner: member.owner, mode: member.mode.tuple_lock_mode() }).collect()
 }
 
 /// What messages and views say that a wait is for.

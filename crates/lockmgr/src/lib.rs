@@ -14,6 +14,7 @@
 //!
 //! The README says what the queues guarantee and why.
 
+mod circle;
 mod deadlock;
 mod error;
 mod fast_path;
@@ -33,6 +34,7 @@ mod view;
 mod wait;
 mod xid_wait;
 
+pub use deadlock::DetectorWork;
 pub use manager::LockManager;
 pub use mode::{LockMode, ModeSet, RowLockMode};
 pub use options::{Granted, LockDuration, LockMark, LockOptions, Scope, WaitPolicy};

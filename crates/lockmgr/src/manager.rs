@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 use sync::atomic::Ordering::{Relaxed, SeqCst};
 use sync::atomic::{AtomicU32, AtomicUsize};
 
+use crate::deadlock::CountedWork;
 use crate::fast_path::StrongCounts;
 use crate::owner::{HeldLock, Owners, PINNED, WaitTarget, WakeList};
 use crate::row::wake_all;
@@ -22,6 +23,7 @@ pub struct LockManager {
     pub(crate) rows: RowTable,
     pub(crate) running: RunningTransactions,
     pub(crate) xid_waits: XidWaits,
+    pub(crate) detector: CountedWork,
     database: AtomicU32,
     waiting: AtomicUsize,
     waiting_writers: AtomicUsize,
@@ -57,6 +59,7 @@ impl LockManager {
             rows: RowTable::new(),
             running: RunningTransactions::new(),
             xid_waits: XidWaits::new(),
+            detector: CountedWork::default(),
             database: AtomicU32::new(0),
             waiting: AtomicUsize::new(0),
             waiting_writers: AtomicUsize::new(0),
@@ -187,9 +190,16 @@ impl LockManager {
                     WaitPolicy::NoWait => return Err(error::not_available(&tag)),
                     WaitPolicy::Skip => return Ok(Granted::Skipped),
                 },
+                Admission::Deadlock(other) => {
+                    return match options.wait {
+                        WaitPolicy::Block => Err(error::deadlock(self.describe_pair(tag, (owner, mode), other))),
+                        WaitPolicy::NoWait => Err(error::not_available(&tag)),
+                        WaitPolicy::Skip => Ok(Granted::Skipped),
+                    };
+                }
             }
         };
-        self.pass_wait(owner, &waiter, options, || self.leave_lock_queue(owner, tag, mode))?;
+        self.pass_wait(owner, waiter, options, || self.leave_lock_queue(owner, tag, mode))?;
         Ok(Granted::Acquired)
     }
 
@@ -357,7 +367,7 @@ impl LockManager {
             slot.cancel_wait();
             return Ok(true);
         }
-        self.pass_wait(owner, &waiter, options, || {
+        self.pass_wait(owner, waiter, options, || {
             self.xid_waits.unregister(xid, owner);
             slot.cancel_wait();
         })?;

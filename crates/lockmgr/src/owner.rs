@@ -157,6 +157,10 @@ impl HeldRows {
 pub(crate) struct Wait {
     pub(crate) target: WaitTarget,
     pub(crate) since: Instant,
+    /// Since when it has been waiting for the same transaction, or for the front of the same queue.
+    pub(crate) target_since: Instant,
+    /// It has looked for a deadlock and sleeps without a time to look again.
+    pub(crate) has_looked: bool,
     waker: Waker,
     /// It was chosen as a deadlock's victim and is about to leave: it keeps nobody waiting any more.
     pub(crate) doomed: bool,
@@ -173,20 +177,36 @@ pub(crate) enum WaitTarget {
     Xid(Xid),
 }
 
+impl Wait {
+    pub(crate) fn waker(&self) -> Waker {
+        self.waker.clone()
+    }
+
+    /// Goes on as another waiter: one that has been woken can't sleep again.
+    pub(crate) fn renew(&mut self, waiter: &Waiter) {
+        self.waker = waiter.waker();
+    }
+}
+
 impl OwnerSlot {
     /// Registers a wait. To be called under the latch of the queue that the owner joins.
     pub(crate) fn begin_wait(&self, target: WaitTarget) -> Waiter {
         let waiter = Waiter::new();
         self.granted.store(false, Relaxed);
-        *self.wait.lock() = Some(Wait { target, since: Instant::now(), waker: waiter.waker(), doomed: false });
+        let since = Instant::now();
+        let waker = waiter.waker();
+        let wait = Wait { target, since, target_since: since, has_looked: false, waker, doomed: false };
+        *self.wait.lock() = Some(wait);
         waiter
     }
 
     /// Ends the wait successfully. To be called under the latch of the queue that the owner has just been taken from.
     pub(crate) fn grant(&self, wake: &mut WakeList) {
-        if let Some(wait) = self.wait.lock().take() {
+        let mut wait = self.wait.lock();
+        if let Some(wait) = wait.take() {
             wake.push(wait.waker);
         }
+        // Under the mutex: an owner that finds no wait finds it granted.
         self.granted.store(true, Release);
     }
 

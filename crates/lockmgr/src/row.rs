@@ -6,8 +6,8 @@ use base::{Oid, OwnerId, Result, Tid, Xid};
 use sync::atomic::Ordering::Relaxed;
 use sync::{Arc, ExclusiveLatchGuard};
 
-use crate::owner::{HeldRow, WaitTarget, WakeList};
-use crate::queue::{Member, RowQueue, RowQueueState};
+use crate::owner::{HeldRow, Wait, WaitTarget, WakeList};
+use crate::queue::{RowQueue, RowQueueState};
 use crate::row_table::{LatchedPair, LatchedPartition, Locker, RowEntry, RowKey};
 use crate::{LockManager, LockOptions, LockTag, RowLockMode, WaitPolicy, error};
 
@@ -55,19 +55,21 @@ pub struct RowTurn<'a> {
 }
 
 impl RowTurn<'_> {
-    /// The heir has changed or locked the row: the rest of the queue now waits for the end of `by` (the heir's
-    /// current xid), under the row's newest version `tid`. To be called after the page latch is released.
+    /// The heir has changed or locked the row: those behind it whom that keeps out now wait for the end of `by` (the heir's
+    /// current xid), under the row's newest version `tid`; others have their turn. To be called after the page latch is
+    /// released.
     pub fn updated(mut self, tid: Tid, by: Xid) {
         if let Some(queue) = self.queue.take() {
             let mut wake = WakeList::new();
-            if self.manager.leave_queue(self.owner, &queue, by, &mut wake) {
-                self.manager.move_queue(&queue, RowKey { relation: self.relation, tid }, by, &mut wake);
+            let taken = Some(Taken { by, mode: self.mode });
+            if self.manager.leave_queue(self.owner, self.mode, &queue, taken, &mut wake) {
+                self.manager.move_queue(&queue, RowKey { relation: self.relation, tid }, taken, &mut wake);
             }
             wake_all(wake);
         }
     }
 
-    /// Somebody else (`holder`) was faster: waits for it, still at the head of the queue. `tid` as in
+    /// Somebody else (`holder`) has the row: waits for it, still at the front of the queue. `tid` as in
     /// [`LockManager::wait_for_row`]. False: skipped.
     pub fn wait_again(&mut self, tid: Tid, holder: Xid, options: &LockOptions<'_>) -> Result<bool> {
         let Some(queue) = self.queue.take() else {
@@ -121,10 +123,35 @@ impl Drop for RowTurn<'_> {
     fn drop(&mut self) {
         if let Some(queue) = self.queue.take() {
             let mut wake = WakeList::new();
-            self.manager.leave_queue(self.owner, &queue, Xid::INVALID, &mut wake);
+            self.manager.leave_queue(self.owner, self.mode, &queue, None, &mut wake);
             wake_all(wake);
         }
     }
+}
+
+/// The row was just taken by a transaction, this strongly.
+#[derive(Clone, Copy)]
+struct Taken {
+    by: Xid,
+    mode: RowLockMode,
+}
+
+impl Taken {
+    /// The transaction that somebody who wants the row this strongly must wait for. Invalid if that isn't certain: it looks at
+    /// the row itself then.
+    fn blocker_of(self, wanted: RowLockMode) -> Xid {
+        match (self.mode, wanted) {
+            (RowLockMode::Update, _) | (RowLockMode::NoKeyUpdate, RowLockMode::Share | RowLockMode::NoKeyUpdate) => {
+                self.by
+            }
+            // It goes together with the one that took the row, or the row may be held by others as well.
+            _ => Xid::INVALID,
+        }
+    }
+}
+
+fn blocker_of(taken: Option<Taken>, wanted: RowLockMode) -> Xid {
+    taken.map_or(Xid::INVALID, |taken| taken.blocker_of(wanted))
 }
 
 pub(crate) fn wake_all(wake: WakeList) {
@@ -164,23 +191,30 @@ impl LockManager {
         }
         let key = RowKey { relation, tid };
         let mut wake = WakeList::new();
-        let (queue, waiter) = {
+        let joined = {
             let mut partition = self.rows.partition(&key);
             let entry = partition.entry(key);
-            let queue = entry.queue.get_or_insert_with(|| Arc::new(RowQueue::new(key))).clone();
-            let mut state = queue.state.lock();
-            let target = WaitTarget::Row { queue: queue.clone(), mode, holder: Xid::INVALID };
-            let waiter = self.owners.get(owner).begin_wait(target);
-            state.members.push_back(Member { owner, since: Instant::now() });
-            if state.members.len() == 1 {
-                self.wait_as_head(owner, holder, &mut wake);
+            if entry.is_held_by(owner) {
+                None
+            } else {
+                let queue = entry.queue.get_or_insert_with(|| Arc::new(RowQueue::new(key))).clone();
+                let mut state = queue.state.lock();
+                let target = WaitTarget::Row { queue: queue.clone(), mode, holder: Xid::INVALID };
+                let waiter = self.owners.get(owner).begin_wait(target);
+                if state.push(owner, mode, !holder.is_valid()) {
+                    self.wait_at_front(owner, holder, &mut wake);
+                }
+                drop(state);
+                Some((queue, waiter))
             }
-            drop(state);
-            (queue, waiter)
+        };
+        let Some((queue, waiter)) = joined else {
+            // Those who queue wait for this owner's end, too. So it goes ahead of them.
+            return if self.wait_for_xid(owner, holder, options)? { turn(None) } else { Ok(None) };
         };
         // Only the owner itself can be in it: the holder has ended meanwhile.
         drop(wake);
-        self.pass_wait(owner, &waiter, options, || self.give_up_queue(owner, &queue))?;
+        self.pass_wait(owner, waiter, options, || self.give_up_queue(owner, mode, &queue))?;
         turn(Some(queue))
     }
 
@@ -198,43 +232,51 @@ impl LockManager {
             if self.running.owner_of(holder).is_none() {
                 return Ok(Some(queue));
             }
-            self.give_up_queue(owner, &queue);
+            self.give_up_queue(owner, mode, &queue);
             return match options.wait {
                 WaitPolicy::NoWait => Err(error::not_available(&LockTag::Row { relation: key.relation, tid: key.tid })),
                 _ => Ok(None),
             };
         }
         let mut wake = WakeList::new();
-        let queue = self.move_queue(&queue, key, holder, &mut wake);
+        let queue = self.move_queue(&queue, key, None, &mut wake);
         let (queue, waiter) = self.with_queue(&queue, |queue, _, state| {
             let target = WaitTarget::Row { queue: queue.clone(), mode, holder: Xid::INVALID };
             let waiter = self.owners.get(owner).begin_wait(target);
-            if state.is_head(owner) {
-                self.wait_as_head(owner, holder, &mut wake);
+            if state.is_at_front(owner, mode) {
+                self.wait_at_front(owner, holder, &mut wake);
             }
             (queue.clone(), waiter)
         });
         wake_all(wake);
-        self.pass_wait(owner, &waiter, options, || self.give_up_queue(owner, &queue))?;
+        self.pass_wait(owner, waiter, options, || self.give_up_queue(owner, mode, &queue))?;
         Ok(Some(queue))
     }
 
-    /// The head of a queue begins to wait for `holder`, or has its turn at once if that has ended or is the owner itself: whoever
-    /// was before it in the queue may have waited for it. The owner's wait has begun; the queue is latched.
-    fn wait_as_head(&self, owner: OwnerId, holder: Xid, wake: &mut WakeList) {
+    /// One at the front of a queue begins to wait for `holder`, or has its turn at once if that has ended, is the owner itself
+    /// or isn't known: those before it in the queue may have waited for it. The owner's wait has begun; the queue is latched.
+    pub(crate) fn wait_at_front(&self, owner: OwnerId, holder: Xid, wake: &mut WakeList) {
         let slot = self.owners.get(owner);
-        if slot.with_wait(|wait| set_holder(&mut wait.target, holder)).is_none() {
+        let begin = |wait: &mut Wait| {
+            set_holder(&mut wait.target, holder);
+            wait.target_since = Instant::now();
+            wait.has_looked.then(|| wait.waker())
+        };
+        let Some(looks_again) = slot.with_wait(begin) else {
             // It had its turn in a queue that was joined with this one, and runs: it looks for itself when it waits again.
             return;
-        }
+        };
         let is_own = self.running.owner_of(holder) == Some(owner);
-        if is_own || !self.xid_waits.register(&self.running, holder, owner) {
+        if !holder.is_valid() || is_own || !self.xid_waits.register(&self.running, holder, owner) {
             slot.grant(wake);
+        } else {
+            // It has looked for a deadlock already, but now it waits for somebody else.
+            wake.extend(looks_again);
         }
     }
 
-    /// Makes a head that waits for its holder's end an ordinary member. False: it has its turn already.
-    fn depose_head(&self, owner: OwnerId) -> bool {
+    /// Makes one at the front that waits for its holder's end an ordinary member. False: it has its turn already.
+    fn depose(&self, owner: OwnerId) -> bool {
         let slot = self.owners.get(owner);
         let Some(holder) = slot.with_wait(|wait| holder_of(&wait.target)) else { return false };
         if !self.xid_waits.unregister(holder, owner) {
@@ -245,31 +287,38 @@ impl LockManager {
     }
 
     /// Leaves a queue whose wait failed.
-    fn give_up_queue(&self, owner: OwnerId, queue: &Arc<RowQueue>) {
+    fn give_up_queue(&self, owner: OwnerId, mode: RowLockMode, queue: &Arc<RowQueue>) {
         let mut wake = WakeList::new();
-        self.leave_queue(owner, queue, Xid::INVALID, &mut wake);
+        self.leave_queue(owner, mode, queue, None, &mut wake);
         wake_all(wake);
     }
 
-    /// Leaves a queue. If the owner was its head, the next one is: it waits for what the head waited for or, if that had its
-    /// turn, for `holder`, or has its turn at once. Tells whether anybody is left.
-    fn leave_queue(&self, owner: OwnerId, queue: &Arc<RowQueue>, holder: Xid, wake: &mut WakeList) -> bool {
+    /// Leaves a queue. Those who come to the front by that wait for the transaction that has taken the row, or have their turn
+    /// and look themselves. Tells whether anybody is left.
+    fn leave_queue(
+        &self,
+        owner: OwnerId,
+        mode: RowLockMode,
+        queue: &Arc<RowQueue>,
+        taken: Option<Taken>,
+        wake: &mut WakeList,
+    ) -> bool {
         self.with_queue(queue, |queue, entry, state| {
             let slot = self.owners.get(owner);
-            let waited_for = slot.with_wait(|wait| holder_of(&wait.target)).filter(|waited_for| waited_for.is_valid());
-            if let Some(waited_for) = waited_for {
+            let waited_for = slot.with_wait(|wait| holder_of(&wait.target));
+            if let Some(waited_for) = waited_for.filter(|waited_for| waited_for.is_valid()) {
                 self.xid_waits.unregister(waited_for, owner);
             }
             slot.cancel_wait();
-            if state.remove(owner) == Some(true)
-                && let Some(next) = state.head()
-            {
-                self.wait_as_head(next.owner, waited_for.unwrap_or(holder), wake);
+            if state.remove(owner, mode) {
+                for next in state.promote() {
+                    self.wait_at_front(next.owner, blocker_of(taken, next.mode), wake);
+                }
             }
-            if state.members.is_empty() && entry.queue.as_ref().is_some_and(|is| Arc::ptr_eq(is, queue)) {
+            if state.is_empty() && entry.queue.as_ref().is_some_and(|is| Arc::ptr_eq(is, queue)) {
                 entry.queue = None;
             }
-            !state.members.is_empty()
+            !state.is_empty()
         })
     }
 
@@ -301,9 +350,16 @@ impl LockManager {
         }
     }
 
-    /// Moves a queue to another version of its row, and joins it with one that is there. If that leaves a head that waits
-    /// for nothing, it waits for `holder`. Returns the queue that the members are in now.
-    fn move_queue(&self, queue: &Arc<RowQueue>, to: RowKey, holder: Xid, wake: &mut WakeList) -> Arc<RowQueue> {
+    /// Moves a queue to another version of its row, and joins it with one that is there. Those who come to the front by that
+    /// wait for the transaction that has taken the row, or have their turn. Returns the queue that the members are in
+    /// now.
+    fn move_queue(
+        &self,
+        queue: &Arc<RowQueue>,
+        to: RowKey,
+        taken: Option<Taken>,
+        wake: &mut WakeList,
+    ) -> Arc<RowQueue> {
         let mut queue = queue.clone();
         loop {
             let (from, joined) = {
@@ -333,7 +389,7 @@ impl LockManager {
             {
                 return queue;
             }
-            return self.move_latched_queue(&mut pair, from, to, holder, wake).unwrap_or(queue);
+            return self.move_latched_queue(&mut pair, from, to, taken, wake).unwrap_or(queue);
         }
     }
 
@@ -343,7 +399,7 @@ impl LockManager {
         pair: &mut LatchedPair<'_>,
         from: RowKey,
         to: RowKey,
-        holder: Xid,
+        taken: Option<Taken>,
         wake: &mut WakeList,
     ) -> Option<Arc<RowQueue>> {
         let queue = pair.of(&from).get_mut(&from)?.queue.take()?;
@@ -357,22 +413,10 @@ impl LockManager {
             return Some(queue);
         };
         let mut target_state = target.state.lock();
-        // Heads that only wait become members like others; one that has its turn keeps the first place.
-        let target_head_active = target_state.head().is_some_and(|head| !self.depose_head(head.owner));
-        let own_head_active = state.head().is_some_and(|head| !self.depose_head(head.owner));
-        let mut members = std::mem::take(&mut state.members);
-        if own_head_active && !target_head_active {
-            target_state.members.extend(members.pop_front());
-            target_state.members.rotate_right(1);
-        }
-        let fixed = usize::from(target_head_active || own_head_active);
-        for member in members {
-            target_state.insert_by_age(member, fixed);
-        }
-        if fixed == 0
-            && let Some(head) = target_state.head()
-        {
-            self.wait_as_head(head.owner, holder, wake);
+        // Those at the front that only wait become members like others; those that have their turn stay there.
+        target_state.join(&mut state, |member| !self.depose(member.owner));
+        for next in target_state.promote() {
+            self.wait_at_front(next.owner, blocker_of(taken, next.mode), wake);
         }
         state.joined = Some(target.clone());
         drop(target_state);
@@ -389,12 +433,12 @@ impl LockManager {
         let partition = self.rows.partition(&key);
         let Some(queue) = partition.get(&key).and_then(|entry| entry.queue.as_ref()) else { return false };
         let state = queue.state.lock();
-        let Some(head) = state.head().filter(|head| head.owner != owner) else { return false };
-        let waited = head.since.elapsed();
+        let Some(eldest) = state.eldest().filter(|eldest| eldest.owner != owner) else { return false };
+        let waited = eldest.since.elapsed();
         if waited <= OVERTAKING_LIMIT {
             return false;
         }
-        let holder = self.owners.get(head.owner).with_wait(|wait| holder_of(&wait.target));
+        let holder = self.owners.get(eldest.owner).with_wait(|wait| holder_of(&wait.target));
         let is_held = holder.is_some_and(|holder| self.running.owner_of(holder).is_some());
         !is_held || waited > SHARING_LIMIT
     }
@@ -460,8 +504,8 @@ impl LockManager {
                 let locker = Locker::new(locker.xid, locker.owner, place, locker.mode());
                 pair.of(&to).entry(to).lockers.push(locker);
             }
-            // The head, if it waits, waits on; if it must be found a holder, its turn comes at once and it looks itself.
-            self.move_latched_queue(&mut pair, from, to, Xid::INVALID, &mut wake);
+            // Those at the front wait on; if they must be found a holder, their turn comes at once and they look themselves.
+            self.move_latched_queue(&mut pair, from, to, None, &mut wake);
             pair.of(&from).tidy(&from);
         }
         wake_all(wake);
@@ -542,13 +586,13 @@ impl LockManager {
         };
         let locker = entry.lockers.swap_remove(position);
         if let Some(queue) = &entry.queue {
+            // Those at the front look again if it is this transaction that they wait for: a savepoint may be rolled back, and
+            // the transaction go on.
             let state: ExclusiveLatchGuard<'_, RowQueueState> = queue.state.lock();
-            // The head looks again if it is this transaction that it waits for: a savepoint may be rolled back, and the
-            // transaction go on.
-            if let Some(head) = state.head()
-                && self.xid_waits.unregister(locker.xid, head.owner)
-            {
-                self.owners.get(head.owner).grant(wake);
+            for front in state.fronts() {
+                if self.xid_waits.unregister(locker.xid, front.owner) {
+                    self.owners.get(front.owner).grant(wake);
+                }
             }
         }
         partition.tidy(&key);

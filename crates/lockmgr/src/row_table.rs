@@ -66,9 +66,16 @@ impl RowEntry {
         self.lockers.is_empty() && self.queue.is_none()
     }
 
-    /// Somebody else's lock that excludes `mode`.
+    /// Somebody else's lock that excludes `mode`: of several that of the eldest transaction, as in PostgreSQL.
     pub(crate) fn conflict(&self, owner: OwnerId, mode: RowLockMode) -> Option<&Locker> {
-        self.lockers.iter().find(|locker| locker.owner != owner && locker.mode().conflicts_with(mode))
+        let conflicting =
+            self.lockers.iter().filter(|locker| locker.owner != owner && locker.mode().conflicts_with(mode));
+        conflicting.min_by_key(|locker| locker.xid)
+    }
+
+    /// Whether `owner` has a lock on the row, of any strength.
+    pub(crate) fn is_held_by(&self, owner: OwnerId) -> bool {
+        self.lockers.iter().any(|locker| locker.owner == owner)
     }
 }
 

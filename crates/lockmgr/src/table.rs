@@ -103,6 +103,8 @@ pub(crate) enum Admission {
     Free,
     /// To wait, before the member at this position.
     Wait(usize),
+    /// Neither it nor this waiter could ever go first: each holds what the other one wants.
+    Deadlock(QueuedLock),
 }
 
 impl LockEntry {
@@ -126,6 +128,10 @@ impl LockEntry {
         let mut position = self.queue.len();
         for (index, waiter) in self.queue.iter().enumerate() {
             if held.intersects(waiter.mode.conflicts()) {
+                let held_by_waiter = self.holder(waiter.owner).map_or(ModeSet::EMPTY, Holder::all);
+                if held_by_waiter.intersects(mode.conflicts()) {
+                    return Admission::Deadlock(*waiter);
+                }
                 position = index;
                 break;
             }

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use base::{OwnerId, Result, Xid};
 use sync::{Waiter, Woken, in_coroutine, spin_hint};
 
-use crate::owner::WaitTarget;
 use crate::{LockManager, LockOptions, error};
 
 /// How often to look before sleeping. A thread that sleeps needs several microseconds to be woken; a coroutine is
@@ -52,7 +51,7 @@ impl LockManager {
     pub(crate) fn pass_wait(
         &self,
         owner: OwnerId,
-        waiter: &Waiter,
+        waiter: Waiter,
         options: &LockOptions<'_>,
         leave: impl FnMut(),
     ) -> Result<()> {
@@ -62,23 +61,17 @@ impl LockManager {
         result
     }
 
-    fn pass_registered_wait(&self, owner: OwnerId, waiter: &Waiter, options: &LockOptions<'_>) -> Result<()> {
+    fn pass_registered_wait(&self, owner: OwnerId, mut waiter: Waiter, options: &LockOptions<'_>) -> Result<()> {
         let slot = self.owners.get(owner);
         if slot.is_granted() {
             return Ok(());
         }
         let start = Instant::now();
-        let limit = |timeout: Duration| start.checked_add(timeout);
-        let give_up_at = options.lock_timeout.and_then(limit);
-        let mut look_for_deadlock_at = limit(options.deadlock_timeout);
-        // In a row's queue, whom one waits for changes while one waits: a head that leaves hands its place on, and a circle
-        // that it was the victim of may close again behind it. So there one looks again, each time after twice as long.
-        // (A model's deadlines pass at any time, and often enough.)
-        let is_queued = slot.with_wait(|wait| matches!(wait.target, WaitTarget::Row { .. })) == Some(true);
-        let mut look_again_after = options.deadlock_timeout.checked_mul(2).filter(|_| is_queued && !cfg!(shuttle));
+        let give_up_at = options.lock_timeout.and_then(|timeout| start.checked_add(timeout));
+        let mut look_at = start.checked_add(options.deadlock_timeout);
         let _counted = self.count_waiting(owner);
         loop {
-            let deadline = match (give_up_at, look_for_deadlock_at) {
+            let deadline = match (give_up_at, look_at) {
                 (Some(one), Some(other)) => Some(one.min(other)),
                 (one, other) => one.or(other),
             };
@@ -87,21 +80,48 @@ impl LockManager {
                 return Ok(());
             }
             match woken {
-                // Nothing but a grant wakes the waiter, and it was no grant: the deadline is looked at below.
-                Woken::Woken | Woken::TimedOut => {}
+                Woken::TimedOut => {}
                 Woken::Interrupted => options.interrupt.check()?,
+                // It came to the front of a row's queue long after it had looked for a deadlock.
+                Woken::Woken => {
+                    let fresh = Waiter::new();
+                    let renewed = slot.with_wait(|wait| {
+                        wait.renew(&fresh);
+                        wait.has_looked = false;
+                        wait.target_since.checked_add(options.deadlock_timeout)
+                    });
+                    // None: it has been granted meanwhile, and the old waiter returns at once.
+                    let Some(due_at) = renewed else { continue };
+                    (waiter, look_at) = (fresh, due_at);
+                }
             }
             let now = Instant::now();
             if give_up_at.is_some_and(|at| now >= at) {
                 return Err(error::timed_out());
             }
-            if look_for_deadlock_at.is_some_and(|at| now >= at) {
-                look_for_deadlock_at = look_again_after.and_then(|after| now.checked_add(after));
-                look_again_after = look_again_after.and_then(|after| after.checked_mul(2));
-                if let Some(lines) = self.find_deadlock(owner) {
-                    return Err(error::deadlock(lines));
-                }
+            if look_at.is_some_and(|at| now >= at) {
+                look_at = self.look_for_deadlock(owner, options.deadlock_timeout, now)?;
             }
+        }
+    }
+
+    /// Looks for a deadlock if the owner has waited for the same for so long. Returns when to look, if it is too early.
+    ///
+    /// A circle closes when somebody begins to wait, or comes to the front of a row's queue and so waits for somebody else. Each
+    /// of these looks once, so that every circle is found.
+    fn look_for_deadlock(&self, owner: OwnerId, after: Duration, now: Instant) -> Result<Option<Instant>> {
+        let due_at = self.owners.get(owner).with_wait(|wait| {
+            // A model's deadlines pass at any time.
+            let due_at = wait.target_since.checked_add(after).filter(|at| *at > now && !cfg!(shuttle));
+            wait.has_looked = due_at.is_none();
+            due_at
+        });
+        match due_at {
+            Some(None) => match self.find_deadlock(owner) {
+                Some(lines) => Err(error::deadlock(lines)),
+                None => Ok(None),
+            },
+            due_at => Ok(due_at.flatten()),
         }
     }
 }

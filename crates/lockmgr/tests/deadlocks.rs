@@ -8,7 +8,7 @@ use std::time::Duration;
 use base::{Oid, Result, sqlstate};
 use cohort_lockmgr::{AdvisoryKey, Granted, LockManager, LockMode, LockTag, RowLockMode, Scope};
 use common::{RELATION, ROW, Session, TABLE, owner, until_waiting, xid};
-use sync::{Arc, thread};
+use sync::{Arc, Coroutine, ReadyQueue, StackPool, Step, thread};
 
 fn manager() -> Arc<LockManager> {
     let locks = LockManager::new(64);
@@ -118,9 +118,16 @@ fn a_circle_that_closes_again_behind_its_victim_is_found() {
     (0..3).for_each(|number| locks.transaction_started(xid(100 + number), owner(number as u32)));
     let queue = |session: &Session, id: u64| {
         let options = session.options();
-        let turn = locks.wait_for_row(session.owner, RELATION, ROW, xid(100), RowLockMode::Update, &options).map(drop);
+        let turn = locks.wait_for_row(session.owner, RELATION, ROW, xid(100), RowLockMode::Update, &options);
+        let waited: Result<()> = turn.and_then(|turn| {
+            let mut turn = turn.expect("no turn is skipped");
+            while locks.owner_of(xid(100)).is_some() {
+                turn.wait_again(ROW, xid(100), &options)?;
+            }
+            Ok(())
+        });
         roll_back(session, id);
-        turn.err().map(|error| error.sqlstate())
+        waited.err().map(|error| error.sqlstate())
     };
     thread::scope(|scope| {
         let head = scope.spawn(|| queue(&one, 101));
@@ -134,6 +141,173 @@ fn a_circle_that_closes_again_behind_its_victim_is_found() {
         assert_eq!(behind.join().unwrap(), Some(sqlstate::DEADLOCK_DETECTED));
     });
     assert!(locks.snapshot().is_empty());
+}
+
+// invariants: row 22
+#[test]
+fn one_that_comes_to_the_front_looks_again() {
+    // 2 has looked for a deadlock while it stood behind 1. Then 1 has the row, 2 waits for it, and it for 2.
+    let locks = manager();
+    let (one, two) = (session(&locks, 1, 600_000), session(&locks, 2, 200));
+    (0..3).for_each(|number| locks.transaction_started(xid(100 + number), owner(number as u32)));
+    thread::scope(|scope| {
+        let first = scope.spawn(|| {
+            let mode = RowLockMode::Update;
+            let turn = locks.wait_for_row(one.owner, RELATION, ROW, xid(100), mode, &one.options()).unwrap();
+            turn.expect("no turn is skipped").updated(ROW, xid(101));
+            locks.wait_for_xid(one.owner, xid(102), &one.options()).unwrap();
+            roll_back(&one, 101);
+        });
+        until_waiting(&locks, 1);
+        let second = scope.spawn(|| {
+            let mode = RowLockMode::Update;
+            let turn = locks.wait_for_row(two.owner, RELATION, ROW, xid(100), mode, &two.options()).map(drop);
+            roll_back(&two, 102);
+            turn
+        });
+        common::until(|| locks.detector_work().looks == 1, "a look for a deadlock");
+        locks.transaction_ended(xid(100));
+        assert_eq!(second.join().unwrap().unwrap_err().sqlstate(), sqlstate::DEADLOCK_DETECTED);
+        first.join().unwrap();
+    });
+    assert!(locks.snapshot().is_empty());
+}
+
+/// Sessions that each look for a deadlock once they wait, in coroutines of this thread; dropped, they leave their queues.
+fn suspended(
+    locks: &Arc<LockManager>,
+    owners: std::ops::Range<u32>,
+    run: fn(&Session) -> Result<()>,
+) -> Vec<Coroutine<()>> {
+    let (ready, stacks) = (Arc::new(ReadyQueue::new(|| {})), StackPool::new(64 << 10, 16));
+    owners
+        .map(|number| {
+            let mut session = Session::new(locks, number);
+            session.deadlock_timeout = Duration::ZERO;
+            let body = move || assert!(run(&session).is_ok(), "no victim");
+            let mut coroutine = Coroutine::new(&stacks, ready.clone(), u64::from(number), body);
+            assert!(matches!(coroutine.resume(), Step::Suspended { .. }));
+            coroutine
+        })
+        .collect()
+}
+
+const MANY: u32 = 5_000;
+
+fn many_keys(number: i64) -> LockTag {
+    LockTag::Advisory(AdvisoryKey::One(number))
+}
+
+fn lock_key(session: &Session, number: i64) -> Result<()> {
+    session.locks.lock(session.owner, many_keys(number), LockMode::Exclusive, &session.options()).map(drop)
+}
+
+// invariants: rows 28 and 38
+#[test]
+fn thousands_that_wait_for_one_key_look_at_its_holder_only() {
+    let locks = Arc::new(LockManager::new(MANY + 1));
+    lock_key(&Session::new(&locks, MANY), 1).unwrap();
+    let waiting = suspended(&locks, 0..MANY, |session| lock_key(session, 1));
+    let work = locks.detector_work();
+    assert_eq!((work.looks, work.freezes), (u64::from(MANY), 0));
+    assert!(work.edges <= 2 * u64::from(MANY), "{work:?}");
+    drop(waiting);
+    assert_eq!(locks.waiting_count(), 0);
+}
+
+// invariants: rows 28 and 38
+#[test]
+fn thousands_that_wait_for_one_row_look_at_its_holder_only() {
+    let locks = Arc::new(LockManager::new(MANY + 1));
+    locks.transaction_started(xid(10), owner(MANY));
+    let waiting = suspended(&locks, 0..MANY, |session| {
+        let mode = RowLockMode::NoKeyUpdate;
+        session.locks.wait_for_row(session.owner, RELATION, ROW, xid(10), mode, &session.options()).map(drop)
+    });
+    let work = locks.detector_work();
+    assert_eq!((work.looks, work.freezes), (u64::from(MANY), 0));
+    assert!(work.edges <= 4 * u64::from(MANY), "{work:?}");
+    drop(waiting);
+    assert_eq!(locks.waiting_count(), 0);
+}
+
+// invariants: rows 22 and 38
+#[test]
+fn a_circle_behind_thousands_of_waiters_costs_no_more_than_there_are() {
+    let locks = Arc::new(LockManager::new(MANY + 2));
+    let (holder, mut last) = (Session::new(&locks, MANY), Session::new(&locks, MANY + 1));
+    lock_key(&holder, 1).unwrap();
+    lock_key(&last, 2).unwrap();
+    let waiting = suspended(&locks, 0..MANY, |session| lock_key(session, 1));
+    last.deadlock_timeout = Duration::ZERO;
+    thread::scope(|scope| {
+        let patient = scope.spawn(|| lock_key(&holder, 2));
+        until_waiting(&locks, MANY as usize + 1);
+        let before = locks.detector_work();
+        assert_eq!(lock_key(&last, 1).unwrap_err().sqlstate(), sqlstate::DEADLOCK_DETECTED);
+        let work = locks.detector_work();
+        assert_eq!(work.freezes - before.freezes, 1);
+        assert!(work.edges - before.edges <= 20 * u64::from(MANY), "{work:?}");
+        locks.unlock_all(last.owner, Scope::Transaction);
+        patient.join().unwrap().unwrap();
+    });
+    drop(waiting);
+    assert_eq!(locks.waiting_count(), 0);
+}
+
+// invariants: row 38
+#[test]
+fn a_request_that_can_never_be_granted_is_refused_at_once() {
+    let locks = manager();
+    let (one, two) = (session(&locks, 1, 600_000), session(&locks, 2, 600_000));
+    for session in [&one, &two] {
+        locks.lock(session.owner, TABLE, LockMode::Share, &session.options()).unwrap();
+    }
+    thread::scope(|scope| {
+        let first = scope.spawn(|| locks.lock(one.owner, TABLE, LockMode::ShareRowExclusive, &one.options()));
+        until_waiting(&locks, 1);
+        let error = locks.lock(two.owner, TABLE, LockMode::RowExclusive, &two.options()).unwrap_err();
+        assert_eq!(error.sqlstate(), sqlstate::DEADLOCK_DETECTED);
+        assert_eq!(
+            error.fields().detail.as_deref().unwrap(),
+            "Process 102 waits for RowExclusiveLock on relation 16384 of database 5; blocked by process 101.\n\
+             Process 101 waits for ShareRowExclusiveLock on relation 16384 of database 5; blocked by process 102."
+        );
+        assert_eq!(locks.detector_work().looks, 0);
+        locks.unlock_all(two.owner, Scope::Transaction);
+        assert_eq!(first.join().unwrap().unwrap(), Granted::Acquired);
+    });
+}
+
+// invariants: row 38
+#[test]
+fn one_that_may_go_before_another_goes_just_before_it() {
+    // 0 shares the key and waits for 4, which wants to share it too. Before 4 queue 1, 2 and 3, each for itself: 4 goes before
+    // the first of them, and they keep their order.
+    let locks = manager();
+    let sessions: Vec<Session> =
+        (0..5).map(|number| session(&locks, number, if number == 0 { 10 } else { 600_000 })).collect();
+    locks.transaction_started(xid(104), owner(4));
+    let key = LockTag::Object { class: Oid(1), object: 1 };
+    locks.lock(owner(0), key, LockMode::Share, &sessions[0].options()).unwrap();
+    let order = sync::Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for (number, session) in sessions.iter().enumerate().skip(1) {
+            let (order, locks) = (&order, &locks);
+            scope.spawn(move || {
+                let mode = if number == 4 { LockMode::Share } else { LockMode::Exclusive };
+                locks.lock(session.owner, key, mode, &session.options()).unwrap();
+                order.lock().push(number);
+                locks.unlock_all(session.owner, Scope::Transaction);
+                locks.transaction_ended(xid(100 + number as u64));
+            });
+            until_waiting(locks, number);
+        }
+        assert!(locks.wait_for_xid(owner(0), xid(104), &sessions[0].options()).unwrap());
+        assert_eq!(*order.lock(), [4]);
+        locks.unlock_all(owner(0), Scope::Transaction);
+    });
+    assert_eq!(*order.lock(), [4, 1, 2, 3]);
 }
 
 #[test]

@@ -275,6 +275,61 @@ fn row_locks_exclude_while_the_row_moves() {
     });
 }
 
+/// Locks the row as heap does, and gives it up again: `held` counts those who exclude each other.
+fn lock_row(session: &Session, id: Xid, mode: RowLockMode, held: &AtomicUsize) {
+    let locks = &*session.locks;
+    let mut turn: Option<RowTurn<'_>> = None;
+    while let RowLockAttempt::Conflict(holder) = locks.try_lock_row(session.owner, id, RELATION, ROW, mode) {
+        let options = session.options();
+        match &mut turn {
+            Some(turn) => drop(turn.wait_again(ROW, holder, &options).unwrap()),
+            None => turn = locks.wait_for_row(session.owner, RELATION, ROW, holder, mode, &options).unwrap(),
+        }
+    }
+    if let Some(turn) = turn {
+        turn.updated(ROW, id);
+    }
+    if mode == RowLockMode::Update {
+        assert_eq!(held.fetch_add(1, SeqCst), 0, "two hold the row");
+        thread::yield_now();
+        held.fetch_sub(1, SeqCst);
+    } else {
+        assert_eq!(held.load(SeqCst), 0, "it is shared while somebody else updates it");
+    }
+    locks.unlock_all(session.owner, Scope::Transaction);
+    locks.transaction_ended(id);
+}
+
+// invariants: row 38
+#[test]
+fn sharers_updaters_and_a_holder_that_wants_more_all_get_the_row() {
+    check(|| {
+        let locks = manager();
+        let held = Arc::new(AtomicUsize::new(0));
+        for number in 0..5u32 {
+            locks.transaction_started(xid(10 + u64::from(number)), owner(number));
+        }
+        for number in 0..2u32 {
+            locks.try_lock_row(owner(number), xid(10 + u64::from(number)), RELATION, ROW, RowLockMode::KeyShare);
+        }
+        let modes = [RowLockMode::Update, RowLockMode::Update, RowLockMode::Share, RowLockMode::KeyShare];
+        let lockers = modes.into_iter().zip(1..5u32).map(|(mode, number)| {
+            let (session, held) = (Session::new(&locks, number), held.clone());
+            boxed(move || lock_row(&session, xid(10 + u64::from(number)), mode, &held))
+        });
+        let ender = {
+            let locks = locks.clone();
+            boxed(move || {
+                locks.unlock_all(owner(0), Scope::Transaction);
+                locks.transaction_ended(xid(10));
+            })
+        };
+        spawn_all(lockers.chain([ender]).collect::<Vec<_>>());
+        assert!(locks.snapshot().is_empty());
+        assert!(!locks.has_row_entry(RELATION, ROW));
+    });
+}
+
 // invariants: row 22
 #[test]
 fn a_circle_has_one_victim_whoever_looks_first() {

@@ -98,12 +98,12 @@ fn one_heir_is_woken_at_a_time_and_in_order() {
             });
             until_waiting(&locks, number as usize);
         }
-        // Only the head waits on the transaction; the others wait for the head.
+        // Only the first waits on the transaction; the others wait for those before them.
         assert_eq!(locks.waiting_for(owner(1)), Some((LockTag::Xid(xid(10)), LockMode::Share)));
         assert_eq!(locks.blocking_owners(owner(1)), [holder]);
         let row = LockTag::Row { relation: RELATION, tid: ROW };
         assert_eq!(locks.waiting_for(owner(5)), Some((row, LockMode::Exclusive)));
-        assert_eq!(locks.blocking_owners(owner(5)), [owner(1)]);
+        assert_eq!(locks.blocking_owners(owner(5)), [1, 2, 3, 4].map(owner));
         locks.transaction_ended(xid(10));
     });
     assert_eq!(*order.lock(), [1, 2, 3, 4, 5, 6, 7, 8]);
@@ -189,6 +189,11 @@ fn a_member_that_gives_up_leaves_the_others_their_places() {
                 let mode = RowLockMode::Update;
                 match session.locks.wait_for_row(session.owner, RELATION, ROW, xid(10), mode, &session.options()) {
                     Ok(turn) => {
+                        let mut turn = turn.expect("no turn is skipped");
+                        // One that comes to the front because another one gives up looks for itself.
+                        while session.locks.owner_of(xid(10)).is_some() {
+                            assert!(turn.wait_again(ROW, xid(10), &session.options()).unwrap());
+                        }
                         turns.lock().push(session.owner.0);
                         drop(turn);
                     }
@@ -244,6 +249,62 @@ fn who_stands_behind_one_that_waited_for_it_has_its_turn() {
     assert_eq!(turns.load(SeqCst), 2);
 }
 
+// invariants: row 38
+#[test]
+fn a_holder_that_wants_more_goes_ahead_of_those_who_queue() {
+    let locks = manager(8);
+    for number in 1..=2 {
+        locks.transaction_started(xid(number), owner(number as u32));
+        locks.try_lock_row(owner(number as u32), xid(number), RELATION, ROW, RowLockMode::Share);
+    }
+    thread::scope(|scope| {
+        let queued = Session::new(&locks, 3);
+        let queued = scope.spawn(move || {
+            let mode = RowLockMode::Update;
+            drop(queued.locks.wait_for_row(queued.owner, RELATION, ROW, xid(1), mode, &queued.options()).unwrap());
+        });
+        until_waiting(&locks, 1);
+        let holder = Session::new(&locks, 2);
+        let upgraded = scope.spawn(move || {
+            let mode = RowLockMode::Update;
+            drop(holder.locks.wait_for_row(holder.owner, RELATION, ROW, xid(1), mode, &holder.options()).unwrap());
+            holder.locks.try_lock_row(holder.owner, xid(2), RELATION, ROW, mode)
+        });
+        until_waiting(&locks, 2);
+        assert_eq!(locks.blocking_owners(owner(2)), [owner(1)]);
+        locks.unlock_all(owner(1), Scope::Transaction);
+        locks.transaction_ended(xid(1));
+        assert_eq!(upgraded.join().unwrap(), RowLockAttempt::Acquired);
+        locks.unlock_all(owner(2), Scope::Transaction);
+        locks.transaction_ended(xid(2));
+        queued.join().unwrap();
+    });
+    assert!(locks.snapshot().is_empty());
+}
+
+// invariants: row 38
+#[test]
+fn sharers_that_queue_behind_an_update_get_the_row_together() {
+    let locks = manager(8);
+    locks.transaction_started(xid(10), owner(0));
+    let together = std::sync::Barrier::new(3);
+    thread::scope(|scope| {
+        for number in 1..=3 {
+            let (session, together) = (Session::new(&locks, number), &together);
+            scope.spawn(move || {
+                let mode = if number == 2 { RowLockMode::KeyShare } else { RowLockMode::Share };
+                let turn = session.locks.wait_for_row(session.owner, RELATION, ROW, xid(10), mode, &session.options());
+                turn.unwrap().unwrap().updated(ROW, xid(20 + u64::from(number)));
+                together.wait();
+            });
+            until_waiting(&locks, number as usize);
+            assert_eq!(locks.blocking_owners(owner(number)), [owner(0)]);
+        }
+        locks.transaction_ended(xid(10));
+    });
+    assert!(!locks.has_row_entry(RELATION, ROW));
+}
+
 #[test]
 fn queues_of_two_versions_of_a_row_become_one() {
     let locks = manager(16);
@@ -269,7 +330,7 @@ fn queues_of_two_versions_of_a_row_become_one() {
             turn.updated(new, xid(11));
             assert!(!first.locks.has_row_entry(RELATION, old));
             assert_eq!(first.locks.blocking_owners(owner(2)), [first.owner], "the eldest is the head");
-            assert_eq!(first.locks.blocking_owners(owner(9)), [owner(2)]);
+            assert_eq!(first.locks.blocking_owners(owner(9)), [2, 3, 4].map(owner));
             order.lock().push(1);
             first.locks.transaction_ended(xid(11));
             late.join().unwrap();
