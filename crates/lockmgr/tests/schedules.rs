@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use base::{OwnerId, Result, Tid, Xid, sqlstate};
 use cohort_lockmgr::{
-    AdvisoryKey, Granted, LockDuration, LockManager, LockMark, LockOptions, LockTag, RowLockAttempt, Scope, WaitPolicy,
+    AdvisoryKey, Granted, LockDuration, LockManager, LockMark, LockMode, LockOptions, LockTag, RowLockAttempt,
+    RowLockMode, Scope, WaitPolicy,
 };
 use common::RELATION;
 use model::{Answer, Model, Patience, Step, random_step};

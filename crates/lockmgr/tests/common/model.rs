@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cohort_lockmgr::{LockMode, RowLockMode};
+use super::{LockMode, RowLockMode};
 
 /// What is locked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
