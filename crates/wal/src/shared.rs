@@ -150,6 +150,19 @@ impl Shared {
         }
     }
 
+    /// See [`crate::Wal::flush`].
+    ///
+    /// The caller may block a worker's thread. It must not queue for a turn (`group_commit = off`): the turn may belong to
+    /// a suspended coroutine of that same worker, which could then never pass the turn on.
+    pub fn flush_for_pages(&self, upto: u64) {
+        if self.positions.durable() >= upto {
+            Counters::add(&self.counters.already_durable, 1);
+            return;
+        }
+        self.check_placed(upto);
+        self.wait_in_cohort(upto, self.tuning.default_delay(), None);
+    }
+
     /// See [`crate::Wal::delay_before_joining`].
     pub fn delay_before_joining(&self, policy: DelayPolicy) -> Option<Duration> {
         if self.tuning.delay_scope() == DelayScope::Leader || !self.tuning.fsync() || self.delay_us(policy) == 0 {

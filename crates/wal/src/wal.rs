@@ -198,9 +198,10 @@ impl Wal {
         self.shared.wait_durable(upto.0, policy);
     }
 
-    /// [`Wal::wait_durable`] with the default policy: for pages that must not reach the disk before the log (rule R1).
+    /// Waits like [`Wal::wait_durable`] with the default policy: for pages that must not reach the disk before the log (rule R1).
+    /// Such a wait is no commit: `group_commit = off` and `commit_delay_scope = each` do not apply to it.
     pub fn flush(&self, upto: Lsn) {
-        self.shared.wait_durable(upto.0, self.shared.tuning.default_delay());
+        self.shared.flush_for_pages(upto.0);
     }
 
     /// Asks for a flush and does not wait: listeners tell when it is done. The flusher thread leads; without one, the

@@ -323,6 +323,32 @@ fn committers_share_flushes() {
 }
 
 #[test]
+fn a_flush_for_a_page_does_not_queue_behind_a_suspended_committer() {
+    let wal = log(WalOptions { group_commit: false, ..roomy() });
+    wal.start_flusher_thread();
+    let queue = sync::Arc::new(ReadyQueue::new(|| {}));
+    let pool = StackPool::default();
+    let committer = Arc::clone(&wal);
+    let mut session = Coroutine::new(&pool, queue, 0, move || {
+        let end = committer.insert(HEAD, &[b"commit"]).end;
+        committer.wait_durable(end, DelayPolicy::NONE);
+    });
+    // The session has the turn and is suspended. It can go on only when this thread comes back to it.
+    assert!(matches!(session.resume(), Step::Suspended { .. }));
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let writer = Arc::clone(&wal);
+    let end = wal.insert(HEAD, &[b"page"]).end;
+    let thread = std::thread::spawn(move || {
+        writer.flush(end);
+        sender.send(()).expect("the test waits");
+    });
+    receiver.recv_timeout(Duration::from_secs(10)).expect("write-back is not held up by the turn");
+    thread.join().expect("no panic");
+    assert!(wal.durable() >= end);
+    while !matches!(session.resume(), Step::Finished(())) {}
+}
+
+#[test]
 fn sessions_in_coroutines_wait_without_a_thread() {
     let wal = slow_log(roomy(), Duration::from_micros(500));
     wal.start_flusher_thread();
