@@ -19,6 +19,7 @@ impl BTree {
         let mut next = FIRST_LEAF;
         while next != 0 {
             let block = next;
+            sync::yield_point()?;
             self.services.wal.ensure_room(base::limits::PAGE_SIZE_BYTES);
             let pinned = self.pin(block)?;
             let any = {

@@ -72,14 +72,14 @@ impl Sorter {
         Ok(())
     }
 
-    fn sort(&mut self) {
+    fn sort(&mut self) -> Result<()> {
         let keys = &self.keys;
         let key = |entry: &(u32, u32, Tid, bool)| &keys[entry.0 as usize..][..entry.1 as usize];
-        self.entries.sort_unstable_by(|a, b| key(a).cmp(key(b)).then(a.2.cmp(&b.2)));
+        sync::sort_unstable_by(&mut self.entries, |a, b| key(a).cmp(key(b)).then(a.2.cmp(&b.2)))
     }
 
     fn spill(&mut self) -> Result<()> {
-        self.sort();
+        self.sort()?;
         let path = self.directory.join(format!("{}.{}", self.name, self.runs.len()));
         let io = |error| Error::io(format!("could not write temporary file \"{}\"", path.display()), &error);
         self.vfs.create_dir_all(&self.directory).map_err(io)?;
@@ -92,6 +92,7 @@ impl Sorter {
             buffer.push(u8::from(unique));
             buffer.extend_from_slice(&self.keys[start as usize..][..length as usize]);
             if buffer.len() >= CHUNK_BYTES {
+                sync::yield_point()?;
                 file.write_all_at(&buffer, at).map_err(io)?;
                 at += buffer.len() as u64;
                 buffer.clear();
@@ -109,7 +110,7 @@ impl Sorter {
             self.spill()?;
             self.entries.shrink_to_fit();
         }
-        self.sort();
+        self.sort()?;
         let mut readers = Vec::with_capacity(self.runs.len());
         let mut heads = BinaryHeap::new();
         for path in &self.runs {

@@ -86,6 +86,7 @@ impl Overflow {
         let mut placed = Vec::with_capacity(rows.len());
         self.heap.insert_many(ctx, &payloads, &mut |number, tid| placed.push((number, tid)))?;
         for (number, tid) in placed {
+            sync::let_others_run();
             self.index.insert(ctx, &chunk_key(id, number as u32), tid, None)?;
         }
         Ok(())
@@ -94,6 +95,7 @@ impl Overflow {
     /// Calls `f` with the place of each chunk of a value, in order.
     fn each_chunk(&self, place: Place, f: &mut dyn FnMut(Tid, &[u8; CHUNK_HEAD_BYTES]) -> Result<bool>) -> Result<()> {
         for number in 0..place.stored_bytes.div_ceil(CHUNK_BYTES) as u32 {
+            sync::let_others_run();
             let key = chunk_key(place.id, number);
             let mut found = Ok(false);
             self.index.lookup(&key, &mut |tid| {
@@ -184,7 +186,7 @@ pub(crate) fn shrink(
         if let Some((length, column)) = longest {
             tried.insert(column);
             let Datum::Bytes(bytes) = row[column] else { continue };
-            let compressed = lz4_flex::block::compress(bytes);
+            let compressed = compress(bytes)?;
             // Less than an eighth saved is not worth the time at every read.
             if compressed.len() + length / 8 < length {
                 detached[column] = Some(compressed_value(length, &compressed));
@@ -321,12 +323,28 @@ fn restore(overflow: Option<&Overflow>, value: &[u8]) -> Result<Vec<u8>> {
     if place.stored_bytes == place.plain_bytes { Ok(stored) } else { decompress(&stored, place.plain_bytes) }
 }
 
+/// Values longer than this are compressed and decompressed by another thread: it takes a millisecond or more.
+const LONG_BYTES: usize = 512 << 10;
+
+fn compress(plain: &[u8]) -> Result<Vec<u8>> {
+    if plain.len() <= LONG_BYTES || !sync::in_coroutine() {
+        return Ok(lz4_flex::block::compress(plain));
+    }
+    let plain = plain.to_vec();
+    sync::on_other_thread(move || lz4_flex::block::compress(&plain))
+}
+
 fn decompress(bytes: &[u8], plain_bytes: usize) -> Result<Vec<u8>> {
     if plain_bytes > base::limits::VALUE_MAX_BYTES {
         return Err(Error::corrupted("a compressed value is damaged"));
     }
-    let plain = lz4_flex::block::decompress(bytes, plain_bytes)
-        .map_err(|error| Error::corrupted(format!("a compressed value is damaged: {error}")))?;
+    let plain = if plain_bytes <= LONG_BYTES || !sync::in_coroutine() {
+        lz4_flex::block::decompress(bytes, plain_bytes)
+    } else {
+        let bytes = bytes.to_vec();
+        sync::on_other_thread(move || lz4_flex::block::decompress(&bytes, plain_bytes))?
+    };
+    let plain = plain.map_err(|error| Error::corrupted(format!("a compressed value is damaged: {error}")))?;
     if plain.len() == plain_bytes { Ok(plain) } else { Err(Error::corrupted("a compressed value is damaged")) }
 }
 

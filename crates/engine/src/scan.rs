@@ -42,9 +42,7 @@ impl TableScan {
     }
 
     fn next_page(&mut self, session: &Session) -> Result<bool> {
-        if session.interrupt().pending() {
-            session.interrupt().check()?;
-        }
+        session.yield_point()?;
         self.index = 0;
         let mut scan = self.table.heap.scan_blocks(self.blocks.clone());
         let found = session.with_ctx(|ctx| scan.next_page(ctx, &mut self.page))?;
@@ -70,9 +68,7 @@ impl IndexScan {
     /// # Errors
     /// As [`TableScan::next`].
     pub fn next(&mut self, session: &Session) -> Result<Option<(Tid, &[u8])>> {
-        if session.interrupt().pending() {
-            session.interrupt().check()?;
-        }
+        session.yield_point()?;
         let IndexScan { table, scan, row, index, number } = self;
         let covered = |range: btree::KeyRange| {
             if let Some(number) = *number {

@@ -53,6 +53,7 @@ impl Heap {
         let xid = writing_xid(ctx)?;
         let mut done = 0;
         while done < payloads.len() {
+            sync::let_others_run();
             self.services.wal.ensure_room(2 * base::limits::PAGE_SIZE_BYTES);
             let first = done;
             let (block, slots) = self.in_page_with_room(ctx, HEADER_BYTES + payloads[done].len(), |guard| {

@@ -44,6 +44,7 @@ impl Heap {
         let blocks = self.block_count()?;
         let end = from.saturating_add(max_blocks).min(blocks);
         for block in from..end {
+            sync::yield_point()?;
             self.vacuum_block(block, without_indexes, &mut step)?;
         }
         step.next = (end < blocks).then_some(end);
@@ -120,6 +121,7 @@ impl Heap {
     pub fn vacuum_free(&self, dead: &[Tid]) -> Result<()> {
         for of_block in dead.chunk_by(|a, b| a.block == b.block) {
             let block = of_block[0].block;
+            sync::let_others_run();
             self.services.wal.ensure_room(2 * PAGE_SIZE_BYTES);
             let pinned = self.pin(block)?;
             let mut guard = pinned.write();
@@ -151,6 +153,7 @@ impl Heap {
         let blocks = self.block_count()?;
         let mut keep = blocks;
         while keep > 0 {
+            sync::yield_point()?;
             let pinned = self.services.pool.pin_for_scan(buffer::PageId::new(self.file, keep - 1))?;
             let guard = pinned.read();
             let page = Page::new(&guard);

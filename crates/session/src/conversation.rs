@@ -49,7 +49,8 @@ impl Conversation {
 
     /// Works on all whole messages that have arrived.
     pub fn run(&mut self, port: &SharedPort) -> Next {
-        let next = self.work_through(port);
+        let interrupt = Arc::clone(&self.interrupt);
+        let next = sync::with_interrupt(&interrupt, || self.work_through(port));
         port.borrow_mut().outgoing.flush();
         next
     }
@@ -70,6 +71,8 @@ impl Conversation {
             if next == Next::Close {
                 return Next::Close;
             }
+            // The client may have sent thousands of messages at once.
+            sync::let_others_run();
         }
     }
 

@@ -239,10 +239,7 @@ fn accept_waiting(listener: &Listener, workers: &[WorkerHandle], shared: &Shared
         match accepted {
             Ok(stream) => {
                 shared.connection_count.fetch_add(1, Ordering::Relaxed);
-                let least = workers
-                    .iter()
-                    .min_by_key(|worker| worker.session_count.load(Ordering::Relaxed))
-                    .expect("a server has a worker");
+                let least = workers.iter().min_by_key(|worker| worker.load()).expect("a server has a worker");
                 least.adopt(stream);
             }
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,

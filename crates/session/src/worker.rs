@@ -6,13 +6,15 @@
 //!   └────────────── woken by sockets, by the ready queue, by the log's leader once per flush ────────────┘
 //! ```
 //!
-//! A session's messages run in a coroutine; when it waits for a lock, the worker goes on with another. Replies
+//! A session's messages run in a coroutine; when it waits for a lock, the worker goes on with another. One that could go on,
+//! but whose time slice is over, goes behind those that did. A round gives a turn to one session of these, and
+//! to all to which something has happened, so that a short statement waits for one long one at most. Replies
 //! wait in their ports until the log is durable far enough (rule R3); the leader of a flush wakes each
 //! worker once, and the worker sends every reply the flush has freed.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -24,7 +26,7 @@ use pgwire::api::auth::sasl::scram::ScramServerAuth;
 use slab::Slab;
 use sql::session::{ConnectRequest, Instance};
 use sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use sync::{Arc, Coroutine, Interrupt, InterruptKind, Mutex, ReadyQueue, StackPool, Step};
+use sync::{Arc, Coroutine, Interrupt, InterruptKind, Mutex, ReadyQueue, StackPool, Step, TimeSlices};
 use wal::{DelayPolicy, Wal};
 
 use crate::authentication::{Exchange, Outcome};
@@ -55,11 +57,22 @@ pub struct WorkerHandle {
     ready: Arc<ReadyQueue>,
     newcomers: Arc<Mutex<Vec<Stream>>>,
     /// Sessions of this worker, for balancing.
-    pub session_count: Arc<AtomicUsize>,
+    session_count: Arc<AtomicUsize>,
+    /// How many of them have long work under way.
+    long_count: Arc<AtomicUsize>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
+/// A session with long work weighs as much as so many others when a new one is dealt out.
+const LONG_WORK_WEIGHT: usize = 4;
+
 impl WorkerHandle {
+    /// How much it has to do: new connections go where this is least.
+    pub fn load(&self) -> usize {
+        let long = self.long_count.load(Ordering::Relaxed).saturating_mul(LONG_WORK_WEIGHT);
+        self.session_count.load(Ordering::Relaxed).saturating_add(long)
+    }
+
     /// Hands a new connection to the worker.
     pub fn adopt(&self, stream: Stream) {
         self.session_count.fetch_add(1, Ordering::Relaxed);
@@ -126,9 +139,13 @@ struct Worker {
     ready: Arc<ReadyQueue>,
     newcomers: Arc<Mutex<Vec<Stream>>>,
     session_count: Arc<AtomicUsize>,
+    long_count: Arc<AtomicUsize>,
     stacks: StackPool,
     connections: Slab<Connection>,
     next_generation: u32,
+    slices: TimeSlices,
+    /// Sessions that could go on, but whose time slice was over: first come, first served.
+    yielded: VecDeque<u64>,
     /// Connections that produced something, or whose socket takes more, since the last look.
     unsettled: Vec<usize>,
     /// Replies waiting for the log.
@@ -157,6 +174,7 @@ pub fn start(shared: Arc<Shared>, number: usize) -> base::Result<WorkerHandle> {
     }));
     let newcomers = Arc::new(Mutex::new(Vec::new()));
     let session_count = Arc::new(AtomicUsize::new(0));
+    let long_count = Arc::new(AtomicUsize::new(0));
     let wal = Arc::clone(shared.instance.database().wal());
     let waiting_for = Arc::new(AtomicU64::new(u64::MAX));
     {
@@ -171,6 +189,7 @@ pub fn start(shared: Arc<Shared>, number: usize) -> base::Result<WorkerHandle> {
         ready: Arc::clone(&ready),
         newcomers: Arc::clone(&newcomers),
         session_count: Arc::clone(&session_count),
+        long_count: Arc::clone(&long_count),
         thread: None,
     };
     let run = move || {
@@ -181,9 +200,12 @@ pub fn start(shared: Arc<Shared>, number: usize) -> base::Result<WorkerHandle> {
             ready,
             newcomers,
             session_count,
+            long_count,
             stacks: StackPool::default(),
             connections: Slab::new(),
             next_generation: 0,
+            slices: TimeSlices::new(),
+            yielded: VecDeque::new(),
             unsettled: Vec::new(),
             gated: BinaryHeap::new(),
             waiting_for,
@@ -207,10 +229,17 @@ impl Worker {
         let mut tokens = Vec::new();
         loop {
             let timeout = self.time_to_sleep();
+            let may_sleep = timeout != Some(Duration::ZERO);
+            if may_sleep {
+                self.slices.fall_asleep();
+            }
             if let Err(error) = self.poll.poll(&mut events, timeout)
                 && error.kind() != std::io::ErrorKind::Interrupted
             {
                 eprintln!("cohort: poll failed: {error}");
+            }
+            if may_sleep {
+                self.slices.wake_up();
             }
             self.ready.set_awake();
             for event in &events {
@@ -228,6 +257,12 @@ impl Worker {
                     token => self.resume(token),
                 }
             }
+            if let Some(token) = self.yielded.pop_front() {
+                self.resume(token);
+            }
+            if self.long_count.load(Ordering::Relaxed) != self.yielded.len() {
+                self.long_count.store(self.yielded.len(), Ordering::Relaxed);
+            }
             self.fire_timers();
             self.settle();
             if self.is_stopping && self.connections.is_empty() {
@@ -238,7 +273,7 @@ impl Worker {
 
     /// How long to sleep in the poll: not at all while sessions are ready.
     fn time_to_sleep(&mut self) -> Option<Duration> {
-        if !self.unsettled.is_empty() || !self.ready.may_sleep() {
+        if !self.unsettled.is_empty() || !self.yielded.is_empty() || !self.ready.may_sleep() {
             return Some(Duration::ZERO);
         }
         let next = self.timers.peek().map(|Reverse((at, _))| *at)?;
@@ -301,8 +336,15 @@ impl Worker {
         }
     }
 
-    /// Reads until the socket is empty, or a session has started to run, and works on what has arrived.
+    /// Gives a connection its turn: reads until the socket is empty, a session has started to run or the turn is over, and works
+    /// on what has arrived.
     fn read_and_run(&mut self, index: usize) {
+        self.slices.begin();
+        self.go_on(index);
+    }
+
+    /// The same within a turn that has begun.
+    fn go_on(&mut self, index: usize) {
         loop {
             let connection = &mut self.connections[index];
             if matches!(connection.state, State::Running(_)) {
@@ -312,6 +354,11 @@ impl Worker {
                 if connection.port.borrow().is_closed() {
                     self.unsettled.push(index);
                 }
+                return;
+            }
+            if self.slices.is_over() {
+                // A client that sends without a pause.
+                self.yielded.push_back(self.token_of(index));
                 return;
             }
             connection.port.borrow_mut().read_once(&mut self.scratch);
@@ -351,21 +398,21 @@ impl Worker {
         }
     }
 
-    /// A coroutine that waited may go on, or an idle session has been notified of something.
+    /// A coroutine that waited may go on, an idle session has been notified of something, or a connection was being read when its
+    /// turn was over.
     fn resume(&mut self, token: u64) {
         let Some(index) = self.index_of(token) else { return };
         let connection = &mut self.connections[index];
+        self.slices.begin();
         match &mut connection.state {
-            State::Running(_) => {
-                self.step(index);
-                self.read_and_run(index);
-            }
+            State::Running(_) => self.step(index),
             State::Idle(conversation) => {
                 conversation.deliver_notifications(&connection.port);
                 self.unsettled.push(index);
             }
             _ => {}
         }
+        self.go_on(index);
     }
 
     /// Runs a connection's coroutine until it waits or ends.
@@ -381,6 +428,7 @@ impl Worker {
                     self.timers.push(Reverse((deadline, token)));
                 }
             }
+            Ok(Step::Yielded) => self.yielded.push_back(token),
             Ok(Step::Finished((conversation, next))) => {
                 self.delay = conversation.sql.delay_policy();
                 connection.state = match next {

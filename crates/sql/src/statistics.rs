@@ -36,10 +36,16 @@ pub fn analyze(state: &SessionState, table: Oid) -> Result<()> {
     });
     state.engine().pop_snapshot();
     let summary = summary?;
-    let columns = open.def.columns.iter().zip(&samples).map(|(column, sample)| {
-        (!column.dropped && !sample.is_empty()).then(|| ColumnStatistics::from_sample(sample, summary.rows))
-    });
-    let statistics = TableStatistics { columns: columns.collect() };
+    let mut columns = Vec::with_capacity(samples.len());
+    for (column, sample) in open.def.columns.iter().zip(samples) {
+        columns.push(if column.dropped || sample.is_empty() {
+            None
+        } else {
+            let rows = summary.rows;
+            Some(sync::on_other_thread(move || ColumnStatistics::from_sample(&sample, rows))?)
+        });
+    }
+    let statistics = TableStatistics { columns };
     let old = Arc::clone(&open.def);
     let new = TableDef {
         estimated_rows: summary.rows,

@@ -19,7 +19,9 @@ use corosensei::{CoroutineResult, Yielder};
 
 use crate::facade::{Arc, Mutex};
 use crate::held;
+use crate::interrupt::Interrupt;
 use crate::ready_queue::ReadyQueue;
+use crate::time_slice;
 use crate::wait_event;
 
 /// Stacks for coroutines, used again. Clones share the stacks.
@@ -85,9 +87,18 @@ pub enum Step<T> {
         /// When to resume it if no token came before.
         deadline: Option<Instant>,
     },
+    /// It could go on, but its time slice is over: its owner resumes it after the others that are ready. No token comes.
+    /// This happens only on a thread that has [`TimeSlices`](crate::TimeSlices).
+    Yielded,
 }
 
-type Switch<T> = corosensei::Coroutine<(), Option<Instant>, T, DefaultStack>;
+/// Why a coroutine gives its thread back before its end.
+enum Pause {
+    Waits { deadline: Option<Instant> },
+    Yields,
+}
+
+type Switch<T> = corosensei::Coroutine<(), Pause, T, DefaultStack>;
 
 /// A function with a stack of its own that can wait without its thread.
 ///
@@ -106,7 +117,9 @@ struct Context {
     queue: Arc<ReadyQueue>,
     token: u64,
     /// Null before it first runs.
-    yielder: Cell<*const Yielder<(), Option<Instant>>>,
+    yielder: Cell<*const Yielder<(), Pause>>,
+    /// What [`with_interrupt`] has set in it, or null.
+    interrupt: Cell<*const Interrupt>,
     /// The lowest address of the stack that may be used.
     stack_limit: usize,
     /// It is being dropped and can't suspend any more.
@@ -157,10 +170,11 @@ impl<T: 'static> Coroutine<T> {
             queue,
             token,
             yielder: Cell::new(ptr::null()),
+            interrupt: Cell::new(ptr::null()),
             stack_limit: stack.limit().get(),
             is_unwinding: Cell::new(false),
         });
-        let switch = corosensei::Coroutine::with_stack(stack, move |yielder: &Yielder<(), Option<Instant>>, ()| {
+        let switch = corosensei::Coroutine::with_stack(stack, move |yielder: &Yielder<(), Pause>, ()| {
             let context = CURRENT.get();
             // SAFETY: `resume` has made this coroutine's context the current one; its box outlives the coroutine's stack.
             unsafe { (*context).yielder.set(yielder) };
@@ -178,7 +192,8 @@ impl<T: 'static> Coroutine<T> {
         assert!(!switch.done(), "a coroutine is resumed that has ended");
         let _entered = Entered::new(&self.context);
         match switch.resume(()) {
-            CoroutineResult::Yield(deadline) => Step::Suspended { deadline },
+            CoroutineResult::Yield(Pause::Waits { deadline }) => Step::Suspended { deadline },
+            CoroutineResult::Yield(Pause::Yields) => Step::Yielded,
             CoroutineResult::Return(value) => Step::Finished(value),
         }
     }
@@ -233,11 +248,20 @@ pub(crate) fn current() -> Option<(Arc<ReadyQueue>, u64)> {
 
 /// Suspends the running coroutine until its owner resumes it. False if none runs that can suspend.
 pub(crate) fn suspend(deadline: Option<Instant>) -> bool {
+    pause(Pause::Waits { deadline })
+}
+
+/// Ends the running coroutine's turn, though it could go on. False if none runs that can suspend.
+pub(crate) fn end_turn() -> bool {
+    pause(Pause::Yields)
+}
+
+fn pause(reason: Pause) -> bool {
     held::check_none();
     let Some(yielder) = with_current(|context| context.yielder.get()) else { return false };
     let report = wait_event::set_aside();
     // SAFETY: the yielder lives on the stack of the running coroutine, below this frame, until the coroutine ends.
-    unsafe { (*yielder).suspend(deadline) };
+    unsafe { (*yielder).suspend(reason) };
     wait_event::bring_back(report);
     true
 }
@@ -260,6 +284,58 @@ pub fn current_id() -> usize {
     CURRENT.get().addr()
 }
 
+thread_local! {
+    /// What [`with_interrupt`] has set outside of coroutines, or null.
+    static INTERRUPT: Cell<*const Interrupt> = const { Cell::new(ptr::null()) };
+}
+
+/// Exchanges the interrupt of the running coroutine, or of the thread outside of coroutines.
+fn replace_interrupt(interrupt: *const Interrupt) -> *const Interrupt {
+    let context = CURRENT.get();
+    if context.is_null() {
+        return INTERRUPT.replace(interrupt);
+    }
+    // SAFETY: as in `with_current`.
+    unsafe { (*context).interrupt.replace(interrupt) }
+}
+
+/// Runs `f`, in which yield points fail when `interrupt` is raised.
+pub fn with_interrupt<R>(interrupt: &Interrupt, f: impl FnOnce() -> R) -> R {
+    with_interrupt_at(interrupt, f)
+}
+
+/// The same with a pointer: null, or to what lives until `f` ends.
+fn with_interrupt_at<R>(interrupt: *const Interrupt, f: impl FnOnce() -> R) -> R {
+    /// Sets the interrupt back, however `f` ends.
+    struct Before(*const Interrupt);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            replace_interrupt(self.0);
+        }
+    }
+    let _before = Before(replace_interrupt(interrupt));
+    time_slice::look_at_interrupts();
+    f()
+}
+
+/// The interrupt that yield points look at, or null.
+fn interrupt_pointer() -> *const Interrupt {
+    let context = CURRENT.get();
+    // SAFETY: as in `with_current`.
+    if context.is_null() { INTERRUPT.get() } else { unsafe { (*context).interrupt.get() } }
+}
+
+/// Calls `f` with the interrupt that yield points look at.
+pub(crate) fn with_interrupt_in_force<R>(f: impl FnOnce(Option<&Interrupt>) -> R) -> R {
+    // SAFETY: a pointer that is set points to what `with_interrupt`, which has not returned, borrows.
+    f(unsafe { interrupt_pointer().as_ref() })
+}
+
+/// Takes what is pending for the code that runs, as an error.
+pub(crate) fn check_interrupt() -> base::Result<()> {
+    with_interrupt_in_force(|interrupt| interrupt.map_or(Ok(()), Interrupt::check))
+}
+
 /// What a thread's large stack may grow to: address space, of which the system gives memory for what is used.
 const LARGE_STACK_BYTES: usize = 256 << 20;
 
@@ -270,7 +346,7 @@ thread_local! {
 
 /// Runs `f` on a stack so large that it may recurse thousands of times, whatever its frames. One is kept for each thread.
 ///
-/// Nothing in there can suspend: a wait blocks the thread, as in a plain one.
+/// Nothing in there can suspend: a wait blocks the thread, as in a plain one. Yield points look at interrupts only.
 ///
 /// # Errors
 /// If the system has no room for the stack.
@@ -290,9 +366,10 @@ pub fn on_large_stack<R>(f: impl FnOnce() -> R) -> io::Result<R> {
         None => DefaultStack::new(LARGE_STACK_BYTES)?,
     };
     let result = {
+        let interrupt = interrupt_pointer();
         let _before = Before(LARGE_STACK_LIMIT.replace(stack.limit().get()));
         let _entered = Entered { before: CURRENT.replace(ptr::null()) };
-        corosensei::on_stack(&mut stack, f)
+        corosensei::on_stack(&mut stack, || with_interrupt_at(interrupt, f))
     };
     KEPT.set(Some(stack));
     Ok(result)

@@ -7,6 +7,8 @@
 //! | tell a session to stop | [`Interrupt`] |
 //! | say from deep in the engine what a session waits for | [`WaitEvent`] and its [`WaitReport`] |
 //! | run sessions that wait without a thread | [`Coroutine`], [`ReadyQueue`], [`StackPool`] |
+//! | run for long without keeping others waiting | [`yield_point`], [`TimeSlices`] |
+//! | call what takes long and can't give its thread back | [`on_other_thread`] |
 //! | recurse deeper than their stacks bear | [`on_large_stack`] |
 //! | write a state machine that `shuttle` can try | [`Mutex`], [`Condvar`], [`atomic`], [`thread`], ... of this crate instead of `std`'s |
 //!
@@ -18,14 +20,17 @@ mod held;
 mod interrupt;
 mod latch;
 mod latch_class;
+mod other_thread;
 mod parking;
 mod ready_queue;
+mod sorting;
+mod time_slice;
 mod wait;
 mod wait_event;
 
 pub use coroutine::{
     Coroutine, StackPool, Step, current_id as coroutine_id, in_coroutine, on_large_stack, remaining_stack_bytes,
-    yield_now,
+    with_interrupt, yield_now,
 };
 pub use crossbeam_utils::CachePadded;
 pub use facade::{
@@ -35,6 +40,9 @@ pub use facade::{
 pub use interrupt::{Interrupt, InterruptKind};
 pub use latch::{ExclusiveGuard, ExclusiveLatch, ExclusiveLatchGuard, Latch, RawLatch, SharedGuard};
 pub use latch_class::{LatchClass, LatchCounters, latch_classes};
+pub use other_thread::on_other_thread;
 pub use ready_queue::ReadyQueue;
+pub use sorting::{sort_by, sort_unstable_by};
+pub use time_slice::{TimeSlices, let_others_run, yield_point};
 pub use wait::{Waiter, Waker, Woken};
 pub use wait_event::{Reporting, WaitEvent, WaitReport, Waiting};

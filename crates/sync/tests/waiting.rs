@@ -5,13 +5,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use cohort_sync::{
-    Coroutine, Interrupt, InterruptKind, ReadyQueue, StackPool, Step, Waiter, Waker, Woken, in_coroutine,
-    on_large_stack, remaining_stack_bytes, yield_now,
+    Coroutine, Interrupt, InterruptKind, ReadyQueue, StackPool, Step, TimeSlices, Waiter, Waker, Woken, in_coroutine,
+    on_large_stack, on_other_thread, remaining_stack_bytes, with_interrupt, yield_now, yield_point,
 };
 
 fn quiet_queue() -> Arc<ReadyQueue> {
@@ -325,4 +326,73 @@ fn two_workers_hold_five_thousand_waiting_coroutines_that_all_end() {
         thread::yield_now();
     }
     assert_eq!(workers.into_iter().map(|worker| worker.join().unwrap()).sum::<u64>(), 2 * EACH);
+}
+
+// invariants: row 41
+#[test]
+fn a_turn_that_lasts_ends_at_a_yield_point_and_an_interrupt_is_found_there() {
+    let slices = TimeSlices::new();
+    let interrupt = Arc::new(Interrupt::new());
+    let inside = interrupt.clone();
+    let mut coroutine = Coroutine::new(&StackPool::default(), quiet_queue(), 1, move || {
+        with_interrupt(&inside, || {
+            let began = Instant::now();
+            while began.elapsed() < Duration::from_secs(60) {
+                yield_point()?;
+            }
+            Ok::<(), base::Error>(())
+        })
+    });
+    slices.wake_up();
+    for _ in 0..3 {
+        slices.begin();
+        assert!(matches!(coroutine.resume(), Step::Yielded));
+    }
+    // A thread that sleeps for long lets the ticker sleep, too; it wakes with the thread.
+    slices.fall_asleep();
+    thread::sleep(Duration::from_millis(100));
+    slices.wake_up();
+    slices.begin();
+    assert!(matches!(coroutine.resume(), Step::Yielded));
+    interrupt.raise(InterruptKind::Cancel);
+    slices.begin();
+    let Step::Finished(result) = coroutine.resume() else { panic!("the interrupt was not found") };
+    assert_eq!(result.unwrap_err().sqlstate().as_str(), "57014");
+}
+
+#[test]
+fn others_run_while_another_thread_works_and_an_interrupt_ends_the_wait() {
+    let mut worker = Worker::new();
+    let (started, release) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (in_work, in_other) = (started.clone(), release.clone());
+    worker.spawn(1, move || {
+        let answer = on_other_thread(move || {
+            in_work.store(true, Ordering::SeqCst);
+            while !in_other.load(Ordering::SeqCst) {
+                thread::sleep(Duration::from_millis(1));
+            }
+            7
+        });
+        assert_eq!(answer.unwrap(), 7);
+    });
+    let done = release.clone();
+    worker.spawn(2, move || done.store(true, Ordering::SeqCst));
+    worker.run_to_the_end();
+    assert!(started.load(Ordering::SeqCst) && release.load(Ordering::SeqCst));
+
+    let interrupt = Arc::new(Interrupt::new());
+    let inside = interrupt.clone();
+    worker.spawn(3, move || {
+        let answer = with_interrupt(&inside, || {
+            on_other_thread(|| {
+                // Its own interrupt is raised when nobody waits for it any more.
+                while yield_point().is_ok() {
+                    thread::sleep(Duration::from_millis(1));
+                }
+            })
+        });
+        assert_eq!(answer.unwrap_err().sqlstate().as_str(), "57014");
+    });
+    interrupt.raise(InterruptKind::Cancel);
+    worker.run_to_the_end();
 }

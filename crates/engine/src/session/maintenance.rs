@@ -65,6 +65,10 @@ impl Session {
     /// # Errors
     /// 23505 "could not create unique index"; what `keys` fails with; 53100.
     pub fn build_index(&self, table: &Table, index_position: usize, keys: &dyn IndexKeySource) -> Result<()> {
+        sync::with_interrupt(&self.interrupt, || self.sort_and_build_index(table, index_position, keys))
+    }
+
+    fn sort_and_build_index(&self, table: &Table, index_position: usize, keys: &dyn IndexKeySource) -> Result<()> {
         self.assign_xid()?;
         let shared = self.shared();
         let index = &table.indexes[index_position];
@@ -77,7 +81,7 @@ impl Session {
         let (mut key, mut row) = (KeyBuffer::new(), RowBytes::new());
         let summary = self.with_latest_ctx(|ctx| {
             table.heap.scan_for_build(ctx, &mut |tuple| {
-                self.interrupt.check()?;
+                sync::yield_point()?;
                 row.set(tuple.payload);
                 self.resolve(table, &mut row)?;
                 key.clear();
@@ -92,6 +96,9 @@ impl Session {
         let mut sorted = sorter.finish()?;
         let mut duplicate = None;
         let built = index.btree.bulk_build(&mut std::iter::from_fn(|| {
+            if let Err(error) = sync::yield_point() {
+                return Some(Err(error));
+            }
             let entry = match sorted.next()? {
                 Ok(entry) => entry,
                 Err(error) => return Some(Err(error)),
@@ -171,7 +178,8 @@ impl Session {
             return Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, message));
         }
         self.begin(TransactionOptions::default())?;
-        let done = self.vacuum_locked(table, options);
+        let interrupt = Arc::clone(&self.interrupt);
+        let done = sync::with_interrupt(&interrupt, || self.vacuum_locked(table, options));
         match &done {
             Ok(_) => self.commit().map(drop)?,
             Err(_) => self.rollback()?,
@@ -188,7 +196,7 @@ impl Session {
         let shared = self.shared();
         let go_on = || {
             shared.check_open()?;
-            self.interrupt.check()
+            sync::yield_point()
         };
         let trees: Vec<_> = table.indexes.iter().map(|index| index.btree.clone()).collect();
         let done: Vacuumed = vacuum_relation(shared, &table.heap, &trees, &go_on)?;
@@ -250,7 +258,7 @@ impl Session {
         // A reservoir: every row met has the same chance to be in it at the end.
         let mut kept: Vec<(Tid, RowBytes)> = Vec::with_capacity(rows.min(30_000));
         for block in &blocks {
-            self.interrupt.check()?;
+            self.yield_point()?;
             let mut scan = table.heap.scan_blocks(*block..*block + 1);
             if !self.with_ctx(|ctx| scan.next_page(ctx, &mut page))? {
                 continue;
@@ -271,6 +279,7 @@ impl Session {
         }
         kept.sort_by_key(|(tid, _)| *tid);
         for (tid, bytes) in &mut kept {
+            self.yield_point()?;
             self.resolve(table, bytes)?;
             row(*tid, table.row(bytes))?;
         }

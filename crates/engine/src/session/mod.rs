@@ -173,6 +173,16 @@ impl Session {
         &self.database.shared
     }
 
+    /// Lets others run if the session has kept its thread for long enough.
+    ///
+    /// # Errors
+    /// A pending interrupt: 57014, 57P01 and their kin.
+    #[inline]
+    pub(crate) fn yield_point(&self) -> Result<()> {
+        sync::let_others_run();
+        self.interrupt.check()
+    }
+
     /// Runs `f` with the statement's context.
     #[inline]
     pub(crate) fn with_ctx<R>(&self, f: impl FnOnce(&TxnCtx<'_>) -> R) -> R {

@@ -151,6 +151,7 @@ fn by_schedule(world: &Arc<World>) -> Vec<Transaction> {
         match clients[next].resume() {
             Step::Finished(done) => transactions.extend(done),
             Step::Suspended { deadline } => deadlines[next] = deadline,
+            Step::Yielded => unreachable!("the thread has no time slices"),
         }
     }
     transactions

@@ -221,9 +221,6 @@ pub struct Cursor {
     pub has_failed: bool,
 }
 
-/// Rows between two looks at the session's interrupts.
-const ROWS_BETWEEN_LOOKS: u64 = 256;
-
 /// The rows that a FETCH gives.
 #[derive(Default)]
 pub struct Given {
@@ -242,10 +239,7 @@ pub struct Given {
 impl Given {
     fn push(&mut self, row: &[Value], state: &SessionState) -> Result<()> {
         self.count += 1;
-        if self.count.is_multiple_of(ROWS_BETWEEN_LOOKS) {
-            state.interrupt().check()?;
-            state.yield_if_long();
-        }
+        sync::yield_point()?;
         let last = self.last.get_or_insert_default();
         last.clear();
         last.extend_from_slice(row);

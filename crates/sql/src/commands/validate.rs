@@ -23,7 +23,7 @@ pub(super) fn for_each_row<'p>(
             let mut values = vec![Value::Null; table.def.columns.len()];
             let mut scan = run.engine().scan(table)?;
             loop {
-                run.step()?;
+                sync::yield_point()?;
                 let engine = run.engine();
                 let Some((tid, bytes)) = scan.next(&engine)? else { return Ok(()) };
                 drop(engine);

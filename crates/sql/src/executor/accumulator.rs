@@ -207,7 +207,7 @@ impl<'p> Accumulator<'p> {
         let mut count = 0;
         let state = &mut self.state;
         let mut give = |arguments: &[Value], run: &mut Run<'_, 'p>| -> Result<()> {
-            run.step()?;
+            sync::yield_point()?;
             if let Some(equality) = &equality {
                 if last.as_ref().is_some_and(|last| equality.equal(last, arguments)) {
                     return Ok(());
@@ -227,7 +227,7 @@ impl<'p> Accumulator<'p> {
             let order = RowOrder::new(&special.sort_keys(self.arguments), run)?;
             let rows = std::mem::take(&mut special.rows);
             let mut places = (0..rows.len()).collect::<Vec<_>>();
-            places.sort_by(|left, right| order.compare(rows.get(*left), rows.get(*right)));
+            sync::sort_by(&mut places, |left, right| order.compare(rows.get(*left), rows.get(*right)))?;
             for place in places {
                 give(&rows.get(place)[keys..], run)?;
             }

@@ -52,7 +52,7 @@ impl<'p> AggregateRows<'p> {
     fn gather_all(&mut self, run: &mut Run<'_, 'p>) -> Result<Groups<'p>> {
         let mut accumulators = start_all(&self.node.calls).collect::<Vec<_>>();
         while self.input.next(run)? {
-            run.step()?;
+            sync::yield_point()?;
             take_all(&mut accumulators, self.input.row(), run)?;
         }
         Ok(Groups { keys: RowMap::default(), accumulators, count: 1, given: 0 })
@@ -72,7 +72,7 @@ impl<'p> AggregateRows<'p> {
         let mut spilled_row = Vec::new();
         let mut until_look = ROWS_BETWEEN_LOOKS;
         while let Some(row) = next_row(&mut self.input, &mut spilled, &mut spilled_row, run)? {
-            run.step()?;
+            sync::yield_point()?;
             key.clear();
             for group in &node.groups {
                 key.push(operand(group, row, run)?.into_value());

@@ -76,7 +76,7 @@ fn make_row<'p>(cte: CteId, to_the_end: bool, run: &mut Run<'_, 'p>) -> Result<b
             Ok(false) => break Ok(true),
             Err(error) => break Err(error),
         }
-        if let Err(error) = run.step() {
+        if let Err(error) = sync::yield_point() {
             break Err(error);
         }
     };
@@ -106,7 +106,7 @@ impl<'p> CteRows<'p> {
 impl<'p> Operator<'p> for CteRows<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         loop {
-            run.step()?;
+            sync::yield_point()?;
             let rows = Rc::clone(&run.locals.ctes[self.cte.0 as usize].rows);
             if self.at >= rows.borrow().len() && !make_row(self.cte, false, run)? {
                 return Ok(false);
@@ -146,7 +146,7 @@ impl WorkTableRows {
 
 impl<'p> Operator<'p> for WorkTableRows {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
-        run.step()?;
+        sync::yield_point()?;
         if !self.kept.is_open() {
             self.kept = StoreScan::new(Rc::clone(&run.locals.ctes[self.cte.0 as usize].work_table));
         }
@@ -249,7 +249,7 @@ impl<'p> Operator<'p> for RecursiveUnionRows<'p> {
         }
         let equality = self.equality.as_ref().expect("made above");
         loop {
-            run.step()?;
+            sync::yield_point()?;
             let source = if self.is_in_anchor { &mut self.anchor } else { &mut self.recursive };
             if source.next(run)? {
                 let row = source.row();

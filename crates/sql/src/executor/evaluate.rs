@@ -216,13 +216,16 @@ pub(super) fn call_function<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
     arguments: &[Value],
     run: &mut E,
 ) -> Result<Value> {
+    sync::yield_point()?;
     match &call.function {
         FunctionTarget::Builtin(function) => {
             if function.strict && arguments.iter().any(Value::is_null) {
                 return Ok(Value::Null);
             }
             match function.implementation {
-                Implementation::Plain(function) => function(run, arguments)?.within_limits(),
+                Implementation::Plain(function) if !arguments.iter().any(types::is_large) => {
+                    function(run, arguments)?.within_limits()
+                }
                 _ => {
                     check_depth()?;
                     function.call(run, &call.types, arguments)
@@ -416,6 +419,7 @@ fn evaluate_quantified<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
     let decisive = quantified.quantifier == Quantifier::Any;
     let mut is_unknown = false;
     for element in &array.values {
+        sync::yield_point()?;
         let arguments = [left.clone(), element.clone()];
         match quantified.function.call(run, &quantified.types, &arguments)? {
             Value::Bool(value) if value == decisive => return Ok(Value::Bool(decisive)),

@@ -66,7 +66,7 @@ impl<'p> Operator<'p> for FunctionRows<'p> {
         }
         let streams = self.streams.as_mut().expect("opened above");
         loop {
-            run.step()?;
+            sync::yield_point()?;
             self.row.clear();
             let mut is_row = false;
             for (stream, call) in streams.iter_mut().zip(&self.node.calls) {
@@ -140,7 +140,7 @@ impl<'p> ProjectSet<'p> {
 impl<'p> Operator<'p> for ProjectSet<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         loop {
-            run.step()?;
+            sync::yield_point()?;
             if !self.streams.is_empty() {
                 self.row.truncate(self.input_width);
                 let mut is_row = false;
@@ -209,7 +209,7 @@ impl<'p> Operator<'p> for TransitionRows<'p> {
             self.scan = StoreScan::new(captured.rows(self.node.table.oid == NEW_ROWS));
         }
         while self.scan.next()? {
-            run.step()?;
+            sync::yield_point()?;
             let full = self.scan.row();
             self.row.clear();
             self.row.extend(self.node.columns.iter().map(|column| full[*column as usize].clone()));
@@ -257,7 +257,7 @@ impl<'p> Operator<'p> for VirtualRows<'p> {
             self.rows = Some(rows?.into_iter());
         }
         while let Some(full) = self.rows.as_mut().and_then(Iterator::next) {
-            run.step()?;
+            sync::yield_point()?;
             self.row.clear();
             for column in &self.node.columns {
                 let value = full.get(*column as usize).cloned();

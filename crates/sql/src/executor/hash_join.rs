@@ -234,7 +234,7 @@ impl<'p> HashJoinRows<'p> {
         let mut parts: Option<(Partitions, HashBits)> = None;
         let mut part_row = Vec::new();
         while let Some(row) = next_row(&mut self.right, &mut part, &mut part_row, run)? {
-            run.step()?;
+            sync::yield_point()?;
             if depth == 0 {
                 self.right_rows += 1;
             }
@@ -307,7 +307,7 @@ impl<'p> HashJoinRows<'p> {
         let mut parts = Partitions::new(depth);
         let mut part_row = Vec::new();
         while let Some(row) = next_row(&mut self.left, &mut part, &mut part_row, run)? {
-            run.step()?;
+            sync::yield_point()?;
             let has_keys = keys_into(&self.node.left_keys, row, &mut self.probe, run)?;
             let equality = self.equality.as_ref().expect("made before the first table");
             let hash = if has_keys { equality.hash(&self.probe) } else { 0 };
@@ -355,7 +355,7 @@ impl<'p> HashJoinRows<'p> {
         if !found {
             return Ok(false);
         }
-        run.step()?;
+        sync::yield_point()?;
         self.has_left = true;
         self.left_is_copied = false;
         self.matched = false;

@@ -49,7 +49,7 @@ impl<'p> NestedLoopRows<'p> {
                     let limit_bytes = sort_memory_bytes(run);
                     let mut rows = RowStore::default();
                     while self.right.next(run)? {
-                        run.step()?;
+                        sync::yield_point()?;
                         rows.push(self.right.row(), limit_bytes, run)?;
                     }
                     rows.flush()?;
@@ -66,7 +66,7 @@ impl<'p> NestedLoopRows<'p> {
     fn next_right(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         self.row.truncate(self.left_width);
         if let Some(kept) = &mut self.kept {
-            run.step()?;
+            sync::yield_point()?;
             let found = kept.next()?;
             if found {
                 self.row.extend_from_slice(kept.row());

@@ -93,7 +93,7 @@ impl<'p> MergeJoinRows<'p> {
     /// Has a right row ahead, unless there is none any more.
     fn look_ahead(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         if !self.ahead && !self.right_ended {
-            run.step()?;
+            sync::yield_point()?;
             self.ahead = self.right.next(run)?;
             self.right_ended = !self.ahead;
         }
@@ -149,7 +149,7 @@ impl<'p> MergeJoinRows<'p> {
                 _ => Step::Rest,
             });
         }
-        run.step()?;
+        sync::yield_point()?;
         self.matched = false;
         let has_keys = keys_into(&self.node.left_keys, self.left.row(), &mut self.left_keys, run)?;
         Ok(if has_keys { Step::Align } else { Step::Alone })
@@ -228,7 +228,7 @@ impl<'p> Operator<'p> for MergeJoinRows<'p> {
                         continue;
                     }
                     self.group.at += 1;
-                    run.step()?;
+                    sync::yield_point()?;
                     self.row.clear();
                     self.row.extend_from_slice(self.left.row());
                     self.row.extend_from_slice(self.group.reader.read(&self.group.rows, place)?);

@@ -213,8 +213,6 @@ pub struct Run<'a, 'p> {
     pub statement_timestamp: i64,
     /// How many functions and subqueries deep this runs.
     pub depth: u32,
-    /// Steps until the next look at the session's interrupts.
-    pub steps_to_check: u32,
     /// The session's random numbers, while this execution has them.
     pub random: Option<RandomState>,
 }
@@ -227,8 +225,6 @@ impl Drop for Run<'_, '_> {
     }
 }
 
-/// Rows between two looks at the session's interrupts and at the other sessions of its thread.
-const STEPS_BETWEEN_CHECKS: u32 = 256;
 /// How deep functions may call each other, and expressions nest.
 const STACK_RESERVE_BYTES: usize = 128 * 1024;
 
@@ -237,24 +233,6 @@ impl<'a, 'p> Run<'a, 'p> {
     #[inline]
     pub fn engine(&self) -> Ref<'a, engine::Session> {
         self.state.engine()
-    }
-
-    /// Counts a step of a loop that may be long. Now and then it lets the thread's other sessions run.
-    ///
-    /// # Errors
-    /// A pending interrupt: 57014, 57P01 and their kin.
-    #[inline]
-    pub fn step(&mut self) -> Result<()> {
-        self.steps_to_check = self.steps_to_check.wrapping_sub(1);
-        if self.steps_to_check == 0 { self.look_up() } else { Ok(()) }
-    }
-
-    #[cold]
-    fn look_up(&mut self) -> Result<()> {
-        self.steps_to_check = STEPS_BETWEEN_CHECKS;
-        self.state.interrupt().check()?;
-        self.state.yield_if_long();
-        Ok(())
     }
 
     /// Fails before the stack ends.
@@ -295,7 +273,6 @@ impl<'a, 'p> Run<'a, 'p> {
             transaction_timestamp: self.transaction_timestamp,
             statement_timestamp: self.statement_timestamp,
             depth: self.depth + 1,
-            steps_to_check: STEPS_BETWEEN_CHECKS,
             random: None,
         }
     }
@@ -343,10 +320,6 @@ impl EvalContext for Run<'_, '_> {
 
     fn is_new_label(&self, key: i64) -> bool {
         self.state.new_labels.borrow().contains(&key)
-    }
-
-    fn check_interrupt(&self) -> Result<()> {
-        self.state.interrupt().check()
     }
 
     fn session_function(&mut self, function: Oid, arguments: &[Value]) -> Result<Value> {

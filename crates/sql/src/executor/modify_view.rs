@@ -75,7 +75,7 @@ impl<'p> Operator<'p> for ViewRows<'p> {
             triggers.before_statement(node.event, None, &Captures::default(), run)?;
         }
         while self.input.next(run)? {
-            run.step()?;
+            sync::yield_point()?;
             if self.change(triggers, run)? {
                 run.locals.affected_rows += 1;
                 if node.returning.is_some() {

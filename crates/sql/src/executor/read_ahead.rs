@@ -14,14 +14,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 
 use base::settings::Id;
-use base::{Error, Result, sqlstate};
+use base::{Error, Result};
 use engine::{PageMeter, PageTuples, PageUse, SharedScan, TableScan};
 use sync::atomic::{AtomicBool, Ordering};
 use sync::{Condvar, Mutex, Waiter, Waker, Woken};
 
+use super::Run;
 use super::evaluate::{Evaluator, is_true};
 use super::row_decoder::RowDecoder;
-use super::{Run, STEPS_BETWEEN_CHECKS};
 use crate::plan::{Expr, ExprKind, FunctionTarget};
 use crate::session::{CatalogView, SessionState, Shareable};
 use crate::types::random::RandomState;
@@ -321,16 +321,13 @@ impl Work {
         (*rows, *removed_rows, *used) = (0, 0, PageUse::default());
         let mut helper = Helper { work: self, session, case_operands: Vec::new(), random: None };
         let table = self.scan.table();
-        let (mut bytes_kept, mut rows_seen) = (0, 0_u32);
+        let mut bytes_kept = 0;
         let read = self.scan.read(blocks.clone(), &mut PageTuples::new(), |tid, bytes| {
             if helper.is_unwanted() {
                 return Ok(false);
             }
-            rows_seen += 1;
-            if let Some(session) = session
-                && rows_seen.is_multiple_of(STEPS_BETWEEN_CHECKS)
-            {
-                session.yield_if_long();
+            if session.is_some() {
+                sync::let_others_run();
             }
             let start = *rows * self.width;
             if values.len() < start + self.width {
@@ -432,13 +429,6 @@ impl EvalContext for Helper<'_> {
 
     fn random(&mut self) -> &mut RandomState {
         self.random.get_or_insert_with(RandomState::from_entropy)
-    }
-
-    fn check_interrupt(&self) -> Result<()> {
-        if self.is_unwanted() {
-            return Err(Error::new(sqlstate::QUERY_CANCELED, "canceling statement due to user request"));
-        }
-        Ok(())
     }
 }
 

@@ -279,7 +279,7 @@ impl<'p> Operator<'p> for SeqScanRows<'p> {
             self.begin(run)?;
         }
         loop {
-            run.step()?;
+            sync::yield_point()?;
             if self.gives_ahead
                 && let Some(ahead) = &mut self.ahead
             {
@@ -357,7 +357,7 @@ impl<'p> Operator<'p> for IndexScanRows<'p> {
         loop {
             if let Some(cursor) = &mut self.cursor {
                 loop {
-                    run.step()?;
+                    sync::yield_point()?;
                     let engine = run.engine();
                     let Some((tid, bytes)) = cursor.next(&engine)? else { break };
                     drop(engine);

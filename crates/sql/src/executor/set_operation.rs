@@ -99,7 +99,7 @@ impl<'p> Operator<'p> for Distinct<'p> {
                     continue;
                 }
             };
-            run.step()?;
+            sync::yield_point()?;
             let hash = equality.hash(row);
             if self.seen.find(row, hash, equality).is_some() {
                 continue;
@@ -160,7 +160,7 @@ impl<'p> Operator<'p> for DistinctOn<'p> {
         }
         let equality = self.equality.as_ref().expect("made above");
         while self.input.next(run)? {
-            run.step()?;
+            sync::yield_point()?;
             let row = self.input.row();
             let keys: Row = self.keys.iter().map(|key| evaluate(key, row, run)).collect::<Result<_>>()?;
             if !self.last.as_ref().is_some_and(|last| equality.equal(last, &keys)) {
@@ -243,7 +243,7 @@ impl<'p> SetOperationRows<'p> {
         let mut buffer = Vec::new();
         while !is_part || part.is_some() {
             let Some(row) = next_row(&mut self.right, &mut part, &mut buffer, run)? else { break };
-            run.step()?;
+            sync::yield_point()?;
             let hash = equality.hash(row);
             if let Some(index) = self.counts.find(row, hash, equality) {
                 self.counts.entry_at(index).count += 1;
@@ -290,7 +290,7 @@ impl<'p> Operator<'p> for SetOperationRows<'p> {
                 }
                 continue;
             };
-            run.step()?;
+            sync::yield_point()?;
             let equality = self.equality.as_ref().expect("made at the beginning");
             let hash = equality.hash(row);
             let index = match (self.counts.find(row, hash, equality), &mut self.late) {

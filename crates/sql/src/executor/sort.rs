@@ -157,7 +157,7 @@ impl<'p> Sort<'p> {
         let most = self.bound.map_or(usize::MAX, |bound| bound.saturating_mul(2).max(TOP_ROWS_MIN));
         let mut count = 0;
         while self.input.next(run)? {
-            run.step()?;
+            sync::yield_point()?;
             count += 1;
             let row = self.input.row();
             computed.clear();
@@ -171,17 +171,17 @@ impl<'p> Sort<'p> {
             entries.push(Entry { prefix, index: rows.len() as u32 });
             rows.push_parts(row, &computed);
             if entries.len() >= most {
-                sort_entries(&mut entries, &rows, &comparison);
+                sort_entries(&mut entries, &rows, &comparison)?;
                 worst = keep_first(&mut entries, &mut rows, self.bound.unwrap_or(0));
             } else if rows.bytes() + entries.len() * size_of::<Entry>() > limit_bytes {
-                sort_entries(&mut entries, &rows, &comparison);
+                sort_entries(&mut entries, &rows, &comparison)?;
                 runs.push(write_run(&mut entries, &mut rows, run)?);
                 if runs.len() >= RUNS_MAX {
                     merge_runs(&mut runs, &comparison, run)?;
                 }
             }
         }
-        sort_entries(&mut entries, &rows, &comparison);
+        sort_entries(&mut entries, &rows, &comparison)?;
         if runs.is_empty() {
             let is_bounded = self.bound.is_some_and(|bound| count > bound.saturating_mul(2));
             let method = if is_bounded { "top-N heapsort" } else { "quicksort" };
@@ -198,17 +198,24 @@ impl<'p> Sort<'p> {
     }
 }
 
-fn sort_entries(entries: &mut [Entry], rows: &Rows, comparison: &Comparison) {
-    if comparison.packer.is_exact {
-        entries.sort_unstable_by(|left, right| left.prefix.cmp(&right.prefix).then(left.index.cmp(&right.index)));
-    } else {
-        entries.sort_unstable_by(|left, right| {
+/// So many numbers are sorted within a time slice.
+const ENTRIES_AT_ONCE_MAX: usize = 8192;
+
+fn sort_entries(entries: &mut [Entry], rows: &Rows, comparison: &Comparison) -> Result<()> {
+    if !comparison.packer.is_exact {
+        return sync::sort_unstable_by(entries, |left, right| {
             left.prefix
                 .cmp(&right.prefix)
                 .then_with(|| comparison.rows(rows.get(left.index as usize), rows.get(right.index as usize)))
                 .then(left.index.cmp(&right.index))
         });
     }
+    let by_prefix = |left: &Entry, right: &Entry| left.prefix.cmp(&right.prefix).then(left.index.cmp(&right.index));
+    if entries.len() > ENTRIES_AT_ONCE_MAX {
+        return sync::sort_unstable_by(entries, by_prefix);
+    }
+    entries.sort_unstable_by(by_prefix);
+    Ok(())
 }
 
 /// Drops all but the first `bound` rows; the prefix of the last of them, if it is to be beaten.
@@ -229,7 +236,7 @@ fn keep_first(entries: &mut Vec<Entry>, rows: &mut Rows, bound: usize) -> Option
 fn write_run(entries: &mut Vec<Entry>, rows: &mut Rows, run: &mut Run<'_, '_>) -> Result<SpillReader> {
     let mut writer = SpillWriter::new(run)?;
     for entry in entries.drain(..) {
-        run.step()?;
+        sync::yield_point()?;
         writer.push(rows.get(entry.index as usize))?;
     }
     rows.clear();
@@ -242,7 +249,7 @@ fn merge_runs(runs: &mut Vec<SpillReader>, comparison: &Comparison, run: &mut Ru
     let mut writer = SpillWriter::new(run)?;
     let mut row = Vec::new();
     while merge.next(comparison, &mut row)? {
-        run.step()?;
+        sync::yield_point()?;
         writer.push(&row)?;
     }
     runs.push(SpillReader::new(writer.finish()?));
@@ -282,7 +289,7 @@ impl RowSorter {
 
     /// Moves what is in memory to a file.
     pub fn spill(&mut self, run: &mut Run<'_, '_>) -> Result<()> {
-        sort_entries(&mut self.entries, &self.rows, &self.comparison);
+        sort_entries(&mut self.entries, &self.rows, &self.comparison)?;
         self.runs.push(write_run(&mut self.entries, &mut self.rows, run)?);
         if self.runs.len() >= RUNS_MAX {
             merge_runs(&mut self.runs, &self.comparison, run)?;
@@ -292,7 +299,7 @@ impl RowSorter {
 
     /// The rows in their order.
     pub fn finish(mut self, run: &mut Run<'_, '_>) -> Result<Sorted> {
-        sort_entries(&mut self.entries, &self.rows, &self.comparison);
+        sort_entries(&mut self.entries, &self.rows, &self.comparison)?;
         if self.runs.is_empty() {
             return Ok(Sorted::Memory { rows: self.rows, entries: self.entries.into_iter() });
         }

@@ -179,7 +179,7 @@ fn evaluate_with<'p>(
                 .ok_or_else(|| Error::internal("an ARRAY subquery of a type that is no array"))?;
             let mut values = Vec::new();
             while state.operator.next(run)? {
-                run.step()?;
+                sync::yield_point()?;
                 values.push(state.operator.row()[0].clone());
             }
             // Arrays of one shape become an array with a dimension more.
@@ -212,7 +212,7 @@ fn probe<'p>(state: &mut SubqueryState<'p>, left: &[Value], run: &mut Run<'_, 'p
         let (mut rows, mut with_nulls) = (HashedRows::default(), RowStore::default());
         let limit_bytes = hash_memory_bytes(run);
         while state.operator.next(run)? {
-            run.step()?;
+            sync::yield_point()?;
             let row = state.operator.row();
             if row.iter().any(Value::is_null) {
                 with_nulls.push(row, limit_bytes, run)?;
@@ -233,7 +233,7 @@ fn probe<'p>(state: &mut SubqueryState<'p>, left: &[Value], run: &mut Run<'_, 'p
     }
     // Unknown is what could be equal if its NULLs were something else.
     let mut may_be_equal = |row: &[Value]| -> Result<bool> {
-        run.step()?;
+        sync::yield_point()?;
         Ok(left.iter().zip(row).all(|(left, right)| {
             let equal =
                 |left, right| RowEquality::OfValues.equal(std::slice::from_ref(left), std::slice::from_ref(right));
@@ -310,7 +310,7 @@ fn compare_all<'p>(
         let mut rows = RowStore::default();
         let limit_bytes = sort_memory_bytes(run);
         while state.operator.next(run)? {
-            run.step()?;
+            sync::yield_point()?;
             rows.push(state.operator.row(), limit_bytes, run)?;
         }
         rows.flush()?;
@@ -338,7 +338,7 @@ fn compare_all<'p>(
                 pair.extend_from_slice(state.operator.row());
             }
         }
-        run.step()?;
+        sync::yield_point()?;
         match compare_row(comparisons, any_column, &pair, run)? {
             Some(value) if value == decisive => {
                 is_decided = true;

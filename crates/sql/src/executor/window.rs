@@ -114,7 +114,7 @@ impl<'p> WindowRows<'p> {
                 self.is_at_end = true;
                 break;
             }
-            run.step()?;
+            sync::yield_point()?;
             let row = self.input.row();
             key.clear();
             for expr in &self.node.partition {
@@ -172,7 +172,7 @@ impl<'p> Operator<'p> for WindowRows<'p> {
             {
                 let at = self.at;
                 self.at += 1;
-                run.step()?;
+                sync::yield_point()?;
                 self.row.clear();
                 self.row.extend_from_slice(self.reader.read(&partition.rows, at)?);
                 for state in &mut self.calls {
@@ -234,7 +234,7 @@ impl<'p> CallState<'p> {
         let accumulator = self.accumulator.as_mut().expect("made above");
         for place in self.gathered.1..frame.end {
             if frame.contains(place) {
-                run.step()?;
+                sync::yield_point()?;
                 accumulator.take(self.reader.read(&partition.rows, place)?, run)?;
             }
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::Result;
+use base::{Error, Result, sqlstate};
 
 use super::inline::{Inlining, inlined_call};
 use crate::binder::BindContext;
@@ -93,11 +93,16 @@ fn is_boolean(expr: &Expr, wanted: bool) -> bool {
     matches!(expr.as_constant(), Some(Value::Bool(value)) if *value == wanted)
 }
 
+/// Whether the session was told to stop, which is no failure of what it does.
+fn is_interruption(error: &Error) -> bool {
+    error.sqlstate() == sqlstate::QUERY_CANCELED || error.fields().fatal
+}
+
 /// What a constant came out as: a failure counts only where it is one at once.
 fn computed<T>(result: Result<T>, inlining: &Inlining) -> Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(error) if inlining.raises() => Err(error),
+        Err(error) if inlining.raises() || is_interruption(&error) => Err(error),
         Err(_) => Ok(None),
     }
 }

@@ -337,6 +337,7 @@ impl Planner<'_, '_> {
                 if order.contains(&index) || candidate.requires & !set != 0 {
                     continue;
                 }
+                sync::yield_point()?;
                 let left = candidates[start].path.as_ref().filter(|_| order.len() == 1);
                 let step = self.step(relations, candidate, left, pending, set, rows, cost)?;
                 let all = set | candidate.set;

@@ -199,7 +199,7 @@ pub fn run_loop(
     let state = run.state;
     let mut rounds = || -> Result<Flow> {
         loop {
-            run.step()?;
+            sync::yield_point()?;
             let (columns, given) = fetch_rows(&fetch, run)?;
             if given.count == 0 {
                 return Ok(Flow::Next);

@@ -114,7 +114,9 @@ fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> R
             let handler = block
                 .handlers
                 .iter()
-                .find(|handler| handler.conditions.iter().any(|name| catches(name, error.sqlstate())));
+                .find(|handler| handler.conditions.iter().any(|name| catches(name, error.sqlstate())))
+                // Nothing keeps a session that is to end.
+                .filter(|_| !error.fields().fatal);
             // Nobody waits for what is undone, whoever catches the error.
             state.rollback_to(savepoint, mark)?;
             state.try_engine_mut()?.release(savepoint)?;
@@ -188,7 +190,7 @@ pub(super) fn run_statements(statements: &[Statement], frame: &mut Frame<'_>, ru
     for statement in statements {
         frame.line = statement.line;
         frame.activity = activity(&statement.kind);
-        run.step()?;
+        sync::yield_point()?;
         if frame.may_end_transaction {
             super::transaction::ensure_snapshot(&statement.kind, run)?;
         }
@@ -266,7 +268,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             }
         }
         StatementKind::Loop { label, body } => loop {
-            run.step()?;
+            sync::yield_point()?;
             let flow = run_statements(body, frame, run)?;
             if let Some(end) = after_round(flow, label.as_deref()) {
                 return Ok(end);
@@ -274,7 +276,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
         },
         StatementKind::While { label, condition, body } => {
             while holds(condition, frame, run)? {
-                run.step()?;
+                sync::yield_point()?;
                 let flow = run_statements(body, frame, run)?;
                 if let Some(end) = after_round(flow, label.as_deref()) {
                     return Ok(end);
@@ -305,7 +307,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             }
             let mut found = false;
             while if *reverse { at >= end } else { at <= end } {
-                run.step()?;
+                sync::yield_point()?;
                 found = true;
                 frame.values[*variable] = Value::Int4(at);
                 let flow = run_statements(body, frame, run)?;

@@ -654,7 +654,6 @@ pub(crate) fn new_run<'a, 'p>(
         transaction_timestamp: state.transaction_timestamp.get(),
         statement_timestamp: state.statement_timestamp.get(),
         depth: 0,
-        steps_to_check: 256,
         random: None,
     }
 }

@@ -6,6 +6,7 @@
 mod by_text;
 mod catalog_view;
 mod counted;
+mod entry;
 mod execute;
 pub mod functions;
 mod helpers;
@@ -160,11 +161,7 @@ impl SqlSession {
         }
     }
 
-    /// Runs the statements of a query string, one after the other.
-    ///
-    /// # Errors
-    /// Of the first statement that fails; what came before stays said, and is undone.
-    pub fn simple_query(&mut self, text: &str, client: &mut dyn Client) -> Result<()> {
+    fn run_query_string(&mut self, text: &str, client: &mut dyn Client) -> Result<()> {
         self.begin_work(text);
         let mut timer = self.statement_timer();
         self.close_unnamed_portal();
@@ -191,11 +188,7 @@ impl SqlSession {
         Ok(())
     }
 
-    /// Prepares a statement.
-    ///
-    /// # Errors
-    /// Syntax and binding errors, 42P05 for a name in use.
-    pub fn parse(&mut self, name: &str, text: &str, types: &[Oid], client: &mut dyn Client) -> Result<()> {
+    fn prepare(&mut self, name: &str, text: &str, types: &[Oid], client: &mut dyn Client) -> Result<()> {
         self.begin_work(text);
         if !name.is_empty() && self.state.prepared.borrow().contains_key(name) {
             return Err(Error::new(
@@ -246,11 +239,7 @@ impl SqlSession {
         })
     }
 
-    /// Binds parameters to a prepared statement and makes a portal of it.
-    ///
-    /// # Errors
-    /// 26000 for an unknown statement, 08P01 for a wrong number of parameters, errors of their values.
-    pub fn bind(
+    fn make_portal(
         &mut self,
         portal: &str,
         statement: &str,
@@ -258,7 +247,6 @@ impl SqlSession {
         parameters: &[Option<&[u8]>],
         formats: Formats,
     ) -> Result<()> {
-        self.state.start_time_slice();
         let prepared = self.prepared(statement)?;
         self.check_not_failed(prepared.tree.as_ref().map(|tree| &tree.statement))?;
         if !portal.is_empty() && self.has_portal(portal) {
@@ -384,11 +372,7 @@ impl SqlSession {
         Ok(())
     }
 
-    /// Runs a portal, up to `max_rows` rows (0 for all).
-    ///
-    /// # Errors
-    /// 34000 for an unknown portal, and whatever the statement raises.
-    pub fn execute(&mut self, name: &str, max_rows: u32, client: &mut dyn Client) -> Result<()> {
+    fn run_named_portal(&mut self, name: &str, max_rows: u32, client: &mut dyn Client) -> Result<()> {
         let _timer = self.statement_timer();
         if self.portal_mut(name).is_err() && self.state.has_cursor(name) {
             return self.run_cursor(name, max_rows, client);
@@ -431,11 +415,7 @@ impl SqlSession {
         }
     }
 
-    /// The end of a pipeline: commits what is not in a block.
-    ///
-    /// # Errors
-    /// Of the commit.
-    pub fn sync(&mut self, client: &mut dyn Client) -> Result<()> {
+    fn end_pipeline(&mut self, client: &mut dyn Client) -> Result<()> {
         if self.block == Block::Implicit {
             return self.commit(client);
         }
@@ -547,7 +527,6 @@ impl SqlSession {
 
     fn begin_work_on(&mut self, text: &Arc<str>) {
         self.is_one_of_several = false;
-        self.state.start_time_slice();
         self.start_clock();
         self.state.info.set_activity(Activity::Active);
         self.state.info.set_query(text);

@@ -205,8 +205,4 @@ impl EvalContext for SessionEval<'_> {
     fn random(&mut self) -> &mut RandomState {
         self.random.get_or_insert_with(|| self.state.take_random())
     }
-
-    fn check_interrupt(&self) -> Result<()> {
-        self.state.interrupt().check()
-    }
 }

@@ -6,7 +6,6 @@
 use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use base::settings::{Id, SessionSettings, Value as Setting};
 use base::{Error, Lsn, Oid, Result, sqlstate};
@@ -48,8 +47,6 @@ pub struct SessionState {
     pub(crate) statement_timestamp: Cell<i64>,
     /// The READ COMMITTED of the transaction in progress was asked for as READ UNCOMMITTED.
     pub(super) is_read_uncommitted: Cell<bool>,
-    /// When the coroutine was last resumed, as far as is known: for fairness to its thread's other sessions.
-    ran_since: Cell<Option<Instant>>,
     /// The transaction in progress has changed the catalog: its plans are its own.
     pub(crate) changed_catalog: Cell<bool>,
     /// Constraint checks to be made at the end of the statement, or of the transaction if deferred.
@@ -143,9 +140,6 @@ pub(crate) struct CheckMark {
     deferral: crate::executor::Deferral,
 }
 
-/// How long a session may keep its thread while others wait.
-const TIME_SLICE: Duration = Duration::from_millis(2);
-
 impl SessionState {
     /// Forgets the pending constraint checks from this number on: what queued them is undone.
     pub(crate) fn forget_checks_from(&self, first: u64) {
@@ -224,7 +218,6 @@ impl SessionState {
             transaction_timestamp: Cell::new(now),
             statement_timestamp: Cell::new(now),
             is_read_uncommitted: Cell::new(false),
-            ran_since: Cell::new(None),
             changed_catalog: Cell::new(false),
             pending_checks: RefCell::default(),
             next_check: Cell::new(0),
@@ -430,24 +423,6 @@ impl SessionState {
             }
             client.notice(severity, notice);
         }
-    }
-
-    /// Lets the thread's other sessions run if this one has run for long.
-    pub fn yield_if_long(&self) {
-        let now = Instant::now();
-        match self.ran_since.get() {
-            Some(since) if now.duration_since(since) >= TIME_SLICE => {
-                sync::yield_now();
-                self.ran_since.set(Some(Instant::now()));
-            }
-            Some(_) => {}
-            None => self.ran_since.set(Some(now)),
-        }
-    }
-
-    /// A statement begins: its time slice does too.
-    pub(super) fn start_time_slice(&self) {
-        self.ran_since.set(None);
     }
 
     /// Lends the session's random numbers; a function called meanwhile gets fresh ones.

@@ -282,11 +282,6 @@ pub trait EvalContext {
         false
     }
 
-    /// Raises 57014 or 57P01 if the statement has been cancelled. Long loops call it now and then.
-    fn check_interrupt(&self) -> Result<()> {
-        Ok(())
-    }
-
     /// Notes a warning about a statement that is being bound, for the client to hear.
     fn warn(&mut self, _warning: Error) {}
 

@@ -3,6 +3,7 @@
 use base::{Oid, Result};
 use smallvec::SmallVec;
 
+use super::apart::{self, is_large};
 use super::context::EvalContext;
 use super::type_table::{SqlType, base_type, element_type};
 use super::value::Value;
@@ -142,6 +143,11 @@ impl FunctionDef {
         if self.strict && arguments.iter().any(Value::is_null) {
             return Ok(Value::Null);
         }
+        if arguments.iter().any(is_large)
+            && let Some(result) = self.call_apart(context, types, arguments)
+        {
+            return result?.within_limits();
+        }
         match self.implementation {
             Implementation::Plain(function) => function(context, arguments)?.within_limits(),
             Implementation::Typed(function) if types.spread => {
@@ -156,6 +162,29 @@ impl FunctionDef {
                 base::sqlstate::WINDOWING_ERROR,
                 format!("window function {} requires an OVER clause", self.name),
             )),
+        }
+    }
+
+    /// Calls it on another thread; `None` if it needs the session.
+    #[cold]
+    pub fn call_apart(
+        &self,
+        context: &dyn EvalContext,
+        types: &CallTypes,
+        arguments: &[Value],
+    ) -> Option<Result<Value>> {
+        if !apart::takes_long(self.name, arguments) {
+            return None;
+        }
+        match self.implementation {
+            Implementation::Plain(function) => {
+                apart::call_apart(context, arguments, move |context, arguments| function(context, arguments))
+            }
+            Implementation::Typed(function) if !types.spread => {
+                let types = types.clone();
+                apart::call_apart(context, arguments, move |context, arguments| function(context, &types, arguments))
+            }
+            _ => None,
         }
     }
 

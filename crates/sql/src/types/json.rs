@@ -41,6 +41,16 @@ impl JsonbValue {
         self.0.heap_bytes()
     }
 
+    /// How much there is in it, without a look at what its parts hold: elements, members, or the length of a string.
+    pub fn breadth(&self) -> usize {
+        match &self.0 {
+            Json::Array(values) => values.len(),
+            Json::Object(pairs) => pairs.len(),
+            Json::String(text) => text.len(),
+            _ => 0,
+        }
+    }
+
     /// `jsonb`'s order. An empty array comes before everything, even null, when it is the whole value.
     pub fn compare(&self, other: &JsonbValue) -> Ordering {
         other.is_empty_array().cmp(&self.is_empty_array()).then_with(|| self.0.compare(&other.0))
@@ -124,7 +134,10 @@ impl Json {
     /// An object of these members; of equal keys the last wins.
     pub fn object(mut pairs: Vec<(SmolStr, Json)>) -> Json {
         pairs.reverse();
-        pairs.sort_by(|left, right| compare_keys(&left.0, &right.0));
+        pairs.sort_by(|left, right| {
+            sync::let_others_run();
+            compare_keys(&left.0, &right.0)
+        });
         pairs.dedup_by(|later, first| later.0 == first.0);
         Json::Object(pairs)
     }

@@ -16,6 +16,7 @@
 //! need backtracking for.
 
 pub mod aggregates;
+mod apart;
 mod array_structure;
 pub mod array_text;
 pub mod binary_io;
@@ -50,6 +51,7 @@ pub mod type_table;
 pub mod value;
 
 pub use aggregates::{AggregateDef, AggregateState, Hypothetical, aggregate, aggregates, aggregates_named};
+pub use apart::is_large;
 pub use array_text::{MAX_DIMENSIONS, too_many_dimensions};
 pub use binary_io::{binary_input, binary_output};
 pub use cast::{Cast, CastContext, can_cast, fits_pseudo_target, is_pseudo_target};

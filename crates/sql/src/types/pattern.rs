@@ -64,6 +64,7 @@ pub fn like(text: &[u8], pattern: &[u8], characters: bool) -> Result<bool> {
         }
         match retry {
             Some((after, from)) if from < text.len() => {
+                sync::yield_point()?;
                 let Some(next) = next_start(after, from + width(from)) else { return Ok(false) };
                 retry = Some((after, next));
                 (p, t) = (after, next);

@@ -510,10 +510,7 @@ impl Source<'_> {
                         ))
                     })?;
                     count += u64::from(is_wanted);
-                    if count.is_multiple_of(256) {
-                        state.interrupt().check()?;
-                        state.yield_if_long();
-                    }
+                    sync::yield_point()?;
                 }
                 None if is_last_data => return Ok(count),
                 None => match client.read_copy_data()? {
@@ -592,10 +589,7 @@ impl Source<'_> {
                 });
             }
             count += u64::from(insert(&values, client)?);
-            if count.is_multiple_of(256) {
-                state.interrupt().check()?;
-                state.yield_if_long();
-            }
+            sync::yield_point()?;
         }
     }
 }

@@ -122,7 +122,7 @@ impl<'p> Operator<'p> for DeleteRows<'p> {
             }
         }
         while self.input.next(run)? {
-            run.step()?;
+            sync::yield_point()?;
             self.current.clear();
             self.current.extend_from_slice(self.input.row());
             if self.change(run)? {

@@ -108,7 +108,7 @@ impl<'p> Operator<'p> for InsertRows<'p> {
             }
         }
         while self.input.next(run)? {
-            run.step()?;
+            sync::yield_point()?;
             self.values.clear();
             self.values.extend_from_slice(self.input.row());
             let Some(stored) = self.store(run)? else { continue };

@@ -185,7 +185,7 @@ impl<'p> Operator<'p> for UpdateRows<'p> {
             self.open = Some((open, changed));
         }
         while self.input.next(run)? {
-            run.step()?;
+            sync::yield_point()?;
             self.current.clear();
             self.current.extend_from_slice(self.input.row());
             if self.change(run)? {

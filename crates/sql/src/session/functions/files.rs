@@ -141,7 +141,7 @@ fn prewarm(run: &mut Run<'_, '_>, wanted: Oid) -> Result<u64> {
     let mut pages = 0u64;
     for file in files {
         for block in 0..instance.database().pool().block_count(file)? {
-            run.step()?;
+            sync::yield_point()?;
             instance.database().pool().pin(engine::PageId { file, block })?;
             pages += 1;
         }

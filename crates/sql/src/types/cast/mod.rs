@@ -9,6 +9,7 @@ use std::sync::{Arc, LazyLock};
 use base::{Error, Oid, Result, sqlstate};
 use rustc_hash::FxHashMap;
 
+use super::apart::{call_apart, is_large};
 use super::context::{CatalogLookup, EvalContext, UserTypeKind};
 use super::function_def::{FunctionDef, Implementation, Volatility};
 use super::functions;
@@ -154,6 +155,25 @@ impl Cast {
 
     /// Converts a value; NULL stays NULL (domains may refuse it).
     pub fn apply(&self, context: &mut dyn EvalContext, value: Value) -> Result<Value> {
+        sync::yield_point()?;
+        if is_large(&value)
+            && let Some(result) = self.apply_apart(context, &value)
+        {
+            return result;
+        }
+        self.apply_here(context, value)
+    }
+
+    /// Converts a large value on another thread; `None` if that needs the session.
+    #[cold]
+    fn apply_apart(&self, context: &dyn EvalContext, value: &Value) -> Option<Result<Value>> {
+        let cast = self.clone();
+        call_apart(context, std::slice::from_ref(value), move |context, values| {
+            cast.apply_here(context, values[0].clone())
+        })
+    }
+
+    fn apply_here(&self, context: &mut dyn EvalContext, value: Value) -> Result<Value> {
         let mut value = value;
         for step in &self.steps {
             if value.is_null() && !matches!(step, Step::Domain(_)) {

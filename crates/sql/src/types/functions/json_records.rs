@@ -264,7 +264,7 @@ fn rows(
     };
     let mut made = Vec::with_capacity(items.len());
     for item in items {
-        context.check_interrupt()?;
+        sync::yield_point()?;
         if item.kind() != JsonKind::Object {
             return Err(invalid(format!("argument of {function} must be an array of objects")));
         }

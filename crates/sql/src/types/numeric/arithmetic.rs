@@ -255,6 +255,7 @@ impl Numeric {
         }
         let mut product = BigInt::from(1);
         for factor in 2..=n {
+            sync::yield_point()?;
             product *= factor;
         }
         Numeric::from_parts(product, 0)

@@ -67,7 +67,7 @@ impl Numeric {
         }
         let scale = self.scale().unwrap_or(0);
         let result_scale = display_scale(MIN_SIGNIFICANT_DIGITS - self.estimate_ln_weight(), &[scale]);
-        let fixed = ln_fixed(self, result_scale + GUARD_DIGITS);
+        let fixed = ln_fixed(self, result_scale + GUARD_DIGITS)?;
         Numeric::from_parts(super::divide_by_power(&fixed, GUARD_DIGITS, true), result_scale)
     }
 
@@ -91,11 +91,11 @@ impl Numeric {
         let result_scale = display_scale(MIN_SIGNIFICANT_DIGITS - (number_weight - base_weight), &scales);
         // the divisor may be tiny: its weight tells how many more digits are needed
         let working = result_scale + GUARD_DIGITS + base_weight.unsigned_abs().min(2000) as u32;
-        let divisor = ln_fixed(base, working);
+        let divisor = ln_fixed(base, working)?;
         if divisor.is_zero() {
             return Err(super::division_by_zero());
         }
-        let dividend = ln_fixed(number, working) * ten_to(result_scale);
+        let dividend = ln_fixed(number, working)? * ten_to(result_scale);
         Numeric::from_parts(divide_big(&dividend, &divisor, true), result_scale)
     }
 
@@ -194,6 +194,7 @@ impl Numeric {
         let mut product = Floating { mantissa: BigInt::one(), exponent: 0 };
         let mut remaining = exponent.unsigned_abs();
         while remaining > 0 {
+            sync::yield_point()?;
             if remaining & 1 == 1 {
                 product = product.multiply(&square, digits);
             }
@@ -214,7 +215,7 @@ impl Numeric {
         let scales = [self.scale().unwrap_or(0), exponent.scale().unwrap_or(0)];
         // a first, rough exponent tells the weight of the result, and so the scale
         let rough_scale = (8 - magnitude.estimate_ln_weight()).clamp(0, MAX_DISPLAY_SCALE) as u32;
-        let rough_ln = Numeric::from_parts(ln_fixed(&magnitude, rough_scale), rough_scale)?;
+        let rough_ln = Numeric::from_parts(ln_fixed(&magnitude, rough_scale)?, rough_scale)?;
         let rough = rough_ln.multiply(exponent)?.to_f64();
         let log10 = rough * std::f64::consts::LOG10_E;
         if log10 > super::MAX_INTEGER_DIGITS as f64 + 6.0 {
@@ -226,7 +227,7 @@ impl Numeric {
         let result_scale = display_scale(MIN_SIGNIFICANT_DIGITS - log10 as i64, &scales);
         let exponent_weight = exponent.leading_exponent().unwrap_or(0).max(0) as u32;
         let working = result_scale + log10.max(0.0) as u32 + exponent_weight + GUARD_DIGITS;
-        let product = Numeric::from_parts(ln_fixed(&magnitude, working), working)?.multiply(exponent)?;
+        let product = Numeric::from_parts(ln_fixed(&magnitude, working)?, working)?.multiply(exponent)?;
         let result = exp_at(&product, result_scale)?;
         Ok(if negative { result.negate() } else { result })
     }
@@ -361,6 +362,7 @@ fn exp_at(value: &Numeric, scale: u32) -> Result<Numeric> {
     let mut term = one.clone();
     let mut index = 1_u32;
     while !term.is_zero() {
+        sync::yield_point()?;
         term = &term * &argument / &one / index;
         sum += &term;
         index += 1;
@@ -370,13 +372,14 @@ fn exp_at(value: &Numeric, scale: u32) -> Result<Numeric> {
         }
     }
     for _ in 0..halvings {
+        sync::yield_point()?;
         sum = &sum * &sum / &one;
     }
     Numeric::from_parts(super::divide_by_power(&sum, working - scale, true), scale)
 }
 
 /// ln(value) over `10^digits`; `value` is finite and positive.
-fn ln_fixed(value: &Numeric, digits: u32) -> BigInt {
+fn ln_fixed(value: &Numeric, digits: u32) -> Result<BigInt> {
     let working = digits + GUARD_DIGITS;
     // bring it near 1 by a power of ten first, so that fixed point holds large and small numbers alike
     let exponent = value.leading_exponent().unwrap_or(0);
@@ -384,21 +387,22 @@ fn ln_fixed(value: &Numeric, digits: u32) -> BigInt {
     let near_one_exponent = if exponent.abs() <= 1 { 0 } else { exponent };
     let shift = i64::from(working) - i64::from(scale) - near_one_exponent;
     let fixed = if shift >= 0 { unscaled * ten_to(shift as u32) } else { unscaled / ten_to(-shift as u32) };
-    let mut result = ln_near_one(fixed, working);
+    let mut result = ln_near_one(fixed, working)?;
     if near_one_exponent != 0 {
-        result += ln_near_one(BigInt::from(10) * ten_to(working), working) * near_one_exponent;
+        result += ln_near_one(BigInt::from(10) * ten_to(working), working)? * near_one_exponent;
     }
-    super::divide_by_power(&result, GUARD_DIGITS, true)
+    Ok(super::divide_by_power(&result, GUARD_DIGITS, true))
 }
 
 /// ln of a fixed-point number not far from 1.
-fn ln_near_one(value: BigInt, digits: u32) -> BigInt {
+fn ln_near_one(value: BigInt, digits: u32) -> Result<BigInt> {
     let extra = 8;
     let one = ten_to(digits + extra);
     let mut argument = value * ten_to(extra);
     let mut doublings = 1_u32;
     let limit = &one / 100_u32;
     while (&argument - &one).abs() > limit {
+        sync::yield_point()?;
         argument = (&argument * &one).sqrt();
         doublings += 1;
     }
@@ -409,6 +413,7 @@ fn ln_near_one(value: BigInt, digits: u32) -> BigInt {
     let mut power = ratio;
     let mut divisor = 3_u32;
     loop {
+        sync::yield_point()?;
         power = &power * &square / &one;
         if power.is_zero() {
             break;
@@ -416,5 +421,5 @@ fn ln_near_one(value: BigInt, digits: u32) -> BigInt {
         sum += &power / divisor;
         divisor += 2;
     }
-    super::divide_by_power(&(sum << doublings), extra, true)
+    Ok(super::divide_by_power(&(sum << doublings), extra, true))
 }

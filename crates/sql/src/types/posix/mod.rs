@@ -9,6 +9,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
 use rustc_hash::FxHashMap;
@@ -98,7 +99,31 @@ enum Engine {
     /// Leftmost, first alternative first.
     Linear(regex::Regex),
     /// For what only a backtracking engine can do.
-    Backtracking(Box<fancy_regex::Regex>),
+    Backtracking(Box<Backtracking>),
+}
+
+/// The same pattern with two limits.
+#[derive(Debug)]
+struct Backtracking {
+    /// Gives up within a time slice.
+    quick: fancy_regex::Regex,
+    /// Gives up when it has become hopeless. It runs on another thread.
+    patient: Arc<fancy_regex::Regex>,
+}
+
+impl Backtracking {
+    fn search<R: Send + 'static>(
+        &self,
+        text: &str,
+        search: impl Fn(&fancy_regex::Regex, &str) -> fancy_regex::Result<R> + Send + 'static,
+    ) -> Result<R> {
+        match search(&self.quick, text) {
+            Err(fancy_regex::Error::RuntimeError(fancy_regex::RuntimeError::BacktrackLimitExceeded)) => {}
+            found => return found.map_err(failed),
+        }
+        let (patient, text) = (Arc::clone(&self.patient), text.to_owned());
+        sync::on_other_thread(move || search(&patient, &text))?.map_err(failed)
+    }
 }
 
 /// A match: the places of its groups, the whole match being group 0.
@@ -132,6 +157,8 @@ impl<'t> Captures<'t> {
 
 /// Steps that a pattern may take back before its match is given up.
 const BACKTRACKS_MAX: usize = 1_000_000;
+/// So many are done within a time slice.
+const QUICK_BACKTRACKS_MAX: usize = 10_000;
 
 #[cold]
 fn failed(reason: impl std::fmt::Display) -> Error {
@@ -143,7 +170,7 @@ impl Regex {
     pub fn is_match(&self, text: &str) -> Result<bool> {
         match &self.engine {
             Engine::Linear(regex) => Ok(regex.is_match(text)),
-            Engine::Backtracking(regex) => regex.is_match(text).map_err(failed),
+            Engine::Backtracking(regex) => regex.search(text, |regex, text| regex.is_match(text)),
         }
     }
 
@@ -159,9 +186,12 @@ impl Regex {
                     Some(found) => Some(dissector.groups(regex, text, found.start())?),
                 },
             },
-            Engine::Backtracking(regex) => regex.captures_from_pos(text, offset).map_err(failed)?.map(|found| {
-                (0..found.len()).map(|group| found.get(group).map(|part| part.range())).collect::<Vec<_>>()
-            }),
+            Engine::Backtracking(regex) => regex.search(text, move |regex, text| {
+                let found = regex.captures_from_pos(text, offset)?;
+                Ok(found.map(|found| {
+                    (0..found.len()).map(|group| found.get(group).map(|part| part.range())).collect::<Vec<_>>()
+                }))
+            })?,
         };
         Ok(groups.map(|groups| Captures { text, groups }))
     }
@@ -175,6 +205,7 @@ impl Regex {
     pub fn matches<'t>(&self, text: &'t str, mut offset: usize, most: usize) -> Result<Vec<Captures<'t>>> {
         let mut found = Vec::new();
         while found.len() < most && offset <= text.len() {
+            sync::yield_point()?;
             let Some(captures) = self.captures_at(text, offset)? else { break };
             let whole = captures.whole();
             offset = whole.end;
@@ -196,19 +227,29 @@ const COMPILED_MAX: usize = 64;
 
 /// The compiled form of a pattern. 2201B for a bad one.
 pub fn regex(pattern: &str, options: Options) -> Result<Rc<Regex>> {
+    let key = (pattern.to_owned(), options);
+    if let Some(regex) = COMPILED.with_borrow(|compiled| compiled.get(&key).cloned()) {
+        return Ok(regex);
+    }
+    // Bounds of repetitions make a short pattern a large machine.
+    let regex = if pattern.len() > LONG_PATTERN_BYTES || pattern.contains('{') {
+        let pattern = pattern.to_owned();
+        sync::on_other_thread(move || deep(|| compile(&pattern, options)))??
+    } else {
+        deep(|| compile(pattern, options))?
+    };
+    let regex = Rc::new(regex);
     COMPILED.with_borrow_mut(|compiled| {
-        let key = (pattern.to_owned(), options);
-        if let Some(regex) = compiled.get(&key) {
-            return Ok(regex.clone());
-        }
-        let regex = Rc::new(deep(|| compile(pattern, options))?);
         if compiled.len() >= COMPILED_MAX {
             compiled.clear();
         }
         compiled.insert(key, regex.clone());
-        Ok(regex)
-    })
+    });
+    Ok(regex)
 }
+
+/// Longer patterns are compiled by another thread.
+const LONG_PATTERN_BYTES: usize = 256;
 
 /// Levels of a pattern in the library's notation: groups, and what makes levels between them.
 const NEST_MAX: u32 = 4 * 1000 + 100;
@@ -260,10 +301,14 @@ fn compile_backtracking(translated: &str, options: Options) -> Result<Regex> {
     let flags = [(options.any_case, 'i'), (!options.line_bound_dot, 's'), (options.line_anchors, 'm')];
     let flags: String = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| *flag).collect();
     let pattern = if flags.is_empty() { translated.to_owned() } else { format!("(?{flags}){translated}") };
-    let regex = fancy_regex::RegexBuilder::new(&pattern)
-        .backtrack_limit(BACKTRACKS_MAX)
-        .build()
-        .map_err(|_| invalid_regex("invalid regexp (reg version 0.8)"))?;
+    let with_limit = |backtracks: usize| {
+        fancy_regex::RegexBuilder::new(&pattern)
+            .backtrack_limit(backtracks)
+            .build()
+            .map_err(|_| invalid_regex("invalid regexp (reg version 0.8)"))
+    };
+    let regex =
+        Backtracking { quick: with_limit(QUICK_BACKTRACKS_MAX)?, patient: Arc::new(with_limit(BACKTRACKS_MAX)?) };
     Ok(Regex { engine: Engine::Backtracking(Box::new(regex)), dissector: None })
 }
 

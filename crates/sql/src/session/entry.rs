@@ -1,0 +1,64 @@
+//! What a session does for its client, with its interrupts in force.
+
+use base::{Oid, Result};
+
+use super::SqlSession;
+use crate::client::{Client, Formats};
+
+impl SqlSession {
+    /// Runs the statements of a query string, one after the other.
+    ///
+    /// # Errors
+    /// Of the first statement that fails; what came before stays said, and is undone.
+    pub fn simple_query(&mut self, text: &str, client: &mut dyn Client) -> Result<()> {
+        self.interruptible(|session| session.run_query_string(text, client))
+    }
+
+    /// Prepares a statement.
+    ///
+    /// # Errors
+    /// Syntax and binding errors, 42P05 for a name in use.
+    pub fn parse(&mut self, name: &str, text: &str, types: &[Oid], client: &mut dyn Client) -> Result<()> {
+        self.interruptible(|session| session.prepare(name, text, types, client))
+    }
+
+    /// Binds parameters to a prepared statement and makes a portal of it.
+    ///
+    /// # Errors
+    /// 26000 for an unknown statement, 08P01 for a wrong number of parameters, errors of their values.
+    pub fn bind(
+        &mut self,
+        portal: &str,
+        statement: &str,
+        parameter_formats: &Formats,
+        parameters: &[Option<&[u8]>],
+        formats: Formats,
+    ) -> Result<()> {
+        self.interruptible(|session| session.make_portal(portal, statement, parameter_formats, parameters, formats))
+    }
+
+    /// Runs a portal, up to `max_rows` rows (0 for all).
+    ///
+    /// # Errors
+    /// 34000 for an unknown portal, and whatever the statement raises.
+    pub fn execute(&mut self, name: &str, max_rows: u32, client: &mut dyn Client) -> Result<()> {
+        self.interruptible(|session| session.run_named_portal(name, max_rows, client))
+    }
+
+    /// The end of a pipeline: commits what is not in a block.
+    ///
+    /// # Errors
+    /// Of the commit.
+    pub fn sync(&mut self, client: &mut dyn Client) -> Result<()> {
+        self.interruptible(|session| session.end_pipeline(client))
+    }
+
+    /// Runs `work`, whose yield points fail when the session is interrupted. In a coroutine whoever runs that has seen to it.
+    fn interruptible<R>(&mut self, work: impl FnOnce(&mut SqlSession) -> R) -> R {
+        if sync::in_coroutine() {
+            return work(self);
+        }
+        let interrupt = self.interrupt();
+        sync::with_interrupt(&interrupt, || work(self))
+    }
+}

@@ -1,0 +1,134 @@
+//! Calls with large arguments: computed by another thread, so that sessions of the same worker don't wait for them.
+//!
+//! A function that looks at a text of megabytes takes milliseconds or more, mostly in a library that can't stop on the way. Its
+//! arguments are shared, not copied. What needs the session after all (a type of the user's, a setting) is found out while it
+//! runs, and it runs again where the session is.
+
+use std::cell::Cell;
+
+use base::Result;
+
+use super::context::{BuiltinCatalog, CatalogLookup, EvalContext, FormatSettings};
+use super::random::RandomState;
+use super::value::Value;
+
+/// Texts and byte strings longer than this are large.
+const LARGE_BYTES: usize = 64 << 10;
+/// The same for arrays and documents.
+const LARGE_ELEMENTS: usize = 16 << 10;
+/// The same for numbers: what is done with them takes the square of their length.
+const LARGE_NUMBER_BYTES: usize = 2048;
+/// What looks at each letter a few times is done with so many within a time slice.
+const LONG_BYTES: usize = 512 << 10;
+
+/// Functions that look at a small part of a large argument.
+const QUICK: [&str; 17] = [
+    "array_length",
+    "array_lower",
+    "array_ndims",
+    "array_dims",
+    "array_upper",
+    "cardinality",
+    "get_byte",
+    "jsonb_array_element",
+    "jsonb_array_element_text",
+    "jsonb_array_length",
+    "jsonb_exists",
+    "jsonb_extract_path",
+    "jsonb_extract_path_text",
+    "jsonb_object_field",
+    "jsonb_object_field_text",
+    "jsonb_typeof",
+    "octet_length",
+];
+
+/// Whether a call with this argument may be better made by another thread.
+#[inline]
+pub fn is_large(value: &Value) -> bool {
+    match value {
+        Value::Text(text) => text.len() > LARGE_BYTES,
+        Value::Bytea(bytes) => bytes.len() > LARGE_BYTES,
+        Value::Numeric(number) => number.heap_bytes() > LARGE_NUMBER_BYTES,
+        Value::Jsonb(json) => json.breadth() > LARGE_ELEMENTS,
+        Value::Array(array) => array.values.len() > LARGE_ELEMENTS,
+        _ => false,
+    }
+}
+
+/// Whether a call of this function with these arguments, of which one is large, takes longer than handing it over.
+pub fn takes_long(function: &str, arguments: &[Value]) -> bool {
+    let is_short = |value: &Value| match value {
+        Value::Text(text) => text.len() <= LONG_BYTES,
+        Value::Bytea(bytes) => bytes.len() <= LONG_BYTES,
+        value => !is_large(value),
+    };
+    !QUICK.contains(&function) && (function.contains("reg") || !arguments.iter().all(is_short))
+}
+
+/// Calls `work` on another thread. `None` if it needs the session: then the caller has to do it itself.
+///
+/// # Errors
+/// Those of `work`, and 57014 and its kin when the session is interrupted meanwhile.
+pub fn call_apart<R: Send + 'static>(
+    context: &dyn EvalContext,
+    arguments: &[Value],
+    work: impl FnOnce(&mut dyn EvalContext, &[Value]) -> Result<R> + Send + 'static,
+) -> Option<Result<R>> {
+    if !sync::in_coroutine() {
+        return None;
+    }
+    let arguments = arguments.to_vec();
+    let mut apart = Apart {
+        format: context.format().clone(),
+        transaction_timestamp: context.transaction_timestamp(),
+        statement_timestamp: context.statement_timestamp(),
+        random: None,
+        needs_session: Cell::new(false),
+    };
+    let done = sync::on_other_thread(move || {
+        let result = work(&mut apart, &arguments);
+        (!apart.needs_session.get()).then_some(result)
+    });
+    match done {
+        Ok(result) => result,
+        Err(interrupted) => Some(Err(interrupted)),
+    }
+}
+
+/// What a call that is made by another thread has of its session.
+struct Apart {
+    format: FormatSettings,
+    transaction_timestamp: i64,
+    statement_timestamp: i64,
+    random: Option<RandomState>,
+    needs_session: Cell<bool>,
+}
+
+impl EvalContext for Apart {
+    fn format(&self) -> &FormatSettings {
+        &self.format
+    }
+
+    fn catalog(&self) -> &dyn CatalogLookup {
+        self.needs_session.set(true);
+        &BuiltinCatalog
+    }
+
+    fn transaction_timestamp(&self) -> i64 {
+        self.transaction_timestamp
+    }
+
+    fn statement_timestamp(&self) -> i64 {
+        self.statement_timestamp
+    }
+
+    fn random(&mut self) -> &mut RandomState {
+        self.needs_session.set(true);
+        self.random.get_or_insert_with(RandomState::from_entropy)
+    }
+
+    fn is_new_label(&self, _key: i64) -> bool {
+        self.needs_session.set(true);
+        false
+    }
+}

@@ -1,0 +1,326 @@
+//! Fairness by time: how long a coroutine may keep its thread.
+//!
+//! A thread that runs coroutines has [`TimeSlices`] and says when it gives a turn to one. A ticker thread looks a few hundred
+//! times a second which turn each such thread is at. A turn that it meets a second time has lasted long enough: the
+//! ticker raises a flag of that thread.
+//!
+//! ```text
+//! thread   begin ────── yield_point ── yield_point ── yield_point: flag is up, the coroutine goes behind the others
+//! ticker        tick: turn 7            tick: turn 7 again, flag up
+//! ```
+//!
+//! Code that may run for long calls [`yield_point`] wherever it could stop: in each loop, at each row, page, call and comparison.
+//! That is one load and one branch while the flag is down, so nobody counts or reads a clock. A yield point that finds the flag
+//! up lets others run and then looks at the session's interrupts. A turn that is not over yet can be cancelled no later than
+//! one that is: the flag rises within two ticks either way.
+//!
+//! Other threads have no turns. Once such a thread has run code [`with_interrupt`](crate::with_interrupt), as in a program that
+//! embeds the engine, its flag stays up: a yield point then looks at interrupts only.
+#![allow(unsafe_code)]
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use base::Result;
+
+use crate::coroutine;
+
+thread_local! {
+    /// The flag: whether yield points have something to do.
+    static IS_OVER: AtomicBool = const { AtomicBool::new(false) };
+    /// This thread has time slices.
+    static HAS_SLICES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Lets others run if the time slice is over, and fails if the code that runs has been interrupted.
+///
+/// The caller holds no latch, no pin and no borrow that others could need.
+///
+/// # Errors
+/// What the [`Interrupt`](crate::Interrupt) of [`with_interrupt`](crate::with_interrupt) says: 57014, 57P01 and their kin.
+#[inline]
+pub fn yield_point() -> Result<()> {
+    if slice_is_over() {
+        run_others();
+        return coroutine::check_interrupt();
+    }
+    Ok(())
+}
+
+/// Lets others run if the time slice is over: for what can't fail. The caller holds what it may at a [`yield_point`].
+#[inline]
+pub fn let_others_run() {
+    if slice_is_over() {
+        run_others();
+    }
+}
+
+#[inline]
+fn slice_is_over() -> bool {
+    IS_OVER.with(|is_over| is_over.load(Ordering::Relaxed))
+}
+
+#[cold]
+fn run_others() {
+    if HAS_SLICES.get() {
+        // Where nothing can be suspended, the next look at interrupts is when the ticker has come round again.
+        IS_OVER.with(|is_over| is_over.store(false, Ordering::Relaxed));
+        coroutine::end_turn();
+    }
+}
+
+/// Yield points are about to have an interrupt to look at: the ticker doesn't tell threads without turns to do so.
+pub(crate) fn look_at_interrupts() {
+    if !HAS_SLICES.get() {
+        IS_OVER.with(|is_over| is_over.store(true, Ordering::Relaxed));
+    }
+}
+
+/// The turns that a thread gives to coroutines and to other work, one after the other.
+pub struct TimeSlices {
+    turns: Turns,
+    /// The flag is the thread's that made it.
+    not_send: PhantomData<*const ()>,
+}
+
+impl TimeSlices {
+    /// Those of the calling thread, which has no others.
+    pub fn new() -> TimeSlices {
+        debug_assert!(!HAS_SLICES.get(), "a thread has time slices once");
+        HAS_SLICES.set(true);
+        IS_OVER.with(|is_over| {
+            is_over.store(false, Ordering::Relaxed);
+            TimeSlices { turns: Turns::new(is_over), not_send: PhantomData }
+        })
+    }
+
+    /// Somebody's turn begins.
+    #[inline]
+    pub fn begin(&self) {
+        self.turns.begin();
+        IS_OVER.with(|is_over| is_over.store(false, Ordering::Relaxed));
+    }
+
+    /// Whether the turn has lasted as long as it may.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        slice_is_over()
+    }
+
+    /// The thread has nothing to do and is about to sleep.
+    pub fn fall_asleep(&self) {
+        self.turns.fall_asleep();
+    }
+
+    /// The thread may have something to do again.
+    pub fn wake_up(&self) {
+        self.turns.wake_up();
+    }
+}
+
+impl Default for TimeSlices {
+    fn default() -> TimeSlices {
+        TimeSlices::new()
+    }
+}
+
+impl Drop for TimeSlices {
+    fn drop(&mut self) {
+        HAS_SLICES.set(false);
+        IS_OVER.with(|is_over| is_over.store(true, Ordering::Relaxed));
+    }
+}
+
+impl std::fmt::Debug for TimeSlices {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TimeSlices").field("is_over", &self.is_over()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(not(shuttle))]
+use ticking::Turns;
+
+#[cfg(not(shuttle))]
+mod ticking {
+    use std::cell::Cell;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    use std::time::Duration;
+
+    use crossbeam_utils::CachePadded;
+
+    use crate::facade::{Condvar, Mutex, thread};
+
+    /// From tick to tick while some turn lasts: turns end after one to two of these.
+    const TICK: Duration = Duration::from_millis(1);
+    /// The same while all turns are short.
+    const CALM_TICK: Duration = Duration::from_millis(3);
+    /// The ticker sleeps after so many ticks at which no thread had anything to do.
+    const IDLE_TICKS_MAX: u32 = 16;
+
+    /// The number of a thread that sleeps.
+    const ASLEEP: u64 = 0;
+
+    /// What a thread tells the ticker.
+    pub(super) struct Turns {
+        number: Arc<CachePadded<AtomicU64>>,
+        last: Cell<u64>,
+    }
+
+    impl Turns {
+        /// Registers the calling thread with its flag.
+        pub(super) fn new(is_over: &AtomicBool) -> Turns {
+            let number = Arc::new(CachePadded::new(AtomicU64::new(ASLEEP)));
+            UNTIL_END.with(|_| ());
+            let mut watched = TICKER.watched.lock();
+            watched.threads.push(Watched { number: Arc::clone(&number), seen: ASLEEP, is_over });
+            if !watched.is_ticking {
+                let made = thread::Builder::new().name("ticker".to_owned()).spawn(|| TICKER.run());
+                match made {
+                    Ok(_) => watched.is_ticking = true,
+                    Err(error) => eprintln!("cohort: could not start the ticker thread, turns have no end: {error}"),
+                }
+            }
+            Turns { number, last: Cell::new(ASLEEP) }
+        }
+
+        #[inline]
+        pub(super) fn begin(&self) {
+            self.number.store(self.next(), Ordering::Relaxed);
+        }
+
+        fn next(&self) -> u64 {
+            self.last.set(self.last.get() + 1);
+            self.last.get()
+        }
+
+        pub(super) fn fall_asleep(&self) {
+            self.number.store(ASLEEP, Ordering::Relaxed);
+        }
+
+        /// The thread leaves its number and then looks whether the ticker sleeps; the ticker says so and then looks at the
+        /// numbers. In sequentially consistent order at least one of the two sees the other.
+        pub(super) fn wake_up(&self) {
+            self.number.store(self.next(), Ordering::SeqCst);
+            if TICKER.is_asleep.load(Ordering::SeqCst) {
+                TICKER.wake();
+            }
+        }
+    }
+
+    impl Drop for Turns {
+        fn drop(&mut self) {
+            TICKER.forget(|thread| Arc::ptr_eq(&thread.number, &self.number));
+        }
+    }
+
+    thread_local! {
+        /// Takes the thread off the list at its end, even if its `Turns` was never dropped.
+        static UNTIL_END: UntilEnd = const { UntilEnd };
+    }
+
+    struct UntilEnd;
+
+    impl Drop for UntilEnd {
+        fn drop(&mut self) {
+            super::IS_OVER.with(|is_over| TICKER.forget(|thread| std::ptr::eq(thread.is_over, is_over)));
+        }
+    }
+
+    static TICKER: Ticker = Ticker {
+        watched: Mutex::new(AllWatched { threads: Vec::new(), is_ticking: false }),
+        changed: Condvar::new(),
+        is_asleep: AtomicBool::new(false),
+    };
+
+    struct Ticker {
+        /// The threads it looks at. A leaf.
+        watched: Mutex<AllWatched>,
+        changed: Condvar,
+        is_asleep: AtomicBool,
+    }
+
+    struct AllWatched {
+        threads: Vec<Watched>,
+        is_ticking: bool,
+    }
+
+    struct Watched {
+        number: Arc<CachePadded<AtomicU64>>,
+        /// The number at the last tick.
+        seen: u64,
+        /// The thread's flag. `UntilEnd` takes the thread off the list before it ends.
+        is_over: *const AtomicBool,
+    }
+
+    // SAFETY: the pointer leads to an atomic, which any thread may use as long as it lives: see `is_over`.
+    unsafe impl Send for Watched {}
+
+    impl Ticker {
+        /// Ticks until there is nobody left to look at.
+        fn run(&self) {
+            let mut idle_ticks = 0;
+            let mut tick = CALM_TICK;
+            let mut watched = self.watched.lock();
+            while !watched.threads.is_empty() {
+                if idle_ticks < IDLE_TICKS_MAX {
+                    self.changed.wait_for(&mut watched, tick);
+                } else {
+                    self.is_asleep.store(true, Ordering::SeqCst);
+                    if watched.threads.iter().all(|thread| thread.number.load(Ordering::SeqCst) == ASLEEP) {
+                        self.changed.wait(&mut watched);
+                    }
+                    self.is_asleep.store(false, Ordering::SeqCst);
+                    idle_ticks = 0;
+                }
+                let (mut any_awake, mut any_lasts) = (false, false);
+                for thread in &mut watched.threads {
+                    let number = thread.number.load(Ordering::Relaxed);
+                    any_awake |= number != ASLEEP;
+                    if number != ASLEEP && number == thread.seen {
+                        any_lasts = true;
+                        // SAFETY: the thread that the flag belongs to takes itself off the list, whose lock is held, before
+                        // it ends.
+                        unsafe { (*thread.is_over).store(true, Ordering::Relaxed) };
+                    }
+                    thread.seen = number;
+                }
+                idle_ticks = if any_awake { 0 } else { idle_ticks + 1 };
+                tick = if any_lasts { TICK } else { CALM_TICK };
+            }
+            watched.is_ticking = false;
+        }
+
+        fn forget(&self, is_it: impl Fn(&Watched) -> bool) {
+            self.watched.lock().threads.retain(|thread| !is_it(thread));
+            self.changed.notify_one();
+        }
+
+        #[cold]
+        fn wake(&self) {
+            // Under the lock: the ticker holds it from the moment it says that it sleeps until it does.
+            let watched = self.watched.lock();
+            drop(watched);
+            self.changed.notify_one();
+        }
+    }
+}
+
+#[cfg(shuttle)]
+use untimed::Turns;
+
+/// A model has no time: turns have no end.
+#[cfg(shuttle)]
+mod untimed {
+    pub(super) struct Turns;
+
+    impl Turns {
+        pub(super) fn new(_is_over: &std::sync::atomic::AtomicBool) -> Turns {
+            Turns
+        }
+        pub(super) fn begin(&self) {}
+        pub(super) fn fall_asleep(&self) {}
+        pub(super) fn wake_up(&self) {}
+    }
+}
