@@ -521,6 +521,9 @@ impl Worker {
     /// Takes the next step towards a session: works on what has arrived already, or tells why it ends here.
     fn go_on_starting(&mut self, index: usize, next: base::Result<State>) {
         let connection = &mut self.connections[index];
+        // Whether a role exists, may log in, and by which password: the catalog says so (rule R3).
+        let newest_commit = self.shared.instance.database().transactions().newest_commit();
+        connection.port.borrow_mut().outgoing.require(newest_commit);
         match next {
             Ok(state) => {
                 connection.state = state;

@@ -52,6 +52,8 @@ impl TransactionManager {
     }
 
     fn become_visible(&self, commit: CommittedTransaction) {
+        // First: an answer that shows anything of this commit waits for the disk up to this mark (rule R3).
+        self.snapshots.note_placed(commit.csn);
         self.status().set_committed(commit.xid, commit.csn);
         if commit.flags & CHANGES_CATALOG != 0 {
             // Before the horizon: a snapshot that sees the change finds the version raised.

@@ -33,3 +33,4 @@ pub use redo::{RecoveredTransactions, XactRedo};
 pub use savepoint::SavepointId;
 pub use session::{BeginOptions, CommitOutcome, Isolation, SessionSlot, SnapshotHold, TransactionState};
 pub use statistics::{LatencyHistogram, TransactionStatistics};
+pub use transaction::closed;

@@ -183,6 +183,21 @@ impl TransactionManager {
         self.snapshots.horizon()
     }
 
+    /// At or above the CSN of every commit of which the caller has seen anything, however little: its status, a lock that
+    /// it gave up, a catalog version. To be read after that. An answer that does not come from a visibility check waits
+    /// until the log is durable up to here (rule R3): the horizon would be too low for a commit that is about to raise it.
+    #[inline]
+    pub fn newest_commit(&self) -> Lsn {
+        self.snapshots.placed()
+    }
+
+    /// Returns when every commit that shows in any way shows in every way: snapshots taken from here on see its rows.
+    pub fn await_commit_in_progress(&self) {
+        self.wal.at_insertion_point(|_| ());
+        // Commits that wait for the disk first become visible outside of that latch.
+        drop(self.making_visible.lock());
+    }
+
     /// Raised in the commit of every transaction that changed the catalog.
     #[inline]
     pub fn catalog_version(&self) -> u64 {
@@ -202,6 +217,37 @@ impl TransactionManager {
     /// The transactions in progress. Reads all slots.
     pub fn running(&self) -> Vec<RunningTransaction> {
         self.slots.running().into_iter().map(|(owner, xid)| RunningTransaction { owner, xid }).collect()
+    }
+
+    /// Refuses xids from now on, with 57P01, unless transactions are in progress: then nothing changes, and they are counted.
+    /// In progress is what has an xid or a snapshot in use; prepared transactions may stay.
+    ///
+    /// # Errors
+    /// How many transactions are in progress.
+    pub fn close(&self) -> std::result::Result<(), usize> {
+        let in_progress = || {
+            let prepared: Vec<OwnerId> = self.prepared_transactions().iter().map(|prepared| prepared.owner).collect();
+            self.slots.in_progress(&prepared)
+        };
+        // Nobody is disturbed by an attempt that has no chance.
+        let count = in_progress();
+        if count > 0 {
+            return Err(count);
+        }
+        self.slots.set_closed(true);
+        let count = in_progress();
+        if count > 0 {
+            self.slots.set_closed(false);
+            return Err(count);
+        }
+        Ok(())
+    }
+
+    /// Whether [`TransactionManager::close`] has refused, or is about to refuse, whatever comes. Who has taken a snapshot and
+    /// finds false here is seen by it.
+    #[inline]
+    pub fn is_closed(&self) -> bool {
+        self.slots.are_closed()
     }
 
     /// The snapshot that this session publishes: the oldest it uses.

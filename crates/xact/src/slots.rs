@@ -5,7 +5,7 @@
 
 use base::{OwnerId, Xid};
 use sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+use sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, fence};
 use sync::{CachePadded, Mutex};
 
 use crate::statistics::EndedCounter;
@@ -29,6 +29,15 @@ pub(crate) struct Slot {
     pub(crate) ended: EndedCounter,
 }
 
+/// Why a transaction gets no identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoXid {
+    /// There are no more.
+    NoneLeft,
+    /// Nothing may be written any more.
+    Closed,
+}
+
 /// What is not in use.
 struct Free {
     numbers: Vec<u32>,
@@ -42,6 +51,8 @@ pub(crate) struct Slots {
     /// Slots from here on were never used.
     end: AtomicU32,
     next_xid: CachePadded<AtomicU64>,
+    /// No top-level transaction gets an xid any more.
+    closed: AtomicBool,
     /// Transactions with an xid that haven't asked for their commit's flush, in parts that hardly ever share an owner.
     unjoined: Box<[CachePadded<AtomicI64>]>,
 }
@@ -59,6 +70,7 @@ impl Slots {
             free: Mutex::new(Free { numbers: (0..count).rev().collect(), sessions: 0 }),
             end: AtomicU32::new(0),
             next_xid: CachePadded::new(AtomicU64::new(next_xid.0)),
+            closed: AtomicBool::new(false),
             unjoined: (0..COUNTERS).map(|_| CachePadded::new(AtomicI64::new(0))).collect(),
         }
     }
@@ -117,20 +129,44 @@ impl Slots {
         self.slots[..end].iter().enumerate().map(|(number, slot)| (OwnerId(number as u32), slot))
     }
 
-    /// Gives out the next xid, to a top-level transaction of `owner`; `None`: there are no more.
+    /// Refuses, or no longer refuses, to give xids to top-level transactions. Whoever looks at the slots afterwards sees every
+    /// transaction that got one, and every snapshot whose taker did not see the refusal ([`Slots::are_closed`]).
+    pub(crate) fn set_closed(&self, closed: bool) {
+        self.closed.store(closed, SeqCst);
+        fence(SeqCst);
+    }
+
+    pub(crate) fn are_closed(&self) -> bool {
+        self.closed.load(Relaxed)
+    }
+
+    /// How many owners have an xid, or a snapshot in use; `except` those in this list.
+    pub(crate) fn in_progress(&self, except: &[OwnerId]) -> usize {
+        let is_busy = |slot: &Slot| slot.xid().is_some() || slot.snapshot.load(Acquire) != NO_SNAPSHOT;
+        self.used().filter(|(owner, slot)| is_busy(slot) && !except.contains(owner)).count()
+    }
+
+    /// Gives out the next xid, to a top-level transaction of `owner`.
     ///
     /// Who reads `next_xid` and then the slots sees a lower xid in its slot, or [`ASSIGNING`]. Nothing is waited for
     /// between the two stores, as others may spin until the second.
-    pub(crate) fn assign_top(&self, owner: OwnerId) -> Option<Xid> {
+    pub(crate) fn assign_top(&self, owner: OwnerId) -> Result<Xid, NoXid> {
         let slot = self.get(owner);
-        slot.xid.store(ASSIGNING, SeqCst);
-        let Some(xid) = self.assign() else {
-            slot.xid.store(NO_XID, Release);
-            return None;
+        slot.xid.store(ASSIGNING, Release);
+        // Either this sees that it is refused, or who refuses it sees the slot.
+        fence(SeqCst);
+        let assigned = match self.are_closed() {
+            true => Err(NoXid::Closed),
+            false => self.assign().ok_or(NoXid::NoneLeft),
         };
-        slot.xid.store(xid.0, Release);
-        self.count_unjoined(owner, 1);
-        Some(xid)
+        match assigned {
+            Ok(xid) => {
+                slot.xid.store(xid.0, Release);
+                self.count_unjoined(owner, 1);
+            }
+            Err(_) => slot.xid.store(NO_XID, Release),
+        }
+        assigned
     }
 
     /// Gives out the next xid, to a subtransaction: its top-level transaction has one.

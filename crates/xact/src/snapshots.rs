@@ -28,9 +28,17 @@ use sync::{CachePadded, Mutex, MutexGuard};
 
 use crate::slots::{NO_SNAPSHOT, Slots};
 
+/// Two marks in the log that every commit raises; on one cache line, since they are written together.
+struct Marks {
+    /// At or above the csn of every commit of which anybody can know: raised before anything shows the commit.
+    placed: AtomicU64,
+    /// Every transaction whose commit is at or below is visible to whoever looks now: raised after all else shows it. In
+    /// commit order.
+    horizon: AtomicU64,
+}
+
 pub(crate) struct Snapshots {
-    /// Every transaction whose commit is at or below is visible to whoever looks now. Raised in commit order.
-    horizon: CachePadded<AtomicU64>,
+    marks: CachePadded<Marks>,
     /// No snapshot below will be taken any more.
     raised: AtomicU64,
     /// No snapshot below is used, or will be.
@@ -43,7 +51,7 @@ impl Snapshots {
         // Position 0 stands for an empty slot.
         let horizon = horizon.0.max(1);
         Snapshots {
-            horizon: CachePadded::new(AtomicU64::new(horizon)),
+            marks: CachePadded::new(Marks { placed: AtomicU64::new(horizon), horizon: AtomicU64::new(horizon) }),
             raised: AtomicU64::new(0),
             floor: AtomicU64::new(0),
             raising: Mutex::new(()),
@@ -51,13 +59,25 @@ impl Snapshots {
     }
 
     pub(crate) fn horizon(&self) -> Lsn {
-        Lsn(self.horizon.load(Acquire))
+        Lsn(self.marks.horizon.load(Acquire))
+    }
+
+    /// At or above the csn of every commit of which the caller has seen anything: its status, its locks gone, its catalog
+    /// version. The horizon may still be below such a commit. To be read after what was seen.
+    pub(crate) fn placed(&self) -> Lsn {
+        Lsn(self.marks.placed.load(Acquire))
+    }
+
+    /// The commit at `csn` is about to show. The callers take turns in commit order, as at [`Snapshots::raise_horizon`].
+    pub(crate) fn note_placed(&self, csn: Lsn) {
+        debug_assert!(self.marks.placed.load(Relaxed) < csn.0, "commits show in the order of the log");
+        self.marks.placed.store(csn.0, Release);
     }
 
     /// Makes everything up to `csn` visible. Its callers see to it that one comes after the other.
     pub(crate) fn raise_horizon(&self, csn: Lsn) {
-        debug_assert!(self.horizon.load(Relaxed) < csn.0, "the horizon is monotone");
-        self.horizon.store(csn.0, Release);
+        debug_assert!(self.marks.horizon.load(Relaxed) < csn.0, "the horizon is monotone");
+        self.marks.horizon.store(csn.0, Release);
     }
 
     /// Takes a snapshot for an owner that uses no other.
@@ -65,7 +85,7 @@ impl Snapshots {
     pub(crate) fn take(&self, slots: &Slots, owner: OwnerId) -> Lsn {
         let slot = &slots.get(owner).snapshot;
         loop {
-            let snapshot = self.horizon.load(Acquire);
+            let snapshot = self.marks.horizon.load(Acquire);
             slot.store(snapshot, Release);
             fence(SeqCst);
             if self.raised.load(Acquire) <= snapshot {
@@ -100,7 +120,7 @@ impl Snapshots {
     }
 
     fn raise_floor_alone(&self, slots: &Slots, _one_at_a_time: &MutexGuard<'_, ()>) -> Lsn {
-        let candidate = self.horizon.load(Acquire);
+        let candidate = self.marks.horizon.load(Acquire);
         self.raised.store(candidate, SeqCst);
         fence(SeqCst);
         let in_use =

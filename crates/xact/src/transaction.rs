@@ -10,6 +10,7 @@ use ssi::SerializableTransaction;
 use crate::committed::{CHANGES_CATALOG, CommittedTransaction, Extras, HAS_EXTRAS, NOBODY_WAITS, OWNER_SETS_BITS};
 use crate::record::{self, CHILDREN_PER_RECORD};
 use crate::session::{BeginOptions, CommitOutcome, Completion, SessionSlot, TransactionState};
+use crate::slots::NoXid;
 
 /// From 1970-01-01 to 2000-01-01.
 const POSTGRES_EPOCH_MICROS: i64 = 946_684_800_000_000;
@@ -45,7 +46,7 @@ impl SessionSlot {
     /// The current (sub)transaction's xid, given out now if it had none.
     ///
     /// # Errors
-    /// 25006 in a read-only transaction, 54000 when there are no more identifiers.
+    /// 25006 in a read-only transaction, 54000 when there are no more identifiers, 57P01 once the manager is closed.
     #[inline]
     pub fn assign_xid(&mut self) -> Result<Xid> {
         self.assign_xid_unless_read_only(|| true)
@@ -84,7 +85,10 @@ impl SessionSlot {
         let manager = &*self.manager;
         let (status, locks, owner) = (manager.status(), manager.locks(), self.owner);
         if !self.top_xid.is_valid() {
-            let xid = manager.slots.assign_top(owner).ok_or_else(out_of_xids)?;
+            let xid = manager.slots.assign_top(owner).map_err(|reason| match reason {
+                NoXid::NoneLeft => out_of_xids(),
+                NoXid::Closed => closed(),
+            })?;
             status.assigned(xid);
             locks.transaction_started(xid, owner);
             self.top_xid = xid;
@@ -365,6 +369,12 @@ impl SessionSlot {
         self.dropped_files.clear();
         self.created_files.clear();
     }
+}
+
+/// What is said to those who would go on in a database that is closed.
+#[cold]
+pub fn closed() -> Error {
+    Error::new(sqlstate::ADMIN_SHUTDOWN, "terminating connection due to administrator command").fatal()
 }
 
 #[cold]

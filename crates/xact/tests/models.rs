@@ -139,6 +139,61 @@ fn toggling_while_committing() {
     assert_eq!(database.manager.unretired(), 0);
 }
 
+/// One commits, by itself or as COMMIT PREPARED; another looks at everything that a commit changes. Whatever shows the commit,
+/// an answer made of it must wait for the commit's record.
+fn telling_of_a_commit(early_lock_release: bool, is_prepared: bool) {
+    let database = database();
+    database.manager.tuning().set_early_lock_release(early_lock_release);
+    let mut session = database.session();
+    let version = database.manager.catalog_version();
+    let xid = begin_writing(&mut session, b"row");
+    session.raise_catalog_version();
+    if is_prepared {
+        let options = PrepareOptions { gid: Gid::new("x").unwrap(), role: Oid(10), database: Oid(5) };
+        let _ = session.prepare(&options).unwrap();
+    }
+    let committer = thread::spawn({
+        let database = database.clone();
+        move || match is_prepared {
+            true => session.commit_prepared(claim(&database, "x").unwrap()).csn.unwrap(),
+            false => session.commit().csn.unwrap(),
+        }
+    });
+    let teller = thread::spawn({
+        let database = database.clone();
+        move || {
+            let manager = &database.manager;
+            let looks: [&dyn Fn() -> bool; 4] = [
+                &|| matches!(database.status(xid), TransactionStatus::Committed(_)),
+                &|| manager.catalog_version() > version,
+                &|| manager.running().iter().all(|running| running.xid != xid),
+                &|| is_prepared && manager.prepared_transactions().is_empty(),
+            ];
+            let mut told = Vec::new();
+            for look in looks.iter().cycle().take(12) {
+                let shows_commit = look();
+                let gate = manager.newest_commit();
+                if shows_commit {
+                    told.push(gate);
+                }
+            }
+            told
+        }
+    });
+    let csn = committer.join().unwrap();
+    for gate in teller.join().unwrap() {
+        assert!(gate >= csn, "told of the commit at {csn}, waiting for {gate} only");
+    }
+}
+
+// invariants: row 11
+#[test]
+fn an_answer_that_shows_a_commit_waits_for_it() {
+    for (early_lock_release, is_prepared) in [(true, false), (true, true), (false, false), (false, true)] {
+        check(300, move || telling_of_a_commit(early_lock_release, is_prepared));
+    }
+}
+
 // invariants: rows 13 and 31, as far as commits and aborts go
 #[test]
 fn a_checkpoint_finds_the_bits_of_all_that_ended_below_it() {

@@ -78,13 +78,13 @@ impl CatalogStore {
     /// Installs what is pending, now that its version has been reached.
     #[cold]
     pub(crate) fn install(&self, shared: &Shared) -> Arc<Catalog> {
-        // The version may be seen from within the commit's critical section: let it end, so that the horizon covers it.
-        shared.wal.at_insertion_point(|_| ());
+        // The version is raised before the horizon: what snapshots see must not be older than the catalog.
+        shared.transactions.await_commit_in_progress();
         let mut pending = self.pending.lock();
         let version = shared.transactions.catalog_version();
         if let Some(next) = pending.take_if(|next| next.version() <= version) {
             let mut next = Arc::unwrap_or_clone(next);
-            next.set_csn(shared.transactions.horizon());
+            next.set_csn(shared.transactions.newest_commit());
             self.committed.store(Arc::new(next));
         }
         drop(pending);
@@ -110,7 +110,7 @@ impl CatalogStore {
     /// Reads all rows. Nobody else is there yet.
     pub(crate) fn load(&self, shared: &Shared, version: u64) -> Result<()> {
         let mut catalog = self.read(shared, Xid::INVALID, version)?;
-        catalog.set_csn(shared.transactions.horizon());
+        catalog.set_csn(shared.transactions.newest_commit());
         self.committed.store(Arc::new(catalog));
         Ok(())
     }

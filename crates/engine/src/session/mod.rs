@@ -165,6 +165,8 @@ impl Session {
             database,
         };
         session.apply_settings();
+        // It answers from that catalog before it looks for a newer one.
+        session.observe(session.catalog.borrow().csn());
         Ok(session)
     }
 

@@ -293,7 +293,8 @@ impl Session {
     /// what earlier statements of the transaction wrote and not what it writes itself.
     ///
     /// # Errors
-    /// 25P01 without a transaction, 25P02 in a failed one, 57014 when interrupted, 54000 after 2^32 commands.
+    /// 25P01 without a transaction, 25P02 in a failed one, 57014 when interrupted, 54000 after 2^32 commands, 57P01 if the
+    /// database is closed.
     pub fn begin_statement(&self) -> Result<()> {
         if self.interrupt.pending() {
             self.interrupt.check()?;
@@ -322,7 +323,9 @@ impl Session {
         slot.wait_for_safe_snapshot()?;
         let csn = slot.take_snapshot();
         levels.push(Level { snapshot: Snapshot { csn, command: slot.command() }, hold: None });
-        Ok(())
+        drop((slot, levels));
+        // The snapshot is published: either this look finds the database closed, or the close finds the snapshot.
+        self.shared().check_open().inspect_err(|_| self.end_statement())
     }
 
     /// Ends the statement: a read committed transaction gives its snapshot up.
@@ -465,9 +468,10 @@ impl Session {
         self.slot.borrow().observe(lsn);
     }
 
-    /// Raises [`Session::observed`] to the newest commit there is: for answers that don't come from reading rows.
+    /// Raises [`Session::observed`] to the newest commit there is: for answers that don't come from reading rows. To be
+    /// called after the look that the answer comes from.
     pub fn observe_horizon(&self) {
-        self.observe(self.shared().transactions.horizon());
+        self.observe(self.shared().transactions.newest_commit());
     }
 
     /// What the session's output must wait for: [`Session::observed`], or [`Lsn::ZERO`] with `synchronous_commit` off.

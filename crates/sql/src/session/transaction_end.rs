@@ -49,7 +49,9 @@ impl SessionState {
             client.require(gate);
         }
         self.change_channels();
-        self.send_notifications(gate);
+        // Those who listen wait for the commit, also where this session waived that for itself.
+        let met = self.engine().observed();
+        self.send_notifications(met);
         Ok(())
     }
 
