@@ -156,16 +156,16 @@ impl RawLatch {
         }
     }
 
-    /// Whether anybody holds it exclusively right now.
+    /// Whether anybody holds it exclusively right now. Who finds that nobody does sees what the last holder has written.
     #[inline]
     pub fn is_locked_exclusive(&self) -> bool {
-        self.state.load(Ordering::Relaxed) & EXCLUSIVE != 0
+        self.state.load(Ordering::Acquire) & EXCLUSIVE != 0
     }
 
-    /// Whether anybody holds it right now.
+    /// Whether anybody holds it right now. Who finds that nobody does sees what the last holder has written.
     #[inline]
     pub fn is_locked(&self) -> bool {
-        self.state.load(Ordering::Relaxed) & !PARKED != 0
+        self.state.load(Ordering::Acquire) & !PARKED != 0
     }
 
     /// The uncontended case: nobody holds it, or others hold it shared.
