@@ -25,8 +25,8 @@
 use std::path::{Path, PathBuf};
 
 use base::{Error, FileNumber, Lsn, Result};
-use rustc_hash::FxHashMap;
-use sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use rustc_hash::{FxHashMap, FxHashSet};
+use sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use sync::{Arc, Mutex, MutexGuard};
 use vfs::{File, OpenMode, Vfs};
 
@@ -55,26 +55,40 @@ const _: () = assert!(ENTRIES_AT + BATCH_PAGES_MAX * ENTRY_BYTES <= PAGE_BYTES);
 pub struct DoubleWriteOptions {
     /// Whether pages go through the area before they are written in place.
     pub enabled: bool,
-    /// Whether anything is synced at all.
+    /// Whether anything is synced, to begin with ([`DoubleWrite::set_fsync`]).
     pub fsync: bool,
+    /// Whether every file may hold bytes that an earlier process has written and not synced.
+    pub all_unsynced: bool,
 }
 
 impl Default for DoubleWriteOptions {
     fn default() -> Self {
-        DoubleWriteOptions { enabled: true, fsync: true }
+        DoubleWriteOptions { enabled: true, fsync: true, all_unsynced: false }
     }
 }
 
 /// The double-write area of a data directory; shared by the page cache and the commit log.
 pub struct DoubleWrite {
     vfs: Arc<dyn Vfs>,
+    data_dir: PathBuf,
     area: Arc<dyn File>,
-    options: DoubleWriteOptions,
+    /// Whether pages go through the area before they are written in place.
+    enabled: bool,
+    fsync: AtomicBool,
+    /// What was written and not synced. A leaf, but held while it is synced.
+    unsynced: Mutex<Unsynced>,
     regions: [Mutex<Region>; REGIONS],
     next_region: AtomicUsize,
     next_sequence: AtomicU64,
     batches: AtomicU64,
     syncs: AtomicU64,
+}
+
+/// Files with bytes that were written while nothing was synced.
+struct Unsynced {
+    /// All that there are, written perhaps by an earlier process.
+    all: bool,
+    files: FxHashSet<u64>,
 }
 
 /// A region's batch in memory: header page and copies, as they will lie in the area.
@@ -99,16 +113,62 @@ impl DoubleWrite {
         area.allocate_zeroed((REGIONS * REGION_BYTES) as u64).map_err(failed)?;
         area.sync_all().map_err(failed)?;
         vfs.sync_dir(data_dir).map_err(failed)?;
-        Ok(Arc::new(DoubleWrite {
+        let doublewrite = Arc::new(DoubleWrite {
             vfs,
+            data_dir: data_dir.to_owned(),
             area,
-            options,
+            enabled: options.enabled,
+            fsync: AtomicBool::new(options.fsync),
+            unsynced: Mutex::new(Unsynced { all: options.all_unsynced, files: FxHashSet::default() }),
             regions: std::array::from_fn(|index| Mutex::new(Region { index, bytes: Vec::new(), places: Vec::new() })),
             next_region: AtomicUsize::new(0),
             next_sequence: AtomicU64::new(1),
             batches: AtomicU64::new(0),
             syncs: AtomicU64::new(0),
-        }))
+        });
+        if options.fsync {
+            doublewrite.sync_unsynced();
+        }
+        Ok(doublewrite)
+    }
+
+    /// Turns syncing on or off. When this returns with it on, every batch written so far is synced, and so will be every later
+    /// one. The log must be synced up to what counts as durable before (R1). A failed sync ends the process (R4).
+    pub fn set_fsync(&self, on: bool) {
+        if self.fsync.swap(on, Ordering::SeqCst) || !on {
+            return;
+        }
+        // A batch that began before has its region, and is noted as unsynced before it gives that up.
+        self.regions.iter().for_each(|region| drop(region.lock()));
+        self.sync_unsynced();
+    }
+
+    fn sync_unsynced(&self) {
+        let mut unsynced = self.unsynced.lock();
+        let mut files = std::mem::take(&mut unsynced.files);
+        if std::mem::take(&mut unsynced.all) {
+            files.extend(self.all_files());
+        }
+        for file in files {
+            match self.vfs.open(&path_of(&self.data_dir, file), OpenMode::ReadWrite) {
+                Ok(handle) => self.sync(&*handle, &format!("sync file {}", name_of(file))),
+                // Dropped since.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => self.failed(&format!("open file {}", name_of(file)), &error),
+            }
+        }
+        self.sync(&*self.area, "sync the double-write area");
+    }
+
+    /// The files of `base/` and `clog/` that there are.
+    fn all_files(&self) -> Vec<u64> {
+        let names = |directory: &str| match self.vfs.list_dir(&self.data_dir.join(directory)) {
+            Ok(names) => names,
+            Err(error) => self.failed(&format!("read directory \"{directory}\""), &error),
+        };
+        let of_tables = names("base").into_iter().filter_map(|name| name.parse().ok());
+        let segments = names("clog").into_iter().filter_map(|name| paged_store::segment_number(&name));
+        of_tables.chain(segments.map(|segment| segment | STORE_SEGMENT)).collect()
     }
 
     /// A new batch of pages. Waits for a region if all have batches under way: whoever has one must not wait for a page
@@ -134,11 +194,9 @@ impl DoubleWrite {
     }
 
     fn sync(&self, file: &dyn File, what: &str) {
-        if self.options.fsync {
-            self.syncs.fetch_add(1, Ordering::Relaxed);
-            if let Err(error) = file.sync_data() {
-                self.failed(what, &error);
-            }
+        self.syncs.fetch_add(1, Ordering::Relaxed);
+        if let Err(error) = file.sync_data() {
+            self.failed(what, &error);
         }
     }
 
@@ -179,7 +237,7 @@ impl<'a> Batch<'a> {
         (0..self.region.places.len()).map(|index| copy_at(&self.region.bytes, index))
     }
 
-    /// Writes all copies: on return they are durable in place. The log that justifies them must be durable already.
+    /// Writes all copies: on return they are durable in place, if syncing is on. The log that justifies them must be durable already.
     pub(crate) fn write(mut self) {
         let Region { index, bytes, places } = &mut *self.region;
         if places.is_empty() {
@@ -191,16 +249,20 @@ impl<'a> Batch<'a> {
         }
         doublewrite.batches.fetch_add(1, Ordering::Relaxed);
         let region_at = (*index * REGION_BYTES) as u64;
-        if doublewrite.options.enabled {
+        // One answer for the whole batch: a page must not be synced in place if its copy was not.
+        let fsync = doublewrite.fsync.load(Ordering::SeqCst);
+        if doublewrite.enabled {
             write_header(bytes, places, doublewrite.next_sequence.fetch_add(1, Ordering::Relaxed));
             let used = (1 + places.len()) * PAGE_BYTES;
             if let Err(error) = doublewrite.area.write_all_at(&bytes[..used], region_at) {
                 doublewrite.failed("write the double-write area", &error);
             }
-            doublewrite.sync(&*doublewrite.area, "sync the double-write area");
+            if fsync {
+                doublewrite.sync(&*doublewrite.area, "sync the double-write area");
+            }
         }
-        write_in_place(doublewrite, bytes, places);
-        if doublewrite.options.enabled {
+        write_in_place(doublewrite, bytes, places, fsync);
+        if doublewrite.enabled {
             // Need not last: until the next batch is synced, and this with it, these copies are the newest there are.
             if let Err(error) = doublewrite.area.write_all_at(&FREE_HEADER, region_at) {
                 doublewrite.failed("write the double-write area", &error);
@@ -216,8 +278,8 @@ impl Drop for Batch<'_> {
     }
 }
 
-/// Writes each copy where it belongs, neighbours in one write, and syncs each file once.
-fn write_in_place(doublewrite: &DoubleWrite, bytes: &[u8], places: &[Place]) {
+/// Writes each copy where it belongs, neighbours in one write, and syncs each file once, or notes that it is to be synced.
+fn write_in_place(doublewrite: &DoubleWrite, bytes: &[u8], places: &[Place], fsync: bool) {
     let mut at = 0;
     while at < places.len() {
         let first = &places[at];
@@ -231,6 +293,10 @@ fn write_in_place(doublewrite: &DoubleWrite, bytes: &[u8], places: &[Place]) {
             doublewrite.failed(&format!("write block {} of file {}", first.block, name_of(first.file)), &error);
         }
         at += run;
+    }
+    if !fsync {
+        doublewrite.unsynced.lock().files.extend(places.iter().map(|place| place.file));
+        return;
     }
     let mut written: Vec<&Place> = places.iter().collect();
     written.sort_unstable_by_key(|place| place.file);
@@ -357,9 +423,9 @@ fn restore(vfs: &dyn Vfs, data_dir: &Path, file: u64, copies: &[((u64, u32), Vec
             restored += 1;
         }
     }
-    if restored > 0 {
-        handle.sync_data().map_err(failed)?;
-    }
+    // Also what is whole in place: the process that wrote it may have ended before it could sync it, and when the area is
+    // given up, nothing else keeps these pages.
+    handle.sync_data().map_err(failed)?;
     Ok(restored)
 }
 

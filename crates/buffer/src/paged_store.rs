@@ -450,6 +450,6 @@ pub(crate) fn segment_name(segment: u64) -> String {
     format!("{segment:012X}")
 }
 
-fn segment_number(name: &str) -> Option<u64> {
+pub(crate) fn segment_number(name: &str) -> Option<u64> {
     (name.len() == 12).then(|| u64::from_str_radix(name, 16).ok())?
 }

@@ -273,6 +273,11 @@ impl BufferPool {
         self.files.blocks(file)
     }
 
+    /// Turns syncing of pages on or off, those of the commit log among them: see [`DoubleWrite::set_fsync`].
+    pub fn set_fsync(&self, on: bool) {
+        self.doublewrite.set_fsync(on);
+    }
+
     /// Makes an empty file; its name is durable on return. 58P02 if it exists.
     pub fn create_file(&self, file: FileNumber) -> Result<()> {
         self.files.create(file, OpenMode::CreateNew).map(drop)

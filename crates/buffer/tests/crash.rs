@@ -380,7 +380,7 @@ fn without_the_double_write_area_a_torn_page_is_found_out() {
         vfs.create_dir_all(&data_dir()).unwrap();
         vfs.sync_dir(data_dir().parent().unwrap()).unwrap();
         let log = Arc::new(TestLog::default());
-        let options = cohort_buffer::DoubleWriteOptions { enabled: false, fsync: true };
+        let options = cohort_buffer::DoubleWriteOptions { enabled: false, ..Default::default() };
         let doublewrite = cohort_buffer::DoubleWrite::open(vfs.clone(), &data_dir(), options).unwrap();
         let pool_options = cohort_buffer::BufferPoolOptions { frames: 32 };
         let pool =

@@ -3,11 +3,14 @@
 //! A sequence gives out values without asking transactions. Its page says from where it goes on after a crash: a position
 //! [`LOGGED_AHEAD`] values further than the one given out when the page was written, so that one record serves that many
 //! calls. The true position is kept in memory, and written back when the database is closed.
+//!
+//! A value may be told only when the record that covers it is durable (rule R3), whichever session's call wrote that record.
+//! So the end of the newest record is kept beside the position, and every call returns it.
 
 use base::{Error, FileNumber, Lsn, Result, SqlState, Xid, sqlstate};
 use buffer::{BufferPool, HEADER_BYTES, PageId, page_kind, page_lsn, set_page_kind};
 use rustc_hash::FxHashMap;
-use sync::atomic::{AtomicU32, Ordering};
+use sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use sync::{Arc, Mutex, RwLock};
 use wal::{RecordHead, RmgrId, Wal};
 
@@ -32,6 +35,8 @@ struct State {
     covered: u32,
     /// The increment that `covered` counts in.
     increment: i64,
+    /// The end of the newest record, which covers everything given out so far.
+    logged: Lsn,
 }
 
 /// The sequences used since the database was opened.
@@ -41,6 +46,8 @@ pub(crate) struct Sequences {
     open: RwLock<FxHashMap<FileNumber, Arc<Mutex<State>>>>,
     /// How many locks transactions in progress have asked for to change or drop sequences.
     changes: AtomicU32,
+    /// The positions are being written back for the last time.
+    closed: AtomicBool,
 }
 
 /// Values taken from a sequence at once.
@@ -48,8 +55,8 @@ pub(crate) struct Sequences {
 pub(crate) struct Taken {
     pub(crate) first: i64,
     pub(crate) last: i64,
-    /// The end of the record that covers them, if one was written now.
-    pub(crate) logged: Option<Lsn>,
+    /// The end of the record that covers them.
+    pub(crate) logged: Lsn,
 }
 
 impl Sequences {
@@ -87,6 +94,7 @@ impl Sequences {
         wal.ensure_room(RECORD_BYTES);
         let pinned = pool.pin(page_of(def.file))?;
         let mut state = state.lock();
+        self.check_open()?;
         let first = following(def, state.position)?;
         let mut position = Position { last: first, is_called: true };
         for _ in 1..count {
@@ -96,7 +104,6 @@ impl Sequences {
             }
         }
         let taken = values_between(first, position.last, def.increment);
-        let mut logged = None;
         if state.covered < taken || state.increment != def.increment {
             let mut ahead = position;
             for _ in 0..LOGGED_AHEAD {
@@ -111,12 +118,12 @@ impl Sequences {
             page.set_lsn(end);
             state.covered = values_between(position.last, ahead.last, def.increment) - 1;
             state.increment = def.increment;
-            logged = Some(end);
+            state.logged = end;
         } else {
             state.covered -= taken;
         }
         state.position = position;
-        Ok(Taken { first, last: position.last, logged })
+        Ok(Taken { first, last: position.last, logged: state.logged })
     }
 
     /// Puts the sequence elsewhere; returns the end of the record that says so.
@@ -125,26 +132,38 @@ impl Sequences {
         wal.ensure_room(RECORD_BYTES);
         let pinned = pool.pin(page_of(file))?;
         let mut state = state.lock();
+        self.check_open()?;
         state.position = position;
         state.covered = 0;
-        Ok(put(&pinned, wal, file, position))
+        state.logged = put(&pinned, wal, file, position);
+        Ok(state.logged)
     }
 
-    /// Where the sequence stands.
-    pub(crate) fn position(&self, pool: &BufferPool, file: FileNumber) -> Result<Position> {
-        Ok(self.state(pool, file)?.lock().position)
+    /// Where the sequence stands, and the end of the record that covers that.
+    pub(crate) fn position(&self, pool: &BufferPool, file: FileNumber) -> Result<(Position, Lsn)> {
+        let state = self.state(pool, file)?;
+        let state = state.lock();
+        Ok((state.position, state.logged))
     }
 
-    /// Writes the true positions back, so that a clean stop leaves no gaps.
-    pub(crate) fn write_back(&self, pool: &BufferPool, wal: &Wal) -> Result<()> {
+    /// Refuses every later change, and writes the true positions back, so that a clean stop leaves no gaps.
+    pub(crate) fn close(&self, pool: &BufferPool, wal: &Wal) -> Result<()> {
+        self.closed.store(true, Ordering::SeqCst);
+        // Whoever finds it not closed, under the lock of a sequence's state, had that in the map before.
         let open: Vec<_> = self.open.read().iter().map(|(file, state)| (*file, state.clone())).collect();
         for (file, state) in open {
             if pool.file_exists(file) {
-                let position = state.lock().position;
-                self.set(pool, wal, file, position)?;
+                wal.ensure_room(RECORD_BYTES);
+                let pinned = pool.pin(page_of(file))?;
+                let state = state.lock();
+                put(&pinned, wal, file, state.position);
             }
         }
         Ok(())
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::SeqCst) { Err(xact::closed()) } else { Ok(()) }
     }
 
     /// Lets go of a sequence whose file is about to be removed.
@@ -156,8 +175,10 @@ impl Sequences {
         if let Some(state) = self.open.read().get(&file) {
             return Ok(state.clone());
         }
-        let position = read(&pool.pin(page_of(file))?.read(), file)?;
-        let state = State { position, covered: 0, increment: 0 };
+        let pinned = pool.pin(page_of(file))?;
+        let page = pinned.read();
+        let state = State { position: read(&page, file)?, covered: 0, increment: 0, logged: page_lsn(&page) };
+        drop(page);
         Ok(self.open.write().entry(file).or_insert_with(|| Arc::new(Mutex::new(state))).clone())
     }
 }

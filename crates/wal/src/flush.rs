@@ -160,7 +160,7 @@ impl Shared {
     }
 
     /// Ends the batch with a record that says how far the log was synced when it was written. Returns its end.
-    fn insert_batch_mark(&self) -> u64 {
+    pub(crate) fn insert_batch_mark(&self) -> u64 {
         let head = RecordHead { rmgr: RmgrId::WAL, info: INFO_BATCH_MARK, xid: Xid::INVALID };
         let synced = self.positions.synced().to_le_bytes();
         self.insertion.insert(head, &[&synced], self, |_| ()).0.end.0

@@ -129,8 +129,8 @@ impl WalTuning {
     pub fn fsync(&self) -> bool {
         self.fsync.load(Ordering::Relaxed)
     }
-    /// Changes `fsync`.
-    pub fn set_fsync(&self, on: bool) {
+    /// Changes `fsync` for flushes to come: see [`crate::Wal::set_fsync`].
+    pub(crate) fn set_fsync(&self, on: bool) {
         self.fsync.store(on, Ordering::Relaxed);
     }
     /// `group_commit`

@@ -204,6 +204,17 @@ impl Wal {
         self.shared.flush_for_pages(upto.0);
     }
 
+    /// Turns syncing on or off. When this returns with it on, everything that counts as durable has been synced.
+    pub fn set_fsync(&self, on: bool) {
+        let was_on = self.tuning().fsync();
+        self.tuning().set_fsync(on);
+        if on && !was_on {
+            // A flush that did not sync has not written this record, so one that syncs everything comes after it.
+            let end = self.shared.insert_batch_mark();
+            self.flush(Lsn(end));
+        }
+    }
+
     /// Asks for a flush and does not wait: listeners tell when it is done. The flusher thread leads; without one, the
     /// calling thread does. Counts as one member of the cohort.
     pub fn request_flush(&self, upto: Lsn, policy: DelayPolicy) {

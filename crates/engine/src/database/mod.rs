@@ -10,17 +10,17 @@ mod vacuum;
 use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base::settings::{Id, ServerSettings};
-use base::{Error, Lsn, Oid, OwnerId, Result, sqlstate};
+use base::{Error, Lsn, Oid, Result, sqlstate};
 use btree::BTreeServices;
 use buffer::BufferPool;
 use clog::StatusStore;
 use heap::HeapServices;
 use lockmgr::LockManager;
-use rustc_hash::FxHashSet;
 use sync::Mutex;
-use sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use wal::Wal;
 use xact::TransactionManager;
 
@@ -41,6 +41,9 @@ use crate::session::{Exports, Session};
 use background::Background;
 use checkpoint::Checkpointer;
 use vacuum::Frozen;
+
+/// How often a close looks whether operations have ended.
+const OPERATIONS_ENDED_EACH: Duration = Duration::from_millis(1);
 
 /// An open database. Clones are handles of the same one.
 ///
@@ -70,8 +73,12 @@ pub(crate) struct Shared {
     pub(crate) checkpointer: Checkpointer,
     pub(crate) frozen: Frozen,
     pub(crate) exports: Exports,
-    /// New transactions are refused.
-    closing: AtomicBool,
+    /// Whether the database is closed; held by the one who closes it.
+    closed: Mutex<bool>,
+    /// Work under way that is in no transaction, or in one that neither has an xid nor a snapshot.
+    operations: AtomicUsize,
+    /// Held by the one who turns `fsync` on or off.
+    syncing: Mutex<()>,
     /// Numbers for the catalog versions that only their own transaction sees.
     pub(crate) own_versions: AtomicU64,
     /// Held as long as the database is open; given up by [`Database::close`].
@@ -114,7 +121,9 @@ impl Shared {
             checkpointer: Checkpointer::new(data.redo),
             frozen: Frozen::new(data.oldest_xid),
             exports: Exports::default(),
-            closing: AtomicBool::new(false),
+            closed: Mutex::new(false),
+            operations: AtomicUsize::new(0),
+            syncing: Mutex::new(()),
             own_versions: AtomicU64::new(0),
             lock: Mutex::new(Some(lock)),
         }
@@ -123,14 +132,37 @@ impl Shared {
     /// Refuses work once the database is closing.
     #[inline]
     pub(crate) fn check_open(&self) -> Result<()> {
-        if self.closing.load(Ordering::Relaxed) { Err(closed()) } else { Ok(()) }
+        if self.transactions.is_closed() { Err(xact::closed()) } else { Ok(()) }
+    }
+
+    /// Begins work that may write although no transaction with an xid or a snapshot does it. The close waits for its end, so
+    /// it must not wait for a transaction, and looks now and then whether it is to stop ([`Shared::check_open`]).
+    pub(crate) fn begin_operation(&self) -> Result<Operation<'_>> {
+        self.operations.fetch_add(1, Ordering::SeqCst);
+        let operation = Operation(self);
+        // Either this sees that the database closes, or the close sees the count.
+        fence(Ordering::SeqCst);
+        self.check_open().map(|()| operation)
+    }
+
+    /// Turns `fsync` on or off. With it on, everything that was written before is durable when this returns.
+    fn set_fsync(&self, on: bool) {
+        let _one_at_a_time = self.syncing.lock();
+        if on {
+            // First the log: pages must not be durable before it (R1).
+            self.wal.set_fsync(true);
+            self.pool.set_fsync(true);
+        } else {
+            self.pool.set_fsync(false);
+            self.wal.set_fsync(false);
+        }
     }
 
     /// Takes up the settings that may change while the database is open.
     fn reload(&self) {
+        self.set_fsync(self.options.settings.get(Id::Fsync).as_bool());
         let settings = &self.options.settings;
         let tuning = self.wal.tuning();
-        tuning.set_fsync(settings.get(Id::Fsync).as_bool());
         tuning.set_group_commit(settings.get(Id::GroupCommit).as_bool());
         tuning.set_delay_scope(options::delay_scope(settings));
         tuning.set_default_delay(delay_policy(settings));
@@ -145,9 +177,13 @@ impl Shared {
     }
 }
 
-#[cold]
-fn closed() -> Error {
-    Error::new(sqlstate::ADMIN_SHUTDOWN, "terminating connection due to administrator command").fatal()
+/// Work under way: see [`Shared::begin_operation`].
+pub(crate) struct Operation<'a>(&'a Shared);
+
+impl Drop for Operation<'_> {
+    fn drop(&mut self) {
+        self.0.operations.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Database {
@@ -170,27 +206,32 @@ impl Database {
         }
     }
 
-    /// Ends the background threads, writes everything out and marks the database as closed. Sessions get 57P01 for every
-    /// transaction they begin from now on.
+    /// Ends the background threads, writes everything out and marks the database as closed. When this returns, nobody writes
+    /// any more: sessions get 57P01 for every transaction that they begin, and for the next statement or change of one that
+    /// they have begun.
     ///
     /// # Errors
-    /// 55006 if transactions are in progress; the database stays open then.
+    /// 55006 if transactions are in progress that have changed something or have a snapshot in use; the database stays open
+    /// then.
     pub fn close(&self) -> Result<()> {
         let shared = &self.shared;
-        if shared.closing.swap(true, Ordering::SeqCst) {
+        let mut closed = shared.closed.lock();
+        if *closed {
             return Ok(());
         }
-        let prepared: FxHashSet<OwnerId> =
-            shared.transactions.prepared_transactions().iter().map(|prepared| prepared.owner).collect();
-        let mut running = shared.transactions.running();
-        running.retain(|transaction| !prepared.contains(&transaction.owner));
-        if !running.is_empty() {
-            let running = running.len();
-            shared.closing.store(false, Ordering::SeqCst);
-            return Err(Error::new(sqlstate::OBJECT_IN_USE, format!("there are {running} transactions in progress")));
-        }
+        shared.transactions.close().map_err(|count| {
+            Error::new(sqlstate::OBJECT_IN_USE, format!("there are {count} transactions in progress"))
+        })?;
+        *closed = true;
         self.background.stop();
-        shared.sequences.write_back(&shared.pool, &shared.wal)?;
+        while shared.operations.load(Ordering::SeqCst) > 0 {
+            // One may have asked for a checkpoint when there was nobody left to make it.
+            shared.checkpointer.answer(shared.checkpointer.take_requests());
+            std::thread::sleep(OPERATIONS_ENDED_EACH);
+        }
+        // With `fsync` off, too: what opens it next may rely on the disk.
+        shared.set_fsync(true);
+        shared.sequences.close(&shared.pool, &shared.wal)?;
         shared.close_checkpoint();
         shared.wal.stop();
         *shared.lock.lock() = None;
@@ -211,7 +252,7 @@ impl Database {
     /// # Errors
     /// 57P01 if the database is closed.
     pub fn checkpoint(&self) -> Result<()> {
-        self.shared.check_open()?;
+        let _operation = self.shared.begin_operation()?;
         if self.background.is_running() {
             self.shared.checkpointer.request_and_wait();
         } else {
@@ -229,14 +270,20 @@ impl Database {
         vacuum::vacuum_where_needed(self)
     }
 
-    /// Lets go of what no snapshot needs any more, as the background thread does many times a second.
+    /// Lets go of what no snapshot needs any more, as the background thread does many times a second. Nothing to do once the
+    /// database is closed.
     pub fn tidy(&self) {
-        background::tidy(&self.shared);
+        if let Ok(_operation) = self.shared.begin_operation() {
+            background::tidy(&self.shared);
+        }
     }
 
-    /// Takes up settings that may change while the database is open.
+    /// Takes up settings that may change while the database is open. With `fsync` turned on, what was written without it is
+    /// synced when this returns. Nothing to do once the database is closed.
     pub fn reload(&self) {
-        self.shared.reload();
+        if let Ok(_operation) = self.shared.begin_operation() {
+            self.shared.reload();
+        }
     }
 
     /// The log.

@@ -201,8 +201,9 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
         .map_err(|error| Error::io("could not remove temporary files", &error))?;
     doublewrite::recover(vfs.as_ref(), &directory)?;
     let fsync = options.settings.get(Id::Fsync).as_bool();
-    let area =
-        DoubleWrite::open(vfs.clone(), &directory, DoubleWriteOptions { fsync, ..DoubleWriteOptions::default() })?;
+    // The process that left it may have run with `fsync` off.
+    let area_options = DoubleWriteOptions { fsync, all_unsynced: !from.closed, ..DoubleWriteOptions::default() };
+    let area = DoubleWrite::open(vfs.clone(), &directory, area_options)?;
     let late_log = Arc::new(LateLog::new());
     let log: Arc<dyn DurableLog> = late_log.clone();
     let frames = (options.integer(Id::SharedBuffers) as usize).max(16);

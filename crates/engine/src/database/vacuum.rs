@@ -70,6 +70,7 @@ pub(crate) fn vacuum_relation(
     trees: &[Arc<BTree>],
     go_on: &dyn Fn() -> Result<()>,
 ) -> Result<Vacuumed> {
+    let _operation = shared.begin_operation()?;
     // Before anything is read: whoever writes an older xid later is running now.
     let oldest_running = shared.transactions.oldest_running_xid();
     shared.transactions.refresh_removal_floor();

@@ -205,6 +205,7 @@ impl Session {
         }
         table.activity.vacuumed(done.live, done.recently_dead);
         let mut truncated_pages = 0;
+        let operation = shared.begin_operation()?;
         // Readers that planned by the old length must be gone; who is there now keeps the tail.
         if !options.keep_tail && self.lock_relation(oid, LockMode::AccessExclusive, WaitPolicy::NoWait).is_ok() {
             truncated_pages = table.heap.truncate_tail()?;
@@ -212,6 +213,7 @@ impl Session {
                 overflow.heap.truncate_tail()?;
             }
         }
+        drop(operation);
         let pages = table.heap.block_count()?;
         self.update_estimates(&table, done.live as f64, pages)?;
         Ok(VacuumSummary {

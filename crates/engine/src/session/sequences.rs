@@ -46,9 +46,7 @@ impl Session {
         }
         let shared = self.shared();
         let taken = shared.sequences.take(&shared.pool, &shared.wal, &def, def.cache.max(1))?;
-        if let Some(logged) = taken.logged {
-            self.observe(logged);
-        }
+        self.observe(taken.logged);
         let used = Used { file: def.file, current: taken.first, taken_to: taken.last, increment: def.increment };
         sequences.used.insert(sequence, used);
         sequences.last = Some(sequence);
@@ -112,7 +110,8 @@ impl Session {
     pub fn sequence_state(&self, sequence: Oid) -> Result<(i64, bool)> {
         let def = self.sequence_def(sequence)?;
         self.observe_horizon();
-        let position = self.shared().sequences.position(&self.shared().pool, def.file)?;
+        let (position, logged) = self.shared().sequences.position(&self.shared().pool, def.file)?;
+        self.observe(logged);
         Ok((position.last, position.is_called))
     }
 

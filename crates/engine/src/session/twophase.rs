@@ -71,6 +71,8 @@ impl Session {
     /// 25001 in a transaction; 42704 for an unknown name; 42501 if it is somebody else's; 0A000 from another database; 55000 if
     /// somebody is at it; 40P01, 57014 from waiting for another transaction that changes the catalog. It stays prepared then.
     pub fn commit_prepared(&mut self, gid: &str, finisher: Finisher) -> Result<Lsn> {
+        let database = self.database.clone();
+        let _operation = database.shared.begin_operation()?;
         let claimed = self.claim(gid, finisher)?;
         let changes_catalog = claimed.changes_catalog();
         if changes_catalog {
@@ -94,12 +96,13 @@ impl Session {
     /// # Errors
     /// As [`Session::commit_prepared`].
     pub fn rollback_prepared(&mut self, gid: &str, finisher: Finisher) -> Result<Lsn> {
+        let database = self.database.clone();
+        let _operation = database.shared.begin_operation()?;
         let claimed = self.claim(gid, finisher)?;
         Ok(self.slot.get_mut().rollback_prepared(claimed))
     }
 
     fn claim(&mut self, gid: &str, finisher: Finisher) -> Result<ClaimedTransaction> {
-        self.shared().check_open()?;
         if self.in_transaction() {
             return Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress"));
         }

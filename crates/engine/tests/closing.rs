@@ -1,0 +1,204 @@
+//! A database that is closed is written by nobody, whatever they had begun before.
+
+mod common;
+
+use std::sync::Arc;
+
+use base::{Oid, Result, sqlstate};
+use cohort_engine::catalog::{BOOTSTRAP_ROLE, PUBLIC_SCHEMA, SequenceDef};
+use cohort_engine::key::PlainKeys;
+use cohort_engine::row::{Datum, PhysicalType};
+use cohort_engine::{Database, Finisher, Isolation, Session, Table, TransactionOptions, VacuumOptions};
+use common::{begin, create_table, options_on, run, simulated, statement};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use vfs::SimulatedVfs;
+
+const TYPES: [PhysicalType; 2] = [PhysicalType::I32, PhysicalType::I64];
+const ME: Finisher = Finisher { role: BOOTSTRAP_ROLE, is_superuser: true, database: Oid(5) };
+
+fn create_sequence(session: &mut Session) -> Oid {
+    begin(session);
+    let def = SequenceDef::new(session.allocate_oid(), PUBLIC_SCHEMA, "s", BOOTSTRAP_ROLE);
+    let oid = def.oid;
+    session.create_object(def).unwrap();
+    session.commit_and_wait().unwrap();
+    oid
+}
+
+fn insert(session: &Session, table: &Arc<Table>, id: i32) -> Result<()> {
+    session.insert(table, &[Datum::I32(id), Datum::I64(0)], &PlainKeys).map(drop)
+}
+
+fn prepare(session: &mut Session, table: &Arc<Table>, id: i32) -> Result<()> {
+    session.begin(TransactionOptions::default())?;
+    statement(session, |session| insert(session, table, id)).and_then(|()| {
+        session.prepare_transaction(&format!("p{id}"), BOOTSTRAP_ROLE, Oid(5)).map(|gate| session.wait_durable(gate))
+    })
+}
+
+fn is_refused<T: std::fmt::Debug>(result: Result<T>) {
+    assert_eq!(result.unwrap_err().sqlstate(), sqlstate::ADMIN_SHUTDOWN);
+}
+
+// invariants: row 37
+#[test]
+fn what_was_begun_before_the_close_is_refused_and_writes_nothing() {
+    let (database, disk) = simulated(1);
+    let mut session = database.session().unwrap();
+    let table = create_table(&mut session, "t", &TYPES);
+    let sequence = create_sequence(&mut session);
+    run(&mut session, |session| (1..50).try_for_each(|id| insert(session, &table, id))).unwrap();
+    run(&mut session, |session| session.nextval(sequence)).unwrap();
+    prepare(&mut session, &table, 100).unwrap();
+    prepare(&mut session, &table, 101).unwrap();
+
+    let mut reader = database.session().unwrap();
+    reader.begin(TransactionOptions { isolation: Isolation::RepeatableRead, ..Default::default() }).unwrap();
+    statement(&reader, |_| Ok(())).unwrap();
+    // Reading evicts pages, which are written.
+    assert_eq!(database.close().unwrap_err().sqlstate(), sqlstate::OBJECT_IN_USE);
+    statement(&reader, |_| Ok(())).unwrap();
+    reader.rollback().unwrap();
+
+    let begun: Vec<Session> = (0..4)
+        .map(|_| {
+            let mut session = database.session().unwrap();
+            begin(&mut session);
+            session
+        })
+        .collect();
+    database.close().unwrap();
+    let written = disk.writes();
+    is_refused(statement(&begun[0], |session| insert(session, &table, 200)));
+    is_refused(begun[0].xid());
+    is_refused(insert(&begun[1], &table, 201));
+    is_refused(begun[2].nextval(sequence));
+    is_refused(begun[2].setval(sequence, 7, true));
+    is_refused(begun[3].push_snapshot());
+    is_refused(session.nextval(sequence));
+    is_refused(session.vacuum(&table, VacuumOptions::default()));
+    is_refused(session.commit_prepared("p100", ME));
+    is_refused(session.rollback_prepared("p101", ME));
+    is_refused(database.checkpoint());
+    is_refused(database.vacuum_where_needed());
+    database.tidy();
+    for mut session in begun {
+        session.commit_and_wait().unwrap();
+    }
+    drop((session, reader));
+    database.close().unwrap();
+    assert_eq!(disk.writes(), written);
+
+    // Somebody else has it now.
+    let reopened = Database::open(options_on(&disk, &[])).unwrap();
+    let mut session = reopened.session().unwrap();
+    let gate = session.commit_prepared("p100", ME).unwrap();
+    session.wait_durable(gate);
+    assert_eq!(common::all(&session, &session.open_table(table.oid()).unwrap(), |_| ()).len(), 50);
+}
+
+/// Works on the database until it is told that it is closed. Returns the rows that were acknowledged.
+fn work_until_closed(mut session: Session, table: &Arc<Table>, sequence: Oid, number: i32, seed: u64) -> Vec<i32> {
+    let mut random = StdRng::seed_from_u64(seed);
+    let database = session.database().clone();
+    let mut acknowledged = Vec::new();
+    let (mut next_id, mut last_value) = (number * 100_000, 0);
+    let mut prepared = Vec::new();
+    let mut attempt = |session: &mut Session| -> Result<()> {
+        match random.random_range(0..9) {
+            0..=2 => {
+                next_id += 1;
+                run(session, |session| insert(session, table, next_id))?;
+                acknowledged.push(next_id);
+            }
+            3 => {
+                let value = run(session, |session| session.nextval(sequence))?;
+                assert!(value > last_value, "{value} after {last_value}");
+                last_value = value;
+            }
+            4 => run(session, |session| Ok(common::all(session, table, |_| ())))?.clear(),
+            5 => database.checkpoint()?,
+            6 => session.vacuum(table, VacuumOptions { skip_locked: true, ..VacuumOptions::default() }).map(drop)?,
+            7 if prepared.is_empty() => {
+                next_id += 1;
+                prepare(session, table, next_id)?;
+                prepared.push(next_id);
+            }
+            _ => {
+                if let Some(id) = prepared.pop() {
+                    let gate = session.commit_prepared(&format!("p{id}"), ME)?;
+                    session.wait_durable(gate);
+                    acknowledged.push(id);
+                }
+                database.tidy();
+            }
+        }
+        Ok(())
+    };
+    loop {
+        match attempt(&mut session) {
+            Ok(()) => {}
+            Err(error) if error.sqlstate() == sqlstate::ADMIN_SHUTDOWN => break,
+            Err(error) if error.sqlstate() == sqlstate::LOCK_NOT_AVAILABLE => {}
+            Err(error) => panic!("{error}"),
+        }
+        let _ = session.rollback();
+    }
+    let _ = session.rollback();
+    acknowledged
+}
+
+/// Closes, as often as that is refused because of transactions in progress.
+fn close(database: &Database) -> u64 {
+    let mut refused = 0;
+    loop {
+        match database.close() {
+            Ok(()) => return refused,
+            Err(error) => assert_eq!(error.sqlstate(), sqlstate::OBJECT_IN_USE),
+        }
+        refused += 1;
+    }
+}
+
+// invariants: row 37
+#[test]
+fn a_close_among_busy_sessions_loses_nothing_and_ends_all_writing() {
+    let rounds = std::env::var("COHORT_SEEDS").map_or(30, |text| text.parse().expect("a number of seeds"));
+    for seed in 0..rounds {
+        let disk = SimulatedVfs::new(seed);
+        let database = Database::open(options_on(&disk, &[])).unwrap();
+        let mut session = database.session().unwrap();
+        let table = create_table(&mut session, "t", &TYPES);
+        let sequence = create_sequence(&mut session);
+        drop(session);
+        let (acknowledged, written) = std::thread::scope(|scope| {
+            let workers: Vec<_> = (1..4)
+                .map(|number| {
+                    let (session, table) = (database.session().unwrap(), &table);
+                    scope.spawn(move || work_until_closed(session, table, sequence, number, seed * 10 + number as u64))
+                })
+                .collect();
+            std::thread::sleep(std::time::Duration::from_millis(seed % 20));
+            close(&database);
+            let written = disk.writes();
+            let acknowledged: Vec<i32> = workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect();
+            (acknowledged, written)
+        });
+        assert_eq!(disk.writes(), written, "seed {seed}: the closed database was written");
+        let oid = table.oid();
+        drop((table, database));
+        let database = Database::open(options_on(&disk, &[])).unwrap();
+        let mut session = database.session().unwrap();
+        let table = session.open_table(oid).unwrap();
+        let id_of = |row: &[Datum]| match row[0] {
+            Datum::I32(id) => id,
+            ref other => panic!("{other:?}"),
+        };
+        let mut ids = run(&mut session, |session| Ok(common::all(session, &table, id_of))).unwrap();
+        ids.sort_unstable();
+        let mut expected = acknowledged;
+        expected.sort_unstable();
+        assert_eq!(ids, expected, "seed {seed}");
+    }
+}
