@@ -4,7 +4,7 @@ CARGO ?= cargo
 # Where the tests find PostgreSQL's server and isolationtester.
 export PG_BINDIR ?= $(lastword $(sort $(wildcard /usr/lib/postgresql/*/bin)))
 
-.PHONY: demo test models fuzz torture bench peers build setup check lint clean
+.PHONY: demo test models flakes fuzz torture bench peers build setup check lint clean
 
 demo: build ## Repeats the commit-path experiments quickly, on the embedded engine; report/index.html shows them.
 	target/release/cohort lab run all --quick --out report
@@ -15,9 +15,15 @@ test: setup lint ## All tests.
 	$(CARGO) xtask links
 	$(CARGO) test --workspace
 	scripts/shuttle.sh
+	scripts/loom.sh
 
-models: setup ## Of the tests, the concurrent state machines under the shuttle scheduler.
+models: setup ## Of the tests, the concurrent state machines under the shuttle scheduler, and memory orderings under loom.
 	scripts/shuttle.sh
+	scripts/loom.sh
+
+flakes: setup ## The whole test suite in a loop under processor load for an hour. HOURS=8 ROUNDS=3 LOAD=4 FILTER=name: options.
+	@scripts/setup.sh tests
+	scripts/flakes.sh
 
 fuzz: setup ## Every decoder of foreign bytes under a fuzzer, a minute each.
 	scripts/fuzz.sh

@@ -138,7 +138,8 @@ impl Frame {
     pub(crate) fn mark_dirty(&self, lsn: Lsn) {
         // The flag is lowered only under the latch, which the caller has: no need to write what is there already.
         if self.first_dirty_lsn.load(Ordering::Relaxed) == NO_LSN {
-            self.first_dirty_lsn.store(lsn.0, Ordering::Relaxed);
+            // Who sees this change sees that the copy before it was taken, if it was.
+            self.first_dirty_lsn.store(lsn.0, Ordering::Release);
         }
         self.mark_dirty_hint();
     }
@@ -162,7 +163,7 @@ impl Frame {
 
     /// Ends the write: nothing of it remains to be done, or all of it if `copy_taken` was not reached.
     pub(crate) fn end_write(&self) {
-        self.writing_since_lsn.store(NO_LSN, Ordering::Relaxed);
+        self.writing_since_lsn.store(NO_LSN, Ordering::Release);
         self.state.fetch_and(!WRITING, Ordering::Release);
         self.unpin();
     }
@@ -175,7 +176,7 @@ impl Frame {
     /// The end of the first record whose change is not on disk.
     pub(crate) fn oldest_change(&self) -> Option<Lsn> {
         let in_memory = self.first_dirty_lsn.load(Ordering::Acquire);
-        let oldest = in_memory.min(self.writing_since_lsn.load(Ordering::Relaxed));
+        let oldest = in_memory.min(self.writing_since_lsn.load(Ordering::Acquire));
         (oldest != NO_LSN).then_some(Lsn(oldest))
     }
 

@@ -49,7 +49,7 @@ use crate::spill::Spill;
 use crate::{Clog, ClogBits};
 
 /// Entries in a page. Few under the model checker, which takes each access to one for a step.
-pub(crate) const PAGE_ENTRIES: u64 = if cfg!(shuttle) { 4 } else { 1024 };
+pub(crate) const PAGE_ENTRIES: u64 = if cfg!(any(shuttle, loom)) { 4 } else { 1024 };
 /// The fewest slots of a window.
 const SLOTS_MIN: usize = 4;
 /// A page with more entries than this that are still needed isn't trimmed.

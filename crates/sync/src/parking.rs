@@ -7,7 +7,7 @@
 //! with a check of the word; the check runs under the queue's lock. Who changes the word such that
 //! somebody may go on looks whether anybody said to sleep, and unparks under the same lock. So a
 //! sleeper either sees the change, or is in the queue when the change's maker looks.
-#![cfg_attr(not(shuttle), allow(unsafe_code))]
+#![cfg_attr(not(any(shuttle, loom)), allow(unsafe_code))]
 
 use std::time::Instant;
 
@@ -73,7 +73,7 @@ impl Selection {
     }
 }
 
-#[cfg(not(shuttle))]
+#[cfg(not(any(shuttle, loom)))]
 mod real {
     use parking_lot_core::{DEFAULT_PARK_TOKEN, DEFAULT_UNPARK_TOKEN, FilterOp, ParkResult, ParkToken};
 
@@ -130,10 +130,10 @@ mod real {
     }
 }
 
-#[cfg(not(shuttle))]
+#[cfg(not(any(shuttle, loom)))]
 pub(crate) use real::ParkingSpot;
 
-#[cfg(shuttle)]
+#[cfg(any(shuttle, loom))]
 mod modelled {
     use super::*;
     use crate::facade::{Condvar, Mutex};
@@ -150,7 +150,7 @@ mod modelled {
     }
 
     impl ParkingSpot {
-        pub(crate) const fn new() -> ParkingSpot {
+        pub(crate) fn new() -> ParkingSpot {
             ParkingSpot { queue: Mutex::new(Queue { next_ticket: 0, sleepers: Vec::new() }), changed: Condvar::new() }
         }
 
@@ -198,5 +198,5 @@ mod modelled {
     }
 }
 
-#[cfg(shuttle)]
+#[cfg(any(shuttle, loom))]
 pub(crate) use modelled::ParkingSpot;
