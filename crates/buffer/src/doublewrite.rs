@@ -149,6 +149,9 @@ impl DoubleWrite {
         if std::mem::take(&mut unsynced.all) {
             files.extend(self.all_files());
         }
+        if files.is_empty() {
+            return;
+        }
         for file in files {
             match self.vfs.open(&path_of(&self.data_dir, file), OpenMode::ReadWrite) {
                 Ok(handle) => self.sync(&*handle, &format!("sync file {}", name_of(file))),
