@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use real::RealVfs;
-pub use simulated::{FailStop, Fault, SimulatedOptions, SimulatedVfs, Survival};
+pub use simulated::{FailStop, Fault, HookedCall, SimulatedOptions, SimulatedVfs, Survival};
 pub use slowed::SlowedVfs;
 
 /// What writes past the operating system's cache are multiples of. Disks ask for 512 or 4096; file systems cache pages of

@@ -283,6 +283,26 @@ fn reads_and_writes_fail_on_order_and_once() {
 }
 
 #[test]
+fn lengths_removals_and_syncs_of_directories_fail_on_order_and_once() {
+    let disk = SimulatedVfs::new(3);
+    let file = file(&disk, "/file");
+    file.write_all_at(&[1; 100], 0).unwrap();
+    file.sync_data().unwrap();
+    disk.add_fault(Fault::FailSetLength(disk.set_lengths() + 1));
+    disk.add_fault(Fault::FailRemoval(disk.removals() + 1));
+    disk.add_fault(Fault::FailDirectorySync(disk.directory_syncs() + 1));
+    assert!(file.set_len(10).is_err());
+    assert_eq!(bytes(&disk, "/file"), [1; 100], "a failed cut changes nothing");
+    assert!(disk.remove_file(path("/file")).is_err() && disk.exists(path("/file")));
+    file.sync_data().expect("only the sync of a directory fails");
+    assert!(disk.sync_dir(path("/")).is_err());
+    file.set_len(10).unwrap();
+    disk.remove_file(path("/file")).unwrap();
+    disk.sync_dir(path("/")).unwrap();
+    assert!(!disk.crash().exists(path("/file")));
+}
+
+#[test]
 fn damage_stays_through_crashes() {
     let disk = SimulatedVfs::new(1);
     let file = file(&disk, "/file");

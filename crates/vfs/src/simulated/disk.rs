@@ -32,6 +32,9 @@ struct Counts {
     calls: u64,
     writes: u64,
     syncs: u64,
+    directory_syncs: u64,
+    set_lengths: u64,
+    removals: u64,
     reads: u64,
 }
 
@@ -79,6 +82,18 @@ impl Disk {
 
     pub(crate) fn syncs(&self) -> u64 {
         self.counts.syncs
+    }
+
+    pub(crate) fn directory_syncs(&self) -> u64 {
+        self.counts.directory_syncs
+    }
+
+    pub(crate) fn set_lengths(&self) -> u64 {
+        self.counts.set_lengths
+    }
+
+    pub(crate) fn removals(&self) -> u64 {
+        self.counts.removals
     }
 
     pub(crate) fn is_crashed(&self) -> bool {
@@ -130,9 +145,21 @@ impl Disk {
         result
     }
 
+    /// A call that removes a file's name.
+    pub(crate) fn remove_file(&mut self, path: &Path) -> Result<()> {
+        self.counts.removals += 1;
+        let fails = self.take_fault(Fault::FailRemoval(self.counts.removals));
+        self.change_names(|tree| if fails { Err(input_output_error("unlink")) } else { tree.remove_file(path) })
+    }
+
     /// A call that changes a file's length.
     pub(crate) fn set_length(&mut self, node: NodeNumber, length: u64) -> Result<()> {
         let power_fails = self.begin_call()?;
+        self.counts.set_lengths += 1;
+        if self.take_fault(Fault::FailSetLength(self.counts.set_lengths)) {
+            self.end_call(power_fails)?;
+            return Err(input_output_error("ftruncate"));
+        }
         let (content, number) = self.tree.change_file(node);
         content.set_length(number, length);
         self.end_call(power_fails)
@@ -204,7 +231,10 @@ impl Disk {
         let power_fails = self.begin_call()?;
         self.end_call(power_fails)?;
         self.counts.syncs += 1;
-        if self.take_fault(Fault::FailSync(self.counts.syncs)) {
+        let is_directory = matches!(target, SyncTarget::Directory(_));
+        self.counts.directory_syncs += u64::from(is_directory);
+        let fails = is_directory && self.take_fault(Fault::FailDirectorySync(self.counts.directory_syncs));
+        if fails || self.take_fault(Fault::FailSync(self.counts.syncs)) {
             let mut fate = Fate::new(self.random.random(), Survival::AnySubset, self.tree.unsynced());
             match target {
                 SyncTarget::File(node) => self.tree.change_file(node).0.fail_sync(&mut fate),

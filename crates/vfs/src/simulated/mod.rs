@@ -47,6 +47,12 @@ pub enum Fault {
     /// The n-th sync of a file or directory fails (EIO). As on Linux, what it did not write is no longer known to be
     /// unwritten: later syncs succeed without writing it, and readers see it until the power fails.
     FailSync(u64),
+    /// The n-th sync of a directory fails (EIO), as [`Fault::FailSync`] says.
+    FailDirectorySync(u64),
+    /// The n-th call that cuts a file or extends it with a hole fails (EIO), and changes nothing.
+    FailSetLength(u64),
+    /// The n-th removal of a file's name fails (EIO), and changes nothing.
+    FailRemoval(u64),
     /// The n-th read fails (EIO).
     FailRead(u64),
     /// The n-th write and all after it that need new space fail (ENOSPC), after the part that needs none. Comes again
@@ -101,9 +107,24 @@ pub struct SimulatedVfs {
     shared: Arc<Shared>,
 }
 
+/// A call that a hook is told of before it does anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookedCall<'a> {
+    /// A file is about to be opened.
+    Open(&'a Path),
+    /// A file is about to be cut, or extended with a hole.
+    SetLength,
+    /// A file's name is about to be removed.
+    Remove(&'a Path),
+}
+
+type Hook = Arc<dyn Fn(HookedCall<'_>) + Send + Sync>;
+
 struct Shared {
     /// Guards everything on the disk; nothing is waited for while it is held.
     disk: Mutex<Disk>,
+    /// Not held while the hook runs.
+    hook: Mutex<Option<Hook>>,
     /// This disk's time.
     now_us: AtomicU64,
 }
@@ -120,7 +141,8 @@ impl SimulatedVfs {
     }
 
     fn with_tree(options: SimulatedOptions, tree: Tree) -> SimulatedVfs {
-        let shared = Shared { disk: Mutex::new(Disk::new(options, tree)), now_us: AtomicU64::new(0) };
+        let disk = Mutex::new(Disk::new(options, tree));
+        let shared = Shared { disk, hook: Mutex::new(None), now_us: AtomicU64::new(0) };
         SimulatedVfs { shared: Arc::new(shared) }
     }
 
@@ -132,6 +154,19 @@ impl SimulatedVfs {
     /// Nothing is to go wrong any more.
     pub fn clear_faults(&self) {
         self.shared.disk.lock().clear_faults();
+    }
+
+    /// Has `hook` run before each call of some kinds, on the caller's thread: for tests that need something else to happen at
+    /// that moment. It may use the disk. A second hook takes the place of the first.
+    pub fn set_hook(&self, hook: impl Fn(HookedCall<'_>) + Send + Sync + 'static) {
+        *self.shared.hook.lock() = Some(Arc::new(hook));
+    }
+
+    fn run_hook(&self, call: HookedCall<'_>) {
+        let hook = self.shared.hook.lock().clone();
+        if let Some(hook) = hook {
+            hook(call);
+        }
     }
 
     /// Cuts the power: every later call on this disk fails, and the disk that comes back holds what survived. Its seed
@@ -180,6 +215,21 @@ impl SimulatedVfs {
         self.shared.disk.lock().syncs()
     }
 
+    /// How many syncs of directories were made: what [`Fault::FailDirectorySync`] counts.
+    pub fn directory_syncs(&self) -> u64 {
+        self.shared.disk.lock().directory_syncs()
+    }
+
+    /// How many calls were made that set a file's length: what [`Fault::FailSetLength`] counts.
+    pub fn set_lengths(&self) -> u64 {
+        self.shared.disk.lock().set_lengths()
+    }
+
+    /// How many files' names were removed, one by one: what [`Fault::FailRemoval`] counts.
+    pub fn removals(&self) -> u64 {
+        self.shared.disk.lock().removals()
+    }
+
     /// Whether the power is off.
     pub fn is_crashed(&self) -> bool {
         self.shared.disk.lock().is_crashed()
@@ -208,6 +258,7 @@ impl SimulatedVfs {
     }
 
     fn open_file(&self, path: &Path, mode: OpenMode, writes_sync: bool) -> io::Result<Arc<dyn File>> {
+        self.run_hook(HookedCall::Open(path));
         let mut disk = self.disk();
         let found = disk.look()?.find_file(path);
         let node = match (mode, found) {
@@ -252,7 +303,8 @@ impl Vfs for SimulatedVfs {
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
-        self.disk().change_names(|tree| tree.remove_file(path))
+        self.run_hook(HookedCall::Remove(path));
+        self.disk().remove_file(path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -373,6 +425,7 @@ impl File for SimulatedFile {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.check_writable()?;
+        self.vfs.run_hook(HookedCall::SetLength);
         self.vfs.disk().set_length(self.node, len)
     }
 
