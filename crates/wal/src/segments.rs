@@ -287,13 +287,10 @@ impl Segments {
             vfs.remove_file(&unfinished)?;
         }
         let file = vfs.open(&unfinished, OpenMode::CreateNew)?;
-        let mut length = 0;
-        while length < self.layout.size_bytes {
-            length = (length + ZERO_PIECE_BYTES).min(self.layout.size_bytes);
-            file.allocate_zeroed(length)?;
-            file.sync_data()?;
-        }
-        file.sync_all()?;
+        fill_with_zeros(&*file, self.layout.size_bytes).inspect_err(|_| {
+            // On a full disk others need the room. What stays is removed before the next attempt.
+            let _ = vfs.remove_file(&unfinished);
+        })?;
         vfs.rename(&unfinished, &self.layout.path(number))?;
         vfs.sync_dir(&self.layout.dir)?;
         self.created.fetch_add(1, Ordering::Relaxed);
@@ -405,6 +402,16 @@ impl LogDevice for Segments {
         statistics.segments_recycled = self.recycled.load(Ordering::Relaxed);
         statistics.segments_unprepared = self.unprepared.load(Ordering::Relaxed);
     }
+}
+
+fn fill_with_zeros(file: &dyn File, size_bytes: u64) -> io::Result<()> {
+    let mut length = 0;
+    while length < size_bytes {
+        length = (length + ZERO_PIECE_BYTES).min(size_bytes);
+        file.allocate_zeroed(length)?;
+        file.sync_data()?;
+    }
+    file.sync_all()
 }
 
 /// Brings a file into the cache: a write of a part of a block would otherwise have to read the block first.

@@ -1,5 +1,6 @@
 //! The log's threads: the flusher, the walwriter, and the one that prepares segments.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use sync::thread::JoinHandle;
@@ -164,6 +165,10 @@ fn walwriter(shared: &Shared) {
     }
 }
 
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 /// Called when a segment was begun, and when old ones were released.
 fn preparer(shared: &Shared) {
     loop {
@@ -171,6 +176,11 @@ fn preparer(shared: &Shared) {
             match shared.device.prepare() {
                 Ok(true) => {}
                 Ok(false) => break,
+                Err(error) if is_full(&error) => {
+                    // It is not needed yet. Whoever needs it makes it, or ends the process then.
+                    eprintln!("WARNING:  could not prepare a segment of the write-ahead log: {error}");
+                    break;
+                }
                 Err(error) => shared.fail("could not prepare a segment of the write-ahead log", &error),
             }
         }

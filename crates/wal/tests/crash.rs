@@ -5,9 +5,10 @@ mod support;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use base::{Lsn, sqlstate};
-use cohort_wal::{DelayPolicy, Epoch, Wal, WalControl, WalReader};
+use cohort_wal::{DelayPolicy, Epoch, Wal, WalControl, WalOptions, WalReader};
 use rand::Rng;
 use support::{DIR, HEAD, Model, SEGMENT_BYTES, for_each_seed, meet_page_lsn, small_options, until_crash};
 use vfs::{Fault, SimulatedOptions, SimulatedVfs, Survival, Vfs};
@@ -305,6 +306,27 @@ fn a_full_disk_ends_the_process_and_loses_nothing_acknowledged() {
         let disk = if model.random.random_bool(0.5) { disk.kill() } else { disk.crash() };
         model.recover(&disk).expect("there is room again");
     });
+}
+
+// invariants: row 7
+#[test]
+fn a_disk_too_full_for_a_segment_ahead_stops_nobody_who_needs_none() {
+    let disk = SimulatedVfs::new(1);
+    let options = WalOptions { segment_size_bytes: 1 << 16, segments_ahead: 1, ..small_options() };
+    let wal = Wal::create(Arc::new(disk.clone()), Path::new(DIR), options).expect("there is room");
+    let writes = disk.writes();
+    disk.add_fault(Fault::NoSpaceFromWrite(writes + 1));
+    wal.start_flusher_thread();
+    let unfinished = Path::new(DIR).join("unfinished");
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !disk.is_crashed() && (disk.writes() == writes || disk.exists(&unfinished)) {
+        assert!(Instant::now() < deadline, "nobody tries to prepare a segment, or nobody gives its room back");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(!disk.is_crashed(), "the process ended for a segment that nobody needs yet");
+    let end = wal.insert(HEAD, &[b"record"]).end;
+    wal.wait_durable(end, DelayPolicy::NONE);
+    wal.stop();
 }
 
 // invariants: row 7
