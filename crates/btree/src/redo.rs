@@ -1,12 +1,13 @@
 //! Redo: doing again what the log says, page by page, where a page doesn't have it yet.
 //!
-//! A record on a page that was never written and that it does not make means that the file was dropped
-//! later in the log: it is passed over and the page remembered, and at the end of recovery each such page
-//! must be explained, or the data is damaged.
+//! A record on a page that was never written and that it does not make means that the file was removed
+//! after the record was written: it is passed over and the page remembered. The log need not say that the
+//! file was removed: the transaction that made it may never have ended. So the catalog decides, once it is
+//! loaded: a missing page of a file that is in use is damage.
 
 use std::collections::HashMap;
 
-use base::{FileNumber, Lsn, Result, Xid};
+use base::{Lsn, Result, Xid};
 use buffer::{BufferPool, PageId};
 use sync::Arc;
 use sync::atomic::{AtomicU64, Ordering};
@@ -57,22 +58,10 @@ impl BTreeRedo {
         })
     }
 
-    /// Whether every page that was missing is explained by now. XX001 if not.
-    pub fn finish(&self, pool: &BufferPool) -> Result<()> {
-        for (page, lsn) in &self.missing {
-            if pool.file_exists(page.file) {
-                return Err(base::Error::corrupted(format!(
-                    "block {} of relation file {} is empty, but the log changed it at {lsn}",
-                    page.block, page.file
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// The file was dropped: nothing of it needs to be explained.
-    pub fn file_dropped(&mut self, file: FileNumber) {
-        self.missing.retain(|page, _| page.file != file);
+    /// At the log's end: the pages that were missing and that no later record has made, each with the end of the first record
+    /// that presupposed it. Such a page is damage if its file is in use, and nothing if not.
+    pub fn finish(self) -> impl Iterator<Item = (PageId, Lsn)> {
+        self.missing.into_iter()
     }
 }
 

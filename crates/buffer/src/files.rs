@@ -210,9 +210,14 @@ impl Files {
 
     /// Cuts the file, and makes that durable. `discard` forgets the cached pages of what is cut off; by then nobody can
     /// bring in more of them.
-    pub(crate) fn truncate(&self, relation: &Arc<RelationFile>, blocks: u32, discard: impl FnOnce()) -> Result<()> {
+    pub(crate) fn truncate(
+        &self,
+        relation: &RelationFile,
+        handle: &dyn File,
+        blocks: u32,
+        discard: impl FnOnce(),
+    ) -> Result<()> {
         let mut allocated = relation.allocated.lock();
-        let handle = self.handle(relation)?;
         relation.blocks.store(blocks, Ordering::Release);
         discard();
         handle

@@ -10,6 +10,7 @@
 //! | `write_back` | dirty pages to disk, in batches, never before the log (R1) |
 //! | `doublewrite` | the area that protects writes in place from tearing |
 //! | `files` | the files under `base/` |
+//! | `removal`, `truncations` | [`FileRemovals`], files that wait to be removed; files that are being cut |
 //! | `paged_store` | [`PagedStore`], a page cache for status bits |
 //! | `log` | [`DurableLog`], all that write-back needs to know of the log |
 
@@ -22,9 +23,11 @@ mod meter;
 mod page;
 mod paged_store;
 mod pool;
+mod removal;
 mod statistics;
 mod sweep;
 mod table;
+mod truncations;
 mod write_back;
 
 pub use doublewrite::{DoubleWrite, DoubleWriteOptions};
@@ -34,5 +37,6 @@ pub use meter::{PageMeter, PageUse, count as count_use};
 pub use page::{HEADER_BYTES, PAGE_BYTES, PageId, page_flags, page_kind, page_lsn, set_page_flags, set_page_kind};
 pub use paged_store::{PagedStore, PagedStoreOptions, PagedStoreStatistics, STORE_PAGE_BYTES};
 pub use pool::{BufferPool, BufferPoolOptions};
+pub use removal::FileRemovals;
 pub use statistics::BufferStatistics;
 pub use write_back::FlushProgress;

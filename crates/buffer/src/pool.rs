@@ -16,6 +16,7 @@ use crate::frame::{CLAIMED, Frame, Frames, PIN, PIN_MASK, USAGE, USAGE_MASK, USA
 use crate::statistics::Counters;
 use crate::sweep::{Claim, Cleaner};
 use crate::table::Table;
+use crate::truncations::Truncations;
 use crate::{BufferStatistics, DoubleWrite, DurableLog, PAGE_BYTES, PageId, PageWrite, Pinned, page};
 
 /// The fewest frames a pool works with: a session may hold a few pins at once.
@@ -55,6 +56,7 @@ pub struct BufferPool {
     /// Held while pages are written ahead of the hand; never waited for.
     pub(crate) cleaner: Mutex<Cleaner>,
     pub(crate) counters: Counters,
+    truncations: Truncations,
 }
 
 impl BufferPool {
@@ -76,6 +78,7 @@ impl BufferPool {
             hand: AtomicUsize::new(0),
             cleaner: Mutex::new(Cleaner::default()),
             counters: Counters::default(),
+            truncations: Truncations::default(),
         })
     }
 
@@ -294,13 +297,41 @@ impl BufferPool {
         self.files.remove(file)
     }
 
-    /// Cuts a file to `blocks` blocks. The record that says so must be durable. Nobody else may be using what is cut off.
-    pub fn truncate_file(&self, file: FileNumber, blocks: u32) -> Result<()> {
+    /// Cuts a file to `blocks` blocks, after `log` has inserted the record that says so and that record is durable. Returns
+    /// the record's end; nothing if the file is as short already. Nobody else may be using what is cut off.
+    ///
+    /// An error comes before anything is logged. Once the record has its place, a failure ends the process (R4): a crash
+    /// would cut the file, so nobody may go on with one that is not cut.
+    pub fn truncate_file(&self, file: FileNumber, blocks: u32, log: impl FnOnce() -> Lsn) -> Result<Option<Lsn>> {
+        let relation = self.files.get(file)?;
+        if blocks >= relation.blocks() {
+            return Ok(None);
+        }
+        let handle = self.files.handle(&relation)?;
+        let _under_way = self.truncations.begin();
+        let end = log();
+        self.log.flush(end);
+        if let Err(error) = self.files.truncate(&relation, &*handle, blocks, || self.discard(file, blocks)) {
+            self.files.vfs().fail_stop(&error.to_string());
+        }
+        Ok(Some(end))
+    }
+
+    /// As [`BufferPool::truncate_file`], for redo, which has read the record.
+    pub fn truncate_file_for_redo(&self, file: FileNumber, blocks: u32) -> Result<()> {
         let relation = self.files.get(file)?;
         if blocks >= relation.blocks() {
             return Ok(());
         }
-        self.files.truncate(&relation, blocks, || self.discard(file, blocks))
+        let handle = self.files.handle(&relation)?;
+        self.files.truncate(&relation, &*handle, blocks, || self.discard(file, blocks))
+    }
+
+    /// Waits until every file is cut whose cutting is under way. A checkpoint does this when it has its redo point. The
+    /// pages that are cut off are forgotten without being written, and the record that cuts them may lie below the redo
+    /// point: without this wait a crash would bring back what those pages were before they were emptied.
+    pub fn finish_truncations(&self) {
+        self.truncations.finish();
     }
 
     /// Forgets the cached pages of a file from block `from` on.

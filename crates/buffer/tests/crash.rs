@@ -122,8 +122,7 @@ fn work(stand: &Stand, history: &Mutex<History>, random: &mut StdRng, steps: usi
             }
             96 if blocks > 10 => {
                 let blocks = random.random_range(5..blocks);
-                stand.log.flush(log(Record::Cut { blocks }));
-                stand.pool.truncate_file(FILE, blocks)?;
+                stand.pool.truncate_file(FILE, blocks, || log(Record::Cut { blocks }))?;
             }
             97 => {
                 if stand.pool.file_exists(SHORT_LIVED) {
@@ -169,7 +168,7 @@ fn recover_and_check(disk: &SimulatedVfs, history: &History, durable: Lsn) -> ba
             }
             Record::Cut { blocks } => {
                 stand.pool.create_file_for_redo(FILE)?;
-                stand.pool.truncate_file(FILE, blocks)?;
+                stand.pool.truncate_file_for_redo(FILE, blocks)?;
             }
             Record::Make => stand.pool.create_file_for_redo(SHORT_LIVED)?,
             Record::Remove => stand.pool.drop_file(SHORT_LIVED)?,

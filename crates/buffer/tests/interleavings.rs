@@ -7,7 +7,7 @@ use base::Lsn;
 use cohort_buffer::{DurableLog, HEADER_BYTES};
 use support::{FILE, Stand, TestLog, data_dir, get, page, rounds};
 use sync::{Arc, thread};
-use vfs::SimulatedVfs;
+use vfs::{SimulatedOptions, SimulatedVfs, Survival};
 
 const PINNED: u32 = 13;
 const BLOCKS: u32 = 18;
@@ -125,5 +125,45 @@ fn dropping_a_file_beside_evictions_leaves_nothing_of_it() {
             assert_eq!(stand.pool.list_files().unwrap(), [FILE]);
         },
         iterations(300),
+    );
+}
+
+/// A page is emptied and cut off while a checkpoint runs. If the checkpoint's redo point lies behind the change that emptied
+/// the page, a crash must not bring back what the page was before.
+///
+/// invariants: row 34.
+#[test]
+fn cutting_a_file_beside_a_checkpoint_brings_nothing_back() {
+    const ROW: u64 = 1;
+    const EMPTIED: u64 = 2;
+    let last = BLOCKS - 1;
+    shuttle::check_random(
+        move || {
+            let disk = SimulatedVfs::new(1);
+            let stand = stand(&disk);
+            stand.add(page(last), HEADER_BYTES, ROW).unwrap();
+            stand.log.flush(stand.log.inserted());
+            stand.pool.flush_all();
+            let cutter = {
+                let stand = Arc::clone(&stand);
+                thread::spawn(move || {
+                    let emptied = stand.add(page(last), HEADER_BYTES, EMPTIED - ROW).unwrap();
+                    stand.pool.truncate_file(FILE, last, || stand.log.insert()).unwrap();
+                    emptied
+                })
+            };
+            thread::yield_now();
+            let redo = stand.log.inserted();
+            stand.log.flush(redo);
+            stand.pool.finish_truncations();
+            stand.pool.flush_dirty(redo, &mut |_| ());
+            let left = disk.survivor(SimulatedOptions { survival: Survival::Nothing, ..SimulatedOptions::new(1) });
+            let emptied = cutter.join().unwrap();
+            let after = Stand::open(Arc::new(left), &data_dir(), 16, TestLog::from(Lsn(1 << 20))).unwrap();
+            if redo >= emptied && after.pool.block_count(FILE).unwrap() > last {
+                assert_eq!(after.read(page(last), HEADER_BYTES).unwrap(), EMPTIED, "the row is back");
+            }
+        },
+        iterations(2000),
     );
 }

@@ -171,7 +171,7 @@ fn files_are_dropped_cut_and_listed() {
     assert_eq!(stand.pool.list_files().unwrap(), [FILE, other]);
     assert_eq!(stand.pool.orphans(|file| file == FILE).unwrap(), [other]);
 
-    stand.pool.truncate_file(FILE, 5).unwrap();
+    stand.pool.truncate_file(FILE, 5, || stand.log.insert()).unwrap();
     assert_eq!(stand.pool.block_count(FILE).unwrap(), 5);
     assert!(stand.pool.pin(page(5)).is_err());
     assert_eq!(std::fs::metadata(directory.path().join("base/16384")).unwrap().len(), 5 * PAGE_BYTES as u64);

@@ -2,7 +2,7 @@
 
 use base::{Error, FileNumber, Lsn, Oid, Result, Xid};
 use btree::BTreeRedo;
-use buffer::BufferPool;
+use buffer::{BufferPool, FileRemovals, PageId};
 use heap::HeapRedo;
 use sync::Arc;
 use sync::atomic::{AtomicU64, Ordering};
@@ -57,11 +57,28 @@ pub(crate) struct Recovered {
     pub(crate) next_oid: u32,
     pub(crate) next_file: u64,
     pub(crate) records: u64,
+    /// Pages that records presupposed and that were not there, each with the end of the first such record.
+    pub(crate) missing: Vec<(PageId, Lsn)>,
+}
+
+impl Recovered {
+    /// XX001 if a page is missing from a file that is in use, as `is_used` says. Files that nobody uses were removed before
+    /// the process ended, and the log need not say so.
+    pub(crate) fn check_missing(&self, is_used: impl Fn(FileNumber) -> bool) -> Result<()> {
+        match self.missing.iter().find(|(page, _)| is_used(page.file)) {
+            None => Ok(()),
+            Some((page, lsn)) => Err(Error::corrupted(format!(
+                "block {} of relation file {} is empty, but the log changed it at {lsn}",
+                page.block, page.file
+            ))),
+        }
+    }
 }
 
 /// Recovery under way.
 pub(crate) struct Redo {
     pool: Arc<BufferPool>,
+    removals: Arc<FileRemovals>,
     heap: HeapRedo,
     btree: BTreeRedo,
     xact: XactRedo,
@@ -74,6 +91,7 @@ pub(crate) struct Redo {
 impl Redo {
     pub(crate) fn new(
         pool: Arc<BufferPool>,
+        removals: Arc<FileRemovals>,
         xact: XactRedo,
         next_oid: u32,
         next_file: u64,
@@ -81,6 +99,7 @@ impl Redo {
     ) -> Redo {
         Redo {
             pool,
+            removals,
             heap: HeapRedo::new(page_lsn_met.clone()),
             btree: BTreeRedo::new(page_lsn_met.clone()),
             xact,
@@ -97,7 +116,7 @@ impl Redo {
         self.records += 1;
         self.xact.note(head.xid);
         match head.rmgr {
-            RmgrId::XACT => self.xact.apply(record),
+            RmgrId::XACT => self.xact.apply(record).map(|()| self.removals.remove_all()),
             RmgrId::HEAP => self.heap.apply(&self.pool, end, head.xid, head.info, payload),
             RmgrId::BTREE => self.btree.apply(&self.pool, end, head.xid, head.info, payload),
             RmgrId::ENGINE => self.apply_engine(EngineRecord::decode(head.info, payload)?),
@@ -125,16 +144,15 @@ impl Redo {
         }
     }
 
-    /// At the log's end: XX001 if pages were missing that no later record explains.
-    pub(crate) fn finish(self) -> Result<Recovered> {
-        self.heap.finish(&self.pool)?;
-        self.btree.finish(&self.pool)?;
-        Ok(Recovered {
+    /// At the log's end.
+    pub(crate) fn finish(self) -> Recovered {
+        Recovered {
             transactions: self.xact.finish(),
             next_oid: self.next_oid,
             next_file: self.next_file,
             records: self.records,
-        })
+            missing: self.heap.finish().chain(self.btree.finish()).collect(),
+        }
     }
 }
 

@@ -4,6 +4,8 @@
 //! its seed; `COHORT_TRACE` shows how much each crash left.
 
 mod common;
+#[path = "common/made.rs"]
+mod made;
 #[path = "common/workload.rs"]
 mod workload;
 
@@ -107,12 +109,15 @@ fn failing_calls_and_full_disks_lose_nothing() {
             runner.create_tables(&mut model).unwrap();
             for _ in 0..random.random_range(1..4) {
                 let (write, sync) = (disk.writes(), disk.syncs());
-                disk.add_fault(match random.random_range(0..6) {
+                disk.add_fault(match random.random_range(0..9) {
                     0 => Fault::FailWrite(write + random.random_range(1..200)),
                     1 => Fault::FailSync(sync + random.random_range(1..100)),
                     2 => Fault::NoSpaceFromWrite(write + random.random_range(1..200)),
                     3 => Fault::ShortWrite(write + random.random_range(1..100)),
                     4 => Fault::InterruptedWrite(write + random.random_range(1..100)),
+                    5 => Fault::FailSetLength(disk.set_lengths() + random.random_range(1..8)),
+                    6 => Fault::FailRemoval(disk.removals() + random.random_range(1..20)),
+                    7 => Fault::FailDirectorySync(disk.directory_syncs() + random.random_range(1..20)),
                     _ => Fault::FailRead(random.random_range(1..300)),
                 });
             }
@@ -124,6 +129,42 @@ fn failing_calls_and_full_disks_lose_nothing() {
         disk = disk.crash();
         let (database, _disk) = recover(disk, &mut random, 1);
         verify(&database, &mut model);
+    });
+}
+
+// invariants: row 32
+#[test]
+fn after_recoveries_that_die_at_every_call_a_start_succeeds() {
+    for_each_seed(3, |seed| {
+        let mut random = StdRng::seed_from_u64(seed);
+        let disk = SimulatedVfs::new(seed);
+        let mut model = Model::default();
+        let database = Database::open(options_on(&disk, &[])).unwrap();
+        let mut runner = Runner::new(&database);
+        runner.create_tables(&mut model).unwrap();
+        disk.add_fault(Fault::CrashAtCall(disk.io_calls() + random.random_range(300..1000)));
+        let run_seed = random.random();
+        lives(&disk, || {
+            runner.run(&mut model, run_seed, 1000);
+        });
+        drop(runner);
+        drop(database);
+        let (mut call, mut has_lived) = (0, false);
+        while !has_lived {
+            call += random.random_range(1..4);
+            let mut crashed = disk.crash_with(SimulatedOptions::new(seed));
+            // Twice: the second recovery finds what the first has left.
+            for (nth, crash_at) in [call, random.random_range(1..call + 10)].into_iter().enumerate() {
+                crashed.add_fault(Fault::CrashAtCall(crashed.io_calls() + crash_at));
+                let mut opened = None;
+                lives(&crashed, || opened = Database::open(options_on(&crashed, &[])).ok());
+                has_lived |= nth == 0 && !crashed.is_crashed();
+                drop(opened);
+                crashed = crashed.crash();
+            }
+            let (database, _disk) = recover(crashed, &mut random, 0);
+            verify(&database, &mut model.clone());
+        }
     });
 }
 

@@ -2,12 +2,13 @@
 //!
 //! A page whose LSN is at or beyond the record's end has it. A record that makes its page anew needs
 //! nothing of what the page was. Any other record on a page that was never written means that the page
-//! was cut off or its file dropped later in the log: the record is passed over and the page remembered,
-//! and at the end of recovery each such page must be explained, or the data is damaged.
+//! was cut off, or its file removed, after the record was written: the record is passed over and the page
+//! remembered. The log need not say that the file was removed: the transaction that made it may never have
+//! ended. So the catalog decides, once it is loaded: a missing page of a file that is in use is damage.
 
 use std::collections::HashMap;
 
-use base::{Error, FileNumber, Lsn, Result, Tid, Xid};
+use base::{Error, Lsn, Result, Tid, Xid};
 use buffer::{BufferPool, PageId};
 use sync::Arc;
 use sync::atomic::{AtomicU64, Ordering};
@@ -39,7 +40,7 @@ impl HeapRedo {
         if let HeapRecord::Truncate = decoded {
             self.missing.retain(|page, _| page.file != file || page.block < block);
             if pool.file_exists(file) && pool.block_count(file)? > block {
-                pool.truncate_file(file, block)?;
+                pool.truncate_file_for_redo(file, block)?;
             }
             return Ok(());
         }
@@ -53,22 +54,10 @@ impl HeapRedo {
         self.change(pool, PageId::new(file, block), end, info & INIT != 0, |page| redo_on(page, block, xid, decoded))
     }
 
-    /// Whether every page that was missing is explained by now. XX001 if not.
-    pub fn finish(&self, pool: &BufferPool) -> Result<()> {
-        for (page, lsn) in &self.missing {
-            if pool.file_exists(page.file) && page.block < pool.block_count(page.file)? {
-                return Err(Error::corrupted(format!(
-                    "block {} of relation file {} is empty, but the log changed it at {lsn}",
-                    page.block, page.file
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// The file was dropped: nothing of it needs to be explained.
-    pub fn file_dropped(&mut self, file: FileNumber) {
-        self.missing.retain(|page, _| page.file != file);
+    /// At the log's end: the pages that were missing and that no later record has made or cut off, each with the end of the
+    /// first record that presupposed it. Such a page is damage if its file is in use, and nothing if not.
+    pub fn finish(self) -> impl Iterator<Item = (PageId, Lsn)> {
+        self.missing.into_iter()
     }
 
     fn change(

@@ -165,12 +165,11 @@ impl Heap {
         if keep == blocks {
             return Ok(0);
         }
-        let head: Head<12> = Head::new(self.file, keep);
-        let end = self.log(record::TRUNCATE, Xid::INVALID, &[head.bytes()]);
-        // A file cut off before its record is durable would lose rows that the log still has on those blocks.
-        self.services.wal.flush(end);
+        self.services.pool.truncate_file(self.file, keep, || {
+            let head: Head<12> = Head::new(self.file, keep);
+            self.log(record::TRUNCATE, Xid::INVALID, &[head.bytes()])
+        })?;
         self.space().truncate(keep);
-        self.services.pool.truncate_file(self.file, keep)?;
         Ok(blocks - keep)
     }
 }

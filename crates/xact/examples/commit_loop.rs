@@ -23,7 +23,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use base::{FileNumber, Oid, Xid};
+use base::{FileNumber, Lsn, Oid, Xid};
 use buffer::{DoubleWrite, DoubleWriteOptions, LateLog};
 use clog::{StatusStore, StatusStoreOptions};
 use cohort_xact::twophase::PreparedOptions;
@@ -40,7 +40,9 @@ const SLOTS: u32 = 10_000;
 struct NoFiles;
 
 impl FileRemover for NoFiles {
-    fn remove_file(&self, _: FileNumber) {}
+    fn remove_file(&self, _: FileNumber, _: Lsn) {}
+
+    fn finish_removals(&self) {}
 }
 
 fn main() {

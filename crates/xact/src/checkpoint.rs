@@ -87,6 +87,7 @@ impl TransactionManager {
                 pause();
             }
         }
+        self.files.finish_removals();
     }
 }
 

@@ -25,8 +25,13 @@ const RING_CAPACITY: usize = if cfg!(shuttle) { 64 } else { 1 << 17 };
 
 /// Removes the files that committed transactions dropped and aborted ones made.
 pub trait FileRemover: Send + Sync {
-    /// Forgets the file's pages and unlinks it. A failure is the remover's to report: the transaction is over.
-    fn remove_file(&self, file: FileNumber);
+    /// Takes the file, to forget its pages and unlink it once the log is durable up to `after`. Returns at once: the caller may
+    /// be the leader of a flush that a write of the file's pages waits for. A failure is the remover's to report: the
+    /// transaction is over.
+    fn remove_file(&self, file: FileNumber, after: Lsn);
+
+    /// Returns when all files are removed that were taken before.
+    fn finish_removals(&self);
 }
 
 /// What a transaction manager starts from.
@@ -97,7 +102,7 @@ pub struct TransactionManager {
     pub(crate) catalog_version: AtomicU64,
     /// Held by the one who makes deferred commits visible.
     pub(crate) making_visible: Mutex<()>,
-    /// Held by the one who retires. May be held across reading a page of the commit log, and unlinks.
+    /// Held by the one who retires. May be held across reading a page of the commit log.
     pub(crate) retiring: Mutex<Retiring>,
     /// Written by who holds `retiring`.
     pub(crate) commit_latency: LatencyCounter,

@@ -4,7 +4,7 @@
 //! done again. Nothing is done for a transaction without an end: after a restart an xid that is not prepared and has no
 //! commit bit counts as aborted. What was prepared and not finished is collected.
 
-use base::{FileNumber, Result, Xid};
+use base::{Result, Xid};
 use clog::{ClogBits, StatusStore};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sync::Arc;
@@ -108,12 +108,8 @@ impl XactRedo {
             self.in_progress.remove(xid);
         }
         self.status.set_bits(&self.bits, record.end);
-        files.iter().for_each(|file| self.remove(*file));
+        files.iter().for_each(|file| self.files.remove_file(*file, record.end));
         Ok(())
-    }
-
-    fn remove(&self, file: FileNumber) {
-        self.files.remove_file(file);
     }
 
     /// At the end of the log.

@@ -92,14 +92,15 @@ impl TransactionManager {
             self.status().set_bits(&retiring.bits, last);
         }
         for (index, extras) in with_extras {
-            extras.dropped_files.iter().for_each(|file| self.files.remove_file(*file));
-            self.committed.take_extras(self.committed.get(index).xid);
+            let commit = self.committed.get(index);
+            extras.dropped_files.iter().for_each(|file| self.files.remove_file(*file, commit.csn));
+            self.committed.take_extras(commit.xid);
         }
         self.committed.set_retired(index);
         true
     }
 
-    /// Whether every commit at or below `lsn` has its bits and has done its unlinks.
+    /// Whether every commit at or below `lsn` has its bits and has handed over the files that it dropped.
     pub(crate) fn is_retired_up_to(&self, lsn: Lsn) -> bool {
         let retired = self.committed.retired();
         retired >= self.committed.tail() || self.committed.get(retired).csn > lsn

@@ -102,9 +102,9 @@ impl SessionSlot {
         aborted.extend(self.savepoints[level..].iter().map(|level| level.xid).filter(|xid| xid.is_valid()));
         let created_files: Vec<FileNumber> = self.created_files.split_off(created_from);
         if let Some((first, others)) = aborted.split_first() {
-            self.write_abort(*first, others, &created_files);
+            let end = self.write_abort(*first, others, &created_files);
+            created_files.iter().for_each(|file| self.manager.files.remove_file(*file, end));
         }
-        created_files.iter().for_each(|file| self.manager.files.remove_file(*file));
         let locks = self.manager.locks();
         locks.unlock_all(self.owner, Scope::Subtransaction(mark));
         aborted.iter().for_each(|xid| locks.transaction_ended(*xid));

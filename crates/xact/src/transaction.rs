@@ -307,15 +307,16 @@ impl SessionSlot {
         let created_files = std::mem::take(&mut self.created_files);
         let children = self.all_children();
         if self.top_xid.is_valid() {
-            self.write_abort(self.top_xid, &children, &created_files);
+            let end = self.write_abort(self.top_xid, &children, &created_files);
             self.manager.slots.count_unjoined(self.owner, -1);
+            created_files.iter().for_each(|file| self.manager.files.remove_file(*file, end));
         }
-        created_files.iter().for_each(|file| self.manager.files.remove_file(*file));
         self.hand_on(&children);
     }
 
-    /// The record and the status of an abort. Needs no flush: without the record the transaction is aborted as well.
-    pub(crate) fn write_abort(&mut self, xid: Xid, children: &[Xid], created_files: &[FileNumber]) {
+    /// The record and the status of an abort. Needs no flush: without the record the transaction is aborted as well. Returns the
+    /// record's end, which must be durable before the files are removed.
+    pub(crate) fn write_abort(&mut self, xid: Xid, children: &[Xid], created_files: &[FileNumber]) -> Lsn {
         let manager = &*self.manager;
         manager.slots.get(self.owner).while_finishing(|| {
             let mut end = Lsn::ZERO;
@@ -336,7 +337,8 @@ impl SessionSlot {
                 manager.status().set_aborted(*xid);
             }
             manager.status().set_transaction_bits(xid, children, ClogBits::Aborted, end);
-        });
+            end
+        })
     }
 
     /// Step 3 of a commit, and the end of an abort: locks go to their heirs, the running set forgets the transaction.

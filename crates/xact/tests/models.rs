@@ -8,14 +8,15 @@ mod support;
 
 use std::path::Path;
 
-use base::{Lsn, Oid, Xid, sqlstate};
+use base::{FileNumber, Lsn, Oid, Xid, sqlstate};
+use buffer::{BufferPool, BufferPoolOptions, DoubleWrite, DoubleWriteOptions, FileRemovals};
 use clog::{ClogBits, ClogUpdate, TransactionStatus};
 use cohort_xact::twophase::{ClaimedTransaction, Gid, PrepareOptions, TwophaseState};
 use cohort_xact::{BeginOptions, SessionSlot, XactRecord};
 use support::{DIR, Database, REPEATABLE_READ, begin_writing, checkpoint, commit_one, create, shared, small_log};
 use sync::{Arc, Mutex, thread};
 use vfs::{SimulatedOptions, SimulatedVfs, Survival, Vfs};
-use wal::{DelayPolicy, RmgrId};
+use wal::{DelayPolicy, RecordHead, RmgrId};
 
 fn check(usual: usize, model: impl Fn() + Send + Sync + 'static) {
     let iterations =
@@ -404,4 +405,86 @@ fn of_two_finishers_one_decides() {
         assert_eq!(decided.lock().len(), 1);
         assert!(database.manager.prepared_transactions().is_empty() && database.manager.running().is_empty());
     });
+}
+
+const DROPPED: FileNumber = FileNumber(7);
+const KEPT: FileNumber = FileNumber(8);
+
+/// A page cache on the database's log, whose files the database's commits remove.
+fn pool_of(database: &Database, vfs: &Arc<dyn Vfs>) -> (Arc<BufferPool>, Arc<FileRemovals>) {
+    let directory = Path::new("/pages");
+    vfs.create_dir_all(directory).unwrap();
+    let area = DoubleWrite::open(vfs.clone(), directory, DoubleWriteOptions::default()).unwrap();
+    let log = database.wal().clone();
+    let options = BufferPoolOptions { frames: 16 };
+    let pool = Arc::new(BufferPool::new(vfs.clone(), &directory.join("base"), log, area, options).unwrap());
+    let removals = Arc::new(FileRemovals::new(pool.clone(), |_| ()));
+    assert!(database.removed.1.set(removals.clone()).is_ok());
+    (pool, removals)
+}
+
+/// Changes a page, with a record that is not durable.
+fn change_page(database: &Database, pool: &BufferPool, file: FileNumber) {
+    let pinned = pool.pin(buffer::PageId::new(file, 0)).unwrap();
+    let mut page = pinned.write();
+    let head = RecordHead { rmgr: RmgrId::HEAP, info: 0, xid: Xid::INVALID };
+    page.set_lsn(database.wal().insert(head, &[b"change"]).end);
+}
+
+/// Whoever learns that a drop is durable is the leader of a flush. A batch of pages, one of them the dropped file's, may wait
+/// for the next flush.
+///
+/// invariants: row 33.
+#[test]
+fn drops_beside_write_back_and_a_checkpoint_let_every_commit_end() {
+    for has_flusher in [true, false] {
+        check(300, move || {
+            let vfs: Arc<dyn Vfs> = Arc::new(SimulatedVfs::new(1));
+            let database = Arc::new(Database::create(&vfs, Path::new(DIR), small_log(), 8));
+            let (pool, removals) = pool_of(&database, &vfs);
+            for file in [DROPPED, KEPT] {
+                pool.create_file(file).unwrap();
+                pool.pin_new(file).unwrap();
+                change_page(&database, &pool, file);
+            }
+            if has_flusher {
+                database.wal().start_flusher_thread();
+            }
+            let dropper = thread::spawn({
+                let database = database.clone();
+                move || {
+                    let mut session = database.session();
+                    begin_writing(&mut session, b"drop");
+                    session.drop_file_at_commit(DROPPED);
+                    let outcome = session.commit();
+                    database.reply(&outcome);
+                }
+            });
+            let writer = thread::spawn({
+                let (database, pool) = (database.clone(), pool.clone());
+                move || {
+                    change_page(&database, &pool, KEPT);
+                    pool.flush_all();
+                }
+            });
+            let committer = thread::spawn({
+                let database = database.clone();
+                move || {
+                    let mut session = database.session();
+                    let (_, outcome) = commit_one(&mut session, b"row");
+                    database.reply(&outcome);
+                }
+            });
+            let remover = thread::spawn({
+                let removals = removals.clone();
+                move || (0..2).for_each(|_| removals.remove_all())
+            });
+            checkpoint(&database);
+            pool.flush_dirty(database.wal().durable(), &mut |_| ());
+            join_all(vec![dropper, writer, committer, remover]);
+            database.wal().stop();
+            checkpoint(&database);
+            assert!(!pool.file_exists(DROPPED) && pool.file_exists(KEPT), "the barrier waits for the removal");
+        });
+    }
 }

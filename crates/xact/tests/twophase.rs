@@ -4,6 +4,7 @@
 mod support;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::{Oid, OwnerId, Xid, sqlstate};
 use clog::TransactionStatus;
@@ -16,8 +17,8 @@ use support::{
     DIR, Database, PREPARED_MAX, begin_writing, bury, checkpoint, crash_at, create, for_each_seed, recover_at_last,
     shared, small_log, until_fail_stop, write,
 };
-use sync::Interrupt;
-use vfs::{Fault, SimulatedOptions, SimulatedVfs, Survival};
+use sync::{Arc, Interrupt};
+use vfs::{Fault, HookedCall, SimulatedOptions, SimulatedVfs, Survival, Vfs};
 use wal::DelayPolicy;
 
 fn gid(name: &str) -> Gid {
@@ -405,4 +406,31 @@ fn a_state_file_that_cannot_be_written_is_an_error() {
     prepare(&mut session, "x").unwrap();
     let outcome = commit_prepared(&database, &mut session, "x").unwrap();
     database.reply(&outcome);
+}
+
+// invariants: row 13
+#[test]
+fn a_prepared_transaction_is_finished_though_a_checkpoint_lets_its_record_go_meanwhile() {
+    let disk = SimulatedVfs::new(1);
+    let database = Arc::new(create(&disk).0);
+    database.manager.set_twophase_state(TwophaseState::Wal);
+    let mut session = database.session();
+    let xid = begin_writing(&mut session, b"row");
+    let end = prepare(&mut session, "x").unwrap();
+    durable(&database, end);
+    // Between the look at where the state is and the reading of it.
+    let is_over = AtomicBool::new(false);
+    disk.set_hook({
+        let (disk, database) = (disk.clone(), database.clone());
+        move |call| match call {
+            HookedCall::Open(path) if path.starts_with("/data/wal") && !is_over.swap(true, Ordering::SeqCst) => {
+                checkpoint(&database);
+                disk.remove_file(path).unwrap();
+            }
+            _ => {}
+        }
+    });
+    let outcome = commit_prepared(&database, &mut session, "x").unwrap();
+    database.reply(&outcome);
+    assert!(matches!(database.status(xid), TransactionStatus::Committed(_)));
 }

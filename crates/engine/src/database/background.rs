@@ -1,4 +1,5 @@
-//! The database's own threads: checkpointer, vacuum, and the one that tidies up after transactions.
+//! The database's own threads: checkpointer, vacuum, the one that tidies up after transactions, and the one that removes
+//! files.
 //!
 //! Flusher and walwriter are threads of the log; retiring is what a flush's leader does after it has woken its cohort.
 //! A panic in one of these ends the process: what it was about may be half done, and nobody would do it again (rule R4).
@@ -15,6 +16,8 @@ use super::checkpoint::Reason;
 use super::twophase::OrphanWatch;
 use super::{Database, Shared, integer};
 
+/// How long the thread that removes files sleeps when there is nothing to do.
+const REMOVER_SLEEP: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(100);
 /// How often prepared transactions are looked through for old ones.
 const ORPHANS_EVERY: Duration = Duration::from_secs(1);
@@ -78,6 +81,13 @@ impl Background {
             }
         });
         self.spawn("vacuum", shared, vacuum);
+        shared.removals.set_has_thread(true);
+        self.spawn("file remover", shared, |shared, stop| {
+            while !stop.is_asked() {
+                shared.removals.remove_all();
+                shared.removals.wait_for_work(REMOVER_SLEEP);
+            }
+        });
     }
 
     fn spawn(&self, name: &'static str, shared: &Arc<Shared>, run: fn(&Arc<Shared>, &Stop)) {
@@ -107,6 +117,8 @@ impl Background {
         *self.stop.asked.lock() = true;
         self.stop.changed.notify_all();
         shared.checkpointer.hurry();
+        shared.removals.set_has_thread(false);
+        shared.removals.ring();
         let threads = std::mem::take(&mut *self.threads.lock());
         for thread in threads {
             let _ = thread.join();

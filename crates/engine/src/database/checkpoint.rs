@@ -1,8 +1,9 @@
 //! Checkpoints: fuzzy, paced, and never ahead of the log.
 //!
 //! 1. The redo point is taken at the log's insertion point, between commits, never within one.
-//! 2. The barrier: every commit, abort and prepare below the redo point has set its status bits and done its unlinks.
-//!    Without it a commit whose record lies below the redo point could lose its bit: redo would never see it again.
+//! 2. The barrier: every commit, abort and prepare below the redo point has set its status bits, and the files that commits
+//!    below it dropped are unlinked. Without it a commit whose record lies below the redo point could lose its bit: redo would
+//!    never see it again. Every file is cut whose cutting was logged below the redo point.
 //! 3. The commit log is written, then every page that was changed below the redo point. Prepared transactions whose record
 //!    lies below it are saved, once.
 //! 4. `control` names the new redo point. Only now may log segments before it go.
@@ -154,6 +155,7 @@ impl Shared {
         });
         let (next_oid, next_file) = self.numbers.reserved();
         self.transactions.checkpoint_barrier(redo);
+        self.pool.finish_truncations();
         self.status.checkpoint();
         let mut pages = 0;
         self.pool.flush_dirty(redo, &mut |progress| {

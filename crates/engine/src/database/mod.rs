@@ -15,7 +15,7 @@ use std::time::Duration;
 use base::settings::{Id, ServerSettings};
 use base::{Error, Lsn, Oid, Result, sqlstate};
 use btree::BTreeServices;
-use buffer::BufferPool;
+use buffer::{BufferPool, FileRemovals};
 use clog::StatusStore;
 use heap::HeapServices;
 use lockmgr::LockManager;
@@ -61,6 +61,7 @@ pub(crate) struct Shared {
     pub(crate) control: ControlFile,
     pub(crate) wal: Arc<Wal>,
     pub(crate) pool: Arc<BufferPool>,
+    pub(crate) removals: Arc<FileRemovals>,
     pub(crate) status: Arc<StatusStore>,
     pub(crate) locks: Arc<LockManager>,
     pub(crate) transactions: Arc<TransactionManager>,
@@ -93,6 +94,7 @@ impl Shared {
         lock: Box<dyn Any + Send + Sync>,
         wal: Arc<Wal>,
         pool: Arc<BufferPool>,
+        removals: Arc<FileRemovals>,
         status: Arc<StatusStore>,
         locks: Arc<LockManager>,
         transactions: Arc<TransactionManager>,
@@ -109,6 +111,7 @@ impl Shared {
             control,
             wal,
             pool,
+            removals,
             status,
             locks,
             transactions,
@@ -229,6 +232,8 @@ impl Database {
             shared.checkpointer.answer(shared.checkpointer.take_requests());
             std::thread::sleep(OPERATIONS_ENDED_EACH);
         }
+        // What is still to be removed need be neither synced nor, if it is a sequence, written back.
+        shared.transactions.checkpoint_barrier(shared.wal.reserved());
         // With `fsync` off, too: what opens it next may rely on the disk.
         shared.set_fsync(true);
         shared.sequences.close(&shared.pool, &shared.wal)?;

@@ -12,21 +12,25 @@
 //! | `control` | recovery from its redo point; nothing to redo if it was closed |
 //!
 //! Recovery: torn pages are mended from the double-write area, then the log is read from the redo point and every record
-//! applied, then files that no object owns are removed, and a checkpoint makes all that lasting. Killed anywhere, it begins
-//! again from the same redo point.
+//! applied, and a checkpoint makes all that lasting. Killed anywhere, it begins again from the same redo point. Files that no
+//! object owns are removed last: the log from the old redo point may presuppose their pages.
 
+use std::io;
 use std::path::Path;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use base::settings::Id;
 use base::{Error, FileNumber, Lsn, Result, Xid, sqlstate};
 use btree::BTreeServices;
-use buffer::{BufferPool, BufferPoolOptions, DoubleWrite, DoubleWriteOptions, DurableLog, LateLog, doublewrite};
+use buffer::{
+    BufferPool, BufferPoolOptions, DoubleWrite, DoubleWriteOptions, DurableLog, FileRemovals, LateLog, doublewrite,
+};
 use clog::{ClogBits, StatusStore, StatusStoreOptions};
 use heap::{HeapServices, RemovalFloor};
 use lockmgr::LockManager;
+use rustc_hash::FxHashSet;
 use sync::atomic::AtomicU64;
-use vfs::OpenMode;
+use vfs::{OpenMode, Vfs};
 use wal::{Epoch, Wal, WalControl};
 use xact::twophase::{PreparedOptions, saved};
 use xact::{FileRemover, ManagerOptions, TransactionManager, XactRedo};
@@ -55,7 +59,7 @@ pub(crate) fn open(options: OpenOptions) -> Result<Database> {
         if !options.create {
             return Err(missing(&directory, "does not exist"));
         }
-        vfs.create_dir_all(&directory)
+        create_lasting(&*vfs, &directory)
             .map_err(|error| Error::io(format!("could not create directory \"{}\"", directory.display()), &error))?;
     }
     let lock = vfs.lock_exclusive(&directory.join(LOCK_FILE)).map_err(|error| lock_error(&directory, &error))?;
@@ -90,6 +94,27 @@ pub(crate) fn open(options: OpenOptions) -> Result<Database> {
     Ok(database)
 }
 
+/// Makes a directory and all those above it that are missing; their names are durable on return.
+fn create_lasting(vfs: &dyn Vfs, directory: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> = directory.ancestors().take_while(|above| !vfs.exists(above)).collect();
+    vfs.create_dir_all(directory)?;
+    missing.into_iter().rev().try_for_each(|made| sync_above(vfs, made))
+}
+
+/// Makes a directory's own name durable. Above may be a place of somebody else's that this process can't open: the name is
+/// theirs to keep then.
+fn sync_above(vfs: &dyn Vfs, directory: &Path) -> io::Result<()> {
+    let above = match directory.parent() {
+        None => return Ok(()),
+        Some(above) if above.as_os_str().is_empty() => Path::new("."),
+        Some(above) => above,
+    };
+    match vfs.sync_dir(above) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        synced => synced,
+    }
+}
+
 #[cold]
 fn missing(directory: &Path, what: &str) -> Error {
     Error::new(sqlstate::UNDEFINED_FILE, format!("data directory \"{}\" {what}", directory.display())).fatal()
@@ -118,29 +143,28 @@ fn lock_error(directory: &Path, error: &std::io::Error) -> Error {
 /// Makes the files of a new database; `control` is the last, so that it is there only when the rest is.
 fn bootstrap(options: &OpenOptions) -> Result<ControlFile> {
     let (vfs, directory) = (&options.vfs, &options.directory);
-    let io = |error| Error::io(format!("could not create data directory \"{}\"", directory.display()), &error);
+    let failed = |error| Error::io(format!("could not create data directory \"{}\"", directory.display()), &error);
     let marker = directory.join(BOOTSTRAP_MARKER);
-    vfs.open(&marker, OpenMode::Create).and_then(|file| file.sync_all()).map_err(io)?;
-    vfs.sync_dir(directory).map_err(io)?;
-    if let Some(above) = directory.parent() {
-        // The directory's own name; above may be a place that can't be synced.
-        let _ = vfs.sync_dir(above);
-    }
-    for name in vfs.list_dir(directory).map_err(io)? {
+    vfs.open(&marker, OpenMode::Create).and_then(|file| file.sync_all()).map_err(failed)?;
+    vfs.sync_dir(directory).map_err(failed)?;
+    sync_above(&**vfs, directory).map_err(failed)?;
+    for name in vfs.list_dir(directory).map_err(failed)? {
         match name.as_str() {
-            "wal" | "base" | "clog" | TWOPHASE_DIRECTORY => vfs.remove_dir_all(&directory.join(name)).map_err(io)?,
-            CONTROL_FILE | "doublewrite" => vfs.remove_file(&directory.join(name)).map_err(io)?,
+            "wal" | "base" | "clog" | TWOPHASE_DIRECTORY => {
+                vfs.remove_dir_all(&directory.join(name)).map_err(failed)?
+            }
+            CONTROL_FILE | "doublewrite" => vfs.remove_file(&directory.join(name)).map_err(failed)?,
             _ => {}
         }
     }
     for name in ["wal", "base", "clog", TWOPHASE_DIRECTORY] {
-        vfs.create_dir_all(&directory.join(name)).map_err(io)?;
+        vfs.create_dir_all(&directory.join(name)).map_err(failed)?;
     }
     let wal = Wal::create(vfs.clone(), &directory.join("wal"), options.wal_options(options.segment_size_bytes))?;
     let redo = wal.reserved();
     drop(wal);
-    vfs.sync_dir(&directory.join("base")).map_err(io)?;
-    vfs.sync_dir(directory).map_err(io)?;
+    vfs.sync_dir(&directory.join("base")).map_err(failed)?;
+    vfs.sync_dir(directory).map_err(failed)?;
     let first_xid = options.first_xid.max(Xid::FIRST_NORMAL);
     let data = ControlData {
         sequence: 1,
@@ -161,24 +185,28 @@ fn bootstrap(options: &OpenOptions) -> Result<ControlFile> {
 }
 
 /// Removes files for the transaction manager.
-pub(crate) struct Remover {
-    pub(crate) pool: Arc<BufferPool>,
-    /// Weak, because open heaps lead to the transaction manager, which owns this.
-    pub(crate) relations: Weak<Relations>,
-    pub(crate) sequences: Arc<Sequences>,
-}
+struct Remover(Arc<FileRemovals>);
 
 impl FileRemover for Remover {
-    fn remove_file(&self, file: FileNumber) {
-        if let Some(relations) = self.relations.upgrade() {
+    fn remove_file(&self, file: FileNumber, after: Lsn) {
+        self.0.hand_over(file, after);
+    }
+
+    fn finish_removals(&self) {
+        self.0.remove_all();
+    }
+}
+
+/// What removes files, and lets go before of what is open of them.
+fn file_removals(pool: &Arc<BufferPool>, relations: &Arc<Relations>, sequences: &Arc<Sequences>) -> Arc<FileRemovals> {
+    // Weak, because open heaps lead to the transaction manager, which owns this.
+    let (relations, sequences) = (Arc::downgrade(relations), sequences.clone());
+    Arc::new(FileRemovals::new(pool.clone(), move |file| {
+        if let Some(relations) = relations.upgrade() {
             relations.forget(file);
         }
-        self.sequences.forget(file);
-        if let Err(error) = self.pool.drop_file(file) {
-            // Nothing refers to it any more: the next start sweeps it up.
-            eprintln!("WARNING:  could not remove file {file} of a dropped relation: {error}");
-        }
-    }
+        sequences.forget(file);
+    }))
 }
 
 /// What heaps prune up to.
@@ -229,9 +257,10 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
     )?);
     let relations = Arc::new(Relations::default());
     let sequences = Arc::new(Sequences::default());
-    let files: Arc<dyn FileRemover> =
-        Arc::new(Remover { pool: pool.clone(), relations: Arc::downgrade(&relations), sequences: sequences.clone() });
-    let (wal, mut recovered) = recover(&options, &from, &pool, &status, &files)?;
+    let removals = file_removals(&pool, &relations, &sequences);
+    let files: Arc<dyn FileRemover> = Arc::new(Remover(removals.clone()));
+    let (wal, mut recovered) = recover(&options, &from, &pool, &status, &removals)?;
+    recovered.check_missing(|file| file == CATALOG_FILE)?;
     late_log.attach(wal.clone());
     let twophase = directory.join(TWOPHASE_DIRECTORY);
     let saved = saved::load(vfs.as_ref(), &twophase, &recovered.transactions.prepared, |xid| {
@@ -269,7 +298,9 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
     });
     let trees = Arc::new(BTreeServices { pool: pool.clone(), wal: wal.clone() });
     pool.create_file_for_redo(CATALOG_FILE)?;
-    let numbers = Numbers::new(recovered.next_oid, recovered.next_file);
+    // Not even the number of a file that the log doesn't know of is given out again: it may be there to stay.
+    let beyond_all = pool.list_files()?.last().map_or(0, |file| file.0 + 1);
+    let numbers = Numbers::new(recovered.next_oid, recovered.next_file.max(beyond_all));
     let catalog = CatalogStore::new(&relations, &heaps);
     let shared = Arc::new(Shared::new(
         options,
@@ -277,6 +308,7 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
         lock,
         wal,
         pool,
+        removals,
         status,
         locks,
         transactions,
@@ -289,15 +321,15 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
     ));
     let database = Database::assemble(shared.clone());
     let made_by_prepared = twophase::restore(&shared, prepared, catalog_version)?;
-    if recovered.records > 0 {
-        sweep_orphans(&shared, made_by_prepared)?;
-    }
+    let used = files_in_use(&shared, made_by_prepared);
+    recovered.check_missing(|file| used.contains(&file))?;
     if shared.catalog.committed().roles().next().is_none() {
         CatalogStore::fill_new(&database)?;
         shared.checkpoint_now();
     } else if recovered.records > 0 || !from.closed {
         shared.checkpoint_now();
     }
+    remove_orphans(&shared, &used)?;
     shared.control.update(|data| data.closed = false);
     shared.reload();
     database.start_background();
@@ -309,11 +341,11 @@ fn recover(
     from: &ControlData,
     pool: &Arc<BufferPool>,
     status: &Arc<StatusStore>,
-    files: &Arc<dyn FileRemover>,
+    removals: &Arc<FileRemovals>,
 ) -> Result<(Arc<Wal>, Recovered)> {
     let page_lsn_met = Arc::new(AtomicU64::new(0));
-    let xact = XactRedo::new(status.clone(), files.clone(), from.next_xid);
-    let mut redo = Redo::new(pool.clone(), xact, from.next_oid, from.next_file, page_lsn_met.clone());
+    let xact = XactRedo::new(status.clone(), Arc::new(Remover(removals.clone())), from.next_xid);
+    let mut redo = Redo::new(pool.clone(), removals.clone(), xact, from.next_oid, from.next_file, page_lsn_met.clone());
     let control =
         WalControl { redo: from.redo, epoch: Epoch(from.epoch), durable_floor: from.durable_floor, page_lsn_met };
     let wal = Wal::recover(
@@ -323,18 +355,23 @@ fn recover(
         options.wal_options(from.segment_size_bytes),
         |record| redo.apply(record),
     )?;
-    Ok((Arc::new(wal), redo.finish()?))
+    Ok((Arc::new(wal), redo.finish()))
 }
 
-/// Removes files that no object owns: those of transactions that were in progress when the process ended, and those whose
-/// removal it did not live to see. Those that a prepared transaction made stay.
-fn sweep_orphans(shared: &Shared, made_by_prepared: Vec<FileNumber>) -> Result<()> {
+/// The files that objects own, and those that prepared transactions have made.
+fn files_in_use(shared: &Shared, made_by_prepared: Vec<FileNumber>) -> FxHashSet<FileNumber> {
     let catalog = shared.catalog.committed();
-    let mut known: rustc_hash::FxHashSet<FileNumber> = catalog.objects().flat_map(|object| object.files()).collect();
-    known.insert(CATALOG_FILE);
-    known.extend(made_by_prepared);
-    for file in shared.pool.orphans(|file| known.contains(&file))? {
-        shared.pool.drop_file(file)?;
+    let owned = catalog.objects().flat_map(|object| object.files());
+    owned.chain(made_by_prepared).chain([CATALOG_FILE]).collect()
+}
+
+/// Removes files that nobody uses: those of transactions that were in progress when the process ended, and those whose
+/// removal it did not live to see. Nobody has made a file since `used` was taken. A checkpoint comes first: until
+/// `control` names a later redo point, a start may have to apply records to pages of these files.
+fn remove_orphans(shared: &Shared, used: &FxHashSet<FileNumber>) -> Result<()> {
+    for file in shared.pool.orphans(|file| used.contains(&file))? {
+        shared.removals.hand_over(file, Lsn::ZERO);
     }
+    shared.removals.remove_all();
     Ok(())
 }

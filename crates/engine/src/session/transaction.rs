@@ -63,6 +63,7 @@ impl Session {
         let slot = self.slot.get_mut();
         let innermost = slot.innermost();
         slot.fail();
+        self.shared().removals.remove_unless_threaded();
         self.forget_locks();
         match innermost {
             Some(savepoint) => self.forget_changes_since(savepoint),
@@ -223,6 +224,7 @@ impl Session {
         self.withdraw_exports();
         let _reporting = self.wait_report.reporting();
         end(self.slot.get_mut());
+        self.shared().removals.remove_unless_threaded();
         self.forget_own_changes();
         self.forget_locks();
     }
@@ -278,6 +280,7 @@ impl Session {
             self.pop_snapshot();
         }
         self.slot.get_mut().rollback_to(savepoint)?;
+        self.shared().removals.remove_unless_threaded();
         self.forget_locks();
         self.forget_changes_since(savepoint);
         Ok(())
@@ -491,6 +494,7 @@ impl Session {
         if lsn > wal.durable() {
             self.slot.borrow().while_joined(|| wal.wait_durable(lsn, self.delay.get()));
         }
+        self.shared().removals.remove_unless_threaded();
     }
 
     /// The transaction's xid if it has one.

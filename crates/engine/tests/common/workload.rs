@@ -5,7 +5,7 @@
 //! which transactions are there, and they must be a prefix, in commit order, that holds all that was acknowledged, and
 //! the tables must be what those transactions made of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -18,6 +18,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, RngCore, SeedableRng};
 
 use super::common::{all, begin, key_i32, statement};
+use super::made::{self, MAKERS, Made, MadeTable, Maker, PreparedModel};
 
 const TABLES: usize = 2;
 const SESSIONS: usize = 3;
@@ -27,11 +28,23 @@ pub type Value = (i64, Vec<u8>);
 type Rows = BTreeMap<i32, Value>;
 type State = [Rows; TABLES];
 
-/// What a transaction did: table, row, and what became of it.
+/// What a transaction did.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// To a row of one of the tables: what became of it.
+    Row(usize, i32, Option<Value>),
+    /// A maker made a table.
+    Made(Oid, usize),
+    /// The rows that a made table has now.
+    Filled(Oid, BTreeSet<i32>),
+    Dropped(Oid),
+}
+
+/// A transaction and its effects in their order.
 #[derive(Clone, Debug)]
 pub struct Transaction {
     pub number: i64,
-    pub effects: Vec<(usize, i32, Option<Value>)>,
+    pub effects: Vec<Effect>,
 }
 
 /// Everything that was committed, in order, and what of it has to be there after a crash.
@@ -40,6 +53,8 @@ pub struct Model {
     pub committed: Vec<Transaction>,
     /// So many of the first ones were acknowledged, or seen by a reader who was answered.
     pub acknowledged: usize,
+    /// What is prepared, or may be.
+    pub prepared: Vec<PreparedModel>,
     next_number: i64,
     tables: Option<(Vec<Oid>, Oid)>,
 }
@@ -56,7 +71,21 @@ impl Model {
     }
 
     fn state(&self) -> State {
-        replay(&self.committed)
+        replay(&self.committed).0
+    }
+
+    /// The tables that makers have made.
+    pub fn made(&self) -> Made {
+        replay(&self.committed).1
+    }
+
+    /// Enters a transaction in the ledger, as its last statement.
+    pub fn enter(&mut self, session: &Session, effects: &[Effect]) -> Result<Transaction> {
+        let number = self.next_number;
+        self.next_number += 1;
+        let open = self.open(session)?.expect("the tables are made first");
+        statement(session, |s| s.insert(&open.ledger, &[Datum::I64(number)], &PlainKeys))?;
+        Ok(Transaction { number, effects: effects.to_vec() })
     }
 
     /// Makes the tables. Before this returns nothing is acknowledged.
@@ -93,15 +122,17 @@ impl Model {
     }
 }
 
-fn replay(committed: &[Transaction]) -> State {
-    let mut state = State::default();
-    for (table, id, value) in committed.iter().flat_map(|transaction| &transaction.effects) {
-        match value {
-            Some(value) => state[*table].insert(*id, value.clone()),
-            None => state[*table].remove(id),
-        };
+fn replay(committed: &[Transaction]) -> (State, Made) {
+    let (mut state, mut made) = (State::default(), Made::default());
+    for effect in committed.iter().flat_map(|transaction| transaction.effects.clone()) {
+        match effect {
+            Effect::Row(table, id, value) => apply(&mut state, table, id, value),
+            Effect::Made(oid, maker) => drop(made.insert(oid, MadeTable { maker, ids: BTreeSet::new() })),
+            Effect::Filled(oid, ids) => made.get_mut(&oid).expect("it was made before").ids = ids,
+            Effect::Dropped(oid) => drop(made.remove(&oid)),
+        }
     }
-    state
+    (state, made)
 }
 
 struct Client {
@@ -111,7 +142,7 @@ struct Client {
 }
 
 struct Pending {
-    effects: Vec<(usize, i32, Option<Value>)>,
+    effects: Vec<Effect>,
     savepoint: Option<(cohort_engine::SavepointId, usize)>,
     state: State,
     failed: bool,
@@ -122,6 +153,7 @@ struct Pending {
 pub struct Runner<'a> {
     database: &'a Database,
     clients: Vec<Client>,
+    makers: Vec<Maker>,
     helper: Option<Session>,
 }
 
@@ -130,7 +162,8 @@ impl<'a> Runner<'a> {
         let clients = (0..SESSIONS as i32)
             .map(|number| Client { session: database.session().unwrap(), pending: None, number })
             .collect();
-        Runner { database, clients, helper: Some(database.session().unwrap()) }
+        let makers = (0..MAKERS).map(|number| Maker::new(database, number)).collect();
+        Runner { database, clients, makers, helper: Some(database.session().unwrap()) }
     }
 
     /// Makes the tables unless they were made before.
@@ -153,6 +186,11 @@ impl<'a> Runner<'a> {
                 }
                 5..7 => vacuum(helper, model, &mut random),
                 7..10 => read_only(helper, model),
+                10..13 => made::vacuum(helper, model, &mut random),
+                13..33 => {
+                    let which = random.random_range(0..self.makers.len());
+                    self.makers[which].step(model, &mut random)
+                }
                 _ => {
                     let which = random.random_range(0..self.clients.len());
                     let client = &mut self.clients[which];
@@ -173,7 +211,9 @@ impl<'a> Runner<'a> {
 
 impl Drop for Runner<'_> {
     fn drop(&mut self) {
-        for session in self.clients.drain(..).map(|client| client.session).chain(self.helper.take()) {
+        let clients = self.clients.drain(..).map(|client| client.session);
+        let makers = self.makers.drain(..).map(Maker::into_session);
+        for session in clients.chain(makers).chain(self.helper.take()) {
             // What is in progress is rolled back, which the end of the simulated process may stop.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(session)));
         }
@@ -226,8 +266,10 @@ fn step(client: &mut Client, model: &mut Model, random: &mut StdRng) -> Result<(
                 client.session.release(savepoint)?;
                 pending.effects.truncate(kept);
                 pending.state = model.state();
-                for (table, id, value) in pending.effects.clone() {
-                    apply(&mut pending.state, table, id, value);
+                for effect in pending.effects.clone() {
+                    if let Effect::Row(table, id, value) = effect {
+                        apply(&mut pending.state, table, id, value);
+                    }
                 }
                 pending.failed = false;
             }
@@ -237,7 +279,7 @@ fn step(client: &mut Client, model: &mut Model, random: &mut StdRng) -> Result<(
             client.pending = None;
             client.session.rollback()
         }
-        _ => commit(client, model, &open),
+        _ => commit(client, model),
     }
 }
 
@@ -281,7 +323,7 @@ fn write(client: &mut Client, open: &Open, random: &mut StdRng) -> Result<()> {
         assert!(matches!(s.update(table, tid, &row, &changed, &PlainKeys)?, Modify::Done { .. }));
         Ok(Some(new))
     })?;
-    pending.effects.push((number, id, new.clone()));
+    pending.effects.push(Effect::Row(number, id, new.clone()));
     apply(&mut pending.state, number, id, new);
     Ok(())
 }
@@ -299,15 +341,13 @@ fn text(random: &mut StdRng) -> Vec<u8> {
     }
 }
 
-fn commit(client: &mut Client, model: &mut Model, open: &Open) -> Result<()> {
+fn commit(client: &mut Client, model: &mut Model) -> Result<()> {
     let Some(pending) = client.pending.take() else { return Ok(()) };
-    let number = model.next_number;
-    model.next_number += 1;
     let wrote = !pending.effects.is_empty();
     if wrote {
-        statement(&client.session, |s| s.insert(&open.ledger, &[Datum::I64(number)], &PlainKeys))?;
+        let transaction = model.enter(&client.session, &pending.effects)?;
         // Perhaps this is as far as it gets: then it may be there or not.
-        model.committed.push(Transaction { number, effects: pending.effects });
+        model.committed.push(transaction);
     }
     let gate = client.session.commit()?;
     client.session.wait_durable(gate);
@@ -339,21 +379,22 @@ pub fn verify(database: &Database, model: &mut Model) {
     let open = model.open(&session).unwrap().expect("the tables are known");
     begin(&mut session);
     session.begin_statement().unwrap();
-    let mut numbers = all(&session, &open.ledger, |row| match row[0] {
+    let numbers: BTreeSet<i64> = all(&session, &open.ledger, |row| match row[0] {
         Datum::I64(number) => number,
         _ => panic!("{row:?}"),
-    });
-    numbers.sort_unstable();
+    })
+    .into_iter()
+    .collect();
     let expected: Vec<i64> = model.committed.iter().map(|transaction| transaction.number).collect();
     let found = numbers.len();
     assert!(found <= expected.len(), "{found} transactions found, {} committed", expected.len());
-    // In one thread numbers are given in commit order.
-    assert_eq!(numbers, expected[..found], "what is recovered is no prefix in commit order");
+    let prefix: BTreeSet<i64> = expected[..found].iter().copied().collect();
+    assert_eq!(numbers, prefix, "what is recovered is no prefix in commit order");
     if std::env::var("COHORT_TRACE").is_ok() {
         eprintln!("committed {} acknowledged {} found {found}", expected.len(), model.acknowledged);
     }
     assert!(found >= model.acknowledged, "{} were acknowledged, {found} recovered", model.acknowledged);
-    let state = replay(&model.committed[..found]);
+    let (state, _) = replay(&model.committed[..found]);
     for (table, rows) in open.tables.iter().zip(&state) {
         let scanned: Rows = all(&session, table, row_of).into_iter().collect();
         assert_eq!(scanned, *rows, "table {}", table.def.name);
@@ -374,6 +415,13 @@ pub fn verify(database: &Database, model: &mut Model) {
     session.commit().unwrap();
     model.committed.truncate(found);
     model.acknowledged = found;
+    made::verify_prepared(database, model, &numbers, found.is_multiple_of(2));
+    let made_now = model.made();
+    begin(&mut session);
+    session.begin_statement().unwrap();
+    made::verify(database, &session, &made_now);
+    session.end_statement();
+    session.commit().unwrap();
 }
 
 fn row_of(row: &[Datum]) -> (i32, Value) {

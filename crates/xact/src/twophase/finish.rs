@@ -76,15 +76,12 @@ impl TransactionManager {
                 .and_then(|state| PrepareRecord::decode(&state.payload)),
             Kept::Log if is_saved => saved::read(&*self.prepared.vfs, directory, view.xid)
                 .and_then(|state| PrepareRecord::decode(&state.payload)),
-            Kept::Log => self.wal().read_record(start, end).and_then(|(head, payload)| {
-                if head.xid == view.xid && head.info == record::PREPARE {
-                    PrepareRecord::decode(&payload)
-                } else {
-                    Err(Error::corrupted(format!(
-                        "the record at {start} is not that of prepared transaction \"{gid}\""
-                    )))
-                }
-            }),
+            Kept::Log => match self.read_prepare_record(&view, start, end) {
+                // A checkpoint that has saved it meanwhile has let the log go.
+                Err(_) if self.prepared.is_saved(gid) => saved::read(&*self.prepared.vfs, directory, view.xid)
+                    .and_then(|state| PrepareRecord::decode(&state.payload)),
+                read => read,
+            },
         };
         match record {
             Ok(record) => {
@@ -96,6 +93,15 @@ impl TransactionManager {
                 Err(error)
             }
         }
+    }
+
+    fn read_prepare_record(&self, view: &PreparedTransaction, start: Lsn, end: Lsn) -> Result<PrepareRecord> {
+        let (head, payload) = self.wal().read_record(start, end)?;
+        if head.xid == view.xid && head.info == record::PREPARE {
+            return PrepareRecord::decode(&payload);
+        }
+        let gid = &view.gid;
+        Err(Error::corrupted(format!("the record at {start} is not that of prepared transaction \"{gid}\"")))
     }
 
     /// Locks go to their heirs, and the running set forgets the transaction.
@@ -149,7 +155,7 @@ impl SessionSlot {
             manager.status().set_transaction_bits(xid, children, ClogBits::Aborted, end);
             end
         });
-        files.iter().for_each(|file| manager.files.remove_file(*file));
+        files.iter().for_each(|file| manager.files.remove_file(*file, end));
         manager.slots.get(self.owner).ended.count_rollback();
         claimed.serializable = None;
         claimed.finished(end);

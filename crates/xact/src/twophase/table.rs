@@ -218,6 +218,11 @@ impl PreparedTable {
         })
     }
 
+    /// Whether a checkpoint has saved it.
+    pub(crate) fn is_saved(&self, gid: &Gid) -> bool {
+        matches!(self.entries.lock().get(gid), Some(Entry::Prepared(prepared)) if prepared.is_saved)
+    }
+
     /// It was not finished after all.
     pub(crate) fn unclaim(&self, gid: &Gid, serializable: Option<SerializableTransaction>) {
         if let Some(Entry::Prepared(prepared)) = self.entries.lock().get_mut(gid) {

@@ -3,11 +3,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 use std::time::Duration;
 
 use base::{FileNumber, Lsn, Xid};
-use buffer::{DoubleWrite, DoubleWriteOptions, LateLog};
+use buffer::{DoubleWrite, DoubleWriteOptions, FileRemovals, LateLog};
 use clog::{ClogBits, StatusStore, StatusStoreOptions, TransactionStatus};
 use cohort_xact::twophase::{PreparedOptions, saved};
 use cohort_xact::{
@@ -26,13 +26,22 @@ const TWOPHASE: &str = "twophase";
 /// How many prepared transactions there may be.
 pub const PREPARED_MAX: u32 = 4;
 
-/// Remembers what was removed.
+/// Remembers what was removed, and removes it if there is something to remove it with.
 #[derive(Default)]
-pub struct RemovedFiles(pub Mutex<Vec<FileNumber>>);
+pub struct RemovedFiles(pub Mutex<Vec<FileNumber>>, pub OnceLock<Arc<FileRemovals>>);
 
 impl FileRemover for RemovedFiles {
-    fn remove_file(&self, file: FileNumber) {
+    fn remove_file(&self, file: FileNumber, after: Lsn) {
         self.0.lock().push(file);
+        if let Some(removals) = self.1.get() {
+            removals.hand_over(file, after);
+        }
+    }
+
+    fn finish_removals(&self) {
+        if let Some(removals) = self.1.get() {
+            removals.remove_all();
+        }
     }
 }
 
