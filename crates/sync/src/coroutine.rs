@@ -53,7 +53,7 @@ impl StackPool {
         let idle = self.0.idle.lock().pop();
         match idle {
             Some(stack) => Ok(stack),
-            None => DefaultStack::new(self.0.stack_size_bytes),
+            None => make_stack(self.0.stack_size_bytes),
         }
     }
 
@@ -67,6 +67,23 @@ impl StackPool {
             drop(stack);
         }
     }
+}
+
+/// See [`refuse_new_stacks`].
+static ARE_STACKS_REFUSED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+
+/// From now on no stacks are made, or they are made again: a test's way to a system without memory.
+#[doc(hidden)]
+pub fn refuse_new_stacks(are_refused: bool) {
+    ARE_STACKS_REFUSED.store(are_refused, std::sync::atomic::Ordering::Relaxed);
+}
+
+#[cold]
+fn make_stack(size_bytes: usize) -> io::Result<DefaultStack> {
+    if ARE_STACKS_REFUSED.load(std::sync::atomic::Ordering::Relaxed) {
+        return Err(io::ErrorKind::OutOfMemory.into());
+    }
+    DefaultStack::new(size_bytes)
 }
 
 impl Default for StackPool {
@@ -120,8 +137,10 @@ struct Context {
     yielder: Cell<*const Yielder<(), Pause>>,
     /// What [`with_interrupt`] has set in it, or null.
     interrupt: Cell<*const Interrupt>,
-    /// The lowest address of the stack that may be used.
-    stack_limit: usize,
+    /// The lowest address of the stack that it runs on: its own, or a further one.
+    stack_limit: Cell<usize>,
+    /// It runs on a further stack.
+    is_on_further_stack: Cell<bool>,
     /// It is being dropped and can't suspend any more.
     is_unwinding: Cell<bool>,
 }
@@ -171,7 +190,8 @@ impl<T: 'static> Coroutine<T> {
             token,
             yielder: Cell::new(ptr::null()),
             interrupt: Cell::new(ptr::null()),
-            stack_limit: stack.limit().get(),
+            stack_limit: Cell::new(stack.limit().get()),
+            is_on_further_stack: Cell::new(false),
             is_unwinding: Cell::new(false),
         });
         let switch = corosensei::Coroutine::with_stack(stack, move |yielder: &Yielder<(), Pause>, ()| {
@@ -363,7 +383,7 @@ pub fn on_large_stack<R>(f: impl FnOnce() -> R) -> io::Result<R> {
     }
     let mut stack = match KEPT.take() {
         Some(stack) => stack,
-        None => DefaultStack::new(LARGE_STACK_BYTES)?,
+        None => make_stack(LARGE_STACK_BYTES)?,
     };
     let result = {
         let interrupt = interrupt_pointer();
@@ -373,6 +393,101 @@ pub fn on_large_stack<R>(f: impl FnOnce() -> R) -> io::Result<R> {
     };
     KEPT.set(Some(stack));
     Ok(result)
+}
+
+/// What a further stack may grow to. The frames of builds that are not optimized are several times as large.
+const FURTHER_STACK_BYTES: usize = if cfg!(debug_assertions) { 256 << 20 } else { 64 << 20 };
+/// So many further stacks are kept while nobody runs on them.
+const FURTHER_STACKS_KEPT: usize = 16;
+/// What a further stack keeps of its memory while nobody runs on it.
+const FURTHER_STACK_KEPT_BYTES: usize = 256 << 10;
+
+/// Further stacks that nobody runs on. A plain lock: it is no part of what a model checker looks at.
+static FURTHER_STACKS: std::sync::Mutex<Vec<DefaultStack>> = std::sync::Mutex::new(Vec::new());
+
+/// A further stack that is in use; given back when dropped, however its user ends.
+struct FurtherStack(Option<DefaultStack>);
+
+impl FurtherStack {
+    fn take() -> io::Result<FurtherStack> {
+        let kept = FURTHER_STACKS.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop();
+        match kept {
+            Some(stack) => Ok(FurtherStack(Some(stack))),
+            None => make_stack(FURTHER_STACK_BYTES).map(|stack| FurtherStack(Some(stack))),
+        }
+    }
+}
+
+impl Drop for FurtherStack {
+    fn drop(&mut self) {
+        let Some(stack) = self.0.take() else { return };
+        let lowest = stack.limit().get() + GUARD_BYTES;
+        let length = stack.base().get() - FURTHER_STACK_KEPT_BYTES - lowest;
+        // SAFETY: the range is a part of the mapping that `stack` owns, above its guard page and aligned to pages; nobody
+        // runs on the stack, so that nobody reads there what was written before.
+        let trimmed = unsafe {
+            let start = ptr::without_provenance_mut::<std::ffi::c_void>(lowest);
+            rustix::mm::madvise(start, length, rustix::mm::Advice::LinuxDontNeed)
+        };
+        let mut kept = FURTHER_STACKS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if trimmed.is_ok() && kept.len() < FURTHER_STACKS_KEPT {
+            kept.push(stack);
+        } else {
+            // Unmapping is a system call: not under the lock.
+            drop(kept);
+            drop(stack);
+        }
+    }
+}
+
+/// Whether the caller runs on a further stack already, or on a large one.
+pub fn is_on_further_stack() -> bool {
+    let context = CURRENT.get();
+    if context.is_null() {
+        return LARGE_STACK_LIMIT.get() != 0;
+    }
+    // SAFETY: as in `with_current`.
+    unsafe { (*context).is_on_further_stack.get() }
+}
+
+/// Runs `f` on a further stack, in which it may recurse tens of times deeper than in a coroutine's own. What runs there may
+/// wait as before: the further stack is the coroutine's until `f` ends. Where the caller runs on one already, `f` just runs.
+///
+/// # Errors
+/// If the system has no room for the stack. `f` has not run then.
+pub fn on_further_stack<R>(f: impl FnOnce() -> R) -> io::Result<R> {
+    /// Sets back what tells of the stack, however `f` ends.
+    struct Before {
+        context: *const Context,
+        limit: usize,
+    }
+    impl Drop for Before {
+        fn drop(&mut self) {
+            if self.context.is_null() {
+                LARGE_STACK_LIMIT.set(self.limit);
+                return;
+            }
+            // SAFETY: the context outlives the coroutine's stack, on which this lies.
+            let context = unsafe { &*self.context };
+            context.stack_limit.set(self.limit);
+            context.is_on_further_stack.set(false);
+        }
+    }
+    if is_on_further_stack() {
+        return Ok(f());
+    }
+    let mut stack = FurtherStack::take()?;
+    let Some(further) = &mut stack.0 else { return Err(io::ErrorKind::OutOfMemory.into()) };
+    let (context, limit) = (CURRENT.get(), further.limit().get());
+    let _before = if context.is_null() {
+        Before { context, limit: LARGE_STACK_LIMIT.replace(limit) }
+    } else {
+        // SAFETY: as in `with_current`.
+        let running = unsafe { &*context };
+        running.is_on_further_stack.set(true);
+        Before { context, limit: running.stack_limit.replace(limit) }
+    };
+    Ok(corosensei::on_stack(further, f))
 }
 
 /// A page that can't be touched lies at a coroutine's stack's end; a system may have pages this large.
@@ -397,7 +512,7 @@ pub fn remaining_stack_bytes() -> usize {
         ASSUMED_LIMIT.get()
     } else {
         // SAFETY: as in `with_current`.
-        unsafe { (*context).stack_limit + GUARD_BYTES }
+        unsafe { (*context).stack_limit.get() + GUARD_BYTES }
     };
     here.saturating_sub(limit)
 }

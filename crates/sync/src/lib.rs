@@ -9,7 +9,7 @@
 //! | run sessions that wait without a thread | [`Coroutine`], [`ReadyQueue`], [`StackPool`] |
 //! | run for long without keeping others waiting | [`yield_point`], [`TimeSlices`] |
 //! | call what takes long and can't give its thread back | [`on_other_thread`] |
-//! | recurse deeper than their stacks bear | [`on_large_stack`] |
+//! | recurse deeper than their stacks bear | [`on_further_stack`], [`on_large_stack`] |
 //! | write a state machine that `shuttle` can try | [`Mutex`], [`Condvar`], [`atomic`], [`thread`], ... of this crate instead of `std`'s |
 //!
 //! No latch, and nothing else that others need, is held across a [`Waiter::wait`]. The README tells the whole story.
@@ -29,8 +29,8 @@ mod wait;
 mod wait_event;
 
 pub use coroutine::{
-    Coroutine, StackPool, Step, current_id as coroutine_id, in_coroutine, on_large_stack, remaining_stack_bytes,
-    with_interrupt, yield_now,
+    Coroutine, StackPool, Step, current_id as coroutine_id, in_coroutine, is_on_further_stack, on_further_stack,
+    on_large_stack, refuse_new_stacks, remaining_stack_bytes, with_interrupt, yield_now,
 };
 pub use crossbeam_utils::CachePadded;
 pub use facade::{

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use cohort_sync::{
     Coroutine, Interrupt, InterruptKind, ReadyQueue, StackPool, Step, TimeSlices, Waiter, Waker, Woken, in_coroutine,
-    on_large_stack, on_other_thread, remaining_stack_bytes, with_interrupt, yield_now, yield_point,
+    is_on_further_stack, on_further_stack, on_large_stack, on_other_thread, remaining_stack_bytes, with_interrupt,
+    yield_now, yield_point,
 };
 
 fn quiet_queue() -> Arc<ReadyQueue> {
@@ -249,6 +250,55 @@ fn a_large_stack_bears_what_a_coroutine_s_does_not() {
     assert!(!work());
     let mut coroutine = Coroutine::new(&StackPool::new(128 << 10, 1), quiet_queue(), 1, work);
     assert_eq!(coroutine.resume(), Step::Finished(true));
+}
+
+#[test]
+fn a_further_stack_bears_more_and_waits_like_the_coroutine_s_own() {
+    #[inline(never)]
+    fn deeper(levels: u32, end: &dyn Fn()) -> u32 {
+        let padding = std::hint::black_box([0u8; 4096]);
+        if levels == 0 {
+            end();
+            return 0;
+        }
+        let below = deeper(levels - 1, end) + 1;
+        std::hint::black_box(padding);
+        below
+    }
+    let pool = StackPool::new(128 << 10, 8);
+    let queue = quiet_queue();
+    // Several are suspended deep in further stacks of their own at once.
+    let mut coroutines: Vec<_> = (0..4)
+        .map(|token| {
+            Coroutine::new(&pool, queue.clone(), token, move || {
+                let before = remaining_stack_bytes();
+                let reached = on_further_stack(|| {
+                    assert!(is_on_further_stack() && in_coroutine());
+                    assert!(remaining_stack_bytes() > 32 << 20);
+                    // One within another is the same.
+                    on_further_stack(|| deeper(2000, &yield_now)).unwrap()
+                });
+                assert!(!is_on_further_stack());
+                assert!(remaining_stack_bytes().abs_diff(before) < 16 << 10);
+                reached.unwrap()
+            })
+        })
+        .collect();
+    for coroutine in &mut coroutines {
+        assert_eq!(coroutine.resume(), Step::Suspended { deadline: None });
+        assert!(!in_coroutine() && !is_on_further_stack());
+    }
+    // One that is dropped there gives everything back, also when it panics meanwhile.
+    drop(coroutines.pop());
+    for coroutine in &mut coroutines {
+        assert_eq!(coroutine.resume(), Step::Finished(2000));
+    }
+    let mut panics = Coroutine::new(&pool, queue.clone(), 9, || on_further_stack(|| panic!("within")).unwrap());
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| panics.resume())).is_err());
+    drop(panics);
+    // A plain thread has one, too.
+    assert_eq!(on_further_stack(|| deeper(2000, &|| ())).unwrap(), 2000);
+    assert!(!is_on_further_stack());
 }
 
 /// A worker as the server has it: it owns coroutines and sleeps until one of them may go on.
