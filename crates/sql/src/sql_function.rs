@@ -218,6 +218,15 @@ pub fn run(
     arguments: &[Value],
     only_first: bool,
 ) -> Result<Vec<Value>> {
+    crate::executor::with_stack_for_call(|| run_here(run, function, arguments, only_first))
+}
+
+fn run_here(
+    run: &mut Run<'_, '_>,
+    function: &Arc<FunctionDef>,
+    arguments: &[Value],
+    only_first: bool,
+) -> Result<Vec<Value>> {
     run.check_depth()?;
     // What is wrong with a body is found out before it runs.
     let at_startup = |mut error: Error| {

@@ -362,6 +362,23 @@ fn define(
     }
 }
 
+/// Whether the statement's text, or a part of it, is kept in the catalog and read again by others.
+pub fn is_stored(statement: &Statement) -> bool {
+    !matches!(
+        statement,
+        Statement::Select(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Prepare(_)
+            | Statement::Execute(_)
+            | Statement::DeclareCursor(_)
+            | Statement::Explain(_)
+            | Statement::Copy(_)
+            | Statement::Call(_)
+    )
+}
+
 /// Whether the statement refuses to run in a transaction block.
 pub fn needs_no_block(statement: &Statement) -> bool {
     match statement {

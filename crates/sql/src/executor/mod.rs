@@ -278,6 +278,17 @@ impl<'a, 'p> Run<'a, 'p> {
     }
 }
 
+/// Calls of functions go on on a further stack when less than this is left: what they run needs some, too.
+const STACK_OF_CALL_BYTES: usize = 768 << 10;
+
+/// Runs the body of a function, on a further stack if calls are nested so deep that this one nears its end.
+pub fn with_stack_for_call<R>(body: impl FnOnce() -> Result<R>) -> Result<R> {
+    if sync::remaining_stack_bytes() < STACK_OF_CALL_BYTES && !sync::is_on_further_stack() {
+        return sync::on_further_stack(body).map_err(|_| crate::parser::no_stack())?;
+    }
+    body()
+}
+
 /// See [`Run::check_depth`].
 #[inline]
 fn check_depth() -> Result<()> {

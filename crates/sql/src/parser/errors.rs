@@ -81,6 +81,11 @@ pub(super) fn from_grammar(message: String, position: u32) -> Error {
     if placed { error.at(position) } else { error }
 }
 
+/// The error when the system has no room for a stack: 53200.
+pub(crate) fn no_stack() -> Error {
+    Error::new(sqlstate::OUT_OF_MEMORY, "out of memory").detail("There is no room for a stack to run on.")
+}
+
 /// The error for a statement nested too deep: 54001.
 pub(crate) fn too_deep() -> Error {
     Error::new(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").hint(STACK_DEPTH_HINT)

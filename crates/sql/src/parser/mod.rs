@@ -4,9 +4,11 @@
 //! The grammar itself keeps its stack on the heap, but serializing, reading and converting its tree recurse as deep
 //! as the statement is nested, with frames of many kilobytes, and sessions run on coroutine stacks of two megabytes or
 //! so. A text of up to [`INLINE_TEXT_BYTES`] is parsed on a large stack that each thread has for this. A longer one is
-//! parsed by a thread of its own, for which the caller waits while other sessions go on; the thread is kept, since the
+//! parsed by one of a few threads for this, for which the caller waits while other sessions go on; they are kept, since the
 //! grammar's library keeps memory for every thread that ever used it. A tree nested deeper than [`DEPTH_MAX`] is refused
-//! with 54001; what walks it later looks at the stack it has left.
+//! with 54001; what walks it later looks at the stack it has left. Texts that are stored (views, functions, checks) may be
+//! nested as deep as any session can bear on its own stack, [`STORED_DEPTH_MAX`]; a session whose statements are nested
+//! deeper than [`DEPTH_OF_COROUTINES`] runs on a further stack (`sync::on_further_stack`).
 
 mod convert;
 mod errors;
@@ -15,7 +17,7 @@ mod normalize;
 mod shim;
 mod thread;
 
-pub(crate) use errors::too_deep;
+pub(crate) use errors::{no_stack, too_deep};
 pub(crate) use junk::first_junk;
 pub use normalize::{Constant, normalize};
 
@@ -25,8 +27,14 @@ use prost::Message;
 
 use crate::tree::{Expr, ParsedStatement, TypeName};
 
-/// How deep a statement may be nested.
-pub const DEPTH_MAX: u32 = 1000;
+/// How deep a statement of a client may be nested.
+pub const DEPTH_MAX: u32 = 10_000;
+
+/// How deep a text may be nested that is stored, and read again by others.
+pub const STORED_DEPTH_MAX: u32 = 1000;
+
+/// Statements nested deeper don't run on a coroutine's own stack.
+pub(crate) const DEPTH_OF_COROUTINES: u32 = 100;
 
 /// The longest text that is parsed by the caller's thread.
 const INLINE_TEXT_BYTES: usize = 64 << 10;
@@ -54,15 +62,21 @@ impl Default for ParseOptions {
 /// Parses a text of any number of statements, separated by semicolons.
 ///
 /// Errors: 42601 with PostgreSQL's message and position, and the other errors of its grammar; 54001 if a statement is
-/// nested too deep.
+/// nested deeper than [`STORED_DEPTH_MAX`].
 pub fn parse(text: &str, options: ParseOptions) -> Result<Vec<ParsedStatement>> {
-    run(text, shim::Mode::Statements, options, convert::statements)
+    run(text, shim::Mode::Statements, options, |result, text| convert::statements(result, text, STORED_DEPTH_MAX))
+}
+
+/// Parses what a client sent: [`parse`] for statements nested up to [`DEPTH_MAX`], which end on a further stack.
+pub(crate) fn parse_of_client(text: &str, options: ParseOptions) -> Result<Vec<ParsedStatement>> {
+    run(text, shim::Mode::Statements, options, |result, text| convert::statements(result, text, DEPTH_MAX))
 }
 
 /// Parses one statement as it stands in a PL/pgSQL function where an expression is expected: a select list and what
 /// may follow it.
 pub fn parse_plpgsql_expression(text: &str) -> Result<Vec<ParsedStatement>> {
-    run(text, shim::Mode::PlpgsqlExpression, ParseOptions::default(), convert::statements)
+    let read = |result: &_, text: &_| convert::statements(result, text, STORED_DEPTH_MAX);
+    run(text, shim::Mode::PlpgsqlExpression, ParseOptions::default(), read)
 }
 
 /// Has the grammar of PL/pgSQL look at a whole CREATE FUNCTION statement, for its errors.
@@ -92,16 +106,13 @@ fn run<R: Send + 'static>(
     on_large_stack(text, move |text| run_here(text, mode, options, read))
 }
 
-/// Parses on this thread's large stack or, if `text` is long, on that of the parser's thread.
+/// Parses on this thread's large stack or, if `text` is long, on that of a parser's thread.
 fn on_large_stack<R: Send + 'static>(text: &str, parse: impl FnOnce(&str) -> Result<R> + Send + 'static) -> Result<R> {
     if text.len() <= INLINE_TEXT_BYTES {
-        return sync::on_large_stack(|| parse(text)).map_err(|error| {
-            Error::new(sqlstate::OUT_OF_MEMORY, "out of memory")
-                .detail(format!("There is no stack to parse on: {error}."))
-        })?;
+        return sync::on_large_stack(|| parse(text)).map_err(|_| no_stack())?;
     }
     let text = text.to_owned();
-    thread::run(move || parse(&text))
+    thread::run(text.len(), move || parse(&text))
 }
 
 fn run_here<R>(

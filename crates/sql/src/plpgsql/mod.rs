@@ -284,6 +284,10 @@ fn compiled_as(run: &Run<'_, '_>, function: &Arc<FunctionDef>, is_trigger: bool)
 
 /// Runs a compiled function: its value, and the rows it gathered.
 fn execute(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>) -> Result<(Value, RowStore)> {
+    crate::executor::with_stack_for_call(|| execute_here(function, arguments, run))
+}
+
+fn execute_here(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>) -> Result<(Value, RowStore)> {
     run.check_depth()?;
     let mut frame = Frame::new(function);
     frame.may_end_transaction = run.state.may_end_transaction.take();

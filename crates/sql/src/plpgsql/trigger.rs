@@ -81,6 +81,14 @@ pub fn call_trigger(
     function: &Arc<FunctionDef>,
     call: &TriggerCall<'_>,
 ) -> Result<Option<Arc<RecordValue>>> {
+    crate::executor::with_stack_for_call(|| call_trigger_here(run, function, call))
+}
+
+fn call_trigger_here(
+    run: &mut Run<'_, '_>,
+    function: &Arc<FunctionDef>,
+    call: &TriggerCall<'_>,
+) -> Result<Option<Arc<RecordValue>>> {
     run.check_depth()?;
     if function.language != "plpgsql" {
         return Err(Error::unsupported(format!("triggers in language \"{}\" are not supported", function.language)));

@@ -331,6 +331,14 @@ impl SqlSession {
         max_rows: u32,
         client: &mut dyn Client,
     ) -> Result<Option<String>> {
+        if self.nests_deep() {
+            return sync::on_further_stack(|| self.run_some_here(portal, max_rows, client))
+                .map_err(|_| crate::parser::no_stack())?;
+        }
+        self.run_some_here(portal, max_rows, client)
+    }
+
+    fn run_some_here(&mut self, portal: &mut Portal, max_rows: u32, client: &mut dyn Client) -> Result<Option<String>> {
         match std::mem::replace(&mut portal.progress, Progress::Done) {
             Progress::Ready => {
                 let planned = portal.planned.clone().ok_or_else(|| Error::internal("an empty portal runs"))?;

@@ -57,8 +57,8 @@ pub use transaction::set_modes;
 pub use waits::{SessionWait, SessionWaits};
 
 use crate::client::{Client, Format, Formats};
-use crate::parser::ParseOptions;
-use crate::tree;
+use crate::parser::{self, ParseOptions};
+use crate::tree::{self, ParsedStatement};
 use crate::types::{self, SqlType, Value};
 
 /// Whether a transaction is in progress, and who began it.
@@ -93,6 +93,9 @@ pub struct SqlSession {
 
 impl Drop for SqlSession {
     fn drop(&mut self) {
+        if self.nests_deep() {
+            self.end_nested();
+        }
         self.portals.clear();
         self.unnamed_portal = None;
         self.state.drop_cursors();
@@ -163,7 +166,7 @@ impl SqlSession {
 
     fn run_query_string(&mut self, text: &str, client: &mut dyn Client) -> Result<()> {
         self.begin_work(text);
-        let mut timer = self.statement_timer();
+        let mut timer = Some(self.statement_timer());
         self.close_unnamed_portal();
         if self.run_known(text, client)? {
             return Ok(());
@@ -176,16 +179,74 @@ impl SqlSession {
         }
         let count = statements.len();
         self.is_one_of_several = count > 1;
-        for (number, statement) in statements.iter().enumerate() {
-            if number > 0 {
-                // Each statement has the whole time.
-                drop(timer);
-                timer = self.statement_timer();
+        self.on_enough_stack(statements, |session, statements| {
+            for (number, statement) in statements.iter().enumerate() {
+                if number > 0 {
+                    // Each statement has the whole time.
+                    drop(timer.take());
+                    timer = Some(session.statement_timer());
+                }
+                session.check_not_failed(Some(&statement.statement))?;
+                session.run_statement(&text, statement, count > 1, number + 1 == count, client)?;
             }
-            self.check_not_failed(Some(&statement.statement))?;
-            self.run_statement(&text, statement, count > 1, number + 1 == count, client)?;
+            Ok(())
+        })
+    }
+
+    /// Works on parsed statements, on a further stack if they are nested deep. From then on the session stays on it, since
+    /// what it keeps of them must end there.
+    fn on_enough_stack<R>(
+        &mut self,
+        statements: Arc<[Arc<ParsedStatement>]>,
+        work: impl FnOnce(&mut SqlSession, Arc<[Arc<ParsedStatement>]>) -> Result<R>,
+    ) -> Result<R> {
+        let mut deepest = 0;
+        for statement in statements.iter() {
+            deepest = deepest.max(statement.depth);
         }
-        Ok(())
+        if deepest <= parser::DEPTH_OF_COROUTINES {
+            return work(self, statements);
+        }
+        self.state.nests_deep.set(true);
+        let mut statements = Some(statements);
+        let result = sync::on_further_stack(|| {
+            let statements = statements.take().ok_or_else(parser::no_stack)?;
+            let is_storable = |parsed: &Arc<ParsedStatement>| {
+                parsed.depth <= parser::STORED_DEPTH_MAX || !crate::commands::is_stored(&parsed.statement)
+            };
+            if !statements.iter().all(is_storable) {
+                return Err(parser::too_deep());
+            }
+            work(self, statements)
+        });
+        // Without a stack they can't end.
+        std::mem::forget(statements);
+        result.map_err(|_| parser::no_stack())?
+    }
+
+    /// Whether the session's messages are to be worked on on a further stack: what it keeps is nested deep.
+    pub fn nests_deep(&self) -> bool {
+        self.state.nests_deep.get()
+    }
+
+    /// Ends what may be nested deep, where there is stack enough.
+    fn end_nested(&mut self) {
+        let mut nested = Some((
+            std::mem::take(&mut self.portals),
+            self.unnamed_portal.take(),
+            self.unnamed_statement.take(),
+            self.state.prepared.take(),
+            self.state.plans.replace(plan_cache::plans_of_session()),
+            self.state.trees.take(),
+        ));
+        let ended = sync::on_further_stack(|| {
+            drop(nested.take());
+            self.state.drop_cursors();
+        });
+        if ended.is_err() {
+            // Better kept for ever than ended without a stack.
+            std::mem::forget(nested);
+        }
     }
 
     fn prepare(&mut self, name: &str, text: &str, types: &[Oid], client: &mut dyn Client) -> Result<()> {
@@ -204,23 +265,25 @@ impl SqlSession {
                 "cannot insert multiple commands into a prepared statement",
             ));
         }
-        let tree = statements.first().cloned();
-        if let Some(tree) = &tree {
-            self.check_not_failed(Some(&tree.statement))?;
-        }
-        self.ensure_transaction()?;
-        if let Some(tree) = &tree {
-            self.make_cursor_for(&tree.statement)?;
-        }
-        let prepared = Arc::new(Prepared::new(&self.state, name, text, tree, types, false)?);
-        self.state.tell_warnings(client);
-        if name.is_empty() {
-            self.unnamed_statement = Some(prepared);
-        } else {
-            self.state.prepared.borrow_mut().insert(name.to_owned(), prepared);
-        }
-        client.require(self.state.gate());
-        Ok(())
+        self.on_enough_stack(statements, |session, statements| {
+            let tree = statements.first().cloned();
+            if let Some(tree) = &tree {
+                session.check_not_failed(Some(&tree.statement))?;
+            }
+            session.ensure_transaction()?;
+            if let Some(tree) = &tree {
+                session.make_cursor_for(&tree.statement)?;
+            }
+            let prepared = Arc::new(Prepared::new(&session.state, name, text, tree, types, false)?);
+            session.state.tell_warnings(client);
+            if name.is_empty() {
+                session.unnamed_statement = Some(prepared);
+            } else {
+                session.state.prepared.borrow_mut().insert(name.to_owned(), prepared);
+            }
+            client.require(session.state.gate());
+            Ok(())
+        })
     }
 
     fn prepared(&self, name: &str) -> Result<Arc<Prepared>> {

@@ -40,7 +40,8 @@ impl ParseCache {
         if let Some((text, statements)) = self.trees.get(text) {
             return Ok((Arc::clone(text), Arc::clone(statements)));
         }
-        let parsed: Parsed = (Arc::from(text), parser::parse(text, options)?.into_iter().map(Arc::new).collect());
+        let parsed: Parsed =
+            (Arc::from(text), parser::parse_of_client(text, options)?.into_iter().map(Arc::new).collect());
         self.trees.put(Arc::clone(&parsed.0), text.len(), Arc::clone(&parsed.1));
         Ok(parsed)
     }

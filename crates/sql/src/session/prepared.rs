@@ -3,11 +3,12 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use base::{Oid, Result};
+use base::{Oid, Result, sqlstate};
 
 use super::plan_cache::{Key, Planned};
 use super::state::SessionState;
 use crate::binder::Parameters;
+use crate::parser;
 use crate::tree;
 use crate::types::SqlType;
 
@@ -129,7 +130,16 @@ pub fn plan_uncached(
 ) -> Result<Arc<Planned>> {
     let environment = super::planning::Environment::new(state, &state.catalog());
     let types = types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>();
-    environment.planned(text, &tree.statement, Parameters::declared(&types))
+    let plan = || environment.planned(text, &tree.statement, Parameters::declared(&types));
+    match plan() {
+        // Views over views nest deeper than the text shows.
+        Err(error) if error.sqlstate() == sqlstate::STATEMENT_TOO_COMPLEX && !sync::is_on_further_stack() => {
+            state.nests_deep.set(true);
+            state.warnings.forget();
+            sync::on_further_stack(plan).map_err(|_| parser::no_stack())?
+        }
+        planned => planned,
+    }
 }
 
 /// A good plan kept by this session or by all.
@@ -143,7 +153,7 @@ pub fn cached(state: &SessionState, key: &Key) -> Option<Arc<Planned>> {
     {
         return Some(Arc::clone(planned));
     }
-    if state.changed_catalog.get() {
+    if !state.shares_plans() {
         return None;
     }
     let (version, search_path) = (state.engine().catalog_version(), state.plan_path());
@@ -159,7 +169,10 @@ fn keep(state: &SessionState, key: Key, planned: &Arc<Planned>) {
     if !planned.statement.is_cacheable || state.changed_catalog.get() || !state.cached().standard_conforming_strings {
         return;
     }
-    state.instance.plans.put(key.clone(), planned);
+    // A plan of a deep statement ends where there is stack enough for it: with its session.
+    if state.shares_plans() && !state.nests_deep.get() {
+        state.instance.plans.put(key.clone(), planned);
+    }
     keep_in_session(state, key, planned);
 }
 

@@ -24,6 +24,8 @@ pub struct CachedSettings {
     pub(super) search_path_text: Arc<str>,
     /// The path that plans are kept by: with the user's name, where it depends on that.
     pub(super) plan_path: Arc<str>,
+    /// Settings that change plans, if one of them isn't at its default.
+    pub(super) planner_choices: Option<String>,
     pub(super) client_min_messages: Severity,
     /// `client_min_messages` lets nothing but errors through.
     pub(super) only_errors: bool,
@@ -66,6 +68,7 @@ impl CachedSettings {
             format: Arc::new(format_settings(settings)?),
             search_path_text: Arc::clone(settings.get(Id::SearchPath).as_text()),
             plan_path: Arc::clone(settings.get(Id::SearchPath).as_text()),
+            planner_choices: planner_choices(settings),
             only_errors: level > 7,
             client_min_messages: messages.into_iter().nth(level).unwrap_or(Severity::Warning),
             synchronous_commit: settings.get(Id::SynchronousCommit) != Setting::Word(1),
@@ -83,6 +86,24 @@ impl CachedSettings {
             standard_conforming_strings: settings.get(Id::StandardConformingStrings).as_bool(),
         })
     }
+}
+
+/// The settings that the planner looks at, or `None` if it is to choose by itself.
+fn planner_choices(settings: &SessionSettings) -> Option<String> {
+    let methods = [
+        Id::EnableSeqscan,
+        Id::EnableIndexscan,
+        Id::EnableHashjoin,
+        Id::EnableMergejoin,
+        Id::EnableNestloop,
+        Id::EnableSort,
+    ];
+    let methods = methods.map(|id| settings.get(id).as_bool());
+    let costs = [(Id::SeqPageCost, 1.0), (Id::RandomPageCost, 4.0)].map(|(id, default)| match settings.get(id) {
+        Setting::Float(cost) => cost,
+        _ => default,
+    });
+    (methods.contains(&false) || costs != [1.0, 4.0]).then(|| format!("{methods:?} {costs:?}"))
 }
 
 /// The isolation level a setting names.

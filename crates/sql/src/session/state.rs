@@ -49,6 +49,8 @@ pub struct SessionState {
     pub(super) is_read_uncommitted: Cell<bool>,
     /// The transaction in progress has changed the catalog: its plans are its own.
     pub(crate) changed_catalog: Cell<bool>,
+    /// Statements of this session are nested so deep that it runs on a further stack, where what it keeps of them also ends.
+    pub(super) nests_deep: Cell<bool>,
     /// Constraint checks to be made at the end of the statement, or of the transaction if deferred.
     pub(crate) pending_checks: RefCell<Vec<PendingCheck>>,
     /// The number of the next of them.
@@ -219,6 +221,7 @@ impl SessionState {
             statement_timestamp: Cell::new(now),
             is_read_uncommitted: Cell::new(false),
             changed_catalog: Cell::new(false),
+            nests_deep: Cell::new(false),
             pending_checks: RefCell::default(),
             next_check: Cell::new(0),
             made_checks: RefCell::default(),
@@ -316,12 +319,22 @@ impl SessionState {
         if let Some((_, view)) = views.iter().find(|kept| is_good(kept)) {
             return view.clone();
         }
-        let plan_path = plan_path(&path, &role);
+        let plan_path = self.plan_path_of(&path, &role);
         let temporary = self.temporary_schema.get();
         let view = CatalogView::new(Arc::clone(&catalog), Arc::clone(&path), plan_path, &role, temporary);
         views.retain(|(of, view)| *of != role.oid && view.is_of(&catalog, &path));
         views.push((role.oid, view.clone()));
         view
+    }
+
+    fn plan_path_of(&self, search_path: &Arc<str>, role: &ActingRole) -> Arc<str> {
+        plan_path(search_path, role, self.temporary_schema.get(), self.cached().planner_choices.as_deref())
+    }
+
+    /// Whether plans of this session may serve others, and theirs this one. A session with temporary tables finds other
+    /// tables by the same names.
+    pub(super) fn shares_plans(&self) -> bool {
+        !self.changed_catalog.get() && self.temporary_schema.get().is_none()
     }
 
     /// What plans are kept by besides their texts, see [`CatalogView::plan_path`].
@@ -353,6 +366,8 @@ impl SessionState {
     /// The session has a temporary schema from now on.
     pub fn set_temporary_schema(&self, schema: Oid) {
         self.temporary_schema.set(Some(schema));
+        let plan_path = self.plan_path_of(&self.cached().search_path_text, &self.session_acting());
+        self.cached.borrow_mut().plan_path = plan_path;
         self.forget_catalog();
     }
 
@@ -369,7 +384,13 @@ impl SessionState {
             // Values were checked when they were set.
             let fresh = CachedSettings::new(&self.settings.borrow());
             if let Ok(mut cached) = fresh {
-                cached.plan_path = plan_path(&cached.search_path_text, &self.session_acting());
+                let search_path = Arc::clone(&cached.search_path_text);
+                cached.plan_path = plan_path(
+                    &search_path,
+                    &self.session_acting(),
+                    self.temporary_schema.get(),
+                    cached.planner_choices.as_deref(),
+                );
                 // The role may be another one, too.
                 *self.catalog.borrow_mut() = None;
                 *self.cached.borrow_mut() = cached;
@@ -618,11 +639,29 @@ impl SessionState {
     }
 }
 
-/// What plans are kept by besides their texts: the search path, and the role where that matters for it. Most sessions are
-/// a superuser's and share the text itself.
-fn plan_path(search_path: &Arc<str>, role: &ActingRole) -> Arc<str> {
-    let is_shared = role.is_superuser && (role.oid == BOOTSTRAP_ROLE || !search_path.contains("$user"));
-    if is_shared { Arc::clone(search_path) } else { Arc::from(format!("{search_path} of {}", role.oid)) }
+/// What plans are kept by besides their texts: the search path, the role where that matters for it, the temporary schema,
+/// and what the planner was told to choose. Most sessions are a superuser's without any of these, and share the text itself.
+fn plan_path(
+    search_path: &Arc<str>,
+    role: &ActingRole,
+    temporary_schema: Option<Oid>,
+    planner_choices: Option<&str>,
+) -> Arc<str> {
+    let is_any_role = role.is_superuser && (role.oid == BOOTSTRAP_ROLE || !search_path.contains("$user"));
+    if is_any_role && temporary_schema.is_none() && planner_choices.is_none() {
+        return Arc::clone(search_path);
+    }
+    let mut path = search_path.to_string();
+    if !is_any_role {
+        path.push_str(&format!(" of {}", role.oid));
+    }
+    if let Some(schema) = temporary_schema {
+        path.push_str(&format!(" before {schema}"));
+    }
+    if let Some(choices) = planner_choices {
+        path.push_str(&format!(" with {choices}"));
+    }
+    Arc::from(path)
 }
 
 /// A role as a session acts as it.

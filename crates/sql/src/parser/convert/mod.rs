@@ -10,15 +10,15 @@ use base::{Error, Result};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self as pb, Node};
 
-use super::{DEPTH_MAX, errors};
+use super::{STORED_DEPTH_MAX, errors};
 use crate::tree::{Expr, Location, Name, ParsedStatement, QualifiedName, Query, QueryBody, Statement, TypeName};
 
-/// All statements of a text.
-pub(super) fn statements(result: &pb::ParseResult, text: &str) -> Result<Vec<ParsedStatement>> {
+/// All statements of a text, which may be nested up to `depth_max`.
+pub(super) fn statements(result: &pb::ParseResult, text: &str, depth_max: u32) -> Result<Vec<ParsedStatement>> {
     let mut statements = Vec::with_capacity(result.stmts.len());
     for raw in &result.stmts {
         let Some(node) = node(&raw.stmt) else { continue };
-        let mut converter = Converter::default();
+        let mut converter = Converter { depth_max, ..Converter::default() };
         let statement = converter.statement(node)?;
         let start = (raw.stmt_location.max(0) as usize).min(text.len());
         let end = if raw.stmt_len > 0 { start + raw.stmt_len as usize } else { text.len() };
@@ -56,17 +56,23 @@ pub(super) fn sole_expression(mut statements: Vec<ParsedStatement>) -> Option<Ex
 }
 
 /// Converts one statement, counting how deep it is nested.
-#[derive(Default)]
 struct Converter {
     depth: u32,
     deepest: u32,
+    depth_max: u32,
+}
+
+impl Default for Converter {
+    fn default() -> Converter {
+        Converter { depth: 0, deepest: 0, depth_max: STORED_DEPTH_MAX }
+    }
 }
 
 impl Converter {
     /// Runs `inner` one level deeper: 54001 if that is too deep.
     fn nested<R>(&mut self, inner: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         self.depth += 1;
-        if self.depth > DEPTH_MAX {
+        if self.depth > self.depth_max {
             return Err(errors::too_deep());
         }
         self.deepest = self.deepest.max(self.depth);
