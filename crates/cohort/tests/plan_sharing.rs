@@ -1,5 +1,5 @@
-//! Sessions share plans by the texts of statements. What one session has (temporary tables, settings) never shows in what
-//! another session is answered: every conversation below is held with a PostgreSQL, whose sessions share nothing.
+//! Sessions share plans by the texts of statements. The temporary tables of one session never show in what another session
+//! is answered: every conversation below is held with a PostgreSQL, whose sessions share nothing.
 
 mod common;
 
@@ -167,110 +167,6 @@ fn temporary_tables_of_one_name_have_plans_of_their_own() {
         steps.push((2, Way::Simple, "discard all"));
         by_all(&mut steps, &[0, 1, 2], way);
         both.compare(5, &steps, &mut differences);
-    }
-    assert!(differences.is_empty(), "{differences}");
-}
-
-/// Settings that change what texts mean or how values look, with values that differ.
-const SETTINGS: [(&str, &[&str]); 12] = [
-    ("datestyle", &["'ISO, MDY'", "'German, DMY'", "'SQL, DMY'", "'ISO, YMD'"]),
-    ("intervalstyle", &["postgres", "iso_8601", "sql_standard", "postgres_verbose"]),
-    ("timezone", &["'UTC'", "'America/New_York'", "'Asia/Kolkata'"]),
-    ("extra_float_digits", &["1", "0", "-3"]),
-    ("bytea_output", &["hex", "escape"]),
-    ("standard_conforming_strings", &["on", "off"]),
-    ("quote_all_identifiers", &["off", "on"]),
-    ("transform_null_equals", &["off", "on"]),
-    ("array_nulls", &["on", "off"]),
-    ("search_path", &["public", "other, public", "\"$user\", public", "other, pg_catalog"]),
-    ("role", &["none", "somebody"]),
-    ("check_function_bodies", &["on", "off"]),
-];
-
-const UNDER_SETTINGS: [&str; 44] = [
-    "select ('02.03.2024'::date + 0)::text",
-    "select date '2024-03-02'::text",
-    "select '02/03/2024'::date::text",
-    "select '2024-03-02'::date::text",
-    "select array['2024-03-02'::date]::text",
-    "select '{2024-03-02,01/02/2024}'::date[]::text",
-    "select ('2024-03-02'::timestamp)::text",
-    "select '2024-03-02 10:00'::timestamptz::text",
-    "select '2024-03-02 10:00+02'::timestamptz::text",
-    "select extract(epoch from '2024-03-02 10:00'::timestamptz)::text",
-    "select extract(epoch from timestamp '2024-03-02 10:00' at time zone 'UTC')::text",
-    "select ('2024-03-02 10:00'::timestamp::timestamptz)::text",
-    "select ('2024-03-02'::date::timestamptz)::text",
-    "select (timestamptz '2024-03-02 10:00+00')::date::text",
-    "select (timestamptz '2024-03-02 10:00+00')::timestamp::text",
-    "select date_trunc('day', timestamptz '2024-03-02 02:00+00')::text",
-    "select to_char(timestamptz '2024-03-02 02:00+00', 'YYYY-MM-DD HH24:MI TZ')",
-    "select (timestamptz '2024-03-02 02:00+00' = timestamp '2024-03-02 02:00')::text",
-    "select (date '2024-03-02' < timestamptz '2024-03-02 02:00+00')::text",
-    "select make_interval(days => 3, hours => 4)::text",
-    "select interval '1 day 2 hours'::text",
-    "select '-1 2:03'::interval::text",
-    "select (interval '1 year' + '3 days')::text",
-    "select array[interval '1 day']::text",
-    "select row(date '2024-03-02', interval '1 day')::text",
-    "select to_json(timestamptz '2024-03-02 02:00+00')::text",
-    "select jsonb_build_object('a', timestamp '2024-03-02')::text",
-    "select (0.1::float8 + 0.2::float8)::text",
-    "select (1.0::float4 / 3)::text",
-    "select '{0.1}'::float8[]::text || (0.1::float8 + 0.2)::text",
-    "select concat(0.1::float8 + 0.2::float8, date '2024-03-02')",
-    "select format('%s', date '2024-03-02')",
-    "select '\\x4142'::bytea::text",
-    "select ('\\x4142'::bytea || '\\x00'::bytea)::text",
-    "select length('a\\nb')::text",
-    "select quote_ident('a') || quote_ident('A b')",
-    "select (null = null)::text",
-    "select coalesce((p = null)::text, 'unknown') from public.s",
-    "select '{null,a}'::text[]::text",
-    "select x::text from s",
-    "select current_user::text || coalesce(current_schema::text, '')",
-    "select 's'::regclass::text",
-    "select d::text from dated where d > '01/02/2024' order by 1",
-    "select g()::text || h()::text || v.d::text from dated_view v",
-];
-
-#[test]
-fn settings_of_one_session_do_not_change_what_another_is_answered() {
-    let Some(both) = both() else { return };
-    let mut differences = String::new();
-    let setup = [
-        "create schema other",
-        "create table s (x int, p text); insert into s values (1, 'public')",
-        "create table other.s (x text, p text); insert into other.s values ('other', 'other')",
-        "create table dated (d date default '01/02/2024', t timestamptz default '2024-03-02 10:00', \
-         check (d > '01/02/1999'))",
-        "insert into dated (d) values (default), ('2024-12-31')",
-        "create view dated_view as select d from dated where d <= '01/02/2024'::date",
-        "create function g() returns date language sql stable as 'select ''01/02/2024''::date'",
-        "create function h() returns text language plpgsql stable as \
-         'begin return ''01/02/2024''::date || interval ''1 day''::text; end'",
-        "create role somebody superuser",
-        "grant all on schema public to public; create schema somebody; create table somebody.s as select 3.5 as x, '' as p",
-    ]
-    .map(|text| (0, Way::Simple, text));
-    both.compare(1, &setup, &mut differences);
-    for (name, values) in SETTINGS {
-        let changes: Vec<String> = values.iter().map(|value| format!("set {name} = {value}")).collect();
-        for way in WAYS {
-            let mut steps: Vec<Step<'_>> = Vec::new();
-            let sessions = changes.len();
-            steps.extend(changes.iter().enumerate().map(|(session, text)| (session, Way::Simple, text.as_str())));
-            for text in UNDER_SETTINGS {
-                steps.extend((0..sessions).map(|session| (session, way, text)));
-            }
-            // The same sessions under another value each.
-            let shifted = changes.iter().cycle().skip(1).take(sessions);
-            steps.extend(shifted.enumerate().map(|(session, text)| (session, Way::Simple, text.as_str())));
-            for text in UNDER_SETTINGS {
-                steps.extend((0..sessions).map(|session| (session, way, text)));
-            }
-            both.compare(sessions, &steps, &mut differences);
-        }
     }
     assert!(differences.is_empty(), "{differences}");
 }

@@ -57,6 +57,10 @@ impl Conversation {
 
     fn work_through(&mut self, port: &SharedPort) -> Next {
         loop {
+            if self.sql.nests_deep() && !sync::is_on_further_stack() {
+                let worked = sync::on_further_stack(|| self.work_through(port));
+                return worked.unwrap_or_else(|_| self.end(port, &no_stack()));
+            }
             match self.take_message(port) {
                 Ok(true) => {}
                 Ok(false) => return Next::Idle,
@@ -182,6 +186,11 @@ impl Conversation {
         client.error(error);
         if error.fields().fatal { Next::Close } else { Next::Idle }
     }
+}
+
+/// The error that ends a session for which the system has no room for a stack.
+pub fn no_stack() -> Error {
+    Error::new(sqlstate::OUT_OF_MEMORY, "out of memory").detail("There is no room for a stack to run on.").fatal()
 }
 
 fn formats(codes: impl Iterator<Item = i16>) -> base::Result<Formats> {

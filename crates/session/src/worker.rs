@@ -30,7 +30,7 @@ use sync::{Arc, Coroutine, Interrupt, InterruptKind, Mutex, ReadyQueue, StackPoo
 use wal::{DelayPolicy, Wal};
 
 use crate::authentication::{Exchange, Outcome};
-use crate::conversation::{Conversation, Next};
+use crate::conversation::{Conversation, Next, no_stack};
 use crate::port::{Port, SharedPort};
 use crate::startup::{self, EncryptionKind, Request};
 use crate::stream::Stream;
@@ -193,7 +193,7 @@ pub fn start(shared: Arc<Shared>, number: usize) -> base::Result<WorkerHandle> {
         thread: None,
     };
     let run = move || {
-        Worker {
+        let worker = Worker {
             poll,
             shared,
             wal,
@@ -213,8 +213,13 @@ pub fn start(shared: Arc<Shared>, number: usize) -> base::Result<WorkerHandle> {
             timers: BinaryHeap::new(),
             scratch: vec![0; 64 * 1024].into_boxed_slice(),
             is_stopping: false,
+        };
+        // Panics of sessions end those sessions. After any other nobody could answer the worker's sessions, and what they
+        // hold would be held for ever: as after a failed write of the log, the process ends, and recovery decides.
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| worker.run())).is_err() {
+            eprintln!("cohort: a worker failed on an internal error; the process ends");
+            std::process::abort();
         }
-        .run();
     };
     let thread = std::thread::Builder::new()
         .name(format!("worker {number}"))
@@ -384,9 +389,17 @@ impl Worker {
                     let next = conversation.run(&port);
                     (conversation, next)
                 };
-                let coroutine = Coroutine::new(&self.stacks, Arc::clone(&self.ready), token, run);
-                connection.state = State::Running(coroutine);
-                self.step(index);
+                match Coroutine::try_new(&self.stacks, Arc::clone(&self.ready), token, run) {
+                    Ok(coroutine) => {
+                        connection.state = State::Running(coroutine);
+                        self.step(index);
+                    }
+                    // The session has ended with `run`; others go on.
+                    Err(_) => {
+                        let error = no_stack();
+                        connection.port.borrow_mut().outgoing.error_or_notice(b'E', "FATAL", &error);
+                    }
+                }
             }
             // Read, so that the end of the connection is no reset, and forgotten.
             State::Closing => {

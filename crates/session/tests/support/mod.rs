@@ -56,6 +56,11 @@ impl TestServer {
         Client::connect(&url, NoTls).unwrap()
     }
 
+    /// Where drivers connect to.
+    pub fn url(&self) -> String {
+        format!("host={} port={} user=postgres dbname=postgres", self.folder.path().display(), self.port)
+    }
+
     /// Where its Unix socket is.
     pub fn socket(&self) -> PathBuf {
         self.folder.path().join(format!(".s.PGSQL.{}", self.port))
