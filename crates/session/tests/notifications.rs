@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fallible_iterator::FallibleIterator;
 use support::TestServer;
-use vfs::RealVfs;
+use vfs::{RealVfs, SlowedVfs};
 
 /// What the client is told within a generous time, up to `count` notifications.
 fn heard(client: &mut postgres::Client, count: usize) -> Vec<(String, String)> {
@@ -51,4 +51,29 @@ fn idle_sessions_hear_at_once_and_those_in_a_transaction_at_its_end() {
     listeners[2].batch_execute("unlisten *").unwrap();
     speaker.batch_execute("notify news, 'five'").unwrap();
     assert_eq!(heard(&mut listeners[3], 1), [("news".to_owned(), "five".to_owned())]);
+}
+
+// invariants: row 11
+#[test]
+fn commits_that_do_not_wait_for_the_disk_are_heard_in_order_and_when_they_are_durable() {
+    let disk = Arc::new(SlowedVfs::new(Arc::new(RealVfs::new()), Duration::ZERO));
+    // Each committer waits for the disk in its own session, with its locks handed on already.
+    let server = TestServer::start(disk.clone(), &[("group_commit", "off"), ("commit_delay", "0")], 2);
+    let [mut listener, mut patient, mut hasty] = std::array::from_fn(|_| server.connect());
+    listener.batch_execute("listen news; create table t (v int); insert into t values (0)").unwrap();
+    hasty.batch_execute("set synchronous_commit = off").unwrap();
+    disk.set_sync_latency(Duration::from_millis(200));
+    for _ in 0..3 {
+        patient.batch_execute("begin; update t set v = v + 1; notify news, 'first'").unwrap();
+        std::thread::scope(|scope| {
+            // The row's lock makes it commit after the patient one.
+            scope
+                .spawn(|| hasty.batch_execute("begin; update t set v = v + 1; notify news, 'second'; commit").unwrap());
+            scope.spawn(|| patient.batch_execute("commit").unwrap());
+        });
+        let place = server.database.horizon();
+        let heard: Vec<String> = heard(&mut listener, 2).into_iter().map(|(_, payload)| payload).collect();
+        assert_eq!(heard, ["first", "second"]);
+        assert!(server.database.wal().durable() >= place, "a crash could take back what was heard");
+    }
 }

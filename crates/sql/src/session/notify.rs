@@ -1,8 +1,15 @@
 //! LISTEN and NOTIFY.
+//!
+//! Listeners hear of transactions in the order of their commits. A transaction's locks go when its commit record has its
+//! place in the log, but its session may wait long after that, for the disk for instance. So another transaction, which
+//! waited for one of these locks, can commit later and be done earlier. Each transaction that notifies therefore says
+//! that it commits before it does, and notifications of later commits wait until it is done.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use base::Lsn;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sync::Mutex;
 
@@ -16,7 +23,7 @@ pub struct Notification {
     /// With what.
     pub payload: String,
     /// The notifier's commit, for the durability gate.
-    pub csn: base::Lsn,
+    pub csn: Lsn,
 }
 
 /// A LISTEN or UNLISTEN, which counts when its transaction has committed.
@@ -33,7 +40,17 @@ pub(crate) enum ChannelChange {
 pub struct Channels {
     has_any: AtomicBool,
     /// A leaf.
-    listeners: Mutex<FxHashMap<i32, Listener>>,
+    shared: Mutex<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    listeners: FxHashMap<i32, Listener>,
+    /// Transactions that notify and are committing, by number. The place of each in the log is behind the position.
+    committing: BTreeMap<u64, Lsn>,
+    last_number: u64,
+    /// What was notified by transactions that may have committed after one of those, by their places in the log.
+    held_back: BTreeMap<Lsn, Vec<Notification>>,
 }
 
 #[derive(Default)]
@@ -48,12 +65,12 @@ impl Channels {
     /// `LISTEN channel`
     pub fn listen(&self, pid: i32, channel: &str) {
         self.has_any.store(true, Ordering::Relaxed);
-        self.listeners.lock().entry(pid).or_default().channels.insert(channel.to_owned());
+        self.shared.lock().listeners.entry(pid).or_default().channels.insert(channel.to_owned());
     }
 
     /// `UNLISTEN channel`, or all of them.
     pub fn unlisten(&self, pid: i32, channel: Option<&str>) {
-        if let Some(listener) = self.listeners.lock().get_mut(&pid) {
+        if let Some(listener) = self.shared.lock().listeners.get_mut(&pid) {
             match channel {
                 Some(channel) => {
                     listener.channels.remove(channel);
@@ -65,23 +82,34 @@ impl Channels {
 
     /// The channels that a session listens on.
     pub fn listening(&self, pid: i32) -> Vec<String> {
-        let listeners = self.listeners.lock();
-        listeners.get(&pid).map(|listener| listener.channels.iter().cloned().collect()).unwrap_or_default()
+        let shared = self.shared.lock();
+        shared.listeners.get(&pid).map(|listener| listener.channels.iter().cloned().collect()).unwrap_or_default()
     }
 
     /// How the session is told that something waits while it idles.
     pub fn set_wake(&self, pid: i32, wake: Arc<dyn Fn() + Send + Sync>) {
-        self.listeners.lock().entry(pid).or_default().wake = Some(wake);
+        self.shared.lock().listeners.entry(pid).or_default().wake = Some(wake);
     }
 
-    /// Hands a committed notification to all that listen.
-    pub fn send(&self, notification: &Notification) {
+    /// A transaction that notifies is about to commit; every commit up to `horizon` was before it.
+    pub fn begin_commit(&self, horizon: Lsn) -> Committing<'_> {
+        let mut shared = self.shared.lock();
+        shared.last_number += 1;
+        let number = shared.last_number;
+        shared.committing.insert(number, horizon);
+        Committing { channels: self, number }
+    }
+
+    /// A transaction has committed and notified this, or has failed and notified nothing.
+    fn end_commit(&self, number: u64, notifications: Vec<Notification>) {
         let mut wakes = Vec::new();
-        for listener in self.listeners.lock().values_mut() {
-            if listener.channels.contains(&notification.channel) {
-                listener.waiting.push(notification.clone());
-                wakes.extend(listener.wake.clone());
+        {
+            let mut shared = self.shared.lock();
+            shared.committing.remove(&number);
+            for notification in notifications {
+                shared.held_back.entry(notification.csn).or_default().push(notification);
             }
+            shared.hand_out(&mut wakes);
         }
         for wake in wakes {
             wake();
@@ -95,13 +123,52 @@ impl Channels {
 
     /// Takes what waits for a session.
     pub fn take(&self, pid: i32) -> Vec<Notification> {
-        let mut listeners = self.listeners.lock();
-        listeners.get_mut(&pid).map(|listener| std::mem::take(&mut listener.waiting)).unwrap_or_default()
+        let mut shared = self.shared.lock();
+        shared.listeners.get_mut(&pid).map(|listener| std::mem::take(&mut listener.waiting)).unwrap_or_default()
     }
 
     /// The session is gone.
     pub fn forget(&self, pid: i32) {
-        self.listeners.lock().remove(&pid);
+        self.shared.lock().listeners.remove(&pid);
+    }
+}
+
+impl Shared {
+    /// Hands to the listeners what no transaction that is still committing can have been before.
+    fn hand_out(&mut self, wakes: &mut Vec<Arc<dyn Fn() + Send + Sync>>) {
+        let limit = self.committing.values().min().copied();
+        while let Some(first) = self.held_back.first_entry()
+            && limit.is_none_or(|limit| *first.key() <= limit)
+        {
+            for notification in first.remove() {
+                for listener in self.listeners.values_mut() {
+                    if listener.channels.contains(&notification.channel) {
+                        listener.waiting.push(notification.clone());
+                        wakes.extend(listener.wake.clone());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A transaction that notifies and is committing. Dropped, it has notified nothing.
+pub struct Committing<'c> {
+    channels: &'c Channels,
+    number: u64,
+}
+
+impl Committing<'_> {
+    /// It has committed.
+    pub fn committed(self, notifications: Vec<Notification>) {
+        self.channels.end_commit(self.number, notifications);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Committing<'_> {
+    fn drop(&mut self) {
+        self.channels.end_commit(self.number, Vec::new());
     }
 }
 
@@ -109,17 +176,47 @@ impl Channels {
 mod tests {
     use super::*;
 
+    fn notification(payload: &str, csn: u64) -> Notification {
+        Notification { pid: 3, channel: "a".to_owned(), payload: payload.to_owned(), csn: Lsn(csn) }
+    }
+
     #[test]
     fn only_listeners_hear_and_only_their_channels() {
         let channels = Channels::default();
         channels.listen(1, "a");
         channels.listen(2, "b");
-        let notification = Notification { pid: 3, channel: "a".to_owned(), payload: "x".to_owned(), csn: base::Lsn(9) };
-        channels.send(&notification);
-        assert_eq!(channels.take(1), std::slice::from_ref(&notification));
+        channels.begin_commit(Lsn(0)).committed(vec![notification("x", 9)]);
+        assert_eq!(channels.take(1), [notification("x", 9)]);
         assert!(channels.take(1).is_empty() && channels.take(2).is_empty());
         channels.unlisten(1, None);
-        channels.send(&notification);
+        channels.begin_commit(Lsn(9)).committed(vec![notification("x", 10)]);
         assert!(channels.take(1).is_empty());
+    }
+
+    #[test]
+    fn who_commits_first_and_is_done_last_is_heard_first() {
+        let channels = Channels::default();
+        channels.listen(1, "a");
+        let first = channels.begin_commit(Lsn(5));
+        let second = channels.begin_commit(Lsn(7));
+        second.committed(vec![notification("second", 20)]);
+        assert!(channels.take(1).is_empty(), "the first may have committed before");
+        first.committed(vec![notification("first", 10)]);
+        assert_eq!(channels.take(1), [notification("first", 10), notification("second", 20)]);
+    }
+
+    #[test]
+    fn nothing_waits_for_commits_that_fail_or_come_later() {
+        let channels = Channels::default();
+        channels.listen(1, "a");
+        let failed = channels.begin_commit(Lsn(5));
+        channels.begin_commit(Lsn(5)).committed(vec![notification("x", 20)]);
+        assert!(channels.take(1).is_empty());
+        drop(failed);
+        assert_eq!(channels.take(1), [notification("x", 20)]);
+        let later = channels.begin_commit(Lsn(30));
+        channels.begin_commit(Lsn(30)).committed(vec![notification("y", 30)]);
+        assert_eq!(channels.take(1), [notification("y", 30)], "it was there before the later one began");
+        drop(later);
     }
 }

@@ -40,7 +40,11 @@ impl SessionState {
         self.end_cursors();
         let has_written = self.engine().xid_if_assigned().is_some();
         let delay = self.cached().commit_delay;
+        let notifies = !self.notifications.borrow().is_empty();
+        let notifying = notifies.then(|| self.instance.channels.begin_commit(self.instance.database().horizon()));
         let result = self.engine_mut().commit();
+        // Listeners wait for the commit's own place in the log, also where this session waits for nothing.
+        let place = if notifies { self.engine().observed() } else { Lsn::ZERO };
         self.finish_transaction(result.is_ok(), client);
         let gate = result?;
         if has_written {
@@ -49,9 +53,9 @@ impl SessionState {
             client.require(gate);
         }
         self.change_channels();
-        // Those who listen wait for the commit, also where this session waived that for itself.
-        let met = self.engine().observed();
-        self.send_notifications(met);
+        if let Some(notifying) = notifying {
+            notifying.committed(self.take_notifications(place));
+        }
         Ok(())
     }
 
@@ -131,19 +135,17 @@ impl SessionState {
         }
     }
 
-    fn send_notifications(&self, csn: Lsn) {
-        if self.notifications.borrow().is_empty() {
-            return;
-        }
-        let mut sent: Vec<(String, String)> = Vec::new();
+    /// What the transaction that committed there has notified.
+    fn take_notifications(&self, csn: Lsn) -> Vec<Notification> {
+        let pid = self.info.pid;
+        let mut taken: Vec<Notification> = Vec::new();
         for (channel, payload) in self.notifications.borrow_mut().drain(..) {
+            let notification = Notification { pid, channel, payload, csn };
             // Within a transaction, the same notification counts once.
-            if !sent.contains(&(channel.clone(), payload.clone())) {
-                let pid = self.info.pid;
-                let notification = Notification { pid, channel: channel.clone(), payload: payload.clone(), csn };
-                self.instance.channels.send(&notification);
-                sent.push((channel, payload));
+            if !taken.contains(&notification) {
+                taken.push(notification);
             }
         }
+        taken
     }
 }
