@@ -5,23 +5,36 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
+use rustix::process::Signal;
 
 use crate::options::Kind;
 use crate::server::{Server, Usage};
 use crate::torture::{Phase, Torture};
 use crate::verify::{Before, verify};
 use crate::wire::Wire;
-use crate::{session, steps, watch};
+use crate::{listener, session, steps, watch};
 
 /// Connections that only listen.
-pub const LISTENERS: usize = 0;
+pub const LISTENERS: usize = 2;
 
 /// How often the process is looked at.
 const TICK: Duration = Duration::from_millis(50);
 
 /// What the server must never say.
 const BAD_WORDS: [&str; 4] = ["panicked", "PANIC", "overflowed its stack", "internal error"];
+
+/// Settings that only a start changes, with values that choose another path.
+const START_SETTINGS: &[(&str, &[&str])] = &[
+    ("shared_buffers", &["1MB", "4MB", "32MB"]),
+    ("transaction_buffers", &["64kB", "2MB"]),
+    ("wal_buffers", &["64kB", "256kB", "16MB"]),
+    ("wal_direct_io", &["on", "off"]),
+    ("wal_sync_method", &["fdatasync", "open_datasync", "fsync"]),
+    ("worker_threads", &["1", "2", "4"]),
+    ("max_prepared_transactions", &["100"]),
+];
 
 /// How a life ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,9 +92,15 @@ impl Conductor {
     async fn run(&mut self) -> Result<(), String> {
         self.start().await?;
         self.prepare().await?;
-        let sessions: Vec<_> = (0..self.torture.options.sessions)
+        let mut sessions: Vec<_> = (0..self.torture.options.sessions)
             .map(|number| tokio::spawn(session::run(Arc::clone(&self.torture), number)))
             .collect();
+        if self.torture.options.allows(Kind::Notify) {
+            sessions
+                .extend((0..LISTENERS).map(|number| tokio::spawn(listener::run(Arc::clone(&self.torture), number))));
+        } else {
+            self.torture.traces.iter().for_each(|trace| trace.set_parked(true));
+        }
         let end = self.torture.born + Duration::from_secs(self.torture.options.seconds);
         let mut life = 0;
         while Instant::now() < end {
@@ -115,8 +134,22 @@ impl Conductor {
         if self.torture.options.allows(ending.1) { ending.0 } else { Ending::Pause }
     }
 
+    /// Starts a process with settings of its own.
+    fn spawn(&mut self) -> Result<Server, String> {
+        let mut launch = self.torture.launch.clone();
+        for (name, values) in START_SETTINGS {
+            let options = &self.torture.options;
+            let is_kept = options.keep_setting.iter().any(|kept| kept == name);
+            if options.allows(Kind::Settings) && !is_kept && self.random.random_bool(0.5) {
+                let value = values.choose(&mut self.random).expect("there are some");
+                launch.settings.insert(0, format!("{name}={value}"));
+            }
+        }
+        launch.spawn()
+    }
+
     async fn start(&mut self) -> Result<(), String> {
-        self.server = Some(self.torture.launch.spawn()?);
+        self.server = Some(self.spawn()?);
         self.server.as_mut().expect("it was set").wait_until_up().await
     }
 
@@ -157,6 +190,9 @@ impl Conductor {
                 () = tokio::time::sleep(TICK) => {}
             }
             self.look()?;
+            if torture.options.allows(Kind::Settings) && self.random.random_ratio(1, 40) {
+                self.server.as_ref().expect("it runs while sessions work").signal(Signal::HUP);
+            }
         }
         Ok(())
     }
@@ -208,7 +244,7 @@ impl Conductor {
                 self.park().await?;
                 if ending == Ending::KillRecovery {
                     for _ in 0..self.random.random_range(1..=3) {
-                        self.server = Some(self.torture.launch.spawn()?);
+                        self.server = Some(self.spawn()?);
                         let delay = Duration::from_millis(self.random.random_range(0..150));
                         tokio::time::sleep(delay).await;
                         self.kill()?;

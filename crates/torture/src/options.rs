@@ -33,6 +33,9 @@ pub struct Options {
     /// The only kinds of work; all if none is given.
     #[arg(long, value_delimiter = ',')]
     pub only: Vec<Kind>,
+    /// Settings that are left as they are.
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    pub keep_setting: Vec<String>,
     /// Settings of the server, each `name=value`.
     #[arg(short = 'c', value_name = "NAME=VALUE")]
     pub settings: Vec<String>,
@@ -45,6 +48,12 @@ pub struct Options {
     /// Folder for the data and for what failures leave; a temporary one, which only failures keep, if none is given.
     #[arg(long)]
     pub folder: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options::parse_from(["cohort-torture"])
+    }
 }
 
 impl Options {
@@ -63,18 +72,44 @@ pub enum Kind {
     Witness,
     /// A session's own tables: CREATE, ALTER, TRUNCATE, DROP, indexes.
     Tables,
+    /// The same on tables that all sessions use.
+    Shared,
+    /// Foreign keys that cascade.
+    Family,
+    /// Unique and deferrable keys, checks.
+    Slots,
+    /// Values stored out of line.
+    Documents,
+    /// Counters: what was seen stays.
+    Counters,
+    /// LISTEN and NOTIFY.
+    Notify,
+    /// Sequences.
+    Sequences,
     /// Row locks of all strengths.
     RowLocks,
     /// Advisory locks.
     Advisory,
+    /// COPY in and out.
+    Copy,
+    /// Cursors, also WITH HOLD.
+    Cursors,
+    /// Temporary tables.
+    Temporary,
     /// Savepoints around steps.
     Savepoints,
     /// PREPARE TRANSACTION and its ends.
     TwoPhase,
+    /// Write skew under serializable.
+    Duty,
+    /// Views, functions, schemas, types.
+    Objects,
     /// VACUUM, ANALYZE, REINDEX, CREATE INDEX on the tables of all.
     Maintenance,
     /// CHECKPOINT.
     Checkpoint,
+    /// ALTER SYSTEM and reloads.
+    Settings,
     /// Commits that do not wait for the disk.
     Asynchronous,
     /// Statement and lock timeouts.
@@ -83,6 +118,8 @@ pub enum Kind {
     Cancel,
     /// Connections cut in the middle of a statement.
     Disconnect,
+    /// pg_terminate_backend.
+    Terminate,
     /// SIGKILL.
     Kill,
     /// SIGKILL during the start after a SIGKILL.

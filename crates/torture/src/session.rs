@@ -48,7 +48,7 @@ pub async fn run(torture: Arc<Torture>, number: usize) {
     let trace = Arc::clone(&torture.traces[number]);
     let mut last = None;
     while let Some(life) = next_life(&torture, &trace).await {
-        let (is_tcp, options) = (random.random_bool(0.5), start_options(&torture, &mut random));
+        let (is_tcp, options) = (random.random_bool(0.5), start_options(&torture, number, &mut random));
         let Ok(wire) = Wire::open(&torture.launch.address(), is_tcp, &options).await else {
             // The server is being killed, or the watch notices that it takes no connections.
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -98,7 +98,11 @@ pub async fn next_life(torture: &Torture, trace: &Trace) -> Option<u64> {
     }
 }
 
-fn start_options(torture: &Torture, random: &mut StdRng) -> String {
+fn start_options(torture: &Torture, number: usize, random: &mut StdRng) -> String {
+    if number == 0 {
+        // Who finishes prepared transactions does it without hindrance.
+        return String::new();
+    }
     let mut options = format!("-c deadlock_timeout={}ms", [20, 100, 1000][random.random_range(0..3)]);
     if torture.options.allows(Kind::Timeouts) {
         options += &format!(" -c lock_timeout={}", ["0", "50ms", "500ms", "3s"][random.random_range(0..4)]);
@@ -123,9 +127,9 @@ impl Session {
             Err(trouble) => return trouble,
         }
         self.trace.set_pid(self.wire.pid);
-        let units = self.random.random_range(20..400);
+        let units = if self.is_finisher() { u32::MAX } else { self.random.random_range(20..400) };
         for _ in 0..units {
-            if !self.torture.is_working(self.life) {
+            if !self.torture.is_working(self.life) && !self.is_awaited() {
                 break;
             }
             match steps::run_unit(self).await {
@@ -138,14 +142,28 @@ impl Session {
         Trouble::Lost("closed by the client".to_owned())
     }
 
+    /// Whether it does nothing but finish prepared transactions, so that their locks are waited for in vain by nobody.
+    pub fn is_finisher(&self) -> bool {
+        self.number == 0 && self.torture.options.allows(Kind::TwoPhase)
+    }
+
+    /// Whether others, which are to come to an end, may still wait for locks of prepared transactions.
+    fn is_awaited(&self) -> bool {
+        let others = &self.torture.traces[1..self.torture.options.sessions];
+        let is_any_working = others.iter().any(|trace| !trace.is_parked());
+        self.is_finisher() && is_any_working && !self.wire.is_closed() && self.torture.failure().is_none()
+    }
+
     /// Sends one statement, perhaps with an accident, and waits for the answer.
     ///
     /// # Errors
     /// The server's error, or that the connection is gone.
     pub async fn say(&mut self, text: &str) -> Result<Answer, Trouble> {
         let accident = self.choose_accident();
+        let is_extended = is_plain_change(text) && self.random.random_bool(0.3);
         self.begin(text);
         let result = match accident {
+            Accident::None if is_extended => self.wire.change(text).await,
             Accident::None => self.wire.ask(text).await,
             Accident::Cancel(delay) => {
                 let token = self.wire.client.cancel_token();
@@ -174,6 +192,18 @@ impl Session {
         result
     }
 
+    /// Sends one query, all of whose columns are text, by the extended protocol.
+    ///
+    /// # Errors
+    /// The server's error, or that the connection is gone.
+    pub async fn say_extended(&mut self, text: &str) -> Result<Answer, Trouble> {
+        self.begin(text);
+        let result = self.wire.ask_extended(text).await;
+        let words = result.as_ref().map_or_else(Trouble::to_string, |answer| format!("{} rows", answer.rows.len()));
+        self.finish(text, &words, result.as_ref().err());
+        result
+    }
+
     /// A statement is about to be sent.
     pub fn begin(&self, text: &str) {
         self.torture.model.holders.arm(&self.holds);
@@ -197,6 +227,9 @@ impl Session {
 
     fn choose_accident(&mut self) -> Accident {
         let delay = Duration::from_micros(self.random.random_range(0..5_000));
+        if self.is_finisher() {
+            return Accident::None;
+        }
         match self.random.random_range(0..1_000) {
             0..6 if self.torture.options.allows(Kind::Cancel) => Accident::Cancel(delay),
             6..9 if self.torture.options.allows(Kind::Disconnect) => Accident::Cut(delay),
@@ -211,4 +244,11 @@ impl Session {
         self.holds = kept;
         self.torture.model.holders.release(&released);
     }
+}
+
+/// Whether a text is one statement that gives no rows and has a count.
+fn is_plain_change(text: &str) -> bool {
+    ["insert", "update", "delete"].iter().any(|verb| text.starts_with(verb))
+        && !text.contains(';')
+        && !text.contains("returning")
 }

@@ -105,7 +105,12 @@ impl Torture {
     pub fn count(&self, text: &str, code: Option<&str>, message: &str) {
         self.statements.fetch_add(1, Ordering::Relaxed);
         let Some(code) = code else { return };
-        let words: Vec<&str> = text.split_whitespace().take(2).collect();
+        let name = text.split(['(', '\'']).next().unwrap_or_default();
+        let words: Vec<&str> = name
+            .split_whitespace()
+            .take(2)
+            .map(|word| word.trim_end_matches(|c: char| c == '_' || c.is_numeric()))
+            .collect();
         *self
             .tally
             .lock()
@@ -164,6 +169,9 @@ impl std::fmt::Display for Summary {
 /// # Errors
 /// The text of the first failure, with the seed and where everything is kept.
 pub fn run(options: Options) -> Result<Summary, String> {
+    if options.sessions < 2 {
+        return Err("at least two sessions are needed: the first one only finishes what others prepare".to_owned());
+    }
     let seed = options.seed.unwrap_or_else(rand::random);
     println!("torture: seed {seed}, {} sessions, {} s", options.sessions, options.seconds);
     let io = |error: std::io::Error| format!("can't prepare the run: {error}");

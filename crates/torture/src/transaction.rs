@@ -1,6 +1,7 @@
 //! One transaction: random steps, savepoints around them, and one of several ends.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -67,6 +68,10 @@ async fn work(session: &mut Session, transaction: &mut Transaction) -> Result<()
         transaction.draft.is_synchronous = false;
     }
     for _ in 0..session.random.random_range(1..=5) {
+        if session.random.random_ratio(1, 40) {
+            // Idle in a transaction, with all its locks.
+            tokio::time::sleep(Duration::from_millis(session.random.random_range(0..100))).await;
+        }
         if session.torture.options.allows(Kind::Savepoints) && session.random.random_ratio(1, 3) {
             step_in_savepoint(session, transaction).await?;
         } else {

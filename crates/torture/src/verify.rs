@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use crate::model::{Fate, OWN_TABLES, PreparedState};
+use crate::model::{COUNTERS, Fate, OWN_TABLES, PreparedState};
 use crate::settle::{prepared_names, settle};
-use crate::steps::{money, tables};
+use crate::steps::{self, money, tables};
 use crate::torture::Torture;
 use crate::wire::{Trouble, Wire};
 
@@ -48,6 +48,7 @@ pub async fn verify(torture: &Torture, before: Before) -> Checked {
     prepared(torture, &wire).await?;
     wholeness(&wire).await?;
     invariants(&wire).await?;
+    growing(torture, &wire, before).await?;
     own_tables(torture, &wire).await?;
     indexes(&wire).await?;
     if there.len() > LEDGER_LIMIT {
@@ -160,6 +161,35 @@ async fn invariants(wire: &Wire) -> Checked {
         wire.ask("select sum(balance), count(*) from accounts").await.map_err(|trouble| trouble.to_string())?;
     if (accounts.number(0, 0), accounts.number(0, 1)) != (Some(money::TOTAL), Some(money::ACCOUNTS)) {
         return Err(format!("accounts add up to {:?}, not to {} in {}", accounts.rows, money::TOTAL, money::ACCOUNTS));
+    }
+    // The planner must not answer by the very index that may be wrong.
+    wire.ask("set enable_indexscan = off; set enable_indexonlyscan = off; set enable_bitmapscan = off")
+        .await
+        .map_err(|trouble| trouble.to_string())?;
+    for (what, text) in steps::CHECKS.iter().copied().flatten() {
+        expect_none(wire, what, text).await?;
+    }
+    wire.ask("reset enable_indexscan; reset enable_indexonlyscan; reset enable_bitmapscan")
+        .await
+        .map_err(|trouble| trouble.to_string())?;
+    Ok(())
+}
+
+/// What was seen to have grown is not smaller.
+async fn growing(torture: &Torture, wire: &Wire, before: Before) -> Checked {
+    let text = "select id, value from counters union all select -1, value from notice_count order by 1";
+    let answer = wire.ask(text).await.map_err(|trouble| format!("{text}: {trouble}"))?;
+    if answer.rows.len() != COUNTERS + 1 {
+        return Err(format!("counters are {:?}", answer.rows));
+    }
+    for row in 0..answer.rows.len() {
+        let (Some(id), Some(value)) = (answer.number(row, 0), answer.number(row, 1)) else { continue };
+        let mut known = if id < 0 { torture.model.notices() } else { torture.model.counter(id as usize) };
+        let least = if before == Before::Crash { known.firm } else { known.firm.max(known.acknowledged) };
+        if value < least {
+            return Err(format!("counter {id} is {value} after a {before:?}; clients have seen {least}"));
+        }
+        known.firm = value;
     }
     Ok(())
 }

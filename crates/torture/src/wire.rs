@@ -134,6 +134,24 @@ impl Wire {
         Ok(answer)
     }
 
+    /// One statement by the extended protocol, for its count.
+    ///
+    /// # Errors
+    /// The server's error, or that the connection is gone.
+    pub async fn change(&self, text: &str) -> Result<Answer, Trouble> {
+        Ok(Answer { rows: Vec::new(), count: self.client.execute(text, &[]).await? as i64 })
+    }
+
+    /// One query by the extended protocol, all of whose columns are text.
+    ///
+    /// # Errors
+    /// The server's error, or that the connection is gone.
+    pub async fn ask_extended(&self, text: &str) -> Result<Answer, Trouble> {
+        let rows = self.client.query(text, &[]).await?;
+        let rows = rows.iter().map(|row| (0..row.len()).map(|column| row.get(column)).collect()).collect();
+        Ok(Answer { rows, count: 0 })
+    }
+
     /// Closes the socket without a word.
     pub fn cut(&self) {
         self.task.abort();
