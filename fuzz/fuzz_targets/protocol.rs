@@ -9,10 +9,12 @@ fuzz_target!(|bytes: &[u8]| {
     incoming.extend(bytes);
     while let Ok(Some(extent)) = next_message(incoming.pending()) {
         let whole = &incoming.pending()[..extent.length];
-        if let Ok(Message::Bind(bind)) = Message::decode(whole) {
-            bind.parameters().for_each(drop);
-            bind.parameter_formats.iter().for_each(drop);
-            bind.result_formats.iter().for_each(drop);
+        if let Ok(Message::Bind(bind)) = Message::decode(whole)
+            && let Ok(rest) = bind.rest()
+        {
+            assert!(rest.parameters.len() <= rest.parameter_count);
+            rest.parameter_formats.iter().for_each(drop);
+            rest.result_formats.into_iter().for_each(|formats| formats.iter().for_each(drop));
         }
         incoming.consume(extent.length);
     }

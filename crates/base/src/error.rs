@@ -1,6 +1,7 @@
 //! The error every crate returns: what a client is told.
 
 use std::fmt;
+use std::panic::Location;
 
 use crate::sqlstate::{self, SqlState};
 
@@ -46,35 +47,74 @@ pub struct ErrorFields {
     pub routine: Option<&'static str>,
     /// Ends the session: severity FATAL instead of ERROR.
     pub fatal: bool,
+    /// Where it was made.
+    pub origin: Origin,
 }
+
+/// The place in the source where an error was made. It says nothing of what the error is: any two are equal.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin(&'static Location<'static>);
+
+impl Origin {
+    /// The source file, from the root of the project.
+    pub fn file(self) -> &'static str {
+        self.0.file()
+    }
+
+    /// The line in it, from 1.
+    pub fn line(self) -> u32 {
+        self.0.line()
+    }
+}
+
+impl Default for Origin {
+    #[track_caller]
+    fn default() -> Origin {
+        Origin(Location::caller())
+    }
+}
+
+impl PartialEq for Origin {
+    fn eq(&self, _: &Origin) -> bool {
+        true
+    }
+}
+
+impl Eq for Origin {}
 
 impl Error {
     /// An error with this code and message.
     #[cold]
+    #[track_caller]
     pub fn new(sqlstate: SqlState, message: impl Into<String>) -> Error {
-        Error(Box::new(ErrorFields { sqlstate, message: message.into(), ..ErrorFields::default() }))
+        let origin = Origin(Location::caller());
+        Error(Box::new(ErrorFields { sqlstate, message: message.into(), origin, ..ErrorFields::default() }))
     }
 
     /// An internal error (XX000): a state that should not be.
     #[cold]
+    #[track_caller]
     pub fn internal(message: impl Into<String>) -> Error {
         Error::new(sqlstate::INTERNAL_ERROR, message)
     }
 
     /// Damaged data (XX001).
     #[cold]
+    #[track_caller]
     pub fn corrupted(message: impl Into<String>) -> Error {
         Error::new(sqlstate::DATA_CORRUPTED, message)
     }
 
     /// A feature that is left out aloud (0A000).
     #[cold]
+    #[track_caller]
     pub fn unsupported(message: impl Into<String>) -> Error {
         Error::new(sqlstate::FEATURE_NOT_SUPPORTED, message)
     }
 
     /// An input or output error on `what`, with the SQLSTATE PostgreSQL uses for its kind.
     #[cold]
+    #[track_caller]
     pub fn io(what: impl fmt::Display, error: &std::io::Error) -> Error {
         use std::io::ErrorKind;
         let sqlstate = match error.kind() {

@@ -13,7 +13,7 @@ mod liveness;
 pub mod settings;
 pub mod sqlstate;
 
-pub use error::{Error, ErrorFields, Result};
+pub use error::{Error, ErrorFields, Origin, Result};
 pub use identifiers::{CommandId, FileNumber, Lsn, Oid, OwnerId, Tid, Xid};
 pub use liveness::Liveness;
 pub use sqlstate::SqlState;

@@ -130,7 +130,8 @@ mod tests {
     }
 
     fn exchange(is_known: bool) -> Exchange {
-        let request = StartRequest { user: "ann".into(), database: "ann".into(), settings: Vec::new(), unknown: None };
+        let (user, database) = ("ann".to_owned(), "ann".to_owned());
+        let request = StartRequest { user, database, settings: Vec::new(), options: None, unknown: None };
         let secret = sql::password::secret(kept()).unwrap();
         Exchange::begin(request, secret, is_known, ScramServerAuth::new(), &mut BytesMut::new())
     }

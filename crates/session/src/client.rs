@@ -152,20 +152,30 @@ impl Client for PortClient<'_> {
         loop {
             {
                 let mut port = self.port.borrow_mut();
-                let pending = port.incoming.pending();
-                if let Some(extent) = decode::next_message(pending)? {
-                    let answer = match Message::decode(&pending[..extent.length])? {
-                        Message::CopyData(data) => Some(Ok(Some(data.to_vec()))),
-                        Message::CopyDone => Some(Ok(None)),
-                        Message::CopyFail(reason) => {
-                            Some(Err(Error::new(sqlstate::QUERY_CANCELED, format!("COPY from stdin failed: {reason}"))))
-                        }
-                        // Clients send these in good faith before they know that COPY began.
-                        Message::Flush | Message::Sync => None,
-                        _ => Some(Err(Error::new(
-                            sqlstate::PROTOCOL_VIOLATION,
-                            format!("unexpected message type 0x{:02X} during COPY from stdin", extent.kind),
-                        ))),
+                // Others are not even read.
+                if let Some(kind) = port.incoming.pending().first().copied()
+                    && !matches!(kind, b'd' | b'c' | b'f' | b'H' | b'S')
+                {
+                    port.lose_place();
+                    let message = format!("unexpected message type 0x{kind:02X} during COPY from stdin");
+                    return Err(Error::new(sqlstate::PROTOCOL_VIOLATION, message));
+                }
+                let Ok(extent) = decode::next_message(port.incoming.pending()) else {
+                    port.lose_place();
+                    let message = "unexpected EOF on client connection with an open transaction";
+                    return Err(Error::new(sqlstate::CONNECTION_FAILURE, message));
+                };
+                if let Some(extent) = extent {
+                    let pending = port.incoming.pending();
+                    let answer = match Message::decode(&pending[..extent.length]) {
+                        Ok(Message::CopyData(data)) => Some(Ok(Some(data.to_vec()))),
+                        Ok(Message::CopyDone) => Some(Ok(None)),
+                        Ok(Message::CopyFail(reason)) => Some(decode::copy_failure(reason).and_then(|reason| {
+                            let message = format!("COPY from stdin failed: {reason}");
+                            Err(Error::new(sqlstate::QUERY_CANCELED, message))
+                        })),
+                        // Flush and Sync: clients send these in good faith before they know that COPY began.
+                        _ => None,
                     };
                     port.incoming.consume(extent.length);
                     match answer {
@@ -176,6 +186,10 @@ impl Client for PortClient<'_> {
             }
             port::await_input(self.port, self.interrupt, None)?;
         }
+    }
+
+    fn wants_relief(&self) -> bool {
+        self.port.borrow().wants_relief()
     }
 
     fn relieve(&mut self) -> Result<()> {

@@ -1,16 +1,16 @@
 //! What a session does with its client's messages, one after the other.
 //!
-//! Runs inside a coroutine: any statement may wait. Everything a batch of messages produces is sent at its
-//! end in one write.
+//! Runs inside a coroutine: any statement may wait. Replies are sent when the client asks for them or much has gathered; while
+//! it leaves too much unread, its next message waits.
 
 use base::{Error, sqlstate};
 use sql::client::{Client, Format, Formats};
-use sql::session::SqlSession;
+use sql::session::{BindInput, SqlSession};
 use sync::{Arc, Interrupt};
 
 use crate::client::PortClient;
-use crate::decode::{self, Message};
-use crate::port::SharedPort;
+use crate::decode::{self, Message, Unframed};
+use crate::port::{self, SharedPort};
 
 /// A session with what it remembers between messages.
 pub struct Conversation {
@@ -18,6 +18,8 @@ pub struct Conversation {
     pub sql: SqlSession,
     /// An extended-protocol message failed: what follows is skipped until Sync.
     is_skipping: bool,
+    /// Messages of the extended protocol have come since the last ReadyForQuery.
+    is_in_pipeline: bool,
     /// The message being worked on; kept for its capacity.
     message: Vec<u8>,
     interrupt: Arc<Interrupt>,
@@ -32,6 +34,16 @@ pub enum Next {
     Close,
 }
 
+/// What has come in.
+enum Arrival {
+    /// A message.
+    Message,
+    /// None has arrived.
+    Nothing,
+    /// What has arrived can't be followed.
+    Unframed(Unframed),
+}
+
 /// A message buffer larger than this is given back.
 const KEPT_CAPACITY_BYTES: usize = 1024;
 
@@ -39,7 +51,7 @@ impl Conversation {
     /// A conversation that has just begun.
     pub fn new(sql: SqlSession) -> Conversation {
         let interrupt = sql.interrupt();
-        Conversation { sql, is_skipping: false, message: Vec::new(), interrupt }
+        Conversation { sql, is_skipping: false, is_in_pipeline: false, message: Vec::new(), interrupt }
     }
 
     /// The session's interrupts.
@@ -47,12 +59,10 @@ impl Conversation {
         &self.interrupt
     }
 
-    /// Works on all whole messages that have arrived.
+    /// Works on all whole messages that have arrived. Replies wait for the client to ask for them, by Sync or Flush.
     pub fn run(&mut self, port: &SharedPort) -> Next {
         let interrupt = Arc::clone(&self.interrupt);
-        let next = sync::with_interrupt(&interrupt, || self.work_through(port));
-        port.borrow_mut().outgoing.flush();
-        next
+        sync::with_interrupt(&interrupt, || self.work_through(port))
     }
 
     fn work_through(&mut self, port: &SharedPort) -> Next {
@@ -61,10 +71,18 @@ impl Conversation {
                 let worked = sync::on_further_stack(|| self.work_through(port));
                 return worked.unwrap_or_else(|_| self.end(port, &no_stack()));
             }
+            if self.await_room(port) == Next::Close {
+                return Next::Close;
+            }
             match self.take_message(port) {
-                Ok(true) => {}
-                Ok(false) => return Next::Idle,
-                Err(error) => return self.end(port, &error),
+                Arrival::Message => {}
+                Arrival::Nothing => return Next::Idle,
+                Arrival::Unframed(Unframed::Kind(kind)) => {
+                    let message = format!("invalid frontend message type {kind}");
+                    return self.end(port, &Error::new(sqlstate::PROTOCOL_VIOLATION, message));
+                }
+                // Who sends such a length doesn't follow the protocol and would not understand an answer.
+                Arrival::Unframed(Unframed::Length) => return leave(port),
             }
             let message = std::mem::take(&mut self.message);
             let next = self.handle(&message, port);
@@ -78,6 +96,25 @@ impl Conversation {
             // The client may have sent thousands of messages at once.
             sync::let_others_run();
         }
+    }
+
+    /// Waits as long as the client leaves too much unread. A cancel or a timeout meanwhile ends the pipeline.
+    fn await_room(&mut self, port: &SharedPort) -> Next {
+        while let Err(error) = port::relieve(port, &self.interrupt) {
+            if error.fields().fatal {
+                return self.end(port, &error);
+            }
+            if self.is_in_pipeline && !self.is_skipping {
+                self.is_skipping = true;
+                self.report(&error, &mut PortClient { port, interrupt: &Arc::clone(&self.interrupt) });
+            }
+        }
+        Next::Idle
+    }
+
+    /// Whether there is more that it listens for, and its client has read enough of the rest.
+    pub fn may_tell_more(&self, port: &SharedPort) -> bool {
+        self.sql.has_more_notifications() && self.sql.transaction_status() == b'I' && !port.borrow().wants_relief()
     }
 
     /// Tells an idle client what it listens for, unless it is in a transaction: then it hears at the end of that.
@@ -94,40 +131,87 @@ impl Conversation {
         Next::Close
     }
 
-    fn take_message(&mut self, port: &SharedPort) -> base::Result<bool> {
+    fn take_message(&mut self, port: &SharedPort) -> Arrival {
         let mut port = port.borrow_mut();
-        let Some(extent) = decode::next_message(port.incoming.pending())? else { return Ok(false) };
+        let extent = match decode::next_message(port.incoming.pending()) {
+            Ok(Some(extent)) => extent,
+            Ok(None) => return Arrival::Nothing,
+            Err(unframed) => return Arrival::Unframed(unframed),
+        };
         self.message.clear();
         self.message.extend_from_slice(&port.incoming.pending()[..extent.length]);
         port.incoming.consume(extent.length);
-        Ok(true)
+        Arrival::Message
     }
 
     fn handle(&mut self, bytes: &[u8], port: &SharedPort) -> Next {
-        let interrupt = Arc::clone(&self.interrupt);
-        let mut client = PortClient { port, interrupt: &interrupt };
         if self.is_skipping && !matches!(bytes[0], b'S' | b'X') {
             return Next::Idle;
         }
-        let result = match Message::decode(bytes) {
-            Ok(Message::Query(text)) => {
-                let result = self.sql.simple_query(text, &mut client);
-                return self.finish_query(result, port);
+        match bytes[0] {
+            b'S' | b'Q' | b'F' => {
+                (self.is_skipping, self.is_in_pipeline) = (false, false);
+                let result = self.handle_cycle(bytes, port);
+                self.finish_query(result, port)
             }
-            Ok(Message::Parse { name, query, types }) => {
-                self.sql.parse(name, query, &types, &mut client).map(|()| client.parse_complete())
+            b'X' => leave(port),
+            // Left over from a COPY that failed.
+            b'd' | b'c' | b'f' => Next::Idle,
+            _ => {
+                self.is_in_pipeline = true;
+                match self.handle_extended(bytes, port) {
+                    Ok(()) => Next::Idle,
+                    Err(error) => {
+                        self.is_skipping = true;
+                        let interrupt = Arc::clone(&self.interrupt);
+                        self.report(&error, &mut PortClient { port, interrupt: &interrupt })
+                    }
+                }
             }
-            Ok(Message::Bind(bind)) => formats(bind.parameter_formats.iter()).and_then(|parameter_formats| {
-                let result_formats = formats(bind.result_formats.iter())?;
-                let parameters = bind.parameters().collect::<smallvec::SmallVec<[_; 16]>>();
-                self.sql.bind(bind.portal, bind.statement, &parameter_formats, &parameters, result_formats)?;
+        }
+    }
+
+    /// Messages after which the client is told that the session is ready.
+    fn handle_cycle(&mut self, bytes: &[u8], port: &SharedPort) -> base::Result<()> {
+        let interrupt = Arc::clone(&self.interrupt);
+        let mut client = PortClient { port, interrupt: &interrupt };
+        match Message::decode(bytes)? {
+            Message::Query(text) => self.sql.simple_query(text, &mut client),
+            Message::FunctionCall => Err(Error::unsupported("fastpath function calls are not supported")),
+            _ => self.sql.sync(&mut client),
+        }
+    }
+
+    fn handle_extended(&mut self, bytes: &[u8], port: &SharedPort) -> base::Result<()> {
+        let interrupt = Arc::clone(&self.interrupt);
+        interrupt.check()?;
+        let mut client = PortClient { port, interrupt: &interrupt };
+        match Message::decode(bytes)? {
+            Message::Parse { name, query, types } => {
+                self.sql.parse(name, query, &types, &mut client)?;
+                client.parse_complete();
+                Ok(())
+            }
+            Message::Bind(bind) => {
+                // A statement that isn't there is told before what is wrong with the rest.
+                self.sql.find_prepared(bind.statement)?;
+                let rest = bind.rest()?;
+                let input = BindInput {
+                    parameter_formats: rest.parameter_formats.iter().collect(),
+                    parameter_count: rest.parameter_count,
+                    parameters: &rest.parameters,
+                    result_formats: rest.result_formats.and_then(|codes| formats(codes.iter())),
+                };
+                self.sql.bind(bind.portal, bind.statement, input)?;
                 client.bind_complete();
                 Ok(())
-            }),
-            Ok(Message::Describe { is_portal: false, name }) => self.sql.describe_statement(name, &mut client),
-            Ok(Message::Describe { is_portal: true, name }) => self.sql.describe_portal(name, &mut client),
-            Ok(Message::Execute { portal, max_rows }) => self.sql.execute(portal, max_rows, &mut client),
-            Ok(Message::Close { is_portal, name }) => {
+            }
+            Message::Describe { is_portal: false, name } => self.sql.describe_statement(name, &mut client),
+            Message::Describe { is_portal: true, name } => self.sql.describe_portal(name, &mut client),
+            Message::Execute { portal, max_rows } => {
+                self.sql.execute(portal, u32::try_from(max_rows).unwrap_or(0), &mut client)
+            }
+            Message::Close { is_portal, name } => {
                 if is_portal {
                     self.sql.close_portal(name)
                 } else {
@@ -136,33 +220,9 @@ impl Conversation {
                 client.close_complete();
                 Ok(())
             }
-            Ok(Message::Flush) => {
+            _ => {
                 port.borrow_mut().outgoing.flush();
                 Ok(())
-            }
-            Ok(Message::Sync) => {
-                self.is_skipping = false;
-                let result = self.sql.sync(&mut client);
-                return self.finish_query(result, port);
-            }
-            Ok(Message::Terminate) => return Next::Close,
-            Ok(Message::FunctionCall) => {
-                let error = Error::unsupported("fastpath function calls are not supported");
-                return self.finish_query(Err(error), port);
-            }
-            // Left over from a COPY that failed.
-            Ok(Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_)) => Ok(()),
-            Ok(Message::Password) => {
-                return self.end(port, &Error::new(sqlstate::PROTOCOL_VIOLATION, "unexpected password message"));
-            }
-            Err(error) if bytes[0] == b'Q' => return self.finish_query(Err(error), port),
-            Err(error) => Err(error),
-        };
-        match result {
-            Ok(()) => Next::Idle,
-            Err(error) => {
-                self.is_skipping = true;
-                self.report(&error, &mut client)
             }
         }
     }
@@ -184,6 +244,11 @@ impl Conversation {
     fn report(&mut self, error: &Error, client: &mut PortClient<'_>) -> Next {
         self.sql.fail(error, client);
         client.error(error);
+        if client.port.borrow().has_lost_place() {
+            let message = "terminating connection because protocol synchronization was lost";
+            client.error(&Error::new(sqlstate::PROTOCOL_VIOLATION, message).fatal());
+            return Next::Close;
+        }
         if error.fields().fatal { Next::Close } else { Next::Idle }
     }
 }
@@ -191,6 +256,12 @@ impl Conversation {
 /// The error that ends a session for which the system has no room for a stack.
 pub fn no_stack() -> Error {
     Error::new(sqlstate::OUT_OF_MEMORY, "out of memory").detail("There is no room for a stack to run on.").fatal()
+}
+
+/// The connection ends without another word.
+fn leave(port: &SharedPort) -> Next {
+    port.borrow_mut().outgoing.forget_unflushed();
+    Next::Close
 }
 
 fn formats(codes: impl Iterator<Item = i16>) -> base::Result<Formats> {

@@ -4,6 +4,7 @@
 //! apart without copying. Nothing here panics on any input (invariants row 26; fuzz target `protocol`).
 
 use base::{Error, Oid, Result, limits, sqlstate};
+use smallvec::SmallVec;
 
 /// Bytes that have arrived and not been decoded.
 #[derive(Default)]
@@ -53,24 +54,37 @@ pub struct Extent {
     pub length: usize,
 }
 
+/// Why a stream of messages can't be followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unframed {
+    /// There is no message of this type.
+    Kind(u8),
+    /// A message has a length that none of its type has.
+    Length,
+}
+
 /// Finds the first whole message; `None` if more bytes are needed.
 ///
 /// # Errors
-/// 08P01 for a length that can't be; the stream can't be followed after it.
-pub fn next_message(bytes: &[u8]) -> Result<Option<Extent>> {
-    let [kind, a, b, c, d, ..] = *bytes else { return Ok(None) };
+/// When what follows is no message: the stream can't be followed after it.
+pub fn next_message(bytes: &[u8]) -> Result<Option<Extent>, Unframed> {
+    let Some(kind) = bytes.first().copied() else { return Ok(None) };
+    let maximum = length_maximum(kind).ok_or(Unframed::Kind(kind))?;
+    let [_, a, b, c, d, ..] = *bytes else { return Ok(None) };
     let length = u32::from_be_bytes([a, b, c, d]) as usize;
-    if !(4..=limits::MESSAGE_MAX_BYTES).contains(&length) {
-        return Err(Error::new(sqlstate::PROTOCOL_VIOLATION, "invalid message length").fatal());
-    }
-    if !is_known(kind) {
-        return Err(Error::new(sqlstate::PROTOCOL_VIOLATION, format!("invalid frontend message type {kind}")).fatal());
+    if !(4..=maximum).contains(&length) {
+        return Err(Unframed::Length);
     }
     Ok((bytes.len() > length).then_some(Extent { kind, length: length + 1 }))
 }
 
-fn is_known(kind: u8) -> bool {
-    matches!(kind, b'B' | b'C' | b'D' | b'E' | b'F' | b'H' | b'P' | b'Q' | b'S' | b'X' | b'c' | b'd' | b'f' | b'p')
+/// How long a message of a type may say that it is, if there is such a type.
+fn length_maximum(kind: u8) -> Option<usize> {
+    match kind {
+        b'B' | b'F' | b'P' | b'Q' | b'd' => Some(limits::MESSAGE_MAX_BYTES),
+        b'C' | b'D' | b'E' | b'H' | b'S' | b'X' | b'c' | b'f' => Some(limits::SMALL_MESSAGE_MAX_BYTES),
+        _ => None,
+    }
 }
 
 /// A message after start-up.
@@ -100,8 +114,8 @@ pub enum Message<'a> {
     Execute {
         /// Its name.
         portal: &'a str,
-        /// Rows wanted; 0 for all.
-        max_rows: u32,
+        /// Rows wanted; 0 or less for all.
+        max_rows: i32,
     },
     /// Close a statement or a portal.
     Close {
@@ -118,30 +132,36 @@ pub enum Message<'a> {
     Terminate,
     /// The fast-path function call, which is not supported.
     FunctionCall,
-    /// A password or SASL answer, out of place after start-up.
-    Password,
     /// COPY data.
     CopyData(&'a [u8]),
     /// End of COPY data.
     CopyDone,
-    /// The client gives COPY up, for this reason.
-    CopyFail(&'a str),
+    /// The client gives COPY up, for a reason that [`copy_failure`] reads.
+    CopyFail(&'a [u8]),
 }
 
-/// A Bind message; its parts are read on demand.
+/// A Bind message. What is wrong behind its head is told when the head has been looked at, which may be wrong for other
+/// reasons.
 #[derive(Debug, PartialEq)]
 pub struct Bind<'a> {
     /// Name of the portal.
     pub portal: &'a str,
     /// Name of the statement.
     pub statement: &'a str,
+    rest: &'a [u8],
+}
+
+/// What stands behind the names in a Bind message.
+#[derive(Debug)]
+pub struct BindRest<'a> {
     /// Format codes of the parameters: none, one for all, or one for each.
     pub parameter_formats: Codes<'a>,
-    /// Number of parameters.
+    /// How many parameters there are to be.
     pub parameter_count: usize,
-    parameters: &'a [u8],
-    /// Format codes of the result's columns.
-    pub result_formats: Codes<'a>,
+    /// Their values, `None` for NULL, as far as they are well-formed.
+    pub parameters: SmallVec<[Option<&'a [u8]>; 16]>,
+    /// Format codes of the result's columns; what is wrong with the message behind its parameters or in them.
+    pub result_formats: Result<Codes<'a>>,
 }
 
 /// A list of 16-bit codes, as it lies in the message.
@@ -156,10 +176,20 @@ impl Codes<'_> {
 }
 
 impl<'a> Bind<'a> {
-    /// The parameters' values; `None` for NULL.
-    pub fn parameters(&self) -> impl Iterator<Item = Option<&'a [u8]>> {
-        let mut rest = Reader(self.parameters);
-        (0..self.parameter_count).map(move |_| rest.value().expect("decoding has checked every value"))
+    /// What stands behind the names.
+    ///
+    /// # Errors
+    /// 08P01 when not even the number of parameters can be read.
+    pub fn rest(&self) -> Result<BindRest<'a>> {
+        let mut rest = Reader(self.rest);
+        let parameter_formats = Codes(rest.codes(2)?);
+        let parameter_count = rest.u16()? as usize;
+        let mut parameters = SmallVec::new();
+        let result_formats = (0..parameter_count)
+            .try_for_each(|_| rest.value().map(|value| parameters.push(value)))
+            .and_then(|()| Ok(Codes(rest.codes(2)?)))
+            .and_then(|codes| rest.end().map(|()| codes));
+        Ok(BindRest { parameter_formats, parameter_count, parameters, result_formats })
     }
 }
 
@@ -169,7 +199,9 @@ impl<'a> Message<'a> {
     /// # Errors
     /// 08P01 when it is malformed, 22021 when a text is not UTF-8.
     pub fn decode(bytes: &'a [u8]) -> Result<Message<'a>> {
-        let (Some(kind), Some(body)) = (bytes.first(), bytes.get(5..)) else { return Err(malformed()) };
+        let (Some(kind), Some(body)) = (bytes.first(), bytes.get(5..)) else {
+            return Err(violation("insufficient data left in message"));
+        };
         let mut body = Reader(body);
         let message = match kind {
             b'Q' => Message::Query(body.text()?),
@@ -180,25 +212,12 @@ impl<'a> Message<'a> {
             }
             b'B' => {
                 let (portal, statement) = (body.text()?, body.text()?);
-                let parameter_formats = Codes(body.codes(2)?);
-                let parameter_count = body.u16()? as usize;
-                let parameters = body.0;
-                for _ in 0..parameter_count {
-                    body.value()?;
-                }
-                let parameters = &parameters[..parameters.len() - body.0.len()];
-                let result_formats = Codes(body.codes(2)?);
-                Message::Bind(Bind {
-                    portal,
-                    statement,
-                    parameter_formats,
-                    parameter_count,
-                    parameters,
-                    result_formats,
-                })
+                return Ok(Message::Bind(Bind { portal, statement, rest: body.0 }));
             }
             b'D' | b'C' => {
-                let is_portal = match body.u8()? {
+                let (subtype, name) = (body.u8()?, body.text()?);
+                body.end()?;
+                let is_portal = match subtype {
                     b'P' => true,
                     b'S' => false,
                     other => {
@@ -206,35 +225,46 @@ impl<'a> Message<'a> {
                         return Err(violation(format!("invalid {what} message subtype {other}")));
                     }
                 };
-                let name = body.text()?;
                 if *kind == b'D' { Message::Describe { is_portal, name } } else { Message::Close { is_portal, name } }
             }
-            b'E' => Message::Execute { portal: body.text()?, max_rows: body.u32()? },
+            b'E' => Message::Execute { portal: body.text()?, max_rows: body.u32()? as i32 },
             b'H' => Message::Flush,
             b'S' => Message::Sync,
-            b'X' => Message::Terminate,
+            // Nobody looks at what is in these.
+            b'X' => return Ok(Message::Terminate),
             b'F' => return Ok(Message::FunctionCall),
-            b'p' => return Ok(Message::Password),
             b'd' => return Ok(Message::CopyData(body.0)),
-            b'c' => Message::CopyDone,
-            b'f' => Message::CopyFail(body.text()?),
+            b'c' => return Ok(Message::CopyDone),
+            b'f' => return Ok(Message::CopyFail(body.0)),
             other => return Err(violation(format!("invalid frontend message type {other}"))),
         };
-        if body.0.is_empty() { Ok(message) } else { Err(malformed()) }
+        body.end().map(|()| message)
     }
+}
+
+/// The reason in a CopyFail message.
+///
+/// # Errors
+/// 08P01 when there is none, 22021 when it is not UTF-8.
+pub fn copy_failure(body: &[u8]) -> Result<&str> {
+    Reader(body).text()
 }
 
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
     fn take(&mut self, count: usize) -> Result<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or_else(malformed)?;
+        let Some((taken, rest)) = self.0.split_at_checked(count) else {
+            return Err(violation("insufficient data left in message"));
+        };
         self.0 = rest;
         Ok(taken)
     }
 
     fn u8(&mut self) -> Result<u8> {
-        Ok(self.take(1)?[0])
+        let Some((byte, rest)) = self.0.split_first() else { return Err(violation("no data left in message")) };
+        self.0 = rest;
+        Ok(*byte)
     }
 
     fn u16(&mut self) -> Result<u16> {
@@ -261,6 +291,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Nothing more is expected.
+    fn end(&self) -> Result<()> {
+        if self.0.is_empty() { Ok(()) } else { Err(violation("invalid message format")) }
+    }
+
     fn text(&mut self) -> Result<&'a str> {
         let end = self.0.iter().position(|byte| *byte == 0).ok_or_else(|| violation("invalid string in message"))?;
         let text = &self.0[..end];
@@ -270,7 +305,7 @@ impl<'a> Reader<'a> {
 }
 
 /// The error for bytes that are not UTF-8: 22021.
-fn invalid_utf8(bytes: &[u8], error: &std::str::Utf8Error) -> Error {
+pub(crate) fn invalid_utf8(bytes: &[u8], error: &std::str::Utf8Error) -> Error {
     let at = error.valid_up_to();
     let count = error.error_len().unwrap_or(bytes.len() - at).clamp(1, 4);
     let sequence: Vec<String> = bytes[at..].iter().take(count).map(|byte| format!("0x{byte:02x}")).collect();
@@ -278,10 +313,6 @@ fn invalid_utf8(bytes: &[u8], error: &std::str::Utf8Error) -> Error {
         sqlstate::CHARACTER_NOT_IN_REPERTOIRE,
         format!("invalid byte sequence for encoding \"UTF8\": {}", sequence.join(" ")),
     )
-}
-
-fn malformed() -> Error {
-    violation("invalid message format")
 }
 
 fn violation(message: impl Into<String>) -> Error {
@@ -314,9 +345,11 @@ mod tests {
         for length in [0u32, 3, u32::MAX] {
             let mut bytes = vec![b'Q'];
             bytes.extend_from_slice(&length.to_be_bytes());
-            assert_eq!(next_message(&bytes).unwrap_err().sqlstate(), sqlstate::PROTOCOL_VIOLATION);
+            assert_eq!(next_message(&bytes), Err(Unframed::Length));
         }
-        assert!(next_message(&frame(b'?', b"")).is_err());
+        assert_eq!(next_message(b"?"), Err(Unframed::Kind(b'?')));
+        assert_eq!(next_message(&frame(b'S', &[0; 10_000])), Err(Unframed::Length));
+        assert!(next_message(&frame(b'Q', &[0; 10_000])).is_ok_and(|extent| extent.is_some()));
     }
 
     #[test]
@@ -328,9 +361,19 @@ mod tests {
         let bytes = frame(b'B', &body);
         let Message::Bind(bind) = Message::decode(&bytes).unwrap() else { panic!("not a Bind") };
         assert_eq!((bind.portal, bind.statement), ("p", "s"));
-        assert_eq!(bind.parameter_formats.iter().collect::<Vec<_>>(), [1]);
-        assert_eq!(bind.parameters().collect::<Vec<_>>(), [Some(&[7u8, 8][..]), None]);
-        assert_eq!(bind.result_formats.iter().len(), 0);
+        let rest = bind.rest().unwrap();
+        assert_eq!(rest.parameter_formats.iter().collect::<Vec<_>>(), [1]);
+        assert_eq!(rest.parameters.as_slice(), [Some(&[7u8, 8][..]), None]);
+        assert!(rest.result_formats.is_ok_and(|formats| formats.iter().len() == 0));
+    }
+
+    #[test]
+    fn what_is_wrong_behind_parameters_is_told_after_them() {
+        let bytes = frame(b'B', b"\0\0\0\0\0\x02\0\0\0\x01x\0\0\0\x09y");
+        let Message::Bind(bind) = Message::decode(&bytes).unwrap() else { panic!("not a Bind") };
+        let rest = bind.rest().unwrap();
+        assert_eq!((rest.parameter_count, rest.parameters.len()), (2, 1));
+        assert_eq!(rest.result_formats.unwrap_err().message(), "insufficient data left in message");
     }
 
     #[test]
@@ -345,12 +388,12 @@ mod tests {
         use rand::{Rng, SeedableRng};
         let mut random = rand::rngs::StdRng::seed_from_u64(26);
         for _ in 0..20_000 {
-            let kind = b"BCDEFHPQSXcdfp"[random.random_range(0..14)];
+            let kind = b"BCDEFHPQSXcdf"[random.random_range(0..13)];
             let body: Vec<u8> = (0..random.random_range(0..40))
                 .map(|_| if random.random_bool(0.5) { 0 } else { random.random() })
                 .collect();
             if let Ok(Message::Bind(bind)) = Message::decode(&frame(kind, &body)) {
-                assert_eq!(bind.parameters().count(), bind.parameter_count);
+                let _ = bind.rest();
             }
         }
     }

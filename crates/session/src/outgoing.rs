@@ -25,6 +25,9 @@ pub struct Outgoing {
     cycle_start: usize,
     /// How many of `bytes` the client is to hear of without waiting for more.
     flushed: usize,
+    /// How many of `bytes` there were when [`Outgoing::require`] was called last: of what came since, nobody has said yet which
+    /// commit it depends on.
+    vouched: usize,
     /// An error that ends the session is among what was appended.
     says_farewell: bool,
 }
@@ -44,6 +47,7 @@ impl Outgoing {
     /// What is appended from now on may leave only when the log is durable up to `lsn`. What was appended since the
     /// last ReadyForQuery and has not been sent waits with it, so that one cycle of replies leaves in one write.
     pub fn require(&mut self, lsn: Lsn) {
+        self.vouched = self.bytes.len();
         if lsn <= self.required {
             return;
         }
@@ -61,8 +65,9 @@ impl Outgoing {
     /// What may leave when the log is durable up to `durable`.
     pub fn sendable(&mut self, durable: Lsn) -> &[u8] {
         self.open_gates(durable);
-        if self.bytes.len() > self.flushed.max(self.sent) + GATHERED_LIMIT_BYTES {
-            self.flush();
+        // A statement that is suspended between two rows has not told yet what these depend on.
+        if self.vouched > self.flushed.max(self.sent) + GATHERED_LIMIT_BYTES {
+            self.flushed = self.vouched;
         }
         let end = self.gates.front().map_or(self.flushed, |gate| gate.offset.min(self.flushed));
         &self.bytes[self.sent..end.max(self.sent)]
@@ -92,6 +97,7 @@ impl Outgoing {
             }
             self.cycle_start = self.cycle_start.saturating_sub(self.sent);
             self.flushed -= self.sent;
+            self.vouched = self.vouched.saturating_sub(self.sent);
             self.sent = 0;
         }
     }
@@ -108,6 +114,14 @@ impl Outgoing {
         self.bytes.len() - self.sent
     }
 
+    /// Forgets what the client was not to hear of yet, as its connection ends without another word.
+    pub fn forget_unflushed(&mut self) {
+        self.bytes.truncate(self.flushed.max(self.sent));
+        if self.sent == self.bytes.len() {
+            self.reset();
+        }
+    }
+
     /// Forgets everything: the client is gone.
     pub fn clear(&mut self) {
         self.gates.clear();
@@ -118,6 +132,7 @@ impl Outgoing {
         self.sent = 0;
         self.cycle_start = 0;
         self.flushed = 0;
+        self.vouched = 0;
         // A gate at the end of an empty buffer still holds for what comes next.
         for gate in &mut self.gates {
             gate.offset = 0;
@@ -219,10 +234,19 @@ fn write_fields(body: &mut Vec<u8>, severity: &str, fields: &ErrorFields) {
             field(code, text);
         }
     }
-    if let Some(routine) = fields.routine {
-        field(b'R', routine);
+    field(b'F', fields.origin.file());
+    field(b'L', &fields.origin.line().to_string());
+    match fields.routine {
+        Some(routine) => field(b'R', routine),
+        None => field(b'R', &module(fields.origin.file())),
     }
     body.push(0);
+}
+
+/// The module that a source file is: `crates/sql/src/session/portal.rs` is `sql::session::portal`.
+fn module(file: &str) -> String {
+    let path = file.strip_prefix("crates/").unwrap_or(file).trim_end_matches(".rs").trim_end_matches("/mod");
+    path.replace("/src", "").replace('/', "::")
 }
 
 /// Appends `text` and a zero byte; zero bytes inside are left out, since the protocol can't carry them.
@@ -330,6 +354,41 @@ mod tests {
         assert_eq!(all, 7 + 6);
         out.consume(all);
         out.message(b'D', |body| body.extend([0; GATHERED_LIMIT_BYTES]));
+        out.require(Lsn::ZERO);
         assert!(out.sendable(Lsn::ZERO).len() > GATHERED_LIMIT_BYTES);
+    }
+
+    // invariants: row 11
+    #[test]
+    fn much_that_nobody_has_vouched_for_does_not_leave() {
+        let mut out = Outgoing::default();
+        out.message(b'D', |body| body.extend([0; 2 * GATHERED_LIMIT_BYTES]));
+        assert_eq!(out.sendable(Lsn(50)), b"");
+        // The row is of a commit that is not durable.
+        out.require(Lsn(100));
+        assert_eq!(out.sendable(Lsn(50)), b"");
+        assert!(out.sendable(Lsn(100)).len() > 2 * GATHERED_LIMIT_BYTES);
+    }
+
+    #[test]
+    fn an_end_without_another_word_takes_what_was_not_flushed_with_it() {
+        let mut out = Outgoing::default();
+        out.ready_for_query(b'I');
+        tag(&mut out, "A");
+        out.forget_unflushed();
+        assert_eq!(out.sendable(Lsn::ZERO), b"Z\0\0\0\x05I");
+        out.consume(6);
+        tag(&mut out, "B");
+        out.forget_unflushed();
+        assert_eq!(out.unsent_bytes(), 0);
+    }
+
+    #[test]
+    fn an_error_tells_where_it_was_made() {
+        let mut body = Vec::new();
+        write_fields(&mut body, "ERROR", Error::internal("no").fields());
+        let text = String::from_utf8_lossy(&body).into_owned();
+        assert!(text.contains("\0Fcrates/session/src/outgoing.rs\0L"), "{text:?}");
+        assert!(text.ends_with("\0Rsession::outgoing\0\0"), "{text:?}");
     }
 }

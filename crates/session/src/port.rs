@@ -14,14 +14,12 @@ use wal::Wal;
 
 use crate::decode::Incoming;
 use crate::outgoing::Outgoing;
+use crate::startup::EncryptionKind;
 use crate::stream::Stream;
 use crate::tls::Credentials;
 
 /// A port as both of its users hold it.
 pub type SharedPort = Rc<RefCell<Port>>;
-
-/// A session waits when more than this is unsent.
-const UNSENT_LIMIT_BYTES: usize = 4 << 20;
 
 /// See the module.
 pub struct Port {
@@ -40,13 +38,17 @@ pub struct Port {
     closed: bool,
     /// The session waits for the log itself: nobody is to ask for a flush on its behalf.
     session_waits: bool,
+    /// The session waits when more than this is unsent.
+    unsent_limit_bytes: usize,
+    /// The client has sent what ended in the middle of a message: where the next one begins is not known.
+    has_lost_place: bool,
     /// Woken when something arrives, is sent or closes.
     progress: Option<Waker>,
 }
 
 impl Port {
-    /// A port on `stream`.
-    pub fn new(stream: Stream, wal: Arc<Wal>) -> Port {
+    /// A port on `stream`, whose session waits when more than `unsent_limit_bytes` are unsent.
+    pub fn new(stream: Stream, wal: Arc<Wal>, unsent_limit_bytes: usize) -> Port {
         Port {
             stream,
             wal,
@@ -57,6 +59,8 @@ impl Port {
             write_blocked: false,
             closed: false,
             session_waits: false,
+            unsent_limit_bytes,
+            has_lost_place: false,
             progress: None,
         }
     }
@@ -66,18 +70,29 @@ impl Port {
         &mut self.stream
     }
 
-    /// Encrypts all that follows, if nothing has been sent or has arrived that belongs to it in clear.
+    /// Refuses what was sent together with a request for encryption.
     ///
     /// # Errors
-    /// 08P01 if bytes came ahead of the handshake: somebody may have put them there.
-    pub fn encrypt(&mut self, credentials: Arc<Credentials>) -> Result<()> {
-        if !self.incoming.pending().is_empty() {
-            return Err(Error::new(sqlstate::PROTOCOL_VIOLATION, "received unencrypted data after SSL request")
-                .detail(
-                    "This could be either a client-software bug or evidence of an attempted man-in-the-middle attack.",
-                )
-                .fatal());
+    /// 08P01 if bytes came ahead of the answer: somebody may have put them there.
+    pub fn refuse_ahead_of_answer(&self, kind: EncryptionKind) -> Result<()> {
+        if self.incoming.pending().is_empty() {
+            return Ok(());
         }
+        let request = match kind {
+            EncryptionKind::Tls => "SSL",
+            EncryptionKind::Gss => "GSSAPI encryption",
+        };
+        let message = format!("received unencrypted data after {request} request");
+        Err(Error::new(sqlstate::PROTOCOL_VIOLATION, message)
+            .detail("This could be either a client-software bug or evidence of an attempted man-in-the-middle attack.")
+            .fatal())
+    }
+
+    /// Encrypts all that follows.
+    ///
+    /// # Errors
+    /// XX000 when that can't be set up.
+    pub fn encrypt(&mut self, credentials: Arc<Credentials>) -> Result<()> {
         self.stream.encrypt(credentials)?;
         self.is_encrypted = true;
         Ok(())
@@ -86,6 +101,21 @@ impl Port {
     /// Whether anything waits to be sent.
     pub fn has_unsent(&self) -> bool {
         self.outgoing.unsent_bytes() > 0 || self.stream.has_unsent()
+    }
+
+    /// Whether so much is unsent that [`relieve`] is worth its while.
+    pub fn wants_relief(&self) -> bool {
+        self.outgoing.unsent_bytes() >= self.unsent_limit_bytes / 4
+    }
+
+    /// Whether the stream can be followed no more, as a message was not read to its end.
+    pub fn has_lost_place(&self) -> bool {
+        self.has_lost_place
+    }
+
+    /// Says that a message will not be read to its end.
+    pub fn lose_place(&mut self) {
+        self.has_lost_place = true;
     }
 
     /// The log, if each committer waits for its flush itself.
@@ -171,7 +201,7 @@ impl Port {
                 Err(_) => self.close(),
             }
         }
-        if self.progress.is_some() && self.outgoing.unsent_bytes() < UNSENT_LIMIT_BYTES / 2 {
+        if self.progress.is_some() && self.outgoing.unsent_bytes() < self.unsent_limit_bytes / 2 {
             self.wake();
         }
         if self.session_waits { None } else { self.outgoing.next_gate(durable) }
@@ -194,7 +224,7 @@ pub fn connection_lost() -> Error {
 /// # Errors
 /// 08006 when the client is gone, and pending interrupts.
 pub fn relieve(port: &SharedPort, interrupt: &Interrupt) -> Result<()> {
-    if port.borrow().outgoing.unsent_bytes() < UNSENT_LIMIT_BYTES / 4 {
+    if !port.borrow().wants_relief() {
         return Ok(());
     }
     loop {
@@ -206,7 +236,7 @@ pub fn relieve(port: &SharedPort, interrupt: &Interrupt) -> Result<()> {
             if port.closed {
                 return Err(connection_lost());
             }
-            if port.outgoing.unsent_bytes() < UNSENT_LIMIT_BYTES {
+            if port.outgoing.unsent_bytes() < port.unsent_limit_bytes {
                 return Ok(());
             }
             let waiter = Waiter::new();

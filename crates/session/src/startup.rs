@@ -1,12 +1,9 @@
 //! From the first byte to an authenticated session.
-//!
-//! The messages of this phase are decoded and encoded by the `pgwire` crate; they are off every hot path.
 
 use base::{Error, Result, sqlstate};
-use bytes::BytesMut;
-use pgwire::messages::cancel::CancelRequest;
-use pgwire::messages::startup::{Authentication, BackendKeyData, ParameterStatus, SecretKey, Startup};
-use pgwire::messages::{DecodeContext, Message, PgWireFrontendMessage, SslNegotiationMetaMessage};
+
+use crate::decode;
+use crate::outgoing::{Outgoing, push_cstr};
 
 /// What the client wants of a new connection.
 pub enum Request {
@@ -34,54 +31,90 @@ pub enum EncryptionKind {
 
 /// A start-up message.
 pub struct StartRequest {
-    /// The user it names.
+    /// The user it names; empty if it names none.
     pub user: String,
     /// The database it names; the user's name if it names none.
     pub database: String,
-    /// Settings, those in `options` first.
-    pub settings: Vec<(String, String)>,
-    /// Protocol options we don't know, and the minor version asked for, if it is newer than ours.
-    pub unknown: Option<(Vec<String>, u16)>,
+    /// Settings besides those in `options`.
+    pub(crate) settings: Vec<(String, String)>,
+    /// More settings, as arguments of a command.
+    pub(crate) options: Option<String>,
+    /// Protocol options we don't know, if there are any or a newer protocol than ours is asked for.
+    pub unknown: Option<Vec<String>>,
 }
 
-/// The longest packet before authentication, in bytes.
-const PACKET_MAX_BYTES: usize = 10_000;
+/// What a connection has asked for before its session starts: each kind of encryption is asked for once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked {
+    tls: bool,
+    gss: bool,
+}
+
+impl Asked {
+    /// What has been asked for once `kind` was answered. A client whom one kind was declined may try the other.
+    pub fn after(kind: EncryptionKind, is_granted: bool) -> Asked {
+        match kind {
+            EncryptionKind::Tls => Asked { tls: true, gss: is_granted },
+            EncryptionKind::Gss => Asked { tls: is_granted, gss: true },
+        }
+    }
+}
+
+/// Why a connection ends before it has a session.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The client is told.
+    Told(Error),
+    /// It speaks a protocol in which errors had no fields.
+    ToldPlainly(Error),
+    /// Whatever it is, it is no client: it is told nothing.
+    Silent,
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        Refusal::Told(error)
+    }
+}
+
+/// The longest packet before authentication, in bytes, with its length.
+const PACKET_MAX_BYTES: usize = 10_004;
+
+const CANCEL_CODE: u32 = 1234 << 16 | 5678;
+const TLS_CODE: u32 = 1234 << 16 | 5679;
+const GSS_CODE: u32 = 1234 << 16 | 5680;
 
 /// Decodes the first packet in `bytes`: the request and how many bytes it took; `None` if more are needed.
 ///
 /// # Errors
-/// 08P01 when it is malformed, 0A000 for another protocol, 28000 without a user.
-pub fn decode(bytes: &[u8]) -> Result<Option<(Request, usize)>> {
+/// Silence for what is no packet; 0A000 for another protocol, 08P01 when parameters are malformed.
+pub fn decode(bytes: &[u8], asked: Asked) -> Result<Option<(Request, usize)>, Refusal> {
     let [a, b, c, d, ..] = *bytes else { return Ok(None) };
     let length = u32::from_be_bytes([a, b, c, d]) as usize;
     if !(8..=PACKET_MAX_BYTES).contains(&length) {
-        return Err(Error::new(sqlstate::PROTOCOL_VIOLATION, "invalid length of startup packet").fatal());
+        return Err(Refusal::Silent);
     }
-    let Some(packet) = bytes.get(..length) else { return Ok(None) };
-    let [_, _, _, _, major_high, major_low, minor_high, minor_low, ..] = *packet else { return Ok(None) };
-    let (major, minor) = (u16::from_be_bytes([major_high, major_low]), u16::from_be_bytes([minor_high, minor_low]));
-    let mut context = DecodeContext::default();
-    let mut buffer = BytesMut::from(packet);
-    let mut decoded = PgWireFrontendMessage::decode(&mut buffer, &context);
-    if matches!(decoded, Ok(Some(PgWireFrontendMessage::SslNegotiation(SslNegotiationMetaMessage::None)))) {
-        context.awaiting_frontend_ssl = false;
-        if !CancelRequest::is_cancel_request_packet(&buffer) && major != 3 {
-            let message = format!("unsupported frontend protocol {major}.{minor}: server supports 3.0 to 3.0");
-            return Err(Error::new(sqlstate::FEATURE_NOT_SUPPORTED, message).fatal());
-        }
-        decoded = PgWireFrontendMessage::decode(&mut buffer, &context);
-    }
-    let request = match decoded {
-        Ok(Some(PgWireFrontendMessage::SslNegotiation(SslNegotiationMetaMessage::PostgresGss(_)))) => {
-            Request::Encryption(EncryptionKind::Gss)
-        }
-        Ok(Some(PgWireFrontendMessage::SslNegotiation(_))) => Request::Encryption(EncryptionKind::Tls),
-        Ok(Some(PgWireFrontendMessage::CancelRequest(cancel))) => match cancel.secret_key.as_i32() {
-            Some(secret) => Request::Cancel { pid: cancel.pid, secret },
-            None => return Err(malformed()),
+    let Some([_, _, _, _, a, b, c, d, body @ ..]) = bytes.get(..length) else { return Ok(None) };
+    let code = u32::from_be_bytes([*a, *b, *c, *d]);
+    let request = match code {
+        CANCEL_CODE => match *body {
+            [a, b, c, d, e, f, g, h] => {
+                Request::Cancel { pid: i32::from_be_bytes([a, b, c, d]), secret: i32::from_be_bytes([e, f, g, h]) }
+            }
+            _ => return Err(Refusal::Silent),
         },
-        Ok(Some(PgWireFrontendMessage::Startup(startup))) => Request::Start(start_request(startup)?),
-        _ => return Err(malformed()),
+        TLS_CODE if !asked.tls => Request::Encryption(EncryptionKind::Tls),
+        GSS_CODE if !asked.gss => Request::Encryption(EncryptionKind::Gss),
+        _ => {
+            let (major, minor) = (code >> 16, code & 0xFFFF);
+            if major != 3 {
+                let message = format!("unsupported frontend protocol {major}.{minor}: server supports 3.0 to 3.0");
+                let error = Error::new(sqlstate::FEATURE_NOT_SUPPORTED, message).fatal();
+                let is_old = matches!(major, 1 | 2);
+                return Err(if is_old { Refusal::ToldPlainly(error) } else { Refusal::Told(error) });
+            }
+            Request::Start(start_request(body, minor)?)
+        }
     };
     Ok(Some((request, length)))
 }
@@ -108,38 +141,90 @@ pub fn password_message(bytes: &[u8]) -> Result<Option<usize>> {
     }
 }
 
-fn malformed() -> Error {
-    Error::new(sqlstate::PROTOCOL_VIOLATION, "invalid startup packet").fatal()
+/// The names and values of a start-up packet.
+///
+/// # Errors
+/// 08P01 when the last of them is not followed by a zero byte at the packet's very end; 22021 for bytes that are not UTF-8.
+fn parameters(body: &[u8]) -> Result<Vec<(String, String)>> {
+    let mut found = Vec::new();
+    let mut rest = body;
+    let text = |rest: &mut &[u8]| -> Option<Result<String>> {
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        let bytes = &rest[..end];
+        *rest = &rest[end + 1..];
+        Some(std::str::from_utf8(bytes).map(str::to_owned).map_err(|error| decode::invalid_utf8(bytes, &error)))
+    };
+    while rest.first().is_some_and(|byte| *byte != 0) {
+        let (Some(name), Some(value)) = (text(&mut rest), text(&mut rest)) else {
+            rest = &[];
+            break;
+        };
+        found.push((name?, value?));
+    }
+    if rest == [0] {
+        return Ok(found);
+    }
+    let message = "invalid startup packet layout: expected terminator as last byte";
+    Err(Error::new(sqlstate::PROTOCOL_VIOLATION, message).fatal())
 }
 
-fn start_request(startup: Startup) -> Result<StartRequest> {
-    let (mut user, mut database, mut settings, mut unknown_options) = (None, None, Vec::new(), Vec::new());
-    for (name, value) in startup.parameters {
+fn start_request(body: &[u8], minor: u32) -> Result<StartRequest> {
+    let (mut user, mut database, mut options) = (None, None, None);
+    let (mut settings, mut unknown_options) = (Vec::new(), Vec::new());
+    for (name, value) in parameters(body)? {
         match name.as_str() {
             "user" => user = Some(value),
             "database" => database = Some(value),
-            "options" => {
-                let mut from_options = options(&value)?;
-                from_options.append(&mut settings);
-                settings = from_options;
-            }
-            "replication" => {
-                if !matches!(value.as_str(), "false" | "off" | "no" | "0") {
-                    return Err(Error::unsupported("replication connections are not supported").fatal());
-                }
-            }
+            "options" => options = Some(value),
+            "replication" => refuse_replication(&value)?,
             _ if name.starts_with("_pq_.") => unknown_options.push(name),
             _ => settings.push((name, value)),
         }
     }
-    let user = user.filter(|user| !user.is_empty()).ok_or_else(|| {
-        Error::new(sqlstate::INVALID_AUTHORIZATION_SPECIFICATION, "no PostgreSQL user name specified in startup packet")
-            .fatal()
-    })?;
+    let user = user.unwrap_or_default();
     let database = database.filter(|database| !database.is_empty()).unwrap_or_else(|| user.clone());
-    let is_newer = startup.protocol_number_minor > 0 || !unknown_options.is_empty();
-    let unknown = is_newer.then_some((unknown_options, startup.protocol_number_minor));
-    Ok(StartRequest { user, database, settings, unknown })
+    let is_newer = minor > 0 || !unknown_options.is_empty();
+    Ok(StartRequest { user, database, settings, options, unknown: is_newer.then_some(unknown_options) })
+}
+
+/// 0A000 for a client that wants to be sent the log; 22023 for what is neither that nor its opposite.
+fn refuse_replication(value: &str) -> Result<()> {
+    let folded = value.to_ascii_lowercase();
+    let is_start_of = |words: &[&str]| words.iter().any(|word| !folded.is_empty() && word.starts_with(folded.as_str()));
+    if value == "database" || folded == "1" || folded == "on" || is_start_of(&["true", "yes"]) {
+        return Err(Error::unsupported("replication connections are not supported").fatal());
+    }
+    if folded == "0" || folded == "of" || folded == "off" || is_start_of(&["false", "no"]) {
+        return Ok(());
+    }
+    let message = format!("invalid value for parameter \"replication\": \"{value}\"");
+    Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message)
+        .hint("Valid values are: \"false\", 0, \"true\", 1, \"database\".")
+        .fatal())
+}
+
+impl StartRequest {
+    /// The settings it asks for, those in `options` first.
+    ///
+    /// # Errors
+    /// 42601 for `options` that are none.
+    pub fn take_settings(&mut self) -> Result<Vec<(String, String)>> {
+        let mut settings = self.options.take().map_or_else(|| Ok(Vec::new()), |text| options(&text))?;
+        settings.append(&mut self.settings);
+        Ok(settings)
+    }
+
+    /// 28000 when it names no user.
+    ///
+    /// # Errors
+    /// That.
+    pub fn check_user(&self) -> Result<()> {
+        if !self.user.is_empty() {
+            return Ok(());
+        }
+        let message = "no PostgreSQL user name specified in startup packet";
+        Err(Error::new(sqlstate::INVALID_AUTHORIZATION_SPECIFICATION, message).fatal())
+    }
 }
 
 /// Takes apart `-c name=value --name=value`, where a backslash keeps the next character as it is.
@@ -163,9 +248,15 @@ fn options(text: &str) -> Result<Vec<(String, String)>> {
         } else {
             word.strip_prefix("-c").or_else(|| word.strip_prefix("--")).map(str::to_owned)
         };
-        let parts = assignment.as_deref().and_then(|assignment| assignment.split_once('='));
-        let Some((name, value)) = parts else {
+        let Some(assignment) = assignment else {
             let message = format!("invalid command-line argument for server process: {word}");
+            return Err(Error::new(sqlstate::SYNTAX_ERROR, message)
+                .hint("Try \"postgres --help\" for more information.")
+                .fatal());
+        };
+        let Some((name, value)) = assignment.split_once('=') else {
+            let switch = if word.starts_with("--") { "--" } else { "-c " };
+            let message = format!("{switch}{assignment} requires a value");
             return Err(Error::new(sqlstate::SYNTAX_ERROR, message).fatal());
         };
         settings.push((name.replace('-', "_"), value.to_owned()));
@@ -173,20 +264,40 @@ fn options(text: &str) -> Result<Vec<(String, String)>> {
     Ok(settings)
 }
 
-/// The messages that end the start-up: the client may go on, and what it should know.
-pub fn welcome(unknown: Option<&(Vec<String>, u16)>, parameters: &[(&str, String)], pid: i32, secret: i32) -> BytesMut {
-    let mut out = BytesMut::new();
-    let never_fails = "a message made here is short and well-formed";
-    if let Some((options, _)) = unknown {
-        let message = pgwire::messages::startup::NegotiateProtocolVersion::new(0, options.clone());
-        message.encode(&mut out).expect(never_fails);
-    }
-    Authentication::Ok.encode(&mut out).expect(never_fails);
+/// Says which protocol this is, to a client that has asked for a newer one or for `options` that we don't know.
+pub fn negotiate(options: &[String], out: &mut Outgoing) {
+    out.message(b'v', |body| {
+        body.extend_from_slice(&PROTOCOL_VERSION.to_be_bytes());
+        body.extend_from_slice(&(options.len() as u32).to_be_bytes());
+        options.iter().for_each(|option| push_cstr(body, option));
+    });
+}
+
+/// 3.0, the only one there is.
+const PROTOCOL_VERSION: u32 = 3 << 16;
+
+/// Says that the client has been let in.
+pub fn let_in(out: &mut Outgoing) {
+    out.message(b'R', |body| body.extend_from_slice(&0u32.to_be_bytes()));
+}
+
+/// The messages that end the start-up: what the client should know.
+pub fn welcome(parameters: &[(&str, String)], pid: i32, secret: i32, out: &mut Outgoing) {
     for (name, value) in parameters {
-        ParameterStatus::new((*name).to_owned(), value.clone()).encode(&mut out).expect(never_fails);
+        out.message(b'S', |body| {
+            push_cstr(body, name);
+            push_cstr(body, value);
+        });
     }
-    BackendKeyData::new(pid, SecretKey::I32(secret)).encode(&mut out).expect(never_fails);
-    out
+    out.message(b'K', |body| {
+        body.extend_from_slice(&pid.to_be_bytes());
+        body.extend_from_slice(&secret.to_be_bytes());
+    });
+}
+
+/// An error as protocols before 3.0 had it: a text.
+pub fn plain_error(error: &Error) -> Vec<u8> {
+    format!("EFATAL:  {}\n\0", error.message()).into_bytes()
 }
 
 #[cfg(test)]
@@ -208,7 +319,9 @@ mod tests {
     fn settings_come_as_parameters_and_in_options() {
         let options = "-c default_transaction_isolation=read\\ committed --work-mem=8MB -cfoo.bar=1";
         let bytes = packet(&[("user", "u"), ("options", options), ("application_name", "a")]);
-        let Some((Request::Start(start), length)) = decode(&bytes).unwrap() else { panic!("not a start") };
+        let Some((Request::Start(mut start), length)) = decode(&bytes, Asked::default()).unwrap() else {
+            panic!("not a start")
+        };
         assert_eq!(length, bytes.len());
         assert_eq!((start.user.as_str(), start.database.as_str()), ("u", "u"));
         let expected = [
@@ -217,28 +330,45 @@ mod tests {
             ("foo.bar", "1"),
             ("application_name", "a"),
         ];
-        let got: Vec<_> = start.settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let settings = start.take_settings().unwrap();
+        let got: Vec<_> = settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(got, expected);
+    }
+
+    fn decoded(bytes: &[u8]) -> Result<Option<(Request, usize)>, Refusal> {
+        decode(bytes, Asked::default())
     }
 
     #[test]
     fn what_is_no_start_is_refused() {
-        assert!(decode(&packet(&[("database", "d")])).is_err_and(|error| error.sqlstate().class() == "28"));
-        assert!(decode(&[0, 0, 0, 3, 0, 3, 0, 0]).is_err());
-        assert!(decode(&[0xff; 8]).is_err());
-        let mut version_two = packet(&[("user", "u")]);
-        version_two[5] = 2;
-        assert!(decode(&version_two).is_err_and(|error| error.sqlstate() == sqlstate::FEATURE_NOT_SUPPORTED));
+        let Ok(Some((Request::Start(start), _))) = decoded(&packet(&[("database", "d")])) else {
+            panic!("not a start")
+        };
+        assert!(start.check_user().is_err_and(|error| error.sqlstate().class() == "28"));
+        assert!(matches!(decoded(&[0, 0, 0, 3, 0, 3, 0, 0]), Err(Refusal::Silent)));
+        assert!(matches!(decoded(b"GET / HTTP/1.1"), Err(Refusal::Silent)));
+        let mut other = packet(&[("user", "u")]);
+        other[5] = 2;
+        assert!(matches!(decoded(&other), Err(Refusal::ToldPlainly(_))));
+        other[5] = 4;
+        assert!(matches!(decoded(&other), Err(Refusal::Told(_))));
+        let mut unended = packet(&[("user", "u")]);
+        unended.pop();
+        unended[3] -= 1;
+        let refused = |error: Refusal| matches!(error, Refusal::Told(error) if error.message().contains("terminator"));
+        assert!(decoded(&unended).is_err_and(refused));
     }
 
     #[test]
     fn encryption_and_cancel_are_told_apart() {
         let ssl = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
-        assert!(matches!(decode(&ssl).unwrap(), Some((Request::Encryption(EncryptionKind::Tls), 8))));
+        assert!(matches!(decoded(&ssl).unwrap(), Some((Request::Encryption(EncryptionKind::Tls), 8))));
         let gss = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x30];
-        assert!(matches!(decode(&gss).unwrap(), Some((Request::Encryption(EncryptionKind::Gss), 8))));
+        assert!(matches!(decoded(&gss).unwrap(), Some((Request::Encryption(EncryptionKind::Gss), 8))));
         let cancel = [0, 0, 0, 16, 0x04, 0xd2, 0x16, 0x2e, 0, 0, 0, 7, 0, 0, 0, 9];
-        assert!(matches!(decode(&cancel).unwrap(), Some((Request::Cancel { pid: 7, secret: 9 }, 16))));
+        assert!(matches!(decoded(&cancel).unwrap(), Some((Request::Cancel { pid: 7, secret: 9 }, 16))));
+        assert!(matches!(decode(&ssl, Asked::after(EncryptionKind::Tls, false)), Err(Refusal::Told(_))));
+        assert!(decode(&gss, Asked::after(EncryptionKind::Tls, false)).is_ok());
     }
 
     // invariants: row 26
@@ -255,7 +385,7 @@ mod tests {
                     &[[0, 3, 0, 0], [4, 0xd2, 0x16, 0x2e], [4, 0xd2, 0x16, 0x30]][random.random_range(0..3)],
                 );
             }
-            let _ = decode(&bytes);
+            let _ = decoded(&bytes);
         }
     }
 }

@@ -19,6 +19,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use base::access::{AccessMethod, Attempt};
+use base::settings::Id;
 use base::{Error, Lsn, sqlstate};
 use bytes::BytesMut;
 use mio::{Events, Interest, Poll, Token};
@@ -32,7 +33,7 @@ use wal::{DelayPolicy, Wal};
 use crate::authentication::{Exchange, Outcome};
 use crate::conversation::{Conversation, Next, no_stack};
 use crate::port::{Port, SharedPort};
-use crate::startup::{self, EncryptionKind, Request};
+use crate::startup::{self, EncryptionKind, Refusal, Request};
 use crate::stream::Stream;
 use crate::tls::CurrentCredentials;
 
@@ -114,6 +115,8 @@ struct Connection {
     state: State,
     /// Tells tokens of this connection from those of an earlier one in the same place.
     generation: u32,
+    /// What it has asked for before it starts a session.
+    asked: startup::Asked,
     interrupt: Option<Arc<Interrupt>>,
     /// The position its replies wait for, if it is in the worker's heap.
     gate: Option<Lsn>,
@@ -298,6 +301,8 @@ impl Worker {
 
     fn admit(&mut self) {
         let streams = std::mem::take(&mut *self.newcomers.lock());
+        let unsent_limit = self.shared.instance.database().settings().get(Id::MaxUnsentOutput);
+        let unsent_limit_bytes = unsent_limit.as_integer().unwrap_or(1024) as usize * 1024;
         for mut stream in streams {
             let entry = self.connections.vacant_entry();
             let index = entry.key();
@@ -310,13 +315,14 @@ impl Worker {
             let generation = self.next_generation;
             // Generations at the top of the range would collide with the tokens that name no connection.
             self.next_generation = (generation + 1) & 0x7FFF_FFFF;
-            let port = Rc::new(RefCell::new(Port::new(stream, Arc::clone(&self.wal))));
+            let port = Rc::new(RefCell::new(Port::new(stream, Arc::clone(&self.wal), unsent_limit_bytes)));
             port.borrow_mut().set_readable();
             let opened = Instant::now();
             entry.insert(Connection {
                 port,
                 state: State::Starting,
                 generation,
+                asked: startup::Asked::default(),
                 interrupt: None,
                 gate: None,
                 opened,
@@ -479,7 +485,7 @@ impl Worker {
     /// Works on what arrives before a session has begun.
     fn start_session(&mut self, index: usize) {
         let connection = &mut self.connections[index];
-        let decoded = startup::decode(connection.port.borrow().incoming.pending());
+        let decoded = startup::decode(connection.port.borrow().incoming.pending(), connection.asked);
         let result = match decoded {
             Ok(None) => {
                 connection.state = State::Starting;
@@ -497,7 +503,12 @@ impl Worker {
                     Request::Start(request) => self.admit_or_ask(index, request),
                 }
             }
-            Err(error) => Err(error),
+            Err(Refusal::Told(error)) => Err(error),
+            Err(Refusal::ToldPlainly(error)) => {
+                connection.port.borrow_mut().outgoing.raw(&startup::plain_error(&error));
+                return;
+            }
+            Err(Refusal::Silent) => return,
         };
         self.go_on_starting(index, result);
     }
@@ -554,33 +565,33 @@ impl Worker {
 
     /// Answers with one byte whether the connection will be encrypted.
     fn answer_encryption(&mut self, index: usize, kind: EncryptionKind) -> base::Result<()> {
-        let mut port = self.connections[index].port.borrow_mut();
         let credentials = self.shared.credentials.get();
-        match credentials.filter(|_| kind == EncryptionKind::Tls && !port.stream().is_unix()) {
-            None => {
-                port.outgoing.raw(b"N");
-                // A start-up message that came along would have been sent before our answer was known.
-                if !port.incoming.pending().is_empty() {
-                    return Err(Error::new(sqlstate::PROTOCOL_VIOLATION, "invalid startup packet").fatal());
-                }
-            }
-            Some(credentials) => {
-                port.outgoing.raw(b"S");
-                // The answer itself goes out in clear; a socket that has just been opened has room for a byte.
-                let durable = self.wal.durable();
-                port.send(durable);
-                port.encrypt(credentials)?;
-            }
+        let connection = &mut self.connections[index];
+        let mut port = connection.port.borrow_mut();
+        let credentials = credentials.filter(|_| kind == EncryptionKind::Tls && !port.stream().is_unix());
+        connection.asked = startup::Asked::after(kind, credentials.is_some());
+        port.outgoing.raw(if credentials.is_some() { b"S" } else { b"N" });
+        // What came along would have been sent before our answer was known.
+        port.refuse_ahead_of_answer(kind)?;
+        if let Some(credentials) = credentials {
+            // The answer itself goes out in clear; a socket that has just been opened has room for a byte.
+            let durable = self.wal.durable();
+            port.send(durable);
+            port.encrypt(credentials)?;
         }
         Ok(())
     }
 
     /// Lets a client in, refuses it, or asks for its password: whichever the rules say.
     fn admit_or_ask(&mut self, index: usize, request: startup::StartRequest) -> base::Result<State> {
-        self.check_room()?;
-        let instance = &self.shared.instance;
         let port = Rc::clone(&self.connections[index].port);
         let mut port = port.borrow_mut();
+        if let Some(options) = &request.unknown {
+            startup::negotiate(options, &mut port.outgoing);
+        }
+        request.check_user()?;
+        self.check_room()?;
+        let instance = &self.shared.instance;
         let attempt = Attempt {
             address: port.stream().peer().map(|peer| peer.ip()),
             is_encrypted: port.stream().encryption().is_some(),
@@ -617,21 +628,22 @@ impl Worker {
     }
 
     /// Begins the session of a client that has been let in.
-    fn connect(&mut self, index: usize, request: startup::StartRequest) -> base::Result<State> {
+    fn connect(&mut self, index: usize, mut request: startup::StartRequest) -> base::Result<State> {
         self.check_room()?;
         let connection = &mut self.connections[index];
         let mut port = connection.port.borrow_mut();
-        let sql = self.shared.instance.connect(ConnectRequest {
+        startup::let_in(&mut port.outgoing);
+        let settings = request.take_settings()?;
+        let mut sql = self.shared.instance.connect(ConnectRequest {
             user: request.user,
             database: request.database,
-            settings: request.settings,
+            settings,
             peer: port.stream().peer(),
             local: port.stream().local(),
             encryption: port.stream().encryption().and_then(|encryption| encryption.agreed()),
         })?;
         let parameters = sql.reported_parameters();
-        let welcome = startup::welcome(request.unknown.as_ref(), &parameters, sql.pid(), sql.secret());
-        port.outgoing.raw(&welcome);
+        startup::welcome(&parameters, sql.pid(), sql.secret(), &mut port.outgoing);
         port.outgoing.ready_for_query(b'I');
         let conversation = Box::new(Conversation::new(sql));
         connection.interrupt = Some(Arc::clone(conversation.interrupt()));
@@ -696,6 +708,13 @@ impl Worker {
             }
             let token = self.token_of(index);
             let connection = &mut self.connections[index];
+            if let State::Idle(conversation) = &mut connection.state
+                && conversation.may_tell_more(&connection.port)
+            {
+                conversation.deliver_notifications(&connection.port);
+                self.unsettled.push(index);
+                continue;
+            }
             let port = connection.port.borrow();
             let is_over = match connection.state {
                 State::Running(_) => false,

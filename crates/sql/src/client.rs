@@ -205,6 +205,10 @@ pub trait Client {
     /// # Errors
     /// 57014 when the client gives up, 08006 when it is gone, 57P01 on shut-down.
     fn read_copy_data(&mut self) -> Result<Option<Vec<u8>>>;
+    /// Whether so much is unsent that [`Client::relieve`] should be called, after [`Client::require`] for what was said.
+    fn wants_relief(&self) -> bool {
+        false
+    }
     /// Sends what may leave; waits while too much is unsent.
     ///
     /// # Errors

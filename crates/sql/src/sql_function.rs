@@ -268,6 +268,7 @@ fn run_here(
             let (state, client) = (run.state, &mut *run.client);
             crate::commands::run_nested(state, utility, &planned, &text, arguments, Some(&names), client)
                 .map_err(in_context)?;
+            run.relieve()?;
             run.catalog = state.catalog();
             continue;
         }

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod browser;
+pub mod conversation;
 pub mod http;
 pub mod java;
 pub mod reference;

@@ -291,7 +291,7 @@ pub fn pg_prepared_statements(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec
     Ok(statements.into_iter().map(row).collect())
 }
 
-/// `pg_cursors`: those of DECLARE and of functions. The portal that a statement itself runs in is none of them.
+/// `pg_cursors`: those of DECLARE, of functions and of the protocol.
 pub fn pg_cursors(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let cursors = run.state.cursors.borrow();
     let row = |(name, cursor): (&String, &crate::session::OpenCursor)| {
@@ -304,5 +304,9 @@ pub fn pg_cursors(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>
             time(cursor.opened_at),
         ]
     };
-    Ok(cursors.iter().map(row).collect())
+    let portals = run.state.portals.portals();
+    let portal_row = |portal: &crate::session::ListedPortal| {
+        row![portal.name.as_str(), &*portal.statement, false, false, false, time(portal.bound_at)]
+    };
+    Ok(cursors.iter().map(row).chain(portals.values().map(portal_row)).collect())
 }

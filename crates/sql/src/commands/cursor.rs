@@ -150,6 +150,7 @@ pub fn execute(
         prepared: Some(prepared),
         tree: None,
         depth: session.savepoint_depth(),
+        listed: None,
     };
     let state = session.state();
     let (instance, limit_bytes) = (Arc::clone(&state.instance), work_memory_bytes(state));
@@ -775,6 +776,10 @@ impl Client for RowCollector<'_> {
 
     fn read_copy_data(&mut self) -> Result<Option<Vec<u8>>> {
         self.client.read_copy_data()
+    }
+
+    fn wants_relief(&self) -> bool {
+        self.client.wants_relief()
     }
 
     fn relieve(&mut self) -> Result<()> {

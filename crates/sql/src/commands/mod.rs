@@ -77,7 +77,7 @@ pub fn run(
         Statement::Set(set) => variables::set(session, set, client),
         Statement::AlterSystem(set) => system::alter(session, set),
         Statement::Show(name) => variables::show(session.state(), name),
-        Statement::Discard(what) => variables::discard(session, *what, client),
+        Statement::Discard(what) => variables::discard(session, *what),
         Statement::Copy(copy) => copy::run(session, copy, text, client),
         Statement::Vacuum(vacuum) => maintenance::vacuum(session, vacuum, client),
         Statement::Checkpoint => maintenance::checkpoint(session.state()),

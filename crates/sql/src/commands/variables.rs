@@ -24,7 +24,7 @@ pub fn set(session: &mut SqlSession, set: &VariableSet, client: &mut dyn Client)
     let state = session.state();
     match &set.action {
         SetAction::ResetAll => {
-            reset_all(state, client);
+            reset_all(state);
             return Ok(UtilityOutput::tag("RESET"));
         }
         SetAction::Modes(modes) => {
@@ -93,9 +93,9 @@ pub(super) fn set_within(state: &SessionState, set: &VariableSet, client: &mut d
             let text = value_text(&set.name, values)?;
             session_settings::set(state, &set.name, &text, change, client)?;
         }
-        SetAction::Default => session_settings::reset(state, &set.name, change, client)?,
+        SetAction::Default => session_settings::reset(state, &set.name, change)?,
         SetAction::Reset => {
-            session_settings::reset(state, &set.name, change, client)?;
+            session_settings::reset(state, &set.name, change)?;
             return Ok(UtilityOutput::tag("RESET"));
         }
         SetAction::Current => {
@@ -107,7 +107,7 @@ pub(super) fn set_within(state: &SessionState, set: &VariableSet, client: &mut d
         }
         SetAction::Modes(modes) => set_modes(state, *modes, client)?,
         SetAction::ResetAll => {
-            reset_all(state, client);
+            reset_all(state);
             return Ok(UtilityOutput::tag("RESET"));
         }
         _ => return Err(Error::unsupported("this form of SET is not supported in a function")),
@@ -168,11 +168,10 @@ pub(super) fn change_kept(state: &SessionState, kept: &mut Vec<(String, String)>
     Ok(())
 }
 
-fn reset_all(state: &SessionState, client: &mut dyn Client) {
-    let before = session_settings::reported(state);
+fn reset_all(state: &SessionState) {
     state.settings.borrow_mut().reset_all();
     drop(state.cached());
-    session_settings::report_changes(state, &before, client);
+    session_settings::note_application_name(state);
 }
 
 /// SHOW.
@@ -191,7 +190,7 @@ pub fn show(state: &SessionState, name: &str) -> Result<UtilityOutput> {
 }
 
 /// DISCARD.
-pub fn discard(session: &mut SqlSession, what: Discard, client: &mut dyn Client) -> Result<UtilityOutput> {
+pub fn discard(session: &mut SqlSession, what: Discard) -> Result<UtilityOutput> {
     let tag = match what {
         Discard::All => "DISCARD ALL",
         Discard::Plans => "DISCARD PLANS",
@@ -201,7 +200,7 @@ pub fn discard(session: &mut SqlSession, what: Discard, client: &mut dyn Client)
     match what {
         Discard::All => {
             session.close_all_portals();
-            reset_all(session.state(), client);
+            reset_all(session.state());
             let state = session.state();
             state.prepared.borrow_mut().clear();
             state.instance.channels.unlisten(session.pid(), None);

@@ -235,6 +235,18 @@ impl<'a, 'p> Run<'a, 'p> {
         self.state.engine()
     }
 
+    /// Waits if the client leaves too much unread.
+    ///
+    /// # Errors
+    /// 08006 when the client is gone, and a pending interrupt.
+    pub fn relieve(&mut self) -> Result<()> {
+        if !self.client.wants_relief() {
+            return Ok(());
+        }
+        self.client.require(self.state.gate());
+        self.client.relieve()
+    }
+
     /// Fails before the stack ends.
     ///
     /// # Errors

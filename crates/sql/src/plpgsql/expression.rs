@@ -511,6 +511,7 @@ fn run_utility(
     }
     let state = run.state;
     let output = crate::commands::run_nested(state, utility, planned, text, parameters, None, &mut *run.client)?;
+    run.relieve()?;
     // What it made is there for the statements behind it.
     run.catalog = state.catalog();
     // What a cursor was moved by is nobody's count.

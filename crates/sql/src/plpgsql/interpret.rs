@@ -121,7 +121,7 @@ fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> R
             state.rollback_to(savepoint, mark)?;
             state.try_engine_mut()?.release(savepoint)?;
             state.restore_checks(&checks);
-            state.roll_back_settings(&mut *run.client);
+            state.roll_back_settings();
             // What was defined is gone, what was dropped is back.
             super::transaction::refresh(run);
             let Some(handler) = handler else { return Err(mark_placed(error)) };

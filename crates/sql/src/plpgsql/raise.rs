@@ -94,7 +94,7 @@ pub fn run_raise(raise: &Raise, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) ->
             context.push_str(&outer_context(&run.state.calls.borrow()));
             let error = error.context(context);
             run.notice(severity, &error);
-            Ok(())
+            run.relieve()
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use base::{Oid, Result};
 
-use super::SqlSession;
-use crate::client::{Client, Formats};
+use super::{BindInput, SqlSession};
+use crate::client::Client;
 
 impl SqlSession {
     /// Runs the statements of a query string, one after the other.
@@ -26,15 +26,8 @@ impl SqlSession {
     ///
     /// # Errors
     /// 26000 for an unknown statement, 08P01 for a wrong number of parameters, errors of their values.
-    pub fn bind(
-        &mut self,
-        portal: &str,
-        statement: &str,
-        parameter_formats: &Formats,
-        parameters: &[Option<&[u8]>],
-        formats: Formats,
-    ) -> Result<()> {
-        self.interruptible(|session| session.make_portal(portal, statement, parameter_formats, parameters, formats))
+    pub fn bind(&mut self, portal: &str, statement: &str, input: BindInput<'_>) -> Result<()> {
+        self.interruptible(|session| session.make_portal(portal, statement, input))
     }
 
     /// Runs a portal, up to `max_rows` rows (0 for all).

@@ -7,7 +7,7 @@ use engine::catalog::Persistence;
 use engine::{LockMode, WaitPolicy};
 
 use super::plan_cache::{Key, Planned};
-use super::portal::{Portal, Progress, Running, query_plan};
+use super::portal::{Ended, Portal, Progress, Running, query_plan};
 use super::state::SessionState;
 use super::{Block, SqlSession, prepared};
 use crate::client::{Client, Formats, OutgoingRow};
@@ -39,9 +39,6 @@ impl UtilityOutput {
     }
 }
 
-/// Rows between two looks at how much is unsent.
-const ROWS_BETWEEN_RELIEFS: u32 = 64;
-
 impl SqlSession {
     /// Runs a query string whose one statement has been planned before; false if it has not.
     pub(super) fn run_known(&mut self, text: &str, client: &mut dyn Client) -> Result<bool> {
@@ -63,6 +60,7 @@ impl SqlSession {
         }
         let Some(parameters) = self.constants(constants, &planned.statement.parameters) else { return Ok(false) };
         self.state.tell_warnings(client);
+        self.close_unnamed_portal();
         self.ensure_transaction()?;
         let mut portal = Portal {
             planned: Some(planned),
@@ -73,6 +71,7 @@ impl SqlSession {
             prepared: None,
             tree: None,
             depth: self.savepoint_depth(),
+            listed: None,
         };
         let result = self.run_with_description(&mut portal, true, client);
         match (result, &portal.planned) {
@@ -198,6 +197,7 @@ impl SqlSession {
             prepared: None,
             tree: Some(Arc::clone(tree)),
             depth: self.savepoint_depth(),
+            listed: None,
         };
         self.run_with_description(&mut portal, is_last, client)
     }
@@ -212,7 +212,7 @@ impl SqlSession {
             self.lock_and_check(planned, portal, true)?;
         }
         if let Some(planned) = &portal.planned
-            && (!planned.description.columns.is_empty() || planned.statement.command == Command::Select)
+            && planned.gives_rows()
         {
             client.row_description(&planned.description, &portal.formats);
         }
@@ -231,10 +231,10 @@ impl SqlSession {
         portal: &mut Portal,
         max_rows: u32,
         client: &mut dyn Client,
-    ) -> Result<()> {
+    ) -> Result<Ended> {
         let Some(planned) = &portal.planned else {
             client.empty_query();
-            return Ok(());
+            return Ok(Ended::Completed);
         };
         self.check_not_failed(None)?;
         if let StatementKind::Utility(tree) = &planned.statement.kind
@@ -249,10 +249,15 @@ impl SqlSession {
             portal.progress = Progress::Failed;
         }
         match result? {
-            Some(tag) => client.command_complete(&tag),
-            None => client.portal_suspended(),
+            Some(tag) => {
+                client.command_complete(&tag);
+                Ok(Ended::Completed)
+            }
+            None => {
+                client.portal_suspended();
+                Ok(Ended::Suspended)
+            }
         }
-        Ok(())
     }
 
     /// Gives up to `max_rows` rows of a cursor (0 for all), as of a portal.
@@ -440,7 +445,7 @@ impl SqlSession {
             None => Running::start(planned)?,
         };
         let command = planned.statement.command;
-        let gives_rows = command == Command::Select || !planned.description.columns.is_empty();
+        let gives_rows = planned.gives_rows();
         if max_rows > 0 && gives_rows && !planned.statement.is_read_only {
             // Its changes are made at once, however few rows are asked for.
             let rows = self.gather_rows(portal, &mut running, client)?;
@@ -466,7 +471,7 @@ impl SqlSession {
                         format: &format,
                         catalog: &catalog,
                     })?;
-                    if count.is_multiple_of(u64::from(ROWS_BETWEEN_RELIEFS)) {
+                    if run.client.wants_relief() {
                         run.client.require(self.state.gate());
                         run.client.relieve()?;
                     }
@@ -515,9 +520,7 @@ impl SqlSession {
         match output.rows {
             None => Ok(Some(output.tag)),
             // Whoever bound it was told of no columns.
-            Some(_) if portal.planned.as_ref().is_some_and(|planned| planned.description.columns.is_empty()) => {
-                Ok(Some(output.tag))
-            }
+            Some(_) if portal.planned.as_ref().is_some_and(|planned| !planned.gives_rows()) => Ok(Some(output.tag)),
             Some(mut rows) => {
                 rows.flush()?;
                 self.give_rows(portal, rows, 0, output.tag, max_rows, client)
@@ -549,7 +552,8 @@ impl SqlSession {
                 format: &format,
                 catalog: &catalog,
             })?;
-            if (index + 1).is_multiple_of(ROWS_BETWEEN_RELIEFS as usize) {
+            if client.wants_relief() {
+                client.require(self.state.gate());
                 client.relieve()?;
             }
         }

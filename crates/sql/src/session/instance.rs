@@ -304,9 +304,13 @@ impl Instance {
             }
         }
         for (name, value) in &request.settings {
-            // The client's own idea of an encoding: UTF-8 under another name is the same.
+            // Whatever encoding the client asks for, it is told that this is UTF-8.
             let value = match name.to_ascii_lowercase().as_str() {
-                "client_encoding" => "UTF8",
+                "client_encoding" if settings::is_encoding(value) => "UTF8",
+                "client_encoding" => {
+                    let message = format!("invalid value for parameter \"client_encoding\": \"{value}\"");
+                    return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message).fatal());
+                }
                 _ => value,
             };
             settings::set_at_session_start(state, name, value, role.superuser).map_err(Error::fatal)?;

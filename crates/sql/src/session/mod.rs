@@ -49,6 +49,8 @@ pub use notify::{Channels, Notification};
 pub use open_cursors::{OpenCursor, Opening};
 pub use plain_input::input_plain;
 pub use plan_cache::Planned;
+use portal::Ended;
+pub(crate) use portal::ListedPortal;
 pub(crate) use portal::cannot_run;
 pub use portal::{Execution, Portal, Progress, Running, query_plan};
 pub use prepared::Prepared;
@@ -56,7 +58,7 @@ pub use state::SessionState;
 pub use transaction::set_modes;
 pub use waits::{SessionWait, SessionWaits};
 
-use crate::client::{Client, Format, Formats};
+use crate::client::{Client, Formats};
 use crate::parser::{self, ParseOptions};
 use crate::tree::{self, ParsedStatement};
 use crate::types::{self, SqlType, Value};
@@ -89,6 +91,24 @@ pub struct SqlSession {
     idle_since: Instant,
     /// It is told of notifications while it idles.
     has_wake: bool,
+    /// The client has not been told all that it listens for, as it has too much to read.
+    has_more_notifications: bool,
+    /// `statement_timeout` of a statement of the extended protocol: from its first message to the end of Execute.
+    timer: Option<timers::Timer>,
+    /// What the client was told last of the settings that are reported, and as of which generation of them.
+    told_settings: (Option<(u64, u64)>, Vec<(&'static str, String)>),
+}
+
+/// What a client gives to the parameters of a statement.
+pub struct BindInput<'a> {
+    /// Format codes: none, one for all parameters, or one for each.
+    pub parameter_formats: smallvec::SmallVec<[i16; 8]>,
+    /// How many parameters there are to be.
+    pub parameter_count: usize,
+    /// Their values, `None` for NULL, as far as they are well-formed.
+    pub parameters: &'a [Option<&'a [u8]>],
+    /// The formats of the result's columns, or what is wrong with them or with the parameters.
+    pub result_formats: Result<Formats>,
 }
 
 impl Drop for SqlSession {
@@ -122,6 +142,9 @@ impl SqlSession {
             unnamed_statement: None,
             idle_since: Instant::now(),
             has_wake: false,
+            has_more_notifications: false,
+            timer: None,
+            told_settings: (None, Vec::new()),
         }
     }
 
@@ -146,8 +169,25 @@ impl SqlSession {
     }
 
     /// The settings a client is told of when it connects.
-    pub fn reported_parameters(&self) -> Vec<(&'static str, String)> {
-        instance::reported(&self.state)
+    pub fn reported_parameters(&mut self) -> Vec<(&'static str, String)> {
+        let settings = instance::reported(&self.state);
+        self.told_settings = (None, settings.clone());
+        settings
+    }
+
+    /// Tells the client of reported settings that have another value than it was told last.
+    fn report_settings(&mut self, client: &mut dyn Client) {
+        let generation = Some(self.state.settings.borrow().generation());
+        if self.told_settings.0 == generation {
+            return;
+        }
+        let now = instance::reported(&self.state);
+        for ((name, new), (_, told)) in now.iter().zip(&self.told_settings.1) {
+            if new != told {
+                client.parameter_status(name, new);
+            }
+        }
+        self.told_settings = (generation, now);
     }
 
     /// How the session's commits may wait for others.
@@ -167,7 +207,7 @@ impl SqlSession {
     fn run_query_string(&mut self, text: &str, client: &mut dyn Client) -> Result<()> {
         self.begin_work(text);
         let mut timer = Some(self.statement_timer());
-        self.close_unnamed_portal();
+        self.unnamed_statement = None;
         if self.run_known(text, client)? {
             return Ok(());
         }
@@ -185,8 +225,10 @@ impl SqlSession {
                     // Each statement has the whole time.
                     drop(timer.take());
                     timer = Some(session.statement_timer());
+                    session.relieve(client)?;
                 }
                 session.check_not_failed(Some(&statement.statement))?;
+                session.close_unnamed_portal();
                 session.run_statement(&text, statement, count > 1, number + 1 == count, client)?;
             }
             Ok(())
@@ -249,13 +291,20 @@ impl SqlSession {
         }
     }
 
+    /// Waits if the client leaves too much unread.
+    fn relieve(&self, client: &mut dyn Client) -> Result<()> {
+        if !client.wants_relief() {
+            return Ok(());
+        }
+        client.require(self.state.gate());
+        client.relieve()
+    }
+
     fn prepare(&mut self, name: &str, text: &str, types: &[Oid], client: &mut dyn Client) -> Result<()> {
         self.begin_work(text);
-        if !name.is_empty() && self.state.prepared.borrow().contains_key(name) {
-            return Err(Error::new(
-                sqlstate::DUPLICATE_PREPARED_STATEMENT,
-                format!("prepared statement \"{name}\" already exists"),
-            ));
+        self.start_timer();
+        if name.is_empty() {
+            self.unnamed_statement = None;
         }
         let options = ParseOptions { standard_conforming_strings: self.state.cached().standard_conforming_strings };
         let (text, statements) = self.state.trees.borrow_mut().parse(text, options)?;
@@ -279,11 +328,24 @@ impl SqlSession {
             if name.is_empty() {
                 session.unnamed_statement = Some(prepared);
             } else {
-                session.state.prepared.borrow_mut().insert(name.to_owned(), prepared);
+                let mut all = session.state.prepared.borrow_mut();
+                if all.contains_key(name) {
+                    let message = format!("prepared statement \"{name}\" already exists");
+                    return Err(Error::new(sqlstate::DUPLICATE_PREPARED_STATEMENT, message));
+                }
+                all.insert(name.to_owned(), prepared);
             }
             client.require(session.state.gate());
             Ok(())
         })
+    }
+
+    /// 26000 unless there is such a prepared statement.
+    ///
+    /// # Errors
+    /// That.
+    pub fn find_prepared(&self, name: &str) -> Result<()> {
+        self.prepared(name).map(drop)
     }
 
     fn prepared(&self, name: &str) -> Result<Arc<Prepared>> {
@@ -302,49 +364,52 @@ impl SqlSession {
         })
     }
 
-    fn make_portal(
-        &mut self,
-        portal: &str,
-        statement: &str,
-        parameter_formats: &Formats,
-        parameters: &[Option<&[u8]>],
-        formats: Formats,
-    ) -> Result<()> {
+    fn make_portal(&mut self, portal: &str, statement: &str, input: BindInput<'_>) -> Result<()> {
+        self.start_timer();
         let prepared = self.prepared(statement)?;
-        self.check_not_failed(prepared.tree.as_ref().map(|tree| &tree.statement))?;
+        let is_failed = self.block != Block::None && self.state.engine().transaction_failed();
+        if !is_failed {
+            self.ensure_transaction()?;
+            if let Some(tree) = &prepared.tree {
+                self.make_cursor_for(&tree.statement)?;
+            }
+        }
+        // Where the transaction has failed only its end can be bound, which has no plan to be made again.
+        let planned = match &prepared.tree {
+            None => None,
+            Some(_) if is_failed => prepared.last_plan(),
+            Some(_) => Some(prepared.plan(&self.state)?),
+        };
+        let types = planned.as_ref().map_or(&*prepared.types, |planned| &planned.statement.parameters);
+        check_counts(statement, &input, types.len())?;
+        if is_failed {
+            let tree = prepared.tree.as_ref().filter(|_| types.is_empty());
+            self.check_not_failed(tree.map(|tree| &tree.statement))?;
+        }
         if !portal.is_empty() && self.has_portal(portal) {
             return Err(Error::new(sqlstate::DUPLICATE_CURSOR, format!("cursor \"{portal}\" already exists")));
         }
-        self.ensure_transaction()?;
-        if let Some(tree) = &prepared.tree {
-            self.make_cursor_for(&tree.statement)?;
+        let mut values = Vec::with_capacity(input.parameter_count);
+        for (index, (bytes, sql_type)) in input.parameters.iter().zip(types).enumerate() {
+            let code = match *input.parameter_formats {
+                [] => 0,
+                [one] => one,
+                ref each => each[index],
+            };
+            values.push(self.parameter(portal, index, *bytes, code, *sql_type)?);
         }
-        let planned = if prepared.tree.is_some() { Some(prepared.plan(&self.state)?) } else { None };
-        let types = planned.as_ref().map_or(&[][..], |planned| &planned.statement.parameters);
-        if parameters.len() != types.len() {
-            let message = format!(
-                "bind message supplies {} parameters, but prepared statement \"{statement}\" requires {}",
-                parameters.len(),
-                types.len()
-            );
-            return Err(Error::new(sqlstate::PROTOCOL_VIOLATION, message));
+        let formats = input.result_formats?;
+        if let Some(columns) = planned.as_ref().filter(|planned| planned.gives_rows()) {
+            check_result_formats(&formats, columns.description.columns.len())?;
         }
-        check_format_count(parameter_formats, parameters.len(), "parameter formats", "parameters")?;
-        let columns = planned.as_ref().map_or(0, |planned| planned.description.columns.len());
-        check_format_count(&formats, columns, "result formats", "columns")?;
-        let mut values = Vec::with_capacity(parameters.len());
-        for (index, (bytes, sql_type)) in parameters.iter().zip(types).enumerate() {
-            values.push(match bytes {
-                Some(bytes) => self.parameter(portal, index, bytes, parameter_formats.of(index), *sql_type)?,
-                None => Value::Null,
-            });
-        }
+        let bound_at = self.state.statement_timestamp.get();
         let portal_made = Portal {
             planned,
             text: Arc::clone(&prepared.text),
             parameters: values,
             formats,
             progress: Progress::Ready,
+            listed: Some(self.state.portals.add(portal, Arc::clone(&prepared.text), bound_at)),
             prepared: Some(prepared),
             tree: None,
             depth: self.savepoint_depth(),
@@ -359,26 +424,40 @@ impl SqlSession {
     }
 
     /// Reads one parameter of a portal.
-    fn parameter(&self, portal: &str, index: usize, bytes: &[u8], format: Format, sql_type: SqlType) -> Result<Value> {
-        // What needs no context is read without making one.
-        let text = match format {
-            Format::Text => Some(types::binary_io::utf8(bytes)),
-            Format::Binary => None,
+    fn parameter(
+        &self,
+        portal: &str,
+        index: usize,
+        bytes: Option<&[u8]>,
+        code: i16,
+        sql_type: SqlType,
+    ) -> Result<Value> {
+        let within = |value: &str, error: Error| {
+            let which = if portal.is_empty() { "unnamed portal".to_owned() } else { format!("portal \"{portal}\"") };
+            error.context(format!("{which} parameter ${}{value}", index + 1))
         };
+        let text = match code {
+            0 => bytes.map(types::binary_io::utf8),
+            1 => None,
+            _ => {
+                let message = format!("unsupported format code: {code}");
+                return Err(within("", Error::new(sqlstate::INVALID_PARAMETER_VALUE, message)));
+            }
+        };
+        let Some(bytes) = bytes else { return Ok(Value::Null) };
+        // What needs no context is read without making one.
         if let Some(Ok(text)) = text
             && let Some(value) = input_plain(text, sql_type)
         {
             return Ok(value);
         }
         let mut context = planning::Environment::new(&self.state, &self.state.catalog()).eval_context();
-        let read = match text {
-            Some(text) => text.and_then(|text| types::input(&mut context, text, sql_type)),
-            None => types::binary_input(&mut context, bytes, sql_type),
-        };
         // Values are not shown, as they may be secret or long.
-        let value = if format == Format::Text { " = '...'" } else { "" };
-        let which = if portal.is_empty() { "unnamed portal".to_owned() } else { format!("portal \"{portal}\"") };
-        read.map_err(|error| error.context(format!("{which} parameter ${}{value}", index + 1)))
+        match text {
+            Some(text) => types::input(&mut context, text.map_err(|error| within("", error))?, sql_type)
+                .map_err(|error| within(" = '...'", error)),
+            None => types::binary_input(&mut context, bytes, sql_type).map_err(|error| within("", error)),
+        }
     }
 
     fn portal_mut(&mut self, name: &str) -> Result<&mut Portal> {
@@ -391,22 +470,31 @@ impl SqlSession {
     /// # Errors
     /// 26000 for an unknown statement.
     pub fn describe_statement(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
+        self.start_timer();
         let prepared = self.prepared(name)?;
-        let Some(tree) = &prepared.tree else {
-            client.parameter_description(&[]);
+        if prepared.tree.is_none() {
+            client.parameter_description(&prepared.types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>());
             client.no_data();
             return Ok(());
+        }
+        let is_failed = self.check_not_failed(None);
+        let planned = match (&is_failed, prepared.last_plan()) {
+            (Err(_), Some(planned)) => planned,
+            _ => {
+                self.ensure_transaction()?;
+                prepared.plan(&self.state)?
+            }
         };
-        self.check_not_failed(Some(&tree.statement))?;
-        self.ensure_transaction()?;
-        let planned = prepared.plan(&self.state)?;
+        if planned.gives_rows() {
+            is_failed?;
+        }
         client.require(self.state.gate());
         let oids: Vec<Oid> = planned.statement.parameters.iter().map(|sql_type| sql_type.oid).collect();
         client.parameter_description(&oids);
-        if planned.description.columns.is_empty() {
-            client.no_data();
-        } else {
+        if planned.gives_rows() {
             client.row_description(&planned.description, &Formats::default());
+        } else {
+            client.no_data();
         }
         Ok(())
     }
@@ -416,6 +504,7 @@ impl SqlSession {
     /// # Errors
     /// 34000 for an unknown portal, 25P02 for one with columns in a transaction that has failed.
     pub fn describe_portal(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
+        self.start_timer();
         let can_be_told = self.check_not_failed(None);
         if self.portal_mut(name).is_err()
             && let Some(open) = self.state.cursors.borrow().get(name)
@@ -426,7 +515,7 @@ impl SqlSession {
         }
         let portal = self.portal_mut(name)?;
         match &portal.planned {
-            Some(planned) if !planned.description.columns.is_empty() => {
+            Some(planned) if planned.gives_rows() => {
                 can_be_told?;
                 client.row_description(&planned.description, &portal.formats);
             }
@@ -436,12 +525,14 @@ impl SqlSession {
     }
 
     fn run_named_portal(&mut self, name: &str, max_rows: u32, client: &mut dyn Client) -> Result<()> {
-        let _timer = self.statement_timer();
+        self.start_timer();
         if self.portal_mut(name).is_err() && self.state.has_cursor(name) {
             return self.run_cursor(name, max_rows, client);
         }
         if let Some(statement) = self.portal_mut(name)?.transaction_statement().cloned() {
-            return self.run_transaction_portal(name, &statement, client);
+            self.run_transaction_portal(name, &statement, client)?;
+            self.timer = None;
+            return Ok(());
         }
         let mut portal =
             if name.is_empty() { self.unnamed_portal.take() } else { self.portals.remove(name) }.expect("found above");
@@ -455,7 +546,10 @@ impl SqlSession {
                 self.portals.insert(name.to_owned(), portal);
             }
         }
-        result
+        if result? == Ended::Completed {
+            self.timer = None;
+        }
+        Ok(())
     }
 
     /// Forgets a prepared statement.
@@ -479,6 +573,7 @@ impl SqlSession {
     }
 
     fn end_pipeline(&mut self, client: &mut dyn Client) -> Result<()> {
+        self.timer = None;
         if self.block == Block::Implicit {
             return self.commit(client);
         }
@@ -487,6 +582,7 @@ impl SqlSession {
 
     /// Takes note of an error before the client is told: the transaction has failed.
     pub fn fail(&mut self, error: &Error, client: &mut dyn Client) {
+        self.timer = None;
         self.state.tell_warnings(client);
         client.require(self.state.gate());
         if error.sqlstate() == sqlstate::SERIALIZATION_FAILURE {
@@ -496,7 +592,7 @@ impl SqlSession {
             Block::None => {}
             Block::Implicit => {
                 // The error is what the client hears; a rollback has nothing to add.
-                let _ = self.roll_back(client);
+                let _ = self.roll_back();
             }
             // What has failed can't fail again.
             Block::Explicit if self.state.engine().transaction_failed() => {}
@@ -517,6 +613,7 @@ impl SqlSession {
         if self.block == Block::None {
             self.deliver_notifications(client);
         }
+        self.report_settings(client);
         self.state.info.set_activity(match self.transaction_status() {
             b'T' => Activity::IdleInTransaction,
             b'E' => Activity::IdleInFailedTransaction,
@@ -527,15 +624,26 @@ impl SqlSession {
         self.state.interrupt().clear(sync::InterruptKind::Cancel);
     }
 
-    /// Tells the client what it listens for. Also called while the session idles.
+    /// Tells the client what it listens for, as much as it has room for. Also called while the session idles.
     pub fn deliver_notifications(&mut self, client: &mut dyn Client) {
-        if !self.state.instance.channels.has_any() {
+        let channels = &self.state.instance.channels;
+        if !channels.has_any() {
             return;
         }
-        for notification in self.state.instance.channels.take(self.state.info.pid) {
-            client.require(notification.csn);
-            client.notification(notification.pid, &notification.channel, &notification.payload);
+        self.has_more_notifications = true;
+        while self.has_more_notifications && !client.wants_relief() {
+            let (notifications, has_more) = channels.take(self.state.info.pid);
+            for notification in notifications {
+                client.require(notification.csn);
+                client.notification(notification.pid, &notification.channel, &notification.payload);
+            }
+            self.has_more_notifications = has_more;
         }
+    }
+
+    /// Whether there is more that the client is to be told.
+    pub fn has_more_notifications(&self) -> bool {
+        self.has_more_notifications
     }
 
     /// Has the session told by `wake` of what is notified while it idles, if it listens and hasn't arranged that yet: true if it
@@ -575,6 +683,13 @@ impl SqlSession {
             ),
             _ => Error::new(base::SqlState::new("57P05"), "terminating connection due to idle-session timeout"),
         })
+    }
+
+    /// `statement_timeout` runs from here, unless it runs already.
+    fn start_timer(&mut self) {
+        if self.timer.is_none() {
+            self.timer = self.statement_timer();
+        }
     }
 
     fn statement_timer(&self) -> Option<timers::Timer> {
@@ -653,13 +768,27 @@ impl SqlSession {
     }
 }
 
-fn check_format_count(formats: &Formats, count: usize, what: &str, of: &str) -> Result<()> {
+/// 08P01 unless there are as many parameters as the statement has, and as many formats if there are several.
+fn check_counts(statement: &str, input: &BindInput<'_>, required: usize) -> Result<()> {
+    let (formats, given) = (input.parameter_formats.len(), input.parameter_count);
+    if formats > 1 && formats != given {
+        let message = format!("bind message has {formats} parameter formats but {given} parameters");
+        return Err(Error::new(sqlstate::PROTOCOL_VIOLATION, message));
+    }
+    if given != required {
+        let message = format!(
+            "bind message supplies {given} parameters, but prepared statement \"{statement}\" requires {required}"
+        );
+        return Err(Error::new(sqlstate::PROTOCOL_VIOLATION, message));
+    }
+    Ok(())
+}
+
+/// 08P01 for several formats that are not as many as the columns.
+fn check_result_formats(formats: &Formats, columns: usize) -> Result<()> {
     let given = formats.0.len();
-    if given > 1 && given != count {
-        let message = match what {
-            "parameter formats" => format!("bind message has {given} parameter formats but {count} {of}"),
-            _ => format!("bind message has {given} result formats but query has {count} {of}"),
-        };
+    if given > 1 && given != columns {
+        let message = format!("bind message has {given} result formats but query has {columns} columns");
         return Err(Error::new(sqlstate::PROTOCOL_VIOLATION, message));
     }
     Ok(())

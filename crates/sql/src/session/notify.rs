@@ -5,7 +5,7 @@
 //! waited for one of these locks, can commit later and be done earlier. Each transaction that notifies therefore says
 //! that it commits before it does, and notifications of later commits wait until it is done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,6 +24,21 @@ pub struct Notification {
     pub payload: String,
     /// The notifier's commit, for the durability gate.
     pub csn: Lsn,
+}
+
+/// How many notifications are told before it is asked whether the client has room for more.
+const TAKEN_AT_ONCE: usize = 16;
+
+impl Notification {
+    /// How much memory it takes.
+    fn size_bytes(&self) -> usize {
+        memory_bytes(&self.channel, &self.payload)
+    }
+}
+
+/// How much memory a notification takes.
+pub(super) fn memory_bytes(channel: &str, payload: &str) -> usize {
+    size_of::<Notification>() + channel.len() + payload.len()
 }
 
 /// A LISTEN or UNLISTEN, which counts when its transaction has committed.
@@ -56,7 +71,9 @@ struct Shared {
 #[derive(Default)]
 struct Listener {
     channels: FxHashSet<String>,
-    waiting: Vec<Notification>,
+    waiting: VecDeque<Arc<Notification>>,
+    /// How much memory those take.
+    waiting_bytes: usize,
     /// Tells the session's worker that something waits.
     wake: Option<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -121,10 +138,24 @@ impl Channels {
         self.has_any.load(Ordering::Relaxed)
     }
 
-    /// Takes what waits for a session.
-    pub fn take(&self, pid: i32) -> Vec<Notification> {
+    /// Whether all that listen have room for so many bytes more of `channel`, if each may have `limit_bytes`.
+    pub fn has_room(&self, channel: &str, bytes: usize, limit_bytes: usize) -> bool {
+        let shared = self.shared.lock();
+        let mut listening = shared.listeners.values().filter(|listener| listener.channels.contains(channel));
+        listening.all(|listener| listener.waiting_bytes + bytes <= limit_bytes)
+    }
+
+    /// Takes a few of those that wait for a session, and says whether there are more.
+    pub fn take(&self, pid: i32) -> (Vec<Arc<Notification>>, bool) {
         let mut shared = self.shared.lock();
-        shared.listeners.get_mut(&pid).map(|listener| std::mem::take(&mut listener.waiting)).unwrap_or_default()
+        let Some(listener) = shared.listeners.get_mut(&pid) else { return (Vec::new(), false) };
+        let count = listener.waiting.len().min(TAKEN_AT_ONCE);
+        let taken: Vec<_> = listener.waiting.drain(..count).collect();
+        listener.waiting_bytes -= taken.iter().map(|notification| notification.size_bytes()).sum::<usize>();
+        if listener.waiting.is_empty() {
+            listener.waiting = VecDeque::new();
+        }
+        (taken, !listener.waiting.is_empty())
     }
 
     /// The session is gone.
@@ -141,9 +172,11 @@ impl Shared {
             && limit.is_none_or(|limit| *first.key() <= limit)
         {
             for notification in first.remove() {
+                let notification = Arc::new(notification);
                 for listener in self.listeners.values_mut() {
                     if listener.channels.contains(&notification.channel) {
-                        listener.waiting.push(notification.clone());
+                        listener.waiting_bytes += notification.size_bytes();
+                        listener.waiting.push_back(Arc::clone(&notification));
                         wakes.extend(listener.wake.clone());
                     }
                 }
@@ -180,17 +213,35 @@ mod tests {
         Notification { pid: 3, channel: "a".to_owned(), payload: payload.to_owned(), csn: Lsn(csn) }
     }
 
+    fn taken(channels: &Channels, pid: i32) -> Vec<Notification> {
+        channels.take(pid).0.iter().map(|notification| Notification::clone(notification)).collect()
+    }
+
+    #[test]
+    fn who_does_not_hear_has_room_for_so_much_only() {
+        let channels = Channels::default();
+        channels.listen(1, "a");
+        let size_bytes = notification("x", 9).size_bytes();
+        channels.begin_commit(Lsn(0)).committed(vec![notification("x", 9); 20]);
+        assert!(channels.has_room("a", size_bytes, 21 * size_bytes) && channels.has_room("b", size_bytes, 0));
+        assert!(!channels.has_room("a", size_bytes, 20 * size_bytes));
+        assert!(channels.take(1).1);
+        assert!(channels.has_room("a", size_bytes, 20 * size_bytes));
+        assert!(!channels.take(1).1);
+        assert!(channels.has_room("a", size_bytes, size_bytes));
+    }
+
     #[test]
     fn only_listeners_hear_and_only_their_channels() {
         let channels = Channels::default();
         channels.listen(1, "a");
         channels.listen(2, "b");
         channels.begin_commit(Lsn(0)).committed(vec![notification("x", 9)]);
-        assert_eq!(channels.take(1), [notification("x", 9)]);
-        assert!(channels.take(1).is_empty() && channels.take(2).is_empty());
+        assert_eq!(taken(&channels, 1), [notification("x", 9)]);
+        assert!(taken(&channels, 1).is_empty() && taken(&channels, 2).is_empty());
         channels.unlisten(1, None);
         channels.begin_commit(Lsn(9)).committed(vec![notification("x", 10)]);
-        assert!(channels.take(1).is_empty());
+        assert!(taken(&channels, 1).is_empty());
     }
 
     #[test]
@@ -200,9 +251,9 @@ mod tests {
         let first = channels.begin_commit(Lsn(5));
         let second = channels.begin_commit(Lsn(7));
         second.committed(vec![notification("second", 20)]);
-        assert!(channels.take(1).is_empty(), "the first may have committed before");
+        assert!(taken(&channels, 1).is_empty(), "the first may have committed before");
         first.committed(vec![notification("first", 10)]);
-        assert_eq!(channels.take(1), [notification("first", 10), notification("second", 20)]);
+        assert_eq!(taken(&channels, 1), [notification("first", 10), notification("second", 20)]);
     }
 
     #[test]
@@ -211,12 +262,12 @@ mod tests {
         channels.listen(1, "a");
         let failed = channels.begin_commit(Lsn(5));
         channels.begin_commit(Lsn(5)).committed(vec![notification("x", 20)]);
-        assert!(channels.take(1).is_empty());
+        assert!(taken(&channels, 1).is_empty());
         drop(failed);
-        assert_eq!(channels.take(1), [notification("x", 20)]);
+        assert_eq!(taken(&channels, 1), [notification("x", 20)]);
         let later = channels.begin_commit(Lsn(30));
         channels.begin_commit(Lsn(30)).committed(vec![notification("y", 30)]);
-        assert_eq!(channels.take(1), [notification("y", 30)], "it was there before the later one began");
+        assert_eq!(taken(&channels, 1), [notification("y", 30)], "it was there before the later one began");
         drop(later);
     }
 }

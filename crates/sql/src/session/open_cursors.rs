@@ -146,6 +146,7 @@ impl SessionState {
             prepared: None,
             tree: None,
             depth,
+            listed: None,
         })
     }
 

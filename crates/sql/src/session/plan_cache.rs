@@ -9,7 +9,7 @@ use sync::Mutex;
 
 use super::by_text::{ByText, Limits};
 use crate::client::{ResultColumn, RowDescription};
-use crate::plan::Statement;
+use crate::plan::{Command, Statement};
 use crate::types::{CatalogLookup, SqlType, base_type};
 
 /// A plan with what a client is told of its columns.
@@ -33,6 +33,11 @@ impl Planned {
         });
         let description = RowDescription::new(columns.collect());
         Planned { statement, description, search_path }
+    }
+
+    /// Whether it gives rows: those of a SELECT may have no columns.
+    pub fn gives_rows(&self) -> bool {
+        self.statement.command == Command::Select || !self.description.columns.is_empty()
     }
 
     /// Whether it may be used under this catalog and path.

@@ -1,8 +1,11 @@
 //! Portals: bound statements and their running plans.
 
+use std::cell::{Cell, Ref, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
+use rustc_hash::FxHashMap;
 use self_cell::self_cell;
 
 use super::SqlSession;
@@ -82,6 +85,62 @@ pub struct Portal {
     pub tree: Option<Arc<tree::ParsedStatement>>,
     /// How many savepoints were open when it was made: it ends when there is a rollback to one of them.
     pub depth: usize,
+    /// Its place among those of the protocol.
+    pub listed: Option<Listed>,
+}
+
+/// A portal of the protocol, as `pg_cursors` shows it.
+pub struct ListedPortal {
+    /// Its name; empty for the unnamed one.
+    pub name: String,
+    /// The statement's text.
+    pub statement: Arc<str>,
+    /// When it was bound; microseconds since 2000-01-01 UTC.
+    pub bound_at: i64,
+}
+
+/// The portals of the protocol that a session has.
+#[derive(Default)]
+pub struct PortalList {
+    portals: RefCell<FxHashMap<u64, ListedPortal>>,
+    next_number: Cell<u64>,
+}
+
+/// Keeps a portal in the list as long as there is the portal.
+pub struct Listed {
+    list: Rc<PortalList>,
+    number: u64,
+}
+
+impl PortalList {
+    /// Adds a portal that has just been bound.
+    pub(super) fn add(self: &Rc<PortalList>, name: &str, statement: Arc<str>, bound_at: i64) -> Listed {
+        let number = self.next_number.get();
+        self.next_number.set(number + 1);
+        let portal = ListedPortal { name: name.to_owned(), statement, bound_at };
+        self.portals.borrow_mut().insert(number, portal);
+        Listed { list: Rc::clone(self), number }
+    }
+
+    /// What there is.
+    pub fn portals(&self) -> Ref<'_, FxHashMap<u64, ListedPortal>> {
+        self.portals.borrow()
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        self.list.portals.borrow_mut().remove(&self.number);
+    }
+}
+
+/// How an Execute ended that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// With the statement.
+    Completed,
+    /// After as many rows as were asked for.
+    Suspended,
 }
 
 /// Where a portal stands.
@@ -247,9 +306,7 @@ impl Portal {
     /// # Errors
     /// 55000 for a portal that has failed, or has ended and gives no rows.
     pub(super) fn check_can_run(&self, name: &str) -> Result<()> {
-        let gives_rows = self.planned.as_ref().is_some_and(|planned| {
-            planned.statement.command == Command::Select || !planned.description.columns.is_empty()
-        });
+        let gives_rows = self.planned.as_ref().is_some_and(|planned| planned.gives_rows());
         match &self.progress {
             Progress::Done if !gives_rows => Err(cannot_run(name)),
             Progress::Failed => Err(cannot_run(name)),

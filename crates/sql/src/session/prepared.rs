@@ -3,14 +3,14 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use base::{Oid, Result, sqlstate};
+use base::{Error, Oid, Result, sqlstate};
 
 use super::plan_cache::{Key, Planned};
 use super::state::SessionState;
 use crate::binder::Parameters;
 use crate::parser;
 use crate::tree;
-use crate::types::SqlType;
+use crate::types::{SqlType, oids};
 
 /// A prepared statement: its text, and a plan that is made anew when the catalog has changed.
 pub struct Prepared {
@@ -60,9 +60,20 @@ impl Prepared {
             planned: RefCell::new(None),
         };
         if prepared.tree.is_some() {
-            prepared.plan(state)?;
+            let planned = prepared.plan(state)?;
+            // A utility statement uses none of those that it was given types for.
+            let unknown = planned.statement.parameters.iter().position(|sql_type| sql_type.oid == oids::UNKNOWN);
+            if let (Some(index), false) = (unknown, from_sql) {
+                let message = format!("could not determine data type of parameter ${}", index + 1);
+                return Err(Error::new(sqlstate::INDETERMINATE_DATATYPE, message));
+            }
         }
         Ok(prepared)
+    }
+
+    /// The plan that was made last, which may be good no longer.
+    pub(super) fn last_plan(&self) -> Option<Arc<Planned>> {
+        self.planned.borrow().clone()
     }
 
     /// A plan that is good now.
@@ -75,7 +86,7 @@ impl Prepared {
         {
             return Ok(Arc::clone(planned));
         }
-        let Some(tree) = &self.tree else { return Err(base::Error::internal("an empty statement has no plan")) };
+        let Some(tree) = &self.tree else { return Err(Error::internal("an empty statement has no plan")) };
         // The text of SQL's PREPARE is that of another statement: no plan may be found by it.
         let planned = if self.from_sql {
             plan_uncached(state, &self.text, tree, &self.types)?
@@ -183,6 +194,6 @@ fn keep_in_session(state: &SessionState, key: Key, planned: &Arc<Planned>) {
 
 /// 0A000 for a plan that gives other columns than whoever prepared it was told of. Drivers that prepare statements on
 /// their own know it by its routine, and prepare them again.
-pub(super) fn changed_result() -> base::Error {
-    base::Error::unsupported("cached plan must not change result type").routine("RevalidateCachedQuery")
+pub(super) fn changed_result() -> Error {
+    Error::unsupported("cached plan must not change result type").routine("RevalidateCachedQuery")
 }

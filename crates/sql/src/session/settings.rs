@@ -210,7 +210,8 @@ fn canonical_date_style(text: &str, present: &FormatSettings) -> Result<String> 
     Ok(format!("{style}, {order}"))
 }
 
-/// `SET name = text`, with what some settings ask beyond the table, told to the client if it is reported.
+/// `SET name = text`, with what some settings ask beyond the table. The client is told of reported ones before it is told that
+/// the session is ready.
 ///
 /// # Errors
 /// 22023, 42501, 42704, 55P02; 25001 for the isolation level after the first query.
@@ -227,8 +228,54 @@ pub fn set(state: &SessionState, name: &str, text: &str, change: Change, client:
     // Before a block begins, a local value would end with the statement.
     let is_superuser = state.is_superuser();
     let changed = state.settings.borrow_mut().set(name, &text, change, is_superuser)?;
-    after_change(state, changed, client);
+    after_change(state, changed);
     Ok(())
+}
+
+/// Whether PostgreSQL knows an encoding by this name, which may be written in any case and with any marks between.
+pub(super) fn is_encoding(text: &str) -> bool {
+    let plain: String = text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let numbered = |stem: &str, numbers: &[&str]| plain.strip_prefix(stem).is_some_and(|rest| numbers.contains(&rest));
+    let pages = [
+        "866", "874", "932", "936", "949", "950", "1250", "1251", "1252", "1253", "1254", "1255", "1256", "1257",
+        "1258",
+    ];
+    let parts = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "13", "14", "15", "16"];
+    let is_other = matches!(
+        plain.as_str(),
+        "abc"
+            | "alt"
+            | "big5"
+            | "euccn"
+            | "eucjis2004"
+            | "eucjp"
+            | "euckr"
+            | "euctw"
+            | "gb18030"
+            | "gbk"
+            | "johab"
+            | "koi8"
+            | "koi8r"
+            | "koi8u"
+            | "mskanji"
+            | "muleinternal"
+            | "shiftjis"
+            | "shiftjis2004"
+            | "sjis"
+            | "sqlascii"
+            | "tcvn"
+            | "tcvn5712"
+            | "uhc"
+            | "unicode"
+            | "utf8"
+            | "vscii"
+            | "win"
+    );
+    is_other
+        || numbered("iso8859", &parts)
+        || numbered("latin", &parts[..10])
+        || numbered("win", &pages)
+        || numbered("windows", &pages)
 }
 
 /// The form in which a value is kept.
@@ -345,32 +392,29 @@ fn check_role(state: &SessionState, id: Id, name: &str) -> Result<()> {
 ///
 /// # Errors
 /// As [`set`].
-pub fn reset(state: &SessionState, name: &str, change: Change, client: &mut dyn Client) -> Result<()> {
+pub fn reset(state: &SessionState, name: &str, change: Change) -> Result<()> {
     refuse_lent_rights(state, settings::lookup(name).ok())?;
     let is_superuser = state.is_superuser();
     let changed = state.settings.borrow_mut().reset(name, change, is_superuser)?;
-    after_change(state, changed, client);
+    after_change(state, changed);
     Ok(())
 }
 
-fn after_change(state: &SessionState, changed: Option<Id>, client: &mut dyn Client) {
+fn after_change(state: &SessionState, changed: Option<Id>) {
     drop(state.cached());
     if let Some(id) = changed {
         if matches!(id, Id::Role | Id::SessionAuthorization) {
             state.forget_catalog();
         }
-        report(state, id, client);
+        if id == Id::ApplicationName {
+            note_application_name(state);
+        }
     }
 }
 
-fn report(state: &SessionState, id: Id, client: &mut dyn Client) {
-    if id.definition().is_reported() {
-        let value = settings::show(id, &state.setting(id));
-        client.parameter_status(id.definition().name, &value);
-        if id == Id::ApplicationName {
-            state.info.set_application_name(&value);
-        }
-    }
+/// What others are told of the session's client follows the setting.
+pub fn note_application_name(state: &SessionState) {
+    state.info.set_application_name(state.setting(Id::ApplicationName).as_text());
 }
 
 /// Every reported setting with its value.
@@ -379,15 +423,6 @@ pub fn reported(state: &SessionState) -> Vec<(&'static str, String)> {
         .filter(|definition| definition.is_reported())
         .map(|definition| (definition.name, settings::show(definition.id, &state.setting(definition.id))))
         .collect()
-}
-
-/// Tells the client of reported settings that a rollback changed.
-pub fn report_changes(state: &SessionState, before: &[(&'static str, String)], client: &mut dyn Client) {
-    for ((name, old), (_, new)) in before.iter().zip(reported(state)) {
-        if *old != new {
-            client.parameter_status(name, &new);
-        }
-    }
 }
 
 /// The text `SHOW name` gives.

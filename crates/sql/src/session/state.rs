@@ -87,6 +87,8 @@ pub struct SessionState {
     pub(crate) temporary_schema: Cell<Option<Oid>>,
     /// Prepared statements by name, for SQL's EXECUTE as for the protocol.
     pub(crate) prepared: RefCell<FxHashMap<String, Arc<super::prepared::Prepared>>>,
+    /// The portals of the protocol.
+    pub(crate) portals: Rc<super::portal::PortalList>,
     /// The open cursors by name.
     pub(crate) cursors: RefCell<FxHashMap<String, OpenCursor>>,
     /// The number of the next cursor to be opened.
@@ -240,6 +242,7 @@ impl SessionState {
             is_restricted: Cell::new(false),
             temporary_schema: Cell::new(None),
             prepared: RefCell::default(),
+            portals: Rc::default(),
             cursors: RefCell::default(),
             next_cursor: Cell::new(1),
             first_cursor: Cell::new(0),

@@ -206,12 +206,11 @@ impl SqlSession {
                 let place = self.savepoint(name)?;
                 self.end_portals_above(place);
                 self.state.rollback_to(self.savepoints[place].id, self.savepoints[place].mark)?;
-                let before = settings::reported(&self.state);
                 for _ in place..self.savepoints.len() {
                     self.state.settings.borrow_mut().roll_back_level();
                 }
                 self.state.settings.borrow_mut().push_level();
-                settings::report_changes(&self.state, &before, client);
+                settings::note_application_name(&self.state);
                 self.state.restore_checks(&self.savepoints[place].checks);
                 self.savepoints.truncate(place + 1);
                 self.state.plans.borrow_mut().clear();
@@ -250,7 +249,7 @@ impl SqlSession {
         if commit && !failed {
             self.commit(client)?;
         } else {
-            self.roll_back(client)?;
+            self.roll_back()?;
         }
         if chain {
             self.start_transaction(options)?;
@@ -262,7 +261,7 @@ impl SqlSession {
     /// Commits the transaction in progress. What is said from here on waits for it.
     pub(super) fn commit(&mut self, client: &mut dyn Client) -> Result<()> {
         if let Err(error) = self.state.before_commit(client) {
-            self.roll_back(client)?;
+            self.roll_back()?;
             return Err(error);
         }
         self.end_portals();
@@ -285,16 +284,16 @@ impl SqlSession {
     }
 
     /// Rolls the transaction in progress back.
-    pub(super) fn roll_back(&mut self, client: &mut dyn Client) -> Result<()> {
+    pub(super) fn roll_back(&mut self) -> Result<()> {
         self.end_portals();
         self.forget_block();
-        self.state.roll_back(client)
+        self.state.roll_back()
     }
 
     /// A transaction has ended.
-    pub(super) fn finish_transaction(&mut self, committed: bool, client: &mut dyn Client) {
+    pub(super) fn finish_transaction(&mut self, committed: bool) {
         self.forget_block();
-        self.state.finish_transaction(committed, client);
+        self.state.finish_transaction(committed);
     }
 
     /// What the session itself knows of the block.

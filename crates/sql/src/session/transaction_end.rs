@@ -2,10 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
-use base::{Lsn, Result};
+use base::limits::PAGE_SIZE_BYTES;
+use base::settings::Id;
+use base::{Error, Lsn, Result, sqlstate};
 use engine::TransactionOptions;
+use rustc_hash::FxHashSet;
 
-use super::notify::{ChannelChange, Notification};
+use super::notify::{self, ChannelChange, Notification};
 use super::settings;
 use super::state::SessionState;
 use crate::client::Client;
@@ -32,7 +35,27 @@ impl SessionState {
         }
         // Nothing reads temporary tables any more, which may go now.
         self.end_cursors();
+        self.check_room_for_notifications()?;
         crate::commands::temporary::before_commit(self)
+    }
+
+    /// 54000 if a session that listens has been told too little of what it was notified of before.
+    fn check_room_for_notifications(&self) -> Result<()> {
+        let notifications = self.notifications.borrow();
+        if notifications.is_empty() {
+            return Ok(());
+        }
+        let pages = self.setting(Id::MaxNotifyQueuePages).as_integer().unwrap_or(0) as usize;
+        let channels: FxHashSet<&str> = notifications.iter().map(|(channel, _)| channel.as_str()).collect();
+        for channel in channels {
+            let own = notifications.iter().filter(|(name, _)| name == channel);
+            let bytes = own.map(|(channel, payload)| notify::memory_bytes(channel, payload)).sum();
+            if !self.instance.channels.has_room(channel, bytes, pages * PAGE_SIZE_BYTES) {
+                let message = "too many notifications in the NOTIFY queue";
+                return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
+            }
+        }
+        Ok(())
     }
 
     /// Commits the transaction in progress. What is said from here on waits for it.
@@ -45,7 +68,7 @@ impl SessionState {
         let result = self.engine_mut().commit();
         // Listeners wait for the commit's own place in the log, also where this session waits for nothing.
         let place = if notifies { self.engine().observed() } else { Lsn::ZERO };
-        self.finish_transaction(result.is_ok(), client);
+        self.finish_transaction(result.is_ok());
         let gate = result?;
         if has_written {
             client.committed(gate, delay);
@@ -60,20 +83,19 @@ impl SessionState {
     }
 
     /// Rolls the transaction in progress back.
-    pub(super) fn roll_back(&self, client: &mut dyn Client) -> Result<()> {
+    pub(super) fn roll_back(&self) -> Result<()> {
         self.undo_cursors();
         let result = self.engine_mut().rollback();
-        self.finish_transaction(false, client);
+        self.finish_transaction(false);
         self.notifications.borrow_mut().clear();
         self.channel_changes.borrow_mut().clear();
         result
     }
 
     /// A block of a function is undone: so are the settings it has made.
-    pub(crate) fn roll_back_settings(&self, client: &mut dyn Client) {
-        let before = settings::reported(self);
+    pub(crate) fn roll_back_settings(&self) {
         self.settings.borrow_mut().roll_back_level();
-        settings::report_changes(self, &before, client);
+        settings::note_application_name(self);
     }
 
     /// COMMIT and ROLLBACK in a procedure: another transaction begins at once.
@@ -86,17 +108,17 @@ impl SessionState {
         let result = if commit {
             match self.before_commit(client) {
                 Ok(()) => self.commit(client),
-                Err(error) => self.roll_back(client).and(Err(error)),
+                Err(error) => self.roll_back().and(Err(error)),
             }
         } else {
-            self.roll_back(client)
+            self.roll_back()
         };
         self.begin(options, crate::types::datetime::clock_micros())?;
         result
     }
 
     /// Forgets what was the transaction's own.
-    pub(super) fn finish_transaction(&self, committed: bool, client: &mut dyn Client) {
+    pub(super) fn finish_transaction(&self, committed: bool) {
         self.used_temporary.set(false);
         if !committed {
             self.undo_cursors();
@@ -112,12 +134,10 @@ impl SessionState {
             self.plans.borrow_mut().clear();
         }
         self.info.transaction_start.store(0, Ordering::Relaxed);
-        if committed {
-            self.settings.borrow_mut().end_transaction(true);
-        } else {
-            let before = settings::reported(self);
-            self.settings.borrow_mut().end_transaction(false);
-            settings::report_changes(self, &before, client);
+        let generation = self.settings.borrow().generation();
+        self.settings.borrow_mut().end_transaction(committed);
+        if self.settings.borrow().generation() != generation {
+            settings::note_application_name(self);
         }
     }
 

@@ -30,11 +30,11 @@ impl SqlSession {
             }
         }
         if self.state.engine().transaction_failed() {
-            self.roll_back(client)?;
+            self.roll_back()?;
             return rolled_back();
         }
         if let Err(error) = self.check_preparable(client) {
-            self.roll_back(client)?;
+            self.roll_back()?;
             return Err(error);
         }
         self.end_portals();
@@ -42,7 +42,7 @@ impl SqlSession {
         let prepared = self.state.engine_mut().prepare_transaction(gid, role, DATABASE_OID);
         // As far as settings are concerned it is a commit.
         let is_prepared = prepared.is_ok();
-        self.finish_transaction(is_prepared, client);
+        self.finish_transaction(is_prepared);
         self.state.info.set_owner(self.state.engine().owner());
         self.state.notifications.borrow_mut().clear();
         client.committed(prepared?, self.state.cached().commit_delay);

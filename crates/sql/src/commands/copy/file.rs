@@ -102,6 +102,10 @@ impl Client for FileClient<'_> {
         Ok((length > 0).then_some(data))
     }
 
+    fn wants_relief(&self) -> bool {
+        self.failure.is_some() || self.client.wants_relief()
+    }
+
     fn relieve(&mut self) -> Result<()> {
         match self.failure.take() {
             None => self.client.relieve(),

@@ -220,7 +220,7 @@ fn copy_to(
             run.client.require(state.gate());
             run.client.copy_data(&out);
             out.clear();
-            if count.is_multiple_of(64) {
+            if run.client.wants_relief() {
                 run.client.relieve()?;
             }
         }

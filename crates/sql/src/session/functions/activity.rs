@@ -69,6 +69,7 @@ fn signal(run: &mut Run<'_, '_>, pid: i64, kind: InterruptKind) -> Result<Value>
     let Some(target) = target else {
         let warning = Error::new(sqlstate::WARNING, format!("PID {pid} is not a PostgreSQL backend process"));
         run.notice(Severity::Warning, &warning);
+        run.relieve()?;
         return Ok(Value::Bool(false));
     };
     if !run.state.is_superuser() && target.user != run.state.acting_role().name {

@@ -85,6 +85,7 @@ fn unlock(run: &mut Run<'_, '_>, args: &[Value], manner: Manner) -> Result<Value
     if !was_held {
         let warning = Error::new(sqlstate::WARNING, format!("you don't own a lock of type {}", mode.name()));
         run.notice(Severity::Warning, &warning);
+        run.relieve()?;
     }
     Ok(Value::Bool(was_held))
 }

@@ -59,7 +59,7 @@ fn set_config(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let name = text(args, 0)?;
     let change = if matches!(args[2], Value::Bool(true)) { Change::Local } else { Change::Session };
     match &args[1] {
-        Value::Null => settings::reset(run.state, name, change, &mut *run.client)?,
+        Value::Null => settings::reset(run.state, name, change)?,
         _ => settings::set(run.state, name, text(args, 1)?, change, &mut *run.client)?,
     }
     // What follows in the same statement reads and writes values by the new settings.
