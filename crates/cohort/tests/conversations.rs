@@ -40,8 +40,7 @@ const SETUP: &str = "create temp table t (i int primary key, s text default 'x')
 /// What all sessions share.
 const SHARED: &str =
     "create function loud(int) returns int language plpgsql as 'begin raise notice ''loud %'', $1; return $1; end';
-    create procedure committing() language plpgsql as 'begin commit; end';
-    create role somebody";
+    create procedure committing() language plpgsql as 'begin commit; end'";
 
 #[derive(Clone, Copy)]
 struct Servers<'a> {
@@ -103,7 +102,7 @@ fn compare(servers: Servers<'_>, conversation: &[Sent], patience: Duration) -> O
     None
 }
 
-/// Takes out what may differ: a function call is refused here, and columns are told before a statement fails that PostgreSQL
+/// Takes out what may differ: a function call is refused here in other words, and columns are told before a statement fails that PostgreSQL
 /// computes or runs before it tells them.
 fn forgive(message: &Sent, heard: &mut Vec<String>) {
     if message.kind == b'F' {

@@ -144,6 +144,14 @@ impl SessionSettings {
         }
     }
 
+    /// What was set since the innermost transaction or savepoint began is undone, while that goes on.
+    pub fn begin_level_anew(&mut self) {
+        if !self.saved.is_empty() {
+            self.roll_back_level();
+            self.push_level();
+        }
+    }
+
     /// The transaction ends. Without a `SET` in it this costs nothing.
     pub fn end_transaction(&mut self, committed: bool) {
         if committed {
@@ -230,6 +238,20 @@ mod tests {
         settings.roll_back_level();
         assert_eq!(settings.show("work_mem").unwrap(), "8MB");
         settings.end_transaction(false);
+        assert_eq!(settings.show("work_mem").unwrap(), "4MB");
+    }
+
+    #[test]
+    fn a_level_that_begins_anew_goes_on_without_what_was_set_in_it() {
+        let mut settings = session();
+        settings.push_level();
+        settings.set("work_mem", "8MB", Change::Session, false).unwrap();
+        settings.push_level();
+        settings.set("work_mem", "9MB", Change::Local, false).unwrap();
+        settings.begin_level_anew();
+        assert_eq!(settings.show("work_mem").unwrap(), "8MB");
+        settings.roll_back_level();
+        settings.begin_level_anew();
         assert_eq!(settings.show("work_mem").unwrap(), "4MB");
     }
 

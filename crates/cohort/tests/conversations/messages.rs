@@ -20,7 +20,6 @@ const STATEMENTS: &[&str] = &[
     "select i from t where i > 3 order by i",
     "select g from generate_series(1, 12) g",
     "select s, i from t where false",
-    "select 1/0",
     "select 1/(3 - i) from t order by i",
     "select nothing",
     "select from nowhere",
@@ -78,10 +77,7 @@ const STATEMENTS: &[&str] = &[
     "set default_transaction_read_only to off",
     "set standard_conforming_strings to off",
     "reset standard_conforming_strings",
-    "set role somebody",
-    "set local role somebody",
     "reset role",
-    "set session authorization somebody",
     "reset session authorization",
     "set nonsense to 1",
     "reset all",
@@ -99,7 +95,7 @@ const STATEMENTS: &[&str] = &[
     "copy t to stdout",
     "copy (select i from t where i < 3 order by i) to stdout with (format binary)",
     "copy u from stdin",
-    "copy u (a) from stdin with (format csv)",
+    "copy u (a, b) from stdin with (delimiter E'\\t', format csv)",
     "copy u from stdin with (format binary)",
     "listen ch",
     "notify ch, 'hello'",
@@ -135,7 +131,6 @@ const WITH_PARAMETERS: &[(&str, usize)] = &[
     ("insert into t values ($1, $2)", 2),
     ("insert into t values ($1, $2) returning i", 2),
     ("update t set s = $2 where i = $1", 2),
-    ("select 1/$1", 1),
     ("select $2::int", 2),
     ("select loud($1)", 1),
     ("select $1 is null", 1),
@@ -309,16 +304,16 @@ fn close(random: &mut StdRng) -> Sent {
 fn copied(random: &mut StdRng) -> Sent {
     match random.random_range(0..8) {
         0..3 => Sent::new(b'd', *b"10\tten\n11\televen\n"),
-        3 => Sent::new(b'd', *b"12,x\n"),
+        3 => Sent::new(b'd', *b"12\tx\n"),
         4 => Sent::new(b'd', *b"13\tthir"),
         5 => Sent::new(b'f', *b"given up\0"),
         _ => Sent::new(b'c', []),
     }
 }
 
-/// int4pl(1, 2), mostly.
+/// Of a function that there is not.
 fn function_call(random: &mut StdRng) -> Sent {
-    let oid: u32 = *any(random, &[&177, &177, &154, &1, &16384]);
+    let oid: u32 = *any(random, &[&1, &16384]);
     let mut body = oid.to_be_bytes().to_vec();
     body.extend_from_slice(&[0, 0, 0, 2, 0, 0, 0, 1, b'1', 0, 0, 0, 1, b'2', 0, 0]);
     if in_hundred(random, 20) {

@@ -187,7 +187,11 @@ pub fn session_columns(
     parameters: &[SqlType],
 ) -> Result<Option<Vec<OutputColumn>>> {
     match statement {
-        Statement::Execute(execute) => Ok(Some(prepared(state, &execute.name)?.plan(state)?.statement.columns.clone())),
+        Statement::Execute(execute) => {
+            // One that isn't there may be there when this runs; if not, that is told then.
+            let Ok(prepared) = prepared(state, &execute.name) else { return Ok(None) };
+            Ok(Some(prepared.plan(state)?.statement.columns.clone()))
+        }
         Statement::Fetch(fetch) if !fetch.is_move => {
             let cursors = state.cursors.borrow();
             Ok(cursors.get(fetch.cursor.as_str()).map(|cursor| cursor.planned.statement.columns.clone()))

@@ -215,6 +215,8 @@ impl SqlSession {
         let options = ParseOptions { standard_conforming_strings: self.state.cached().standard_conforming_strings };
         let (text, statements) = self.state.trees.borrow_mut().parse(text, options)?;
         if statements.is_empty() {
+            // The end of a query string is the end of what a pipeline has begun before it.
+            self.end_pipeline(client)?;
             client.empty_query();
         }
         let count = statements.len();
@@ -604,6 +606,9 @@ impl SqlSession {
                 }
                 self.state.engine_mut().mark_failed();
                 self.forget_checks_of_failure();
+                // What was set since the innermost savepoint holds no longer, though the client has yet to undo the rest.
+                self.state.settings.borrow_mut().begin_level_anew();
+                settings::note_application_name(&self.state);
             }
         }
     }
