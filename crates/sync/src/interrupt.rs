@@ -2,8 +2,9 @@
 
 use base::{Error, SqlState, sqlstate};
 
-use crate::facade::Mutex;
 use crate::facade::atomic::{AtomicU8, Ordering};
+use crate::facade::{Arc, Mutex};
+use crate::ready_queue::ReadyQueue;
 use crate::wait::Waker;
 
 /// Why a session is interrupted. The later, the graver.
@@ -38,6 +39,11 @@ const IDLE_SESSION_TIMEOUT: SqlState = SqlState::new("57P05");
 const TRANSACTION_TIMEOUT: SqlState = SqlState::new("25P04");
 
 impl InterruptKind {
+    /// Whether it ends the session, and not just a statement.
+    pub const fn ends_session(self) -> bool {
+        self as u8 > InterruptKind::StatementTimeout as u8
+    }
+
     const fn bit(self) -> u8 {
         1 << self as u8
     }
@@ -75,8 +81,16 @@ impl InterruptKind {
 pub struct Interrupt {
     /// One bit per kind.
     pending: AtomicU8,
+    told: Mutex<Told>,
+}
+
+/// Who is told of what is raised. A leaf.
+#[derive(Default)]
+struct Told {
     /// Pokes the wait that the session is in.
-    waiting: Mutex<Option<Waker>>,
+    waiting: Option<Waker>,
+    /// Where the session's thread hears that the session is to end, while nothing of it runs. The number is the session's token.
+    owner: Option<(Arc<ReadyQueue>, u64)>,
 }
 
 impl Default for Interrupt {
@@ -88,16 +102,27 @@ impl Default for Interrupt {
 impl Interrupt {
     /// Nothing pending.
     pub fn new() -> Interrupt {
-        Interrupt { pending: AtomicU8::new(0), waiting: Mutex::new(None) }
+        Interrupt { pending: AtomicU8::new(0), told: Mutex::new(Told::default()) }
     }
 
-    /// Makes `kind` pending and wakes the session if it waits. From any thread.
+    /// From now on the session's token is queued when an interrupt that ends the session is raised.
+    pub fn set_owner(&self, queue: Arc<ReadyQueue>, token: u64) {
+        self.told.lock().owner = Some((queue, token));
+    }
+
+    /// Makes `kind` pending and wakes the session if it waits, or its owner if it is to end. From any thread.
     pub fn raise(&self, kind: InterruptKind) {
         self.pending.fetch_or(kind.bit(), Ordering::SeqCst);
         // Cloned out: no lock is held across a wake.
-        let waker = self.waiting.lock().clone();
-        if let Some(waker) = waker {
+        let (waiting, owner) = {
+            let told = self.told.lock();
+            (told.waiting.clone(), told.owner.clone().filter(|_| kind.ends_session()))
+        };
+        if let Some(waker) = waiting {
             waker.poke();
+        }
+        if let Some((queue, token)) = owner {
+            queue.push(token);
         }
     }
 
@@ -120,6 +145,14 @@ impl Interrupt {
         GRAVEST_FIRST.into_iter().find(|kind| self.clear(*kind))
     }
 
+    /// Takes the gravest pending interrupt if it ends the session; the others stay.
+    pub fn take_end(&self) -> Option<InterruptKind> {
+        if !self.pending() {
+            return None;
+        }
+        GRAVEST_FIRST.into_iter().take_while(|kind| kind.ends_session()).find(|kind| self.clear(*kind))
+    }
+
     /// Takes what is pending, as the error the client is told.
     #[inline]
     pub fn check(&self) -> base::Result<()> {
@@ -139,7 +172,7 @@ impl Interrupt {
 
     /// The session begins to wait.
     pub(crate) fn set_waiting(&self, waker: Option<Waker>) {
-        *self.waiting.lock() = waker;
+        self.told.lock().waiting = waker;
     }
 }
 

@@ -5,6 +5,7 @@
 //! | guard memory for a moment | [`Latch`], [`ExclusiveLatch`], [`RawLatch`], each of a [`LatchClass`] |
 //! | wait for what others do, for as long as it takes | [`Waiter`] and its [`Waker`] |
 //! | tell a session to stop | [`Interrupt`] |
+//! | limit the time that a session may take | [`Timers`] and their [`Timer`]s |
 //! | say from deep in the engine what a session waits for | [`WaitEvent`] and its [`WaitReport`] |
 //! | run sessions that wait without a thread | [`Coroutine`], [`ReadyQueue`], [`StackPool`] |
 //! | run for long without keeping others waiting | [`yield_point`], [`TimeSlices`] |
@@ -25,6 +26,7 @@ mod parking;
 mod ready_queue;
 mod sorting;
 mod time_slice;
+mod timers;
 mod wait;
 mod wait_event;
 
@@ -44,5 +46,6 @@ pub use other_thread::on_other_thread;
 pub use ready_queue::ReadyQueue;
 pub use sorting::{sort_by, sort_unstable_by};
 pub use time_slice::{TimeSlices, let_others_run, yield_point};
+pub use timers::{Armed, Timer, Timers};
 pub use wait::{Waiter, Waker, Woken};
 pub use wait_event::{Reporting, WaitEvent, WaitReport, Waiting};

@@ -7,10 +7,10 @@
 
 use cohort_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use cohort_sync::{
-    Arc, Condvar, ExclusiveGuard, ExclusiveLatch, Interrupt, InterruptKind, Latch, LatchClass, Mutex, Waiter, Woken,
-    thread,
+    Arc, Condvar, ExclusiveGuard, ExclusiveLatch, Interrupt, InterruptKind, Latch, LatchClass, Mutex, Timers, Waiter,
+    Woken, thread,
 };
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 static CLASS: LatchClass = LatchClass::new("model", 1);
 static SEVERAL: LatchClass = LatchClass::new("model several", 2).several_at_once();
@@ -285,5 +285,39 @@ fn a_planted_lost_wake_up_is_found() {
             *slot.lock() = Some(waiter.waker());
             waiter.wait(None, None);
         }
+    });
+}
+
+// invariants: row 39
+#[test]
+fn a_timer_fires_while_it_is_armed_and_never_for_what_comes_later() {
+    check(|| {
+        let (timers, interrupt) = (Arc::new(Timers::new()), Arc::new(Interrupt::new()));
+        let start = Instant::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let clock = {
+            let timers = timers.clone();
+            thread::spawn(move || {
+                for seconds in [10, 20] {
+                    timers.fire(at(seconds));
+                }
+            })
+        };
+        let timer = timers.timer(&interrupt, InterruptKind::StatementTimeout);
+        for seconds in [10, 15] {
+            let armed = timer.arm(at(seconds));
+            drop(armed);
+            assert!(!interrupt.pending(), "a statement that is over interrupts the next one");
+        }
+        let armed = timer.arm(at(30));
+        assert!(!interrupt.pending(), "it is not due yet");
+        clock.join().unwrap();
+        assert!(timers.entry_count() <= 1);
+        timers.fire(at(30));
+        assert!(interrupt.pending(), "a time limit was lost");
+        drop(armed);
+        assert!(!interrupt.pending());
+        drop(timer);
+        assert_eq!(timers.entry_count(), 0);
     });
 }

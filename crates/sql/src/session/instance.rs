@@ -12,14 +12,13 @@ use engine::Database;
 use engine::catalog::{Catalog, RoleDef};
 use pgwire::api::auth::sasl::scram::ScramSecret;
 use rustc_hash::FxHashMap;
-use sync::{Interrupt, InterruptKind, Mutex, WaitReport};
+use sync::{Interrupt, InterruptKind, Mutex, Timers, WaitReport};
 
 use super::counted::Counted;
 use super::helpers::Helpers;
 use super::notify::Channels;
 use super::plan_cache::PlanCache;
 use super::state::SessionState;
-use super::timers::Timers;
 use super::{SqlSession, settings};
 use crate::password;
 use crate::session_defaults;

@@ -21,20 +21,20 @@ mod portal;
 mod prepared;
 pub mod settings;
 mod state;
-mod timers;
 mod transaction;
 mod transaction_end;
 mod twophase;
 mod waits;
 mod warnings;
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Instant;
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::DelayPolicy;
 use rustc_hash::FxHashMap;
-use sync::Interrupt;
+use sync::{Armed, Interrupt, InterruptKind, Timer};
 
 pub(crate) use catalog_view::describe_function;
 pub use catalog_view::{CatalogView, quote_identifier, split_names};
@@ -86,7 +86,9 @@ pub struct SqlSession {
     /// The statement is one of several in its string.
     is_one_of_several: bool,
     /// `transaction_timeout` of the transaction in progress: when it ends, and what interrupts it then if it doesn't idle.
-    transaction_limit: Option<(Instant, timers::Timer)>,
+    transaction_limit: Option<(Instant, Armed)>,
+    /// `statement_timeout` and `transaction_timeout`, once one was set.
+    timers: OnceCell<[Timer; 2]>,
     /// Since when the session has waited for its client.
     idle_since: Instant,
     /// It is told of notifications while it idles.
@@ -94,9 +96,10 @@ pub struct SqlSession {
     /// The client has not been told all that it listens for, as it has too much to read.
     has_more_notifications: bool,
     /// `statement_timeout` of a statement of the extended protocol: from its first message to the end of Execute.
-    timer: Option<timers::Timer>,
+    timer: Option<Armed>,
     /// What the client was told last of the settings that are reported, and as of which generation of them.
     told_settings: (Option<(u64, u64)>, Vec<(&'static str, String)>),
+    is_closed: bool,
 }
 
 /// What a client gives to the parameters of a statement.
@@ -113,6 +116,23 @@ pub struct BindInput<'a> {
 
 impl Drop for SqlSession {
     fn drop(&mut self) {
+        self.close();
+        // Closing may have failed halfway.
+        self.state.instance.disconnect(self.state.info.pid);
+    }
+}
+
+impl SqlSession {
+    /// Undoes what was begun, drops what is temporary, and gives up all locks. It may wait for others: a server closes sessions in
+    /// their coroutines. A session that is dropped without it is closed by that.
+    pub fn close(&mut self) {
+        if std::mem::replace(&mut self.is_closed, true) {
+            return;
+        }
+        self.transaction_limit = None;
+        self.timer = None;
+        // The session's end is not to be interrupted halfway.
+        while self.state.interrupt().take().is_some() {}
         if self.nests_deep() {
             self.end_nested();
         }
@@ -127,9 +147,7 @@ impl Drop for SqlSession {
         self.state.engine().advisory_unlock_all();
         self.state.instance.disconnect(self.state.info.pid);
     }
-}
 
-impl SqlSession {
     pub(super) fn new(state: SessionState) -> SqlSession {
         SqlSession {
             state,
@@ -137,6 +155,7 @@ impl SqlSession {
             savepoints: Vec::new(),
             is_one_of_several: false,
             transaction_limit: None,
+            timers: OnceCell::new(),
             unnamed_portal: None,
             portals: FxHashMap::default(),
             unnamed_statement: None,
@@ -145,6 +164,7 @@ impl SqlSession {
             has_more_notifications: false,
             timer: None,
             told_settings: (None, Vec::new()),
+            is_closed: false,
         }
     }
 
@@ -626,7 +646,7 @@ impl SqlSession {
         });
         self.idle_since = Instant::now();
         // A cancel that came too late is not for the next statement.
-        self.state.interrupt().clear(sync::InterruptKind::Cancel);
+        self.state.interrupt().clear(InterruptKind::Cancel);
     }
 
     /// Tells the client what it listens for, as much as it has room for. Also called while the session idles.
@@ -679,7 +699,7 @@ impl SqlSession {
             return None;
         }
         if self.transaction_limit.as_ref().is_some_and(|(at, _)| *at <= now) {
-            return Some(sync::InterruptKind::TransactionTimeout.error());
+            return Some(InterruptKind::TransactionTimeout.error());
         }
         Some(match self.block {
             Block::Explicit => Error::new(
@@ -697,11 +717,18 @@ impl SqlSession {
         }
     }
 
-    fn statement_timer(&self) -> Option<timers::Timer> {
+    /// Limits the time of the statement that begins.
+    fn statement_timer(&self) -> Option<Armed> {
         let timeout = self.state.cached().statement_timeout?;
-        let when = Instant::now() + timeout;
-        let kind = sync::InterruptKind::StatementTimeout;
-        Some(self.state.instance.timers.schedule(when, self.state.interrupt(), kind))
+        let [statement, _] = self.timers();
+        Some(statement.arm(Instant::now() + timeout))
+    }
+
+    fn timers(&self) -> &[Timer; 2] {
+        self.timers.get_or_init(|| {
+            let kinds = [InterruptKind::StatementTimeout, InterruptKind::TransactionTimeout];
+            kinds.map(|kind| self.state.instance.timers.timer(self.state.interrupt(), kind))
+        })
     }
 
     fn begin_work(&mut self, text: &str) {

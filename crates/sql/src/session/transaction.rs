@@ -6,7 +6,6 @@ use std::time::Instant;
 use base::settings::Id;
 use base::{Error, Result, sqlstate};
 use engine::{Isolation, SavepointId, TransactionOptions};
-use sync::InterruptKind;
 
 use super::state::{CheckMark, CommitMark, SessionState};
 use super::{Block, SqlSession, settings};
@@ -137,9 +136,8 @@ impl SqlSession {
         self.state.begin(options, self.state.statement_timestamp.get())?;
         if let Some(timeout) = self.state.cached().transaction_timeout {
             let at = Instant::now() + timeout;
-            let kind = InterruptKind::TransactionTimeout;
-            let timer = self.state.instance.timers.schedule(at, self.state.interrupt(), kind);
-            self.transaction_limit = Some((at, timer));
+            let [_, transaction] = self.timers();
+            self.transaction_limit = Some((at, transaction.arm(at)));
         }
         Ok(())
     }
