@@ -20,8 +20,6 @@ use vfs::{File, OpenMode, Vfs};
 
 use crate::PAGE_BYTES;
 
-/// Files held open at a time; more are closed and opened again as needed.
-const OPEN_HANDLES_MAX: usize = 512;
 /// The most blocks by which a file grows at a time beyond what is asked for.
 const GROWTH_BLOCKS_MAX: u32 = 128;
 
@@ -36,6 +34,8 @@ pub(crate) struct Files {
     known: RwLock<FxHashMap<u64, Arc<RelationFile>>>,
     /// Files with an open handle, the one opened longest ago first.
     opened: Mutex<VecDeque<Arc<RelationFile>>>,
+    /// Files held open at a time; more are closed and opened again as needed.
+    opened_max: usize,
 }
 
 /// One file. Kept from first use until it is dropped; its handle may be closed in between.
@@ -65,7 +65,8 @@ impl Files {
     pub(crate) fn new(vfs: Arc<dyn Vfs>, directory: &Path) -> Result<Files> {
         make_directory(&*vfs, directory)?;
         let (known, opened) = (RwLock::new(FxHashMap::default()), Mutex::new(VecDeque::new()));
-        Ok(Files { vfs, directory: directory.to_owned(), known, opened })
+        let opened_max = vfs::descriptors::for_tables();
+        Ok(Files { vfs, directory: directory.to_owned(), known, opened, opened_max })
     }
 
     pub(crate) fn vfs(&self) -> &Arc<dyn Vfs> {
@@ -130,7 +131,7 @@ impl Files {
         let oldest = {
             let mut opened = self.opened.lock();
             opened.push_back(Arc::clone(relation));
-            if opened.len() > OPEN_HANDLES_MAX { opened.pop_front() } else { None }
+            if opened.len() > self.opened_max { opened.pop_front() } else { None }
         };
         if let Some(oldest) = oldest {
             *oldest.handle.lock() = None;

@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use base::{Error, Result};
+use base::{Error, Result, sqlstate};
 use vfs::{File, OpenMode, Vfs};
 
 use crate::database::Database;
@@ -20,14 +20,41 @@ pub struct TemporaryFile {
     path: PathBuf,
     file: Arc<dyn File>,
     length_bytes: u64,
+    _place: Place,
+}
+
+/// How many temporary files are open in this process. The log needs descriptors, too.
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+/// One of the descriptors that are for temporary files.
+struct Place;
+
+impl Place {
+    fn take() -> Result<Place> {
+        let place = Place;
+        let most = vfs::descriptors::for_temporary_files();
+        if OPEN.fetch_add(1, Ordering::Relaxed) < most {
+            return Ok(place);
+        }
+        let message = format!("could not open a temporary file: {most} are open");
+        Err(Error::new(sqlstate::INSUFFICIENT_RESOURCES, message)
+            .hint("Raise work_mem, or the number of files that the system lets the server open."))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        OPEN.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Database {
     /// A new temporary file in the data directory's folder for them.
     ///
     /// # Errors
-    /// 58030 and its kin if it can't be made.
+    /// 53000 if too many are open, 58030 and its kin if it can't be made.
     pub fn temporary_file(&self) -> Result<TemporaryFile> {
+        let place = Place::take()?;
         let options = &self.shared.options;
         let folder = options.directory.join(TEMPORARY_DIRECTORY);
         let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -36,7 +63,7 @@ impl Database {
         options.vfs.create_dir_all(&folder).map_err(failed)?;
         let file = options.vfs.open(&path, OpenMode::Create).map_err(failed)?;
         file.set_len(0).map_err(failed)?;
-        Ok(TemporaryFile { vfs: options.vfs.clone(), path, file, length_bytes: 0 })
+        Ok(TemporaryFile { vfs: options.vfs.clone(), path, file, length_bytes: 0, _place: place })
     }
 }
 

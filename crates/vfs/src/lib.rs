@@ -5,6 +5,7 @@
 //! at any call and fails on order, so that durability can be proved rather than hoped for. The README
 //! says what callers rely on and what each kind of disk does.
 
+pub mod descriptors;
 mod real;
 mod simulated;
 mod slowed;
