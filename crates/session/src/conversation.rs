@@ -3,6 +3,8 @@
 //! Runs inside a coroutine: any statement may wait. Replies are sent when the client asks for them or much has gathered; while
 //! it leaves too much unread, its next message waits.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use base::{Error, sqlstate};
 use sql::client::{Client, Format, Formats};
 use sql::session::{BindInput, SqlSession};
@@ -59,17 +61,39 @@ impl Conversation {
         &self.interrupt
     }
 
-    /// Works on all whole messages that have arrived. Replies wait for the client to ask for them, by Sync or Flush.
+    /// Works on all whole messages that have arrived. Replies wait for the client to ask for them, by Sync or Flush. If the session
+    /// ends there, it is closed as well.
     pub fn run(&mut self, port: &SharedPort) -> Next {
         let interrupt = Arc::clone(&self.interrupt);
-        sync::with_interrupt(&interrupt, || self.work_through(port))
+        // Closing a session may wait. It must not do that while a panic unwinds this coroutine: the thread's other sessions would
+        // look as if they panicked, too.
+        let work = || sync::with_interrupt(&interrupt, || self.work_through(port));
+        let next = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+            // The panic's own message is in the log.
+            self.tell(port, &Error::internal("the session failed on an internal error"))
+        });
+        if next == Next::Close {
+            port.borrow_mut().outgoing.flush();
+            self.sql.close();
+        }
+        next
+    }
+
+    /// Ends an idle session: tells the client why, if it is to be told, and closes the session.
+    pub fn end(&mut self, port: &SharedPort, reason: Option<&Error>) -> Next {
+        if let Some(error) = reason {
+            self.tell(port, error);
+        }
+        port.borrow_mut().outgoing.flush();
+        self.sql.close();
+        Next::Close
     }
 
     fn work_through(&mut self, port: &SharedPort) -> Next {
         loop {
             if self.sql.nests_deep() && !sync::is_on_further_stack() {
                 let worked = sync::on_further_stack(|| self.work_through(port));
-                return worked.unwrap_or_else(|_| self.end(port, &no_stack()));
+                return worked.unwrap_or_else(|_| self.tell(port, &no_stack()));
             }
             if self.await_room(port) == Next::Close {
                 return Next::Close;
@@ -79,7 +103,7 @@ impl Conversation {
                 Arrival::Nothing => return Next::Idle,
                 Arrival::Unframed(Unframed::Kind(kind)) => {
                     let message = format!("invalid frontend message type {kind}");
-                    return self.end(port, &Error::new(sqlstate::PROTOCOL_VIOLATION, message));
+                    return self.tell(port, &Error::new(sqlstate::PROTOCOL_VIOLATION, message));
                 }
                 // Who sends such a length doesn't follow the protocol and would not understand an answer.
                 Arrival::Unframed(Unframed::Length) => return leave(port),
@@ -102,7 +126,7 @@ impl Conversation {
     fn await_room(&mut self, port: &SharedPort) -> Next {
         while let Err(error) = port::relieve(port, &self.interrupt) {
             if error.fields().fatal {
-                return self.end(port, &error);
+                return self.tell(port, &error);
             }
             if self.is_in_pipeline && !self.is_skipping {
                 self.is_skipping = true;
@@ -125,8 +149,8 @@ impl Conversation {
         }
     }
 
-    /// Tells the client `error` and ends.
-    pub fn end(&mut self, port: &SharedPort, error: &Error) -> Next {
+    /// Tells the client the error that its session ends with.
+    fn tell(&mut self, port: &SharedPort, error: &Error) -> Next {
         PortClient { port, interrupt: &self.interrupt }.error(&error.clone().fatal());
         Next::Close
     }

@@ -4,8 +4,10 @@
 //! sessions' messages ([`conversation`]) in coroutines, so that a session waits without its thread, and holds
 //! every reply in its port ([`outgoing`]) until the commits it depends on are durable.
 
+mod alarms;
 pub mod authentication;
 pub mod client;
+mod connection_budget;
 pub mod conversation;
 pub mod decode;
 pub mod outgoing;

@@ -32,8 +32,14 @@ pub struct Port {
     is_encrypted: bool,
     /// The socket may have more to read.
     readable: bool,
+    /// The client's end was announced: reads go on until one finds it. No other event will come.
+    end_is_near: bool,
+    /// The client sends no more. It may still read.
+    ended: bool,
     /// The last write was cut short: the worker hears when the socket takes more.
     write_blocked: bool,
+    /// Since when the client has taken nothing of what it was offered, if a write was cut short.
+    stalled_since: Option<Instant>,
     /// The client is gone, or the stream can't be followed.
     closed: bool,
     /// The session waits for the log itself: nobody is to ask for a flush on its behalf.
@@ -56,7 +62,10 @@ impl Port {
             outgoing: Outgoing::default(),
             is_encrypted: false,
             readable: false,
+            end_is_near: false,
+            ended: false,
             write_blocked: false,
+            stalled_since: None,
             closed: false,
             session_waits: false,
             unsent_limit_bytes,
@@ -133,6 +142,16 @@ impl Port {
         self.closed
     }
 
+    /// Whether the client sends no more.
+    pub fn has_ended(&self) -> bool {
+        self.ended || self.closed
+    }
+
+    /// Since when the client has taken nothing of what it was offered; `None` if the socket has taken all that may leave.
+    pub fn stalled_since(&self) -> Option<Instant> {
+        self.stalled_since
+    }
+
     /// Nothing more is read or sent.
     pub fn close(&mut self) {
         self.closed = true;
@@ -146,29 +165,43 @@ impl Port {
         self.wake();
     }
 
-    /// The worker was told that the socket takes more.
+    /// The worker was told that the client sends no more, or is gone.
+    pub fn set_end_is_near(&mut self) {
+        self.end_is_near = true;
+        self.set_readable();
+    }
+
+    /// The worker was told that the socket takes more: the client has taken some.
     pub fn set_writable(&mut self) {
+        self.stalled_since = None;
+        self.write_again();
+    }
+
+    /// The socket may take more. It says so only once a third of its buffer is free, which slow clients need long for.
+    pub fn write_again(&mut self) {
         self.write_blocked = false;
         self.wake();
     }
 
     /// Whether a read may find something.
     pub fn is_readable(&self) -> bool {
-        self.readable && !self.closed
+        self.readable && !self.has_ended()
     }
 
-    /// Reads once through `scratch`. A read that doesn't fill it has emptied the socket.
+    /// Reads once through `scratch`. A read that doesn't fill it has emptied the socket, but for the stream's end: one event tells
+    /// of bytes and of the end that came with them.
     pub fn read_once(&mut self, scratch: &mut [u8]) {
         loop {
             match self.stream.read(scratch) {
-                Ok(0) => self.closed = true,
+                Ok(0) => self.ended = true,
                 Ok(count) => {
                     self.incoming.extend(&scratch[..count]);
-                    self.readable = count == scratch.len();
+                    self.readable = count == scratch.len() || self.end_is_near || self.stream.has_ended();
                     return;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => self.ended = true,
                 Err(_) => self.closed = true,
             }
             self.readable = false;
@@ -194,12 +227,17 @@ impl Port {
                 Ok(count) => {
                     let is_short = count < bytes.len();
                     self.outgoing.consume(count);
+                    self.stalled_since = None;
                     self.write_blocked = if self.is_encrypted { self.stream.has_unsent() } else { is_short };
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.write_blocked = true,
                 Err(_) => self.close(),
             }
+        }
+        match self.write_blocked {
+            true => _ = self.stalled_since.get_or_insert_with(Instant::now),
+            false => self.stalled_since = None,
         }
         if self.progress.is_some() && self.outgoing.unsent_bytes() < self.unsent_limit_bytes / 2 {
             self.wake();
@@ -264,7 +302,7 @@ pub fn await_input(port: &SharedPort, interrupt: &Interrupt, deadline: Option<In
             if port.incoming.pending().len() > had_bytes {
                 return Ok(());
             }
-            if port.closed {
+            if port.has_ended() {
                 return Err(connection_lost());
             }
             if port.is_readable() {

@@ -1,19 +1,23 @@
 //! The server: listeners, and workers that run the sessions.
 
+use std::collections::BTreeSet;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use base::{Error, Result, sqlstate};
+use base::{Error, Lsn, Result, sqlstate};
 use mio::net::{TcpListener, UnixListener};
 use mio::{Events, Interest, Poll, Token};
 use sql::session::Instance;
 use sync::Arc;
-use sync::atomic::{AtomicUsize, Ordering};
+use sync::atomic::AtomicUsize;
 
+use crate::connection_budget::ConnectionBudget;
+use crate::outgoing::Outgoing;
 use crate::stream::{Socket, Stream};
 use crate::tls::CurrentCredentials;
-use crate::worker::{self, Shared, WorkerHandle};
+use crate::worker::{self, Shared, WorkerHandle, too_many};
 
 /// Where and how a server listens.
 #[derive(Clone)]
@@ -28,8 +32,10 @@ pub struct ServerOptions {
     pub socket_permissions: u32,
     /// Threads that run sessions; 0 for one per core.
     pub worker_count: usize,
-    /// The most connections at a time.
+    /// The most sessions at a time, if the system has descriptors for so many.
     pub max_connections: usize,
+    /// How many of them only superusers may have.
+    pub superuser_reserved_connections: usize,
     /// What connections are encrypted with.
     pub credentials: CurrentCredentials,
 }
@@ -79,11 +85,21 @@ impl Server {
             return Err(Error::new(sqlstate::CONFIG_FILE_ERROR, "no address to listen on")
                 .hint("Give --host, or --socket-dir, or both."));
         }
+        let descriptors = vfs::descriptors::for_connections();
+        let budget =
+            ConnectionBudget::new(descriptors, options.max_connections, options.superuser_reserved_connections)?;
+        if budget.sessions_max() < options.max_connections {
+            eprintln!(
+                "cohort: the system allows {} open files, which are enough for {} sessions; max_connections is {}",
+                vfs::descriptors::limit(),
+                budget.sessions_max(),
+                options.max_connections
+            );
+        }
         let shared = Arc::new(Shared {
             instance,
             gated_count: AtomicUsize::new(0),
-            connection_count: AtomicUsize::new(0),
-            max_connections: options.max_connections,
+            budget,
             credentials: options.credentials.clone(),
         });
         let worker_count = match options.worker_count {
@@ -210,8 +226,12 @@ fn accept_all(mut poll: Poll, mut listeners: Vec<Listener>, workers: &[WorkerHan
         }
     }
     let mut events = Events::with_capacity(16);
+    // Listeners on which more wait than could be accepted. No event tells of those again.
+    let mut waiting: BTreeSet<usize> = BTreeSet::new();
+    let mut is_reported = false;
     loop {
-        if let Err(error) = poll.poll(&mut events, None)
+        let timeout = (!waiting.is_empty()).then_some(ACCEPT_AGAIN_TIME);
+        if let Err(error) = poll.poll(&mut events, timeout)
             && error.kind() != std::io::ErrorKind::Interrupted
         {
             eprintln!("cohort: poll failed: {error}");
@@ -220,36 +240,65 @@ fn accept_all(mut poll: Poll, mut listeners: Vec<Listener>, workers: &[WorkerHan
             if event.token() == STOP {
                 return;
             }
-            accept_waiting(&listeners[event.token().0], workers, shared);
+            waiting.insert(event.token().0);
+        }
+        let mut failure = None;
+        waiting.retain(|index| match accept_waiting(&listeners[*index], workers, shared) {
+            Ok(()) => false,
+            Err(error) => {
+                failure = Some(error);
+                true
+            }
+        });
+        if let Some(error) = &failure
+            && !is_reported
+        {
+            eprintln!("cohort: could not accept a connection, and goes on trying: {error}");
+        }
+        is_reported = failure.is_some();
+    }
+}
+
+/// How long to wait before accepting again what could not be accepted: some connections may have ended by then.
+const ACCEPT_AGAIN_TIME: Duration = Duration::from_millis(50);
+
+/// Accepts all that wait on one listener.
+///
+/// # Errors
+/// Those of the system, which is out of descriptors or memory.
+fn accept_waiting(listener: &Listener, workers: &[WorkerHandle], shared: &Shared) -> std::io::Result<()> {
+    loop {
+        let accepted = match listener {
+            Listener::Tcp(listener) => listener.accept().map(|(stream, _)| {
+                let socket = socket2::SockRef::from(&stream);
+                // Without it a small reply may wait for the client's acknowledgement; it works without, only slower.
+                let _ = socket.set_tcp_nodelay(true);
+                // A machine that is switched off says no farewell. Where this can't be had, its connections stay.
+                let _ = socket.set_keepalive(true);
+                Socket::Tcp(stream)
+            }),
+            Listener::Unix(listener) => listener.accept().map(|(stream, _)| Socket::Unix(stream)),
+        };
+        match accepted {
+            Ok(mut socket) if !shared.budget.enter() => refuse(&mut socket),
+            Ok(socket) => {
+                let least = workers.iter().min_by_key(|worker| worker.load()).expect("a server has a worker");
+                least.adopt(Stream::new(socket));
+            }
+            Err(error) => match error.kind() {
+                std::io::ErrorKind::WouldBlock => return Ok(()),
+                // The client has gone away before it was accepted.
+                std::io::ErrorKind::Interrupted | std::io::ErrorKind::ConnectionAborted => {}
+                _ => return Err(error),
+            },
         }
     }
 }
 
-/// Accepts all that wait on one listener.
-fn accept_waiting(listener: &Listener, workers: &[WorkerHandle], shared: &Shared) {
-    loop {
-        let accepted = match listener {
-            Listener::Tcp(listener) => listener.accept().map(|(stream, _)| {
-                // Without it a small reply may wait for the client's acknowledgement; it works without, only slower.
-                let _ = stream.set_nodelay(true);
-                Stream::new(Socket::Tcp(stream))
-            }),
-            Listener::Unix(listener) => listener.accept().map(|(stream, _)| Stream::new(Socket::Unix(stream))),
-        };
-        match accepted {
-            Ok(stream) => {
-                shared.connection_count.fetch_add(1, Ordering::Relaxed);
-                let least = workers.iter().min_by_key(|worker| worker.load()).expect("a server has a worker");
-                least.adopt(stream);
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => {
-                eprintln!("cohort: could not accept a connection: {error}");
-                // Out of descriptors: let some connections end before the next try.
-                std::thread::sleep(std::time::Duration::from_millis(100));
-                return;
-            }
-        }
-    }
+/// Tells a client that there is no descriptor for it, without waiting for what it has to say.
+fn refuse(socket: &mut Socket) {
+    let mut outgoing = Outgoing::default();
+    outgoing.error_or_notice(b'E', "FATAL", &too_many());
+    // A socket that has just been opened has room for it; a client that has gone away needs no answer.
+    let _ = std::io::Write::write(socket, outgoing.sendable(Lsn::ZERO));
 }

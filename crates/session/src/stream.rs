@@ -65,6 +65,11 @@ impl Stream {
         self.encryption.as_deref()
     }
 
+    /// Whether the client has said, within the encryption, that it sends no more.
+    pub fn has_ended(&self) -> bool {
+        self.encryption.as_ref().is_some_and(|encryption| encryption.has_ended())
+    }
+
     /// Whether bytes that were written have not all been taken by the socket.
     pub fn has_unsent(&self) -> bool {
         self.encryption.as_ref().is_some_and(|encryption| encryption.has_unsent())

@@ -100,6 +100,8 @@ fn check_permissions(path: &Path) -> Result<()> {
 pub struct Encryption {
     connection: ServerConnection,
     credentials: Arc<Credentials>,
+    /// The stream's end has been read.
+    ended: bool,
 }
 
 impl Encryption {
@@ -110,12 +112,17 @@ impl Encryption {
     pub fn new(credentials: Arc<Credentials>) -> Result<Encryption> {
         let connection = ServerConnection::new(Arc::clone(&credentials.config))
             .map_err(|error| Error::internal(format!("TLS could not be set up: {error}")))?;
-        Ok(Encryption { connection, credentials })
+        Ok(Encryption { connection, credentials, ended: false })
     }
 
     /// What the connection was encrypted with.
     pub fn credentials(&self) -> &Credentials {
         &self.credentials
+    }
+
+    /// Whether a read has come to the stream's end. What was read before it may have been returned without saying so.
+    pub fn has_ended(&self) -> bool {
+        self.ended
     }
 
     /// Whether encrypted bytes wait for the socket to take them.
@@ -159,7 +166,10 @@ impl Encryption {
         loop {
             match self.connection.reader().read(&mut buffer[filled..]) {
                 // The end that the protocol has a message for.
-                Ok(0) => return Ok(filled),
+                Ok(0) => {
+                    self.ended = true;
+                    return Ok(filled);
+                }
                 Ok(count) => {
                     filled += count;
                     if filled == buffer.len() {
@@ -173,7 +183,10 @@ impl Encryption {
             }
             match self.connection.read_tls(socket) {
                 // The socket's end; the next call finds it again.
-                Ok(0) => return Ok(filled),
+                Ok(0) => {
+                    self.ended = true;
+                    return Ok(filled);
+                }
                 Ok(_) => {
                     let processed = self.connection.process_new_packets();
                     // An alert may say what was wrong.
@@ -181,7 +194,10 @@ impl Encryption {
                     processed.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) if filled > 0 => return Ok(filled),
+                Err(error) if filled > 0 => {
+                    self.ended |= error.kind() != io::ErrorKind::WouldBlock;
+                    return Ok(filled);
+                }
                 Err(error) => return Err(error),
             }
         }

@@ -12,28 +12,29 @@
 //! wait in their ports until the log is durable far enough (rule R3); the leader of a flush wakes each
 //! worker once, and the worker sends every reply the flush has freed.
 
+mod starting;
+
 use std::cell::RefCell;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use base::access::{AccessMethod, Attempt};
 use base::settings::Id;
 use base::{Error, Lsn, sqlstate};
-use bytes::BytesMut;
 use mio::{Events, Interest, Poll, Token};
-use pgwire::api::auth::sasl::scram::ScramServerAuth;
 use slab::Slab;
-use sql::session::{ConnectRequest, Instance};
+use sql::session::Instance;
 use sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use sync::{Arc, Coroutine, Interrupt, InterruptKind, Mutex, ReadyQueue, StackPool, Step, TimeSlices};
 use wal::{DelayPolicy, Wal};
 
-use crate::authentication::{Exchange, Outcome};
+use crate::alarms::{Alarm, Alarms};
+use crate::authentication::Exchange;
+use crate::connection_budget::ConnectionBudget;
 use crate::conversation::{Conversation, Next, no_stack};
 use crate::port::{Port, SharedPort};
-use crate::startup::{self, EncryptionKind, Refusal, Request};
+use crate::startup;
 use crate::stream::Stream;
 use crate::tls::CurrentCredentials;
 
@@ -52,6 +53,11 @@ const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(60);
 /// Closed at once, the connection would be reset if something the client has sent is still unread, and drivers that find its end
 /// together with the last message report the one and forget the other.
 const FAREWELL_TIME: Duration = Duration::from_millis(100);
+
+/// How long a client whose session has ended may take nothing of what it was still to be sent.
+const UNREAD_TIME: Duration = Duration::from_secs(10);
+/// The same while the server stops.
+const UNREAD_TIME_WHEN_STOPPING: Duration = Duration::from_secs(1);
 
 /// What other threads hold of a worker.
 pub struct WorkerHandle {
@@ -102,10 +108,8 @@ pub struct Shared {
     pub instance: Arc<Instance>,
     /// Replies waiting for the log, in all workers.
     pub gated_count: AtomicUsize,
-    /// Open connections, in all workers.
-    pub connection_count: AtomicUsize,
-    /// The most there may be.
-    pub max_connections: usize,
+    /// How many connections there may be.
+    pub budget: ConnectionBudget,
     /// What connections are encrypted with.
     pub credentials: CurrentCredentials,
 }
@@ -120,9 +124,12 @@ struct Connection {
     interrupt: Option<Arc<Interrupt>>,
     /// The position its replies wait for, if it is in the worker's heap.
     gate: Option<Lsn>,
-    opened: Instant,
+    /// When the worker looks at it next without being told to.
+    alarm: Alarm,
     /// When it is closed if the client doesn't do it, which was told why by then.
     closes: Option<Instant>,
+    /// It holds one of the places for sessions.
+    has_place: bool,
 }
 
 enum State {
@@ -131,8 +138,16 @@ enum State {
     Authenticating(Box<Exchange>),
     Idle(Box<Conversation>),
     Running(Coroutine<(Box<Conversation>, Next)>),
-    /// Ends when what is to be sent has been sent.
+    /// Its session is closed. Ends when what is to be sent has been sent.
     Closing,
+}
+
+/// What a session's coroutine is to do.
+enum Task {
+    /// To work on what has arrived.
+    Work,
+    /// To end an idle session, and to tell its client why if there is something to be told.
+    End(Option<Error>),
 }
 
 struct Worker {
@@ -157,7 +172,9 @@ struct Worker {
     waiting_for: Arc<AtomicU64>,
     /// The delay that applies to the next flush request.
     delay: DelayPolicy,
-    timers: BinaryHeap<Reverse<(Instant, u64)>>,
+    alarms: Alarms,
+    /// Connections without a session, the oldest first.
+    starting: BTreeSet<u64>,
     scratch: Box<[u8]>,
     is_stopping: bool,
 }
@@ -213,7 +230,8 @@ pub fn start(shared: Arc<Shared>, number: usize) -> base::Result<WorkerHandle> {
             gated: BinaryHeap::new(),
             waiting_for,
             delay: DelayPolicy::default(),
-            timers: BinaryHeap::new(),
+            alarms: Alarms::default(),
+            starting: BTreeSet::new(),
             scratch: vec![0; 64 * 1024].into_boxed_slice(),
             is_stopping: false,
         };
@@ -252,7 +270,7 @@ impl Worker {
             self.ready.set_awake();
             for event in &events {
                 if event.token() != WAKE {
-                    self.on_event(event.token().0, event.is_readable(), event.is_writable());
+                    self.on_event(event);
                 }
             }
             tokens.clear();
@@ -271,7 +289,8 @@ impl Worker {
             if self.long_count.load(Ordering::Relaxed) != self.yielded.len() {
                 self.long_count.store(self.yielded.len(), Ordering::Relaxed);
             }
-            self.fire_timers();
+            self.ring_alarms();
+            debug_assert!(self.alarms.len() <= self.connections.len(), "an alarm is left of a connection");
             self.settle();
             if self.is_stopping && self.connections.is_empty() {
                 return;
@@ -284,7 +303,7 @@ impl Worker {
         if !self.unsettled.is_empty() || !self.yielded.is_empty() || !self.ready.may_sleep() {
             return Some(Duration::ZERO);
         }
-        let next = self.timers.peek().map(|Reverse((at, _))| *at)?;
+        let next = self.alarms.soonest()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
 
@@ -309,7 +328,7 @@ impl Worker {
             let interests = Interest::READABLE | Interest::WRITABLE;
             if self.poll.registry().register(&mut stream, Token(index), interests).is_err() {
                 self.session_count.fetch_sub(1, Ordering::Relaxed);
-                self.shared.connection_count.fetch_sub(1, Ordering::Relaxed);
+                self.shared.budget.leave();
                 continue;
             }
             let generation = self.next_generation;
@@ -317,7 +336,6 @@ impl Worker {
             self.next_generation = (generation + 1) & 0x7FFF_FFFF;
             let port = Rc::new(RefCell::new(Port::new(stream, Arc::clone(&self.wal), unsent_limit_bytes)));
             port.borrow_mut().set_readable();
-            let opened = Instant::now();
             entry.insert(Connection {
                 port,
                 state: State::Starting,
@@ -325,24 +343,38 @@ impl Worker {
                 asked: startup::Asked::default(),
                 interrupt: None,
                 gate: None,
-                opened,
+                alarm: Alarm::default(),
                 closes: None,
+                has_place: false,
             });
-            self.timers.push(Reverse((opened + AUTHENTICATION_TIMEOUT, self.token_of(index))));
+            self.set_alarm(index, Some(Instant::now() + AUTHENTICATION_TIMEOUT));
+            self.begin_starting(index);
             self.read_and_run(index);
         }
     }
 
-    fn on_event(&mut self, index: usize, is_readable: bool, is_writable: bool) {
+    fn set_alarm(&mut self, index: usize, due: Option<Instant>) {
+        let token = self.token_of(index);
+        self.alarms.set(&mut self.connections[index].alarm, token, due);
+    }
+
+    fn on_event(&mut self, event: &mio::event::Event) {
+        let index = event.token().0;
         let Some(connection) = self.connections.get(index) else { return };
-        if is_writable {
-            connection.port.borrow_mut().set_writable();
-            if connection.port.borrow().has_unsent() {
+        let mut port = connection.port.borrow_mut();
+        if event.is_writable() {
+            port.set_writable();
+            if port.has_unsent() {
                 self.unsettled.push(index);
             }
         }
-        if is_readable {
-            connection.port.borrow_mut().set_readable();
+        let is_near_its_end = event.is_read_closed() || event.is_error();
+        if is_near_its_end {
+            port.set_end_is_near();
+        }
+        if event.is_readable() || is_near_its_end {
+            port.set_readable();
+            drop(port);
             self.read_and_run(index);
         }
     }
@@ -362,7 +394,7 @@ impl Worker {
                 return;
             }
             if !connection.port.borrow().is_readable() {
-                if connection.port.borrow().is_closed() {
+                if connection.port.borrow().has_ended() {
                     self.unsettled.push(index);
                 }
                 return;
@@ -380,32 +412,16 @@ impl Worker {
     /// Works on what has arrived.
     fn work(&mut self, index: usize) {
         self.unsettled.push(index);
-        let token = self.token_of(index);
         let connection = &mut self.connections[index];
         match std::mem::replace(&mut connection.state, State::Closing) {
             State::Starting => self.start_session(index),
             State::Authenticating(exchange) => self.authenticate(index, *exchange),
-            State::Idle(mut conversation) => {
-                let port = Rc::clone(&connection.port);
-                if port.borrow().incoming.pending().is_empty() {
+            State::Idle(conversation) => {
+                if connection.port.borrow().incoming.pending().is_empty() {
                     connection.state = State::Idle(conversation);
                     return;
                 }
-                let run = move || {
-                    let next = conversation.run(&port);
-                    (conversation, next)
-                };
-                match Coroutine::try_new(&self.stacks, Arc::clone(&self.ready), token, run) {
-                    Ok(coroutine) => {
-                        connection.state = State::Running(coroutine);
-                        self.step(index);
-                    }
-                    // The session has ended with `run`; others go on.
-                    Err(_) => {
-                        let error = no_stack();
-                        connection.port.borrow_mut().outgoing.error_or_notice(b'E', "FATAL", &error);
-                    }
-                }
+                self.run_task(index, conversation, Task::Work);
             }
             // Read, so that the end of the connection is no reset, and forgotten.
             State::Closing => {
@@ -417,60 +433,102 @@ impl Worker {
         }
     }
 
-    /// A coroutine that waited may go on, an idle session has been notified of something, or a connection was being read when its
-    /// turn was over.
-    fn resume(&mut self, token: u64) {
-        let Some(index) = self.index_of(token) else { return };
+    /// Has a session's task done in a coroutine.
+    fn run_task(&mut self, index: usize, mut conversation: Box<Conversation>, task: Task) {
+        let token = self.token_of(index);
         let connection = &mut self.connections[index];
-        self.slices.begin();
-        match &mut connection.state {
-            State::Running(_) => self.step(index),
-            State::Idle(conversation) => {
-                conversation.deliver_notifications(&connection.port);
+        let port = Rc::clone(&connection.port);
+        let run = move || {
+            let next = match task {
+                Task::Work => conversation.run(&port),
+                Task::End(reason) => conversation.end(&port, reason.as_ref()),
+            };
+            (conversation, next)
+        };
+        match Coroutine::try_new(&self.stacks, Arc::clone(&self.ready), token, run) {
+            Ok(coroutine) => {
+                connection.state = State::Running(coroutine);
+                self.step(index);
+            }
+            // The session has ended with `run`; others go on.
+            Err(_) => {
+                connection.port.borrow_mut().outgoing.error_or_notice(b'E', "FATAL", &no_stack());
+                connection.state = State::Closing;
+                self.set_alarm(index, None);
+                self.give_place_back(index);
                 self.unsettled.push(index);
             }
+        }
+    }
+
+    /// Ends a session that idles, in a coroutine: what it leaves is undone there, which may wait for others.
+    fn end_session(&mut self, index: usize, reason: Option<Error>) {
+        let connection = &mut self.connections[index];
+        match std::mem::replace(&mut connection.state, State::Closing) {
+            State::Idle(conversation) => self.run_task(index, conversation, Task::End(reason)),
+            other => connection.state = other,
+        }
+    }
+
+    /// Ends an idle session if it was asked to end.
+    fn end_if_asked(&mut self, index: usize) -> bool {
+        let interrupt = self.connections[index].interrupt.as_ref();
+        let kind = interrupt.and_then(|interrupt| interrupt.take_end());
+        if let Some(kind) = kind {
+            self.end_session(index, Some(kind.error()));
+        }
+        kind.is_some()
+    }
+
+    /// A coroutine that waited may go on, an idle session has been notified of something or is to end, or a connection was being
+    /// read when its turn was over.
+    fn resume(&mut self, token: u64) {
+        let Some(index) = self.index_of(token) else { return };
+        self.slices.begin();
+        match self.connections[index].state {
+            State::Running(_) => self.step(index),
+            State::Idle(_) => self.tell_or_end(index),
             _ => {}
         }
         self.go_on(index);
     }
 
+    /// Tells an idle session's client what it is notified of, or that the session ends.
+    fn tell_or_end(&mut self, index: usize) {
+        if self.end_if_asked(index) {
+            return;
+        }
+        let connection = &mut self.connections[index];
+        if let State::Idle(conversation) = &mut connection.state {
+            conversation.deliver_notifications(&connection.port);
+            self.unsettled.push(index);
+        }
+    }
+
     /// Runs a connection's coroutine until it waits or ends.
     fn step(&mut self, index: usize) {
         self.unsettled.push(index);
-        let token = self.token_of(index);
         let connection = &mut self.connections[index];
         let State::Running(coroutine) = &mut connection.state else { return };
         let step = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| coroutine.resume()));
         match step {
-            Ok(Step::Suspended { deadline }) => {
-                if let Some(deadline) = deadline {
-                    self.timers.push(Reverse((deadline, token)));
-                }
+            Ok(Step::Suspended { deadline }) => self.set_alarm(index, deadline),
+            Ok(Step::Yielded) => {
+                let token = self.token_of(index);
+                self.yielded.push_back(token);
             }
-            Ok(Step::Yielded) => self.yielded.push_back(token),
             Ok(Step::Finished((conversation, next))) => {
                 self.delay = conversation.sql.delay_policy();
-                connection.state = match next {
-                    Next::Idle => State::Idle(conversation),
-                    Next::Close => State::Closing,
-                };
-                if let State::Idle(conversation) = &mut connection.state {
-                    let ready = &self.ready;
-                    let wake = || -> Arc<dyn Fn() + Send + Sync> {
-                        let ready = Arc::clone(ready);
-                        Arc::new(move || ready.push(token))
-                    };
-                    if conversation.sql.arrange_wake(wake) {
-                        conversation.deliver_notifications(&connection.port);
+                match next {
+                    Next::Idle => {
+                        connection.state = State::Idle(conversation);
+                        self.begin_idling(index);
                     }
-                }
-                if let (State::Idle(conversation), true) = (&mut connection.state, self.is_stopping) {
-                    conversation.end(&connection.port, &shutting_down());
-                    connection.state = State::Closing;
-                } else if let State::Idle(conversation) = &mut connection.state
-                    && let Some(deadline) = conversation.sql.idle_deadline()
-                {
-                    self.timers.push(Reverse((deadline, token)));
+                    Next::Close => {
+                        connection.state = State::Closing;
+                        self.set_alarm(index, None);
+                        self.give_place_back(index);
+                    }
                 }
             }
             Err(_) => {
@@ -478,176 +536,32 @@ impl Worker {
                 let error = Error::internal("the session failed on an internal error").fatal();
                 connection.port.borrow_mut().outgoing.error_or_notice(b'E', "FATAL", &error);
                 connection.state = State::Closing;
+                self.set_alarm(index, None);
+                self.give_place_back(index);
             }
         }
     }
 
-    /// Works on what arrives before a session has begun.
-    fn start_session(&mut self, index: usize) {
+    /// A session waits for its client, unless it is to end.
+    fn begin_idling(&mut self, index: usize) {
+        let token = self.token_of(index);
         let connection = &mut self.connections[index];
-        let decoded = startup::decode(connection.port.borrow().incoming.pending(), connection.asked);
-        let result = match decoded {
-            Ok(None) => {
-                connection.state = State::Starting;
-                return;
-            }
-            Ok(Some((request, length))) => {
-                connection.port.borrow_mut().incoming.consume(length);
-                match request {
-                    Request::Encryption(kind) => self.answer_encryption(index, kind).map(|()| State::Starting),
-                    Request::Cancel { pid, secret } => {
-                        self.shared.instance.cancel(pid, secret);
-                        connection.state = State::Closing;
-                        return;
-                    }
-                    Request::Start(request) => self.admit_or_ask(index, request),
-                }
-            }
-            Err(Refusal::Told(error)) => Err(error),
-            Err(Refusal::ToldPlainly(error)) => {
-                connection.port.borrow_mut().outgoing.raw(&startup::plain_error(&error));
-                return;
-            }
-            Err(Refusal::Silent) => return,
+        let State::Idle(conversation) = &mut connection.state else { return };
+        let ready = &self.ready;
+        let wake = || -> Arc<dyn Fn() + Send + Sync> {
+            let ready = Arc::clone(ready);
+            Arc::new(move || ready.push(token))
         };
-        self.go_on_starting(index, result);
-    }
-
-    /// Works on a client's answer to being asked for its password.
-    fn authenticate(&mut self, index: usize, exchange: Exchange) {
-        let port = Rc::clone(&self.connections[index].port);
-        let message = {
-            let port = port.borrow();
-            let pending = port.incoming.pending();
-            match startup::password_message(pending) {
-                Ok(None) => {
-                    self.connections[index].state = State::Authenticating(Box::new(exchange));
-                    return;
-                }
-                Ok(Some(length)) => Ok(pending[..length].to_vec()),
-                Err(error) => Err(error),
-            }
-        };
-        let result = message.and_then(|message| {
-            port.borrow_mut().incoming.consume(message.len());
-            let mut out = BytesMut::new();
-            let (outcome, exchange) = exchange.take(&message[5..], &mut out)?;
-            port.borrow_mut().outgoing.raw(&out);
-            match (outcome, exchange) {
-                (Outcome::Proved(request), _) => self.connect(index, request),
-                (Outcome::Continues, Some(exchange)) => Ok(State::Authenticating(Box::new(exchange))),
-                (Outcome::Continues, None) => Err(Error::internal("an exchange ended without an outcome")),
-            }
-        });
-        self.go_on_starting(index, result);
-    }
-
-    /// Takes the next step towards a session: works on what has arrived already, or tells why it ends here.
-    fn go_on_starting(&mut self, index: usize, next: base::Result<State>) {
-        let connection = &mut self.connections[index];
-        // Whether a role exists, may log in, and by which password: the catalog says so (rule R3).
-        let newest_commit = self.shared.instance.database().transactions().newest_commit();
-        connection.port.borrow_mut().outgoing.require(newest_commit);
-        match next {
-            Ok(state) => {
-                connection.state = state;
-                if !connection.port.borrow().incoming.pending().is_empty() {
-                    self.work(index);
-                }
-            }
-            Err(error) => {
-                let mut port = connection.port.borrow_mut();
-                port.outgoing.error_or_notice(b'E', "FATAL", &error);
-                connection.state = State::Closing;
-            }
+        if conversation.sql.arrange_wake(wake) {
+            conversation.deliver_notifications(&connection.port);
         }
-    }
-
-    /// Answers with one byte whether the connection will be encrypted.
-    fn answer_encryption(&mut self, index: usize, kind: EncryptionKind) -> base::Result<()> {
-        let credentials = self.shared.credentials.get();
-        let connection = &mut self.connections[index];
-        let mut port = connection.port.borrow_mut();
-        let credentials = credentials.filter(|_| kind == EncryptionKind::Tls && !port.stream().is_unix());
-        connection.asked = startup::Asked::after(kind, credentials.is_some());
-        port.outgoing.raw(if credentials.is_some() { b"S" } else { b"N" });
-        // What came along would have been sent before our answer was known.
-        port.refuse_ahead_of_answer(kind)?;
-        if let Some(credentials) = credentials {
-            // The answer itself goes out in clear; a socket that has just been opened has room for a byte.
-            let durable = self.wal.durable();
-            port.send(durable);
-            port.encrypt(credentials)?;
-        }
-        Ok(())
-    }
-
-    /// Lets a client in, refuses it, or asks for its password: whichever the rules say.
-    fn admit_or_ask(&mut self, index: usize, request: startup::StartRequest) -> base::Result<State> {
-        let port = Rc::clone(&self.connections[index].port);
-        let mut port = port.borrow_mut();
-        if let Some(options) = &request.unknown {
-            startup::negotiate(options, &mut port.outgoing);
-        }
-        request.check_user()?;
-        self.check_room()?;
-        let instance = &self.shared.instance;
-        let attempt = Attempt {
-            address: port.stream().peer().map(|peer| peer.ip()),
-            is_encrypted: port.stream().encryption().is_some(),
-            user: &request.user,
-            database: &request.database,
-        };
-        match instance.access_method(&attempt)? {
-            AccessMethod::ScramSha256 => {
-                let scram = match port.stream().encryption() {
-                    Some(encryption) => encryption.credentials().scram.clone(),
-                    None => ScramServerAuth::new(),
-                };
-                let (secret, is_known) = instance.secret_of(&request.user);
-                let mut out = BytesMut::new();
-                let exchange = Exchange::begin(request, secret, is_known, scram, &mut out);
-                port.outgoing.raw(&out);
-                Ok(State::Authenticating(Box::new(exchange)))
-            }
-            AccessMethod::Trust | AccessMethod::Reject => {
-                drop(port);
-                self.connect(index, request)
-            }
-        }
-    }
-
-    fn check_room(&self) -> base::Result<()> {
+        let deadline = conversation.sql.idle_deadline();
+        self.alarms.set(&mut connection.alarm, token, deadline);
         if self.is_stopping {
-            return Err(Error::new(sqlstate::CANNOT_CONNECT_NOW, "the database system is shutting down"));
+            self.end_session(index, Some(shutting_down()));
+        } else {
+            self.end_if_asked(index);
         }
-        if self.shared.connection_count.load(Ordering::Relaxed) > self.shared.max_connections {
-            return Err(Error::new(sqlstate::TOO_MANY_CONNECTIONS, "sorry, too many clients already"));
-        }
-        Ok(())
-    }
-
-    /// Begins the session of a client that has been let in.
-    fn connect(&mut self, index: usize, mut request: startup::StartRequest) -> base::Result<State> {
-        self.check_room()?;
-        let connection = &mut self.connections[index];
-        let mut port = connection.port.borrow_mut();
-        startup::let_in(&mut port.outgoing);
-        let settings = request.take_settings()?;
-        let mut sql = self.shared.instance.connect(ConnectRequest {
-            user: request.user,
-            database: request.database,
-            settings,
-            peer: port.stream().peer(),
-            local: port.stream().local(),
-            encryption: port.stream().encryption().and_then(|encryption| encryption.agreed()),
-        })?;
-        let parameters = sql.reported_parameters();
-        startup::welcome(&parameters, sql.pid(), sql.secret(), &mut port.outgoing);
-        port.outgoing.ready_for_query(b'I');
-        let conversation = Box::new(Conversation::new(sql));
-        connection.interrupt = Some(Arc::clone(conversation.interrupt()));
-        Ok(State::Idle(conversation))
     }
 
     /// Sends what may leave, asks for a flush of what may not yet, and takes leave of connections that ended.
@@ -706,7 +620,6 @@ impl Worker {
                 self.gated.push(Reverse((gate, token)));
                 self.shared.gated_count.fetch_add(1, Ordering::Relaxed);
             }
-            let token = self.token_of(index);
             let connection = &mut self.connections[index];
             if let State::Idle(conversation) = &mut connection.state
                 && conversation.may_tell_more(&connection.port)
@@ -716,65 +629,86 @@ impl Worker {
                 continue;
             }
             let port = connection.port.borrow();
-            let is_over = match connection.state {
-                State::Running(_) => false,
-                State::Closing if port.is_closed() => true,
-                State::Closing if port.has_unsent() => false,
-                State::Closing if port.outgoing.says_farewell() => {
-                    let now = Instant::now();
-                    let closes = *connection.closes.get_or_insert_with(|| {
-                        self.timers.push(Reverse((now + FAREWELL_TIME, token)));
-                        now + FAREWELL_TIME
-                    });
-                    closes <= now
-                }
-                State::Closing => true,
-                State::Starting | State::Authenticating(_) | State::Idle(_) => port.is_closed(),
-            };
+            let has_ended = port.has_ended();
             drop(port);
-            if is_over {
-                self.remove(index);
+            match connection.state {
+                State::Running(_) => {}
+                State::Starting | State::Authenticating(_) if has_ended => self.remove(index),
+                State::Starting | State::Authenticating(_) => {}
+                State::Idle(_) if has_ended => self.end_session(index, None),
+                State::Idle(_) => {}
+                State::Closing => self.take_leave(index),
             }
         }
     }
 
+    /// Removes a connection whose session is closed, unless it has something left to be sent or to be waited for.
+    fn take_leave(&mut self, index: usize) {
+        let connection = &mut self.connections[index];
+        let port = connection.port.borrow();
+        let now = Instant::now();
+        let deadline = if port.is_closed() {
+            Some(now)
+        } else if port.has_unsent() {
+            let patience = if self.is_stopping { UNREAD_TIME_WHEN_STOPPING } else { UNREAD_TIME };
+            // Otherwise it waits for the log.
+            port.stalled_since().map(|since| since + patience)
+        } else if port.outgoing.says_farewell() && !port.has_ended() {
+            Some(*connection.closes.get_or_insert(now + FAREWELL_TIME))
+        } else {
+            Some(now)
+        };
+        drop(port);
+        match deadline {
+            Some(deadline) if deadline <= now => self.remove(index),
+            deadline => self.set_alarm(index, deadline),
+        }
+    }
+
     fn remove(&mut self, index: usize) {
-        let connection = self.connections.remove(index);
+        let token = self.token_of(index);
+        self.end_starting(token);
+        self.give_place_back(index);
+        let mut connection = self.connections.remove(index);
+        self.alarms.take_out(&mut connection.alarm, token);
         let mut port = connection.port.borrow_mut();
         // Nothing can be done about a socket that can't be deregistered; it is closed all the same.
         let _ = self.poll.registry().deregister(port.stream());
         drop(port);
         self.session_count.fetch_sub(1, Ordering::Relaxed);
-        self.shared.connection_count.fetch_sub(1, Ordering::Relaxed);
+        // Its descriptor goes first, then its place among all connections.
+        drop(connection);
+        self.shared.budget.leave();
     }
 
-    fn fire_timers(&mut self) {
-        if self.timers.is_empty() {
+    fn ring_alarms(&mut self) {
+        if self.alarms.soonest().is_none() {
             return;
         }
         let now = Instant::now();
-        while let Some(Reverse((at, token))) = self.timers.peek().copied() {
-            if at > now {
-                break;
-            }
-            self.timers.pop();
-            let Some(index) = self.index_of(token) else { continue };
+        while let Some(token) = self.alarms.next(now) {
+            let index = self.index_of(token).expect("a connection that is removed takes its alarm with it");
             let connection = &mut self.connections[index];
+            if !self.alarms.is_due(&mut connection.alarm, token, now) {
+                continue;
+            }
             match &mut connection.state {
                 State::Running(_) => self.resume(token),
-                State::Starting | State::Authenticating(_) if connection.opened + AUTHENTICATION_TIMEOUT <= now => {
+                State::Starting | State::Authenticating(_) => {
                     connection.port.borrow_mut().close();
                     self.unsettled.push(index);
                 }
-                State::Idle(conversation) => {
-                    if let Some(error) = conversation.sql.idle_timeout_passed(now) {
-                        conversation.end(&connection.port, &error);
-                        connection.state = State::Closing;
-                        self.unsettled.push(index);
+                State::Idle(conversation) => match conversation.sql.idle_timeout_passed(now) {
+                    Some(error) => self.end_session(index, Some(error)),
+                    None => {
+                        let deadline = conversation.sql.idle_deadline();
+                        self.set_alarm(index, deadline);
                     }
+                },
+                State::Closing => {
+                    connection.port.borrow_mut().write_again();
+                    self.unsettled.push(index);
                 }
-                State::Closing => self.unsettled.push(index),
-                State::Starting | State::Authenticating(_) => {}
             }
         }
     }
@@ -782,13 +716,12 @@ impl Worker {
     /// Ends idle sessions at once and interrupts waits; running statements end first.
     fn begin_stop(&mut self) {
         self.is_stopping = true;
-        for (index, connection) in &mut self.connections {
+        let all: Vec<usize> = self.connections.iter().map(|(index, _)| index).collect();
+        for index in all {
             self.unsettled.push(index);
+            let connection = &mut self.connections[index];
             match &mut connection.state {
-                State::Idle(conversation) => {
-                    conversation.end(&connection.port, &shutting_down());
-                    connection.state = State::Closing;
-                }
+                State::Idle(_) => self.end_session(index, Some(shutting_down())),
                 State::Running(_) => {
                     if let Some(interrupt) = &connection.interrupt {
                         interrupt.raise(InterruptKind::Terminate);
@@ -799,6 +732,11 @@ impl Worker {
             }
         }
     }
+}
+
+/// What a client is told that there is no place for.
+pub(crate) fn too_many() -> Error {
+    Error::new(sqlstate::TOO_MANY_CONNECTIONS, "sorry, too many clients already").fatal()
 }
 
 fn shutting_down() -> Error {

@@ -5,6 +5,8 @@ pub mod browser;
 pub mod conversation;
 pub mod http;
 pub mod java;
+pub mod leftovers;
+pub mod recording;
 pub mod reference;
 pub mod wire;
 
@@ -37,7 +39,17 @@ impl Server {
 
     /// The same with more arguments.
     pub fn start_with(folder: &Path, port: u16, settings: &[&str], arguments: &[&str]) -> Server {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_cohort"));
+        Server::start_by(Command::new(env!("CARGO_BIN_EXE_cohort")), folder, port, settings, arguments)
+    }
+
+    /// The same where the system allows only so many descriptors.
+    pub fn start_limited(folder: &Path, descriptors: usize, settings: &[&str]) -> Server {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -n {descriptors}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_cohort")]);
+        Server::start_by(command, folder, free_port(), settings, &[])
+    }
+
+    fn start_by(mut command: Command, folder: &Path, port: u16, settings: &[&str], arguments: &[&str]) -> Server {
         command.arg("serve").arg(folder.join("data")).args(["--host", "127.0.0.1", "--port", &port.to_string()]);
         command.arg("--socket-dir").arg(folder).args(arguments);
         for setting in settings {

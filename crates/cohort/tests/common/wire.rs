@@ -67,6 +67,13 @@ impl Session {
         self.stream.write_all(&message).unwrap();
     }
 
+    /// Says farewell, as clients do before they close the connection.
+    pub fn send_farewell(&mut self) {
+        let mut message = BytesMut::new();
+        frontend::terminate(&mut message);
+        self.stream.write_all(&message).unwrap();
+    }
+
     /// What the server answers to one statement in the extended protocol.
     pub fn extended(&mut self, text: &str) -> String {
         self.extended_with(text, &[])

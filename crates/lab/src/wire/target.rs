@@ -105,6 +105,7 @@ impl Target {
                 socket_permissions: 0o700,
                 worker_count: 0,
                 max_connections: 2000,
+                superuser_reserved_connections: 0,
                 credentials: CurrentCredentials::default(),
             },
         )?;

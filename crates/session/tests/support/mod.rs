@@ -40,6 +40,7 @@ impl TestServer {
             socket_permissions: 0o700,
             worker_count,
             max_connections: 100,
+            superuser_reserved_connections: 3,
             credentials: CurrentCredentials::default(),
         };
         let server = Server::start(Instance::new(database.clone()), &options).unwrap();

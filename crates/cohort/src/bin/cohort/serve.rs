@@ -51,6 +51,8 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
     // Watched before anything else, so that no signal ends the process halfway.
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGQUIT, SIGHUP])
         .map_err(|error| Error::io("could not watch for signals", &error))?;
+    // Before files are opened: how many of them are kept open depends on it.
+    vfs::descriptors::raise_limit();
     let settings = Arc::new(ServerSettings::new());
     settings.set_at_start("shared_buffers", &memory::suggested_shared_buffers(), Source::Default)?;
     configuration::apply(&settings, &arguments.directory)?;
@@ -141,6 +143,7 @@ fn server_options(
         socket_permissions: integer(Id::UnixSocketPermissions) as u32,
         worker_count: integer(Id::WorkerThreads) as usize,
         max_connections: integer(Id::MaxConnections) as usize,
+        superuser_reserved_connections: integer(Id::SuperuserReservedConnections) as usize,
         credentials,
     })
 }

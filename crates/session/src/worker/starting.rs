@@ -1,0 +1,238 @@
+//! How a worker's connections come to their sessions: encryption, passwords, and a place for each.
+
+use std::rc::Rc;
+
+use base::access::{AccessMethod, Attempt};
+use base::{Error, sqlstate};
+use bytes::BytesMut;
+use pgwire::api::auth::sasl::scram::ScramServerAuth;
+use sql::session::ConnectRequest;
+use sync::Arc;
+
+use super::{State, Worker, too_many};
+use crate::authentication::{Exchange, Outcome};
+use crate::conversation::Conversation;
+use crate::startup::{self, EncryptionKind, Refusal, Request};
+
+impl Worker {
+    /// Counts a connection among those without a session. If there are too many, the one that is so for the longest goes: a client
+    /// that is about to start takes milliseconds for it.
+    pub(super) fn begin_starting(&mut self, index: usize) {
+        let is_one_too_many = self.shared.budget.begin_starting();
+        if is_one_too_many
+            && let Some(oldest) = self.starting.first().copied()
+            && let Some(oldest) = self.index_of(oldest)
+        {
+            let mut port = self.connections[oldest].port.borrow_mut();
+            port.outgoing.error_or_notice(b'E', "FATAL", &too_many());
+            port.send(self.wal.durable());
+            port.close();
+            drop(port);
+            self.remove(oldest);
+        }
+        self.starting.insert(self.token_of(index));
+    }
+
+    pub(super) fn end_starting(&mut self, token: u64) {
+        if self.starting.remove(&token) {
+            self.shared.budget.end_starting();
+        }
+    }
+
+    /// Works on what arrives before a session has begun.
+    pub(super) fn start_session(&mut self, index: usize) {
+        let connection = &mut self.connections[index];
+        let decoded = startup::decode(connection.port.borrow().incoming.pending(), connection.asked);
+        let result = match decoded {
+            Ok(None) => {
+                connection.state = State::Starting;
+                return;
+            }
+            Ok(Some((request, length))) => {
+                connection.port.borrow_mut().incoming.consume(length);
+                match request {
+                    Request::Encryption(kind) => self.answer_encryption(index, kind).map(|()| State::Starting),
+                    Request::Cancel { pid, secret } => {
+                        self.shared.instance.cancel(pid, secret);
+                        connection.state = State::Closing;
+                        return;
+                    }
+                    Request::Start(request) => self.admit_or_ask(index, request),
+                }
+            }
+            Err(Refusal::Told(error)) => Err(error),
+            Err(Refusal::ToldPlainly(error)) => {
+                connection.port.borrow_mut().outgoing.raw(&startup::plain_error(&error));
+                return;
+            }
+            Err(Refusal::Silent) => return,
+        };
+        self.go_on_starting(index, result);
+    }
+
+    /// Works on a client's answer to being asked for its password.
+    pub(super) fn authenticate(&mut self, index: usize, exchange: Exchange) {
+        let port = Rc::clone(&self.connections[index].port);
+        let message = {
+            let port = port.borrow();
+            let pending = port.incoming.pending();
+            match startup::password_message(pending) {
+                Ok(None) => {
+                    self.connections[index].state = State::Authenticating(Box::new(exchange));
+                    return;
+                }
+                Ok(Some(length)) => Ok(pending[..length].to_vec()),
+                Err(error) => Err(error),
+            }
+        };
+        let result = message.and_then(|message| {
+            port.borrow_mut().incoming.consume(message.len());
+            let mut out = BytesMut::new();
+            let (outcome, exchange) = exchange.take(&message[5..], &mut out)?;
+            port.borrow_mut().outgoing.raw(&out);
+            match (outcome, exchange) {
+                (Outcome::Proved(request), _) => self.connect(index, request),
+                (Outcome::Continues, Some(exchange)) => Ok(State::Authenticating(Box::new(exchange))),
+                (Outcome::Continues, None) => Err(Error::internal("an exchange ended without an outcome")),
+            }
+        });
+        self.go_on_starting(index, result);
+    }
+
+    /// Takes the next step towards a session: works on what has arrived already, or tells why it ends here.
+    fn go_on_starting(&mut self, index: usize, next: base::Result<State>) {
+        let connection = &mut self.connections[index];
+        // Whether a role exists, may log in, and by which password: the catalog says so (rule R3).
+        let newest_commit = self.shared.instance.database().transactions().newest_commit();
+        connection.port.borrow_mut().outgoing.require(newest_commit);
+        match next {
+            Ok(state) => {
+                connection.state = state;
+                if !connection.port.borrow().incoming.pending().is_empty() {
+                    self.work(index);
+                }
+            }
+            Err(error) => {
+                connection.port.borrow_mut().outgoing.error_or_notice(b'E', "FATAL", &error);
+                connection.state = State::Closing;
+                self.give_place_back(index);
+            }
+        }
+    }
+
+    /// Answers with one byte whether the connection will be encrypted.
+    fn answer_encryption(&mut self, index: usize, kind: EncryptionKind) -> base::Result<()> {
+        let credentials = self.shared.credentials.get();
+        let connection = &mut self.connections[index];
+        let mut port = connection.port.borrow_mut();
+        let credentials = credentials.filter(|_| kind == EncryptionKind::Tls && !port.stream().is_unix());
+        connection.asked = startup::Asked::after(kind, credentials.is_some());
+        port.outgoing.raw(if credentials.is_some() { b"S" } else { b"N" });
+        // What came along would have been sent before our answer was known.
+        port.refuse_ahead_of_answer(kind)?;
+        if let Some(credentials) = credentials {
+            // The answer itself goes out in clear; a socket that has just been opened has room for a byte.
+            let durable = self.wal.durable();
+            port.send(durable);
+            port.encrypt(credentials)?;
+        }
+        Ok(())
+    }
+
+    /// Lets a client in, refuses it, or asks for its password: whichever the rules say.
+    fn admit_or_ask(&mut self, index: usize, request: startup::StartRequest) -> base::Result<State> {
+        let port = Rc::clone(&self.connections[index].port);
+        let mut port = port.borrow_mut();
+        if let Some(options) = &request.unknown {
+            startup::negotiate(options, &mut port.outgoing);
+        }
+        request.check_user()?;
+        self.check_room()?;
+        let instance = &self.shared.instance;
+        let attempt = Attempt {
+            address: port.stream().peer().map(|peer| peer.ip()),
+            is_encrypted: port.stream().encryption().is_some(),
+            user: &request.user,
+            database: &request.database,
+        };
+        match instance.access_method(&attempt)? {
+            AccessMethod::ScramSha256 => {
+                let scram = match port.stream().encryption() {
+                    Some(encryption) => encryption.credentials().scram.clone(),
+                    None => ScramServerAuth::new(),
+                };
+                let (secret, is_known) = instance.secret_of(&request.user);
+                let mut out = BytesMut::new();
+                let exchange = Exchange::begin(request, secret, is_known, scram, &mut out);
+                port.outgoing.raw(&out);
+                Ok(State::Authenticating(Box::new(exchange)))
+            }
+            AccessMethod::Trust | AccessMethod::Reject => {
+                drop(port);
+                self.connect(index, request)
+            }
+        }
+    }
+
+    fn check_room(&self) -> base::Result<()> {
+        if self.is_stopping {
+            return Err(Error::new(sqlstate::CANNOT_CONNECT_NOW, "the database system is shutting down"));
+        }
+        if self.shared.budget.has_place() { Ok(()) } else { Err(too_many()) }
+    }
+
+    /// Takes a place for a session, which its connection holds until the session is closed.
+    fn take_place(&mut self, index: usize) -> base::Result<()> {
+        if !self.shared.budget.take_place() {
+            return Err(too_many());
+        }
+        self.connections[index].has_place = true;
+        Ok(())
+    }
+
+    /// The session is closed, or there is none.
+    pub(super) fn give_place_back(&mut self, index: usize) {
+        if std::mem::replace(&mut self.connections[index].has_place, false) {
+            self.shared.budget.give_place_back();
+        }
+    }
+
+    /// Begins the session of a client that has been let in.
+    fn connect(&mut self, index: usize, mut request: startup::StartRequest) -> base::Result<State> {
+        self.check_room()?;
+        self.take_place(index)?;
+        let token = self.token_of(index);
+        let connection = &mut self.connections[index];
+        let mut port = connection.port.borrow_mut();
+        startup::let_in(&mut port.outgoing);
+        let settings = request.take_settings()?;
+        let mut sql = self.shared.instance.connect(ConnectRequest {
+            user: request.user,
+            database: request.database,
+            settings,
+            peer: port.stream().peer(),
+            local: port.stream().local(),
+            encryption: port.stream().encryption().and_then(|encryption| encryption.agreed()),
+        })?;
+        if !sql.state().is_superuser() && self.shared.budget.is_for_superusers() {
+            let message = "remaining connection slots are reserved for non-replication superuser connections";
+            return Err(Error::new(sqlstate::TOO_MANY_CONNECTIONS, message));
+        }
+        let parameters = sql.reported_parameters();
+        startup::welcome(&parameters, sql.pid(), sql.secret(), &mut port.outgoing);
+        port.outgoing.ready_for_query(b'I');
+        drop(port);
+        let conversation = Box::new(Conversation::new(sql));
+        let interrupt = Arc::clone(conversation.interrupt());
+        interrupt.set_owner(Arc::clone(&self.ready), token);
+        if interrupt.pending() {
+            // It was raised before there was somebody to hear of it.
+            self.ready.push(token);
+        }
+        connection.interrupt = Some(interrupt);
+        let deadline = conversation.sql.idle_deadline();
+        self.set_alarm(index, deadline);
+        self.end_starting(token);
+        Ok(State::Idle(conversation))
+    }
+}
