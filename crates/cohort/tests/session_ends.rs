@@ -140,7 +140,7 @@ fn clients_that_read_nothing_do_not_hold_up_the_stop() {
 #[test]
 fn a_client_that_reads_nothing_loses_its_place_when_its_time_is_over() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path(), &["worker_threads=1"]);
+    let server = Server::start(folder.path(), &["worker_threads=1", "max_unsent_output=8MB"]);
     server.connect().batch_execute("create table kept (id int); insert into kept values (1)").unwrap();
     let mut watch = Watch::start(&server, folder.path().join("data"), 1);
     let (mut deaf, _) = session(&server);
