@@ -94,7 +94,7 @@ impl Heap {
                     let new_tid = self.replace(ctx, xid, &mut guard, tid, payload, mode, heap_only)?;
                     drop(guard);
                     if let Some(turn) = turn {
-                        turn.updated(new_tid, xid);
+                        turn.updated(new_tid, xid, mode);
                     }
                     return Ok(Modify::Done { tid: new_tid, hot: heap_only && new_tid.block == tid.block });
                 }
@@ -129,7 +129,7 @@ impl Heap {
                     self.mark_deleted(ctx, xid, &mut guard, tid);
                     drop(guard);
                     if let Some(turn) = turn {
-                        turn.updated(tid, xid);
+                        turn.updated(tid, xid, mode);
                     }
                     return Ok(Modify::Done { tid, hot: false });
                 }
@@ -193,7 +193,7 @@ impl Heap {
                     LockedVersions::To(newest) => {
                         drop(guard);
                         if let Some(turn) = turn {
-                            turn.updated(newest, xid);
+                            turn.updated(newest, xid, mode);
                         }
                         return Ok(Modify::Done { tid, hot: false });
                     }

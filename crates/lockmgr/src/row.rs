@@ -55,13 +55,13 @@ pub struct RowTurn<'a> {
 }
 
 impl RowTurn<'_> {
-    /// The heir has changed or locked the row: those behind it whom that keeps out now wait for the end of `by` (the heir's
-    /// current xid), under the row's newest version `tid`; others have their turn. To be called after the page latch is
+    /// The heir has changed or locked the row this strongly: those behind it whom that keeps out now wait for the end of `by` (the
+    /// heir's current xid), under the row's newest version `tid`; others have their turn. To be called after the page latch is
     /// released.
-    pub fn updated(mut self, tid: Tid, by: Xid) {
+    pub fn updated(mut self, tid: Tid, by: Xid, mode: RowLockMode) {
         if let Some(queue) = self.queue.take() {
             let mut wake = WakeList::new();
-            let taken = Some(Taken { by, mode: self.mode });
+            let taken = Some(Taken { by, mode });
             if self.manager.leave_queue(self.owner, self.mode, &queue, taken, &mut wake) {
                 self.manager.move_queue(&queue, RowKey { relation: self.relation, tid }, taken, &mut wake);
             }
@@ -275,10 +275,15 @@ impl LockManager {
         }
     }
 
-    /// Makes one at the front that waits for its holder's end an ordinary member. False: it has its turn already.
-    fn depose(&self, owner: OwnerId) -> bool {
+    /// Makes one at the front of one of these queues, where it waits for its holder's end, an ordinary member. False: it has its
+    /// turn already. It may wait elsewhere with a turn set aside.
+    fn depose(&self, owner: OwnerId, queues: [&Arc<RowQueue>; 2]) -> bool {
         let slot = self.owners.get(owner);
-        let Some(holder) = slot.with_wait(|wait| holder_of(&wait.target)) else { return false };
+        let waits_here = |wait: &mut Wait| match &wait.target {
+            WaitTarget::Row { queue, holder, .. } if queues.iter().any(|is| Arc::ptr_eq(is, queue)) => *holder,
+            _ => Xid::INVALID,
+        };
+        let Some(holder) = slot.with_wait(waits_here).filter(|holder| holder.is_valid()) else { return false };
         if !self.xid_waits.unregister(holder, owner) {
             return false;
         }
@@ -414,7 +419,7 @@ impl LockManager {
         };
         let mut target_state = target.state.lock();
         // Those at the front that only wait become members like others; those that have their turn stay there.
-        target_state.join(&mut state, |member| !self.depose(member.owner));
+        target_state.join(&mut state, |member| !self.depose(member.owner, [&queue, &target]));
         for next in target_state.promote() {
             self.wait_at_front(next.owner, blocker_of(taken, next.mode), wake);
         }

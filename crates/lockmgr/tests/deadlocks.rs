@@ -154,7 +154,7 @@ fn one_that_comes_to_the_front_looks_again() {
         let first = scope.spawn(|| {
             let mode = RowLockMode::Update;
             let turn = locks.wait_for_row(one.owner, RELATION, ROW, xid(100), mode, &one.options()).unwrap();
-            turn.expect("no turn is skipped").updated(ROW, xid(101));
+            turn.expect("no turn is skipped").updated(ROW, xid(101), mode);
             locks.wait_for_xid(one.owner, xid(102), &one.options()).unwrap();
             roll_back(&one, 101);
         });

@@ -120,7 +120,7 @@ fn update(row: &Row, session: &Session) -> bool {
             *state = (id, next);
             drop(state);
             if let Some(turn) = turn.take() {
-                turn.updated(next, id);
+                turn.updated(next, id, mode);
             }
             row.updates.fetch_add(1, SeqCst);
             break true;
@@ -233,7 +233,7 @@ fn row_locks_exclude_while_the_row_moves() {
                     drop(latched);
                     let RowLockAttempt::Conflict(holder) = attempt else {
                         if let Some(turn) = turn.take() {
-                            turn.updated(tid, id);
+                            turn.updated(tid, id, RowLockMode::Update);
                         }
                         break;
                     };
@@ -287,7 +287,7 @@ fn lock_row(session: &Session, id: Xid, mode: RowLockMode, held: &AtomicUsize) {
         }
     }
     if let Some(turn) = turn {
-        turn.updated(ROW, id);
+        turn.updated(ROW, id, mode);
     }
     if mode == RowLockMode::Update {
         assert_eq!(held.fetch_add(1, SeqCst), 0, "two hold the row");

@@ -54,7 +54,7 @@ impl HotRow {
                 *state = (xid, moved);
                 drop(state);
                 if let Some(turn) = turn.take() {
-                    cohort_lockmgr::RowTurn::updated(turn, moved, xid);
+                    cohort_lockmgr::RowTurn::updated(turn, moved, xid, RowLockMode::NoKeyUpdate);
                 }
                 break;
             }
@@ -294,7 +294,7 @@ fn sharers_that_queue_behind_an_update_get_the_row_together() {
             scope.spawn(move || {
                 let mode = if number == 2 { RowLockMode::KeyShare } else { RowLockMode::Share };
                 let turn = session.locks.wait_for_row(session.owner, RELATION, ROW, xid(10), mode, &session.options());
-                turn.unwrap().unwrap().updated(ROW, xid(20 + u64::from(number)));
+                turn.unwrap().unwrap().updated(ROW, xid(20 + u64::from(number)), mode);
                 together.wait();
             });
             until_waiting(&locks, number as usize);
@@ -327,7 +327,7 @@ fn queues_of_two_versions_of_a_row_become_one() {
                 late.locks.waiting_count()
             });
             until(|| first.locks.is_waiting(owner(9)), "the late one's wait");
-            turn.updated(new, xid(11));
+            turn.updated(new, xid(11), mode);
             assert!(!first.locks.has_row_entry(RELATION, old));
             assert_eq!(first.locks.blocking_owners(owner(2)), [first.owner], "the eldest is the head");
             assert_eq!(first.locks.blocking_owners(owner(9)), [2, 3, 4].map(owner));

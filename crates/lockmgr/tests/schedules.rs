@@ -82,7 +82,7 @@ fn run(
             loop {
                 let RowLockAttempt::Conflict(holder) = locks.try_lock_row(owner, xid, RELATION, tid, mode) else {
                     if let Some(turn) = turn {
-                        cohort_lockmgr::RowTurn::updated(turn, tid, xid);
+                        cohort_lockmgr::RowTurn::updated(turn, tid, xid, mode);
                     }
                     return Ok(Answer::Done);
                 };
