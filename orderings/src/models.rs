@@ -1,4 +1,4 @@
-//! What must hold under every order of steps and every value that a load may see.
+//! Properties that must hold under every order of steps and every value that a load may see.
 //!
 //! A thread is taken off where it could go on at most so many times per execution as a model says (`check`).
 
@@ -120,7 +120,7 @@ impl Logged {
         Arc::new(Logged { frames, inserted: Mutex::new(0) })
     }
 
-    /// What a change does: the record, then the mark, both under the page's latch.
+    /// A change: the record, then the mark, both under the page's latch.
     fn change(&self) {
         let frame = &self.frames[0];
         frame.latch.lock_exclusive();
@@ -133,7 +133,7 @@ impl Logged {
         frame.latch.unlock_exclusive();
     }
 
-    /// What a write-back does up to the write itself, and then the end of the write.
+    /// A write-back: its steps up to the write itself, the write, and the end of the write.
     fn write(&self, write: impl FnOnce()) {
         let frame = &self.frames[0];
         frame.state.fetch_add(WRITING + PIN, AcqRel);

@@ -1,4 +1,4 @@
-//! What the sources under test use and what has no part in their orderings: counters, checks of debug builds, files.
+//! Stubs for what the sources under test use without effect on orderings: counters, checks of debug builds, files.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ impl PageId {
     }
 }
 
-/// What pages are used for.
+/// Counters of the use of pages.
 pub mod meter {
     #[derive(Default)]
     pub(crate) struct Used {
@@ -87,7 +87,7 @@ impl LatchClass {
     }
 }
 
-/// What transactions are counted in.
+/// Counters of transactions.
 pub mod statistics {
     #[derive(Default)]
     pub(crate) struct EndedCounter;

@@ -75,7 +75,7 @@ pub struct DoubleWrite {
     /// Whether pages go through the area before they are written in place.
     enabled: bool,
     fsync: AtomicBool,
-    /// What was written and not synced. A leaf, but held while it is synced.
+    /// Files that were written and not synced yet. A leaf, but held while they are synced.
     unsynced: Mutex<Unsynced>,
     regions: [Mutex<Region>; REGIONS],
     next_region: AtomicUsize,

@@ -138,7 +138,7 @@ impl Frame {
     pub(crate) fn mark_dirty(&self, lsn: Lsn) {
         // The flag is lowered only under the latch, which the caller has: no need to write what is there already.
         if self.first_dirty_lsn.load(Ordering::Relaxed) == NO_LSN {
-            // Who sees this change sees that the copy before it was taken, if it was.
+            // A thread that sees this change also sees the effects of an earlier `copy_taken`.
             self.first_dirty_lsn.store(lsn.0, Ordering::Release);
         }
         self.mark_dirty_hint();

@@ -40,7 +40,8 @@ struct Queue {
     waiting: Vec<Waker>,
 }
 
-/// Whoever removes the first file. When this is dropped before [`Turn::done`], by a panic, the file waits for another one.
+/// The turn of the one that removes the first file. When this is dropped before [`Turn::done`], by a panic, the file
+/// waits for another one.
 struct Turn<'a> {
     removals: &'a FileRemovals,
     is_done: bool,

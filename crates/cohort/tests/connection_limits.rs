@@ -16,7 +16,7 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 const SETUP: &str = "create table kept (id int primary key, note text); insert into kept values (1, 'one')";
 
-/// What a client is told that tries to connect; "" if it can.
+/// The error that a client gets when it tries to connect; "" if it can connect.
 fn told(url: &str) -> String {
     match Client::connect(url, NoTls) {
         Ok(_) => String::new(),

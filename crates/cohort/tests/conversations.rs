@@ -32,12 +32,12 @@ const PATIENCE_SHORTENING: Duration = Duration::from_millis(500);
 /// How many that differ are shown before the search ends.
 const DIFFERENCES_MAX: usize = 8;
 
-/// What each session begins with.
+/// Statements that each session begins with.
 const SETUP: &str = "create temp table t (i int primary key, s text default 'x');
     insert into t select g, 'row ' || g from generate_series(1, 5) g;
     create temp table u (a int, b text check (b <> 'bad'))";
 
-/// What all sessions share.
+/// Objects that all sessions share.
 const SHARED: &str =
     "create function loud(int) returns int language plpgsql as 'begin raise notice ''loud %'', $1; return $1; end';
     create procedure committing() language plpgsql as 'begin commit; end'";
@@ -237,7 +237,7 @@ fn starts() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     ]
 }
 
-/// What a server says to the first packets of a connection, whose client leaves then.
+/// A server's answers to the first packets of a connection. The client then leaves.
 fn start(socket: &Path, packets: &[Vec<u8>]) -> Vec<String> {
     let mut talk = Talk::open(socket);
     let mut heard = Vec::new();

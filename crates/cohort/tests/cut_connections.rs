@@ -123,7 +123,8 @@ fn of_pipelines_and_portals_nothing_is_left() {
     disturb_driver("tokio-postgres with pipelines", drivers::pipelines);
 }
 
-/// What the client says of its password, or within its encryption, is good for one time: a repeated conversation ends there.
+/// The client's messages about its password, or within its encryption, are valid only once.
+/// A repeated conversation ends there.
 #[test]
 fn of_handshakes_and_passwords_nothing_is_left() {
     if !common::has_client("psql") {

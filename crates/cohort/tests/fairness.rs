@@ -1,7 +1,8 @@
 //! No work of one session keeps another's short statement waiting, and all work can be cancelled.
 //!
-//! Each kind of long work runs in more sessions than there are workers, beside a session with short statements. What those
-//! waited for is measured by how long their worker computed meanwhile, which doesn't depend on how busy the machine is.
+//! Each kind of long work runs in more sessions than there are workers, beside a session with short statements. The
+//! waits of the short statements are measured by how long their worker computed meanwhile, which doesn't depend on how
+//! busy the machine is.
 //! `COHORT_FAIRNESS_SECONDS=3` runs each kind for so long on two workers and prints latencies by the clock, `COHORT_FAIRNESS_KINDS=sort,vacuum`
 //! runs only the kinds whose names contain one of these.
 
@@ -39,7 +40,7 @@ const fn work(name: &'static str, statements: &'static [&'static str]) -> Kind {
     Kind { name, before: &[], statements, after: &[] }
 }
 
-/// What all kinds may use.
+/// Tables that all kinds may use.
 const TABLES: &[&str] = &[
     "create table big (id int primary key, k int, t text, n numeric)",
     "insert into big select i, (i * 7919) % 10007, md5(i::text), i / 7.0 from generate_series(1, 40000) i",
@@ -454,7 +455,7 @@ fn run_until(kind: &Kind, client: &mut Client, stop: &AtomicBool) {
     }
 }
 
-/// What the session with short statements met beside one kind of work.
+/// Measurements of the session with short statements beside one kind of work.
 #[derive(Default)]
 struct Met {
     latencies: Vec<Duration>,

@@ -104,7 +104,7 @@ struct Side {
     clients: Vec<Client>,
 }
 
-/// What is seen of one session: whom it waits for, and what it was told.
+/// The visible state of one session: the sessions it waits for, and the answer it got.
 type Seen = (Option<Vec<usize>>, Option<Answer>);
 
 impl Side {
@@ -141,7 +141,7 @@ impl Side {
         row.split(" | ").map(one).collect()
     }
 
-    /// What is seen once all sessions have answered or wait; `must_answer` will not wait on.
+    /// The visible state of all sessions once each has answered or waits. The session `must_answer` will not wait.
     fn settle(&mut self, sessions: usize, must_answer: Option<usize>) -> Result<Vec<Seen>, String> {
         let deadline = Instant::now() + SETTLE_LIMIT;
         let mut last = None;
@@ -260,7 +260,7 @@ fn texts(step: Step, depth: usize) -> Vec<String> {
     }
 }
 
-/// What the model says of each session.
+/// The state of each session according to the model.
 fn expected(model: &Model, sessions: usize) -> Vec<Seen> {
     let of = |session| (model.is_blocked(session).then(|| model.blockers(session)), model.answer(session));
     (0..sessions).map(of).collect()

@@ -22,7 +22,7 @@ enum Way {
 
 const WAYS: [Way; 3] = [Way::Simple, Way::Prepare, Way::Extended];
 
-/// What a statement answers, as text.
+/// The answer to a statement, as text.
 fn answer(client: &mut Client, way: Way, statement: &str) -> String {
     let failure = |error: &postgres::Error| {
         let error = error.as_db_error().expect("the session goes on");

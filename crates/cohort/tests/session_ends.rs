@@ -198,7 +198,7 @@ fn a_session_whose_end_must_wait_does_not_stop_the_others_of_its_worker() {
         .query_one("select relnamespace::regnamespace || '.mine' from pg_class where relname = 'mine'", &[])
         .unwrap()
         .get(0);
-    // What describes the table can't be deleted before it is known whether this counts.
+    // The table's catalog rows can't be deleted before it is known whether this change of them commits.
     holder.batch_execute(&format!("begin; comment on table {name} is 'not to be dropped yet'")).unwrap();
     drop(leaving);
     wait_until("its end waits for the holder", Duration::from_secs(10), || {

@@ -237,7 +237,7 @@ fn statements_of_one_string() {
     assert_eq!(count, 1500);
 }
 
-/// What is committed has to be durable before its answers leave: both are waited for at once.
+/// Commits must be durable before their answers leave. The session waits for the disk and for its client at once.
 #[test]
 fn commits_in_a_pipeline() {
     let insert = Sent::query("insert into kept select count(*) from kept returning i, repeat('x', 20000)");
@@ -274,7 +274,7 @@ fn notifications_to_a_session_that_idles() {
         assert!(message.starts_with(&format!("A ch\\x00{number} x")), "{}", &message[..20]);
     }
     assert_eq!(heard.len(), sent);
-    // Who has heard all can be told more.
+    // A listener that has read everything gets further notifications.
     run(&mut notifier, "notify ch, 'last'");
     assert_eq!(listener.hear_until(|heard| !heard.is_empty()), ["A ch\\x00last\\x00"]);
     server.stop();

@@ -149,7 +149,8 @@ impl Sequences {
     /// Refuses every later change, and writes the true positions back, so that a clean stop leaves no gaps.
     pub(crate) fn close(&self, pool: &BufferPool, wal: &Wal) -> Result<()> {
         self.closed.store(true, Ordering::SeqCst);
-        // Whoever finds it not closed, under the lock of a sequence's state, had that in the map before.
+        // Operations check `closed` under the lock of a sequence's state. If one found it unset, its state was in the
+        // map before.
         let open: Vec<_> = self.open.read().iter().map(|(file, state)| (*file, state.clone())).collect();
         for (file, state) in open {
             if pool.file_exists(file) {

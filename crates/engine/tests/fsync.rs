@@ -104,7 +104,7 @@ fn lives_and_dies(seed: u64) {
                 drop(database);
                 disk.crash_with(SimulatedOptions::new(random.random()))
             }
-            // What a killed process has written is in the operating system's cache, for the next one to find.
+            // The writes of a killed process are in the operating system's cache. The next process finds them there.
             1 => {
                 drop(database);
                 disk.kill()

@@ -23,8 +23,8 @@ pub(crate) struct Edge {
 /// Queues in another order than they have.
 pub(crate) type Orders = FxHashMap<LockTag, Vec<QueuedLock>>;
 
-/// One search. What was visited for a mode in a queue isn't visited again for that mode, so that it costs no more than there
-/// are waiters and holders, times the modes.
+/// One search. It visits each holder and each queue member only once per mode. So its cost is at most the number of
+/// waiters and holders times the number of modes.
 pub(crate) struct Search<'a, 'b> {
     frozen: &'a Frozen<'b>,
     orders: &'a Orders,
@@ -33,7 +33,7 @@ pub(crate) struct Search<'a, 'b> {
     pub(crate) edges_visited: u64,
 }
 
-/// What is waited for: its holders, and who waits, in order.
+/// The target of a wait: its holders and its waiters, in order.
 #[derive(Default)]
 struct Target {
     holders: Vec<(OwnerId, ModeSet)>,

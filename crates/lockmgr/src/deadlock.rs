@@ -58,7 +58,7 @@ enum Outcome {
     Hard,
 }
 
-/// What the detector has done so far.
+/// The detector's work so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DetectorWork {
     /// How often a waiter looked.
@@ -94,7 +94,7 @@ impl LockManager {
         Frozen { manager: self, table, _rows: rows, _xids: xids }
     }
 
-    /// What looking for deadlocks has cost so far.
+    /// The cost of looking for deadlocks so far.
     pub fn detector_work(&self) -> DetectorWork {
         let CountedWork { looks, freezes, edges } = &self.detector;
         DetectorWork { looks: looks.load(Relaxed), freezes: freezes.load(Relaxed), edges: edges.load(Relaxed) }
@@ -153,7 +153,7 @@ impl LockManager {
         found
     }
 
-    /// What an owner waits for, unless it is about to leave as a victim.
+    /// The target that an owner waits for. None if the owner is about to leave as a victim.
     fn target_of(&self, owner: OwnerId) -> Option<WaitTarget> {
         self.owners.get(owner).with_wait(|wait| (!wait.doomed).then(|| wait.target.clone())).flatten()
     }
@@ -183,7 +183,7 @@ impl LockManager {
                 let entries = self.table.partition(tag);
                 entries.get(tag).is_some_and(|entry| entry.queue.iter().any(|waiter| waiter.owner != owner))
             }
-            // Whoever waits for a transaction isn't the one that ends it.
+            // A transaction's own session never waits for it, so the waiter is another one.
             WaitTarget::Xid(_) | WaitTarget::Row { .. } => true,
         }
     }
@@ -297,7 +297,7 @@ impl Frozen<'_> {
             };
             orders.insert(constraint.tag, order);
         }
-        // Whoever was moved may be part of a new circle. The start comes last: its circle is dealt with first.
+        // A waiter that was moved may be part of a new circle. The start comes last: its circle is dealt with first.
         let moved = constraints.iter().flat_map(|constraint| [constraint.before, constraint.after]);
         let mut found = Outcome::Clear(Orders::default());
         for from in moved.chain([start]) {

@@ -36,13 +36,13 @@ pub enum Next {
     Close,
 }
 
-/// What has come in.
+/// The result of a look for the next message.
 enum Arrival {
     /// A message.
     Message,
     /// None has arrived.
     Nothing,
-    /// What has arrived can't be followed.
+    /// The bytes that have arrived are not a message.
     Unframed(Unframed),
 }
 
@@ -105,7 +105,7 @@ impl Conversation {
                     let message = format!("invalid frontend message type {kind}");
                     return self.tell(port, &Error::new(sqlstate::PROTOCOL_VIOLATION, message));
                 }
-                // Who sends such a length doesn't follow the protocol and would not understand an answer.
+                // A client that sends such a length doesn't follow the protocol and would not understand an answer.
                 Arrival::Unframed(Unframed::Length) => return leave(port),
             }
             let message = std::mem::take(&mut self.message);

@@ -140,8 +140,7 @@ pub enum Message<'a> {
     CopyFail(&'a [u8]),
 }
 
-/// A Bind message. What is wrong behind its head is told when the head has been looked at, which may be wrong for other
-/// reasons.
+/// A Bind message. The head is checked first, as it may have errors of its own. Errors behind it are reported later.
 #[derive(Debug, PartialEq)]
 pub struct Bind<'a> {
     /// Name of the portal.
@@ -151,7 +150,7 @@ pub struct Bind<'a> {
     rest: &'a [u8],
 }
 
-/// What stands behind the names in a Bind message.
+/// The fields behind the names in a Bind message.
 #[derive(Debug)]
 pub struct BindRest<'a> {
     /// Format codes of the parameters: none, one for all, or one for each.
@@ -176,7 +175,7 @@ impl Codes<'_> {
 }
 
 impl<'a> Bind<'a> {
-    /// What stands behind the names.
+    /// The fields behind the names.
     ///
     /// # Errors
     /// 08P01 when not even the number of parameters can be read.

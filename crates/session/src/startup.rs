@@ -43,7 +43,7 @@ pub struct StartRequest {
     pub unknown: Option<Vec<String>>,
 }
 
-/// What a connection has asked for before its session starts: each kind of encryption is asked for once.
+/// The encryption requests of a connection before its session starts. Each kind may be requested once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked {
     tls: bool,
@@ -51,7 +51,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// What has been asked for once `kind` was answered. A client whom one kind was declined may try the other.
+    /// The requests that count as made once `kind` was answered. A client that was declined one kind may try the other.
     pub fn after(kind: EncryptionKind, is_granted: bool) -> Asked {
         match kind {
             EncryptionKind::Tls => Asked { tls: true, gss: is_granted },
@@ -67,7 +67,7 @@ pub enum Refusal {
     Told(Error),
     /// It speaks a protocol in which errors had no fields.
     ToldPlainly(Error),
-    /// Whatever it is, it is no client: it is told nothing.
+    /// The peer is not a client: it gets no answer.
     Silent,
 }
 

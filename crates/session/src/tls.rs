@@ -120,7 +120,7 @@ impl Encryption {
         &self.credentials
     }
 
-    /// Whether a read has come to the stream's end. What was read before it may have been returned without saying so.
+    /// Whether a read has come to the stream's end. Such a read may have returned bytes without reporting the end.
     pub fn has_ended(&self) -> bool {
         self.ended
     }

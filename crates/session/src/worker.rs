@@ -119,7 +119,7 @@ struct Connection {
     state: State,
     /// Tells tokens of this connection from those of an earlier one in the same place.
     generation: u32,
-    /// What it has asked for before it starts a session.
+    /// Its encryption requests before it starts a session.
     asked: startup::Asked,
     interrupt: Option<Arc<Interrupt>>,
     /// The position its replies wait for, if it is in the worker's heap.
@@ -142,7 +142,7 @@ enum State {
     Closing,
 }
 
-/// What a session's coroutine is to do.
+/// The task of a session's coroutine.
 enum Task {
     /// To work on what has arrived.
     Work,
@@ -734,7 +734,7 @@ impl Worker {
     }
 }
 
-/// What a client is told that there is no place for.
+/// The error for a client when there is no place for it.
 pub(crate) fn too_many() -> Error {
     Error::new(sqlstate::TOO_MANY_CONNECTIONS, "sorry, too many clients already").fatal()
 }

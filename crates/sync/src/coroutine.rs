@@ -395,11 +395,11 @@ pub fn on_large_stack<R>(f: impl FnOnce() -> R) -> io::Result<R> {
     Ok(result)
 }
 
-/// What a further stack may grow to. The frames of builds that are not optimized are several times as large.
+/// The size that a further stack may grow to. The frames of builds that are not optimized are several times as large.
 const FURTHER_STACK_BYTES: usize = if cfg!(debug_assertions) { 256 << 20 } else { 64 << 20 };
 /// So many further stacks are kept while nobody runs on them.
 const FURTHER_STACKS_KEPT: usize = 16;
-/// What a further stack keeps of its memory while nobody runs on it.
+/// The memory that a further stack keeps while nobody runs on it.
 const FURTHER_STACK_KEPT_BYTES: usize = 256 << 10;
 
 /// Further stacks that nobody runs on. A plain lock: it is no part of what a model checker looks at.
@@ -450,8 +450,8 @@ pub fn is_on_further_stack() -> bool {
     unsafe { (*context).is_on_further_stack.get() }
 }
 
-/// Runs `f` on a further stack, in which it may recurse tens of times deeper than in a coroutine's own. What runs there may
-/// wait as before: the further stack is the coroutine's until `f` ends. Where the caller runs on one already, `f` just runs.
+/// Runs `f` on a further stack, in which it may recurse tens of times deeper than in a coroutine's own. `f` may wait
+/// there as before: the further stack is the coroutine's until `f` ends. A caller that runs on one already stays on it.
 ///
 /// # Errors
 /// If the system has no room for the stack. `f` has not run then.

@@ -84,7 +84,7 @@ pub struct Interrupt {
     told: Mutex<Told>,
 }
 
-/// Who is told of what is raised. A leaf.
+/// The wait and the thread that are told of a raised interrupt. A leaf.
 #[derive(Default)]
 struct Told {
     /// Pokes the wait that the session is in.

@@ -156,13 +156,13 @@ impl RawLatch {
         }
     }
 
-    /// Whether anybody holds it exclusively right now. Who finds that nobody does sees what the last holder has written.
+    /// Whether anybody holds it exclusively right now. A caller that gets false sees what the last holder has written.
     #[inline]
     pub fn is_locked_exclusive(&self) -> bool {
         self.state.load(Ordering::Acquire) & EXCLUSIVE != 0
     }
 
-    /// Whether anybody holds it right now. Who finds that nobody does sees what the last holder has written.
+    /// Whether anybody holds it right now. A caller that gets false sees what the last holder has written.
     #[inline]
     pub fn is_locked(&self) -> bool {
         self.state.load(Ordering::Acquire) & !PARKED != 0

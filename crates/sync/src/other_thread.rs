@@ -10,7 +10,7 @@ use base::Result;
 /// which nobody wants to know then, ends at its next [`yield_point`](crate::yield_point), if it has any.
 ///
 /// # Errors
-/// What the interrupt says: 57014, 57P01 and their kin.
+/// The error of the interrupt: 57014, 57P01 or a similar one.
 ///
 /// # Panics
 /// If `work` does.

@@ -41,7 +41,7 @@ fn sort_with<T>(
     })
 }
 
-/// What an interrupted sort unwinds with.
+/// The payload that an interrupted sort unwinds with.
 struct Interrupted(Error);
 
 #[cfg(all(test, not(shuttle)))]

@@ -38,7 +38,8 @@ thread_local! {
 /// The caller holds no latch, no pin and no borrow that others could need.
 ///
 /// # Errors
-/// What the [`Interrupt`](crate::Interrupt) of [`with_interrupt`](crate::with_interrupt) says: 57014, 57P01 and their kin.
+/// The error of the [`Interrupt`](crate::Interrupt) of [`with_interrupt`](crate::with_interrupt): 57014, 57P01 or a
+/// similar one.
 #[inline]
 pub fn yield_point() -> Result<()> {
     if slice_is_over() {
@@ -162,7 +163,7 @@ mod ticking {
     /// The number of a thread that sleeps.
     const ASLEEP: u64 = 0;
 
-    /// What a thread tells the ticker.
+    /// The turn numbers that a thread shows to the ticker.
     pub(super) struct Turns {
         number: Arc<CachePadded<AtomicU64>>,
         last: Cell<u64>,

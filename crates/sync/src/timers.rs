@@ -228,7 +228,8 @@ impl Queue {
         self.entries.insert((at, state.number), Arc::clone(state));
     }
 
-    /// Takes out what has an entry at `now` or before, and queues again what is due later. What is due now, and when that was set.
+    /// Takes out the timers with an entry at `now` or before, and queues those again that are due later. Returns the
+    /// timers that are due now, each with the time it was set to.
     fn take_due(&mut self, now: u64) -> Vec<(Arc<State>, u64)> {
         let mut due_now = Vec::new();
         while let Some(first) = self.entries.first_entry() {
@@ -249,7 +250,7 @@ impl Queue {
 
 fn raise(due: Vec<(Arc<State>, u64)>) {
     for (state, due) in due {
-        // Whoever disarms it from here on waits until it has fired, and forgets the interrupt.
+        // From here on, a thread that disarms the timer waits until it has fired, and clears the interrupt.
         if state.due.compare_exchange(due, FIRING, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
             state.interrupt.raise(state.kind);
             // It may have been armed again meanwhile.

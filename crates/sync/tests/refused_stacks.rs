@@ -1,4 +1,4 @@
-//! A system that has no room for stacks. What is refused is refused to the whole process: one test.
+//! A system that has no room for stacks. The refusal applies to the whole process, so this file has one test.
 
 use cohort_sync::{Arc, Coroutine, ReadyQueue, StackPool, Step, on_further_stack, refuse_new_stacks};
 
@@ -8,7 +8,7 @@ fn without_room_for_a_stack_there_is_an_error_and_nothing_has_run() {
     let queue = Arc::new(ReadyQueue::new(|| ()));
     drop(Coroutine::new(&pool, Arc::clone(&queue), 1, || ()));
     refuse_new_stacks(true);
-    // What was given back is used again.
+    // A stack that was given back is used again.
     let mut inside = Coroutine::new(&pool, Arc::clone(&queue), 2, || {
         let refused = on_further_stack(|| unreachable!("there is no stack to run on"));
         assert!(refused.is_err());

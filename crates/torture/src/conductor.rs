@@ -22,7 +22,7 @@ pub const LISTENERS: usize = 2;
 /// How often the process is looked at.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What the server must never say.
+/// Words that the server must never print.
 const BAD_WORDS: [&str; 4] = ["panicked", "PANIC", "overflowed its stack", "internal error"];
 
 /// Settings that only a start changes, with values that choose another path.
@@ -56,7 +56,7 @@ impl Ending {
     }
 }
 
-/// What a run has met: endings of lives by name, and the most that the server used.
+/// The results of a run: endings of lives by name, and the most that the server used.
 pub type Met = (BTreeMap<&'static str, u64>, Usage);
 
 /// One run to its end, or to its first failure.

@@ -8,7 +8,7 @@ use crate::torture::{Phase, Torture};
 use crate::trace::Trace;
 use crate::wire::{Trouble, Wire};
 
-/// What one connection has heard.
+/// The notifications that one connection has heard.
 struct Heard {
     /// The count of notifications after LISTEN was committed; later ones must come, those before may.
     at_start: i64,

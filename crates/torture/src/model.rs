@@ -1,4 +1,4 @@
-//! What must be there, must not be there, and may be there.
+//! The model: effects that must be there, must not be there, or may be there.
 //!
 //! A transaction that writes enters its number into the table `ledger` and keeps a [`Draft`] of what it does. The
 //! draft's effects become part of the model when the commit is acknowledged. Where the answer to a commit was lost,
@@ -15,7 +15,7 @@ pub const OWN_TABLES: usize = 3;
 /// Rows of `counters`.
 pub const COUNTERS: usize = 4;
 
-/// What became of a transaction, as far as the clients know.
+/// The outcome of a transaction, as far as the clients know.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fate {
     /// Acknowledged, and the client waited for the disk.
@@ -45,7 +45,7 @@ pub struct OwnTable {
     pub added: Vec<String>,
 }
 
-/// What a transaction does beside its row in the ledger.
+/// An effect of a transaction beside its row in the ledger.
 #[derive(Clone, Debug)]
 pub enum Effect {
     /// It has put a row into a witness table.
@@ -106,7 +106,7 @@ impl Draft {
     }
 }
 
-/// What is known of one session.
+/// The known state of one session.
 #[derive(Default)]
 pub struct SessionModel {
     /// Its transactions since the ledger was emptied.
@@ -128,11 +128,11 @@ pub struct SessionModel {
 /// A transaction that is prepared, or may be.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// What it does when it is committed.
+    /// Its effects when it is committed.
     pub draft: Draft,
     /// The row of `vault` that it holds.
     pub vault: i64,
-    /// What is known of it.
+    /// Its known state.
     pub state: PreparedState,
     /// The session that has prepared it, or tries to finish it.
     pub by: usize,
@@ -189,7 +189,7 @@ pub struct Model {
     counters: [Mutex<Growing>; COUNTERS],
     /// The count of notifications.
     notices: Mutex<Growing>,
-    /// Who holds which lock.
+    /// The holders of each lock.
     pub holders: Holders,
 }
 
@@ -199,7 +199,7 @@ impl Model {
         Model { sessions: (0..sessions).map(|_| Mutex::default()).collect(), ..Model::default() }
     }
 
-    /// What is known of a session.
+    /// The known state of a session.
     pub fn session(&self, number: usize) -> MutexGuard<'_, SessionModel> {
         self.sessions[number].lock().expect("nobody panics with the model")
     }

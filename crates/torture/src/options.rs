@@ -1,4 +1,4 @@
-//! What a run is told.
+//! The options of a run.
 
 use std::path::PathBuf;
 

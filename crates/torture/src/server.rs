@@ -13,7 +13,7 @@ use crate::wire::{Address, Wire};
 /// How long a start may take.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// What each server of a run is started with.
+/// The program, folder, port and settings of each server of a run.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// The program.
@@ -55,7 +55,7 @@ impl Launch {
         Ok(Server { child, address: self.address() })
     }
 
-    /// What servers have said from this place in the file on, and where it ends now.
+    /// The servers' messages from this place in the file on, and the place where the file ends now.
     pub fn messages_since(&self, offset: usize) -> (String, usize) {
         let bytes = std::fs::read(self.messages()).unwrap_or_default();
         (String::from_utf8_lossy(&bytes[offset.min(bytes.len())..]).into_owned(), bytes.len())
@@ -162,7 +162,7 @@ impl Drop for Server {
     }
 }
 
-/// What a process uses.
+/// The resources that a process uses.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Usage {
     /// Resident memory.

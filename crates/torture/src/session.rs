@@ -24,7 +24,7 @@ pub struct Session {
     pub random: StdRng,
     /// Its connection.
     pub wire: Wire,
-    /// What it has said last.
+    /// Its last statements.
     pub trace: Arc<Trace>,
     /// The server's life that it belongs to.
     pub life: u64,
@@ -34,7 +34,7 @@ pub struct Session {
     pub holds: Vec<Hold>,
 }
 
-/// What is to happen to a statement while it runs.
+/// An accident that is to happen to a statement while it runs.
 enum Accident {
     None,
     Cancel(Duration),
@@ -100,7 +100,7 @@ pub async fn next_life(torture: &Torture, trace: &Trace) -> Option<u64> {
 
 fn start_options(torture: &Torture, number: usize, random: &mut StdRng) -> String {
     if number == 0 {
-        // Who finishes prepared transactions does it without hindrance.
+        // This session finishes prepared transactions, so it has no timeouts.
         return String::new();
     }
     let mut options = format!("-c deadlock_timeout={}ms", [20, 100, 1000][random.random_range(0..3)]);

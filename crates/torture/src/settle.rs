@@ -46,7 +46,7 @@ async fn await_end(wire: &Wire, pid: i32) -> Result<(), Trouble> {
 /// Settles what is unknown of one session, all of whose former connections are gone.
 ///
 /// # Errors
-/// What the statements say. What was not settled stays unknown.
+/// Errors of the statements. Transactions that were not settled stay unknown.
 pub async fn settle(wire: &Wire, model: &Model, session: usize) -> Result<(), Trouble> {
     let unknown = model.session(session).unknown.clone();
     for draft in unknown {
@@ -90,7 +90,7 @@ async fn is_in_ledger(wire: &Wire, session: usize, number: i64) -> Result<bool, 
 /// The names in pg_prepared_xacts.
 ///
 /// # Errors
-/// What the statement says.
+/// Errors of the statement.
 pub async fn prepared_names(wire: &Wire) -> Result<BTreeSet<String>, Trouble> {
     let answer = wire.ask("select gid from pg_prepared_xacts").await?;
     Ok(answer.rows.into_iter().filter_map(|mut row| row.swap_remove(0)).collect())

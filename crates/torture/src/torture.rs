@@ -1,4 +1,4 @@
-//! What all tasks of a run share, and the first failure.
+//! The state that all tasks of a run share, and the first failure.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ use crate::trace::Trace;
 /// framing, and names of internal errors.
 const NEVER: [&str; 6] = ["XX", "58", "53", "08", "F0", "P0004"];
 
-/// What sessions are to do.
+/// The phase of a run, which tells sessions what to do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Phase {
     /// Wait.
@@ -29,19 +29,19 @@ pub enum Phase {
     Over,
 }
 
-/// What all tasks share.
+/// The state that all tasks share.
 pub struct Torture {
-    /// What the run was told.
+    /// The options of the run.
     pub options: Options,
-    /// What all random choices come from.
+    /// The seed of all random choices.
     pub seed: u64,
     /// How servers are started.
     pub launch: Launch,
-    /// What must be there.
+    /// The model of the data that must be there.
     pub model: Model,
     /// One for each session.
     pub traces: Vec<Arc<Trace>>,
-    /// What sessions are to do.
+    /// The phase, which tells sessions what to do.
     pub phase: watch::Sender<Phase>,
     /// When the run began.
     pub born: Instant,
@@ -128,7 +128,7 @@ impl Torture {
     }
 }
 
-/// What a run without a failure has done.
+/// The summary of a run without a failure.
 pub struct Summary {
     seed: u64,
     elapsed: Duration,

@@ -12,7 +12,7 @@ const KEPT: usize = 40;
 /// Characters of a statement that are kept.
 const TEXT_LIMIT: usize = 400;
 
-/// What a session does, for those who look on.
+/// The activity of a session, for those who watch it.
 pub struct Trace {
     /// `session 3`, `listener 1`.
     pub name: String,

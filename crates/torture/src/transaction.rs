@@ -15,9 +15,9 @@ use crate::wire::Trouble;
 /// Rows of `vault`, of which each prepared transaction holds one.
 pub const VAULT_ROWS: i64 = 64;
 
-/// What its steps may know of a transaction.
+/// The part of a transaction that its steps may know.
 pub struct Transaction {
-    /// What it has done so far.
+    /// Its effects so far.
     pub draft: Draft,
     /// Whether each statement sees what was committed before it.
     pub is_read_committed: bool,
@@ -172,7 +172,7 @@ async fn prepare(session: &mut Session, draft: Draft) -> Result<(), Trouble> {
 /// Finishes a transaction that any session has prepared.
 ///
 /// # Errors
-/// What the statement says.
+/// Errors of the statement.
 pub async fn finish_prepared(session: &mut Session) -> Result<(), Trouble> {
     let torture = Arc::clone(&session.torture);
     let model = &torture.model;

@@ -28,7 +28,7 @@ type Checked = Result<(), String>;
 /// All checks. The sessions are parked.
 ///
 /// # Errors
-/// What is wrong.
+/// A description of the failed check.
 pub async fn verify(torture: &Torture, before: Before) -> Checked {
     let words = |trouble: Trouble| format!("while nobody works: {trouble}");
     let wire = Wire::open(&torture.launch.address(), false, "").await.map_err(words)?;
@@ -175,7 +175,7 @@ async fn invariants(wire: &Wire) -> Checked {
     Ok(())
 }
 
-/// What was seen to have grown is not smaller.
+/// Checks that no growing value is smaller than one that was seen before.
 async fn growing(torture: &Torture, wire: &Wire, before: Before) -> Checked {
     let text = "select id, value from counters union all select -1, value from notice_count order by 1";
     let answer = wire.ask(text).await.map_err(|trouble| format!("{text}: {trouble}"))?;

@@ -21,7 +21,7 @@ pub async fn watch(torture: Arc<Torture>) {
         if stalled.is_empty() {
             continue;
         }
-        // What waits for a lock may wait; all others are looked at twice, as they may go on at this moment.
+        // A session that waits for a lock may wait. All others are looked at twice, as they may go on at this moment.
         let mut reason = None;
         for _ in 0..2 {
             reason = match tokio::time::timeout(patience, unexplained(&torture, patience)).await {
@@ -142,7 +142,7 @@ pub async fn save(torture: &Torture, server: Option<u32>, reason: &str) {
     }
 }
 
-/// What each thread of the server does, if there is a gdb.
+/// The backtraces of the server's threads, if there is a gdb.
 async fn backtraces(pid: u32) -> Option<String> {
     if !Path::new("/usr/bin/gdb").exists() {
         return None;

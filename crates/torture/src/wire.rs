@@ -90,7 +90,7 @@ impl Wire {
     /// Connects, over TCP or the Unix socket.
     ///
     /// # Errors
-    /// What the server or the operating system says.
+    /// Errors of the server or the operating system.
     pub async fn open(address: &Address, is_tcp: bool, options: &str) -> Result<Wire, Trouble> {
         let mut config = Config::new();
         if is_tcp {

@@ -288,7 +288,7 @@ impl Segments {
         }
         let file = vfs.open(&unfinished, OpenMode::CreateNew)?;
         fill_with_zeros(&*file, self.layout.size_bytes).inspect_err(|_| {
-            // On a full disk others need the room. What stays is removed before the next attempt.
+            // On a full disk others need the room. A file that stays is removed before the next attempt.
             let _ = vfs.remove_file(&unfinished);
         })?;
         vfs.rename(&unfinished, &self.layout.path(number))?;

@@ -177,7 +177,7 @@ fn preparer(shared: &Shared) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) if is_full(&error) => {
-                    // It is not needed yet. Whoever needs it makes it, or ends the process then.
+                    // The segment is not needed yet. The thread that needs it makes it, or ends the process.
                     eprintln!("WARNING:  could not prepare a segment of the write-ahead log: {error}");
                     break;
                 }

@@ -248,8 +248,8 @@ impl TransactionManager {
         Ok(())
     }
 
-    /// Whether [`TransactionManager::close`] has refused, or is about to refuse, whatever comes. Who has taken a snapshot and
-    /// finds false here is seen by it.
+    /// Whether [`TransactionManager::close`] refuses work, or is about to. If a session takes a snapshot and then finds
+    /// false here, `close` sees that snapshot.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.slots.are_closed()

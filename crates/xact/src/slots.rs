@@ -129,8 +129,9 @@ impl Slots {
         self.slots[..end].iter().enumerate().map(|(number, slot)| (OwnerId(number as u32), slot))
     }
 
-    /// Refuses, or no longer refuses, to give xids to top-level transactions. Whoever looks at the slots afterwards sees every
-    /// transaction that got one, and every snapshot whose taker did not see the refusal ([`Slots::are_closed`]).
+    /// Refuses, or no longer refuses, to give xids to top-level transactions. A look at the slots afterwards finds
+    /// every transaction that got an xid, and every snapshot whose taker did not see the refusal
+    /// ([`Slots::are_closed`]).
     pub(crate) fn set_closed(&self, closed: bool) {
         self.closed.store(closed, SeqCst);
         fence(SeqCst);

@@ -373,7 +373,7 @@ impl SessionSlot {
     }
 }
 
-/// What is said to those who would go on in a database that is closed.
+/// The error for sessions that would go on in a closed database.
 #[cold]
 pub fn closed() -> Error {
     Error::new(sqlstate::ADMIN_SHUTDOWN, "terminating connection due to administrator command").fatal()

@@ -140,8 +140,8 @@ fn toggling_while_committing() {
     assert_eq!(database.manager.unretired(), 0);
 }
 
-/// One commits, by itself or as COMMIT PREPARED; another looks at everything that a commit changes. Whatever shows the commit,
-/// an answer made of it must wait for the commit's record.
+/// One thread commits, by itself or as COMMIT PREPARED; another looks at everything that a commit changes. If any of it
+/// shows the commit, an answer made of it must wait for the commit's record.
 fn telling_of_a_commit(early_lock_release: bool, is_prepared: bool) {
     let database = database();
     database.manager.tuning().set_early_lock_release(early_lock_release);
@@ -431,8 +431,8 @@ fn change_page(database: &Database, pool: &BufferPool, file: FileNumber) {
     page.set_lsn(database.wal().insert(head, &[b"change"]).end);
 }
 
-/// Whoever learns that a drop is durable is the leader of a flush. A batch of pages, one of them the dropped file's, may wait
-/// for the next flush.
+/// The thread that learns that a drop is durable is the leader of a flush. A batch of pages, one of them the dropped
+/// file's, may wait for the next flush.
 ///
 /// invariants: row 33.
 #[test]

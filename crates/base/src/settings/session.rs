@@ -144,7 +144,7 @@ impl SessionSettings {
         }
     }
 
-    /// What was set since the innermost transaction or savepoint began is undone, while that goes on.
+    /// Undoes all settings made since the innermost transaction or savepoint began, which goes on.
     pub fn begin_level_anew(&mut self) {
         if !self.saved.is_empty() {
             self.roll_back_level();

@@ -17,7 +17,7 @@ const FIRST_NORMAL_OID: u32 = 16384;
 pub struct Sent {
     /// Its first byte.
     pub kind: u8,
-    /// What follows the length.
+    /// The bytes behind the length.
     pub body: Vec<u8>,
     /// The length it gives, where that is not the right one.
     pub length: Option<u32>,
@@ -74,7 +74,7 @@ impl Sent {
         Sent::new(kind, [&[what], name.as_bytes(), &[0]].concat())
     }
 
-    /// What goes over the wire.
+    /// The bytes that go over the wire.
     pub fn bytes(&self) -> Vec<u8> {
         let length = self.length.unwrap_or(self.body.len() as u32 + 4);
         [&[self.kind], &length.to_be_bytes()[..], &self.body].concat()
@@ -137,24 +137,24 @@ impl Talk {
         let _ = self.stream.shutdown(std::net::Shutdown::Write);
     }
 
-    /// What has arrived, without waiting.
+    /// The messages that have arrived. Does not wait.
     pub fn hear(&mut self) -> Vec<String> {
         self.stream.set_nonblocking(true).unwrap();
         while self.read_once() {}
         self.take_messages()
     }
 
-    /// What arrives up to the word that the server is ready, or its end.
+    /// The messages up to ReadyForQuery or the connection's end.
     pub fn hear_until_ready(&mut self) -> Vec<String> {
         self.hear_until(|heard| heard.last().is_some_and(|last| last.starts_with("Z ")))
     }
 
-    /// What arrives up to the connection's end.
+    /// The messages up to the connection's end.
     pub fn hear_to_the_end(&mut self) -> Vec<String> {
         self.hear_until(|_| false)
     }
 
-    /// What arrives until `is_enough`, the connection's end or a time limit.
+    /// The messages that arrive until `is_enough`, the connection's end or a time limit.
     pub fn hear_until(&mut self, is_enough: impl Fn(&[String]) -> bool) -> Vec<String> {
         let mut heard = self.take_messages();
         let deadline = Instant::now() + self.patience;
@@ -172,8 +172,8 @@ impl Talk {
         heard
     }
 
-    /// What the process behind the connection says until it sleeps because it waits for more. Only for a server that has a
-    /// process for each session: a process that has been sent something is runnable from that moment on.
+    /// The messages that the process behind the connection sends until it sleeps because it waits for more. Only for a
+    /// server that has a process for each session: such a process is runnable as soon as something is sent to it.
     pub fn hear_until_asleep(&mut self) -> Vec<String> {
         let mut heard = Vec::new();
         let mut looks_asleep = 0;
@@ -262,7 +262,7 @@ pub fn packet(code: u32, body: &[u8]) -> Vec<u8> {
     [&(body.len() as u32 + 8).to_be_bytes()[..], &code.to_be_bytes(), body].concat()
 }
 
-/// What the kernel says that a process does: R for running, S for asleep.
+/// The state of a process as the kernel reports it: R for running, S for asleep.
 fn process_state(pid: u32) -> Option<u8> {
     let line = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = line.rsplit_once(") ")?;

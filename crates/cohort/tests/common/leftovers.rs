@@ -1,4 +1,4 @@
-//! What a server has left of sessions that are gone: by its own views, and by what the operating system knows of its process.
+//! Looks for leftovers of ended sessions in a server: in its own views, and in its process as the system shows it.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -75,7 +75,7 @@ impl Watch {
         self.control.query_one(query, &[]).unwrap().get(0)
     }
 
-    /// What is left at this moment; empty if nothing is.
+    /// A list of the leftovers at this moment; empty if there are none.
     fn left(&mut self) -> String {
         let mut left = String::new();
         for (what, query) in [

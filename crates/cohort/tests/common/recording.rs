@@ -1,4 +1,5 @@
-//! What a real driver says to a server, recorded by a proxy between the two, and said again with a fault at a chosen byte.
+//! The bytes that a real driver sends to a server. A proxy between the two records them. They are sent again with a
+//! fault at a chosen byte.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -24,9 +25,9 @@ pub struct Burst {
 /// One connection of a driver.
 #[derive(Clone)]
 pub struct Recording {
-    /// What the driver is.
+    /// The driver's name.
     pub name: String,
-    /// What it sends.
+    /// The bytes that it sends.
     pub bursts: Vec<Burst>,
     /// How many messages the server sends in all.
     pub messages: usize,
@@ -67,7 +68,7 @@ impl Recording {
     }
 }
 
-/// What happens to a connection at the chosen byte.
+/// A fault of a connection at the chosen byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It is closed, right behind the bytes.
@@ -192,7 +193,7 @@ impl Recorder {
         self.port
     }
 
-    /// What was recorded, once the driver is done.
+    /// The recordings, once the driver is done.
     pub fn finish(self) -> Vec<Recording> {
         let started = Instant::now();
         while self.open.load(Ordering::SeqCst) > 0 {
@@ -353,7 +354,7 @@ impl Player<'_> {
 
     fn fail(mut self, fault: Fault, offset: usize) {
         match fault {
-            // What has come and is not read would make a reset of it.
+            // Bytes that have arrived and are unread would turn the close into a reset.
             Fault::Close => {
                 self.socket.set_nonblocking(true).unwrap();
                 self.read();

@@ -1,4 +1,4 @@
-//! What a client may say, and what it may not.
+//! Messages that a client may send, and messages that it may not send.
 
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -153,7 +153,7 @@ pub fn conversation(random: &mut StdRng) -> Vec<Sent> {
     conversation
 }
 
-/// What a client remembers, so that some of what it says makes sense.
+/// The client's memory: some of its messages make sense because of it.
 #[derive(Default)]
 struct Client {
     /// How many parameters each statement has.
@@ -179,7 +179,7 @@ impl Client {
         }
     }
 
-    /// What drivers say: Parse to Sync, now and then without something.
+    /// The messages of a driver: Parse to Sync, now and then with one of them left out.
     fn whole_statement(&mut self, random: &mut StdRng, said: &mut Vec<Sent>) {
         let (statement, portal) = (any(random, STATEMENT_NAMES), any(random, PORTAL_NAMES));
         if in_hundred(random, 90) {
@@ -300,7 +300,7 @@ fn close(random: &mut StdRng) -> Sent {
     }
 }
 
-/// What belongs into COPY, whether there is one or not.
+/// A message that belongs to COPY, whether a COPY is under way or not.
 fn copied(random: &mut StdRng) -> Sent {
     match random.random_range(0..8) {
         0..3 => Sent::new(b'd', *b"10\tten\n11\televen\n"),

@@ -232,7 +232,7 @@ impl Database {
             shared.checkpointer.answer(shared.checkpointer.take_requests());
             std::thread::sleep(OPERATIONS_ENDED_EACH);
         }
-        // What is still to be removed need be neither synced nor, if it is a sequence, written back.
+        // Files that are still to be removed need not be synced. Sequences among them need not be written back.
         shared.transactions.checkpoint_barrier(shared.wal.reserved());
         // With `fsync` off, too: what opens it next may rely on the disk.
         shared.set_fsync(true);

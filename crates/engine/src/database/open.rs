@@ -197,7 +197,7 @@ impl FileRemover for Remover {
     }
 }
 
-/// What removes files, and lets go before of what is open of them.
+/// The queue that removes files. Before a file is removed, its open relation or sequence is forgotten.
 fn file_removals(pool: &Arc<BufferPool>, relations: &Arc<Relations>, sequences: &Arc<Sequences>) -> Arc<FileRemovals> {
     // Weak, because open heaps lead to the transaction manager, which owns this.
     let (relations, sequences) = (Arc::downgrade(relations), sequences.clone());

@@ -28,7 +28,7 @@ pub type Value = (i64, Vec<u8>);
 type Rows = BTreeMap<i32, Value>;
 type State = [Rows; TABLES];
 
-/// What a transaction did.
+/// One effect of a transaction.
 #[derive(Clone, Debug)]
 pub enum Effect {
     /// To a row of one of the tables: what became of it.
@@ -53,7 +53,7 @@ pub struct Model {
     pub committed: Vec<Transaction>,
     /// So many of the first ones were acknowledged, or seen by a reader who was answered.
     pub acknowledged: usize,
-    /// What is prepared, or may be.
+    /// Transactions that are prepared, or may be.
     pub prepared: Vec<PreparedModel>,
     next_number: i64,
     tables: Option<(Vec<Oid>, Oid)>,

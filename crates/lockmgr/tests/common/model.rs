@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{LockMode, RowLockMode};
 
-/// What is locked.
+/// The thing that is locked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Object {
     Table(u32),
@@ -18,7 +18,7 @@ pub enum Object {
     Queue(u32),
 }
 
-/// What to do when the lock is not free.
+/// The reaction to a lock that is not free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Patience {
     Wait,
@@ -213,13 +213,13 @@ impl Model {
         *self.sessions[session].xids.last().unwrap()
     }
 
-    /// Who keeps a session waiting.
+    /// The sessions that keep a session waiting.
     pub fn blockers(&self, session: usize) -> Vec<usize> {
         let edges = self.edges(session);
         edges.into_iter().map(|(blocker, _)| blocker).collect::<BTreeSet<usize>>().into_iter().collect()
     }
 
-    /// Who keeps a session waiting, and whether only by a place in a queue.
+    /// The sessions that keep a session waiting, each with whether it does so only by its place in a queue.
     fn edges(&self, session: usize) -> Vec<(usize, bool)> {
         match self.sessions[session].wait {
             None => Vec::new(),

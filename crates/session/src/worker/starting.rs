@@ -128,7 +128,7 @@ impl Worker {
         let credentials = credentials.filter(|_| kind == EncryptionKind::Tls && !port.stream().is_unix());
         connection.asked = startup::Asked::after(kind, credentials.is_some());
         port.outgoing.raw(if credentials.is_some() { b"S" } else { b"N" });
-        // What came along would have been sent before our answer was known.
+        // Bytes that came with the request were sent before the client knew our answer.
         port.refuse_ahead_of_answer(kind)?;
         if let Some(credentials) = credentials {
             // The answer itself goes out in clear; a socket that has just been opened has room for a byte.

@@ -1,4 +1,4 @@
-//! What a session does for its client, with its interrupts in force.
+//! The calls that a session runs for its client, with its interrupts in force.
 
 use base::{Oid, Result};
 

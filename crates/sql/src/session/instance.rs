@@ -303,7 +303,7 @@ impl Instance {
             }
         }
         for (name, value) in &request.settings {
-            // Whatever encoding the client asks for, it is told that this is UTF-8.
+            // The client may ask for any encoding. It is told that this is UTF-8.
             let value = match name.to_ascii_lowercase().as_str() {
                 "client_encoding" if settings::is_encoding(value) => "UTF8",
                 "client_encoding" => {

@@ -97,12 +97,12 @@ pub struct SqlSession {
     has_more_notifications: bool,
     /// `statement_timeout` of a statement of the extended protocol: from its first message to the end of Execute.
     timer: Option<Armed>,
-    /// What the client was told last of the settings that are reported, and as of which generation of them.
+    /// The reported settings as the client was told them last, and the generation of the settings at that time.
     told_settings: (Option<(u64, u64)>, Vec<(&'static str, String)>),
     is_closed: bool,
 }
 
-/// What a client gives to the parameters of a statement.
+/// The client's values for the parameters of a statement.
 pub struct BindInput<'a> {
     /// Format codes: none, one for all parameters, or one for each.
     pub parameter_formats: smallvec::SmallVec<[i16; 8]>,
@@ -467,7 +467,7 @@ impl SqlSession {
             }
         };
         let Some(bytes) = bytes else { return Ok(Value::Null) };
-        // What needs no context is read without making one.
+        // A value that needs no context is read without making one.
         if let Some(Ok(text)) = text
             && let Some(value) = input_plain(text, sql_type)
         {
@@ -626,7 +626,7 @@ impl SqlSession {
                 }
                 self.state.engine_mut().mark_failed();
                 self.forget_checks_of_failure();
-                // What was set since the innermost savepoint holds no longer, though the client has yet to undo the rest.
+                // Settings made since the innermost savepoint no longer hold. The client has yet to undo the rest.
                 self.state.settings.borrow_mut().begin_level_anew();
                 settings::note_application_name(&self.state);
             }

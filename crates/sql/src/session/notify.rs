@@ -64,7 +64,7 @@ struct Shared {
     /// Transactions that notify and are committing, by number. The place of each in the log is behind the position.
     committing: BTreeMap<u64, Lsn>,
     last_number: u64,
-    /// What was notified by transactions that may have committed after one of those, by their places in the log.
+    /// Notifications of transactions that may have committed after one of `committing`, by their places in the log.
     held_back: BTreeMap<Lsn, Vec<Notification>>,
 }
 

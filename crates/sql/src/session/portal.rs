@@ -122,7 +122,7 @@ impl PortalList {
         Listed { list: Rc::clone(self), number }
     }
 
-    /// What there is.
+    /// The portals in the list.
     pub fn portals(&self) -> Ref<'_, FxHashMap<u64, ListedPortal>> {
         self.portals.borrow()
     }

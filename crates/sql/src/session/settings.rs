@@ -412,7 +412,7 @@ fn after_change(state: &SessionState, changed: Option<Id>) {
     }
 }
 
-/// What others are told of the session's client follows the setting.
+/// Makes the value of `application_name` visible to other sessions.
 pub fn note_application_name(state: &SessionState) {
     state.info.set_application_name(state.setting(Id::ApplicationName).as_text());
 }

@@ -642,8 +642,9 @@ impl SessionState {
     }
 }
 
-/// What plans are kept by besides their texts: the search path, the role where that matters for it, the temporary schema,
-/// and what the planner was told to choose. Most sessions are a superuser's without any of these, and share the text itself.
+/// The part of a plan's key besides the statement's text: the search path, the role where that matters for it, the
+/// temporary schema, and the settings that direct the planner. Most sessions are a superuser's without any of these,
+/// and share the text itself.
 fn plan_path(
     search_path: &Arc<str>,
     role: &ActingRole,

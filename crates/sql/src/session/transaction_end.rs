@@ -155,7 +155,7 @@ impl SessionState {
         }
     }
 
-    /// What the transaction that committed there has notified.
+    /// Takes the notifications of the transaction that committed at `csn`.
     fn take_notifications(&self, csn: Lsn) -> Vec<Notification> {
         let pid = self.info.pid;
         let mut taken: Vec<Notification> = Vec::new();

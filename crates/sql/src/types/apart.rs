@@ -1,8 +1,8 @@
 //! Calls with large arguments: computed by another thread, so that sessions of the same worker don't wait for them.
 //!
 //! A function that looks at a text of megabytes takes milliseconds or more, mostly in a library that can't stop on the way. Its
-//! arguments are shared, not copied. What needs the session after all (a type of the user's, a setting) is found out while it
-//! runs, and it runs again where the session is.
+//! arguments are shared, not copied. The call may find out while it runs that it needs the session after all (for a
+//! type of the user's, for a setting). Then it runs again where the session is.
 
 use std::cell::Cell;
 
@@ -18,7 +18,7 @@ const LARGE_BYTES: usize = 64 << 10;
 const LARGE_ELEMENTS: usize = 16 << 10;
 /// The same for numbers: what is done with them takes the square of their length.
 const LARGE_NUMBER_BYTES: usize = 2048;
-/// What looks at each letter a few times is done with so many within a time slice.
+/// A function that looks at each letter a few times handles so many bytes within a time slice.
 const LONG_BYTES: usize = 512 << 10;
 
 /// Functions that look at a small part of a large argument.
@@ -95,7 +95,7 @@ pub fn call_apart<R: Send + 'static>(
     }
 }
 
-/// What a call that is made by another thread has of its session.
+/// The part of its session that a call on another thread can use.
 struct Apart {
     format: FormatSettings,
     transaction_timestamp: i64,

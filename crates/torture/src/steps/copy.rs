@@ -23,7 +23,7 @@ enum End {
 /// Copies rows into a witness table, or accounts out of theirs.
 ///
 /// # Errors
-/// What the server says.
+/// Errors of the server.
 pub async fn copy(session: &mut Session, transaction: &mut Transaction) -> Result<(), Trouble> {
     if session.random.random_bool(0.5) { copy_in(session, transaction).await } else { copy_out(session).await }
 }

@@ -17,7 +17,7 @@ pub const SCHEMA: &str = "
 /// Raises a counter, or looks at one.
 ///
 /// # Errors
-/// What the statement says.
+/// Errors of the statement.
 pub async fn count(session: &mut Session, transaction: &mut Transaction) -> Result<(), Trouble> {
     let place = session.random.random_range(0..COUNTERS);
     let draft = &mut transaction.draft;
@@ -33,10 +33,10 @@ pub async fn count(session: &mut Session, transaction: &mut Transaction) -> Resu
     Ok(())
 }
 
-/// What is seen was committed, and no commit that was acknowledged is missing.
+/// Reads a counter. Its value must have been committed, and no acknowledged commit may be missing from it.
 ///
 /// # Errors
-/// What the statement says.
+/// Errors of the statement.
 pub async fn look(session: &mut Session, place: usize, is_new: bool, is_synchronous: bool) -> Result<(), Trouble> {
     let acknowledged = session.torture.model.counter(place).acknowledged;
     let answer = session.say(&format!("select value from counters where id = {place}")).await?;
@@ -59,7 +59,7 @@ pub async fn look(session: &mut Session, place: usize, is_new: bool, is_synchron
 /// Notifies listeners. The count's row makes the order of commits known.
 ///
 /// # Errors
-/// What the statements say.
+/// Errors of the statements.
 pub async fn notify(session: &mut Session, transaction: &mut Transaction) -> Result<(), Trouble> {
     let text = "update notice_count set value = value + 1 where id = 1 returning value";
     let Some(value) = session.say(text).await?.number(0, 0) else { return Ok(()) };

@@ -11,7 +11,7 @@ use crate::wire::Trouble;
 /// Reads accounts through a cursor of the transaction.
 ///
 /// # Errors
-/// What the statements say.
+/// Errors of the statements.
 pub async fn read(session: &mut Session) -> Result<(), Trouble> {
     session.say("declare reading cursor for select balance from accounts").await?;
     let mut balances = Vec::new();
@@ -23,7 +23,7 @@ pub async fn read(session: &mut Session) -> Result<(), Trouble> {
 /// Reads accounts through a cursor that outlives its transaction.
 ///
 /// # Errors
-/// What the statements say.
+/// Errors of the statements.
 pub async fn read_held(session: &mut Session) -> Result<(), Trouble> {
     session.say("close all").await?;
     session.say("begin").await?;

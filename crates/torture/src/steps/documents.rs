@@ -17,7 +17,7 @@ pub const CHECKS: &[(&str, &str)] =
 /// Writes or reads a document.
 ///
 /// # Errors
-/// What the statements say.
+/// Errors of the statements.
 pub async fn change(session: &mut Session) -> Result<(), Trouble> {
     let id = session.random.random_range(1..=DOCUMENTS);
     match session.random.random_range(0..6) {

@@ -17,7 +17,7 @@ pub const CHECKS: &[(&str, &str)] =
 /// One leaves, or comes back, in a serializable transaction.
 ///
 /// # Errors
-/// What the statements say, and what they are expected to say: 40001.
+/// Errors of the statements, among them the expected one: 40001.
 pub async fn change(session: &mut Session) -> Result<(), Trouble> {
     let (pair, side) = (session.random.random_range(0..4), session.random.random_range(0..2));
     session.say("begin isolation level serializable").await?;

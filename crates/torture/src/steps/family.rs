@@ -44,7 +44,7 @@ pub const CHECKS: &[(&str, &str)] = &[
 /// Changes the tables in one of many ways.
 ///
 /// # Errors
-/// What the statement says.
+/// Errors of the statement.
 pub async fn change(session: &mut Session) -> Result<(), Trouble> {
     let (one, other) = (session.random.random_range(1..KEYS), session.random.random_range(1..KEYS));
     let text = match session.random.random_range(0..12) {

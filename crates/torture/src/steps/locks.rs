@@ -14,7 +14,7 @@ pub const LOCKABLES: i64 = 8;
 /// Numbers of advisory locks.
 const ADVISORY: i64 = 6;
 
-/// What is locked.
+/// The thing that is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Key {
     /// A row of `lockables`.
@@ -35,7 +35,7 @@ fn conflict(one: usize, other: usize) -> bool {
 /// A lock that a session was given and has not begun to give back.
 #[derive(Clone, Copy, Debug)]
 pub struct Hold {
-    /// What is locked.
+    /// The thing that is locked.
     pub key: Key,
     /// Tells one hold from others of the same session.
     pub serial: u64,
@@ -59,7 +59,7 @@ struct Challenge {
     is_armed: bool,
 }
 
-/// Who holds which lock.
+/// The holders of each lock.
 #[derive(Default)]
 pub struct Holders {
     table: Mutex<Table>,
@@ -142,7 +142,7 @@ impl Holders {
 /// Locks a row within a transaction.
 ///
 /// # Errors
-/// What the statement says.
+/// Errors of the statement.
 pub async fn lock_row(session: &mut Session) -> Result<(), Trouble> {
     let row = session.random.random_range(1..=LOCKABLES);
     let strength = session.random.random_range(0..STRENGTHS.len());
@@ -163,7 +163,7 @@ pub async fn lock_row(session: &mut Session) -> Result<(), Trouble> {
 /// Takes an advisory lock, of the transaction or of the session.
 ///
 /// # Errors
-/// What the statement says.
+/// Errors of the statement.
 pub async fn lock_advisory(session: &mut Session, is_in_transaction: bool) -> Result<(), Trouble> {
     let number = session.random.random_range(1..=ADVISORY);
     let (is_shared, is_tried) = (session.random.random_bool(0.4), session.random.random_bool(0.5));
@@ -188,7 +188,7 @@ pub async fn lock_advisory(session: &mut Session, is_in_transaction: bool) -> Re
 /// Gives back all advisory locks of the session.
 ///
 /// # Errors
-/// What the statement says.
+/// Errors of the statement.
 pub async fn unlock_advisory(session: &mut Session) -> Result<(), Trouble> {
     session.release_holds(|hold| matches!(hold.key, Key::Advisory(_)) && !hold.is_transactional);
     session.say("select pg_advisory_unlock_all()").await.map(|_| ())

@@ -12,7 +12,7 @@ pub const TABLES: &[&str] = &["accounts", "ledger", "witness_1", "witness_2", "w
 /// One piece of maintenance, outside of a transaction.
 ///
 /// # Errors
-/// What the statement says.
+/// Errors of the statement.
 pub async fn maintain(session: &mut Session) -> Result<(), Trouble> {
     let table = TABLES.choose(&mut session.random).expect("there are some");
     let place = session.random.random_range(1..=3);

@@ -1,4 +1,4 @@
-//! What sessions do, one file for each subject.
+//! The steps of sessions, one file for each subject.
 
 pub mod copy;
 pub mod counters;
@@ -27,7 +27,7 @@ use crate::session::Session;
 use crate::transaction::{self, Transaction};
 use crate::wire::Trouble;
 
-/// What prepares the tables that all sessions use.
+/// Statements that prepare the tables that all sessions use.
 pub const SCHEMA: &[&str] = &[
     "create table ledger (session int, number bigint, parts int not null, primary key (session, number))",
     "create table witness_1 (session int, number bigint, part int, note text, primary key (session, number, part))",
@@ -72,7 +72,7 @@ const STEPS: &[(Kind, u32)] = &[
     (Kind::Objects, 5),
 ];
 
-/// What is done outside of transactions, and how often.
+/// Kinds of work outside of transactions, and how often each is done.
 const UNITS: &[(Kind, u32)] = &[
     (Kind::Checkpoint, 1),
     (Kind::Maintenance, 3),
@@ -108,7 +108,7 @@ fn choose(session: &mut Session, among: &[(Kind, u32)], rest: u32) -> Option<Kin
 /// One thing, be it a transaction or something that is none.
 ///
 /// # Errors
-/// What the server says, or that the connection is gone.
+/// Errors of the server, or the loss of the connection.
 pub async fn run_unit(session: &mut Session) -> Result<(), Trouble> {
     if session.is_finisher() {
         tokio::time::sleep(Duration::from_millis(30)).await;
@@ -139,7 +139,7 @@ pub async fn run_unit(session: &mut Session) -> Result<(), Trouble> {
 /// One step of a transaction.
 ///
 /// # Errors
-/// What the server says, or that the connection is gone.
+/// Errors of the server, or the loss of the connection.
 pub async fn run_step(session: &mut Session, transaction: &mut Transaction) -> Result<(), Trouble> {
     match choose(session, STEPS, 0) {
         Some(Kind::Money) => money::transfer(session, transaction).await,

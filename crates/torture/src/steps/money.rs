@@ -22,7 +22,7 @@ pub const FILL: &str = "insert into accounts select g, 1000 from generate_series
 /// Moves money between two accounts, in one statement or in two, or adds all of it up.
 ///
 /// # Errors
-/// What the statements say.
+/// Errors of the statements.
 pub async fn transfer(session: &mut Session, transaction: &mut Transaction) -> Result<(), Trouble> {
     let (from, to) = (session.random.random_range(1..=ACCOUNTS), session.random.random_range(1..=ACCOUNTS));
     let amount = session.random.random_range(1..100);

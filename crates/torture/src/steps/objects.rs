@@ -8,7 +8,7 @@ use crate::wire::Trouble;
 /// Makes, uses or drops one of them. Most are there half of the time, so many of these fail.
 ///
 /// # Errors
-/// What the statement says.
+/// Errors of the statement.
 pub async fn change(session: &mut Session) -> Result<(), Trouble> {
     let me = session.number;
     let number = session.random.random_range(1..100);

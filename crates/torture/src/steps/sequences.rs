@@ -11,7 +11,7 @@ pub const SCHEMA: &str = "create sequence numbers; create sequence numbers_cache
 /// Asks for a value.
 ///
 /// # Errors
-/// What the statement says.
+/// Errors of the statement.
 pub async fn next(session: &mut Session, is_synchronous: bool) -> Result<(), Trouble> {
     let name = ["numbers", "numbers_cached"][session.random.random_range(0..2)];
     let answer = session.say(&format!("select nextval('{name}')")).await?;

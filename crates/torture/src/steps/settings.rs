@@ -34,7 +34,7 @@ const SETTINGS: &[(&str, &[&str])] = &[
 /// Changes a setting of the server.
 ///
 /// # Errors
-/// What the statements say.
+/// Errors of the statements.
 pub async fn change(session: &mut Session) -> Result<(), Trouble> {
     let (name, values) = SETTINGS.choose(&mut session.random).expect("there are some");
     if session.torture.options.keep_setting.iter().any(|kept| kept == name) {
@@ -53,7 +53,7 @@ pub async fn change(session: &mut Session) -> Result<(), Trouble> {
 /// Ends another session, or its statement.
 ///
 /// # Errors
-/// What the statement says.
+/// Errors of the statement.
 pub async fn end_another(session: &mut Session) -> Result<(), Trouble> {
     let others = session.torture.options.sessions;
     // Not the first one, which finishes prepared transactions.

@@ -8,7 +8,7 @@ use crate::wire::Trouble;
 /// Changes one of them. Another session may have dropped it, or may drop it at this moment.
 ///
 /// # Errors
-/// What the statement says.
+/// Errors of the statement.
 pub async fn change(session: &mut Session) -> Result<(), Trouble> {
     let table = format!("shared_{}", session.random.random_range(1..=3));
     let number = session.random.random_range(1..200);

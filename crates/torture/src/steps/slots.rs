@@ -27,7 +27,7 @@ pub const CHECKS: &[(&str, &str)] = &[
 /// Changes some rows, often so that a constraint refuses it.
 ///
 /// # Errors
-/// What the statements say.
+/// Errors of the statements.
 pub async fn change(session: &mut Session) -> Result<(), Trouble> {
     let (one, other) = (session.random.random_range(1..=SLOTS), session.random.random_range(1..=SLOTS));
     let text = match session.random.random_range(0..9) {

@@ -15,7 +15,7 @@ pub fn name(session: usize, place: usize) -> String {
 /// Changes one of the session's tables.
 ///
 /// # Errors
-/// What the statements say.
+/// Errors of the statements.
 pub async fn change(session: &mut Session, transaction: &mut Transaction) -> Result<(), Trouble> {
     let place = session.random.random_range(0..OWN_TABLES);
     if transaction.doubtful[place] {

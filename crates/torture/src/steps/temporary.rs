@@ -8,7 +8,7 @@ use crate::wire::Trouble;
 /// Makes, fills, reads or drops the session's table.
 ///
 /// # Errors
-/// What the statements say.
+/// Errors of the statements.
 pub async fn change(session: &mut Session) -> Result<(), Trouble> {
     let at_commit = ["", "on commit delete rows", "on commit drop"][session.random.random_range(0..3)];
     let me = session.number;
