@@ -116,8 +116,12 @@ impl Outgoing {
 
     /// Forgets what the client was not to hear of yet, as its connection ends without another word.
     pub fn forget_unflushed(&mut self) {
-        self.bytes.truncate(self.flushed.max(self.sent));
-        if self.sent == self.bytes.len() {
+        let end = self.flushed.max(self.sent);
+        self.bytes.truncate(end);
+        self.vouched = self.vouched.min(end);
+        self.cycle_start = self.cycle_start.min(end);
+        self.gates.retain(|gate| gate.offset <= end);
+        if self.sent == end {
             self.reset();
         }
     }
@@ -381,6 +385,17 @@ mod tests {
         tag(&mut out, "B");
         out.forget_unflushed();
         assert_eq!(out.unsent_bytes(), 0);
+    }
+
+    #[test]
+    fn an_end_without_another_word_forgets_much_that_was_vouched_for() {
+        let mut out = Outgoing::default();
+        out.ready_for_query(b'I');
+        out.message(b'D', |body| body.extend([0; 2 * GATHERED_LIMIT_BYTES]));
+        out.require(Lsn(1));
+        out.forget_unflushed();
+        out.flush();
+        assert_eq!(out.sendable(Lsn(1)), b"Z\0\0\0\x05I");
     }
 
     #[test]
