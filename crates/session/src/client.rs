@@ -150,6 +150,8 @@ impl Client for PortClient<'_> {
 
     fn read_copy_data(&mut self) -> Result<Option<Vec<u8>>> {
         loop {
+            // A client may send messages without data for as long as it likes.
+            sync::yield_point()?;
             {
                 let mut port = self.port.borrow_mut();
                 // Others are not even read.
