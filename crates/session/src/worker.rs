@@ -130,6 +130,8 @@ struct Connection {
     closes: Option<Instant>,
     /// It holds one of the places for sessions.
     has_place: bool,
+    /// It waits among those that have yielded: an event does not give it another turn before.
+    has_yielded: bool,
 }
 
 enum State {
@@ -284,6 +286,9 @@ impl Worker {
                 }
             }
             if let Some(token) = self.yielded.pop_front() {
+                if let Some(index) = self.index_of(token) {
+                    self.connections[index].has_yielded = false;
+                }
                 self.resume(token);
             }
             if self.long_count.load(Ordering::Relaxed) != self.yielded.len() {
@@ -346,6 +351,7 @@ impl Worker {
                 alarm: Alarm::default(),
                 closes: None,
                 has_place: false,
+                has_yielded: false,
             });
             self.set_alarm(index, Some(Instant::now() + AUTHENTICATION_TIMEOUT));
             self.begin_starting(index);
@@ -401,7 +407,7 @@ impl Worker {
             }
             if self.slices.is_over() {
                 // A client that sends without a pause.
-                self.yielded.push_back(self.token_of(index));
+                self.queue_yielded(index);
                 return;
             }
             connection.port.borrow_mut().read_once(&mut self.scratch);
@@ -509,14 +515,14 @@ impl Worker {
     fn step(&mut self, index: usize) {
         self.unsettled.push(index);
         let connection = &mut self.connections[index];
+        if connection.has_yielded {
+            return;
+        }
         let State::Running(coroutine) = &mut connection.state else { return };
         let step = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| coroutine.resume()));
         match step {
             Ok(Step::Suspended { deadline }) => self.set_alarm(index, deadline),
-            Ok(Step::Yielded) => {
-                let token = self.token_of(index);
-                self.yielded.push_back(token);
-            }
+            Ok(Step::Yielded) => self.queue_yielded(index),
             Ok(Step::Finished((conversation, next))) => {
                 self.delay = conversation.sql.delay_policy();
                 match next {
@@ -539,6 +545,13 @@ impl Worker {
                 self.set_alarm(index, None);
                 self.give_place_back(index);
             }
+        }
+    }
+
+    /// The connection has its next turn when those that yielded before it have had theirs.
+    fn queue_yielded(&mut self, index: usize) {
+        if !std::mem::replace(&mut self.connections[index].has_yielded, true) {
+            self.yielded.push_back(self.token_of(index));
         }
     }
 
