@@ -168,16 +168,19 @@ impl Shared {
     /// Hands to the listeners what no transaction that is still committing can have been before.
     fn hand_out(&mut self, wakes: &mut Vec<Arc<dyn Fn() + Send + Sync>>) {
         let limit = self.committing.values().min().copied();
+        let mut woken = FxHashSet::default();
         while let Some(first) = self.held_back.first_entry()
             && limit.is_none_or(|limit| *first.key() <= limit)
         {
             for notification in first.remove() {
                 let notification = Arc::new(notification);
-                for listener in self.listeners.values_mut() {
+                for (pid, listener) in &mut self.listeners {
                     if listener.channels.contains(&notification.channel) {
                         listener.waiting_bytes += notification.size_bytes();
                         listener.waiting.push_back(Arc::clone(&notification));
-                        wakes.extend(listener.wake.clone());
+                        if woken.insert(*pid) {
+                            wakes.extend(listener.wake.clone());
+                        }
                     }
                 }
             }

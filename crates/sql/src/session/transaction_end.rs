@@ -6,7 +6,7 @@ use base::limits::PAGE_SIZE_BYTES;
 use base::settings::Id;
 use base::{Error, Lsn, Result, sqlstate};
 use engine::TransactionOptions;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::notify::{self, ChannelChange, Notification};
 use super::settings;
@@ -46,10 +46,11 @@ impl SessionState {
             return Ok(());
         }
         let pages = self.setting(Id::MaxNotifyQueuePages).as_integer().unwrap_or(0) as usize;
-        let channels: FxHashSet<&str> = notifications.iter().map(|(channel, _)| channel.as_str()).collect();
-        for channel in channels {
-            let own = notifications.iter().filter(|(name, _)| name == channel);
-            let bytes = own.map(|(channel, payload)| notify::memory_bytes(channel, payload)).sum();
+        let mut bytes_by_channel: FxHashMap<&str, usize> = FxHashMap::default();
+        for (channel, payload) in notifications.iter() {
+            *bytes_by_channel.entry(channel).or_default() += notify::memory_bytes(channel, payload);
+        }
+        for (channel, bytes) in bytes_by_channel {
             if !self.instance.channels.has_room(channel, bytes, pages * PAGE_SIZE_BYTES) {
                 let message = "too many notifications in the NOTIFY queue";
                 return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
@@ -158,14 +159,11 @@ impl SessionState {
     /// Takes the notifications of the transaction that committed at `csn`.
     fn take_notifications(&self, csn: Lsn) -> Vec<Notification> {
         let pid = self.info.pid;
-        let mut taken: Vec<Notification> = Vec::new();
-        for (channel, payload) in self.notifications.borrow_mut().drain(..) {
-            let notification = Notification { pid, channel, payload, csn };
-            // Within a transaction, the same notification counts once.
-            if !taken.contains(&notification) {
-                taken.push(notification);
-            }
-        }
-        taken
+        let mut seen = FxHashSet::default();
+        let mut notifications = std::mem::take(&mut *self.notifications.borrow_mut());
+        // Within a transaction, the same notification counts once.
+        notifications.retain(|notification| seen.insert(notification.clone()));
+        let taken = notifications.into_iter();
+        taken.map(|(channel, payload)| Notification { pid, channel, payload, csn }).collect()
     }
 }
