@@ -94,7 +94,7 @@ fn is_boolean(expr: &Expr, wanted: bool) -> bool {
 }
 
 /// Whether the session was told to stop, which is no failure of what it does.
-fn is_interruption(error: &Error) -> bool {
+pub(crate) fn is_interruption(error: &Error) -> bool {
     error.sqlstate() == sqlstate::QUERY_CANCELED || error.fields().fatal
 }
 

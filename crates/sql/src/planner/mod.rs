@@ -37,6 +37,7 @@ mod upper;
 mod tests;
 
 pub use fold::fold;
+pub(crate) use fold::is_interruption;
 pub use inline::Inlining;
 pub use statistics::{ColumnStatistics, TableStatistics};
 

@@ -135,6 +135,7 @@ impl SqlSession {
             {
                 Ok(Some(planned))
             }
+            Err(error) if crate::planner::is_interruption(&error) => Err(error),
             _ => {
                 if was_idle {
                     self.state.engine_mut().withdraw();
