@@ -226,7 +226,7 @@ impl Conversation {
                     parameters: &rest.parameters,
                     result_formats: rest.result_formats.and_then(|codes| formats(codes.iter())),
                 };
-                self.sql.bind(bind.portal, bind.statement, input)?;
+                self.sql.bind(bind.portal, bind.statement, input, &mut client)?;
                 client.bind_complete();
                 Ok(())
             }

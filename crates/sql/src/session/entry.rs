@@ -26,8 +26,11 @@ impl SqlSession {
     ///
     /// # Errors
     /// 26000 for an unknown statement, 08P01 for a wrong number of parameters, errors of their values.
-    pub fn bind(&mut self, portal: &str, statement: &str, input: BindInput<'_>) -> Result<()> {
-        self.interruptible(|session| session.make_portal(portal, statement, input))
+    pub fn bind(&mut self, portal: &str, statement: &str, input: BindInput<'_>, client: &mut dyn Client) -> Result<()> {
+        let made = self.interruptible(|session| session.make_portal(portal, statement, input));
+        // Planning may have seen the catalog of a commit that is not durable yet.
+        client.require(self.state.gate());
+        made
     }
 
     /// Runs a portal, up to `max_rows` rows (0 for all).
