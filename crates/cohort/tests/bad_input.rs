@@ -172,6 +172,10 @@ fn values_that_no_memory_holds_are_refused() {
             ("select concat_ws(repeat('x', 1000000), variadic array_fill('x'::text, array[100000]))", "54000"),
             ("select format(repeat('%1$s', 100000), repeat('x', 1000000))", "54000"),
             ("select array_to_string(array_fill(1, array[100000]), repeat('x', 1000000))", "54000"),
+            (
+                "do $$ declare x jsonb := '1'; begin for i in 1..2000 loop x := jsonb_build_array(x); end loop; end $$",
+                "54001",
+            ),
             ("select count(pg_advisory_lock(i)) from generate_series(1, 30000) i", "53200"),
             ("select pg_advisory_unlock_all()", "ok"),
         ] {

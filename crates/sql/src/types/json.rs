@@ -14,6 +14,11 @@ use super::value::SmolStr;
 /// How deeply values may be nested.
 pub const MAX_DEPTH: usize = 1000;
 
+/// 54001: a value has more levels than [`MAX_DEPTH`].
+pub fn too_deep() -> Error {
+    Error::new(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
+}
+
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json {
@@ -39,6 +44,11 @@ impl JsonbValue {
     /// Bytes held outside the value.
     pub fn heap_bytes(&self) -> usize {
         self.0.heap_bytes()
+    }
+
+    /// Whether more arrays and objects lie within each other than a text may have.
+    pub fn is_too_deep(&self) -> bool {
+        self.0.is_deeper_than(MAX_DEPTH)
     }
 
     /// How much there is in it, without a look at what its parts hold: elements, members, or the length of a string.
@@ -94,6 +104,14 @@ impl Json {
             Json::Bool(_) => "boolean",
             Json::Array(_) => "array",
             Json::Object(_) => "object",
+        }
+    }
+
+    fn is_deeper_than(&self, levels: usize) -> bool {
+        match self {
+            Json::Array(values) => levels == 0 || values.iter().any(|value| value.is_deeper_than(levels - 1)),
+            Json::Object(pairs) => levels == 0 || pairs.iter().any(|(_, value)| value.is_deeper_than(levels - 1)),
+            _ => false,
         }
     }
 
@@ -394,7 +412,7 @@ impl Parser<'_> {
     fn nested(&mut self, read: impl FnOnce(&mut Self) -> Result<Json>) -> Result<Json> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(Error::new(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"));
+            return Err(too_deep());
         }
         let value = read(self);
         self.depth -= 1;

@@ -215,9 +215,14 @@ impl Value {
     /// they are, and so on.
     ///
     /// # Errors
-    /// 54000.
+    /// 54000; 54001 for a `jsonb` with too many levels.
     #[inline]
     pub fn within_limits(self) -> Result<Value> {
+        if let Value::Jsonb(json) = &self
+            && json.is_too_deep()
+        {
+            return Err(super::json::too_deep());
+        }
         let fits = match &self {
             Value::Text(text) => text.len() <= VALUE_MAX_BYTES,
             Value::Bytea(bytes) => bytes.len() <= VALUE_MAX_BYTES,
