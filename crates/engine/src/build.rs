@@ -83,6 +83,8 @@ impl Sorter {
         let path = self.directory.join(format!("{}.{}", self.name, self.runs.len()));
         let io = |error| Error::io(format!("could not write temporary file \"{}\"", path.display()), &error);
         self.vfs.create_dir_all(&self.directory).map_err(io)?;
+        // From here on the file is removed with the sorter, also if this fails.
+        self.runs.push(path.clone());
         let file = self.vfs.open(&path, OpenMode::Create).map_err(io)?;
         file.set_len(0).map_err(io)?;
         let (mut buffer, mut at) = (Vec::with_capacity(CHUNK_BYTES + 4096), 0);
@@ -100,7 +102,6 @@ impl Sorter {
         }
         file.write_all_at(&buffer, at).map_err(io)?;
         self.keys.clear();
-        self.runs.push(path);
         Ok(())
     }
 

@@ -80,8 +80,9 @@ fn is_other_temporary_schema(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Va
 }
 
 fn reload_configuration(run: &mut Run<'_, '_>, _: &[Value]) -> Result<Value> {
-    let reload = run.state.instance.reload.lock().clone();
-    Ok(Value::Bool(reload.is_none_or(|reload| reload())))
+    let Some(reload) = run.state.instance.reload.lock().clone() else { return Ok(Value::Bool(true)) };
+    // When `fsync` goes on, all that was written without it is synced. The worker must not wait for that.
+    Ok(Value::Bool(sync::on_other_thread(move || reload())?))
 }
 
 fn setting_flags(_: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
