@@ -294,7 +294,7 @@ fn a_timer_fires_while_it_is_armed_and_never_for_what_comes_later() {
     check(|| {
         let (timers, interrupt) = (Arc::new(Timers::new()), Arc::new(Interrupt::new()));
         let start = Instant::now();
-        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let at = move |seconds: u64| start + Duration::from_secs(seconds);
         let clock = {
             let timers = timers.clone();
             thread::spawn(move || {
