@@ -61,7 +61,9 @@ impl BufferPool {
     /// Writes those of these frames' pages that are dirty and in nobody's way. Returns how many. Never waits for a page
     /// latch; may wait for the log.
     pub(crate) fn write_frames(&self, frames: &mut [u32], cause: Cause) -> usize {
-        frames.sort_unstable_by_key(|&index| self.frames[index].page_id());
+        // Others may give these frames other pages meanwhile. A sort that reads a frame's page twice could meet two orders,
+        // and the library ends such a sort by a panic. So each page is read once.
+        frames.sort_by_cached_key(|&index| self.frames[index].page_id());
         let mut batch = self.doublewrite.begin();
         let mut under_way = UnderWay { frames: Vec::with_capacity(frames.len()) };
         for &index in &*frames {
@@ -226,5 +228,59 @@ fn backoff(rounds: &mut u32) {
         sync::thread::yield_now();
     } else {
         std::thread::sleep(std::time::Duration::from_micros(50));
+    }
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use rand::rngs::StdRng;
+    use rand::seq::SliceRandom;
+    use rand::{Rng, SeedableRng};
+    use sync::Arc;
+    use vfs::{RealVfs, Vfs};
+
+    use super::*;
+    use crate::log::LateLog;
+    use crate::{BufferPoolOptions, DoubleWrite, DoubleWriteOptions};
+
+    const FILE: FileNumber = FileNumber(16384);
+    const FRAMES: u32 = 2048;
+
+    fn pool_with_a_larger_file(directory: &std::path::Path) -> BufferPool {
+        let vfs: Arc<dyn Vfs> = Arc::new(RealVfs::new());
+        let doublewrite = DoubleWrite::open(vfs.clone(), directory, DoubleWriteOptions::default()).unwrap();
+        let options = BufferPoolOptions { frames: FRAMES as usize };
+        let log = Arc::new(LateLog::default());
+        let pool = BufferPool::new(vfs, &directory.join("base"), log, doublewrite, options).unwrap();
+        pool.create_file(FILE).unwrap();
+        (0..2 * FRAMES).for_each(|_| drop(pool.pin_new(FILE).unwrap()));
+        pool.flush_all();
+        pool
+    }
+
+    #[test]
+    fn frames_that_get_other_pages_while_they_are_sorted_disturb_nobody() {
+        let directory = tempfile::tempdir().unwrap();
+        let pool = pool_with_a_larger_file(directory.path());
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut random = StdRng::seed_from_u64(1);
+                while !is_over.load(Ordering::Relaxed) {
+                    drop(pool.pin(PageId::new(FILE, random.random_range(0..2 * FRAMES))).unwrap());
+                }
+            });
+            let mut frames: Vec<u32> = (0..FRAMES).collect();
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                for _ in 0..3000 {
+                    frames.shuffle(&mut StdRng::seed_from_u64(2));
+                    assert_eq!(pool.write_frames(&mut frames, Cause::Eviction), 0);
+                }
+            }));
+            is_over.store(true, Ordering::Relaxed);
+            outcome.unwrap();
+        });
     }
 }
