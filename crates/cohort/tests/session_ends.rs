@@ -155,6 +155,57 @@ fn a_client_that_reads_nothing_loses_its_place_when_its_time_is_over() {
     server.stop();
 }
 
+/// Reads a little now and then until the connection ends.
+fn read_trickle(mut session: Session) {
+    std::thread::spawn(move || {
+        while session.read_some(16 * 1024) > 0 {
+            std::thread::sleep(Duration::from_millis(300));
+        }
+    });
+}
+
+/// A server whose sessions keep as much unsent as a trickle needs minutes for.
+fn start_with_much_unsent(folder: &std::path::Path) -> Server {
+    Server::start(folder, &["worker_threads=1", "max_connections=4", "max_unsent_output=64MB"])
+}
+
+#[test]
+fn clients_that_read_a_trickle_do_not_hold_up_the_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start_with_much_unsent(folder.path());
+    for says_farewell in [false, true] {
+        let (mut slow, _) = session(&server);
+        slow.send(BIG_ANSWER);
+        if says_farewell {
+            slow.send_farewell();
+        }
+        read_trickle(slow);
+    }
+    std::thread::sleep(Duration::from_secs(1));
+    stop_within(server, Duration::from_secs(25));
+}
+
+/// A session that has ended keeps its place until its connection is gone: what it has unsent takes memory as before.
+#[test]
+fn a_client_that_reads_a_trickle_keeps_its_place_for_a_limited_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start_with_much_unsent(folder.path());
+    let mut control = server.connect();
+    for _ in 0..3 {
+        let (mut slow, pid) = session(&server);
+        slow.send(BIG_ANSWER);
+        slow.send_farewell();
+        wait_until("the session ends", Duration::from_secs(20), || !is_there(&mut control, pid));
+        read_trickle(slow);
+    }
+    let refused = Client::connect(&server.url(), postgres::NoTls).err().expect("each place is taken");
+    assert_eq!(refused.code(), Some(&postgres::error::SqlState::TOO_MANY_CONNECTIONS), "{refused}");
+    wait_until("there is a place again", Duration::from_secs(90), || {
+        Client::connect(&server.url(), postgres::NoTls).is_ok()
+    });
+    server.stop();
+}
+
 /// A client's start-up, two statements, and the stream's end, in one packet.
 #[test]
 fn what_came_before_the_streams_end_is_answered() {

@@ -54,10 +54,16 @@ const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(60);
 /// together with the last message report the one and forget the other.
 const FAREWELL_TIME: Duration = Duration::from_millis(100);
 
-/// How long a client whose session has ended may take nothing of what it was still to be sent.
-const UNREAD_TIME: Duration = Duration::from_secs(10);
-/// The same while the server stops.
-const UNREAD_TIME_WHEN_STOPPING: Duration = Duration::from_secs(1);
+/// How long a client may take over what it was still to be sent when its session ended.
+struct Patience {
+    /// So long it may take nothing.
+    unread: Duration,
+    /// After so long its connection is closed even if it reads on.
+    whole: Duration,
+}
+
+const PATIENCE: Patience = Patience { unread: Duration::from_secs(10), whole: Duration::from_secs(30) };
+const PATIENCE_WHEN_STOPPING: Patience = Patience { unread: Duration::from_secs(1), whole: Duration::from_secs(5) };
 
 /// What other threads hold of a worker.
 pub struct WorkerHandle {
@@ -126,6 +132,8 @@ struct Connection {
     gate: Option<Lsn>,
     /// When the worker looks at it next without being told to.
     alarm: Alarm,
+    /// Since when its session is closed and the client has something to read.
+    leaves_since: Option<Instant>,
     /// When it is closed if the client doesn't do it, which was told why by then.
     closes: Option<Instant>,
     /// It holds one of the places for sessions.
@@ -178,7 +186,7 @@ struct Worker {
     /// Connections without a session, the oldest first.
     starting: BTreeSet<u64>,
     scratch: Box<[u8]>,
-    is_stopping: bool,
+    stopping_since: Option<Instant>,
 }
 
 /// Starts a worker thread.
@@ -235,7 +243,7 @@ pub fn start(shared: Arc<Shared>, number: usize) -> base::Result<WorkerHandle> {
             alarms: Alarms::default(),
             starting: BTreeSet::new(),
             scratch: vec![0; 64 * 1024].into_boxed_slice(),
-            is_stopping: false,
+            stopping_since: None,
         };
         // Panics of sessions end those sessions. After any other nobody could answer the worker's sessions, and what they
         // hold would be held for ever: as after a failed write of the log, the process ends, and recovery decides.
@@ -297,7 +305,7 @@ impl Worker {
             self.ring_alarms();
             debug_assert!(self.alarms.len() <= self.connections.len(), "an alarm is left of a connection");
             self.settle();
-            if self.is_stopping && self.connections.is_empty() {
+            if self.stopping_since.is_some() && self.connections.is_empty() {
                 return;
             }
         }
@@ -349,6 +357,7 @@ impl Worker {
                 interrupt: None,
                 gate: None,
                 alarm: Alarm::default(),
+                leaves_since: None,
                 closes: None,
                 has_place: false,
                 has_yielded: false,
@@ -461,7 +470,6 @@ impl Worker {
                 connection.port.borrow_mut().outgoing.error_or_notice(b'E', "FATAL", &no_stack());
                 connection.state = State::Closing;
                 self.set_alarm(index, None);
-                self.give_place_back(index);
                 self.unsettled.push(index);
             }
         }
@@ -533,7 +541,6 @@ impl Worker {
                     Next::Close => {
                         connection.state = State::Closing;
                         self.set_alarm(index, None);
-                        self.give_place_back(index);
                     }
                 }
             }
@@ -543,7 +550,6 @@ impl Worker {
                 connection.port.borrow_mut().outgoing.error_or_notice(b'E', "FATAL", &error);
                 connection.state = State::Closing;
                 self.set_alarm(index, None);
-                self.give_place_back(index);
             }
         }
     }
@@ -570,7 +576,7 @@ impl Worker {
         }
         let deadline = conversation.sql.idle_deadline();
         self.alarms.set(&mut connection.alarm, token, deadline);
-        if self.is_stopping {
+        if self.stopping_since.is_some() {
             self.end_session(index, Some(shutting_down()));
         } else {
             self.end_if_asked(index);
@@ -663,9 +669,13 @@ impl Worker {
         let deadline = if port.is_closed() {
             Some(now)
         } else if port.has_unsent() {
-            let patience = if self.is_stopping { UNREAD_TIME_WHEN_STOPPING } else { UNREAD_TIME };
+            let leaves_since = *connection.leaves_since.get_or_insert(now);
+            let (patience, since) = match self.stopping_since {
+                Some(stopping_since) => (PATIENCE_WHEN_STOPPING, stopping_since.max(leaves_since)),
+                None => (PATIENCE, leaves_since),
+            };
             // Otherwise it waits for the log.
-            port.stalled_since().map(|since| since + patience)
+            port.stalled_since().map(|stalled_since| (stalled_since + patience.unread).min(since + patience.whole))
         } else if port.outgoing.says_farewell() && !port.has_ended() {
             Some(*connection.closes.get_or_insert(now + FAREWELL_TIME))
         } else {
@@ -728,7 +738,7 @@ impl Worker {
 
     /// Ends idle sessions at once and interrupts waits; running statements end first.
     fn begin_stop(&mut self) {
-        self.is_stopping = true;
+        self.stopping_since = Some(Instant::now());
         let all: Vec<usize> = self.connections.iter().map(|(index, _)| index).collect();
         for index in all {
             self.unsettled.push(index);

@@ -178,6 +178,11 @@ impl Session {
         }
     }
 
+    /// Reads so many bytes at most, which are forgotten. None if the server has closed the connection.
+    pub fn read_some(&mut self, most: usize) -> usize {
+        self.stream.read(&mut vec![0; most]).unwrap_or(0)
+    }
+
     /// Sends what a COPY is to read, and its end.
     fn send_copy_input(&mut self) {
         let data = Bytes::from(std::mem::take(&mut self.copy_input));

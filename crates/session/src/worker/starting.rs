@@ -175,13 +175,14 @@ impl Worker {
     }
 
     fn check_room(&self) -> base::Result<()> {
-        if self.is_stopping {
+        if self.stopping_since.is_some() {
             return Err(Error::new(sqlstate::CANNOT_CONNECT_NOW, "the database system is shutting down"));
         }
         if self.shared.budget.has_place() { Ok(()) } else { Err(too_many()) }
     }
 
-    /// Takes a place for a session, which its connection holds until the session is closed.
+    /// Takes a place for a session, which its connection holds until it is removed: what a client leaves unread takes room after
+    /// its session's end as before.
     fn take_place(&mut self, index: usize) -> base::Result<()> {
         if !self.shared.budget.take_place() {
             return Err(too_many());
@@ -190,7 +191,7 @@ impl Worker {
         Ok(())
     }
 
-    /// The session is closed, or there is none.
+    /// The connection is removed, or has got no session.
     pub(super) fn give_place_back(&mut self, index: usize) {
         if std::mem::replace(&mut self.connections[index].has_place, false) {
             self.shared.budget.give_place_back();
