@@ -21,6 +21,7 @@ use clog::TxnCtx;
 use heap::Heap;
 use lockmgr::WaitPolicy;
 use smallvec::SmallVec;
+use sync::Work;
 use sync::atomic::{AtomicBool, Ordering};
 
 use crate::row::{
@@ -331,7 +332,7 @@ fn compress(plain: &[u8]) -> Result<Vec<u8>> {
         return Ok(lz4_flex::block::compress(plain));
     }
     let plain = plain.to_vec();
-    sync::on_other_thread(move || lz4_flex::block::compress(&plain))
+    sync::on_other_thread(Work::Short, move || lz4_flex::block::compress(&plain))
 }
 
 fn decompress(bytes: &[u8], plain_bytes: usize) -> Result<Vec<u8>> {
@@ -342,7 +343,7 @@ fn decompress(bytes: &[u8], plain_bytes: usize) -> Result<Vec<u8>> {
         lz4_flex::block::decompress(bytes, plain_bytes)
     } else {
         let bytes = bytes.to_vec();
-        sync::on_other_thread(move || lz4_flex::block::decompress(&bytes, plain_bytes))?
+        sync::on_other_thread(Work::Short, move || lz4_flex::block::decompress(&bytes, plain_bytes))?
     };
     let plain = plain.map_err(|error| Error::corrupted(format!("a compressed value is damaged: {error}")))?;
     if plain.len() == plain_bytes { Ok(plain) } else { Err(Error::corrupted("a compressed value is damaged")) }

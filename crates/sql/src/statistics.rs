@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base::{Oid, Result};
 use engine::catalog::{ColumnDef, IndexDef, TableDef};
 use engine::{LockMode, WaitPolicy};
+use sync::Work;
 
 use crate::planner::{ColumnStatistics, TableStatistics};
 use crate::session::SessionState;
@@ -42,7 +43,7 @@ pub fn analyze(state: &SessionState, table: Oid) -> Result<()> {
             None
         } else {
             let rows = summary.rows;
-            Some(sync::on_other_thread(move || ColumnStatistics::from_sample(&sample, rows))?)
+            Some(sync::on_other_thread(Work::Long, move || ColumnStatistics::from_sample(&sample, rows))?)
         });
     }
     let statistics = TableStatistics { columns };

@@ -304,16 +304,22 @@ pub fn current_id() -> usize {
     CURRENT.get().addr()
 }
 
+#[cfg(not(shuttle))]
 thread_local! {
     /// What [`with_interrupt`] has set outside of coroutines, or null.
     static INTERRUPT: Cell<*const Interrupt> = const { Cell::new(ptr::null()) };
+}
+#[cfg(shuttle)]
+shuttle::thread_local! {
+    /// The same for the threads of a model.
+    static INTERRUPT: Cell<*const Interrupt> = Cell::new(ptr::null());
 }
 
 /// Exchanges the interrupt of the running coroutine, or of the thread outside of coroutines.
 fn replace_interrupt(interrupt: *const Interrupt) -> *const Interrupt {
     let context = CURRENT.get();
     if context.is_null() {
-        return INTERRUPT.replace(interrupt);
+        return INTERRUPT.with(|before| before.replace(interrupt));
     }
     // SAFETY: as in `with_current`.
     unsafe { (*context).interrupt.replace(interrupt) }
@@ -342,7 +348,7 @@ fn with_interrupt_at<R>(interrupt: *const Interrupt, f: impl FnOnce() -> R) -> R
 fn interrupt_pointer() -> *const Interrupt {
     let context = CURRENT.get();
     // SAFETY: as in `with_current`.
-    if context.is_null() { INTERRUPT.get() } else { unsafe { (*context).interrupt.get() } }
+    if context.is_null() { INTERRUPT.with(Cell::get) } else { unsafe { (*context).interrupt.get() } }
 }
 
 /// Calls `f` with the interrupt that yield points look at.

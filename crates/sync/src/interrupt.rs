@@ -153,16 +153,25 @@ impl Interrupt {
         GRAVEST_FIRST.into_iter().take_while(|kind| kind.ends_session()).find(|kind| self.clear(*kind))
     }
 
-    /// Takes what is pending, as the error the client is told.
+    /// What is pending, as the error that the client is told. An interrupt that ends the session stays pending until [`take`] or
+    /// [`take_end`] takes it: code that goes on after some errors comes to its end at the next check all the same.
+    ///
+    /// [`take`]: Interrupt::take
+    /// [`take_end`]: Interrupt::take_end
     #[inline]
     pub fn check(&self) -> base::Result<()> {
         if !self.pending() {
             return Ok(());
         }
-        match self.take() {
-            Some(kind) => Err(kind.error()),
-            None => Ok(()),
+        match self.gravest() {
+            Some(kind) if kind.ends_session() => Err(kind.error()),
+            _ => self.take().map_or(Ok(()), |kind| Err(kind.error())),
         }
+    }
+
+    fn gravest(&self) -> Option<InterruptKind> {
+        let pending = self.pending.load(Ordering::SeqCst);
+        GRAVEST_FIRST.into_iter().find(|kind| pending & kind.bit() != 0)
     }
 
     /// Forgets a pending `kind`: a cancel that came after its statement's end. Whether it was pending.
@@ -199,6 +208,21 @@ mod tests {
         assert_eq!(interrupt.take(), Some(InterruptKind::StatementTimeout));
         assert_eq!(interrupt.take(), Some(InterruptKind::Cancel));
         assert_eq!(interrupt.take(), None);
+    }
+
+    #[test]
+    fn what_ends_a_session_is_told_at_each_check() {
+        let interrupt = Interrupt::new();
+        interrupt.raise(InterruptKind::Cancel);
+        assert!(interrupt.check().is_err() && interrupt.check().is_ok());
+        interrupt.raise(InterruptKind::Cancel);
+        interrupt.raise(InterruptKind::Terminate);
+        for _ in 0..2 {
+            assert_eq!(interrupt.check().unwrap_err().sqlstate().as_str(), "57P01");
+        }
+        assert_eq!(interrupt.take_end(), Some(InterruptKind::Terminate));
+        assert_eq!(interrupt.check().unwrap_err().sqlstate().as_str(), "57014");
+        assert!(!interrupt.pending());
     }
 
     #[test]

@@ -1,78 +1,156 @@
 //! Work that can't give its thread back: done by another thread, for which the coroutine waits.
 //!
 //! A library's function with a large argument computes for milliseconds to minutes, and nothing in it can suspend. The threads
-//! here do such work one piece at a time. There are few of them, since they compute: what comes when all are busy waits.
+//! of a [`WorkPool`] do such work one piece at a time. There are few of them, since they compute: a piece that comes when all are
+//! busy waits in a queue. The queue has one piece of each waiting session at most. A session that is interrupted takes its piece out of
+//! the queue, so that the queue never holds work that nobody waits for.
+//!
+//! One thread does short work only. So short work, for which a session may hold locks, never waits for long work.
 
-use base::Result;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::Duration;
+
+use base::{Error, Result};
+
+use crate::coroutine::{check_interrupt, with_interrupt_in_force};
+use crate::facade::{Arc, Condvar, Mutex, thread};
+use crate::interrupt::{Interrupt, InterruptKind};
+use crate::wait::{Waiter, Woken};
+
+/// How long a piece of work may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// No longer than work on the largest value of the engine takes.
+    Short,
+    /// As long as a client's input makes it.
+    Long,
+}
 
 /// Runs `work` on another thread and waits for it, so that other coroutines of this thread go on. Outside of coroutines that can
-/// suspend it runs here. An interrupt of [`with_interrupt`](crate::with_interrupt) ends the wait at once; `work`, of
-/// which nobody wants to know then, ends at its next [`yield_point`](crate::yield_point), if it has any.
+/// suspend it runs here. An interrupt of [`with_interrupt`](crate::with_interrupt) ends the wait at once. If `work` has not begun
+/// then, it never does; otherwise it ends at its next [`yield_point`](crate::yield_point), if it has any.
 ///
 /// # Errors
 /// The error of the interrupt: 57014, 57P01 or a similar one.
 ///
 /// # Panics
 /// If `work` does.
-pub fn on_other_thread<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
-    if cfg!(shuttle) || !crate::in_coroutine() { Ok(work()) } else { pool::run_and_wait(work) }
+pub fn on_other_thread<R: Send + 'static>(length: Work, work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
+    // In a model's executions nothing outlives an execution, as the pool's threads would.
+    if cfg!(shuttle) || !crate::in_coroutine() { Ok(work()) } else { LARGE_VALUES.run(length, work) }
 }
 
-mod pool {
-    use std::collections::VecDeque;
-    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-    use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-    use std::time::Duration;
+static LARGE_VALUES: WorkPool = WorkPool::new(PoolOptions {
+    name: "large values",
+    stack_bytes: None,
+    // One more than there are processors: one thread does short work only, which takes little of a processor's time.
+    threads_max: || thread_count_of_processors().max(2) + 1,
+    idle_time: Some(Duration::from_secs(10)),
+});
 
-    use base::{Error, Result};
+fn thread_count_of_processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
 
-    use crate::coroutine::{check_interrupt, with_interrupt_in_force};
-    use crate::facade::Arc;
-    use crate::interrupt::{Interrupt, InterruptKind};
-    use crate::wait::{Waiter, Woken};
+/// What a pool's threads are like.
+pub struct PoolOptions {
+    /// Their name.
+    pub name: &'static str,
+    /// The size of their stacks, if not the usual one.
+    pub stack_bytes: Option<usize>,
+    /// The most threads there may be: at least two, as one of them does short work only.
+    pub threads_max: fn() -> usize,
+    /// A thread that had nothing to do for so long ends. With `None` no thread ends.
+    pub idle_time: Option<Duration>,
+}
 
-    type Job = Box<dyn FnOnce() + Send>;
+/// Threads that do work for others, and the work that waits for them.
+pub struct WorkPool {
+    options: PoolOptions,
+    /// A leaf.
+    state: Mutex<State>,
+    changed: Condvar,
+}
 
-    /// A thread that had nothing to do for so long ends.
-    const IDLE_TIME: Duration = Duration::from_secs(10);
+type Job = Box<dyn FnOnce() + Send>;
 
-    static POOL: Pool =
-        Pool { state: Mutex::new(State { jobs: VecDeque::new(), threads: 0, idle: 0 }), changed: Condvar::new() };
+struct State {
+    /// Work that has not begun, by its number. The lowest came first.
+    short: BTreeMap<u64, Job>,
+    long: BTreeMap<u64, Job>,
+    next_number: u64,
+    threads: usize,
+    /// Threads that wait for work.
+    idle: usize,
+    /// Threads that do long work.
+    busy_long: usize,
+}
 
-    struct Pool {
-        /// A leaf.
-        state: Mutex<State>,
-        changed: Condvar,
+impl State {
+    /// The next piece of work: what came first, but no long work for the last thread.
+    fn take(&mut self, threads_max: usize) -> Option<(Work, Job)> {
+        let may_be_long = self.busy_long + 1 < threads_max;
+        let first = |jobs: &BTreeMap<u64, Job>| jobs.keys().next().copied();
+        match (first(&self.short), first(&self.long).filter(|_| may_be_long)) {
+            (None, None) => None,
+            (Some(short), long) if long.is_none_or(|long| short < long) => {
+                self.short.remove(&short).map(|job| (Work::Short, job))
+            }
+            _ => {
+                self.busy_long += 1;
+                self.long.pop_first().map(|(_, job)| (Work::Long, job))
+            }
+        }
     }
 
-    struct State {
-        jobs: VecDeque<Job>,
-        threads: usize,
-        idle: usize,
+    fn jobs(&mut self, length: Work) -> &mut BTreeMap<u64, Job> {
+        match length {
+            Work::Short => &mut self.short,
+            Work::Long => &mut self.long,
+        }
     }
 
-    pub(super) fn run_and_wait<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
+    fn waiting(&self) -> usize {
+        self.short.len() + self.long.len()
+    }
+}
+
+impl WorkPool {
+    /// A pool without threads.
+    pub const fn new(options: PoolOptions) -> WorkPool {
+        let state =
+            State { short: BTreeMap::new(), long: BTreeMap::new(), next_number: 0, threads: 0, idle: 0, busy_long: 0 };
+        WorkPool { options, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Has `work` done by a thread of the pool and waits for it, as [`on_other_thread`] says.
+    ///
+    /// # Errors
+    /// The error of the interrupt, or that of the system if it refuses the first thread.
+    ///
+    /// # Panics
+    /// If `work` does.
+    pub fn run<R: Send + 'static>(&'static self, length: Work, work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
         let answer = Arc::new(Mutex::new(None));
         let stop = Arc::new(Interrupt::new());
         let waiter = Waiter::new();
         let job: Job = {
             let (answer, stop, waker) = (Arc::clone(&answer), Arc::clone(&stop), waiter.waker());
             Box::new(move || {
-                if !stop.pending() {
-                    let result = catch_unwind(AssertUnwindSafe(|| crate::with_interrupt(&stop, work)));
-                    *lock(&answer) = Some(result);
-                }
+                let result = catch_unwind(AssertUnwindSafe(|| crate::with_interrupt(&stop, work)));
+                *answer.lock() = Some(result);
                 waker.wake();
             })
         };
-        POOL.add(job)?;
+        let number = self.add(length, job)?;
+        // A coroutine that is dropped while it waits leaves by unwinding.
+        let mut entry = Entry { pool: self, length, number, stop, is_answered: false };
         while with_interrupt_in_force(|interrupt| waiter.wait(None, interrupt)) == Woken::Interrupted {
-            if let Err(error) = check_interrupt() {
-                stop.raise(InterruptKind::Cancel);
-                return Err(error);
-            }
+            check_interrupt()?;
         }
-        let result = lock(&answer).take();
+        entry.is_answered = true;
+        let result = answer.lock().take();
         match result {
             Some(Ok(value)) => Ok(value),
             Some(Err(panic)) => resume_unwind(panic),
@@ -80,50 +158,80 @@ mod pool {
         }
     }
 
-    impl Pool {
-        fn add(&self, job: Job) -> Result<()> {
-            let mut state = lock(&self.state);
-            let threads_max = std::thread::available_parallelism().map_or(1, usize::from).max(2);
-            if state.idle <= state.jobs.len() && state.threads < threads_max {
-                let made = std::thread::Builder::new().name("large values".to_owned()).spawn(|| POOL.run());
-                match made {
-                    Ok(_) => state.threads += 1,
-                    Err(error) if state.threads == 0 => {
-                        return Err(Error::io("could not start a thread for large values", &error));
-                    }
-                    // Those that are there will come to it.
-                    Err(_) => {}
-                }
-            }
-            state.jobs.push_back(job);
-            drop(state);
-            self.changed.notify_one();
-            Ok(())
-        }
-
-        fn run(&self) {
-            let mut state = lock(&self.state);
-            loop {
-                if let Some(job) = state.jobs.pop_front() {
-                    drop(state);
-                    job();
-                    state = lock(&self.state);
-                    continue;
-                }
-                state.idle += 1;
-                let (woken, wait) = self.changed.wait_timeout(state, IDLE_TIME).unwrap_or_else(PoisonError::into_inner);
-                state = woken;
-                state.idle -= 1;
-                if wait.timed_out() && state.jobs.is_empty() {
-                    break;
-                }
-            }
-            state.threads -= 1;
-        }
+    /// How many pieces of work wait for a thread.
+    pub fn waiting(&self) -> usize {
+        self.state.lock().waiting()
     }
 
-    /// Nothing panics while these locks are held, so poison means nothing.
-    fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    fn add(&'static self, length: Work, job: Job) -> Result<u64> {
+        let mut state = self.state.lock();
+        if state.idle <= state.waiting() && state.threads < (self.options.threads_max)() {
+            let mut builder = thread::Builder::new().name(self.options.name.to_owned());
+            if let Some(stack_bytes) = self.options.stack_bytes {
+                builder = builder.stack_size(stack_bytes);
+            }
+            match builder.spawn(|| self.work()) {
+                Ok(_) => state.threads += 1,
+                Err(error) if state.threads == 0 => {
+                    return Err(Error::io(format!("could not start a thread for {}", self.options.name), &error));
+                }
+                // Those that are there will come to it.
+                Err(_) => {}
+            }
+        }
+        let number = state.next_number;
+        state.next_number += 1;
+        state.jobs(length).insert(number, job);
+        drop(state);
+        self.changed.notify_one();
+        Ok(number)
+    }
+
+    /// What a thread of the pool does.
+    fn work(&self) {
+        let threads_max = (self.options.threads_max)();
+        let mut state = self.state.lock();
+        let mut has_idled_enough = false;
+        loop {
+            if let Some((length, job)) = state.take(threads_max) {
+                drop(state);
+                job();
+                state = self.state.lock();
+                state.busy_long -= usize::from(length == Work::Long);
+                has_idled_enough = false;
+                continue;
+            }
+            if has_idled_enough {
+                break;
+            }
+            state.idle += 1;
+            match self.options.idle_time {
+                Some(limit) => has_idled_enough = self.changed.wait_for(&mut state, limit).timed_out(),
+                None => self.changed.wait(&mut state),
+            }
+            state.idle -= 1;
+        }
+        state.threads -= 1;
+    }
+}
+
+/// A session's piece of work. If the session leaves without its answer, the work leaves the queue, or is told to stop.
+struct Entry {
+    pool: &'static WorkPool,
+    length: Work,
+    number: u64,
+    stop: Arc<Interrupt>,
+    is_answered: bool,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if self.is_answered {
+            return;
+        }
+        let job = self.pool.state.lock().jobs(self.length).remove(&self.number);
+        if job.is_none() {
+            self.stop.raise(InterruptKind::Cancel);
+        }
     }
 }

@@ -7,8 +7,8 @@
 
 use cohort_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use cohort_sync::{
-    Arc, Condvar, ExclusiveGuard, ExclusiveLatch, Interrupt, InterruptKind, Latch, LatchClass, Mutex, Timers, Waiter,
-    Woken, thread,
+    Arc, Condvar, ExclusiveGuard, ExclusiveLatch, Interrupt, InterruptKind, Latch, LatchClass, Mutex, PoolOptions,
+    Timers, Waiter, Woken, Work, WorkPool, thread, with_interrupt,
 };
 use std::time::{Duration, Instant};
 
@@ -319,5 +319,71 @@ fn a_timer_fires_while_it_is_armed_and_never_for_what_comes_later() {
         assert!(!interrupt.pending());
         drop(timer);
         assert_eq!(timers.entry_count(), 0);
+    });
+}
+
+/// A pool of a few threads, for one execution.
+fn pool() -> &'static WorkPool {
+    Box::leak(Box::new(WorkPool::new(PoolOptions {
+        name: "model",
+        stack_bytes: None,
+        threads_max: || 2,
+        idle_time: Some(Duration::from_secs(1)),
+    })))
+}
+
+/// Long work of two sessions waits for short work of a third, which would never come if it waited for a thread behind them.
+#[test]
+fn short_work_of_a_pool_does_not_wait_for_long_work() {
+    check(|| {
+        let pool = pool();
+        let short_is_done = Arc::new((Mutex::new(false), Condvar::new()));
+        let long = |short_is_done: Arc<(Mutex<bool>, Condvar)>| {
+            thread::spawn(move || {
+                let work = move || {
+                    let (is_done, changed) = &*short_is_done;
+                    changed.wait_while(&mut is_done.lock(), |is_done| !*is_done);
+                };
+                pool.run(Work::Long, work).unwrap();
+            })
+        };
+        let mut threads: Vec<_> = (0..2).map(|_| long(short_is_done.clone())).collect();
+        threads.push(thread::spawn(move || {
+            assert_eq!(pool.run(Work::Short, || 7).unwrap(), 7);
+            let (is_done, changed) = &*short_is_done;
+            *is_done.lock() = true;
+            changed.notify_all();
+        }));
+        join_all(threads);
+        assert_eq!(pool.waiting(), 0);
+    });
+}
+
+/// Sessions are interrupted at any moment: each has its answer or its error, and what nobody waits for has left the queue.
+#[test]
+fn interrupted_work_leaves_a_pool() {
+    check(|| {
+        let pool = pool();
+        let begun = Arc::new(AtomicU32::new(0));
+        let sessions: Vec<_> = (0..3)
+            .map(|number| {
+                let (begun, interrupt) = (begun.clone(), Arc::new(Interrupt::new()));
+                let interrupted = interrupt.clone();
+                let length = if number == 0 { Work::Short } else { Work::Long };
+                let session = thread::spawn(move || {
+                    let work = move || begun.fetch_add(1, Ordering::SeqCst);
+                    with_interrupt(&interrupted, || pool.run(length, work)).is_ok()
+                });
+                (interrupt, session)
+            })
+            .collect();
+        for (interrupt, _) in &sessions[1..] {
+            interrupt.raise(InterruptKind::Cancel);
+        }
+        let answered: Vec<bool> = sessions.into_iter().map(|(_, session)| session.join().unwrap()).collect();
+        assert!(answered[0], "it was not interrupted");
+        assert_eq!(pool.waiting(), 0);
+        let count = answered.iter().filter(|is_answered| **is_answered).count();
+        assert!(begun.load(Ordering::SeqCst) as usize >= count);
     });
 }

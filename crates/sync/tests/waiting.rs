@@ -11,9 +11,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cohort_sync::{
-    Coroutine, Interrupt, InterruptKind, ReadyQueue, StackPool, Step, TimeSlices, Waiter, Waker, Woken, in_coroutine,
-    is_on_further_stack, on_further_stack, on_large_stack, on_other_thread, remaining_stack_bytes, with_interrupt,
-    yield_now, yield_point,
+    Coroutine, Interrupt, InterruptKind, ReadyQueue, StackPool, Step, TimeSlices, Waiter, Waker, Woken, Work,
+    in_coroutine, is_on_further_stack, on_further_stack, on_large_stack, on_other_thread, remaining_stack_bytes,
+    with_interrupt, yield_now, yield_point,
 };
 
 fn quiet_queue() -> Arc<ReadyQueue> {
@@ -416,7 +416,7 @@ fn others_run_while_another_thread_works_and_an_interrupt_ends_the_wait() {
     let (started, release) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (in_work, in_other) = (started.clone(), release.clone());
     worker.spawn(1, move || {
-        let answer = on_other_thread(move || {
+        let answer = on_other_thread(Work::Long, move || {
             in_work.store(true, Ordering::SeqCst);
             while !in_other.load(Ordering::SeqCst) {
                 thread::sleep(Duration::from_millis(1));
@@ -434,7 +434,7 @@ fn others_run_while_another_thread_works_and_an_interrupt_ends_the_wait() {
     let inside = interrupt.clone();
     worker.spawn(3, move || {
         let answer = with_interrupt(&inside, || {
-            on_other_thread(|| {
+            on_other_thread(Work::Long, || {
                 // Its own interrupt is raised when nobody waits for it any more.
                 while yield_point().is_ok() {
                     thread::sleep(Duration::from_millis(1));

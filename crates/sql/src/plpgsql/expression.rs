@@ -569,7 +569,12 @@ pub fn run_dynamic(
     let values: Vec<Value> = parameters.iter().map(|(value, _)| value.clone()).collect();
     let state = run.state;
     let text: Arc<str> = Arc::from(text.as_str());
-    if let [only] = crate::parser::parse(&text, crate::parser::ParseOptions::default()).as_deref().unwrap_or(&[])
+    let parsed = match crate::parser::parse(&text, crate::parser::ParseOptions::default()) {
+        Err(error) if crate::planner::is_interruption(&error) => return Err(error),
+        // Planning tells of other errors.
+        parsed => parsed.unwrap_or_default(),
+    };
+    if let [only] = parsed.as_slice()
         && matches!(only.statement, Statement::Transaction(_))
     {
         return Err(Error::unsupported("EXECUTE of transaction commands is not implemented"));

@@ -58,7 +58,7 @@ impl SqlSession {
         if reads_intervals(&planned.statement.parameters, &key.types) {
             return Ok(false);
         }
-        let Some(parameters) = self.constants(constants, &planned.statement.parameters) else { return Ok(false) };
+        let Some(parameters) = self.constants(constants, &planned.statement.parameters)? else { return Ok(false) };
         self.state.tell_warnings(client);
         self.close_unnamed_portal();
         self.ensure_transaction()?;
@@ -101,7 +101,10 @@ impl SqlSession {
     }
 
     /// The constants of a text as the values of its parameters; `None` if one can't be read as such.
-    fn constants(&self, constants: Vec<Constant>, types: &[SqlType]) -> Option<Vec<Value>> {
+    ///
+    /// # Errors
+    /// 57014 and its kin when the session is interrupted meanwhile.
+    fn constants(&self, constants: Vec<Constant>, types: &[SqlType]) -> Result<Option<Vec<Value>>> {
         let mut values = Vec::with_capacity(constants.len());
         for (constant, sql_type) in constants.into_iter().zip(types) {
             values.push(match &constant.value {
@@ -110,20 +113,26 @@ impl SqlSession {
                     Some(value) => value,
                     None => {
                         let environment = super::planning::Environment::new(&self.state, &self.state.catalog());
-                        crate::types::input(&mut environment.eval_context(), text, *sql_type).ok()?
+                        match crate::types::input(&mut environment.eval_context(), text, *sql_type) {
+                            Ok(value) => value,
+                            Err(error) if crate::planner::is_interruption(&error) => return Err(error),
+                            Err(_) => return Ok(None),
+                        }
                     }
                 },
                 _ => constant.value,
             });
         }
-        Some(values)
+        Ok(Some(values))
     }
 
     /// Plans a text whose constants were lifted out; `None` if it can't be planned that way. The original text is
     /// then planned as it stands, and tells of errors in its own words.
     fn plan_normalized(&mut self, key: &Key) -> Result<Option<Arc<Planned>>> {
-        let Ok(mut statements) = crate::parser::parse(&key.text, crate::parser::ParseOptions::default()) else {
-            return Ok(None);
+        let mut statements = match crate::parser::parse(&key.text, crate::parser::ParseOptions::default()) {
+            Ok(statements) => statements,
+            Err(error) if crate::planner::is_interruption(&error) => return Err(error),
+            Err(_) => return Ok(None),
         };
         let (Some(tree), true) = (statements.pop(), statements.is_empty()) else { return Ok(None) };
         let was_idle = self.block == Block::None;

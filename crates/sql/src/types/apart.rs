@@ -7,6 +7,7 @@
 use std::cell::Cell;
 
 use base::Result;
+use sync::Work;
 
 use super::context::{BuiltinCatalog, CatalogLookup, EvalContext, FormatSettings};
 use super::random::RandomState;
@@ -85,7 +86,7 @@ pub fn call_apart<R: Send + 'static>(
         random: None,
         needs_session: Cell::new(false),
     };
-    let done = sync::on_other_thread(move || {
+    let done = sync::on_other_thread(Work::Long, move || {
         let result = work(&mut apart, &arguments);
         (!apart.needs_session.get()).then_some(result)
     });

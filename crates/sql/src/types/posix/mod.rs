@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
 use rustc_hash::FxHashMap;
+use sync::Work;
 
 mod dissect;
 mod translate;
@@ -122,7 +123,7 @@ impl Backtracking {
             found => return found.map_err(failed),
         }
         let (patient, text) = (Arc::clone(&self.patient), text.to_owned());
-        sync::on_other_thread(move || search(&patient, &text))?.map_err(failed)
+        sync::on_other_thread(Work::Long, move || search(&patient, &text))?.map_err(failed)
     }
 }
 
@@ -234,7 +235,7 @@ pub fn regex(pattern: &str, options: Options) -> Result<Rc<Regex>> {
     // Bounds of repetitions make a short pattern a large machine.
     let regex = if pattern.len() > LONG_PATTERN_BYTES || pattern.contains('{') {
         let pattern = pattern.to_owned();
-        sync::on_other_thread(move || deep(|| compile(&pattern, options)))??
+        sync::on_other_thread(Work::Long, move || deep(|| compile(&pattern, options)))??
     } else {
         deep(|| compile(pattern, options))?
     };
