@@ -9,6 +9,7 @@ mod made;
 #[path = "common/workload.rs"]
 mod workload;
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cohort_engine::Database;
@@ -64,6 +65,21 @@ fn recover(mut disk: SimulatedVfs, random: &mut StdRng, crashes: u32) -> (Databa
     disk.clear_faults();
     let database = Database::open(options_on(&disk, &[])).unwrap_or_else(|error| panic!("recovery failed: {error}"));
     (database, disk)
+}
+
+/// The disk of a database that was at work until one of the given calls, or for that many steps; and what must be in it.
+fn killed_at_work(seed: u64, random: &mut StdRng, calls: Range<u64>, steps: u32) -> (SimulatedVfs, Model) {
+    let disk = SimulatedVfs::new(seed);
+    let mut model = Model::default();
+    let database = Database::open(options_on(&disk, &[])).unwrap();
+    let mut runner = Runner::new(&database);
+    runner.create_tables(&mut model).unwrap();
+    disk.add_fault(Fault::CrashAtCall(disk.io_calls() + random.random_range(calls)));
+    let run_seed = random.random();
+    lives(&disk, || {
+        runner.run(&mut model, run_seed, steps);
+    });
+    (disk, model)
 }
 
 // invariants: rows 1, 2, 3, 11, 12, 31
@@ -137,18 +153,7 @@ fn failing_calls_and_full_disks_lose_nothing() {
 fn after_recoveries_that_die_at_every_call_a_start_succeeds() {
     for_each_seed(3, |seed| {
         let mut random = StdRng::seed_from_u64(seed);
-        let disk = SimulatedVfs::new(seed);
-        let mut model = Model::default();
-        let database = Database::open(options_on(&disk, &[])).unwrap();
-        let mut runner = Runner::new(&database);
-        runner.create_tables(&mut model).unwrap();
-        disk.add_fault(Fault::CrashAtCall(disk.io_calls() + random.random_range(300..1000)));
-        let run_seed = random.random();
-        lives(&disk, || {
-            runner.run(&mut model, run_seed, 1000);
-        });
-        drop(runner);
-        drop(database);
+        let (disk, model) = killed_at_work(seed, &mut random, 300..1000, 1000);
         let (mut call, mut has_lived) = (0, false);
         while !has_lived {
             call += random.random_range(1..4);
@@ -173,18 +178,7 @@ fn after_recoveries_that_die_at_every_call_a_start_succeeds() {
 fn recovery_killed_midway_and_run_again_gives_the_same_bytes() {
     for_each_seed(20, |seed| {
         let mut random = StdRng::seed_from_u64(seed);
-        let disk = SimulatedVfs::new(seed);
-        let mut model = Model::default();
-        let database = Database::open(options_on(&disk, &[])).unwrap();
-        let mut runner = Runner::new(&database);
-        runner.create_tables(&mut model).unwrap();
-        disk.add_fault(Fault::CrashAtCall(disk.io_calls() + random.random_range(50..500)));
-        let run_seed = random.random();
-        lives(&disk, || {
-            runner.run(&mut model, run_seed, 500);
-        });
-        drop(runner);
-        drop(database);
+        let (disk, mut model) = killed_at_work(seed, &mut random, 50..500, 500);
         let survivors = SimulatedOptions { seed, survival: Survival::AnySubset, faults: Vec::new() };
         let (once, mut again) = (disk.crash_with(survivors.clone()), disk.crash_with(survivors));
         assert!(once.contents() == again.contents(), "the two disks begin alike");
