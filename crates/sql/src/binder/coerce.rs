@@ -375,15 +375,21 @@ fn literal_depends_on_settings(lookup: &dyn types::CatalogLookup, oid: Oid, text
         | oids::REGCOLLATION => false,
         _ => match types::type_shape(lookup, oid).map(|shape| shape.kind) {
             Some(TypeKind::Array(element)) => {
-                matches!(
-                    element,
-                    oids::DATE | oids::TIMESTAMP | oids::TIME | oids::TIMESTAMPTZ | oids::TIMETZ | oids::INTERVAL
-                )
+                // `array_nulls` says whether NULL is a text.
+                mentions_null(text)
+                    || matches!(
+                        element,
+                        oids::DATE | oids::TIMESTAMP | oids::TIME | oids::TIMESTAMPTZ | oids::TIMETZ | oids::INTERVAL
+                    )
             }
             Some(TypeKind::Composite) => true,
             _ => false,
         },
     }
+}
+
+fn mentions_null(text: &str) -> bool {
+    text.as_bytes().windows(4).any(|letters| letters.eq_ignore_ascii_case(b"null"))
 }
 
 /// `2024-05-17`, perhaps with a time after it.

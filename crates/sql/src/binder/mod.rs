@@ -40,6 +40,7 @@ mod window;
 pub(crate) use aggregate::same;
 pub(crate) use change::implies;
 pub use definition::{DefinitionUse, column_default, definition_expression, definition_type, procedure_call};
+pub(crate) use operator::null_test;
 pub use parameters::Parameters;
 pub use query::{
     Change, Column, Cte, Distinct, FromItem, Join, Lock, OnConflict, OrderItem, Query, Relation, RelationKind,
@@ -51,7 +52,7 @@ pub use trigger::{table_triggers, trigger_condition};
 pub use updatable_view::{check_option, possible_changes, why_not_updatable};
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use base::{Error, Lsn, Oid, Result, sqlstate};
@@ -169,6 +170,8 @@ pub struct Resolved {
     pub fields: HashMap<(Location, Name), (Oid, usize)>,
     /// Of NATURAL joins, by where their right sides begin: the columns that are compared.
     pub natural: HashMap<Location, Vec<Name>>,
+    /// Of `=` operators: those that `transform_null_equals` made a test for NULL.
+    pub null_tests: HashSet<Location>,
 }
 
 /// Settings that change plans.
@@ -184,6 +187,7 @@ pub struct PlannerSettings {
     pub enable_mergejoin: bool,
     pub enable_nestloop: bool,
     pub enable_sort: bool,
+    pub transform_null_equals: bool,
     pub seq_page_cost: f64,
     pub random_page_cost: f64,
     pub cpu_tuple_cost: f64,
@@ -202,6 +206,7 @@ impl Default for PlannerSettings {
             enable_mergejoin: true,
             enable_nestloop: true,
             enable_sort: true,
+            transform_null_equals: false,
             seq_page_cost: 1.0,
             random_page_cost: 4.0,
             cpu_tuple_cost: 0.01,

@@ -21,6 +21,17 @@ impl Binder<'_, '_> {
         {
             return self.row_against_subquery(operator, fields, subquery, location);
         }
+        if let Some(left) = left
+            && let Some(tested) = null_test(operator, left, right)
+            && self.context.settings.transform_null_equals
+            && !self.text_is_foreign
+            && self.stored_query_of.is_none()
+        {
+            self.note_resolved(|resolved| {
+                resolved.null_tests.insert(location);
+            });
+            return Ok(Expr::new(ExprKind::IsNull(Box::new(self.expr(tested)?)), SqlType::BOOL));
+        }
         let left = left.map(|left| self.expr(left)).transpose()?;
         let right = self.expr(right)?;
         self.operator_on(operator.schema.as_deref(), &operator.name, left, right, location)
@@ -343,6 +354,23 @@ impl Binder<'_, '_> {
     ) -> Result<(Cast, Cast, ResolvedOperator)> {
         let resolved = self.resolve(schema, name, Some(left), right, location)?;
         Ok((resolved.casts[0].clone(), resolved.casts[1].clone(), resolved))
+    }
+}
+
+/// Of `x = NULL` or `NULL = x`, as it was written: the operand that `transform_null_equals` has tested for NULL.
+pub(crate) fn null_test<'t>(
+    operator: &OperatorName,
+    left: &'t tree::Expr,
+    right: &'t tree::Expr,
+) -> Option<&'t tree::Expr> {
+    let is_null = |expr: &tree::Expr| matches!(expr.kind, Tree::Literal(tree::Literal::Null));
+    if operator.schema.is_some() || operator.name != "=" {
+        return None;
+    }
+    match (is_null(left), is_null(right)) {
+        (true, _) => Some(right),
+        (false, true) => Some(left),
+        (false, false) => None,
     }
 }
 

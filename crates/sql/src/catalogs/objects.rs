@@ -428,7 +428,8 @@ pub fn pg_proc(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>
         rows.push(row.values());
     }
     for (function, oid) in type_functions::all().filter(|(own, oid)| wanted.matches(oid) && name.matches(own)) {
-        rows.push(FunctionRow::new(oid, function, Oid::INVALID, Vec::new()).values());
+        let volatility = if type_functions::is_stable(function) { 's' } else { 'i' };
+        rows.push(FunctionRow { volatility, ..FunctionRow::new(oid, function, Oid::INVALID, Vec::new()) }.values());
     }
     let catalog = Arc::clone(run.catalog.catalog());
     let mut own: Vec<&Arc<FunctionDef>> =

@@ -19,6 +19,26 @@ pub fn all() -> impl Iterator<Item = (&'static str, Oid)> {
     FUNCTIONS.iter().map(|(name, oid)| (*name, Oid(*oid)))
 }
 
+/// Whether PostgreSQL calls a type's function stable rather than immutable: what it gives depends on settings, on the clock or
+/// on the catalog.
+pub fn is_stable(name: &str) -> bool {
+    const OF_NAMES: [&str; 2] = ["in", "out"];
+    if let Some(rest) = name.strip_prefix("reg") {
+        return OF_NAMES.iter().any(|end| rest.ends_with(end));
+    }
+    STABLE.binary_search(&name).is_ok()
+}
+
+#[rustfmt::skip]
+const STABLE: &[&str] = &[
+    "aclitemin", "aclitemout", "anyarray_out", "anyarray_recv", "anyarray_send", "anycompatiblearray_out",
+    "anycompatiblearray_recv", "anycompatiblearray_send", "anyenum_out", "array_in", "array_out", "array_recv",
+    "array_send", "array_typanalyze", "bpcharrecv", "bpcharsend", "cstring_recv", "cstring_send", "date_in", "date_out",
+    "interval_in", "interval_out", "namerecv", "namesend", "pg_node_tree_recv", "pg_node_tree_send", "record_in",
+    "record_out", "record_recv", "record_send", "textrecv", "textsend", "time_in", "timestamp_in", "timestamp_out",
+    "timestamptz_in", "timestamptz_out", "timetz_in", "ts_typanalyze", "varcharrecv", "varcharsend",
+];
+
 /// Names and numbers, by name.
 #[rustfmt::skip]
 const FUNCTIONS: &[(&str, u32)] = &[

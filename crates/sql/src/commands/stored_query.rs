@@ -231,6 +231,10 @@ impl QueryNames for NamesNow<'_, '_, '_> {
         shape.fields.get(*place).map(|(field, _)| Name::new(field))
     }
 
+    fn is_null_test(&self, location: Location) -> bool {
+        self.stored.resolved.null_tests.contains(&location)
+    }
+
     fn natural(&self, location: Location) -> Option<&[Name]> {
         self.stored.resolved.natural.get(&location).map(Vec::as_slice)
     }

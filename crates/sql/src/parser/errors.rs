@@ -33,6 +33,7 @@ const SPECIAL: &[(&str, SqlState, Option<&str>)] = &[
     ("frame start cannot be UNBOUNDED FOLLOWING", sqlstate::WINDOWING_ERROR, None),
     ("frame starting from", sqlstate::WINDOWING_ERROR, None),
     ("frame end cannot be UNBOUNDED PRECEDING", sqlstate::WINDOWING_ERROR, None),
+    ("invalid byte sequence for encoding", sqlstate::CHARACTER_NOT_IN_REPERTOIRE, None),
     ("role name \"", sqlstate::RESERVED_NAME, None),
     ("precision for type float must be", sqlstate::INVALID_PARAMETER_VALUE, None),
     ("column number must be in range", sqlstate::INVALID_PARAMETER_VALUE, None),

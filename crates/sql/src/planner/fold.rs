@@ -1,5 +1,6 @@
 //! Computing at planning time what can't come out differently later.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
@@ -8,7 +9,10 @@ use super::inline::{Inlining, inlined_call};
 use crate::binder::BindContext;
 use crate::parser::{STACK_RESERVE_BYTES, too_deep};
 use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
-use crate::types::{self, ArrayValue, Implementation, SqlType, Value, Volatility};
+use crate::types::random::RandomState;
+use crate::types::{
+    self, ArrayValue, CatalogLookup, EvalContext, FormatSettings, Implementation, SqlType, Value, Volatility,
+};
 
 /// Replaces calls of immutable functions on constants by their results, and simplifies AND, OR, NOT, CASE and COALESCE.
 ///
@@ -118,7 +122,7 @@ fn folded(expr: &mut Expr, context: &mut BindContext<'_>, inlining: &mut Inlinin
         }
         ExprKind::Cast(cast) => {
             let Some(input) = cast.input.as_constant() else { return Ok(None) };
-            if !cast.cast.is_immutable() {
+            if !cast.cast.is_foldable() {
                 return Ok(None);
             }
             let value = computed(cast.cast.apply(context.eval, input.clone()), inlining)?;
@@ -200,7 +204,54 @@ fn fold_call(call: &Call, context: &mut BindContext<'_>, inlining: &Inlining) ->
         let Some(value) = argument.as_constant() else { return Ok(None) };
         values.push(value.clone());
     }
-    computed(function.call(context.eval, &call.types, &values), inlining)
+    let mut eval = WithoutSettings { inner: &mut *context.eval, has_asked: Cell::new(false) };
+    let result = function.call(&mut eval, &call.types, &values);
+    if eval.has_asked.get() {
+        return Ok(None);
+    }
+    computed(result, inlining)
+}
+
+/// The context of constants that notices questions for the session: an answer that settings or the clock have to do with must not
+/// get into a plan, which others use, too.
+struct WithoutSettings<'a> {
+    inner: &'a mut dyn EvalContext,
+    has_asked: Cell<bool>,
+}
+
+impl EvalContext for WithoutSettings<'_> {
+    fn format(&self) -> &FormatSettings {
+        self.has_asked.set(true);
+        self.inner.format()
+    }
+
+    fn catalog(&self) -> &dyn CatalogLookup {
+        self.inner.catalog()
+    }
+
+    fn transaction_timestamp(&self) -> i64 {
+        self.has_asked.set(true);
+        self.inner.transaction_timestamp()
+    }
+
+    fn statement_timestamp(&self) -> i64 {
+        self.has_asked.set(true);
+        self.inner.statement_timestamp()
+    }
+
+    fn random(&mut self) -> &mut RandomState {
+        self.has_asked.set(true);
+        self.inner.random()
+    }
+
+    fn is_new_label(&self, key: i64) -> bool {
+        self.has_asked.set(true);
+        self.inner.is_new_label(key)
+    }
+
+    fn warn(&mut self, warning: Error) {
+        self.inner.warn(warning);
+    }
 }
 
 /// AND (or OR, with `decisive` true) without what can't matter, nested ones merged.

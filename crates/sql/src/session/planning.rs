@@ -155,6 +155,7 @@ fn planner_settings(state: &SessionState) -> PlannerSettings {
         enable_mergejoin: is_on(Id::EnableMergejoin),
         enable_nestloop: is_on(Id::EnableNestloop),
         enable_sort: is_on(Id::EnableSort),
+        transform_null_equals: is_on(Id::TransformNullEquals),
         seq_page_cost: cost(Id::SeqPageCost, 1.0),
         random_page_cost: cost(Id::RandomPageCost, 4.0),
         ..PlannerSettings::default()

@@ -88,7 +88,7 @@ impl CachedSettings {
     }
 }
 
-/// The settings that the planner looks at, or `None` if it is to choose by itself.
+/// The settings that the binder and the planner look at, or `None` if all are at their defaults.
 fn planner_choices(settings: &SessionSettings) -> Option<String> {
     let methods = [
         Id::EnableSeqscan,
@@ -103,7 +103,9 @@ fn planner_choices(settings: &SessionSettings) -> Option<String> {
         Setting::Float(cost) => cost,
         _ => default,
     });
-    (methods.contains(&false) || costs != [1.0, 4.0]).then(|| format!("{methods:?} {costs:?}"))
+    let nulls_equal = settings.get(Id::TransformNullEquals).as_bool();
+    (methods.contains(&false) || costs != [1.0, 4.0] || nulls_equal)
+        .then(|| format!("{methods:?} {costs:?} {nulls_equal}"))
 }
 
 /// The isolation level a setting names.
@@ -140,6 +142,7 @@ fn format_settings(settings: &SessionSettings) -> Result<FormatSettings> {
             Some(1) => ByteaOutput::Escape,
             _ => ByteaOutput::Hex,
         },
+        array_nulls: settings.get(Id::ArrayNulls).as_bool(),
     })
 }
 

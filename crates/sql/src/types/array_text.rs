@@ -320,7 +320,7 @@ impl Parser<'_> {
         }
         item.truncate(kept);
         let was_escaped = self.text[start..self.position].contains('\\');
-        if !was_escaped && item.eq_ignore_ascii_case("null") {
+        if !was_escaped && item.eq_ignore_ascii_case("null") && context.format().array_nulls {
             return Ok(Value::Null);
         }
         text_io::input(context, &item, self.element)

@@ -75,6 +75,8 @@ pub struct FormatSettings {
     pub extra_float_digits: i32,
     /// Output format of `bytea`.
     pub bytea_output: ByteaOutput,
+    /// An unquoted `NULL` among an array's elements is NULL rather than a text.
+    pub array_nulls: bool,
 }
 
 impl Default for FormatSettings {
@@ -86,6 +88,7 @@ impl Default for FormatSettings {
             time_zone: TimeZone::utc(),
             extra_float_digits: 1,
             bytea_output: ByteaOutput::Hex,
+            array_nulls: true,
         }
     }
 }

@@ -45,6 +45,11 @@ pub trait QueryNames {
         None
     }
 
+    /// Whether the `=` at this place of the text tests for NULL.
+    fn is_null_test(&self, _location: Location) -> bool {
+        false
+    }
+
     /// The columns that a NATURAL join compares, if that is known.
     fn natural(&self, _location: Location) -> Option<&[Name]> {
         None

@@ -2,6 +2,7 @@
 
 use super::plain_literal;
 use super::query::Writer;
+use crate::binder::null_test;
 use crate::session::quote_identifier;
 use crate::tree::{
     Expr, ExprKind, FunctionCall, Indirection, Literal, Location, Name, OperatorName, SessionFunction, SubqueryKind,
@@ -47,6 +48,14 @@ impl Writer<'_> {
                 self.push(" COLLATE ");
                 self.qualified(collation);
                 self.push(")");
+            }
+            ExprKind::Operator { operator, left: Some(left), right }
+                if self.names.is_null_test(expr.location)
+                    && let Some(tested) = null_test(operator, left, right) =>
+            {
+                self.push("(");
+                self.expr(tested);
+                self.push(" IS NULL)");
             }
             ExprKind::Operator { operator, left, right } => {
                 self.push("(");

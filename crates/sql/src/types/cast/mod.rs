@@ -139,18 +139,30 @@ impl Cast {
         self.steps.is_empty()
     }
 
-    /// Whether the result is always the same for the same value. Otherwise it depends on settings, the clock or the
-    /// catalog, and the cast must not be folded into a plan.
+    /// Whether PostgreSQL calls the conversion immutable, so that indexes may use it.
     pub fn is_immutable(&self) -> bool {
         self.steps.iter().all(|step| match step {
             Step::Function(def) => def.volatility == Volatility::Immutable,
-            Step::Input(ty) => has_immutable_text(ty.oid),
-            Step::Output => has_immutable_text(self.source.oid),
+            Step::Input(ty) => has_immutable_input(ty.oid),
+            Step::Output => has_immutable_output(self.source.oid),
             Step::Elements(cast) => cast.is_immutable(),
             Step::Fields(_, casts) => casts.iter().all(Cast::is_immutable),
             Step::Reinterpret | Step::Length => true,
             Step::Domain(_) => false,
         })
+    }
+
+    /// Whether a constant may be converted when a statement is planned: the result is the same under all settings.
+    /// PostgreSQL calls the texts of floats and of `bytea` immutable, but settings change them, and plans are shared by sessions.
+    pub fn is_foldable(&self) -> bool {
+        let varies = matches!(self.source.oid, oids::FLOAT4 | oids::FLOAT8 | oids::BYTEA);
+        self.is_immutable()
+            && self.steps.iter().all(|step| match step {
+                Step::Output => !varies,
+                Step::Elements(cast) => cast.is_foldable(),
+                Step::Fields(_, casts) => casts.iter().all(Cast::is_foldable),
+                _ => true,
+            })
     }
 
     /// Converts a value; NULL stays NULL (domains may refuse it).
@@ -293,8 +305,13 @@ fn reinterpret(value: Value, target: Oid) -> Value {
     }
 }
 
-/// Whether the text form of a type depends on nothing but the value.
-fn has_immutable_text(oid: Oid) -> bool {
+/// Whether PostgreSQL calls a type's output immutable.
+fn has_immutable_output(oid: Oid) -> bool {
+    has_immutable_input(oid) || matches!(oid, oids::TIME | oids::TIMETZ)
+}
+
+/// Whether PostgreSQL calls a type's input immutable.
+fn has_immutable_input(oid: Oid) -> bool {
     use oids::*;
     matches!(
         oid,
@@ -320,7 +337,8 @@ fn has_immutable_text(oid: Oid) -> bool {
             | CID
             | TID
             | PG_LSN
-            | TIME
+            | INET
+            | CIDR
     )
 }
 

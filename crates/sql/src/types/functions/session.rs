@@ -92,7 +92,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::session(2197, "inet_client_port", &[], INT4).not_strict(),
     FunctionDef::session(2198, "inet_server_addr", &[], INET).not_strict(),
     FunctionDef::session(2199, "inet_server_port", &[], INT4).not_strict(),
-    FunctionDef::session(3943, "acldefault", &[CHAR, OID], ACLITEM_ARRAY),
+    FunctionDef::session(3943, "acldefault", &[CHAR, OID], ACLITEM_ARRAY).immutable(),
     FunctionDef::session(2559, "lastval", &[], INT8).volatile(),
     FunctionDef::session(1574, "nextval", &[REGCLASS], INT8).volatile(),
     FunctionDef::session(1215, "obj_description", &[OID, NAME], TEXT),
