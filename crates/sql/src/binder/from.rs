@@ -7,7 +7,7 @@ use engine::catalog::{RelationKind as TableKind, TableDef};
 
 use super::scope::{CteState, NamedColumn, NamedItem, Place, Scope};
 use super::table::FoundRelation;
-use super::{Binder, Column, FromItem, Join, Query, Relation, RelationKind, VIEW_DEPTH_MAX};
+use super::{Binder, Column, FromItem, Join, Query, Relation, RelationKind};
 use crate::catalogs::user_types::is_composite_type;
 use crate::executor::{NEW_ROWS, OLD_ROWS};
 use crate::plan::{Expr, ExprKind, JoinKind, SetCall};
@@ -224,14 +224,17 @@ impl Binder<'_, '_> {
         view: NamedView<'_>,
         location: Location,
     ) -> Result<Named> {
-        if self.view_depth >= VIEW_DEPTH_MAX {
+        if self.views.contains(&view.oid) {
             return Err(self.error(
                 sqlstate::INVALID_OBJECT_DEFINITION,
                 format!("infinite recursion detected in rules for relation \"{}\"", view.name),
                 location,
             ));
         }
-        let query = self.view_query(text, view.def)?;
+        self.views.push(view.oid);
+        let query = self.view_query(text, view.def);
+        self.views.pop();
+        let query = query?;
         let columns = query
             .output()
             .zip(names)
@@ -263,7 +266,6 @@ impl Binder<'_, '_> {
             return Err(Error::internal("a view's text is no query"));
         };
         // The scopes around stay, so that levels count through the view, but show no names.
-        self.view_depth += 1;
         let hidden = self.scopes.iter_mut().map(Scope::hide).collect::<Vec<_>>();
         let bound = self.with_foreign_text(|binder| {
             binder.stored_query_of = view.cloned();
@@ -272,7 +274,6 @@ impl Binder<'_, '_> {
         for (scope, hidden) in self.scopes.iter_mut().zip(hidden) {
             scope.unhide(hidden);
         }
-        self.view_depth -= 1;
         bound
     }
 

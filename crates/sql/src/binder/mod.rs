@@ -310,16 +310,13 @@ pub(crate) struct Binder<'c, 'a> {
     access: Vec<Access>,
     /// The owner of the view that is being expanded.
     view_owner: Option<Oid>,
-    /// How many views are being expanded.
-    view_depth: u32,
+    /// The views that are being expanded, the outermost first.
+    views: Vec<Oid>,
     /// What is being bound is not part of the statement's own text (a view's query, a default): errors don't point.
     text_is_foreign: bool,
     /// The view whose stored query is being bound.
     stored_query_of: Option<Arc<TableDef>>,
 }
-
-/// How deep views may be nested in views.
-const VIEW_DEPTH_MAX: u32 = 50;
 
 impl<'c, 'a> Binder<'c, 'a> {
     fn new(context: &'c mut BindContext<'a>, parameters: &'c mut Parameters) -> Self {
@@ -333,7 +330,7 @@ impl<'c, 'a> Binder<'c, 'a> {
             depends_on_settings: false,
             access: Vec::new(),
             view_owner: None,
-            view_depth: 0,
+            views: Vec::new(),
             text_is_foreign: false,
         }
     }

@@ -265,7 +265,7 @@ impl Binder<'_, '_> {
                 }
                 break next;
             }
-            if layers.len() >= super::VIEW_DEPTH_MAX as usize {
+            if layers.iter().any(|layer| layer.view.oid == next.oid) {
                 let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);
                 return Err(Error::new(sqlstate::INVALID_OBJECT_DEFINITION, message));
             }

@@ -170,7 +170,12 @@ pub fn create_table_as(
 
 /// What all views use.
 pub fn what_views_use(state: &SessionState, client: &mut dyn Client) -> Vec<dependencies::ViewUse> {
-    dependencies::uses_of_views(&ddl::Ddl::new(state, &Arc::from(""), client), &|_| true)
+    let text = Arc::from("");
+    let mut uses = || dependencies::uses_of_views(&ddl::Ddl::new(state, &text, client), &|_| true);
+    match sync::on_further_stack(&mut uses) {
+        Ok(uses) => uses,
+        Err(_) => uses(),
+    }
 }
 
 /// LISTEN.
@@ -299,8 +304,22 @@ fn run_definition(ddl: &mut ddl::Ddl<'_>, statement: &Statement) -> Result<Utili
     define(ddl, statement, &planned, &[])
 }
 
-/// Runs a statement that makes, changes or drops objects, or calls them.
+/// Runs a statement that makes, changes or drops objects, or calls them. Definitions bind what is stored, and views that are
+/// nested in views need more stack than a coroutine has. Nothing that they bind outlives them.
 fn define(
+    ddl: &mut ddl::Ddl<'_>,
+    statement: &Statement,
+    planned: &Planned,
+    parameters: &[Value],
+) -> Result<UtilityOutput> {
+    if matches!(statement, Statement::Do { .. } | Statement::Call(_)) {
+        return define_here(ddl, statement, planned, parameters);
+    }
+    sync::on_further_stack(|| define_here(ddl, statement, planned, parameters))
+        .map_err(|_| crate::parser::no_stack())?
+}
+
+fn define_here(
     ddl: &mut ddl::Ddl<'_>,
     statement: &Statement,
     planned: &Planned,

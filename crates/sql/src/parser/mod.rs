@@ -28,7 +28,7 @@ use prost::Message;
 use crate::tree::{Expr, ParsedStatement, TypeName};
 
 /// How deep a statement of a client may be nested.
-pub const DEPTH_MAX: u32 = 10_000;
+pub const DEPTH_MAX: u32 = 16_000;
 
 /// How deep a text may be nested that is stored, and read again by others.
 pub const STORED_DEPTH_MAX: u32 = 1000;
@@ -112,7 +112,7 @@ fn on_large_stack<R: Send + 'static>(text: &str, parse: impl FnOnce(&str) -> Res
         return sync::on_large_stack(|| parse(text)).map_err(|_| no_stack())?;
     }
     let text = text.to_owned();
-    thread::run(text.len(), move || parse(&text))
+    thread::run(text.len(), move || sync::on_large_stack(|| parse(&text)).map_err(|_| no_stack())?)
 }
 
 fn run_here<R>(

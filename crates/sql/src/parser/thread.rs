@@ -1,4 +1,4 @@
-//! Threads with large stacks, for texts that are long: they may be nested deep, and parsing them takes its time.
+//! Threads for texts that are long: parsing them takes its time, which the other sessions of a worker are not to wait for.
 //!
 //! There are a few at most, made when all others are busy. Texts wait in the order in which they came; one thread takes only
 //! those that aren't very long, so that these don't wait for seconds. Interrupts end a session's wait at once.
@@ -13,14 +13,13 @@ const VERY_LONG_BYTES: usize = 1 << 20;
 
 static PARSERS: WorkPool = WorkPool::new(PoolOptions {
     name: "parser",
-    // Enough for what the grammar's own limits let through: its parser stack has 10,000 entries.
-    stack_bytes: Some(256 << 20),
+    stack_bytes: None,
     threads_max: || 4,
     // The grammar's library keeps memory for every thread that ever used it.
     idle_time: None,
 });
 
-/// Runs `work` on a text of so many bytes on a large stack and waits for it; other sessions of this worker go on meanwhile.
+/// Runs `work` on a text of so many bytes on a thread for this and waits for it; other sessions of this worker go on meanwhile.
 ///
 /// # Errors
 /// Those of `work`, and 57014 and its kin when the session is interrupted meanwhile.
