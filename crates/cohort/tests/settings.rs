@@ -138,3 +138,40 @@ fn sessions_start_with_what_is_kept_for_their_role_and_database() {
     drop(client);
     server.stop();
 }
+
+/// Appends the text of all sources below `folder`.
+fn read_sources(folder: &std::path::Path, text: &mut String) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            if path.file_name().is_some_and(|name| name != "tests" && name != "target") {
+                read_sources(&path, text);
+            }
+        } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("settings/table.rs") {
+            text.push_str(&std::fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+/// A setting that no code names has no effect, unless it only tells something.
+#[test]
+fn the_documentation_lists_the_settings_without_effect() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut sources = String::new();
+    read_sources(&root.join("crates"), &mut sources);
+    let mut read = std::collections::BTreeSet::new();
+    for (start, name) in sources.match_indices("Id::") {
+        let rest = &sources[start + name.len()..];
+        read.insert(&rest[..rest.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(rest.len())]);
+    }
+    let can_be_set = |setting: &&base::settings::Definition| setting.context != base::settings::Context::Internal;
+    let without_effect: Vec<&str> = base::settings::all()
+        .filter(can_be_set)
+        .filter(|setting| !read.contains(format!("{:?}", setting.id).as_str()))
+        .map(|setting| setting.name)
+        .collect();
+    let page = std::fs::read_to_string(root.join("docs/compatibility.md")).unwrap();
+    let (_, table) = page.split_once("## Settings without effect").unwrap();
+    let listed: Vec<&str> = table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+    assert_eq!(listed, without_effect, "docs/compatibility.md on the left, the code on the right");
+}
