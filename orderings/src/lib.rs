@@ -6,7 +6,7 @@
 //!
 //! The sources under test are the project's own, included by path. Around them stand small replacements of what they use:
 //! `loom`'s primitives under the names of crate `sync`, and counters and files that do nothing. Nothing of the workspace
-//! depends on this package, and `make models` runs it.
+//! depends on this package; `make models` and `make test` run it.
 #![allow(unsafe_code)]
 
 // The sources name these crates.
