@@ -188,7 +188,7 @@ pub fn session_columns(
 ) -> Result<Option<Vec<OutputColumn>>> {
     match statement {
         Statement::Execute(execute) => {
-            // One that isn't there may be there when this runs; if not, that is told then.
+            // A missing statement is reported at execution, not here.
             let Ok(prepared) = prepared(state, &execute.name) else { return Ok(None) };
             Ok(Some(prepared.plan(state)?.statement.columns.clone()))
         }

@@ -571,7 +571,7 @@ pub fn run_dynamic(
     let text: Arc<str> = Arc::from(text.as_str());
     let parsed = match crate::parser::parse(&text, crate::parser::ParseOptions::default()) {
         Err(error) if crate::planner::is_interruption(&error) => return Err(error),
-        // Planning tells of other errors.
+        // Other errors are reported by planning.
         parsed => parsed.unwrap_or_default(),
     };
     if let [only] = parsed.as_slice()

@@ -115,7 +115,7 @@ fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> R
                 .handlers
                 .iter()
                 .find(|handler| handler.conditions.iter().any(|name| catches(name, error.sqlstate())))
-                // Nothing keeps a session that is to end.
+                // No handler catches the end of the session.
                 .filter(|_| !error.fields().fatal);
             // Nobody waits for what is undone, whoever catches the error.
             state.rollback_to(savepoint, mark)?;

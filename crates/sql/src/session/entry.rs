@@ -49,7 +49,8 @@ impl SqlSession {
         self.interruptible(|session| session.end_pipeline(client))
     }
 
-    /// Runs `work`, whose yield points fail when the session is interrupted. In a coroutine whoever runs that has seen to it.
+    /// Runs `work`, whose yield points fail when the session is interrupted. In a coroutine the caller has set the
+    /// interrupt already.
     fn interruptible<R>(&mut self, work: impl FnOnce(&mut SqlSession) -> R) -> R {
         if sync::in_coroutine() {
             return work(self);

@@ -63,10 +63,10 @@ impl SqlSession {
         })
     }
 
-    /// 26000 unless there is such a prepared statement.
+    /// Checks that there is such a prepared statement.
     ///
     /// # Errors
-    /// That.
+    /// 26000 if there is none.
     pub fn find_prepared(&self, name: &str) -> Result<()> {
         self.prepared(name).map(drop)
     }

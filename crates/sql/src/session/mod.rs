@@ -272,7 +272,7 @@ impl SqlSession {
             }
             work(self, statements)
         });
-        // Without a stack they can't end.
+        // Dropping them needs a deep stack, so leak them.
         std::mem::forget(statements);
         result.map_err(|_| parser::no_stack())?
     }
@@ -297,7 +297,7 @@ impl SqlSession {
             self.state.drop_cursors();
         });
         if ended.is_err() {
-            // Better kept for ever than ended without a stack.
+            // Leaked: dropping them on this stack would overflow it.
             std::mem::forget(nested);
         }
     }

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_hear_has_room_for_so_much_only() {
+    fn a_listener_that_does_not_read_has_limited_room() {
         let channels = Channels::default();
         channels.listen(1, "a");
         let size_bytes = notification("x", 9).size_bytes();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn who_commits_first_and_is_done_last_is_heard_first() {
+    fn notifications_come_in_commit_order() {
         let channels = Channels::default();
         channels.listen(1, "a");
         let first = channels.begin_commit(Lsn(5));
