@@ -51,7 +51,7 @@ pub struct ErrorFields {
     pub origin: Origin,
 }
 
-/// The place in the source where an error was made. It says nothing of what the error is: any two are equal.
+/// The place in the source where an error was made. Equality of errors ignores it.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin(&'static Location<'static>);
 

@@ -1,5 +1,5 @@
-//! Clients that don't read what they have asked for: the server's memory stays within `max_unsent_output`, the session waits, and
-//! who reads in the end gets everything in order.
+//! Clients that don't read what they have asked for: the server's memory stays within `max_unsent_output`, the session
+//! waits, and a client that reads later gets everything in order.
 // invariants: row 40
 
 mod common;
@@ -266,7 +266,7 @@ fn notifications_to_a_session_that_idles() {
         refused = answer.iter().any(|message| message.contains("C=54000"));
         sent += usize::from(!refused);
     }
-    assert!(refused, "all is kept for who does not read");
+    assert!(refused, "the queue has no limit");
     let growth = resident_bytes(server.id()).saturating_sub(before);
     assert!(growth < GROWTH_MAX_BYTES, "the server has grown by {growth} bytes");
     let heard = listener.hear_until(|heard| heard.len() == sent);

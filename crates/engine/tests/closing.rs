@@ -1,4 +1,4 @@
-//! A database that is closed is written by nobody, whatever they had begun before.
+//! Nothing writes to a closed database.
 
 mod common;
 

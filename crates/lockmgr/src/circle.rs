@@ -42,8 +42,8 @@ struct Target {
     /// How many holders, and then members of the queue, were visited for each mode.
     visited_holders: [usize; 9],
     visited_queue: [usize; 9],
-    /// The start of the search wants this mode itself, and passed over its own lock: whoever wants the mode after it waits for
-    /// that one.
+    /// The start of the search wants this mode itself, so its own lock was skipped. Later waiters for this mode wait
+    /// for the start.
     start_was_skipped: [bool; 9],
 }
 

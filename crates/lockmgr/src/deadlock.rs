@@ -2,17 +2,17 @@
 //!
 //! A waiter that has slept for `deadlock_timeout` looks in two steps. The first, [`LockManager::may_be_in_circle`], stops
 //! nobody: it follows the waits from itself, over targets rather than over waiters, so that a queue costs as much as its
-//! holders, however many wait in it. A circle that is there does not change under its eyes, and what it may take for one
-//! wrongly is looked at again. So nearly all looks end here.
+//! holders, however many wait in it. A circle does not go away during the search. A circle that this step reports
+//! wrongly is refuted by the second step. So nearly all looks end here.
 //!
-//! The second stops every change to waits (all partitions of all tables) and follows the edges exactly: who waits, and whom
-//! for. An edge to a holder is *hard*. An edge to somebody who only waits too, but further ahead in the queue of the same
-//! target, is *soft*: it goes away if the queue is put in another order. The search is PostgreSQL's (its `deadlock.c` and the
-//! README beside it): a circle without soft edges is a deadlock, and the waiter that found it is the victim; a circle with soft
-//! edges is tried to be broken by each of them in turn, with a constraint "this waiter before that one", and if some set of
-//! constraints leaves no circle the queues are reordered.
+//! The second stops every change to waits (all partitions of all tables) and follows the edges exactly: from each
+//! waiter to those it waits for. An edge to a holder is *hard*. An edge to somebody who only waits too, but further
+//! ahead in the queue of the same target, is *soft*: it goes away if the queue is put in another order. The search is
+//! PostgreSQL's (its `deadlock.c` and the README beside it). A circle without soft edges is a deadlock, and the waiter
+//! that found it is the victim. A circle with soft edges: each is tried in turn with the constraint "this waiter before
+//! that one". If some constraints leave no circle, the queues are reordered.
 //!
-//! One that gives way at a row only out of courtesy is let pass before anybody else is hurt.
+//! A waiter that queues at a row only out of courtesy is let pass first, before anybody becomes a victim.
 //!
 //! A victim is marked before the world goes on, and keeps nobody waiting from then on: of two waiters of one circle that
 //! come here one after the other, the second finds the circle broken. A prepared transaction waits for nothing, and so is
@@ -203,7 +203,7 @@ impl LockManager {
                 let number = |owner| state.behind().iter().position(|member| member.owner == owner);
                 number(other) > number(start)
             }),
-            // Nobody waits for who waits beside it for a transaction.
+            // Waiters for one transaction do not wait for each other.
             WaitTarget::Xid(_) | WaitTarget::Row { .. } => false,
         }
     }

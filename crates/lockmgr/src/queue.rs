@@ -146,7 +146,7 @@ impl RowQueueState {
         true
     }
 
-    /// Brings those to the front who no member before them keeps back any more, and tells who they are.
+    /// Moves members to the front that no earlier member excludes any more, and returns them.
     pub(crate) fn promote(&mut self) -> SmallVec<[Member; 2]> {
         let mut promoted = SmallVec::new();
         for mode in RowLockMode::ALL {

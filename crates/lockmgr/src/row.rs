@@ -55,9 +55,9 @@ pub struct RowTurn<'a> {
 }
 
 impl RowTurn<'_> {
-    /// The heir has changed or locked the row this strongly: those behind it whom that keeps out now wait for the end of `by` (the
-    /// heir's current xid), under the row's newest version `tid`; others have their turn. To be called after the page latch is
-    /// released.
+    /// The heir has changed or locked the row with this strength. Members behind it that this excludes now wait for the
+    /// end of `by` (the heir's current xid), under the row's newest version `tid`; others have their turn. To be called
+    /// after the page latch is released.
     pub fn updated(mut self, tid: Tid, by: Xid, mode: RowLockMode) {
         if let Some(queue) = self.queue.take() {
             let mut wake = WakeList::new();

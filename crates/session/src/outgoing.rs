@@ -25,8 +25,8 @@ pub struct Outgoing {
     cycle_start: usize,
     /// How many of `bytes` the client is to hear of without waiting for more.
     flushed: usize,
-    /// How many of `bytes` there were when [`Outgoing::require`] was called last: of what came since, nobody has said yet which
-    /// commit it depends on.
+    /// Bytes up to here were present at the last [`Outgoing::require`]. The commit that later bytes depend on is not
+    /// known yet.
     vouched: usize,
     /// An error that ends the session is among what was appended.
     says_farewell: bool,

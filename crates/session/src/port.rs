@@ -32,7 +32,7 @@ pub struct Port {
     is_encrypted: bool,
     /// The socket may have more to read.
     readable: bool,
-    /// The client's end was announced: reads go on until one finds it. No other event will come.
+    /// The end of the client's stream was announced. No further event comes, so read until the end.
     end_is_near: bool,
     /// The client sends no more. It may still read.
     ended: bool,

@@ -214,10 +214,10 @@ impl StartRequest {
         Ok(settings)
     }
 
-    /// 28000 when it names no user.
+    /// Checks that a user is named.
     ///
     /// # Errors
-    /// That.
+    /// 28000 if none is.
     pub fn check_user(&self) -> Result<()> {
         if !self.user.is_empty() {
             return Ok(());

@@ -7,10 +7,10 @@
 //! ```
 //!
 //! A session's messages run in a coroutine; when it waits for a lock, the worker goes on with another. One that could go on,
-//! but whose time slice is over, goes behind those that did. A round gives a turn to one session of these, and
-//! to all to which something has happened, so that a short statement waits for one long one at most. Replies
-//! wait in their ports until the log is durable far enough (rule R3); the leader of a flush wakes each
-//! worker once, and the worker sends every reply the flush has freed.
+//! but whose time slice is over, goes into a queue. A round gives a turn to each session that has an event (bytes, a
+//! wake, a timer) and to the first one of this queue, so that a short statement waits for one long one at most. An
+//! event gives no extra turn to a session in the queue. Replies wait in their ports until the log is durable far enough
+//! (rule R3); the leader of a flush wakes each worker once, and the worker sends every reply the flush has freed.
 
 mod starting;
 
@@ -134,7 +134,7 @@ struct Connection {
     alarm: Alarm,
     /// Since when its session is closed and the client has something to read.
     leaves_since: Option<Instant>,
-    /// When it is closed if the client doesn't do it, which was told why by then.
+    /// When the server closes it if the client doesn't. The client has been told why.
     closes: Option<Instant>,
     /// It holds one of the places for sessions.
     has_place: bool,

@@ -71,7 +71,7 @@ fn run_others() {
     }
 }
 
-/// Yield points are about to have an interrupt to look at: the ticker doesn't tell threads without turns to do so.
+/// A thread without turns gets its flag raised for good, as the ticker never looks at it.
 pub(crate) fn look_at_interrupts() {
     if !HAS_SLICES.get() {
         IS_OVER.with(|is_over| is_over.store(true, Ordering::Relaxed));

@@ -13,11 +13,9 @@
 //! - [`settle`], [`verify`]: unknown outcomes, and the checks while nobody works
 //! - [`watch`]: progress, memory and descriptors
 //! - [`listener`]: notifications arrive once and in commit order
-//! - [`listener`]: notifications arrive once and in commit order
 
 pub mod conductor;
 pub mod listener;
-
 pub mod model;
 pub mod options;
 pub mod server;

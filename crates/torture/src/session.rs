@@ -142,7 +142,7 @@ impl Session {
         Trouble::Lost("closed by the client".to_owned())
     }
 
-    /// Whether it does nothing but finish prepared transactions, so that their locks are waited for in vain by nobody.
+    /// Whether it only finishes prepared transactions, so that every wait for their locks ends.
     pub fn is_finisher(&self) -> bool {
         self.number == 0 && self.torture.options.allows(Kind::TwoPhase)
     }

@@ -234,7 +234,7 @@ impl TransactionManager {
             let prepared: Vec<OwnerId> = self.prepared_transactions().iter().map(|prepared| prepared.owner).collect();
             self.slots.in_progress(&prepared)
         };
-        // Nobody is disturbed by an attempt that has no chance.
+        // A close that cannot succeed must not refuse anybody.
         let count = in_progress();
         if count > 0 {
             return Err(count);

@@ -154,7 +154,7 @@ impl Slots {
     pub(crate) fn assign_top(&self, owner: OwnerId) -> Result<Xid, NoXid> {
         let slot = self.get(owner);
         slot.xid.store(ASSIGNING, Release);
-        // Either this sees that it is refused, or who refuses it sees the slot.
+        // Either this sees the flag, or the closer sees the slot.
         fence(SeqCst);
         let assigned = match self.are_closed() {
             true => Err(NoXid::Closed),

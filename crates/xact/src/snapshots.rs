@@ -32,8 +32,7 @@ use crate::slots::{NO_SNAPSHOT, Slots};
 struct Marks {
     /// At or above the csn of every commit of which anybody can know: raised before anything shows the commit.
     placed: AtomicU64,
-    /// Every transaction whose commit is at or below is visible to whoever looks now: raised after all else shows it. In
-    /// commit order.
+    /// Every commit at or below is visible to new snapshots. Raised last, in commit order.
     horizon: AtomicU64,
 }
 

@@ -116,7 +116,7 @@ impl Talk {
         talk
     }
 
-    /// The socket, for who sends and reads by itself.
+    /// The socket, for tests that read and write it themselves.
     pub fn into_stream(self) -> UnixStream {
         self.stream.set_nonblocking(false).unwrap();
         self.stream.set_read_timeout(Some(ANSWER_LIMIT)).unwrap();

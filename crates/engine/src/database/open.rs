@@ -101,8 +101,7 @@ fn create_lasting(vfs: &dyn Vfs, directory: &Path) -> io::Result<()> {
     missing.into_iter().rev().try_for_each(|made| sync_above(vfs, made))
 }
 
-/// Makes a directory's own name durable. Above may be a place of somebody else's that this process can't open: the name is
-/// theirs to keep then.
+/// Makes a directory's name durable. A parent that this process may not open is skipped.
 fn sync_above(vfs: &dyn Vfs, directory: &Path) -> io::Result<()> {
     let above = match directory.parent() {
         None => return Ok(()),
@@ -298,7 +297,7 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
     });
     let trees = Arc::new(BTreeServices { pool: pool.clone(), wal: wal.clone() });
     pool.create_file_for_redo(CATALOG_FILE)?;
-    // Not even the number of a file that the log doesn't know of is given out again: it may be there to stay.
+    // Numbers of files on the disk are not reused, even if the log does not know them.
     let beyond_all = pool.list_files()?.last().map_or(0, |file| file.0 + 1);
     let numbers = Numbers::new(recovered.next_oid, recovered.next_file.max(beyond_all));
     let catalog = CatalogStore::new(&relations, &heaps);
@@ -366,8 +365,8 @@ fn files_in_use(shared: &Shared, made_by_prepared: Vec<FileNumber>) -> FxHashSet
 }
 
 /// Removes files that nobody uses: those of transactions that were in progress when the process ended, and those whose
-/// removal it did not live to see. Nobody has made a file since `used` was taken. A checkpoint comes first: until
-/// `control` names a later redo point, a start may have to apply records to pages of these files.
+/// removal the last process had not finished. Nobody has made a file since `used` was taken. A checkpoint comes first:
+/// until `control` names a later redo point, a start may have to apply records to pages of these files.
 fn remove_orphans(shared: &Shared, used: &FxHashSet<FileNumber>) -> Result<()> {
     for file in shared.pool.orphans(|file| used.contains(&file))? {
         shared.removals.hand_over(file, Lsn::ZERO);
