@@ -333,7 +333,8 @@ pub struct DefaultAcl {
 }
 
 impl DefaultAcl {
-    fn name(&self) -> String {
+    /// The name of the object that holds the list; also the name that is locked by who changes the list.
+    pub fn name(&self) -> String {
         format!("{}/{}/{}", self.role.0, self.schema.0, self.letter())
     }
 

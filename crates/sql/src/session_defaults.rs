@@ -22,7 +22,8 @@ pub struct SessionsOf {
 }
 
 impl SessionsOf {
-    fn name(self) -> String {
+    /// The name of the object that keeps their settings; also the name that is locked by who changes the settings.
+    pub fn name(self) -> String {
         format!("{}/{}", self.database.0, self.role.0)
     }
 

@@ -6,8 +6,8 @@ use base::{Error, Result, sqlstate};
 use engine::LockMode;
 use engine::catalog::{FunctionDef, IndexDef, RelationKind, RoleDef, SchemaDef, SequenceDef, TableDef};
 
-use super::ddl::{Ddl, Found, no_column, no_role, system_refusal};
-use super::drop::find_function;
+use super::ddl::{CHANGE_LOCK, Ddl, Found, no_column, no_role, system_refusal};
+use super::drop::{hold_function, hold_schema};
 use crate::catalogs::user_types::is_composite_type;
 use crate::session::UtilityOutput;
 use crate::tree::{ObjectKind, ObjectName};
@@ -76,7 +76,7 @@ pub(super) fn comment(ddl: &Ddl<'_>, object: &ObjectName, comment: Option<&str>)
             ddl.replace(table)?;
         }
         ObjectKind::Schema => {
-            let oid = ddl.view().schema_named(&object.name.name)?;
+            let oid = hold_schema(ddl, &object.name.name)?;
             let catalog = ddl.catalog();
             let Some(schema) = catalog.schema(oid) else {
                 return Err(Error::new(
@@ -87,11 +87,11 @@ pub(super) fn comment(ddl: &Ddl<'_>, object: &ObjectName, comment: Option<&str>)
             ddl.replace(SchemaDef { comment, ..(**schema).clone() })?;
         }
         ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => {
-            let function = find_function(ddl, object)?;
+            let function = hold_function(ddl, object, CHANGE_LOCK)?;
             ddl.replace(FunctionDef { comment, ..Arc::unwrap_or_clone(function) })?;
         }
         ObjectKind::Role => {
-            let catalog = ddl.catalog();
+            let catalog = super::role::hold_role(ddl, &object.name.name)?;
             let role = catalog.role_by_name(&object.name.name).ok_or_else(|| no_role(&object.name.name))?;
             super::role::require_power_over(ddl, role, "must be superuser", "must have CREATEROLE privilege")?;
             ddl.replace(RoleDef { comment, ..(**role).clone() })?;

@@ -9,7 +9,7 @@ use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{Catalog, CustomDef, Object};
 
 use super::column;
-use super::ddl::{Ddl, Found, without_position};
+use super::ddl::{DROP_LOCK, Ddl, Found, without_position};
 use super::dependencies::{Node, drop_dependents};
 use super::reshape::{self, Reshaping, Stored, storing_column};
 use super::restate::naming_objects;
@@ -59,7 +59,8 @@ impl Composite {
 
 /// The composite type called `name`: 42P01 if there is none, 42809 if it is another relation.
 fn required(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Composite> {
-    if let Some(def) = user_type::find(ddl, name)?
+    let find = || user_type::find(ddl, name);
+    if let Some(def) = ddl.find_held(DROP_LOCK, find, |found| found.as_ref().map(|def| def.oid))?
         && let Some(composite) = decoded(&def)?
     {
         return Ok(composite);

@@ -23,6 +23,11 @@ use crate::session::{CatalogView, SessionState, new_run};
 use crate::tree::{self, Location, Name, QualifiedName, RoleName, TablePersistence, TypeName};
 use crate::types::SqlType;
 
+/// The lock on an object whose description or privileges change.
+pub(super) const CHANGE_LOCK: LockMode = LockMode::ShareUpdateExclusive;
+/// The lock on an object that is dropped.
+pub(super) const DROP_LOCK: LockMode = LockMode::AccessExclusive;
+
 /// A statement that changes the catalog, under way.
 pub(super) struct Ddl<'a> {
     /// The session.
@@ -114,6 +119,7 @@ impl<'a> Ddl<'a> {
     /// Drops an object, and nothing that depends on it.
     pub fn drop(&self, oid: Oid) -> Result<()> {
         self.state.changed_catalog.set(true);
+        self.hold(oid, DROP_LOCK)?;
         if let Some(granted) = privileges::stored_object(&self.catalog(), oid) {
             self.engine().drop_object(granted)?;
         }
@@ -132,6 +138,34 @@ impl<'a> Ddl<'a> {
     pub fn lock(&self, oid: Oid, mode: LockMode) -> Result<()> {
         self.engine().lock_relation(oid, mode, WaitPolicy::Block)?;
         Ok(())
+    }
+
+    /// Looks an object up and locks its description until the transaction ends. After the lock is granted it looks again, because
+    /// another transaction may have changed or dropped the object meanwhile.
+    ///
+    /// # Errors
+    /// Those of `find`, which is asked at least once before the lock and once after it; 55P03, 40P01, 57014.
+    pub fn find_held<T>(
+        &self,
+        mode: LockMode,
+        find: impl Fn() -> Result<T>,
+        oid_of: impl Fn(&T) -> Option<Oid>,
+    ) -> Result<T> {
+        let mut found = find()?;
+        while let Some(oid) = oid_of(&found) {
+            self.hold(oid, mode)?;
+            let again = find()?;
+            if oid_of(&again) == Some(oid) {
+                return Ok(again);
+            }
+            found = again;
+        }
+        Ok(found)
+    }
+
+    /// As [`hold`].
+    pub fn hold(&self, oid: Oid, mode: LockMode) -> Result<()> {
+        hold(&self.engine(), oid, mode)
     }
 
     /// The table `oid` as it is now.
@@ -248,6 +282,11 @@ impl<'a> Ddl<'a> {
         Ok(oid)
     }
 
+    /// The role that a statement changes, its description locked until the transaction ends.
+    pub fn role_to_change(&self, name: &RoleName) -> Result<Oid> {
+        self.find_held(CHANGE_LOCK, || self.role(name), |oid| Some(*oid))
+    }
+
     /// Locks a role so that nobody drops it until the transaction ends; the first is never dropped.
     fn keep_role(&self, role: Oid) -> Result<()> {
         if role == BOOTSTRAP_ROLE {
@@ -325,8 +364,13 @@ impl<'a> Ddl<'a> {
         }
     }
 
-    /// The schema that a new object that is no relation goes to.
+    /// The schema that a new object that is no relation goes to, locked against being dropped until the transaction ends.
     pub fn object_schema(&self, name: &QualifiedName) -> Result<Oid> {
+        let find = || self.find_object_schema(name);
+        self.find_held(LockMode::AccessShare, find, |schema| Some(*schema))
+    }
+
+    fn find_object_schema(&self, name: &QualifiedName) -> Result<Oid> {
         self.check_database(name)?;
         match name.schema.as_deref() {
             Some(schema) => {
@@ -435,6 +479,29 @@ impl<'a> Ddl<'a> {
         self.engine().observe_horizon();
         Error::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
     }
+}
+
+/// Locks an object's description until the transaction ends. To change the description or the privileges takes
+/// [`CHANGE_LOCK`], and to drop the object takes [`DROP_LOCK`]. A relation's description is guarded by the relation's lock; this
+/// lock guards its privileges.
+///
+/// # Errors
+/// 55P03, 40P01, 57014.
+pub(super) fn hold(engine: &engine::Session, oid: Oid, mode: LockMode) -> Result<()> {
+    let class = match engine.catalog().object(oid) {
+        Some(Object::Function(_)) => class::FUNCTION,
+        Some(Object::Schema(_)) => class::SCHEMA,
+        Some(Object::Role(_)) => class::ROLE,
+        Some(Object::Custom(def)) if user_types::composite_fields(def).is_some() => {
+            engine.lock_relation(oid, mode, WaitPolicy::Block)?;
+            def.class
+        }
+        Some(Object::Custom(def)) => def.class,
+        Some(Object::Table(_) | Object::Index(_) | Object::Sequence(_)) => class::RELATION,
+        None => class::DATABASE,
+    };
+    engine.lock_object(class, oid, mode, WaitPolicy::Block)?;
+    Ok(())
 }
 
 /// What a relation's name stands for.

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, SqlState, sqlstate};
+use engine::LockMode;
 use engine::catalog::{
     ConstraintKind, FunctionDef, FunctionKind, INFORMATION_SCHEMA, IndexDef, PG_CATALOG_SCHEMA, RelationKind,
 };
-use engine::{LockMode, WaitPolicy};
 
-use super::ddl::{Ddl, Found, system_refusal};
+use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, Found, system_refusal};
 use super::dependencies::{Node, drop_all, signature};
 use super::rename::kind_words;
 use super::sequence;
-use crate::catalogs::class;
 use crate::session::UtilityOutput;
 use crate::tree::{Drop, ObjectKind, ObjectName};
 use crate::types;
@@ -176,17 +175,8 @@ fn missing(ddl: &mut Ddl<'_>, drop: &Drop, code: SqlState, message: &str) -> Res
 
 fn schema(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option<Oid>> {
     let name = &object.name.name;
-    let mut found = ddl.view().schema_named(name).ok();
-    // Looked up again until nothing has changed while the lock was waited for.
-    while let Some(oid) = found {
-        ddl.engine().lock_object(class::SCHEMA, oid, LockMode::AccessExclusive, WaitPolicy::Block)?;
-        let again = ddl.view().schema_named(name).ok();
-        if again == found {
-            break;
-        }
-        found = again;
-    }
-    let Some(oid) = found else {
+    let find = || Ok(ddl.view().schema_named(name).ok());
+    let Some(oid) = ddl.find_held(DROP_LOCK, find, |found| *found)? else {
         return missing(ddl, drop, sqlstate::INVALID_SCHEMA_NAME, &format!("schema \"{name}\" does not exist"));
     };
     if oid == PG_CATALOG_SCHEMA || oid == INFORMATION_SCHEMA {
@@ -196,13 +186,18 @@ fn schema(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option<
     Ok(Some(oid))
 }
 
+/// The schema that a statement changes, its description locked until the transaction ends.
+pub(super) fn hold_schema(ddl: &Ddl<'_>, name: &str) -> Result<Oid> {
+    ddl.find_held(CHANGE_LOCK, || ddl.view().schema_named(name), |oid| Some(*oid))
+}
+
 fn function(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option<Oid>> {
     if let Some(schema) = &object.name.schema
         && ddl.view().schema_named(schema).is_err()
     {
         return missing(ddl, drop, sqlstate::INVALID_SCHEMA_NAME, &format!("schema \"{schema}\" does not exist"));
     }
-    match find_function(ddl, object) {
+    match hold_function(ddl, object, DROP_LOCK) {
         Ok(function) => Ok(Some(function.oid)),
         Err(error) if drop.if_exists && error.sqlstate() == sqlstate::UNDEFINED_FUNCTION => {
             let words = kind_words(drop.kind).to_ascii_lowercase();
@@ -219,6 +214,11 @@ fn function(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Optio
 fn written_type(name: &crate::tree::TypeName) -> String {
     let schema = name.schema.as_ref().map_or_else(String::new, |schema| format!("{schema}."));
     format!("{schema}{}{}", name.name, "[]".repeat(name.array_dimensions as usize))
+}
+
+/// As [`find_function`], its description locked until the transaction ends.
+pub(super) fn hold_function(ddl: &Ddl<'_>, object: &ObjectName, mode: LockMode) -> Result<Arc<FunctionDef>> {
+    ddl.find_held(mode, || find_function(ddl, object), |function| Some(function.oid))
 }
 
 /// The function or procedure that a statement names: 42883 if there is none, 42725 if there are several.

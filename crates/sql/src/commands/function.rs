@@ -6,10 +6,10 @@ use base::limits::ARGUMENTS_MAX;
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{ArgumentDef, ArgumentMode, FunctionDef, FunctionKind, Parallel, Volatility};
 
-use super::ddl::{Ddl, without_position};
+use super::ddl::{CHANGE_LOCK, Ddl, without_position};
 use super::deparse::NoNames;
 use super::dependencies::signature;
-use super::drop::find_function;
+use super::drop::hold_function;
 use super::variables;
 use crate::binder::{DefinitionUse, Parameters, procedure_call};
 use crate::executor::{evaluate, run_pending_checks};
@@ -57,12 +57,17 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<Utili
     }
     let tag = if create.is_procedure { "CREATE PROCEDURE" } else { "CREATE FUNCTION" };
     ddl.engine().lock_name(schema, &function.name)?;
-    let catalog = ddl.catalog();
-    let old = catalog.functions_named(schema, &function.name).find(|old| input_types(old) == input_types(&function));
+    let find = || {
+        let catalog = ddl.catalog();
+        let mut named = catalog.functions_named(schema, &function.name);
+        Ok(named.find(|old| input_types(old) == input_types(&function)).cloned())
+    };
+    let old =
+        if create.replace { ddl.find_held(CHANGE_LOCK, find, |old| old.as_ref().map(|old| old.oid))? } else { find()? };
     let mut made = function.clone();
     match old {
         Some(old) if create.replace => {
-            check_replacement(ddl, old, &function)?;
+            check_replacement(ddl, &old, &function)?;
             made.oid = old.oid;
             made.owner = old.owner;
             made.comment.clone_from(&old.comment);
@@ -400,7 +405,7 @@ pub(super) fn alter(ddl: &Ddl<'_>, alter: &AlterFunction) -> Result<UtilityOutpu
     };
     let object =
         ObjectName { kind, name: alter.function.name.clone(), part: None, arguments: alter.function.arguments.clone() };
-    let mut function = (*find_function(ddl, &object)?).clone();
+    let mut function = (*hold_function(ddl, &object, CHANGE_LOCK)?).clone();
     apply_options(ddl, &mut function, &alter.options, false)?;
     ddl.replace(function)?;
     Ok(UtilityOutput::tag(tag))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{Catalog, Object, RelationKind};
 
-use super::ddl::{Ddl, Found, system_refusal};
+use super::ddl::{CHANGE_LOCK, Ddl, Found, system_refusal};
 use super::drop::find_function;
 use crate::catalogs::user_types::is_composite_type;
 use crate::catalogs::{DATABASE_OID, SEQUENCE_COLUMNS, SYSTEM_COLUMNS};
@@ -37,8 +37,8 @@ pub(super) fn grant(ddl: &mut Ddl<'_>, grant: &Grant) -> Result<UtilityOutput> {
 
 /// What the statement is about.
 fn subjects(ddl: &Ddl<'_>, grant: &Grant) -> Result<Vec<Subject>> {
-    let catalog = ddl.catalog();
     let oids = if grant.all_in_schema {
+        let catalog = ddl.catalog();
         let mut oids = Vec::new();
         for object in &grant.objects {
             let schema = ddl.view().schema_named(&object.name.name)?;
@@ -50,10 +50,15 @@ fn subjects(ddl: &Ddl<'_>, grant: &Grant) -> Result<Vec<Subject>> {
             found.sort();
             oids.extend(found);
         }
+        oids.iter().try_for_each(|oid| ddl.hold(*oid, CHANGE_LOCK))?;
+        let catalog = ddl.catalog();
+        oids.retain(|oid| catalog.object(*oid).is_some());
         oids
     } else {
-        grant.objects.iter().map(|object| find(ddl, grant.kind, object)).collect::<Result<_>>()?
+        let held = |object| ddl.find_held(CHANGE_LOCK, || find(ddl, grant.kind, object), |oid| Some(*oid));
+        grant.objects.iter().map(held).collect::<Result<_>>()?
     };
+    let catalog = ddl.catalog();
     oids.into_iter()
         .map(|oid| {
             Subject::find(&catalog, oid)
@@ -428,6 +433,7 @@ pub(super) fn store(ddl: &Ddl<'_>, subject: Oid, acl: &Acl) -> Result<()> {
 
 /// Takes back all that a role has of an object and its columns, and what it has given.
 pub(super) fn forget_role(ddl: &Ddl<'_>, subject: Oid, role: Oid) -> Result<()> {
+    ddl.hold(subject, CHANGE_LOCK)?;
     let before = ColumnAcls::stored(&ddl.catalog(), subject);
     let mut lists = before.clone();
     for acl in lists.0.values_mut() {

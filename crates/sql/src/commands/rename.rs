@@ -11,10 +11,11 @@ use engine::catalog::{
 
 use super::composite;
 use super::constraint;
-use super::ddl::{Ddl, Found, name_is_taken, no_role, system_refusal};
-use super::drop::find_function;
+use super::ddl::{CHANGE_LOCK, Ddl, Found, name_is_taken, no_role, system_refusal};
+use super::drop::{hold_function, hold_schema};
 use super::index::is_system_column;
 use super::restate::{naming_columns, naming_objects};
+use super::role::hold_role;
 use crate::catalogs::user_types;
 use crate::session::UtilityOutput;
 use crate::tree::{Name, ObjectKind, ObjectName, QualifiedName, Rename, RoleName};
@@ -232,7 +233,7 @@ fn rename_constraint(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<()> {
 }
 
 fn rename_schema(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
-    let oid = ddl.view().schema_named(old)?;
+    let oid = hold_schema(ddl, old)?;
     super::schema::check_name(new)?;
     let catalog = ddl.catalog();
     let Some(schema) = catalog.schema(oid).filter(|_| oid != PG_CATALOG_SCHEMA && oid != INFORMATION_SCHEMA) else {
@@ -244,7 +245,7 @@ fn rename_schema(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
 }
 
 fn rename_function(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name) -> Result<()> {
-    let function = find_function(ddl, object)?;
+    let function = hold_function(ddl, object, CHANGE_LOCK)?;
     let naming = naming_objects(ddl);
     let mut renamed = (*function).clone();
     renamed.name = new.to_string();
@@ -253,7 +254,7 @@ fn rename_function(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name) -> Result
 }
 
 fn rename_role(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
-    let catalog = ddl.catalog();
+    let catalog = hold_role(ddl, old)?;
     let role = catalog.role_by_name(old).ok_or_else(|| no_role(old))?;
     if *old.as_str() == *ddl.state.session_role().name {
         return Err(Error::unsupported("session user cannot be renamed"));
@@ -271,7 +272,7 @@ pub(super) fn set_schema(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_
     let tag = format!("ALTER {}", kind_words(object.kind));
     match object.kind {
         ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => {
-            let function = find_function(ddl, object)?;
+            let function = hold_function(ddl, object, CHANGE_LOCK)?;
             let schema = target_schema(ddl, function.schema, new)?;
             let naming = naming_objects(ddl);
             let mut moved = (*function).clone();
@@ -324,10 +325,6 @@ fn move_relation(ddl: &Ddl<'_>, found: &Found, new: &Name) -> Result<()> {
         Found::System(name) => return Err(system_refusal(name)),
     };
     let schema = target_schema(ddl, old, new)?;
-    ddl.keep_schema(schema)?;
-    if target_schema(ddl, old, new)? != schema {
-        return Err(Error::internal("tuple concurrently updated"));
-    }
     if schema == old {
         return Ok(());
     }
@@ -340,12 +337,12 @@ fn move_relation(ddl: &Ddl<'_>, found: &Found, new: &Name) -> Result<()> {
         Found::Table(table) => {
             ddl.replace(TableDef { schema, ..(**table).clone() })?;
             for index in catalog.indexes_of(oid) {
-                ddl.replace(IndexDef { schema, ..(**index).clone() })?;
+                ddl.lock(index.oid, LockMode::AccessExclusive)?;
+                if let Some(index) = ddl.catalog().index(index.oid) {
+                    ddl.replace(IndexDef { schema, ..(**index).clone() })?;
+                }
             }
-            let owned = catalog.sequences().filter(|sequence| sequence.owned_by.is_some_and(|(owner, _)| owner == oid));
-            for sequence in owned {
-                ddl.replace(SequenceDef { schema, ..(**sequence).clone() })?;
-            }
+            change_owned_sequences(ddl, oid, |sequence| sequence.schema = schema)?;
         }
         Found::Sequence(sequence) => {
             if let Some((table, _)) = sequence.owned_by {
@@ -360,12 +357,28 @@ fn move_relation(ddl: &Ddl<'_>, found: &Found, new: &Name) -> Result<()> {
     naming.store(ddl)
 }
 
+/// Changes the sequences that a table owns, each locked against others who do.
+fn change_owned_sequences(ddl: &Ddl<'_>, table: Oid, change: impl Fn(&mut SequenceDef)) -> Result<()> {
+    let is_owned = |sequence: &SequenceDef| sequence.owned_by.is_some_and(|(owner, _)| owner == table);
+    for sequence in ddl.catalog().sequences().filter(|sequence| is_owned(sequence)) {
+        ddl.lock(sequence.oid, LockMode::AccessExclusive)?;
+        if let Some(sequence) = ddl.catalog().sequence(sequence.oid).filter(|sequence| is_owned(sequence)) {
+            let mut changed = (**sequence).clone();
+            change(&mut changed);
+            ddl.replace(changed)?;
+        }
+    }
+    Ok(())
+}
+
 /// ALTER ... OWNER TO.
 pub(super) fn alter_owner(ddl: &mut Ddl<'_>, object: &ObjectName, owner: &RoleName) -> Result<UtilityOutput> {
     let role = ddl.role(owner)?;
     let oid = match object.kind {
-        ObjectKind::Schema => ddl.view().schema_named(&object.name.name)?,
-        ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => find_function(ddl, object)?.oid,
+        ObjectKind::Schema => hold_schema(ddl, &object.name.name)?,
+        ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => {
+            hold_function(ddl, object, CHANGE_LOCK)?.oid
+        }
         ObjectKind::Type | ObjectKind::Domain => super::user_type::required(ddl, &object.name)?.oid,
         ObjectKind::Database => return Ok(UtilityOutput::tag("ALTER DATABASE")),
         ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence | ObjectKind::MaterializedView => {
@@ -382,6 +395,10 @@ pub(super) fn alter_owner(ddl: &mut Ddl<'_>, object: &ObjectName, owner: &RoleNa
 
 /// Gives an object, and the sequences a table owns, to a role.
 pub(super) fn set_owner(ddl: &Ddl<'_>, oid: Oid, owner: Oid) -> Result<()> {
+    if matches!(ddl.catalog().object(oid), Some(Object::Table(_) | Object::Sequence(_))) {
+        ddl.lock(oid, LockMode::AccessExclusive)?;
+    }
+    ddl.hold(oid, CHANGE_LOCK)?;
     let catalog = ddl.catalog();
     if let Some(old) = catalog.object(oid).and_then(Object::owner) {
         super::grant::owner_changed(ddl, oid, old, owner)?;
@@ -389,11 +406,7 @@ pub(super) fn set_owner(ddl: &Ddl<'_>, oid: Oid, owner: Oid) -> Result<()> {
     match catalog.object(oid).cloned() {
         Some(Object::Table(table)) => {
             ddl.replace(TableDef { owner, ..Arc::unwrap_or_clone(table) })?;
-            let owned = catalog.sequences().filter(|sequence| sequence.owned_by.is_some_and(|(table, _)| table == oid));
-            for sequence in owned {
-                ddl.replace(SequenceDef { owner, ..(**sequence).clone() })?;
-            }
-            Ok(())
+            change_owned_sequences(ddl, oid, |sequence| sequence.owner = owner)
         }
         Some(Object::Sequence(sequence)) => ddl.replace(SequenceDef { owner, ..Arc::unwrap_or_clone(sequence) }),
         Some(Object::Schema(schema)) => ddl.replace(SchemaDef { owner, ..Arc::unwrap_or_clone(schema) }),

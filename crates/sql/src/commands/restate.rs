@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base::{Oid, Result};
 use engine::catalog::{ConstraintKind, CustomDef, IndexDef, TableDef};
 
-use super::ddl::Ddl;
+use super::ddl::{CHANGE_LOCK, Ddl};
 use super::deparse::{Deparser, NoNames, Qualify, TableNames};
 use super::stored_expression::{Place, for_each_naming, for_each_of_table};
 use super::stored_query::{StoredQueries, as_written, stored_queries, with_column_names};
@@ -121,6 +121,7 @@ impl Place {
                 }
             }),
             Place::ArgumentDefault { function, number } => {
+                ddl.hold(function, CHANGE_LOCK)?;
                 let catalog = ddl.catalog();
                 let Some(old) = catalog.function(function) else { return Ok(()) };
                 let mut new = (**old).clone();
@@ -131,22 +132,37 @@ impl Place {
     }
 }
 
-fn change_table(ddl: &Ddl<'_>, table: Oid, change: impl FnOnce(&mut TableDef)) -> Result<()> {
-    let old = ddl.table(table)?;
-    let mut new = (*old).clone();
-    change(&mut new);
-    if new == *old { Ok(()) } else { ddl.replace(new) }
+/// Changes a table's description, with the table locked against others who do. Nothing is left to do if the table is gone by then.
+fn change_table(ddl: &Ddl<'_>, table: Oid, change: impl Fn(&mut TableDef)) -> Result<()> {
+    let changed = || {
+        let old = ddl.catalog().table(table).cloned()?;
+        let mut new = (*old).clone();
+        change(&mut new);
+        (new != *old).then_some(new)
+    };
+    if changed().is_none() {
+        return Ok(());
+    }
+    ddl.lock(table, CHANGE_LOCK)?;
+    changed().map_or(Ok(()), |new| ddl.replace(new))
 }
 
-fn change_index(ddl: &Ddl<'_>, index: Oid, change: impl FnOnce(&mut IndexDef, &TableDef)) -> Result<()> {
-    let catalog = ddl.catalog();
-    let Some(old) = catalog.index(index) else { return Ok(()) };
-    let mut new = (**old).clone();
-    change(&mut new, &*ddl.table(old.table)?);
-    if new == **old { Ok(()) } else { ddl.replace(new) }
+fn change_index(ddl: &Ddl<'_>, index: Oid, change: impl Fn(&mut IndexDef, &TableDef)) -> Result<()> {
+    let changed = || {
+        let catalog = ddl.catalog();
+        let old = catalog.index(index)?;
+        let mut new = (**old).clone();
+        change(&mut new, catalog.table(old.table)?);
+        (new != **old).then_some(new)
+    };
+    let Some(found) = changed() else { return Ok(()) };
+    ddl.lock(found.table, CHANGE_LOCK)?;
+    ddl.lock(index, CHANGE_LOCK)?;
+    changed().map_or(Ok(()), |new| ddl.replace(new))
 }
 
 fn change_domain(ddl: &Ddl<'_>, domain: Oid, change: impl FnOnce(&mut TypeBody)) -> Result<()> {
+    ddl.hold(domain, CHANGE_LOCK)?;
     let catalog = ddl.catalog();
     let Some(old) = catalog.customs(TYPE_CLASS).find(|def| def.oid == domain) else { return Ok(()) };
     let mut body = TypeBody::decode(&old.body)?;

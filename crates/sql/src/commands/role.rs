@@ -1,12 +1,13 @@
 //! Roles: who they are, their passwords, and which are members of which.
 
-use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{DATABASE_OWNER_ROLE, RoleDef};
-use engine::{LockMode, WaitPolicy};
+use std::sync::Arc;
 
-use super::ddl::{Ddl, no_role};
+use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::{Catalog, DATABASE_OWNER_ROLE, RoleDef};
+
+use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, no_role};
 use super::dependencies::{Node, describe};
-use crate::catalogs::{SEQUENCE_COLUMNS, SYSTEM_COLUMNS, class};
+use crate::catalogs::{SEQUENCE_COLUMNS, SYSTEM_COLUMNS};
 use crate::client::Severity;
 use crate::password;
 use crate::privileges::{self, ColumnAcls, Subject};
@@ -159,7 +160,7 @@ fn apply(ddl: &mut Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -
 
 /// ALTER ROLE.
 pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterRole) -> Result<UtilityOutput> {
-    let oid = ddl.role(&alter.role)?;
+    let oid = ddl.role_to_change(&alter.role)?;
     if let RoleName::Name(name, _) = &alter.role {
         refuse_reserved(name, "Cannot alter reserved roles.")?;
     }
@@ -186,6 +187,16 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterRole) -> Result<UtilityOutpu
     Ok(UtilityOutput::tag("ALTER ROLE"))
 }
 
+/// The catalog with the role `name` in it, whose description is locked until the transaction ends.
+pub(super) fn hold_role(ddl: &Ddl<'_>, name: &str) -> Result<Arc<Catalog>> {
+    let find = || {
+        let catalog = ddl.catalog();
+        let oid = catalog.role_by_name(name).ok_or_else(|| no_role(name))?.oid;
+        Ok((catalog, oid))
+    };
+    Ok(ddl.find_held(CHANGE_LOCK, find, |(_, oid)| Some(*oid))?.0)
+}
+
 /// DROP ROLE.
 pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], if_exists: bool) -> Result<UtilityOutput> {
     require_create_role(ddl, "drop role")?;
@@ -196,9 +207,8 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], if_exists: bool) -> Re
                 "cannot use special role specifier in DROP ROLE",
             ));
         };
-        if let Some(role) = ddl.catalog().role_by_name(name) {
-            ddl.engine().lock_object(class::ROLE, role.oid, LockMode::AccessExclusive, WaitPolicy::Block)?;
-        }
+        let find = || Ok(ddl.catalog().role_by_name(name).map(|role| role.oid));
+        ddl.find_held(DROP_LOCK, find, |found| *found)?;
         let catalog = ddl.catalog();
         let Some(role) = catalog.role_by_name(name) else {
             if if_exists {
@@ -219,6 +229,9 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], if_exists: bool) -> Re
         }
         refuse_owner(ddl, role.oid, name)?;
         for member in catalog.roles().filter(|member| member.member_of.contains(&role.oid)) {
+            ddl.hold(member.oid, CHANGE_LOCK)?;
+            let catalog = ddl.catalog();
+            let Some(member) = catalog.role(member.oid) else { continue };
             let mut member = (**member).clone();
             member.member_of.retain(|group| *group != role.oid);
             ddl.replace(member)?;
@@ -286,6 +299,7 @@ fn describe_column(view: &CatalogView, table: Oid, number: i32) -> String {
 
 /// Makes `member` a member of `group`.
 fn add_member(ddl: &mut Ddl<'_>, group: Oid, member: Oid) -> Result<()> {
+    ddl.hold(member, CHANGE_LOCK)?;
     let catalog = ddl.catalog();
     if catalog.role(group).is_some_and(|group| group.superuser) {
         require_superuser(ddl, "alter superusers")?;
@@ -314,10 +328,11 @@ fn add_member(ddl: &mut Ddl<'_>, group: Oid, member: Oid) -> Result<()> {
 /// GRANT and REVOKE of roles.
 pub(super) fn grant(ddl: &mut Ddl<'_>, grant: &GrantRole) -> Result<UtilityOutput> {
     for grantee in &grant.grantees {
-        let member = ddl.role(grantee)?;
+        let member = ddl.role_to_change(grantee)?;
         for group in &grant.roles {
+            let group = ddl.role(&RoleName::Name(group.clone(), -1))?;
             let catalog = ddl.catalog();
-            let group = catalog.role_by_name(group).ok_or_else(|| no_role(group))?;
+            let group = catalog.role(group).ok_or_else(|| no_role(""))?;
             if group.superuser {
                 require_superuser(ddl, "alter superusers")?;
             } else if require_create_role(ddl, "").is_err() {

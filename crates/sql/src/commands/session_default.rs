@@ -20,7 +20,7 @@ pub(super) fn alter_role(
     let denied = |message: &str| Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message);
     let mut of = SessionsOf { database: Oid::INVALID, role: Oid::INVALID };
     if let Some(name) = role {
-        of.role = ddl.role(name)?;
+        of.role = ddl.role_to_change(name)?;
         if let RoleName::Name(name, _) = name {
             role::refuse_reserved(name, "Cannot alter reserved roles.")?;
         }
@@ -73,6 +73,7 @@ fn require_database_owner(ddl: &Ddl<'_>) -> Result<()> {
 }
 
 fn change(ddl: &mut Ddl<'_>, of: SessionsOf, set: &VariableSet) -> Result<()> {
+    ddl.engine().lock_name(Oid::INVALID, &of.name())?;
     let catalog = ddl.catalog();
     let mut settings = of.kept(&catalog);
     variables::change_kept(ddl.state, &mut settings, set)?;

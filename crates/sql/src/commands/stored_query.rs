@@ -12,7 +12,7 @@ use base::{Oid, Result};
 use engine::LockMode;
 use engine::catalog::{RelationKind, TableDef, ViewScope};
 
-use super::ddl::{Ddl, Found};
+use super::ddl::{CHANGE_LOCK, Ddl, Found};
 use super::deparse::{Deparser, KnownLiteral, NoNames, Qualify, QueryNames, WrittenNames, query_text};
 use super::dependencies::Named;
 use crate::binder::{self, Bound, Parameters, Resolved};
@@ -260,9 +260,14 @@ impl StoredQueries {
     pub fn store(&self, ddl: &Ddl<'_>, restate: Restate<'_>) -> Result<()> {
         for (view, stored) in &self.0 {
             let text = stored.text(ddl, restate);
-            let old = ddl.table(*view)?;
-            if old.view_query.as_deref() != Some(&text) {
-                ddl.replace(TableDef { view_query: Some(text), ..(*old).clone() })?;
+            let differs = |old: &TableDef| old.view_query.as_deref() != Some(&text);
+            if !ddl.catalog().table(*view).is_some_and(|old| differs(old)) {
+                continue;
+            }
+            ddl.lock(*view, CHANGE_LOCK)?;
+            // Another transaction may have dropped or replaced it meanwhile.
+            if let Some(old) = ddl.catalog().table(*view).filter(|old| differs(old)) {
+                ddl.replace(TableDef { view_query: Some(text), ..(**old).clone() })?;
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
 use engine::catalog::CustomDef;
 
-use super::ddl::{Ddl, name_is_taken, without_position};
+use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, name_is_taken, without_position};
 use super::deparse::{Names, NoNames};
 use super::names::type_constraint_name;
 use super::restate::naming_objects;
@@ -239,9 +239,15 @@ pub(super) fn find(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Option<Arc<Cus
     Ok(schemas.iter().find_map(|schema| catalog.custom_by_name(TYPE_CLASS, *schema, &name.name)).cloned())
 }
 
-/// As [`find`]: 42704 if there is none, 42809 if it is a table's.
+/// As [`find`], its description locked until the transaction ends.
+fn hold(ddl: &Ddl<'_>, name: &QualifiedName, mode: LockMode) -> Result<Option<Arc<CustomDef>>> {
+    ddl.find_held(mode, || find(ddl, name), |found| found.as_ref().map(|def| def.oid))
+}
+
+/// The type that a statement changes, its description locked until the transaction ends: 42704 if there is none, 42809 if it is
+/// a table's.
 pub(super) fn required(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Arc<CustomDef>> {
-    if let Some(found) = find(ddl, name)? {
+    if let Some(found) = hold(ddl, name, CHANGE_LOCK)? {
         return Ok(found);
     }
     if let Some(schema) = &name.schema {
@@ -261,7 +267,7 @@ fn store(ddl: &Ddl<'_>, def: &CustomDef, body: &TypeBody) -> Result<()> {
 
 /// What DROP TYPE and DROP DOMAIN name; nothing if it does not exist.
 pub(super) fn to_drop(ddl: &Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option<Oid>> {
-    let Some(found) = find(ddl, &object.name)? else {
+    let Some(found) = hold(ddl, &object.name, DROP_LOCK)? else {
         if let Some(super::ddl::Found::Table(table)) = ddl.find(&object.name)? {
             let view = ddl.view();
             let table = super::dependencies::describe(&view, super::dependencies::Node::Object(table.oid));
@@ -402,6 +408,7 @@ pub(super) fn alter_domain(ddl: &mut Ddl<'_>, alter: &AlterDomain) -> Result<Uti
 
 /// Takes a check away from a domain.
 pub(super) fn drop_check(ddl: &Ddl<'_>, domain: Oid, check: Oid) -> Result<()> {
+    ddl.hold(domain, CHANGE_LOCK)?;
     let catalog = ddl.catalog();
     let Some(def) = catalog.customs(TYPE_CLASS).find(|def| def.oid == domain) else { return Ok(()) };
     let mut body = body_of(def)?;

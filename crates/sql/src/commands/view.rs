@@ -60,8 +60,14 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOu
     }
     if create.replace {
         ddl.engine().lock_name(schema, &view.name)?;
-        if let Some(old) = ddl.catalog().relation_by_name(schema, &view.name).map(|found| found.oid()) {
-            return replace(ddl, old, view);
+        let find = || ddl.catalog().relation_by_name(schema, &view.name).map(|found| found.oid());
+        let mut found = find();
+        while let Some(old) = found {
+            ddl.lock(old, engine::LockMode::AccessExclusive)?;
+            found = find();
+            if found == Some(old) {
+                return replace(ddl, old, view);
+            }
         }
         if ddl.relation_exists(schema, &view.name) {
             return Err(not_a_view(&view.name));
@@ -81,13 +87,12 @@ fn not_a_view(name: &str) -> Error {
     Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a view"))
 }
 
-/// CREATE OR REPLACE VIEW of one that is there: columns may only be added.
+/// CREATE OR REPLACE VIEW of one that is there, and locked: columns may only be added.
 fn replace(ddl: &Ddl<'_>, old: Oid, mut view: TableDef) -> Result<UtilityOutput> {
     let catalog = ddl.catalog();
     let Some(old) = catalog.table(old).filter(|old| old.kind == RelationKind::View) else {
         return Err(not_a_view(&view.name));
     };
-    ddl.lock(old.oid, engine::LockMode::AccessExclusive)?;
     let refused = |message: String| Error::new(sqlstate::INVALID_TABLE_DEFINITION, message);
     if view.columns.len() < old.columns.len() {
         return Err(refused("cannot drop columns from view".to_owned()));

@@ -11,7 +11,7 @@ use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
 use engine::catalog::{Catalog, ConstraintKind, FunctionDef, Object, RelationKind, TableDef};
 
-use super::ddl::Ddl;
+use super::ddl::{DROP_LOCK, Ddl};
 use super::reshape::{Reshaping, Stored};
 use crate::catalogs::user_types;
 use crate::client::Severity;
@@ -387,7 +387,7 @@ struct Doomed {
 /// # Errors
 /// 2BP01 if something depends on them and `cascade` is not given.
 pub(super) fn drop_all(ddl: &mut Ddl<'_>, targets: &[Node], cascade: bool) -> Result<()> {
-    let doomed = collect(ddl, targets);
+    let doomed = collect_locked(ddl, targets)?;
     report(ddl, targets, &doomed, cascade)?;
     execute(ddl, &doomed)
 }
@@ -397,10 +397,52 @@ pub(super) fn drop_all(ddl: &mut Ddl<'_>, targets: &[Node], cascade: bool) -> Re
 /// # Errors
 /// As [`drop_all`].
 pub(super) fn drop_dependents(ddl: &mut Ddl<'_>, target: Node, cascade: bool) -> Result<()> {
-    let mut doomed = collect(ddl, &[target]);
+    let mut doomed = collect_locked(ddl, &[target])?;
     report(ddl, &[target], &doomed, cascade)?;
     doomed.retain(|doomed| doomed.node != target);
     execute(ddl, &doomed)
+}
+
+/// Everything that goes, locked against other transactions. After a wait for a lock it is collected again, as another
+/// transaction may have dropped some of it or made more.
+fn collect_locked(ddl: &Ddl<'_>, targets: &[Node]) -> Result<Vec<Doomed>> {
+    let mut doomed = collect(ddl, targets);
+    loop {
+        let version = ddl.catalog().version();
+        lock_all(ddl, &doomed)?;
+        if ddl.catalog().version() == version {
+            return Ok(doomed);
+        }
+        let again = collect(ddl, targets);
+        let is_same = again.len() == doomed.len() && again.iter().zip(&doomed).all(|(now, then)| now.node == then.node);
+        if is_same {
+            return Ok(again);
+        }
+        doomed = again;
+    }
+}
+
+/// Locks what goes, and the tables and types of which a part goes.
+fn lock_all(ddl: &Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
+    for Doomed { node, .. } in doomed {
+        let oid = match *node {
+            Node::Object(oid) => oid,
+            Node::RowType(_) => continue,
+            Node::Column(owner, _) | Node::Constraint(owner, _) | Node::Trigger(owner, _) | Node::Default(owner, _) => {
+                owner
+            }
+        };
+        match ddl.catalog().object(oid) {
+            Some(Object::Table(_) | Object::Sequence(_)) => ddl.lock(oid, LockMode::AccessExclusive)?,
+            Some(Object::Index(index)) => {
+                ddl.lock(index.table, LockMode::AccessExclusive)?;
+                ddl.lock(oid, LockMode::AccessExclusive)?;
+            }
+            Some(_) => ddl.hold(oid, DROP_LOCK)?,
+            None => {}
+        }
+    }
+    Ok(())
 }
 
 /// Everything that goes, dependents before what they depend on.
