@@ -53,6 +53,24 @@ fn idle_sessions_hear_at_once_and_those_in_a_transaction_at_its_end() {
     assert_eq!(heard(&mut listeners[3], 1), [("news".to_owned(), "five".to_owned())]);
 }
 
+#[test]
+fn a_commit_that_fails_notifies_nobody_and_listens_to_nothing() {
+    let server = TestServer::start(Arc::new(RealVfs::new()), &[], 2);
+    let [mut listener, mut speaker, mut rival] = std::array::from_fn(|_| server.connect());
+    listener.batch_execute("listen news; create table t (v int); insert into t values (1), (2)").unwrap();
+    let begin = "begin isolation level serializable; select count(*) from t";
+    speaker.batch_execute(&format!("{begin}; notify news, 'lost'; listen more")).unwrap();
+    rival.batch_execute(begin).unwrap();
+    speaker.batch_execute("insert into t values (3)").unwrap();
+    rival.batch_execute("insert into t values (4); commit").unwrap();
+    let error = speaker.batch_execute("commit").unwrap_err();
+    assert_eq!(error.code(), Some(&postgres::error::SqlState::T_R_SERIALIZATION_FAILURE));
+
+    speaker.batch_execute("notify news, 'kept'").unwrap();
+    assert_eq!(heard(&mut listener, 1), [("news".to_owned(), "kept".to_owned())]);
+    assert!(speaker.query("select pg_listening_channels()", &[]).unwrap().is_empty());
+}
+
 // invariants: row 11
 #[test]
 fn commits_that_do_not_wait_for_the_disk_are_heard_in_order_and_when_they_are_durable() {

@@ -70,7 +70,7 @@ impl SessionState {
         // Listeners wait for the commit's own place in the log, also where this session waits for nothing.
         let place = if notifies { self.engine().observed() } else { Lsn::ZERO };
         self.finish_transaction(result.is_ok());
-        let gate = result?;
+        let gate = result.inspect_err(|_| self.forget_messages())?;
         if has_written {
             client.committed(gate, delay);
         } else {
@@ -88,9 +88,14 @@ impl SessionState {
         self.undo_cursors();
         let result = self.engine_mut().rollback();
         self.finish_transaction(false);
+        self.forget_messages();
+        result
+    }
+
+    /// The transaction in progress has come to nothing: nobody is notified, and LISTEN and UNLISTEN have no effect.
+    fn forget_messages(&self) {
         self.notifications.borrow_mut().clear();
         self.channel_changes.borrow_mut().clear();
-        result
     }
 
     /// A block of a function is undone: so are the settings it has made.
