@@ -498,3 +498,45 @@ fn changes_of_one_object_at_the_same_time_go_as_on_postgresql() {
     assert!(wrong.is_empty(), "{differences:?}\n{wrong}");
     server.stop();
 }
+
+#[test]
+fn temporary_tables_that_others_change_are_emptied_and_dropped_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut other = Session::connect(&server.socket(), "postgres");
+    let waits = "select count(*) > 0 from pg_locks where not granted";
+    let schema = "select nspname from pg_namespace where nspname like 'pg_temp%' order by oid desc limit 1";
+    for ends_session in [false, true] {
+        let mut owner = Session::connect(&server.socket(), "postgres");
+        let made = owner.simple("create temporary table scratch (a int primary key) on commit delete rows");
+        assert!(made.contains("tag "), "{made}");
+        owner.simple("begin; insert into scratch values (1), (2)");
+        let seen = other.simple(schema);
+        let schema = seen.lines().find_map(|line| line.strip_prefix("row ")).unwrap();
+        let changed = other.simple(&format!("begin; comment on table {schema}.scratch is 'seen by others'"));
+        assert!(!changed.contains("ERROR "), "{changed}");
+        if ends_session {
+            owner.send_farewell()
+        } else {
+            owner.send("commit")
+        }
+        let mut watcher = Session::connect(&server.socket(), "postgres");
+        let deadline = Instant::now() + SETTLE_LIMIT;
+        while !watcher.simple(waits).contains("row t") {
+            assert!(Instant::now() < deadline, "nobody waits");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        other.simple("commit");
+        if ends_session {
+            while watcher.simple(&format!("select 1 from pg_namespace where nspname = '{schema}'")).contains("row 1") {
+                assert!(Instant::now() < deadline, "the temporary schema is still there");
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        } else {
+            let answer = owner.answer();
+            assert!(answer.contains("tag COMMIT"), "{answer}");
+            assert!(owner.simple("select count(*) from scratch").contains("row 0"));
+        }
+    }
+    server.stop();
+}

@@ -1,10 +1,11 @@
 //! Temporary objects: a schema for each session that wants one, gone when the session is.
 
 use base::{Oid, Result};
-use engine::catalog::{BOOTSTRAP_ROLE, Catalog, Persistence, SchemaDef, TEMPORARY_SCHEMA_PREFIX};
-use engine::{Database, TransactionOptions};
+use engine::catalog::{BOOTSTRAP_ROLE, Catalog, Object, Persistence, SchemaDef, TEMPORARY_SCHEMA_PREFIX};
+use engine::{Database, LockMode, TransactionOptions, WaitPolicy};
 
-use super::ddl::Ddl;
+use super::ddl::{DROP_LOCK, Ddl, hold};
+use crate::privileges::{self, ColumnAcls};
 use crate::session::SessionState;
 use crate::tree::OnCommit;
 
@@ -23,7 +24,7 @@ pub(super) fn schema(ddl: &mut Ddl<'_>) -> Result<Oid> {
         // A session of this number ended without cleaning up.
         Some(leftover) => {
             let leftover = leftover.oid;
-            drop_contents(&ddl.engine(), &catalog, leftover)?;
+            drop_contents(&ddl.engine(), leftover)?;
             ddl.state.changed_catalog.set(true);
             leftover
         }
@@ -38,18 +39,43 @@ pub(super) fn schema(ddl: &mut Ddl<'_>) -> Result<Oid> {
 }
 
 /// Drops everything in a schema; nothing outside of a temporary one depends on it.
-fn drop_contents(engine: &engine::Session, catalog: &Catalog, schema: Oid) -> Result<()> {
+fn drop_contents(engine: &engine::Session, schema: Oid) -> Result<()> {
+    let catalog = engine.catalog();
     let mut objects: Vec<Oid> =
         catalog.objects().filter(|object| object.schema() == schema).map(engine::catalog::Object::oid).collect();
     objects.sort();
-    objects.into_iter().rev().try_for_each(|oid| engine.drop_object(oid))
+    objects.into_iter().rev().try_for_each(|oid| drop_locked(engine, oid))
+}
+
+/// Drops an object, with what was granted on it, once nobody else changes it: a vacuum, or another session, may do so even if the
+/// object is temporary.
+fn drop_locked(engine: &engine::Session, oid: Oid) -> Result<()> {
+    let lock_relation = |oid| engine.lock_relation(oid, LockMode::AccessExclusive, WaitPolicy::Block);
+    match engine.catalog().object(oid) {
+        Some(Object::Index(index)) => {
+            lock_relation(index.table)?;
+            lock_relation(oid)?;
+        }
+        Some(Object::Table(_) | Object::Sequence(_)) => {
+            lock_relation(oid)?;
+        }
+        _ => {}
+    }
+    hold(engine, oid, DROP_LOCK)?;
+    let catalog = engine.catalog();
+    if catalog.object(oid).is_none() {
+        return Ok(());
+    }
+    let granted = [privileges::stored_object(&catalog, oid), ColumnAcls::stored_object(&catalog, oid)];
+    granted.into_iter().flatten().try_for_each(|granted| engine.drop_object(granted))?;
+    engine.drop_object(oid)
 }
 
 /// Drops all that is temporary in the session: DISCARD TEMP.
 pub(super) fn discard(state: &SessionState) -> Result<()> {
     let Some(schema) = state.temporary_schema.get() else { return Ok(()) };
     state.changed_catalog.set(true);
-    drop_contents(&state.engine(), &state.engine_catalog(), schema)
+    drop_contents(&state.engine(), schema)
 }
 
 /// The session ends, outside of any transaction: its temporary objects go.
@@ -62,7 +88,7 @@ pub fn end_session(state: &SessionState) {
     let mut engine = state.engine_mut();
     loop {
         let dropped = engine.begin(TransactionOptions::default()).and_then(|()| {
-            drop_contents(&engine, &catalog, schema)?;
+            drop_contents(&engine, schema)?;
             engine.drop_object(schema)?;
             engine.commit()
         });
@@ -92,7 +118,7 @@ pub fn remove_leftovers(database: &Database) -> Result<()> {
     let mut session = database.session()?;
     session.begin(TransactionOptions::default())?;
     for schema in leftovers {
-        drop_contents(&session, &catalog, schema)?;
+        drop_contents(&session, schema)?;
         session.drop_object(schema)?;
     }
     session.commit_and_wait()
@@ -116,6 +142,8 @@ pub fn before_commit(state: &SessionState) -> Result<()> {
             OnCommit::DeleteRows => {
                 let table = engine.open_table(oid)?;
                 if table.block_count()? > 0 {
+                    engine.lock_relation(oid, LockMode::AccessExclusive, WaitPolicy::Block)?;
+                    let table = engine.open_table(oid)?;
                     // A read-only transaction may have filled it.
                     engine.lift_read_only();
                     engine.truncate(&table)?;
@@ -123,15 +151,10 @@ pub fn before_commit(state: &SessionState) -> Result<()> {
                 }
             }
             OnCommit::Drop => {
-                for index in catalog.indexes_of(oid) {
-                    engine.drop_object(index.oid)?;
-                }
                 let owned =
                     catalog.sequences().filter(|sequence| sequence.owned_by.is_some_and(|(table, _)| table == oid));
-                for sequence in owned {
-                    engine.drop_object(sequence.oid)?;
-                }
-                engine.drop_object(oid)?;
+                let parts = catalog.indexes_of(oid).iter().map(|index| index.oid).chain(owned.map(|owned| owned.oid));
+                parts.chain([oid]).try_for_each(|oid| drop_locked(&engine, oid))?;
                 state.changed_catalog.set(true);
             }
         }
