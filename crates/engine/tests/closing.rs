@@ -202,3 +202,35 @@ fn a_close_among_busy_sessions_loses_nothing_and_ends_all_writing() {
         assert_eq!(ids, expected, "seed {seed}");
     }
 }
+
+#[test]
+fn the_vacuum_of_the_database_itself_is_no_reason_to_stay_open() {
+    for seed in 0..20 {
+        let (database, _disk) = simulated(seed);
+        let mut session = database.session().unwrap();
+        let tables: Vec<Arc<Table>> =
+            (0..10).map(|number| create_table(&mut session, &format!("t{number}"), &TYPES)).collect();
+        for table in &tables {
+            run(&mut session, |session| (0..100).try_for_each(|id| insert(session, table, id))).unwrap();
+            run(&mut session, |session| {
+                let mut scan = session.scan(table)?;
+                let mut places = Vec::new();
+                while let Some((tid, _)) = scan.next(session)? {
+                    places.push(tid);
+                }
+                places.into_iter().try_for_each(|tid| session.delete(table, tid).map(drop))
+            })
+            .unwrap();
+        }
+        drop(session);
+        let vacuum = {
+            let database = database.clone();
+            std::thread::spawn(move || database.vacuum_where_needed())
+        };
+        std::thread::sleep(std::time::Duration::from_micros(200 * seed));
+        database.close().unwrap();
+        if let Err(error) = vacuum.join().unwrap() {
+            assert_eq!(error.sqlstate(), sqlstate::ADMIN_SHUTDOWN);
+        }
+    }
+}

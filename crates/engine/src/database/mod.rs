@@ -20,7 +20,7 @@ use clog::StatusStore;
 use heap::HeapServices;
 use lockmgr::LockManager;
 use sync::Mutex;
-use sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use wal::Wal;
 use xact::TransactionManager;
 
@@ -78,6 +78,10 @@ pub(crate) struct Shared {
     closed: Mutex<bool>,
     /// Work under way that is in no transaction, or in one that neither has an xid nor a snapshot.
     operations: AtomicUsize,
+    /// Held by the vacuum thread while it may have a transaction in progress, and by a close while it counts transactions.
+    vacuuming: Mutex<()>,
+    /// A close waits for the vacuum thread, which is to give up the table it is at.
+    is_closing: AtomicBool,
     /// Held by the one who turns `fsync` on or off.
     syncing: Mutex<()>,
     /// Numbers for the catalog versions that only their own transaction sees.
@@ -126,6 +130,8 @@ impl Shared {
             exports: Exports::default(),
             closed: Mutex::new(false),
             operations: AtomicUsize::new(0),
+            vacuuming: Mutex::new(()),
+            is_closing: AtomicBool::new(false),
             syncing: Mutex::new(()),
             own_versions: AtomicU64::new(0),
             lock: Mutex::new(Some(lock)),
@@ -136,6 +142,11 @@ impl Shared {
     #[inline]
     pub(crate) fn check_open(&self) -> Result<()> {
         if self.transactions.is_closed() { Err(xact::closed()) } else { Ok(()) }
+    }
+
+    /// As [`Shared::check_open`], also while a close waits for the vacuum thread.
+    pub(crate) fn check_not_closing(&self) -> Result<()> {
+        if self.is_closing.load(Ordering::Relaxed) { Err(xact::closed()) } else { self.check_open() }
     }
 
     /// Begins work that may write although no transaction with an xid or a snapshot does it. The close waits for its end, so
@@ -222,7 +233,13 @@ impl Database {
         if *closed {
             return Ok(());
         }
-        shared.transactions.close().map_err(|count| {
+        // The vacuum thread's own transactions are in nobody's way.
+        shared.is_closing.store(true, Ordering::Relaxed);
+        let vacuuming = shared.vacuuming.lock();
+        let refused = shared.transactions.close();
+        drop(vacuuming);
+        shared.is_closing.store(false, Ordering::Relaxed);
+        refused.map_err(|count| {
             Error::new(sqlstate::OBJECT_IN_USE, format!("there are {count} transactions in progress"))
         })?;
         *closed = true;

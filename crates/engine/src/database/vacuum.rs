@@ -126,11 +126,13 @@ pub(super) fn vacuum_where_needed(database: &Database) -> Result<usize> {
         vacuumed += 1;
     }
     let mut session = database.session()?;
-    let options = VacuumOptions { skip_locked: true, ..VacuumOptions::default() };
+    let options = VacuumOptions { skip_locked: true, gives_way: true, ..VacuumOptions::default() };
     for def in database.catalog().tables() {
         if !def.kind.has_storage() || !(has_many_dead(def.oid, def.estimated_rows) || is_old(def.file)) {
             continue;
         }
+        let _vacuuming = shared.vacuuming.lock();
+        shared.check_not_closing()?;
         match session.open_table(def.oid).and_then(|table| session.vacuum(&table, options)) {
             Ok(_) => vacuumed += 1,
             // Dropped meanwhile, or locked: the next round will see.

@@ -26,6 +26,8 @@ pub struct VacuumOptions {
     pub keep_tail: bool,
     /// Fail with 55P03 if the table is locked, instead of waiting.
     pub skip_locked: bool,
+    /// Fail with 57P01 when somebody is about to close the database, instead of being a reason not to close it.
+    pub gives_way: bool,
 }
 
 /// What a vacuum did.
@@ -195,6 +197,9 @@ impl Session {
         let table = self.open_table(oid)?;
         let shared = self.shared();
         let go_on = || {
+            if options.gives_way {
+                shared.check_not_closing()?;
+            }
             shared.check_open()?;
             sync::yield_point()
         };
