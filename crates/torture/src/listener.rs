@@ -34,7 +34,8 @@ async fn listen(torture: &Torture, trace: &Trace, mut wire: Wire, life: u64) -> 
     say(trace, &wire, "listen news").await?;
     let mut heard = Heard { at_start: count(trace, &wire).await?, last: None };
     let mut phase = torture.phase.subscribe();
-    loop {
+    // The phase may have changed before this listener began to watch it.
+    while *phase.borrow_and_update() == Phase::Working(life) && torture.failure().is_none() {
         tokio::select! {
             notification = wire.notifications.recv() => {
                 let Some((_, payload)) = notification else {
@@ -43,9 +44,6 @@ async fn listen(torture: &Torture, trace: &Trace, mut wire: Wire, life: u64) -> 
                 hear(torture, &mut heard, &payload);
             }
             _ = phase.changed() => {}
-        }
-        if *phase.borrow_and_update() != Phase::Working(life) || torture.failure().is_some() {
-            break;
         }
     }
     hear_rest(torture, trace, &mut wire, &mut heard).await
