@@ -70,16 +70,18 @@ impl TransactionManager {
         let Claimed { view, serializable, kept, start, end, is_saved } = self.prepared.claim(gid, may_finish)?;
         let has_file = matches!(kept, Kept::File);
         let directory = self.prepared.directory();
+        let read_saved = || {
+            saved::read(&*self.prepared.vfs, directory, view.xid)
+                .and_then(|state| PrepareRecord::decode(&state.payload))
+        };
         let record = match kept {
             Kept::Memory(payload) => PrepareRecord::decode(&payload),
             Kept::File => saved::read_unsynced(&*self.prepared.vfs, directory, view.xid)
                 .and_then(|state| PrepareRecord::decode(&state.payload)),
-            Kept::Log if is_saved => saved::read(&*self.prepared.vfs, directory, view.xid)
-                .and_then(|state| PrepareRecord::decode(&state.payload)),
+            Kept::Log if is_saved => read_saved(),
             Kept::Log => match self.read_prepare_record(&view, start, end) {
                 // A checkpoint that has saved it meanwhile has let the log go.
-                Err(_) if self.prepared.is_saved(gid) => saved::read(&*self.prepared.vfs, directory, view.xid)
-                    .and_then(|state| PrepareRecord::decode(&state.payload)),
+                Err(_) if self.prepared.is_saved(gid) => read_saved(),
                 read => read,
             },
         };
