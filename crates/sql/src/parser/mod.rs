@@ -28,7 +28,7 @@ use prost::Message;
 use crate::tree::{Expr, ParsedStatement, TypeName};
 
 /// How deep a statement of a client may be nested.
-pub const DEPTH_MAX: u32 = 16_000;
+pub const DEPTH_MAX: u32 = 10_000;
 
 /// How deep a text may be nested that is stored, and read again by others.
 pub const STORED_DEPTH_MAX: u32 = 1000;
