@@ -243,6 +243,11 @@ impl SessionSlot {
         Ok(())
     }
 
+    /// Notes that the transaction has run a query.
+    pub fn note_snapshot(&mut self) {
+        self.had_snapshot = true;
+    }
+
     /// Whether the transaction has run a query.
     pub fn has_begun(&self) -> bool {
         self.had_snapshot || self.command != CommandId::FIRST || self.top_xid.is_valid()

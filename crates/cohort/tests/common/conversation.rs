@@ -96,6 +96,8 @@ pub struct Talk {
     pub pid: u32,
     /// The server has closed the connection.
     pub is_closed: bool,
+    /// What the process behind the connection waits in while it waits for more, as far as that is known.
+    rests_in: Option<String>,
     /// How long the server may take for what it has to say.
     pub patience: Duration,
 }
@@ -104,7 +106,7 @@ impl Talk {
     /// A connection on which nothing has been said.
     pub fn open(socket: &Path) -> Talk {
         let stream = UnixStream::connect(socket).unwrap();
-        Talk { stream, received: Vec::new(), pid: 0, is_closed: false, patience: ANSWER_LIMIT }
+        Talk { stream, received: Vec::new(), pid: 0, is_closed: false, rests_in: None, patience: ANSWER_LIMIT }
     }
 
     /// A session of `postgres`, ready for messages.
@@ -172,6 +174,16 @@ impl Talk {
         heard
     }
 
+    /// Notes what the process behind the connection waits in, when it has answered everything.
+    pub fn note_how_it_rests(&mut self) {
+        let deadline = Instant::now() + ANSWER_LIMIT;
+        while process_state(self.pid) != Some(b'S') {
+            assert!(Instant::now() < deadline, "the reference does not come to rest");
+            std::thread::yield_now();
+        }
+        self.rests_in = system_call(self.pid);
+    }
+
     /// The messages that the process behind the connection sends until it sleeps because it waits for more. Only for a
     /// server that has a process for each session: such a process is runnable as soon as something is sent to it.
     pub fn hear_until_asleep(&mut self) -> Vec<String> {
@@ -181,7 +193,8 @@ impl Talk {
         while looks_asleep < 2 && !self.is_closed {
             assert!(Instant::now() < deadline, "the reference does not come to rest");
             let is_asleep = match process_state(self.pid) {
-                Some(state) => state == b'S',
+                // It may also sleep on a lock or until something is written.
+                Some(state) => state == b'S' && self.rests_in == system_call(self.pid),
                 None => {
                     heard.extend(self.hear_to_the_end());
                     break;
@@ -267,6 +280,13 @@ fn process_state(pid: u32) -> Option<u8> {
     let line = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = line.rsplit_once(") ")?;
     rest.bytes().next().filter(|state| *state != b'Z')
+}
+
+/// The system call that a process waits in, with its first argument. `None` where the system does not tell.
+fn system_call(pid: u32) -> Option<String> {
+    let line = std::fs::read_to_string(format!("/proc/{pid}/syscall")).ok()?;
+    let mut words = line.split(' ');
+    Some(format!("{} {}", words.next()?, words.next()?))
 }
 
 /// A message of the server as text, without what differs from server to server.

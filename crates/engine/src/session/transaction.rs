@@ -520,6 +520,11 @@ impl Session {
         self.slot.borrow_mut().assign_xid()
     }
 
+    /// The transaction has looked at something as a query does: how it is isolated can't be changed any more.
+    pub fn note_snapshot(&mut self) {
+        self.slot.borrow_mut().note_snapshot();
+    }
+
     /// Nothing is refused any more for the transaction's being read-only: it ends, and what it leaves to be done is no
     /// change that anybody asks for.
     pub fn lift_read_only(&self) {

@@ -141,8 +141,9 @@ pub fn execute(
 ) -> Result<UtilityOutput> {
     let prepared = prepared(session.state(), &execute.name)?;
     let (planned, parameters) = plan_of_execute(session.state(), text, execute, client)?;
+    let gives_rows = planned.gives_rows();
     let mut portal = Portal {
-        planned: Some(Arc::clone(&planned)),
+        planned: Some(planned),
         text: Arc::clone(&prepared.text),
         parameters,
         formats: Formats::default(),
@@ -152,12 +153,22 @@ pub fn execute(
         depth: session.savepoint_depth(),
         listed: None,
     };
-    let state = session.state();
-    let (instance, limit_bytes) = (Arc::clone(&state.instance), work_memory_bytes(state));
-    let mut collector = RowCollector { client, rows: RowStore::default(), instance, limit_bytes };
-    let tag = session.run_some(&mut portal, 0, &mut collector)?.unwrap_or_default();
-    let gives_rows = !planned.description.columns.is_empty();
-    Ok(UtilityOutput { tag, rows: gives_rows.then_some(collector.rows) })
+    let (rows, tag) = session.gather_rest(&mut portal, client)?;
+    Ok(UtilityOutput { tag, rows: gives_rows.then_some(rows) })
+}
+
+impl SqlSession {
+    /// Runs a portal to its end. Gives the rows that are left of it, and its tag.
+    ///
+    /// # Errors
+    /// Those of its statement.
+    pub(crate) fn gather_rest(&mut self, portal: &mut Portal, client: &mut dyn Client) -> Result<(RowStore, String)> {
+        let state = self.state();
+        let (instance, limit_bytes) = (Arc::clone(&state.instance), work_memory_bytes(state));
+        let mut collector = RowCollector { client, rows: RowStore::default(), instance, limit_bytes };
+        let tag = self.run_some(portal, 0, &mut collector)?.unwrap_or_default();
+        Ok((collector.rows, tag))
+    }
 }
 
 /// DEALLOCATE.
@@ -176,6 +187,20 @@ pub fn deallocate(session: &mut SqlSession, name: Option<&str>) -> Result<Utilit
     }
 }
 
+/// What a statement gives.
+pub struct ResultShape {
+    /// Its columns.
+    pub columns: Vec<OutputColumn>,
+    /// It gives rows, though they may have no columns.
+    pub gives_rows: bool,
+}
+
+impl ResultShape {
+    fn of(planned: &Planned) -> ResultShape {
+        ResultShape { columns: planned.statement.columns.clone(), gives_rows: planned.gives_rows() }
+    }
+}
+
 /// The columns of the utility statements whose columns depend on the session: EXECUTE, FETCH and CALL.
 ///
 /// # Errors
@@ -185,18 +210,25 @@ pub fn session_columns(
     text: &str,
     statement: &Statement,
     parameters: &[SqlType],
-) -> Result<Option<Vec<OutputColumn>>> {
+) -> Result<Option<ResultShape>> {
     match statement {
         Statement::Execute(execute) => {
             // A missing statement is reported at execution, not here.
             let Ok(prepared) = prepared(state, &execute.name) else { return Ok(None) };
-            Ok(Some(prepared.plan(state)?.statement.columns.clone()))
+            Ok(Some(ResultShape::of(&*prepared.plan(state)?)))
         }
         Statement::Fetch(fetch) if !fetch.is_move => {
             let cursors = state.cursors.borrow();
-            Ok(cursors.get(fetch.cursor.as_str()).map(|cursor| cursor.planned.statement.columns.clone()))
+            let planned = match cursors.get(fetch.cursor.as_str()) {
+                Some(cursor) => Some(Arc::clone(&cursor.planned)),
+                None => state.portals.plan_with_rows(&fetch.cursor),
+            };
+            Ok(planned.as_deref().map(ResultShape::of))
         }
-        Statement::Call(call) => super::function::columns_of_call(state, text, call, parameters).map(Some),
+        Statement::Call(call) => {
+            let columns = super::function::columns_of_call(state, text, call, parameters)?;
+            Ok(Some(ResultShape { gives_rows: !columns.is_empty(), columns }))
+        }
         _ => Ok(None),
     }
 }
@@ -578,13 +610,12 @@ pub fn declare_on_top(
     parameters: &[Value],
 ) -> Result<UtilityOutput> {
     if !statement.hold && !session.is_in_block() {
+        // What is wrong with the query is told before.
+        plan_of_cursor(session.state(), statement, planned, text, None)?;
         return Err(Error::new(
             sqlstate::NO_ACTIVE_SQL_TRANSACTION,
             "DECLARE CURSOR can only be used in transaction blocks",
         ));
-    }
-    if session.has_portal(&statement.name) {
-        return Err(already_exists(&statement.name));
     }
     declare(session.state(), statement, planned, text, parameters, None)
 }
@@ -608,6 +639,26 @@ fn refuse_locks(state: &SessionState, statement: &crate::plan::Statement, streng
 
 fn already_exists(name: &str) -> Error {
     Error::new(sqlstate::DUPLICATE_CURSOR, format!("cursor \"{name}\" already exists"))
+}
+
+/// The plan of a cursor's query, whose locks are taken.
+fn plan_of_cursor(
+    state: &SessionState,
+    declare: &DeclareCursor,
+    bound: &Planned,
+    text: &Arc<str>,
+    variables: Option<&dyn VariableNames>,
+) -> Result<Arc<Planned>> {
+    let statement = Statement::Select(Box::new(declare.query.clone()));
+    Nested::locked(state, || {
+        // Its rows tell where they come from.
+        let mut environment = Environment::new(state, &state.catalog()).with_row_places(true);
+        if let Some(variables) = variables {
+            environment = environment.with_variables(variables);
+        }
+        let types = bound.statement.parameters.clone();
+        environment.planned(text, &statement, Parameters::fixed(types))
+    })
 }
 
 /// DECLARE.
@@ -638,19 +689,10 @@ pub fn declare(
         return Err(Error::unsupported("DECLARE SCROLL CURSOR ... FOR UPDATE is not supported")
             .detail("Scrollable cursors must be READ ONLY."));
     }
-    if state.has_cursor(&declare.name) {
+    if state.is_name_taken(&declare.name) {
         return Err(already_exists(&declare.name));
     }
-    let statement = Statement::Select(Box::new(declare.query.clone()));
-    let planned = Nested::locked(state, || {
-        // Its rows tell where they come from.
-        let mut environment = Environment::new(state, &state.catalog()).with_row_places(true);
-        if let Some(variables) = variables {
-            environment = environment.with_variables(variables);
-        }
-        let types = bound.statement.parameters.clone();
-        environment.planned(text, &statement, Parameters::fixed(types))
-    })?;
+    let planned = plan_of_cursor(state, declare, bound, text, variables)?;
     if let Some(locking) = declare.query.locking.first() {
         refuse_locks(state, &planned.statement, locking.strength)?;
     }
@@ -697,6 +739,15 @@ pub(crate) fn goes_backwards(planned: &Planned) -> bool {
         }
     }
     matches!(&planned.statement.kind, StatementKind::Query(plan) if goes(plan))
+}
+
+/// FETCH and MOVE as statements of their own, which may name a portal of the protocol.
+///
+/// # Errors
+/// Those of [`fetch`], and of the portal's statement.
+pub fn fetch_on_top(session: &mut SqlSession, statement: &Fetch, client: &mut dyn Client) -> Result<UtilityOutput> {
+    session.run_portal_for_fetch(&statement.cursor, client)?;
+    fetch(session.state(), statement, client)
 }
 
 /// FETCH and MOVE.

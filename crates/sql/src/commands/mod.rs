@@ -46,7 +46,7 @@ pub(crate) mod volatility;
 
 pub use copy::fuzz_copy;
 pub(crate) use cursor::goes_backwards;
-pub use cursor::{Cursor, Given, session_columns};
+pub use cursor::{Cursor, Given, ResultShape, session_columns};
 pub use parameters::parameter_types;
 
 use std::sync::Arc;
@@ -90,7 +90,7 @@ pub fn run(
         Statement::Execute(execute) => cursor::execute(session, execute, text, client),
         Statement::Deallocate(name) => cursor::deallocate(session, name.as_deref()),
         Statement::DeclareCursor(declare) => cursor::declare_on_top(session, declare, planned, text, parameters),
-        Statement::Fetch(fetch) => cursor::fetch(session.state(), fetch, client),
+        Statement::Fetch(fetch) => cursor::fetch_on_top(session, fetch, client),
         Statement::ClosePortal(name) => cursor::close_on_top(session, name.as_deref()),
         Statement::Explain(explain) => explain::run(session.state(), explain, planned, text, parameters, client),
         Statement::Listen(channel) => listen(session.state(), channel),

@@ -75,7 +75,12 @@ fn drop_locked(engine: &engine::Session, oid: Oid) -> Result<()> {
 pub(super) fn discard(state: &SessionState) -> Result<()> {
     let Some(schema) = state.temporary_schema.get() else { return Ok(()) };
     state.changed_catalog.set(true);
-    drop_contents(&state.engine(), schema)
+    let options = state.engine().transaction_options();
+    // A read-only transaction may do this.
+    state.engine().lift_read_only();
+    let dropped = drop_contents(&state.engine(), schema);
+    state.engine_mut().set_transaction_options(options)?;
+    dropped
 }
 
 /// The session ends, outside of any transaction: its temporary objects go.

@@ -83,7 +83,7 @@ pub fn open(
         name_of(cursor, frame, run)?
     };
     // The empty name is that of what the client has asked for last.
-    if name.is_empty() || run.state.has_cursor(&name) {
+    if name.is_empty() || run.state.is_name_taken(&name) {
         return Err(cursor_error(sqlstate::DUPLICATE_CURSOR, format!("cursor \"{name}\" already in use")));
     }
     let (planned, rows, statement) = match (source, &bound) {

@@ -62,23 +62,11 @@ impl SqlSession {
         self.state.tell_warnings(client);
         self.close_unnamed_portal();
         self.ensure_transaction()?;
-        let mut portal = Portal {
-            planned: Some(planned),
-            text: key.text,
-            parameters,
-            formats: Formats::default(),
-            progress: Progress::Ready,
-            prepared: None,
-            tree: None,
-            depth: self.savepoint_depth(),
-            listed: None,
-        };
-        let result = self.run_with_description(&mut portal, true, client);
-        match (result, &portal.planned) {
-            (Ok(()), _) => Ok(true),
-            (Err(error), Some(planned)) if planned.statement.has_inlined => Err(self.error_of_constants(text, error)),
-            (Err(error), _) => Err(error),
-        }
+        let mut portal = Portal { parameters, ..self.portal_of_string(planned, key.text, None) };
+        let Err(error) = self.run_with_description(&mut portal, true, client) else { return Ok(true) };
+        let has_inlined = portal.planned.as_ref().is_some_and(|planned| planned.statement.has_inlined);
+        self.keep_failed(portal);
+        Err(if has_inlined { self.error_of_constants(text, error) } else { error })
     }
 
     /// What a failed statement says when its constants stand where they were written: one that can't be computed within
@@ -165,22 +153,25 @@ impl SqlSession {
         client: &mut dyn Client,
     ) -> Result<()> {
         if let tree::Statement::Transaction(statement) = &tree.statement {
-            let tag = self.run_transaction_statement(statement, is_one_of_several, client)?;
+            self.close_unnamed_portal();
+            let tag = match self.run_transaction_statement(statement, is_one_of_several, client) {
+                Ok(tag) => tag,
+                Err(error) => {
+                    if let Ok(planned) = prepared::plan_uncached(&self.state, text, tree, &[]) {
+                        let portal = self.portal_of_string(planned, Arc::clone(text), Some(Arc::clone(tree)));
+                        self.keep_failed(portal);
+                    }
+                    return Err(error);
+                }
+            };
             client.require(self.state.gate());
             client.command_complete(&tag);
             return Ok(());
         }
-        if crate::commands::needs_no_block(&tree.statement) {
-            let what = crate::commands::name(&tree.statement);
-            if self.block == Block::Explicit || is_one_of_several {
-                return Err(Error::new(
-                    sqlstate::ACTIVE_SQL_TRANSACTION,
-                    format!("{what} cannot run inside a transaction block"),
-                ));
-            }
-        }
+        self.refuse_in_block(&tree.statement, is_one_of_several)?;
         self.ensure_transaction()?;
         self.make_cursor_for(&tree.statement)?;
+        self.note_snapshot_of(&tree.statement);
         let planned = if is_one_of_several {
             // Its text is a part of the string; kept plans are found by whole strings.
             prepared::plan_uncached(&self.state, text, tree, &[])?
@@ -194,22 +185,62 @@ impl SqlSession {
         if !planned.statement.parameters.is_empty() {
             return Err(Error::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
-        let mut portal = Portal {
+        self.close_unnamed_portal();
+        let mut portal = self.portal_of_string(planned, Arc::clone(text), Some(Arc::clone(tree)));
+        // What a binary cursor gives is binary for whoever asks for no format.
+        if let tree::Statement::Fetch(fetch) = &tree.statement
+            && !fetch.is_move
+        {
+            portal.formats = self.state.formats_of_cursor(&fetch.cursor);
+        }
+        let result = self.run_with_description(&mut portal, is_last, client);
+        if result.is_err() {
+            self.keep_failed(portal);
+        }
+        result
+    }
+
+    /// 25001 for what must be a transaction of its own, where it is one of several or in a block.
+    fn refuse_in_block(&self, statement: &tree::Statement, is_one_of_several: bool) -> Result<()> {
+        if (self.block == Block::Explicit || is_one_of_several) && crate::commands::needs_no_block(statement) {
+            let what = crate::commands::name(statement);
+            let message = format!("{what} cannot run inside a transaction block");
+            return Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, message));
+        }
+        if self.is_within_pipeline && crate::commands::needs_no_block(statement) {
+            let message = format!("{} cannot be executed within a pipeline", crate::commands::name(statement));
+            return Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, message));
+        }
+        Ok(())
+    }
+
+    /// The portal of a statement of a query string.
+    fn portal_of_string(
+        &self,
+        planned: Arc<Planned>,
+        text: Arc<str>,
+        tree: Option<Arc<tree::ParsedStatement>>,
+    ) -> Portal {
+        Portal {
             planned: Some(planned),
-            text: Arc::clone(text),
+            text,
             parameters: Vec::new(),
-            // What a binary cursor gives is binary for whoever asks for no format.
-            formats: match &tree.statement {
-                tree::Statement::Fetch(fetch) if !fetch.is_move => self.state.formats_of_cursor(&fetch.cursor),
-                _ => Formats::default(),
-            },
+            formats: Formats::default(),
             progress: Progress::Ready,
             prepared: None,
-            tree: Some(Arc::clone(tree)),
+            tree,
             depth: self.savepoint_depth(),
             listed: None,
-        };
-        self.run_with_description(&mut portal, is_last, client)
+        }
+    }
+
+    /// The portal of a statement of a query string that has failed in a block is the unnamed one until the block ends: who asks
+    /// for it hears that the transaction has failed.
+    fn keep_failed(&mut self, mut portal: Portal) {
+        if self.block == Block::Explicit {
+            std::mem::replace(&mut portal.progress, Progress::Failed).give_up(&self.state);
+            self.unnamed_portal = Some(portal);
+        }
     }
 
     /// Describes a portal's rows, runs it to its end and, if it is the last of its string, commits before its tag.
@@ -250,6 +281,7 @@ impl SqlSession {
         if let StatementKind::Utility(tree) = &planned.statement.kind
             && matches!(portal.progress, Progress::Ready)
         {
+            self.refuse_in_block(tree, false)?;
             self.check_columns(tree, planned, portal)?;
         }
         self.ensure_transaction()?;
@@ -258,8 +290,13 @@ impl SqlSession {
         if result.is_err() {
             portal.progress = Progress::Failed;
         }
-        match result? {
+        let tag = result?;
+        self.is_within_pipeline = true;
+        match tag {
             Some(tag) => {
+                if self.block == Block::Implicit && portal.is_whole_transaction() {
+                    self.commit(client)?;
+                }
                 client.command_complete(&tag);
                 Ok(Ended::Completed)
             }
@@ -284,6 +321,7 @@ impl SqlSession {
         let given = self.state.with_cursor(name, |cursor| cursor.fetch(&self.state, &fetch, client))?;
         self.state.tell_warnings(client);
         client.require(self.state.gate());
+        self.is_within_pipeline = true;
         let is_over = max_rows == 0 || given.count < u64::from(max_rows);
         let tag = tag_of(Command::Select, given.count);
         self.give_rows(&mut portal, given.rows, 0, tag.clone(), 0, client)?;
@@ -304,8 +342,10 @@ impl SqlSession {
     ) -> Result<()> {
         let portal = self.portal_mut(name)?;
         let (text, can_run) = (Arc::clone(&portal.text), portal.check_can_run(name));
+        // A portal that was bound forgets its statement when it fails; one of a query string does not.
+        let knows_statement = can_run.is_ok() || portal.prepared.is_none();
         self.begin_work_on(&text);
-        let is_end_of_failure = can_run.is_ok().then(|| tree::Statement::Transaction(statement.clone()));
+        let is_end_of_failure = knows_statement.then(|| tree::Statement::Transaction(statement.clone()));
         self.check_not_failed(is_end_of_failure.as_ref())?;
         can_run?;
         let result = self.run_transaction_statement(statement, false, client);
@@ -326,7 +366,7 @@ impl SqlSession {
             return Ok(());
         }
         let columns = crate::commands::session_columns(&self.state, &portal.text, tree, &planned.statement.parameters)?;
-        if columns.is_some_and(|columns| columns != *bound) {
+        if columns.is_some_and(|shape| shape.columns != *bound) {
             return Err(prepared::changed_result());
         }
         Ok(())
@@ -358,6 +398,7 @@ impl SqlSession {
             Progress::Ready => {
                 let planned = portal.planned.clone().ok_or_else(|| Error::internal("an empty portal runs"))?;
                 if let StatementKind::Utility(tree) = &planned.statement.kind {
+                    self.note_snapshot_to_run(tree);
                     let suspended = self.suspended_plans();
                     *self.state.suspended.borrow_mut() = suspended;
                     let output = crate::commands::run(self, tree, &planned, &portal.text, &portal.parameters, client);

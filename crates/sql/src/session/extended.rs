@@ -45,6 +45,7 @@ impl SqlSession {
             session.ensure_transaction()?;
             if let Some(tree) = &tree {
                 session.make_cursor_for(&tree.statement)?;
+                session.note_snapshot_of(&tree.statement);
             }
             let prepared = Arc::new(Prepared::new(&session.state, name, text, tree, types, false)?);
             session.state.tell_warnings(client);
@@ -95,6 +96,10 @@ impl SqlSession {
             self.ensure_transaction()?;
             if let Some(tree) = &prepared.tree {
                 self.make_cursor_for(&tree.statement)?;
+                self.note_snapshot_of(&tree.statement);
+            }
+            if input.parameter_count > 0 {
+                self.state.engine_mut().note_snapshot();
             }
         }
         // Where the transaction has failed only its end can be bound, which has no plan to be made again.
@@ -126,13 +131,14 @@ impl SqlSession {
             check_result_formats(&formats, columns.description.columns.len())?;
         }
         let bound_at = self.state.statement_timestamp.get();
+        let listed = self.state.portals.add(portal, planned.clone(), Arc::clone(&prepared.text), bound_at);
         let portal_made = Portal {
             planned,
             text: Arc::clone(&prepared.text),
             parameters: values,
             formats,
             progress: Progress::Ready,
-            listed: Some(self.state.portals.add(portal, Arc::clone(&prepared.text), bound_at)),
+            listed: Some(listed),
             prepared: Some(prepared),
             tree: None,
             depth: self.savepoint_depth(),
@@ -179,7 +185,7 @@ impl SqlSession {
         match text {
             Some(text) => types::input(&mut context, text.map_err(|error| within("", error))?, sql_type)
                 .map_err(|error| within(" = '...'", error)),
-            None => types::binary_input(&mut context, bytes, sql_type).map_err(|error| within("", error)),
+            None => types::binary_parameter(&mut context, bytes, sql_type, index).map_err(|error| within("", error)),
         }
     }
 
@@ -261,7 +267,9 @@ impl SqlSession {
         let mut portal =
             if name.is_empty() { self.unnamed_portal.take() } else { self.portals.remove(name) }.expect("found above");
         self.begin_work_on(&portal.text);
+        self.state.portals.set_running(portal.listed.as_ref());
         let result = self.run_portal(name, &mut portal, max_rows, client);
+        self.state.portals.set_running(None);
         // A procedure may have ended the transaction, and with it all portals: its name is free then.
         if self.block != Block::None {
             if name.is_empty() {

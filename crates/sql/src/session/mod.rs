@@ -80,6 +80,8 @@ pub struct SqlSession {
     state: SessionState,
     block: Block,
     savepoints: Vec<transaction::Savepoint>,
+    /// A portal has run in the transaction in progress.
+    is_within_pipeline: bool,
     /// The unnamed portal, apart from the others because every driver uses it for everything.
     unnamed_portal: Option<Portal>,
     portals: FxHashMap<String, Portal>,
@@ -142,6 +144,7 @@ impl SqlSession {
             state,
             block: Block::None,
             savepoints: Vec::new(),
+            is_within_pipeline: false,
             is_one_of_several: false,
             transaction_limit: None,
             timers: OnceCell::new(),
@@ -239,7 +242,6 @@ impl SqlSession {
                     session.relieve(client)?;
                 }
                 session.check_not_failed(Some(&statement.statement))?;
-                session.close_unnamed_portal();
                 session.run_statement(&text, statement, count > 1, number + 1 == count, client)?;
             }
             Ok(())

@@ -74,6 +74,11 @@ impl SessionState {
         self.cursors.borrow().contains_key(name)
     }
 
+    /// Whether a cursor or a portal of the protocol has this name, also one that runs.
+    pub(crate) fn is_name_taken(&self, name: &str) -> bool {
+        self.has_cursor(name) || self.portals.is_running(name).is_some()
+    }
+
     /// Opens a cursor, whose name must be free.
     pub(crate) fn open_cursor(&self, name: &str, cursor: Cursor, opening: Opening) {
         self.open_cursor_below(name, cursor, opening, None);
@@ -153,11 +158,11 @@ impl SessionState {
     /// Lets `work` have a cursor.
     ///
     /// # Errors
-    /// 34000 if there is none, 55000 for one that is running, and those of `work`.
+    /// 34000 if there is none, 55000 for one that is running, XX000 for a portal without rows, and those of `work`.
     pub(crate) fn with_cursor<T>(&self, name: &str, work: impl FnOnce(&mut Cursor) -> Result<T>) -> Result<T> {
         let (number, mut cursor) = match self.cursors.borrow_mut().get_mut(name) {
             Some(open) => (open.number, open.cursor.take().ok_or_else(|| cannot_run(name))?),
-            None => return Err(no_cursor(name)),
+            None => return Err(self.error_of_fetch(name)),
         };
         let result = work(&mut cursor);
         let mut cursors = self.cursors.borrow_mut();
@@ -171,12 +176,22 @@ impl SessionState {
         result
     }
 
+    /// The error of a FETCH from what is no cursor: a portal of the protocol that runs, or one that gives no rows, or nothing.
+    fn error_of_fetch(&self, name: &str) -> Error {
+        match self.portals.is_running(name) {
+            None => no_cursor(name),
+            Some(true) => cannot_run(name),
+            Some(false) => Error::internal("unsupported portal strategy"),
+        }
+    }
+
     /// CLOSE.
     ///
     /// # Errors
     /// 34000 if there is none, 24000 for one that is running or that a loop is about.
     pub(crate) fn close_cursor(&self, name: &str) -> Result<()> {
         match self.cursors.borrow().get(name) {
+            None if self.portals.is_running(name) == Some(true) => return Err(cannot_drop(name, "active")),
             None => return Err(no_cursor(name)),
             Some(_) if self.looped_cursors.borrow().iter().any(|looped| looped == name) => {
                 return Err(cannot_drop(name, "pinned"));

@@ -18,13 +18,21 @@ pub struct Planned {
     pub statement: Statement,
     /// Its columns.
     pub description: RowDescription,
+    /// Whether it gives rows: those of a SELECT may have no columns.
+    gives_rows: bool,
     /// The settings it was planned under that change what a text means.
     pub search_path: Arc<str>,
 }
 
 impl Planned {
-    /// `statement`, planned under `search_path`. Clients are told of the types under domains.
-    pub fn new(statement: Statement, search_path: Arc<str>, catalog: &dyn CatalogLookup) -> Planned {
+    /// `statement`, planned under `search_path`. Clients are told of the types under domains. `gives_rows_without_columns`: it
+    /// gives rows even if it has no columns and is no SELECT.
+    pub fn new(
+        statement: Statement,
+        gives_rows_without_columns: bool,
+        search_path: Arc<str>,
+        catalog: &dyn CatalogLookup,
+    ) -> Planned {
         let columns = statement.columns.iter().map(|column| ResultColumn {
             name: column.name.to_string(),
             sql_type: base_type(catalog, column.sql_type),
@@ -32,12 +40,14 @@ impl Planned {
             attribute_number: column.attribute,
         });
         let description = RowDescription::new(columns.collect());
-        Planned { statement, description, search_path }
+        let gives_rows =
+            gives_rows_without_columns || statement.command == Command::Select || !description.columns.is_empty();
+        Planned { statement, description, gives_rows, search_path }
     }
 
-    /// Whether it gives rows: those of a SELECT may have no columns.
+    /// Whether it gives rows.
     pub fn gives_rows(&self) -> bool {
-        self.statement.command == Command::Select || !self.description.columns.is_empty()
+        self.gives_rows
     }
 
     /// Whether it may be used under this catalog and path.

@@ -110,10 +110,11 @@ impl<'a> Environment<'a> {
     ) -> Result<Arc<Planned>> {
         let tree = statement;
         let mut statement = self.plan(text, tree, parameters)?;
-        if let Some(columns) = crate::commands::session_columns(self.state, text, tree, &statement.parameters)? {
-            statement.columns = columns;
+        let mut gives_rows = false;
+        if let Some(shape) = crate::commands::session_columns(self.state, text, tree, &statement.parameters)? {
+            (statement.columns, gives_rows) = (shape.columns, shape.gives_rows);
         }
-        Ok(Arc::new(Planned::new(statement, Arc::clone(self.view.plan_path()), &self.view)))
+        Ok(Arc::new(Planned::new(statement, gives_rows, Arc::clone(self.view.plan_path()), &self.view)))
     }
 
     /// Runs `work` with a context for the binder and the planner. Errors point into `text`.

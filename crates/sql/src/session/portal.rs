@@ -12,7 +12,7 @@ use super::SqlSession;
 use super::open_cursors::Opening;
 use super::plan_cache::Planned;
 use super::state::SessionState;
-use crate::client::Formats;
+use crate::client::{Client, Formats};
 use crate::commands::Cursor;
 use crate::executor::{self, BoxOperator, Locals, RowStore};
 use crate::plan::{Command, Plan, StatementKind};
@@ -97,6 +97,8 @@ pub struct ListedPortal {
     pub statement: Arc<str>,
     /// When it was bound; microseconds since 2000-01-01 UTC.
     pub bound_at: i64,
+    /// Its plan, if it has one.
+    planned: Option<Arc<Planned>>,
 }
 
 /// The portals of the protocol that a session has.
@@ -104,6 +106,8 @@ pub struct ListedPortal {
 pub struct PortalList {
     portals: RefCell<FxHashMap<u64, ListedPortal>>,
     next_number: Cell<u64>,
+    /// The number of the one that runs.
+    running: Cell<Option<u64>>,
 }
 
 /// Keeps a portal in the list as long as there is the portal.
@@ -114,12 +118,40 @@ pub struct Listed {
 
 impl PortalList {
     /// Adds a portal that has just been bound.
-    pub(super) fn add(self: &Rc<PortalList>, name: &str, statement: Arc<str>, bound_at: i64) -> Listed {
+    pub(super) fn add(
+        self: &Rc<PortalList>,
+        name: &str,
+        planned: Option<Arc<Planned>>,
+        statement: Arc<str>,
+        bound_at: i64,
+    ) -> Listed {
         let number = self.next_number.get();
         self.next_number.set(number + 1);
-        let portal = ListedPortal { name: name.to_owned(), statement, bound_at };
+        let portal = ListedPortal { name: name.to_owned(), statement, bound_at, planned };
         self.portals.borrow_mut().insert(number, portal);
         Listed { list: Rc::clone(self), number }
+    }
+
+    /// Notes which one runs.
+    pub(super) fn set_running(&self, listed: Option<&Listed>) {
+        self.running.set(listed.map(|listed| listed.number));
+    }
+
+    /// Whether the one of this name runs; `None` if there is none.
+    pub(super) fn is_running(&self, name: &str) -> Option<bool> {
+        let portals = self.portals.borrow();
+        let (number, _) = portals.iter().find(|(_, portal)| portal.name == name)?;
+        Some(self.running.get() == Some(*number))
+    }
+
+    /// The plan of the one of this name, if it gives rows and does not run.
+    pub(crate) fn plan_with_rows(&self, name: &str) -> Option<Arc<Planned>> {
+        if self.is_running(name)? {
+            return None;
+        }
+        let portals = self.portals.borrow();
+        let planned = portals.values().find(|portal| portal.name == name)?.planned.clone();
+        planned.filter(|planned| planned.gives_rows())
     }
 
     /// The portals in the list.
@@ -225,6 +257,36 @@ impl SqlSession {
         })
     }
 
+    /// Runs the portal that a FETCH or MOVE names to its end, if it gives rows but is not a query, and makes a cursor of the rows
+    /// that it has not given yet.
+    ///
+    /// # Errors
+    /// 55000 for a portal that has failed, and those of its statement.
+    pub(crate) fn run_portal_for_fetch(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
+        let Some(portal) = self.portals.get(name) else { return Ok(()) };
+        portal.check_can_run(name)?;
+        if !portal.planned.as_ref().is_some_and(|planned| planned.gives_rows()) {
+            return Ok(());
+        }
+        let Some((name, mut portal)) = self.portals.remove_entry(name) else { return Ok(()) };
+        let gathered = self.gather_rest(&mut portal, client);
+        match (gathered, portal.planned.clone()) {
+            (Ok((rows, _)), Some(planned)) => {
+                let above = self.savepoints.get(portal.depth).map(|savepoint| savepoint.mark.next_cursor);
+                let Portal { text: statement, formats, .. } = portal;
+                let opening = Opening { statement, formats, is_binary: false, is_scrollable: false };
+                let cursor = Cursor::of_rows(planned, rows, Some(false));
+                self.state.open_cursor_below(&name, cursor, opening, above);
+                Ok(())
+            }
+            (gathered, _) => {
+                portal.progress = Progress::Failed;
+                self.portals.insert(name, portal);
+                gathered.map(drop)
+            }
+        }
+    }
+
     /// How many savepoints are open.
     pub(crate) fn savepoint_depth(&self) -> usize {
         self.savepoints.len()
@@ -299,6 +361,20 @@ impl Portal {
             },
             StatementKind::Query(_) => None,
         }
+    }
+
+    /// Whether its transaction ends with it: its statement refuses to be one of several, and begins no other transaction as VACUUM
+    /// does.
+    pub(super) fn is_whole_transaction(&self) -> bool {
+        let kind = self.planned.as_ref().map(|planned| &planned.statement.kind);
+        let ends = |statement: &tree::Statement| {
+            crate::commands::needs_no_block(statement)
+                && !matches!(
+                    statement,
+                    tree::Statement::Vacuum(_) | tree::Statement::CreateIndex(_) | tree::Statement::Drop(_)
+                )
+        };
+        matches!(kind, Some(StatementKind::Utility(tree)) if ends(tree))
     }
 
     /// Refuses what can't go on.

@@ -10,7 +10,7 @@ use engine::{Isolation, SavepointId, TransactionOptions};
 use super::state::{CheckMark, CommitMark, SessionState};
 use super::{Block, SqlSession, settings};
 use crate::client::{Client, Severity};
-use crate::tree::{IsolationLevel, Transaction, TransactionModes};
+use crate::tree::{IsolationLevel, Statement, Transaction, TransactionModes};
 use crate::types::datetime;
 
 /// A savepoint by its name.
@@ -130,6 +130,42 @@ impl SqlSession {
             self.block = Block::Implicit;
         }
         Ok(())
+    }
+
+    /// Notes that the transaction can't change its isolation any more, if finding out what `statement` means reads the catalog as a
+    /// query does.
+    pub(super) fn note_snapshot_of(&self, statement: &Statement) {
+        if matches!(
+            statement,
+            Statement::Select(_)
+                | Statement::Insert(_)
+                | Statement::Update(_)
+                | Statement::Delete(_)
+                | Statement::DeclareCursor(_)
+                | Statement::Explain(_)
+                | Statement::CreateTableAs(_)
+                | Statement::Call(_)
+        ) {
+            self.state.engine_mut().note_snapshot();
+        }
+    }
+
+    /// The same, if a utility statement takes a snapshot to run.
+    pub(super) fn note_snapshot_to_run(&self, statement: &Statement) {
+        if !matches!(
+            statement,
+            Statement::Lock(_)
+                | Statement::Set(_)
+                | Statement::Show(_)
+                | Statement::SetConstraints { .. }
+                | Statement::Fetch(_)
+                | Statement::Listen(_)
+                | Statement::Unlisten(_)
+                | Statement::Notify { .. }
+                | Statement::Checkpoint
+        ) {
+            self.state.engine_mut().note_snapshot();
+        }
     }
 
     fn start_transaction(&mut self, options: TransactionOptions) -> Result<()> {
@@ -297,6 +333,7 @@ impl SqlSession {
     /// What the session itself knows of the block.
     fn forget_block(&mut self) {
         self.block = Block::None;
+        self.is_within_pipeline = false;
         self.transaction_limit = None;
         self.savepoints.clear();
     }

@@ -101,9 +101,20 @@ fn memchr_zero(bytes: &[u8]) -> Option<usize> {
 
 /// Reads the binary form of a value of type `ty`, its modifier applied as in an assignment.
 pub fn binary_input(context: &mut dyn EvalContext, bytes: &[u8], ty: SqlType) -> Result<Value> {
+    binary_input_with_rest(context, bytes, ty)?.ok_or_else(|| invalid("incorrect binary data format"))
+}
+
+/// The same for the parameter of this index of a statement.
+pub fn binary_parameter(context: &mut dyn EvalContext, bytes: &[u8], ty: SqlType, index: usize) -> Result<Value> {
+    let left_over = || invalid(format!("incorrect binary data format in bind parameter {}", index + 1));
+    binary_input_with_rest(context, bytes, ty)?.ok_or_else(left_over)
+}
+
+/// The same; `None` if bytes are left behind the value.
+fn binary_input_with_rest(context: &mut dyn EvalContext, bytes: &[u8], ty: SqlType) -> Result<Option<Value>> {
     let mut reader = Reader { bytes };
     let value = read(context, &mut reader, ty)?;
-    if reader.bytes.is_empty() { Ok(value) } else { Err(invalid("incorrect binary data format")) }
+    Ok(reader.bytes.is_empty().then_some(value))
 }
 
 fn read(context: &mut dyn EvalContext, reader: &mut Reader<'_>, ty: SqlType) -> Result<Value> {
