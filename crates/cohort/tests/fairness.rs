@@ -8,11 +8,12 @@
 
 mod common;
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::Server;
+use common::conversation::{Sent, Talk};
 use common::wire::Session;
 use postgres::error::SqlState;
 use postgres::{CancelToken, Client, NoTls};
@@ -337,6 +338,10 @@ const KINDS: &[Kind] = &[
         ],
     ),
     work("planning of a large join", &[PLANNED]),
+    work(
+        "many notifications",
+        &["do 'begin for i in 1 .. 30000 loop perform pg_notify($$channel$$, i::text); end loop; end'"],
+    ),
 ];
 
 const PLANNED: &str = "do '
@@ -592,6 +597,111 @@ fn a_client_that_sends_without_a_pause_keeps_nobody_waiting() {
         assert!(met.computed_max < COMPUTED_MAX, "{:?}", met.computed_max);
         sending.join().unwrap();
     });
+    server.stop();
+}
+
+/// So many bytes of Flush messages at a time.
+const FLUSHES_BYTES: usize = 64 << 10;
+
+// invariants: row 41
+#[test]
+fn a_copy_that_gets_no_data_keeps_nobody_waiting_and_can_be_cancelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["worker_threads=1"]);
+    let clock = WorkerClock::new(&server);
+    let mut short = server.connect();
+    short.batch_execute("create table copied (i int)").unwrap();
+    let mut talk = Talk::start(&server.socket());
+    talk.send(&Sent::query("copy copied from stdin").bytes());
+    talk.hear_until(|heard| !heard.is_empty());
+    let pid = talk.pid as i32;
+    let mut stream = talk.into_stream();
+    let mut writer = stream.try_clone().unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let flushes = Sent::new(b'H', []).bytes().repeat(FLUSHES_BYTES / 5);
+            // A worker that looks after nobody else is to be seen, not waited for.
+            let end = Instant::now() + CANCEL_LIMIT;
+            while !stop.load(Ordering::SeqCst) && Instant::now() < end {
+                // The server may have gone on to close the connection.
+                if writer.write_all(&flushes).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut met = measure(&mut short, &clock, Duration::from_millis(200), 8);
+        report("copy without data", &mut met);
+        short.execute("select pg_cancel_backend($1)", &[&pid]).unwrap();
+        let mut answer = [0];
+        stream.read_exact(&mut answer).unwrap();
+        stop.store(true, Ordering::SeqCst);
+        assert_eq!(answer, *b"E");
+        assert!(met.computed_max < COMPUTED_MAX, "{:?}", met.computed_max);
+        // What is left is read, so that the writer ends.
+        stream.shutdown(std::net::Shutdown::Both).unwrap();
+    });
+    server.stop();
+}
+
+// invariants: row 41
+#[test]
+fn notifications_give_a_busy_listener_no_further_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["worker_threads=1"]);
+    let clock = WorkerClock::new(&server);
+    let mut listener = server.connect();
+    let token = listener.cancel_token();
+    listener.batch_execute("listen channel").unwrap();
+    let mut notifier = Session::connect(&server.socket(), "postgres");
+    let mut short = server.connect();
+    std::thread::scope(|scope| {
+        let listening =
+            scope.spawn(move || listener.batch_execute("select count(*) from generate_series(1, 100000000000)"));
+        let notifying = scope.spawn(move || {
+            for number in 0..3000 {
+                notifier.send(&format!("notify channel, '{number}'"));
+            }
+            for _ in 0..3000 {
+                assert!(notifier.answer().contains("NOTIFY"));
+            }
+        });
+        let mut met = measure(&mut short, &clock, Duration::from_millis(300), 8);
+        report("notifications", &mut met);
+        notifying.join().unwrap();
+        token.cancel_query(NoTls).unwrap();
+        assert_eq!(listening.join().unwrap().unwrap_err().code(), Some(&SqlState::QUERY_CANCELED));
+        assert!(met.computed_max < COMPUTED_MAX, "{:?}", met.computed_max);
+    });
+    server.stop();
+}
+
+/// A statement whose constants are lifted out, that takes long to be planned and gives no rows. Each number gives another text.
+fn long_to_plan(number: usize) -> String {
+    let names: Vec<String> = (1..=40).map(|table| format!("small s{table}")).collect();
+    let conditions: Vec<String> = (1..40).map(|table| format!("s{table}.id = s{}.k", table + 1)).collect();
+    format!(
+        "select count(*) as c{number} from {} where {} and s1.id = -1 and s1.k = -1",
+        names.join(", "),
+        conditions.join(" and ")
+    )
+}
+
+// invariants: row 41
+#[test]
+fn a_time_limit_that_passes_while_a_statement_is_planned_ends_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["worker_threads=1"]);
+    let mut client = server.connect();
+    client.batch_execute("create table small (id int primary key, k int)").unwrap();
+    let began = Instant::now();
+    client.simple_query(&long_to_plan(0)).unwrap();
+    let limit = began.elapsed() / 6;
+    client.batch_execute(&format!("set statement_timeout = '{}us'", limit.as_micros().max(1000))).unwrap();
+    for number in 1..4 {
+        let error = client.simple_query(&long_to_plan(number)).unwrap_err();
+        assert_eq!(error.code(), Some(&SqlState::QUERY_CANCELED), "after {limit:?}");
+    }
     server.stop();
 }
 

@@ -242,4 +242,26 @@ mod tests {
         assert!(in_memory.is_sorted() && in_memory.len() == 5000);
         assert_eq!(in_memory, in_runs);
     }
+
+    #[test]
+    fn a_sort_that_is_interrupted_while_it_writes_a_run_leaves_no_file() {
+        let disk = SimulatedVfs::new(3);
+        let mut sorter = Sorter::new(Arc::new(disk.clone()), Path::new("/tmp"), "sort".into(), usize::MAX);
+        // More than is written in one piece. The keys are in order, which leaves the sort little to look at.
+        for number in 0..100_000u32 {
+            sorter.push(&number.to_be_bytes(), Tid::new(number, 1), true).unwrap();
+        }
+        let interrupt = Arc::new(sync::Interrupt::new());
+        let cancel = Arc::clone(&interrupt);
+        // The run's file is there, and nothing is written to it.
+        disk.set_hook(move |call| {
+            if matches!(call, vfs::HookedCall::SetLength) {
+                cancel.raise(sync::InterruptKind::Cancel);
+            }
+        });
+        let spilled = sync::with_interrupt(&interrupt, || sorter.spill());
+        assert_eq!(spilled.unwrap_err().sqlstate(), base::sqlstate::QUERY_CANCELED);
+        drop(sorter);
+        assert!(disk.list_dir(Path::new("/tmp")).map_or(0, |names| names.len()) == 0, "the run is removed");
+    }
 }

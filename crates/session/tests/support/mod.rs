@@ -14,6 +14,7 @@ use vfs::Vfs;
 /// Stopped when dropped.
 pub struct TestServer {
     pub database: Database,
+    pub instance: Arc<Instance>,
     server: Option<Server>,
     folder: tempfile::TempDir,
     port: u16,
@@ -43,9 +44,10 @@ impl TestServer {
             superuser_reserved_connections: 3,
             credentials: CurrentCredentials::default(),
         };
-        let server = Server::start(Instance::new(database.clone()), &options).unwrap();
+        let instance = Instance::new(database.clone());
+        let server = Server::start(Arc::clone(&instance), &options).unwrap();
         let port = server.port();
-        TestServer { database, server: Some(server), folder, port }
+        TestServer { database, instance, server: Some(server), folder, port }
     }
 
     pub fn connect(&self) -> Client {
