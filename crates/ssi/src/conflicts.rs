@@ -99,6 +99,9 @@ impl Conflicts {
 
     /// Enters a transaction that has taken `snapshot` under the same hold of the latch.
     pub(crate) fn begin(&mut self, owner: OwnerId, snapshot: Lsn, read_only: bool) -> Begun {
+        self.records.note_horizon(snapshot);
+        // There is a commit that is not visible yet. (One that wrote nothing counts as finished just behind the horizon.)
+        let overlaps_finished = self.records.last_finished() > Lsn(snapshot.0 + 1);
         let mut watched = XactSet::default();
         if read_only {
             for id in self.records.active_ids() {
@@ -106,11 +109,14 @@ impl Conflicts {
                     watched.insert(id);
                 }
             }
-            if watched.is_empty() {
+            if watched.is_empty() && !overlaps_finished {
                 return Begun::Safe;
             }
         }
         let (id, signals) = self.enter(owner, snapshot, read_only, watched);
+        if read_only && overlaps_finished {
+            signals.set(UNSAFE);
+        }
         Begun::Watched(id, signals)
     }
 
@@ -369,9 +375,10 @@ impl Conflicts {
     }
 
     /// Committed, under the hold of the latch under which it was checked, or prepared before. `horizon`: the latest visible
-    /// commit, for one that wrote nothing.
+    /// commit, which may be an earlier one.
     pub(crate) fn commit(&mut self, me: XactId, csn: Option<Lsn>, horizon: Lsn, leavings: Leavings) -> Ended {
         let commit = csn.unwrap_or(Lsn(horizon.0 + 1)).max(self.records.last_finished());
+        self.records.note_horizon(horizon);
         let mut ended = Ended::default();
         let Some(record) = self.records.get_mut(me) else { return ended };
         record.read_only |= csn.is_none();

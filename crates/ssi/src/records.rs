@@ -203,6 +203,8 @@ pub(crate) struct Records {
     active: VecDeque<(Lsn, XactId)>,
     /// The latest commit.
     last_finished: Lsn,
+    /// How far commits are known to be visible.
+    visible: Lsn,
     finished_count: usize,
     pub(crate) begun: u64,
     /// Up to which snapshot all threads' finished transactions have been looked through.
@@ -216,6 +218,7 @@ impl Records {
         Records {
             active: VecDeque::new(),
             last_finished: Lsn::ZERO,
+            visible: Lsn::ZERO,
             finished_count: 0,
             begun: 0,
             swept: Lsn::ZERO,
@@ -248,9 +251,16 @@ impl Records {
         self.active.iter().map(|(_, id)| *id)
     }
 
-    /// The oldest snapshot of a transaction in progress; later than everything if there is none.
+    /// The oldest snapshot of a transaction in progress. If there is none, that of the next one to begin, which sees all that is
+    /// visible by now: a commit that is visible only when it is durable (`early_lock_release`) overlaps that one as well.
     pub(crate) fn oldest_snapshot(&self) -> Lsn {
-        self.active.front().map_or(Lsn::MAX, |(snapshot, _)| *snapshot)
+        // One that wrote nothing counts as finished just behind the horizon.
+        self.active.front().map_or(Lsn(self.visible.0 + 1), |(snapshot, _)| *snapshot)
+    }
+
+    /// The latest visible commit is known to be at `horizon`, or after it.
+    pub(crate) fn note_horizon(&mut self, horizon: Lsn) {
+        self.visible = self.visible.max(horizon);
     }
 
     /// The latest commit of a watched transaction.

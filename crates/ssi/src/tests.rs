@@ -90,10 +90,53 @@ impl Transaction<'_> {
     }
 }
 
+impl Transaction<'_> {
+    /// As [`Transaction::commits`], but new snapshots do not see the commit until the horizon is raised to the place returned.
+    fn commits_unseen(self) -> Result<Lsn> {
+        let (horizon, csn) = (self.world.now(), Lsn(self.world.now().0 + 8));
+        self.watch().commit(|| (Some(csn), horizon, csn))
+    }
+}
+
 fn reason(result: Result<impl std::fmt::Debug>) -> String {
     let error = result.expect_err("a serialization failure");
     assert_eq!(error.sqlstate(), base::sqlstate::SERIALIZATION_FAILURE);
     error.fields().detail.clone().unwrap_or_default().replace("Reason code: Canceled on ", "")
+}
+
+// invariants: row 17
+#[test]
+fn one_that_has_committed_is_known_to_those_that_do_not_see_it_yet() {
+    let world = World::new();
+    let mut a = world.begin();
+    a.reads(1).unwrap();
+    a.reads(2).unwrap();
+    a.writes(1).unwrap();
+    let xid = a.xid();
+    let csn = a.commits_unseen().unwrap();
+    let mut b = world.begin();
+    b.reads(1).unwrap();
+    b.meets(xid, Some(csn)).unwrap();
+    b.reads(2).unwrap();
+    assert_eq!(reason(b.writes(2)), "identification as a pivot, during write.");
+    world.horizon.store(csn.0, Ordering::SeqCst);
+    world.begin().commits().unwrap();
+    world.ssi.check_consistency();
+}
+
+#[test]
+fn a_read_only_one_meets_a_pivot_that_it_does_not_see_yet() {
+    let world = World::new();
+    let (mut pivot, mut out) = (world.begin(), world.begin());
+    pivot.reads(1).unwrap();
+    out.writes(1).unwrap();
+    out.commits().unwrap();
+    pivot.writes(2).unwrap();
+    let xid = pivot.xid();
+    let csn = pivot.commits_unseen().unwrap();
+    let reader = world.begin_as(true);
+    let said = reason(reader.meets(xid, Some(csn)));
+    assert_eq!(said, format!("conflict out to pivot {}, during read.", xid.0));
 }
 
 // invariants: row 17

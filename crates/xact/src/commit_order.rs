@@ -12,7 +12,7 @@
 use base::Lsn;
 use sync::atomic::Ordering::Release;
 
-use wal::RecordHead;
+use wal::{DelayPolicy, RecordHead};
 
 use crate::TransactionManager;
 use crate::committed::{CHANGES_CATALOG, CommittedTransaction};
@@ -60,6 +60,14 @@ impl TransactionManager {
             self.catalog_version.fetch_add(1, Release);
         }
         self.snapshots.raise_horizon(commit.csn);
+    }
+
+    /// Waits until the commits that have their place are visible, if that is not at once.
+    pub(crate) fn show_placed_commits(&self, delay: DelayPolicy) {
+        if self.committed.visible() < self.committed.tail() {
+            self.wal().wait_durable(self.wal().reserved(), delay);
+            self.make_visible(self.wal().durable());
+        }
     }
 
     /// Makes the deferred commits up to `durable` visible.

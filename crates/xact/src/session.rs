@@ -337,6 +337,7 @@ impl SessionSlot {
                 return Ok(());
             }
             self.forget_snapshots();
+            self.manager.show_placed_commits(self.delay);
         }
     }
 

@@ -254,7 +254,7 @@ impl SessionSlot {
                 manager.wal().ensure_room(self.record.len());
                 let checked = serializable.commit(|| {
                     let placed = place();
-                    (Some(placed.csn), placed.csn, placed)
+                    (Some(placed.csn), manager.horizon(), placed)
                 });
                 checked.inspect_err(|_| {
                     if flags & HAS_EXTRAS != 0 {
