@@ -169,7 +169,7 @@ impl DoubleWrite {
             Ok(names) => names,
             Err(error) => self.failed(&format!("read directory \"{directory}\""), &error),
         };
-        let of_tables = names("base").into_iter().filter_map(|name| name.parse().ok());
+        let of_tables = names("base").into_iter().filter_map(|name| files::file_number(&name)).map(|file| file.0);
         let segments = names("clog").into_iter().filter_map(|name| paged_store::segment_number(&name));
         of_tables.chain(segments.map(|segment| segment | STORE_SEGMENT)).collect()
     }

@@ -27,6 +27,15 @@ pub(crate) fn file_name(file: FileNumber) -> String {
     file.0.to_string()
 }
 
+/// More files than a database can make: numbers are given out one after the other.
+const FILE_NUMBERS_END: u64 = 1 << 48;
+
+/// The number of the file with this name, if a database can have given it the name.
+pub(crate) fn file_number(name: &str) -> Option<FileNumber> {
+    let file = FileNumber(name.parse().ok()?);
+    (file.0 < FILE_NUMBERS_END && file_name(file) == name).then_some(file)
+}
+
 /// The files under `base/`.
 pub(crate) struct Files {
     vfs: Arc<dyn Vfs>,
@@ -252,11 +261,11 @@ impl Files {
         self.known.read().contains_key(&file.0) || self.vfs.exists(&self.path(file))
     }
 
-    /// The numbers of all files. Names that are no numbers are not ours to judge.
+    /// The numbers of all files, in order. Files with other names are not ours to judge.
     pub(crate) fn list(&self) -> Result<Vec<FileNumber>> {
         let failed = |error| Error::io(format!("could not read directory \"{}\"", self.directory.display()), &error);
         let names = self.vfs.list_dir(&self.directory).map_err(failed)?;
-        let mut files: Vec<_> = names.iter().filter_map(|name| name.parse().ok().map(FileNumber)).collect();
+        let mut files: Vec<_> = names.iter().filter_map(|name| file_number(name)).collect();
         files.sort_unstable();
         Ok(files)
     }

@@ -98,6 +98,21 @@ fn what_was_begun_before_the_close_is_refused_and_writes_nothing() {
     assert_eq!(common::all(&session, &session.open_table(table.oid()).unwrap(), |_| ()).len(), 50);
 }
 
+/// Identifiers are reserved in the log, thousands at a time.
+// invariants: row 37
+#[test]
+fn identifiers_of_a_closed_database_are_not_logged() {
+    let (database, _disk) = simulated(1);
+    let session = database.session().unwrap();
+    assert_ne!(session.allocate_oid(), Oid::INVALID);
+    database.close().unwrap();
+    let end = database.wal().reserved();
+    for _ in 0..20_000 {
+        session.allocate_oid();
+    }
+    assert_eq!(database.wal().reserved(), end);
+}
+
 /// Works on the database until it is told that it is closed. Returns the rows that were acknowledged.
 fn work_until_closed(mut session: Session, table: &Arc<Table>, sequence: Oid, number: i32, seed: u64) -> Vec<i32> {
     let mut random = StdRng::seed_from_u64(seed);

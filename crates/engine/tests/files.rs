@@ -138,6 +138,25 @@ fn files_that_nobody_owns_go_at_every_start_and_their_numbers_are_not_given_out(
 }
 
 #[test]
+fn files_that_the_database_can_not_have_named_are_left_alone() {
+    let disk = SimulatedVfs::new(1);
+    Database::open(options_on(&disk, &[])).unwrap().close().unwrap();
+    let names = ["18446744073709551615", "18446744073709551614", "9223372036854775808", "281474976710656", "007", "+9"];
+    let strays = names.map(|name| Path::new("/data/base").join(name));
+    for stray in &strays {
+        disk.open(stray, OpenMode::CreateNew).unwrap();
+    }
+    for fsync in ["on", "off", "on"] {
+        let database = Database::open(options_on(&disk, &[("fsync", fsync)])).unwrap();
+        let mut session = database.session().unwrap();
+        let table = create_table(&mut session, "t", &TYPES);
+        assert!(table.def.file.0 < 100, "{}", table.def.file);
+        drop_table(&mut session, &table).unwrap();
+    }
+    assert!(strays.iter().all(|stray| disk.exists(stray)));
+}
+
+#[test]
 fn without_threads_dropped_files_go_with_the_commit() {
     let (database, _disk) = simulated(1);
     let mut session = database.session().unwrap();

@@ -234,22 +234,19 @@ impl TransactionManager {
             let prepared: Vec<OwnerId> = self.prepared_transactions().iter().map(|prepared| prepared.owner).collect();
             self.slots.in_progress(&prepared)
         };
-        // A close that cannot succeed must not refuse anybody.
-        let count = in_progress();
-        if count > 0 {
-            return Err(count);
+        // Nobody waits for an attempt that has no chance.
+        let mut count = in_progress();
+        if count == 0 {
+            self.slots.close_if(|| {
+                count = in_progress();
+                count == 0
+            });
         }
-        self.slots.set_closed(true);
-        let count = in_progress();
-        if count > 0 {
-            self.slots.set_closed(false);
-            return Err(count);
-        }
-        Ok(())
+        if count == 0 { Ok(()) } else { Err(count) }
     }
 
-    /// Whether [`TransactionManager::close`] refuses work, or is about to. If a session takes a snapshot and then finds
-    /// false here, `close` sees that snapshot.
+    /// Whether the database is closed. If a session takes a snapshot and then finds false here, [`TransactionManager::close`] sees
+    /// that snapshot. Waits for a `close` that is about to be decided.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.slots.are_closed()

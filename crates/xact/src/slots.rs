@@ -5,7 +5,7 @@
 
 use base::{OwnerId, Xid};
 use sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, fence};
+use sync::atomic::{AtomicI64, AtomicU8, AtomicU32, AtomicU64, fence};
 use sync::{CachePadded, Mutex};
 
 use crate::statistics::EndedCounter;
@@ -13,6 +13,13 @@ use crate::statistics::EndedCounter;
 /// No snapshot is published.
 pub(crate) const NO_SNAPSHOT: u64 = 0;
 const NO_XID: u64 = 0;
+
+/// Xids are given out.
+const OPEN: u8 = 0;
+/// Somebody looks whether transactions are in progress. Whoever wants an xid or a snapshot waits these few instructions for the outcome.
+const CLOSING: u8 = 1;
+/// No top-level transaction gets an xid any more.
+const CLOSED: u8 = 2;
 /// The owner is about to be given an xid.
 const ASSIGNING: u64 = u64::MAX;
 const COUNTERS: usize = 8;
@@ -51,8 +58,8 @@ pub(crate) struct Slots {
     /// Slots from here on were never used.
     end: AtomicU32,
     next_xid: CachePadded<AtomicU64>,
-    /// No top-level transaction gets an xid any more.
-    closed: AtomicBool,
+    /// Whether top-level transactions get xids: [`OPEN`], [`CLOSING`] or [`CLOSED`].
+    openness: AtomicU8,
     /// Transactions with an xid that haven't asked for their commit's flush, in parts that hardly ever share an owner.
     unjoined: Box<[CachePadded<AtomicI64>]>,
 }
@@ -70,7 +77,7 @@ impl Slots {
             free: Mutex::new(Free { numbers: (0..count).rev().collect(), sessions: 0 }),
             end: AtomicU32::new(0),
             next_xid: CachePadded::new(AtomicU64::new(next_xid.0)),
-            closed: AtomicBool::new(false),
+            openness: AtomicU8::new(OPEN),
             unjoined: (0..COUNTERS).map(|_| CachePadded::new(AtomicI64::new(0))).collect(),
         }
     }
@@ -129,16 +136,36 @@ impl Slots {
         self.slots[..end].iter().enumerate().map(|(number, slot)| (OwnerId(number as u32), slot))
     }
 
-    /// Refuses, or no longer refuses, to give xids to top-level transactions. A look at the slots afterwards finds
-    /// every transaction that got an xid, and every snapshot whose taker did not see the refusal
-    /// ([`Slots::are_closed`]).
-    pub(crate) fn set_closed(&self, closed: bool) {
-        self.closed.store(closed, SeqCst);
+    /// Refuses xids to top-level transactions from now on, if `is_quiet`. That is asked while nobody gets an xid: a look at the slots
+    /// then finds every transaction that got one, and every snapshot whose taker has not learnt the outcome
+    /// ([`Slots::are_closed`]). If it is not quiet, nobody was refused anything.
+    pub(crate) fn close_if(&self, is_quiet: impl FnOnce() -> bool) {
+        self.openness.store(CLOSING, SeqCst);
         fence(SeqCst);
+        let outcome = if is_quiet() { CLOSED } else { OPEN };
+        self.openness.store(outcome, SeqCst);
     }
 
+    #[inline]
     pub(crate) fn are_closed(&self) -> bool {
-        self.closed.load(Relaxed)
+        match self.openness.load(Relaxed) {
+            OPEN => false,
+            _ => self.await_outcome(),
+        }
+    }
+
+    /// Whether it is closed, once that is decided.
+    #[cold]
+    fn await_outcome(&self) -> bool {
+        loop {
+            match self.openness.load(SeqCst) {
+                CLOSING => {
+                    sync::spin_hint();
+                    sync::thread::yield_now();
+                }
+                outcome => return outcome == CLOSED,
+            }
+        }
     }
 
     /// How many owners have an xid, or a snapshot in use; `except` those in this list.
@@ -153,12 +180,18 @@ impl Slots {
     /// between the two stores, as others may spin until the second.
     pub(crate) fn assign_top(&self, owner: OwnerId) -> Result<Xid, NoXid> {
         let slot = self.get(owner);
-        slot.xid.store(ASSIGNING, Release);
-        // Either this sees the flag, or the closer sees the slot.
-        fence(SeqCst);
-        let assigned = match self.are_closed() {
-            true => Err(NoXid::Closed),
-            false => self.assign().ok_or(NoXid::NoneLeft),
+        let assigned = loop {
+            slot.xid.store(ASSIGNING, Release);
+            // Either this sees that somebody closes, or who closes sees the slot.
+            fence(SeqCst);
+            match self.openness.load(Relaxed) {
+                OPEN => break self.assign().ok_or(NoXid::NoneLeft),
+                CLOSED => break Err(NoXid::Closed),
+                _ => {
+                    slot.xid.store(NO_XID, Release);
+                    self.await_outcome();
+                }
+            }
         };
         match assigned {
             Ok(xid) => {

@@ -488,3 +488,28 @@ fn drops_beside_write_back_and_a_checkpoint_let_every_commit_end() {
         });
     }
 }
+
+/// A close that finds a transaction in progress has refused nobody an xid.
+#[test]
+fn a_close_that_fails_has_disturbed_nobody() {
+    check(2000, || {
+        let database = database();
+        let writers: Vec<_> = (0..2)
+            .map(|_| {
+                let database = database.clone();
+                thread::spawn(move || {
+                    let mut session = database.session();
+                    session.begin(BeginOptions::default());
+                    let is_refused = session.assign_xid().is_err();
+                    session.rollback();
+                    is_refused
+                })
+            })
+            .collect();
+        let is_closed = database.manager.close().is_ok();
+        assert_eq!(database.manager.is_closed(), is_closed);
+        for writer in writers {
+            assert!(!writer.join().unwrap() || is_closed, "a writer was refused by a close that failed");
+        }
+    });
+}

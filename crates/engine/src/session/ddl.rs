@@ -126,8 +126,11 @@ impl Session {
         own
     }
 
-    /// An identifier for a new object; not in use, and not given out again before 2^32 others were.
+    /// An identifier for a new object; not in use, and not given out again before 2^32 others were. [`Oid::INVALID`] once the
+    /// database is closed: no object can be made in it.
     pub fn allocate_oid(&self) -> Oid {
+        // The log is written now and then.
+        let Ok(_operation) = self.shared().begin_operation() else { return Oid::INVALID };
         let catalog = self.catalog();
         loop {
             self.shared().wal.ensure_room(64);
