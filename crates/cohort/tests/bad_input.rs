@@ -184,6 +184,28 @@ fn values_that_no_memory_holds_are_refused() {
     });
 }
 
+/// Functions in SQL that become part of the statement, and views over views, make expressions that are far deeper than any text.
+#[test]
+fn expressions_that_inlining_makes_deep() {
+    with_server(|session| {
+        let body = |argument: &str| format!("{}{argument}{}", "(".repeat(240), "+1)".repeat(240));
+        let function = format!("create function f(x int) returns int language sql immutable as 'select {}'", body("x"));
+        assert_eq!(outcome(session, &function), "ok");
+        assert_eq!(outcome(session, "create table t0 as select 1 as x"), "ok");
+        for calls in [1, 2, 5, 10, 20, 40] {
+            let query = format!("select 1 / ({}x{} - {}) from t0", "f(".repeat(calls), ")".repeat(calls), calls * 240);
+            assert_eq!(outcome(session, &query), "ok", "{calls} calls");
+        }
+        for number in 1..=24 {
+            let view = format!("create view v{number} as select {} as x from ", body("x"));
+            let below = if number == 1 { "t0".to_owned() } else { format!("v{}", number - 1) };
+            assert_eq!(outcome(session, &format!("{view}{below}")), "ok", "view {number}");
+        }
+        let query = format!("select 1 / (x - {}) from v24", 24 * 240);
+        assert_eq!(outcome(session, &query), "ok");
+    });
+}
+
 /// Each of these doubles a value again and again.
 #[test]
 fn values_that_double_end_where_values_end() {

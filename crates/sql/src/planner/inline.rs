@@ -31,6 +31,9 @@ const STORED_CALL_COST: u32 = 100;
 /// So much may be inlined into one statement; what else it calls stays a call. Functions that use each other or their
 /// arguments twice would double it at each level.
 const NODES_MAX: usize = 20_000;
+/// How deep an expression may be nested that inlining makes; a call that would make it deeper stays a call. Whatever walks
+/// an expression takes stack for each level, and not all of it can look how much is left.
+const DEPTH_MAX: usize = 300;
 /// What reading a body costs at least, in nodes of expressions.
 const BODY_NODES: usize = 10;
 
@@ -214,6 +217,10 @@ fn inlined_expression(
             }
         }
     }
+    let deepest_argument = call.arguments.iter().map(depth).max().unwrap_or(0);
+    if depth(&expr) + deepest_argument > DEPTH_MAX {
+        return Ok(None);
+    }
     if !replace_parameters(&mut expr, 0, &call.arguments, inlining) {
         return Ok(None);
     }
@@ -340,6 +347,13 @@ fn nodes(expr: &Expr) -> usize {
     let mut count = 1;
     expr.for_each_child(&mut |child| count += nodes(child));
     count
+}
+
+/// How many expressions lie within each other.
+fn depth(expr: &Expr) -> usize {
+    let mut deepest = 0;
+    expr.for_each_child(&mut |child| deepest = deepest.max(depth(child)));
+    deepest + 1
 }
 
 impl Planner<'_, '_> {

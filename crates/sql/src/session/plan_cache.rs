@@ -3,6 +3,7 @@
 //! A plan is good for one catalog version and one `search_path`. Sessions keep those they used lately; behind
 //! them lies one cache for all. A transaction that has changed the catalog keeps its plans to itself.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use sync::Mutex;
@@ -12,10 +13,46 @@ use crate::client::{ResultColumn, RowDescription};
 use crate::plan::{Command, Statement};
 use crate::types::{CatalogLookup, SqlType, base_type};
 
+/// A value that ends on a further stack if it was made on one: it may be nested deeper than the stack bears of whoever happens to
+/// hold it last.
+pub struct EndsWhereMade<T> {
+    value: Option<T>,
+    is_deep: bool,
+}
+
+impl<T> EndsWhereMade<T> {
+    /// `value`, which was just made on this stack.
+    pub fn new(value: T) -> EndsWhereMade<T> {
+        EndsWhereMade { value: Some(value), is_deep: sync::is_on_further_stack() }
+    }
+}
+
+impl<T> Deref for EndsWhereMade<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        self.value.as_ref().expect("it is taken when it ends")
+    }
+}
+
+impl<T> Drop for EndsWhereMade<T> {
+    fn drop(&mut self) {
+        if !self.is_deep {
+            return;
+        }
+        let mut value = self.value.take();
+        if sync::on_further_stack(|| drop(value.take())).is_err() {
+            // Better kept for ever than ended without a stack.
+            std::mem::forget(value);
+        }
+    }
+}
+
 /// A plan with what a client is told of its columns.
 pub struct Planned {
     /// The plan.
-    pub statement: Statement,
+    pub statement: EndsWhereMade<Statement>,
     /// Its columns.
     pub description: RowDescription,
     /// Whether it gives rows: those of a SELECT may have no columns.
@@ -42,7 +79,7 @@ impl Planned {
         let description = RowDescription::new(columns.collect());
         let gives_rows =
             gives_rows_without_columns || statement.command == Command::Select || !description.columns.is_empty();
-        Planned { statement, description, gives_rows, search_path }
+        Planned { statement: EndsWhereMade::new(statement), description, gives_rows, search_path }
     }
 
     /// Whether it gives rows.
@@ -105,5 +142,25 @@ impl PlanCache {
     pub fn put(&self, key: Key, planned: &Arc<Planned>) {
         let text_bytes = key.text.len();
         self.plans.lock().put(key, text_bytes, Arc::clone(planned));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Chain(#[expect(dead_code, reason = "it is there to end")] Option<Box<Chain>>);
+
+    #[test]
+    fn what_was_made_on_a_further_stack_ends_on_one() {
+        let made = sync::on_further_stack(|| {
+            let mut chain = Chain(None);
+            for _ in 0..200_000 {
+                chain = Chain(Some(Box::new(chain)));
+            }
+            EndsWhereMade::new(chain)
+        });
+        // A stack that the chain's end would overflow.
+        std::thread::Builder::new().stack_size(512 << 10).spawn(move || drop(made)).unwrap().join().unwrap();
     }
 }
