@@ -321,3 +321,24 @@ fn a_session_that_waits_for_its_client_can_be_interrupted() {
     let timed_out = interrupted("set statement_timeout to '500ms'", |_, _| {});
     assert_eq!((code(&timed_out).as_str(), timed_out.last().map(|(kind, _)| *kind)), ("57014", Some(b'Z')));
 }
+
+/// What one transaction notifies waits for its end, each once.
+#[test]
+fn notifications_of_one_transaction() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = server(folder.path());
+    let mut talk = Talk::start(&server.socket());
+    let repeated = "do $$ begin for i in 1..20000 loop perform pg_notify('c', repeat('x', 5000)); end loop; end $$";
+    run(&mut talk, repeated);
+    let different =
+        "do $$ begin for i in 1..1000 loop perform pg_notify('c', i || repeat('x', 5000)); end loop; end $$";
+    talk.send(&Sent::query(different).bytes());
+    let answer = talk.hear_until_ready();
+    assert!(answer.iter().any(|message| message.contains("C=54000")), "{answer:?}");
+    // What is rolled back makes room.
+    let undone = "do $$ begin for i in 1..1000 loop
+        begin perform pg_notify('c', i || repeat('x', 5000)); raise division_by_zero;
+        exception when division_by_zero then null; end; end loop; end $$";
+    run(&mut talk, undone);
+    server.stop();
+}

@@ -199,7 +199,7 @@ fn notify(state: &SessionState, channel: &str, payload: &str) -> Result<UtilityO
     if payload.len() >= 8000 {
         return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, "payload string too long"));
     }
-    state.notifications.borrow_mut().push((channel.to_owned(), payload.to_owned()));
+    state.notify(channel, payload)?;
     Ok(UtilityOutput::tag("NOTIFY"))
 }
 

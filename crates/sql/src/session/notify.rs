@@ -41,6 +41,63 @@ pub(super) fn memory_bytes(channel: &str, payload: &str) -> usize {
     size_of::<Notification>() + channel.len() + payload.len()
 }
 
+/// What a transaction has notified, each once. It is told when the transaction has committed.
+#[derive(Default)]
+pub(crate) struct Pending {
+    /// In the order of their first NOTIFY.
+    all: Vec<Arc<(String, String)>>,
+    known: FxHashSet<Arc<(String, String)>>,
+    bytes: usize,
+}
+
+impl Pending {
+    /// Notes a notification, unless it is there or `limit_bytes` would be exceeded. False in the latter case.
+    pub(crate) fn push(&mut self, channel: &str, payload: &str, limit_bytes: usize) -> bool {
+        let notification = Arc::new((channel.to_owned(), payload.to_owned()));
+        if self.known.contains(&notification) {
+            return true;
+        }
+        let bytes = self.bytes + memory_bytes(channel, payload);
+        if bytes > limit_bytes {
+            return false;
+        }
+        self.bytes = bytes;
+        self.known.insert(Arc::clone(&notification));
+        self.all.push(notification);
+        true
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Each channel with its payload.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.all.iter().map(|notification| (notification.0.as_str(), notification.1.as_str()))
+    }
+
+    /// Forgets all but the first `count`: the part of the transaction is undone that made the others.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        while self.all.len() > count
+            && let Some(last) = self.all.pop()
+        {
+            self.bytes -= memory_bytes(&last.0, &last.1);
+            self.known.remove(&last);
+        }
+    }
+
+    /// Forgets all.
+    pub(crate) fn clear(&mut self) {
+        *self = Pending::default();
+    }
+}
+
 /// A LISTEN or UNLISTEN, which counts when its transaction has committed.
 #[derive(Clone, Debug)]
 pub(crate) enum ChannelChange {

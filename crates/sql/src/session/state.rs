@@ -16,7 +16,7 @@ use sync::Interrupt;
 
 use super::catalog_view::CatalogView;
 use super::instance::{Instance, SessionInfo};
-use super::notify::ChannelChange;
+use super::notify::{ChannelChange, Pending};
 use super::open_cursors::OpenCursor;
 use super::plan_cache::Planned;
 use super::settings::CachedSettings;
@@ -66,7 +66,7 @@ pub struct SessionState {
     /// `SET CONSTRAINTS` of this transaction: all, or by constraint's oid.
     pub(crate) deferred: RefCell<crate::executor::Deferral>,
     /// `NOTIFY`s of this transaction: channel and payload.
-    pub(crate) notifications: RefCell<Vec<(String, String)>>,
+    pub(crate) notifications: RefCell<Pending>,
     /// `LISTEN`s and `UNLISTEN`s of this transaction.
     pub(crate) channel_changes: RefCell<Vec<ChannelChange>>,
     /// A LISTEN of the session has committed.

@@ -6,7 +6,7 @@ use base::limits::PAGE_SIZE_BYTES;
 use base::settings::Id;
 use base::{Error, Lsn, Result, sqlstate};
 use engine::TransactionOptions;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::notify::{self, ChannelChange, Notification};
 use super::settings;
@@ -45,18 +45,32 @@ impl SessionState {
         if notifications.is_empty() {
             return Ok(());
         }
-        let pages = self.setting(Id::MaxNotifyQueuePages).as_integer().unwrap_or(0) as usize;
+        let limit_bytes = self.notify_limit_bytes();
         let mut bytes_by_channel: FxHashMap<&str, usize> = FxHashMap::default();
         for (channel, payload) in notifications.iter() {
             *bytes_by_channel.entry(channel).or_default() += notify::memory_bytes(channel, payload);
         }
         for (channel, bytes) in bytes_by_channel {
-            if !self.instance.channels.has_room(channel, bytes, pages * PAGE_SIZE_BYTES) {
-                let message = "too many notifications in the NOTIFY queue";
-                return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
+            if !self.instance.channels.has_room(channel, bytes, limit_bytes) {
+                return Err(too_many_notifications());
             }
         }
         Ok(())
+    }
+
+    /// How much memory notifications may take that wait for one listener, or for one transaction's end.
+    fn notify_limit_bytes(&self) -> usize {
+        self.setting(Id::MaxNotifyQueuePages).as_integer().unwrap_or(0) as usize * PAGE_SIZE_BYTES
+    }
+
+    /// Notes a notification, which is told when the transaction has committed.
+    ///
+    /// # Errors
+    /// 54000 if there are too many already.
+    pub(crate) fn notify(&self, channel: &str, payload: &str) -> Result<()> {
+        let limit_bytes = self.notify_limit_bytes();
+        let has_room = self.notifications.borrow_mut().push(channel, payload, limit_bytes);
+        if has_room { Ok(()) } else { Err(too_many_notifications()) }
     }
 
     /// Commits the transaction in progress. What is said from here on waits for it.
@@ -164,11 +178,17 @@ impl SessionState {
     /// Takes the notifications of the transaction that committed at `csn`.
     fn take_notifications(&self, csn: Lsn) -> Vec<Notification> {
         let pid = self.info.pid;
-        let mut seen = FxHashSet::default();
-        let mut notifications = std::mem::take(&mut *self.notifications.borrow_mut());
-        // Within a transaction, the same notification counts once.
-        notifications.retain(|notification| seen.insert(notification.clone()));
-        let taken = notifications.into_iter();
-        taken.map(|(channel, payload)| Notification { pid, channel, payload, csn }).collect()
+        let taken = std::mem::take(&mut *self.notifications.borrow_mut());
+        let told = |(channel, payload): (&str, &str)| Notification {
+            pid,
+            channel: channel.to_owned(),
+            payload: payload.to_owned(),
+            csn,
+        };
+        taken.iter().map(told).collect()
     }
+}
+
+fn too_many_notifications() -> Error {
+    Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "too many notifications in the NOTIFY queue")
 }

@@ -146,7 +146,7 @@ fn notify(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     if payload.len() >= 8000 {
         return invalid("payload string too long");
     }
-    run.state.notifications.borrow_mut().push((channel.to_owned(), payload.to_owned()));
+    run.state.notify(channel, payload)?;
     Ok(Value::Void)
 }
 
