@@ -262,3 +262,58 @@ fn a_session_whose_end_must_wait_does_not_stop_the_others_of_its_worker() {
     assert_eq!(count(&mut holder, "select count(*) from pg_class where relname = 'mine'"), 0);
     server.stop();
 }
+
+#[test]
+fn a_client_that_does_not_say_who_it_is_has_as_long_as_the_setting_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["worker_threads=1", "authentication_timeout=1s"]);
+    let mut silent = Target::tcp(server.port()).connect();
+    silent.write_all(b"\0\0\0\x17\0\x03\0\0us").unwrap();
+    silent.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    assert_eq!(silent.read(&mut [0; 100]).unwrap(), 0);
+    let (mut quiet, _) = session(&server);
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(quiet.simple("select 1").contains("row 1"));
+    server.stop();
+}
+
+/// After how long the server asks whether a silent client is still there, by the system's list of connections.
+fn keepalive_within(server: &Server, client_port: u16) -> Duration {
+    let end = |port: u16| format!(":{port:04X}");
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let is_wanted = |fields: &Vec<&str>| {
+        fields.len() > 5 && fields[1].ends_with(&end(server.port())) && fields[2].ends_with(&end(client_port))
+    };
+    let fields = table.lines().map(|line| line.split_whitespace().collect()).find(is_wanted).unwrap();
+    let (kind, ticks) = fields[5].split_once(':').unwrap();
+    // Another timer runs as long as bytes have not been acknowledged.
+    let ticks = if kind == "02" { u64::from_str_radix(ticks, 16).unwrap() } else { 0 };
+    Duration::from_millis(ticks * 10)
+}
+
+#[test]
+fn keepalives_follow_the_setting() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["worker_threads=1", "tcp_keepalives_idle=1000"]);
+    let mut socket = Target::tcp(server.port()).connect();
+    let port = socket.local_addr().unwrap().as_socket().unwrap().port();
+    socket.write_all(b"\0\0\0\x17\0\x03\0\0user\0postgres\0\0").unwrap();
+    let wait_for = |limit: std::ops::Range<u64>| {
+        wait_until("the keepalive time is set", Duration::from_secs(10), || {
+            limit.contains(&keepalive_within(&server, port).as_secs())
+        });
+    };
+    let mut say = |text: &str| {
+        let mut message = vec![b'Q'];
+        message.extend_from_slice(&(text.len() as u32 + 5).to_be_bytes());
+        message.extend_from_slice(text.as_bytes());
+        message.push(0);
+        socket.write_all(&message).unwrap();
+    };
+    wait_for(900..1001);
+    say("set tcp_keepalives_idle = 50");
+    wait_for(20..51);
+    say("set tcp_keepalives_idle = 0");
+    wait_for(1001..100_000);
+    server.stop();
+}

@@ -69,7 +69,8 @@ impl Conversation {
         // look as if they panicked, too.
         let work = || sync::with_interrupt(&interrupt, || self.work_through(port));
         let next = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-            // The panic's own message is in the log.
+            // The panic's own message is in the log. Nobody has said which commits the rows depend on that came before it.
+            port.borrow_mut().outgoing.forget_unflushed();
             self.tell(port, &Error::internal("the session failed on an internal error"))
         });
         if next == Next::Close {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
@@ -22,6 +23,33 @@ pub enum Socket {
     Tcp(TcpStream),
     /// Over a Unix socket.
     Unix(UnixStream),
+}
+
+/// How long a connection is silent before the system asks whether its client is still there.
+#[derive(Default)]
+pub struct Keepalive {
+    /// As `tcp_keepalives_idle` says it; 0 for the system's default.
+    idle_seconds: u32,
+    /// The system's default, once it has been changed.
+    default: Option<Duration>,
+}
+
+impl Keepalive {
+    /// Has it as `tcp_keepalives_idle` says it now.
+    pub fn follow(&mut self, idle_seconds: u32, stream: &Stream) {
+        if idle_seconds == self.idle_seconds {
+            return;
+        }
+        self.idle_seconds = idle_seconds;
+        let Socket::Tcp(stream) = &stream.socket else { return };
+        let socket = socket2::SockRef::from(stream);
+        self.default = self.default.or_else(|| socket.tcp_keepalive_time().ok());
+        let time = if idle_seconds == 0 { self.default } else { Some(Duration::from_secs(u64::from(idle_seconds))) };
+        if let Some(time) = time {
+            // A system that takes no such time keeps its own.
+            let _ = socket.set_tcp_keepalive(&socket2::TcpKeepalive::new().with_time(time));
+        }
+    }
 }
 
 impl Stream {

@@ -35,7 +35,7 @@ use crate::connection_budget::ConnectionBudget;
 use crate::conversation::{Conversation, Next, no_stack};
 use crate::port::{Port, SharedPort};
 use crate::startup;
-use crate::stream::Stream;
+use crate::stream::{Keepalive, Stream};
 use crate::tls::CurrentCredentials;
 
 /// The socket token of the worker's own waker.
@@ -44,9 +44,6 @@ const WAKE: Token = Token(usize::MAX);
 const NEWCOMERS: u64 = u64::MAX;
 const DURABLE: u64 = u64::MAX - 1;
 const STOP: u64 = u64::MAX - 2;
-
-/// A connection that has not authenticated after this long is closed.
-const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a client that was told why its session ends has for closing the connection itself.
 ///
@@ -136,6 +133,8 @@ struct Connection {
     leaves_since: Option<Instant>,
     /// When the server closes it if the client doesn't. The client has been told why.
     closes: Option<Instant>,
+    /// The keepalives that its session has asked for.
+    keepalive: Keepalive,
     /// It holds one of the places for sessions.
     has_place: bool,
     /// It waits among those that have yielded: an event does not give it another turn before.
@@ -333,8 +332,9 @@ impl Worker {
 
     fn admit(&mut self) {
         let streams = std::mem::take(&mut *self.newcomers.lock());
-        let unsent_limit = self.shared.instance.database().settings().get(Id::MaxUnsentOutput);
-        let unsent_limit_bytes = unsent_limit.as_integer().unwrap_or(1024) as usize * 1024;
+        let integer = |id| self.shared.instance.database().settings().get(id).as_integer();
+        let unsent_limit_bytes = integer(Id::MaxUnsentOutput).unwrap_or(1024) as usize * 1024;
+        let authentication_limit = Duration::from_secs(integer(Id::AuthenticationTimeout).unwrap_or(60) as u64);
         for mut stream in streams {
             let entry = self.connections.vacant_entry();
             let index = entry.key();
@@ -359,10 +359,11 @@ impl Worker {
                 alarm: Alarm::default(),
                 leaves_since: None,
                 closes: None,
+                keepalive: Keepalive::default(),
                 has_place: false,
                 has_yielded: false,
             });
-            self.set_alarm(index, Some(Instant::now() + AUTHENTICATION_TIMEOUT));
+            self.set_alarm(index, Some(Instant::now() + authentication_limit));
             self.begin_starting(index);
             self.read_and_run(index);
         }
@@ -547,7 +548,10 @@ impl Worker {
             Err(_) => {
                 // The panic's own message is in the log; the session's transaction was rolled back as it unwound.
                 let error = Error::internal("the session failed on an internal error").fatal();
-                connection.port.borrow_mut().outgoing.error_or_notice(b'E', "FATAL", &error);
+                let mut port = connection.port.borrow_mut();
+                port.outgoing.forget_unflushed();
+                port.outgoing.error_or_notice(b'E', "FATAL", &error);
+                drop(port);
                 connection.state = State::Closing;
                 self.set_alarm(index, None);
             }
@@ -571,6 +575,7 @@ impl Worker {
             let ready = Arc::clone(ready);
             Arc::new(move || ready.push(token))
         };
+        connection.keepalive.follow(conversation.sql.keepalive_idle_seconds(), connection.port.borrow_mut().stream());
         if conversation.sql.arrange_wake(wake) {
             conversation.deliver_notifications(&connection.port);
         }

@@ -106,6 +106,7 @@ settings! {
     AllowSystemTableMods "allow_system_table_mods" Kind::Bool, "off", Superuser, "Client Connection Defaults", "Accepted for compatibility; system tables can't be changed.";
     ApplicationName "application_name" Kind::Text, "", User, "Reporting and Logging", "Sets the application name to be reported in statistics and logs.";
     ArrayNulls "array_nulls" Kind::Bool, "on", User, "Compatibility", "Enables input of NULL elements in arrays.";
+    AuthenticationTimeout "authentication_timeout" Kind::Integer { minimum: 1, maximum: 600, unit: Unit::Seconds, words: &[] }, "1min", Sighup, "Connections and Authentication", "Sets the maximum allowed time to complete client authentication.";
     Autovacuum "autovacuum" Kind::Bool, "on", Sighup, "Vacuuming", "Starts vacuum in the background.";
     AutovacuumNaptime "autovacuum_naptime" Kind::Integer { minimum: 1, maximum: 2147483, unit: Unit::Seconds, words: &[] }, "1min", Sighup, "Vacuuming", "Time between two looks for tables to vacuum.";
     AutovacuumVacuumScaleFactor "autovacuum_vacuum_scale_factor" Kind::Float { minimum: 0.0, maximum: 100.0, unit: Unit::None }, "0.2", Sighup, "Vacuuming", "Dead rows before a vacuum, as a fraction of the table's rows.";

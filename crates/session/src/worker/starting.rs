@@ -231,6 +231,7 @@ impl Worker {
             self.ready.push(token);
         }
         connection.interrupt = Some(interrupt);
+        connection.keepalive.follow(conversation.sql.keepalive_idle_seconds(), connection.port.borrow_mut().stream());
         let deadline = conversation.sql.idle_deadline();
         self.set_alarm(index, deadline);
         self.end_starting(token);

@@ -402,13 +402,6 @@ impl Instance {
         let free = self.free_numbers.lock().pop();
         free.unwrap_or_else(|| self.next_number.fetch_add(1, Ordering::Relaxed))
     }
-
-    /// Ends all sessions: they see 57P01 at their next look.
-    pub fn terminate_all(&self) {
-        for info in self.sessions() {
-            info.interrupt.raise(InterruptKind::Terminate);
-        }
-    }
 }
 
 /// Every setting a client is told of, as it starts.

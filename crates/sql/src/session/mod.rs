@@ -165,6 +165,11 @@ impl SqlSession {
         &self.state
     }
 
+    /// `tcp_keepalives_idle`.
+    pub fn keepalive_idle_seconds(&self) -> u32 {
+        self.state.cached().keepalive_idle_seconds
+    }
+
     /// The session's number.
     pub fn pid(&self) -> i32 {
         self.state.info.pid

@@ -43,6 +43,7 @@ pub struct CachedSettings {
     pub(super) default_read_only: bool,
     pub(super) default_deferrable: bool,
     pub(super) standard_conforming_strings: bool,
+    pub(super) keepalive_idle_seconds: u32,
 }
 
 impl CachedSettings {
@@ -84,6 +85,7 @@ impl CachedSettings {
             default_read_only: settings.get(Id::DefaultTransactionReadOnly).as_bool(),
             default_deferrable: settings.get(Id::DefaultTransactionDeferrable).as_bool(),
             standard_conforming_strings: settings.get(Id::StandardConformingStrings).as_bool(),
+            keepalive_idle_seconds: settings.get(Id::TcpKeepalivesIdle).as_integer().unwrap_or(0) as u32,
         })
     }
 }
