@@ -240,21 +240,25 @@ impl Files {
         Ok(())
     }
 
-    /// Removes the file, and makes that durable. No error if there is none.
-    pub(crate) fn remove(&self, file: FileNumber) -> Result<()> {
-        let known = self.known.write().remove(&file.0);
-        if let Some(known) = known {
-            known.handle.lock().take();
-            self.opened.lock().retain(|opened| !Arc::ptr_eq(opened, &known));
-        }
-        match self.vfs.remove_file(&self.path(file)) {
-            Ok(()) => {
-                self.sync_directory();
-                Ok(())
+    /// Removes files, and makes that durable. Returns an error for each that could not be removed; one that does not exist is
+    /// none.
+    pub(crate) fn remove(&self, files: &[FileNumber]) -> Vec<Error> {
+        let mut errors = Vec::new();
+        for file in files {
+            let known = self.known.write().remove(&file.0);
+            if let Some(known) = known {
+                known.handle.lock().take();
+                self.opened.lock().retain(|opened| !Arc::ptr_eq(opened, &known));
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(Error::io(format!("could not remove file \"base/{file}\""), &error)),
+            match self.vfs.remove_file(&self.path(*file)) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    errors.push(Error::io(format!("could not remove file \"base/{file}\""), &error));
+                }
+                _ => {}
+            }
         }
+        self.sync_directory();
+        errors
     }
 
     pub(crate) fn exists(&self, file: FileNumber) -> bool {

@@ -291,10 +291,13 @@ impl BufferPool {
         self.files.create_if_missing(file).map(drop)
     }
 
-    /// Forgets a file's pages, written or not, and removes it. No error if there is no such file. Nobody else may be using it.
-    pub fn drop_file(&self, file: FileNumber) -> Result<()> {
-        self.discard(file, 0);
-        self.files.remove(file)
+    /// Forgets the pages of files, written or not, and removes the files; that is durable on return. Returns an error for each
+    /// file that could not be removed; one that does not exist is none. The files are in ascending order, and nobody else uses
+    /// them.
+    pub fn drop_files(&self, files: &[FileNumber]) -> Vec<Error> {
+        debug_assert!(files.is_sorted());
+        self.discard(|page| files.binary_search(&page.file).is_ok());
+        self.files.remove(files)
     }
 
     /// Cuts a file to `blocks` blocks, after `log` has inserted the record that says so and that record is durable. Returns
@@ -311,7 +314,7 @@ impl BufferPool {
         let _under_way = self.truncations.begin();
         let end = log();
         self.log.flush(end);
-        if let Err(error) = self.files.truncate(&relation, &*handle, blocks, || self.discard(file, blocks)) {
+        if let Err(error) = self.files.truncate(&relation, &*handle, blocks, || self.discard_tail(file, blocks)) {
             self.files.vfs().fail_stop(&error.to_string());
         }
         Ok(Some(end))
@@ -324,7 +327,7 @@ impl BufferPool {
             return Ok(());
         }
         let handle = self.files.handle(&relation)?;
-        self.files.truncate(&relation, &*handle, blocks, || self.discard(file, blocks))
+        self.files.truncate(&relation, &*handle, blocks, || self.discard_tail(file, blocks))
     }
 
     /// Waits until every file is cut whose cutting is under way. A checkpoint does this when it has its redo point. The
@@ -335,11 +338,13 @@ impl BufferPool {
     }
 
     /// Forgets the cached pages of a file from block `from` on.
-    fn discard(&self, file: FileNumber, from: u32) {
-        let wanted = |frame: &Frame| {
-            let page = frame.page_id();
-            page.file == file && page.block >= from
-        };
+    fn discard_tail(&self, file: FileNumber, from: u32) {
+        self.discard(|page| page.file == file && page.block >= from);
+    }
+
+    /// Forgets cached pages.
+    fn discard(&self, is_unwanted: impl Fn(PageId) -> bool) {
+        let wanted = |frame: &Frame| is_unwanted(frame.page_id());
         for index in 0..self.frames.len() as u32 {
             let frame = &self.frames[index];
             while wanted(frame) {

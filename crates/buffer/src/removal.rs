@@ -4,12 +4,13 @@
 //! and to sync the directory. A write that is under way may wait for a flush of the log. So nobody whom a flush waits for may
 //! remove a file itself: the log's leader, which learns first that a drop is durable, only hands the file over.
 //!
-//! A thread made for it takes the files in their order ([`FileRemovals::wait_for_work`]). Without such a thread somebody
-//! else does it at a moment when nobody waits for it ([`FileRemovals::remove_unless_threaded`]), and a checkpoint does it
-//! in any case ([`FileRemovals::remove_all`]).
+//! A thread made for it takes all files that wait, looks through the frames once for all of them, and syncs the directory once
+//! ([`FileRemovals::wait_for_work`]). Without such a thread somebody else does it at a moment when nobody waits for it
+//! ([`FileRemovals::remove_unless_threaded`]), and a checkpoint does it in any case ([`FileRemovals::remove_all`]). A session
+//! that makes files waits while too many wait for their removal ([`FileRemovals::wait_while_many`]).
 
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base::{FileNumber, Lsn};
 use sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -35,21 +36,27 @@ struct Queue {
     files: VecDeque<(FileNumber, Lsn)>,
     handed_over: u64,
     removed: u64,
-    /// Somebody removes the first file.
+    /// Somebody removes the first files.
     is_removing: bool,
     waiting: Vec<Waker>,
 }
 
-/// The turn of the one that removes the first file. When this is dropped before [`Turn::done`], by a panic, the file
-/// waits for another one.
+/// With more files than this waiting, nobody makes another one.
+const PENDING_MAX: usize = 1000;
+
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(1);
+
+/// The turn of the one that removes the first files. When this is dropped before [`Turn::done`], by a panic, the files
+/// wait for another one.
 struct Turn<'a> {
     removals: &'a FileRemovals,
-    is_done: bool,
+    /// How many of the files that wait are removed.
+    done: usize,
 }
 
 impl Turn<'_> {
-    fn done(mut self) {
-        self.is_done = true;
+    fn done(mut self, files: usize) {
+        self.done = files;
     }
 }
 
@@ -58,11 +65,9 @@ impl Drop for Turn<'_> {
         let waiting = {
             let mut queue = self.removals.queue.lock();
             queue.is_removing = false;
-            if self.is_done {
-                queue.files.pop_front();
-                queue.removed += 1;
-                self.removals.pending.fetch_sub(1, Ordering::SeqCst);
-            }
+            queue.files.drain(..self.done);
+            queue.removed += self.done as u64;
+            self.removals.pending.fetch_sub(self.done, Ordering::SeqCst);
             std::mem::take(&mut queue.waiting)
         };
         waiting.iter().for_each(Waker::wake);
@@ -95,7 +100,32 @@ impl FileRemovals {
     /// has no write under way.
     pub fn remove_all(&self) {
         let upto = self.queue.lock().handed_over;
-        while self.remove_first(upto, true) {}
+        while self.remove_some(upto, true) {}
+    }
+
+    /// Removes the files if very many wait: for recovery, in which no thread does. The caller is as for
+    /// [`FileRemovals::remove_all`].
+    pub fn remove_if_many(&self) {
+        if self.pending.load(Ordering::Relaxed) > PENDING_MAX {
+            self.remove_all();
+        }
+    }
+
+    /// Waits while a thread has very many files to remove. The caller is about to make a file; it holds no page latch and has
+    /// no write under way.
+    pub fn wait_while_many(&self) {
+        while self.pending.load(Ordering::Relaxed) > PENDING_MAX && self.has_thread.load(Ordering::Relaxed) {
+            let mut queue = self.queue.lock();
+            if !queue.is_removing {
+                // The thread is about to begin.
+                drop(queue);
+                Waiter::new().wait(Some(Instant::now() + LOOK_AGAIN_AFTER), None);
+                continue;
+            }
+            let waiter = queue.join();
+            drop(queue);
+            waiter.wait(None, None);
+        }
     }
 
     /// Removes the files that wait, unless a thread or somebody else does. One load if none wait. The caller holds no page
@@ -104,57 +134,63 @@ impl FileRemovals {
     pub fn remove_unless_threaded(&self) {
         if self.pending.load(Ordering::Relaxed) > 0 && !self.has_thread.load(Ordering::Relaxed) {
             let upto = self.queue.lock().handed_over;
-            while self.remove_first(upto, false) {}
+            while self.remove_some(upto, false) {}
         }
     }
 
-    /// Says whether a thread removes the files.
+    /// Says whether a thread removes the files. If it no longer does, a [`FileRemovals::wait_for_work`] ends.
     pub fn set_has_thread(&self, has_thread: bool) {
+        let _queue = self.queue.lock();
         self.has_thread.store(has_thread, Ordering::Relaxed);
+        self.work.notify_all();
     }
 
-    /// Waits until there is a file to remove, [`FileRemovals::ring`] is called, or the time is over: what the thread does
+    /// Waits until there is a file to remove, there is to be no thread any more, or the time is over: what the thread does
     /// between two calls of [`FileRemovals::remove_all`].
     pub fn wait_for_work(&self, at_most: Duration) {
         let mut queue = self.queue.lock();
-        if queue.files.is_empty() {
+        if queue.files.is_empty() && self.has_thread.load(Ordering::Relaxed) {
             self.work.wait_for(&mut queue, at_most);
         }
     }
 
-    /// Ends a [`FileRemovals::wait_for_work`].
-    pub fn ring(&self) {
-        let _queue = self.queue.lock();
-        self.work.notify_all();
-    }
-
-    /// Removes the first file, or waits for somebody who is at it if `waits` says so. False if the first `upto` are removed, or
-    /// somebody is at it who is not waited for.
-    fn remove_first(&self, upto: u64, waits: bool) -> bool {
+    /// Removes the files that wait, or waits for somebody who is at it if `waits` says so. False if the first `upto` are removed,
+    /// or somebody is at it who is not waited for.
+    fn remove_some(&self, upto: u64, waits: bool) -> bool {
         let mut queue = self.queue.lock();
         if queue.removed >= upto || queue.is_removing && !waits {
             return false;
         }
         if queue.is_removing {
-            let waiter = Waiter::new();
-            queue.waiting.push(waiter.waker());
+            let waiter = queue.join();
             drop(queue);
             waiter.wait(None, None);
             return true;
         }
-        let Some(&(file, after)) = queue.files.front() else { return false };
+        let (mut files, after): (Vec<FileNumber>, Vec<Lsn>) = queue.files.iter().copied().unzip();
         queue.is_removing = true;
         drop(queue);
-        let turn = Turn { removals: self, is_done: false };
+        let turn = Turn { removals: self, done: 0 };
+        let after = after.into_iter().max().unwrap_or(Lsn::ZERO);
         if self.pool.log.durable() < after {
             self.pool.log.flush(after);
         }
-        (self.forget)(file);
-        if let Err(error) = self.pool.drop_file(file) {
+        files.iter().for_each(|file| (self.forget)(*file));
+        files.sort_unstable();
+        for error in self.pool.drop_files(&files) {
             // Nothing refers to it any more: the next start removes it.
-            eprintln!("WARNING:  could not remove file {file} of a dropped relation: {error}");
+            eprintln!("WARNING:  {error}");
         }
-        turn.done();
+        turn.done(files.len());
         true
+    }
+}
+
+impl Queue {
+    /// A waiter that the end of the turn under way wakes.
+    fn join(&mut self) -> Waiter {
+        let waiter = Waiter::new();
+        self.waiting.push(waiter.waker());
+        waiter
     }
 }

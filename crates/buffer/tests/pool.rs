@@ -180,8 +180,8 @@ fn files_are_dropped_cut_and_listed() {
     assert!(pinned.read().iter().all(|&byte| byte == 0), "a block that was cut off came back");
     drop(pinned);
 
-    stand.pool.drop_file(other).unwrap();
-    stand.pool.drop_file(other).unwrap();
+    assert!(stand.pool.drop_files(&[other]).is_empty());
+    assert!(stand.pool.drop_files(&[other]).is_empty());
     assert!(!stand.pool.file_exists(other) && stand.pool.file_exists(FILE));
     stand.pool.flush_all();
     assert_eq!(stand.pool.list_files().unwrap(), [FILE]);

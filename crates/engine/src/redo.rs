@@ -116,7 +116,7 @@ impl Redo {
         self.records += 1;
         self.xact.note(head.xid);
         match head.rmgr {
-            RmgrId::XACT => self.xact.apply(record).map(|()| self.removals.remove_all()),
+            RmgrId::XACT => self.xact.apply(record).map(|()| self.removals.remove_if_many()),
             RmgrId::HEAP => self.heap.apply(&self.pool, end, head.xid, head.info, payload),
             RmgrId::BTREE => self.btree.apply(&self.pool, end, head.xid, head.info, payload),
             RmgrId::ENGINE => self.apply_engine(EngineRecord::decode(head.info, payload)?),

@@ -81,8 +81,8 @@ impl Background {
             }
         });
         self.spawn("vacuum", shared, vacuum);
-        shared.removals.set_has_thread(true);
         self.spawn("file remover", shared, |shared, stop| {
+            shared.removals.set_has_thread(true);
             while !stop.is_asked() {
                 shared.removals.remove_all();
                 shared.removals.wait_for_work(REMOVER_SLEEP);
@@ -118,7 +118,6 @@ impl Background {
         self.stop.changed.notify_all();
         shared.checkpointer.hurry();
         shared.removals.set_has_thread(false);
-        shared.removals.ring();
         let threads = std::mem::take(&mut *self.threads.lock());
         for thread in threads {
             let _ = thread.join();

@@ -314,6 +314,7 @@ impl Session {
     pub fn create_storage(&self) -> Result<FileNumber> {
         let xid = self.assign_xid()?;
         let shared = self.shared();
+        shared.removals.wait_while_many();
         let file = shared.numbers.allocate_file();
         shared.frozen.set(file, shared.transactions.oldest_running_xid());
         // Known to the rollback before it is there: a file that could not be made is no file to remove.
