@@ -260,7 +260,7 @@ impl Segments {
         let file = self.open_for_writing(number, Opening::PLAIN)?;
         if file.len()? < self.layout.size_bytes {
             file.allocate_zeroed(self.layout.size_bytes)?;
-            file.sync_all()?;
+            file.sync_all().map_err(not_synced)?;
         }
         Ok(file)
     }
@@ -271,7 +271,7 @@ impl Segments {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             renamed => renamed?,
         }
-        self.layout.vfs.sync_dir(&self.layout.dir)?;
+        self.layout.vfs.sync_dir(&self.layout.dir).map_err(not_synced)?;
         let file = self.complete(number)?;
         if !self.wanted_opening().direct {
             warm(&*file, self.layout.size_bytes)?;
@@ -292,7 +292,7 @@ impl Segments {
             let _ = vfs.remove_file(&unfinished);
         })?;
         vfs.rename(&unfinished, &self.layout.path(number))?;
-        vfs.sync_dir(&self.layout.dir)?;
+        vfs.sync_dir(&self.layout.dir).map_err(not_synced)?;
         self.created.fetch_add(1, Ordering::Relaxed);
         Ok(file)
     }
@@ -402,6 +402,12 @@ impl LogDevice for Segments {
         statistics.segments_recycled = self.recycled.load(Ordering::Relaxed);
         statistics.segments_unprepared = self.unprepared.load(Ordering::Relaxed);
     }
+}
+
+/// The error of a failed sync, whatever its reason: after it nobody knows what is durable, so it is never taken for a disk that
+/// is full (R4).
+fn not_synced(error: io::Error) -> io::Error {
+    io::Error::other(format!("could not sync: {error}"))
 }
 
 fn fill_with_zeros(file: &dyn File, size_bytes: u64) -> io::Result<()> {

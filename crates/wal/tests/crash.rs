@@ -329,6 +329,22 @@ fn a_disk_too_full_for_a_segment_ahead_stops_nobody_who_needs_none() {
     wal.stop();
 }
 
+// invariants: row 32
+#[test]
+fn a_segment_ahead_whose_name_is_not_durable_ends_the_process() {
+    let disk = SimulatedVfs::new(1);
+    let options = WalOptions { segment_size_bytes: 1 << 16, segments_ahead: 1, ..small_options() };
+    let wal = Wal::create(Arc::new(disk.clone()), Path::new(DIR), options).expect("there is room");
+    disk.add_fault(Fault::NoSpaceForDirectorySync(disk.directory_syncs() + 1));
+    wal.start_flusher_thread();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !disk.is_crashed() {
+        assert!(Instant::now() < deadline, "commits could go to a segment that a crash takes away");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    wal.stop();
+}
+
 // invariants: row 7
 #[test]
 fn a_log_that_cannot_be_read_is_an_error_with_its_sqlstate() {

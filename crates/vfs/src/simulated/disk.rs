@@ -49,6 +49,10 @@ fn crashed() -> Error {
     Error::other("the simulated disk has crashed")
 }
 
+fn no_space() -> Error {
+    Error::new(ErrorKind::StorageFull, "No space left on device (simulated)")
+}
+
 fn input_output_error(what: &str) -> Error {
     // Not `ErrorKind::Other`, which a caller could take for something else.
     Error::other(format!("simulated input/output error: {what}"))
@@ -219,7 +223,7 @@ impl Disk {
         let length = self.tree.file(node).bytes().len() as u64;
         if disk_is_full && offset + size_bytes > length {
             return match length.saturating_sub(offset) {
-                0 => (0, Some(Error::new(ErrorKind::StorageFull, "No space left on device (simulated)"))),
+                0 => (0, Some(no_space())),
                 fits => (fits, None),
             };
         }
@@ -233,14 +237,15 @@ impl Disk {
         self.counts.syncs += 1;
         let is_directory = matches!(target, SyncTarget::Directory(_));
         self.counts.directory_syncs += u64::from(is_directory);
+        let is_full = is_directory && self.take_fault(Fault::NoSpaceForDirectorySync(self.counts.directory_syncs));
         let fails = is_directory && self.take_fault(Fault::FailDirectorySync(self.counts.directory_syncs));
-        if fails || self.take_fault(Fault::FailSync(self.counts.syncs)) {
+        if is_full || fails || self.take_fault(Fault::FailSync(self.counts.syncs)) {
             let mut fate = Fate::new(self.random.random(), Survival::AnySubset, self.tree.unsynced());
             match target {
                 SyncTarget::File(node) => self.tree.change_file(node).0.fail_sync(&mut fate),
                 SyncTarget::Directory(path) => self.tree.fail_sync_directory(path, &mut fate)?,
             }
-            return Err(input_output_error("sync"));
+            return Err(if is_full { no_space() } else { input_output_error("sync") });
         }
         match target {
             SyncTarget::File(node) => {

@@ -49,6 +49,8 @@ pub enum Fault {
     FailSync(u64),
     /// The n-th sync of a directory fails (EIO), as [`Fault::FailSync`] says.
     FailDirectorySync(u64),
+    /// The n-th sync of a directory fails for want of room (ENOSPC), as [`Fault::FailSync`] says.
+    NoSpaceForDirectorySync(u64),
     /// The n-th call that cuts a file or extends it with a hole fails (EIO), and changes nothing.
     FailSetLength(u64),
     /// The n-th removal of a file's name fails (EIO), and changes nothing.
