@@ -45,7 +45,12 @@ impl Session {
             return Ok(value);
         }
         let shared = self.shared();
-        let taken = shared.sequences.take(&shared.pool, &shared.wal, &def, def.cache.max(1))?;
+        let taken = shared.sequences.take(&shared.pool, &shared.wal, &def, def.cache.max(1)).inspect_err(|_| {
+            // "Reached maximum value" tells that others have taken values: it leaves after these are durable.
+            if let Ok((_, logged)) = shared.sequences.position(&shared.pool, def.file) {
+                self.observe(logged);
+            }
+        })?;
         self.observe(taken.logged);
         let used = Used { file: def.file, current: taken.first, taken_to: taken.last, increment: def.increment };
         sequences.used.insert(sequence, used);
