@@ -90,7 +90,9 @@ impl Outgoing {
         assert!(self.sent <= self.gates.front().map_or(self.bytes.len(), |gate| gate.offset), "sent past a gate");
         if self.sent == self.bytes.len() {
             self.reset();
-        } else if self.sent >= 256 * 1024 {
+        } else if self.sent >= 256 * 1024 && self.sent >= self.bytes.len() / 2 {
+            // What remains is moved to the front. It is no more than what has left since the last time, so that a byte is moved
+            // once on average, however much the client has still to read.
             self.bytes.drain(..self.sent);
             for gate in &mut self.gates {
                 gate.offset -= self.sent;
