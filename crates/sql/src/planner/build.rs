@@ -57,9 +57,11 @@ impl Planner<'_, '_> {
             let exprs = vec![Expr::null(SqlType::UNKNOWN); width];
             return Ok(node(Node::Result { exprs, condition: Some(Expr::boolean(false)) }, width, 1.0, 0.01));
         }
-        // A row that comes from nothing takes the condition itself.
-        if let Node::Result { exprs, condition: None } = plan.node {
-            return Ok(node(Node::Result { exprs, condition: Some(condition) }, width, rows, cost));
+        // A row that comes from nothing, and has no columns that the condition could read, takes the condition itself.
+        if let Node::Result { exprs, condition: None } = &plan.node
+            && exprs.is_empty()
+        {
+            return Ok(node(Node::Result { exprs: Vec::new(), condition: Some(condition) }, width, rows, cost));
         }
         let cost = cost + rows * self.context.settings.cpu_operator_cost;
         Ok(node(Node::Filter { input: Box::new(plan), condition }, width, rows, cost))
