@@ -20,6 +20,7 @@ use crate::types;
 pub(super) fn drop(ddl: &mut Ddl<'_>, drop: &Drop) -> Result<UtilityOutput> {
     let mut targets: Vec<Node> = Vec::new();
     for object in &drop.objects {
+        sync::yield_point()?;
         if drop.kind == ObjectKind::Trigger {
             targets.extend(trigger(ddl, drop, object)?);
             continue;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{Catalog, Object, RelationKind};
+use rustc_hash::FxHashSet;
 
 use super::ddl::{CHANGE_LOCK, Ddl, Found, system_refusal};
 use super::drop::find_function;
@@ -29,6 +30,7 @@ pub(super) fn grant(ddl: &mut Ddl<'_>, grant: &Grant) -> Result<UtilityOutput> {
         .map(|name| if *name == RoleName::Public { Ok(Oid::INVALID) } else { ddl.role(name) })
         .collect::<Result<Vec<_>>>()?;
     for subject in subjects(ddl, grant)? {
+        sync::yield_point()?;
         let wanted = wanted(grant, &subject)?;
         change(ddl, grant, &subject, wanted, &grantees)?;
     }
@@ -55,11 +57,17 @@ fn subjects(ddl: &Ddl<'_>, grant: &Grant) -> Result<Vec<Subject>> {
         oids.retain(|oid| catalog.object(*oid).is_some());
         oids
     } else {
-        let held = |object| ddl.find_held(CHANGE_LOCK, || find(ddl, grant.kind, object), |oid| Some(*oid));
+        let held = |object| {
+            sync::yield_point()?;
+            ddl.find_held(CHANGE_LOCK, || find(ddl, grant.kind, object), |oid| Some(*oid))
+        };
         grant.objects.iter().map(held).collect::<Result<_>>()?
     };
     let catalog = ddl.catalog();
+    // An object may be named several times.
+    let mut seen = FxHashSet::default();
     oids.into_iter()
+        .filter(|oid| seen.insert(*oid))
         .map(|oid| {
             Subject::find(&catalog, oid)
                 .ok_or_else(|| Error::unsupported("privileges on this object are not supported"))

@@ -53,6 +53,7 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable) -> Result<UtilityOutp
         ddl.state.check_not_in_use(oid, "ALTER TABLE", found.name())?;
     }
     for action in in_order(&alter.actions) {
+        sync::yield_point()?;
         check_applies(action, &found)?;
         run(ddl, oid, action)?;
     }

@@ -548,6 +548,7 @@ fn report(ddl: &mut Ddl<'_>, targets: &[Node], doomed: &[Doomed], cascade: bool)
 fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
     let goes = |oid: Oid| doomed.iter().any(|doomed| doomed.node == Node::Object(oid));
     for Doomed { node, .. } in doomed {
+        sync::yield_point()?;
         match *node {
             Node::Object(oid) => {
                 let object = ddl.catalog().object(oid).cloned();

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use base::{Error, Result, sqlstate};
+use rustc_hash::FxHashMap;
 
 use super::{FunctionDef, mismatch};
 use crate::types::compare::{compare_padded, without_padding};
@@ -184,11 +185,16 @@ fn repeat(text: &str, count: i32) -> Result<Value> {
 }
 
 fn translate(text: &str, from: &str, to: &str) -> String {
-    let from: Vec<char> = from.chars().collect();
-    let to: Vec<char> = to.chars().collect();
+    let mut to = to.chars();
+    let mut replacements = FxHashMap::default();
+    for character in from.chars() {
+        let replacement = to.next();
+        // Of a character that comes several times, the first place counts.
+        replacements.entry(character).or_insert(replacement);
+    }
     text.chars()
-        .filter_map(|character| match from.iter().position(|own| *own == character) {
-            Some(index) => to.get(index).copied(),
+        .filter_map(|character| match replacements.get(&character) {
+            Some(replacement) => *replacement,
             None => Some(character),
         })
         .collect()
