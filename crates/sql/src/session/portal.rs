@@ -364,15 +364,12 @@ impl Portal {
     }
 
     /// Whether its transaction ends with it: its statement refuses to be one of several, and begins no other transaction as VACUUM
-    /// does.
+    /// and DROP INDEX CONCURRENTLY do in PostgreSQL.
     pub(super) fn is_whole_transaction(&self) -> bool {
         let kind = self.planned.as_ref().map(|planned| &planned.statement.kind);
         let ends = |statement: &tree::Statement| {
             crate::commands::needs_no_block(statement)
-                && !matches!(
-                    statement,
-                    tree::Statement::Vacuum(_) | tree::Statement::CreateIndex(_) | tree::Statement::Drop(_)
-                )
+                && !matches!(statement, tree::Statement::Vacuum(_) | tree::Statement::Drop(_))
         };
         matches!(kind, Some(StatementKind::Utility(tree)) if ends(tree))
     }

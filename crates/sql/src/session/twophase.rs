@@ -82,8 +82,12 @@ impl SqlSession {
             let message = format!("{what} cannot run inside a transaction block");
             return Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, message));
         }
+        if self.is_within_pipeline {
+            let message = format!("{what} cannot be executed within a pipeline");
+            return Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, message));
+        }
         if self.block == Block::Implicit {
-            // Statements that were sent before it without a Sync between them.
+            // Begun by its own Parse or Bind.
             self.commit(client)?;
         }
         let finisher = Finisher { role: self.role(), is_superuser: self.state.is_superuser(), database: DATABASE_OID };
