@@ -501,7 +501,7 @@ fn a_close_that_fails_has_disturbed_nobody() {
                     let mut session = database.session();
                     session.begin(BeginOptions::default());
                     let is_refused = session.assign_xid().is_err();
-                    session.rollback();
+                    session.abort();
                     is_refused
                 })
             })
