@@ -369,7 +369,8 @@ impl SessionState {
     /// The session has a temporary schema from now on.
     pub fn set_temporary_schema(&self, schema: Oid) {
         self.temporary_schema.set(Some(schema));
-        let plan_path = self.plan_path_of(&self.cached().search_path_text, &self.session_acting());
+        let search_path = Arc::clone(&self.cached().search_path_text);
+        let plan_path = self.plan_path_of(&search_path, &self.session_acting());
         self.cached.borrow_mut().plan_path = plan_path;
         self.forget_catalog();
     }
@@ -380,7 +381,8 @@ impl SessionState {
         self.lent_catalogs.borrow_mut().clear();
     }
 
-    /// Copies of the settings that are read often.
+    /// Copies of the settings that are read often. A caller that still has them from before, while another thread has the
+    /// settings read again, gets those from before once more.
     pub fn cached(&self) -> Ref<'_, CachedSettings> {
         let generation = self.settings.borrow().generation();
         if self.cached.borrow().generation != generation {
@@ -394,9 +396,11 @@ impl SessionState {
                     self.temporary_schema.get(),
                     cached.planner_choices.as_deref(),
                 );
+                let Ok(mut place) = self.cached.try_borrow_mut() else { return self.cached.borrow() };
+                *place = cached;
+                drop(place);
                 // The role may be another one, too.
                 *self.catalog.borrow_mut() = None;
-                *self.cached.borrow_mut() = cached;
             }
             self.apply_settings();
         }
