@@ -232,6 +232,14 @@ const KINDS: &[Kind] = &[
         after: &["drop index if exists made"],
     },
     work("reindex", &["reindex table big"]),
+    work("translation", &["select length(translate(repeat('b', 100000), repeat('a', 100000), ''))"]),
+    Kind {
+        name: "grant on a long list",
+        before: &[],
+        statements: &["do $$ begin execute (select 'grant select on ' || string_agg('big', ', ') || ' to public'
+            from generate_series(1, 20000)); end $$"],
+        after: &["revoke select on big from public"],
+    },
     Kind { name: "vacuum", before: &[], statements: &["update big set k = k + 1", "vacuum big"], after: &[] },
     work("analyze", &["analyze big"]),
     Kind {
@@ -638,7 +646,7 @@ fn a_copy_that_gets_no_data_keeps_nobody_waiting_and_can_be_cancelled() {
         stop.store(true, Ordering::SeqCst);
         assert_eq!(answer, *b"E");
         assert!(met.computed_max < COMPUTED_MAX, "{:?}", met.computed_max);
-        // What is left is read, so that the writer ends.
+        // The rest is read, so that the writer ends.
         stream.shutdown(std::net::Shutdown::Both).unwrap();
     });
     server.stop();

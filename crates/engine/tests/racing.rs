@@ -263,6 +263,22 @@ fn fill(session: &Session, oid: Oid) -> Result<()> {
     })
 }
 
+// invariants: row 11
+#[test]
+fn the_end_of_a_sequence_is_told_after_the_values_that_others_took_are_durable() {
+    let database = Database::open(options_on(&SimulatedVfs::new(9), &[])).unwrap();
+    let (mut one, other) = (database.session().unwrap(), database.session().unwrap());
+    begin(&mut one);
+    let def = SequenceDef { maximum: 1, ..SequenceDef::new(one.allocate_oid(), PUBLIC_SCHEMA, "s", BOOTSTRAP_ROLE) };
+    let oid = def.oid;
+    one.create_object(def).unwrap();
+    one.commit_and_wait().unwrap();
+    assert_eq!(one.nextval(oid).unwrap(), 1);
+    assert!(one.gate() > other.gate());
+    assert!(other.nextval(oid).is_err());
+    assert_eq!(other.gate(), one.gate());
+}
+
 #[test]
 fn a_sequence_never_gives_a_value_twice_and_a_clean_stop_leaves_no_gap() {
     let mut disk = SimulatedVfs::new(9);

@@ -91,8 +91,8 @@ impl Outgoing {
         if self.sent == self.bytes.len() {
             self.reset();
         } else if self.sent >= 256 * 1024 && self.sent >= self.bytes.len() / 2 {
-            // What remains is moved to the front. It is no more than what has left since the last time, so that a byte is moved
-            // once on average, however much the client has still to read.
+            // The rest is moved to the front. At least as many bytes have left since the last move, so that each byte is moved
+            // once on average, however many the client has still to read.
             self.bytes.drain(..self.sent);
             for gate in &mut self.gates {
                 gate.offset -= self.sent;
@@ -387,6 +387,21 @@ mod tests {
         tag(&mut out, "B");
         out.forget_unflushed();
         assert_eq!(out.unsent_bytes(), 0);
+    }
+
+    #[test]
+    fn a_large_answer_that_leaves_in_pieces_is_moved_about_once() {
+        const PIECE_BYTES: usize = 300 * 1024;
+        let mut out = Outgoing::default();
+        out.message(b'D', |body| body.extend(vec![0; 100 * PIECE_BYTES]));
+        out.flush();
+        let (total, mut moved) = (out.unsent_bytes(), 0);
+        while out.unsent_bytes() > 0 {
+            let count = out.sendable(Lsn::ZERO).len().min(PIECE_BYTES);
+            out.consume(count);
+            moved += if out.sent == 0 { out.bytes.len() } else { 0 };
+        }
+        assert!(moved <= total, "{moved} bytes were moved for {total}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
+use sql::session::ConnectRequest;
 use support::TestServer;
 use vfs::RealVfs;
 
@@ -32,4 +33,21 @@ fn a_reload_that_takes_long_does_not_hold_its_worker() {
         let _ = answered.send(());
         assert!(reload.join().unwrap(), "the other session was answered only after the reload");
     });
+}
+
+/// A session may look at its settings while it still uses the copies of an earlier look.
+#[test]
+fn a_reload_between_two_looks_at_the_settings_is_taken_up_after_both() {
+    let server = TestServer::start(Arc::new(RealVfs::new()), &[], 1);
+    let names = || "postgres".to_owned();
+    let request = ConnectRequest { user: names(), database: names(), ..ConnectRequest::default() };
+    let session = server.instance.connect(request).unwrap();
+    let state = session.state();
+    let before = state.plan_path();
+    let first = state.cached();
+    let entries = [("search_path".to_owned(), "pg_catalog".to_owned())];
+    server.instance.database().settings().reload(&entries).unwrap();
+    assert_eq!(state.plan_path(), before);
+    drop(first);
+    assert_ne!(state.plan_path(), before);
 }

@@ -112,6 +112,12 @@ DELETE FROM e WHERE id NOT IN (SELECT id FROM t) RETURNING id;
 DELETE FROM e USING u WHERE u.t_id = e.id AND u.w = 25 RETURNING e.id;
 DELETE FROM e WHERE NOT EXISTS (SELECT FROM u WHERE u.t_id = e.id);
 SELECT * FROM e ORDER BY id;
+-- Subqueries without tables, whose columns conditions above them read.
+SELECT 1 FROM (SELECT 'abc'::text a OFFSET 0) q WHERE length(a) = 3;
+SELECT 1 FROM (SELECT 'abc'::text a OFFSET 0) q WHERE length(a) = 4;
+SELECT a FROM (SELECT array[1] a OFFSET 0) q WHERE a @> array[1];
+WITH q AS MATERIALIZED (SELECT 1 a, 'x'::text b) SELECT 1 FROM q WHERE b || a = 'x1';
+SELECT 1 FROM (SELECT now() a OFFSET 0) q WHERE a IS NULL;
 -- What may not be written.
 SELECT id FROM t WHERE id IN (SELECT id, v FROM t);
 SELECT id FROM t WHERE (id, v) IN (SELECT id FROM t);

@@ -10,6 +10,7 @@ select left('hello', 2), right('hello', 2), left('hello', -2), right('hello', -2
 select lpad('hi', 5), lpad('hi', 5, 'xy'), rpad('hi', 5, 'ab'), lpad('hello', 2);
 select trim('  x '), ltrim('xxab', 'x'), rtrim('abxx', 'x'), btrim('xyabyx', 'xy'), trim(leading 'a' from 'aab'), trim(both from ' b ');
 select repeat('ab', 3), repeat('x', 0), repeat('x', -1), reverse('héllo');
+select translate('aabbcc', 'aba', 'xyz'), translate('abc', 'abca', 'x'), translate('', 'a', 'b'), translate('abc', '', 'x'), translate('aé', 'éa', 'eé');
 select replace('hello', 'l', 'LL'), translate('12345', '143', 'ax'), overlay('Txxxxas' placing 'hom' from 2 for 4);
 select split_part('a,b,c', ',', 2), split_part('a,b,c', ',', 5), split_part('a,b,c', ',', -1);
 select split_part('a,b', ',', 0);
