@@ -87,6 +87,7 @@ impl Background {
                 shared.removals.remove_all();
                 shared.removals.wait_for_work(REMOVER_SLEEP);
             }
+            shared.removals.set_has_thread(false);
         });
     }
 
