@@ -105,7 +105,7 @@ enum Context {
 }
 
 impl Context {
-    /// What makes it, what uses it, and what is told of: only of queries, the rows.
+    /// The statements that make it and use it; of queries only the rows are compared.
     fn statements(self, query: &str) -> Vec<String> {
         let all = match self {
             Context::Simple | Context::Extended => return vec![query.to_owned()],
@@ -319,7 +319,7 @@ fn chains_of_views_domains_functions_and_triggers_are_followed() {
     assert!(differences.is_empty(), "{differences}");
 }
 
-/// What was touched of stacks goes back to the system.
+/// The touched memory of stacks goes back to the system.
 #[test]
 fn deep_statements_of_many_sessions_leave_no_memory_behind() {
     let folder = tempfile::tempdir().unwrap();
@@ -409,7 +409,7 @@ fn mixtures_of_constructs_are_answered_or_refused() {
             let is_right = match (&our_answer, &their_answer) {
                 (Ok(ours), Ok(theirs)) => ours == theirs,
                 (Ok(_), Err(code)) => is_refusal(code) || code == "57014",
-                // What a definition stores may be nested less deep than a statement.
+                // A stored definition may be nested less deep than a statement.
                 (Err(code), Ok(_)) => code == "54001" && depth > 100,
                 (Err(ours), Err(theirs)) => ours == theirs || is_refusal(ours),
             };

@@ -26,7 +26,7 @@ const STATEMENTS: [&str; 14] = [
     "truncate made",
 ];
 
-/// What comes before the statement in its pipeline, and what comes behind it.
+/// The statements before and behind it in its pipeline.
 const AROUND: [(&str, &str); 4] = [
     ("insert into made values (1)", "select 1 / (i - i) from made"),
     ("select 1", "select 2"),

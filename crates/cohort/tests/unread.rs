@@ -322,7 +322,7 @@ fn a_session_that_waits_for_its_client_can_be_interrupted() {
     assert_eq!((code(&timed_out).as_str(), timed_out.last().map(|(kind, _)| *kind)), ("57014", Some(b'Z')));
 }
 
-/// What one transaction notifies waits for its end, each once.
+/// The notifications of a transaction wait for its end, each once.
 #[test]
 fn notifications_of_one_transaction() {
     let folder = tempfile::tempdir().unwrap();
@@ -335,7 +335,7 @@ fn notifications_of_one_transaction() {
     talk.send(&Sent::query(different).bytes());
     let answer = talk.hear_until_ready();
     assert!(answer.iter().any(|message| message.contains("C=54000")), "{answer:?}");
-    // What is rolled back makes room.
+    // A rollback makes room.
     let undone = "do $$ begin for i in 1..1000 loop
         begin perform pg_notify('c', i || repeat('x', 5000)); raise division_by_zero;
         exception when division_by_zero then null; end; end loop; end $$";

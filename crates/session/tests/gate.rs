@@ -108,7 +108,7 @@ fn message(
     answers: &mut Vec<Told>,
     work: impl FnOnce(&mut SqlSession, &mut Told) -> Result<()>,
 ) -> bool {
-    // What is sent behind something waits with it.
+    // An answer that is sent behind another waits with it.
     let mut told = Told { required: answers.last().map_or(Lsn::ZERO, |last| last.required), ..Told::default() };
     let result = work(session, &mut told);
     if let Err(error) = &result {
@@ -150,7 +150,7 @@ fn run_extended(session: &mut SqlSession, text: &str) -> Vec<Told> {
     answers
 }
 
-/// What there is before each change.
+/// The objects that exist before each change.
 const SETUP: &str = "
     create table t (id int primary key, v int);
     insert into t select i, i from generate_series(1, 20) i;
@@ -173,7 +173,7 @@ const SETUP: &str = "
     begin; create table made (id int); prepare transaction 'making';
     select pg_stat_reset()";
 
-/// What is changed by a transaction that has committed and is not durable.
+/// The changes of a transaction that has committed and is not durable.
 const CHANGES: &[&str] = &[
     "insert into t values (50, 5)",
     "insert into empty values (1)",
@@ -227,7 +227,7 @@ const CHANGES: &[&str] = &[
     "alter table t add constraint only_one unique (v)",
 ];
 
-/// What is asked.
+/// The questions.
 const QUESTIONS: &[&str] = &[
     "select * from t order by id",
     "select count(*) from t",
@@ -407,14 +407,14 @@ fn texts(answers: Vec<Told>) -> Vec<String> {
 struct Asked {
     question: &'static str,
     way: Way,
-    /// What is known of the session.
+    /// The state of the session.
     whom: &'static str,
     session: SqlSession,
     /// The answer before the change.
     before: Vec<String>,
 }
 
-/// What questions that stay are answered where nothing has changed.
+/// The answers to the questions that stay, where nothing has changed.
 #[derive(Default)]
 struct Unchanged {
     answers: HashMap<&'static str, Vec<String>>,
@@ -431,7 +431,7 @@ impl Unchanged {
 fn asked_before(world: &World, question: &'static str, change: &str, unchanged: &mut Unchanged) -> Vec<Asked> {
     let mut asked = Vec::new();
     for way in [Way::Simple, Way::Extended] {
-        // What stays would be met by the same question asked in another way.
+        // An object that stays would be met by the same question asked in another way.
         if way == Way::Extended && (question.contains("; ") || stays(question)) {
             continue;
         }

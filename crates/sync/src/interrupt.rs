@@ -153,7 +153,7 @@ impl Interrupt {
         GRAVEST_FIRST.into_iter().take_while(|kind| kind.ends_session()).find(|kind| self.clear(*kind))
     }
 
-    /// What is pending, as the error that the client is told. An interrupt that ends the session stays pending until [`take`] or
+    /// The pending interrupt, as the error that the client is told. An interrupt that ends the session stays pending until [`take`] or
     /// [`take_end`] takes it: code that goes on after some errors comes to its end at the next check all the same.
     ///
     /// [`take`]: Interrupt::take

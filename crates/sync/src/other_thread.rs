@@ -53,7 +53,7 @@ fn thread_count_of_processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// What a pool's threads are like.
+/// The kind of threads that a pool has.
 pub struct PoolOptions {
     /// Their name.
     pub name: &'static str,
@@ -187,7 +187,7 @@ impl WorkPool {
         Ok(number)
     }
 
-    /// What a thread of the pool does.
+    /// The work of a thread of the pool.
     fn work(&self) {
         let threads_max = (self.options.threads_max)();
         let mut state = self.state.lock();

@@ -96,7 +96,7 @@ pub struct Talk {
     pub pid: u32,
     /// The server has closed the connection.
     pub is_closed: bool,
-    /// What the process behind the connection waits in while it waits for more, as far as that is known.
+    /// The system call in which the process behind the connection waits for more, as far as that is known.
     rests_in: Option<String>,
     /// How long the server may take for what it has to say.
     pub patience: Duration,

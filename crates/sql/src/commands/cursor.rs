@@ -187,7 +187,7 @@ pub fn deallocate(session: &mut SqlSession, name: Option<&str>) -> Result<Utilit
     }
 }
 
-/// What a statement gives.
+/// The shape of a statement's result.
 pub struct ResultShape {
     /// Its columns.
     pub columns: Vec<OutputColumn>,
@@ -610,7 +610,7 @@ pub fn declare_on_top(
     parameters: &[Value],
 ) -> Result<UtilityOutput> {
     if !statement.hold && !session.is_in_block() {
-        // What is wrong with the query is told before.
+        // An error in the query is reported first.
         plan_of_cursor(session.state(), statement, planned, text, None)?;
         return Err(Error::new(
             sqlstate::NO_ACTIVE_SQL_TRANSACTION,

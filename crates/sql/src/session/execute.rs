@@ -187,7 +187,7 @@ impl SqlSession {
         }
         self.close_unnamed_portal();
         let mut portal = self.portal_of_string(planned, Arc::clone(text), Some(Arc::clone(tree)));
-        // What a binary cursor gives is binary for whoever asks for no format.
+        // The rows of a binary cursor are binary where the client asks for no format.
         if let tree::Statement::Fetch(fetch) = &tree.statement
             && !fetch.is_move
         {

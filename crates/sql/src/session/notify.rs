@@ -41,7 +41,7 @@ pub(super) fn memory_bytes(channel: &str, payload: &str) -> usize {
     size_of::<Notification>() + channel.len() + payload.len()
 }
 
-/// What a transaction has notified, each once. It is told when the transaction has committed.
+/// The notifications of one transaction, each once. They are told when the transaction has committed.
 #[derive(Default)]
 pub(crate) struct Pending {
     /// In the order of their first NOTIFY.
