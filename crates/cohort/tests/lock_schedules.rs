@@ -31,6 +31,8 @@ use rand::{Rng, SeedableRng};
 
 const SESSIONS: usize = 5;
 
+const COHORT: &str = "Cohort";
+
 /// How long a server may take until all sessions have answered or wait.
 const SETTLE_LIMIT: Duration = Duration::from_secs(30);
 
@@ -274,14 +276,23 @@ fn compare(seen: &[Seen], expected: &[Seen]) -> bool {
     })
 }
 
-/// Runs one schedule. Err: what went differently.
-fn run_schedule(seed: u64, sides: &mut [Side; 2], circles: &mut usize) -> Result<(), String> {
+/// How a schedule went differently on the two servers.
+enum Difference {
+    /// Cohort differs from the model in a step whose outcome does not depend on time.
+    Certain(String),
+    /// In the search for a deadlock: a busy machine may hold a process up for longer than the search is given. Or it is
+    /// PostgreSQL that differs from the model: of several holders of a row its waiter waits for one after the other.
+    Doubtful(String),
+}
+
+/// Runs one schedule.
+fn run_schedule(seed: u64, sides: &mut [Side; 2], circles: &mut usize) -> Result<(), Difference> {
     let mut random = StdRng::seed_from_u64(seed);
     let sessions = random.random_range(3..=SESSIONS);
     let mut model = Model::new(sessions);
     let mut told = format!("seed {seed}, {sessions} sessions\n");
     for side in sides.iter_mut() {
-        side.begin(sessions)?;
+        side.begin(sessions).map_err(Difference::Certain)?;
     }
     for _ in 0..40 {
         let session = random.random_range(0..sessions);
@@ -299,15 +310,17 @@ fn run_schedule(seed: u64, sides: &mut [Side; 2], circles: &mut usize) -> Result
             // If it is the victim, those it kept waiting may race for what it held.
             let is_defined = after.after(session, Step::Cancel).is_some();
             return look_for_deadlock(sides, sessions, (session, step), &model, is_defined)
-                .map_err(|difference| format!("{told}and looks for a deadlock\n{difference}"));
+                .map_err(|difference| Difference::Doubtful(format!("{told}and looks for a deadlock\n{difference}")));
         }
         let must_answer = (!after.is_blocked(session)).then_some(session);
         for side in sides.iter_mut() {
             side.take(session, step, model.depth(session));
-            let seen = side.settle(sessions, must_answer).map_err(|stuck| format!("{told}{stuck}"))?;
+            let seen =
+                side.settle(sessions, must_answer).map_err(|stuck| Difference::Certain(format!("{told}{stuck}")))?;
             let expected = expected(&after, sessions);
             if !compare(&seen, &expected) {
-                return Err(format!("{told}{}: {seen:?}\nthe model: {expected:?}", side.name));
+                let told = format!("{told}{}: {seen:?}\nthe model: {expected:?}", side.name);
+                return Err(if side.name == COHORT { Difference::Certain(told) } else { Difference::Doubtful(told) });
             }
         }
         model = after;
@@ -349,20 +362,26 @@ fn random_schedules_go_as_on_postgresql() {
     let settings = ["deadlock_timeout=1000s"];
     let server = Server::start(folder.path(), &settings);
     let reference = Reference::start_with(&binaries, &[settings[0], "autovacuum=off"]);
-    let mut sides = [Side::connect("PostgreSQL", &reference.socket()), Side::connect("Cohort", &server.socket())];
+    let mut sides = [Side::connect("PostgreSQL", &reference.socket()), Side::connect(COHORT, &server.socket())];
     let first = number("COHORT_LOCK_SEED", 1);
     let mut circles = 0;
     let mut wrong = Vec::new();
     for seed in first..first + number("COHORT_LOCK_SCHEDULES", 20) {
-        // A busy machine may hold a process up for longer than a wait has time: such a difference isn't there again.
-        let differs = (0..2).try_fold(String::new(), |_, _| {
+        // A doubtful difference must be there again.
+        for is_last in [false, true] {
             let run = run_schedule(seed, &mut sides, &mut circles);
             for side in &mut sides {
                 side.end(SESSIONS).unwrap();
             }
-            run.err()
-        });
-        wrong.extend(differs);
+            match run {
+                Ok(()) => break,
+                Err(Difference::Doubtful(_)) if !is_last => {}
+                Err(Difference::Certain(told) | Difference::Doubtful(told)) => {
+                    wrong.push(told);
+                    break;
+                }
+            }
+        }
     }
     println!("{circles} schedules ended with a circle of waits");
     assert!(wrong.is_empty(), "{} schedules differ; the first:\n{}", wrong.len(), wrong[0]);

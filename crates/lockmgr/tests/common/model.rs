@@ -108,6 +108,8 @@ struct Session {
     failed: bool,
     running: Option<Step>,
     wait: Option<Wait>,
+    /// Those in the way when it last looked at the row it waits for.
+    seen_holders: Vec<u64>,
     answer: Option<Answer>,
 }
 
@@ -267,6 +269,7 @@ impl Model {
         match step {
             Step::Row { .. } => {
                 self.sessions[session].running = Some(step);
+                self.sessions[session].seen_holders.clear();
                 self.try_row(session);
             }
             Step::Table { table, mode, patience } => {
@@ -430,7 +433,8 @@ impl Model {
             .rows
             .iter()
             .filter(|hold| hold.row == row && hold.session != session && hold.mode.conflicts_with(mode));
-        let holder = in_the_way.map(|hold| hold.xid).min();
+        let holders: Vec<u64> = in_the_way.map(|hold| hold.xid).collect();
+        let holder = holders.iter().copied().min();
         let has_place = self.holders(queue).any(|hold| hold.session == session);
         let level = self.depth(session);
         if own.iter().any(|held| *held >= mode) {
@@ -450,6 +454,13 @@ impl Model {
             self.rows.push(RowHold { row, session, xid: self.xid(session), mode, level });
             return self.finish_row(session, Answer::Done);
         };
+        // PostgreSQL waits for all that it has seen, one after the other, before it looks at the row again.
+        let seen_holders = &mut self.sessions[session].seen_holders;
+        seen_holders.retain(|xid| holders.contains(xid));
+        match seen_holders.iter().min() {
+            Some(first) => self.undefined |= *first != holder,
+            None => *seen_holders = holders,
+        }
         match patience {
             Patience::Fail => return self.fail(session, Answer::NotAvailable),
             Patience::Skip => return self.finish_row(session, Answer::Skipped),
