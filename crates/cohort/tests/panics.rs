@@ -77,6 +77,6 @@ fn a_session_that_panics_leaves_nothing_behind() {
     }
     assert_eq!(count(&mut control, "select count(*) from t"), 100);
     drop(control);
-    server.stop();
+    server.stop(cohort::StopMode::AfterStatements);
     database.close().unwrap();
 }

@@ -195,7 +195,7 @@ impl Client for PortClient<'_> {
     }
 
     fn relieve(&mut self) -> Result<()> {
-        port::relieve(self.port, self.interrupt)
+        port::relieve(self.port, self.interrupt, |_| true)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base::{Error, Result, sqlstate};
+use sync::{Condvar, Mutex};
 
 /// The most connections that may be without a session at a time, if the system has descriptors for so many.
 const STARTING_MAX: usize = 1024;
@@ -17,6 +18,9 @@ pub struct ConnectionBudget {
     sessions: Places,
     /// Sessions that only superusers may have.
     reserved: usize,
+    /// Held for a look at the count of sessions, or to tell that the last one has ended. A leaf.
+    last_end: Mutex<()>,
+    last_ended: Condvar,
 }
 
 struct Places {
@@ -39,8 +43,9 @@ impl Places {
         self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
     }
 
-    fn give_back(&self) {
-        self.taken.fetch_sub(1, Ordering::Relaxed);
+    /// How many are taken still.
+    fn give_back(&self) -> usize {
+        self.taken.fetch_sub(1, Ordering::Relaxed) - 1
     }
 }
 
@@ -66,6 +71,8 @@ impl ConnectionBudget {
             starting: Places::new(starting),
             sessions: Places::new(sessions),
             reserved,
+            last_end: Mutex::new(()),
+            last_ended: Condvar::new(),
         })
     }
 
@@ -106,7 +113,18 @@ impl ConnectionBudget {
 
     /// A session is gone.
     pub fn give_place_back(&self) {
-        self.sessions.give_back();
+        if self.sessions.give_back() == 0 {
+            let _last_end = self.last_end.lock();
+            self.last_ended.notify_all();
+        }
+    }
+
+    /// Waits until there are no sessions.
+    pub fn wait_for_last_end(&self) {
+        let mut last_end = self.last_end.lock();
+        while self.sessions.taken() > 0 {
+            self.last_ended.wait(&mut last_end);
+        }
     }
 
     /// Whether the place that was taken last is kept for superusers.

@@ -8,11 +8,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use base::{Error, sqlstate};
 use sql::client::{Client, Format, Formats};
 use sql::session::{BindInput, SqlSession};
-use sync::{Arc, Interrupt};
+use sync::{Arc, Interrupt, InterruptKind};
 
 use crate::client::PortClient;
 use crate::decode::{self, Message, Unframed};
-use crate::port::{self, SharedPort};
+use crate::port::{self, Port, SharedPort};
 
 /// A session with what it remembers between messages.
 pub struct Conversation {
@@ -22,6 +22,8 @@ pub struct Conversation {
     is_skipping: bool,
     /// Messages of the extended protocol have come since the last ReadyForQuery.
     is_in_pipeline: bool,
+    /// How many messages it has worked on since the server began to stop.
+    last_messages: usize,
     /// The message being worked on; kept for its capacity.
     message: Vec<u8>,
     interrupt: Arc<Interrupt>,
@@ -49,11 +51,23 @@ enum Arrival {
 /// A message buffer larger than this is given back.
 const KEPT_CAPACITY_BYTES: usize = 1024;
 
+/// While the server stops, the end of a pipeline must come within so many messages.
+const LAST_MESSAGES_MAX: usize = 100;
+/// So often the socket is read for the next of them.
+const LAST_READS_MAX: usize = 16;
+
 impl Conversation {
     /// A conversation that has just begun.
     pub fn new(sql: SqlSession) -> Conversation {
         let interrupt = sql.interrupt();
-        Conversation { sql, is_skipping: false, is_in_pipeline: false, message: Vec::new(), interrupt }
+        Conversation {
+            sql,
+            is_skipping: false,
+            is_in_pipeline: false,
+            last_messages: 0,
+            message: Vec::new(),
+            interrupt,
+        }
     }
 
     /// The session's interrupts.
@@ -123,9 +137,10 @@ impl Conversation {
         }
     }
 
-    /// Waits as long as the client leaves too much unread. A cancel or a timeout meanwhile ends the pipeline.
+    /// Waits as long as the client leaves too much unread. A cancel or a timeout meanwhile ends the pipeline; the server's stop
+    /// ends the session.
     fn await_room(&mut self, port: &SharedPort) -> Next {
-        while let Err(error) = port::relieve(port, &self.interrupt) {
+        while let Err(error) = port::relieve(port, &self.interrupt, |port| !self.is_over(port)) {
             if error.fields().fatal {
                 return self.tell(port, &error);
             }
@@ -134,7 +149,44 @@ impl Conversation {
                 self.report(&error, &mut PortClient { port, interrupt: &Arc::clone(&self.interrupt) });
             }
         }
+        if port.borrow().is_stopping() {
+            if self.is_over(&mut port.borrow_mut()) {
+                return self.tell(port, &InterruptKind::Terminate.error());
+            }
+            self.last_messages += 1;
+        }
         Next::Idle
+    }
+
+    /// Whether the session ends here as the server stops: the statement that ran has ended, and its client has been answered. In
+    /// the extended protocol Sync belongs to the statement, since it ends its transaction. What lies between and runs nothing
+    /// does, too.
+    fn is_over(&self, port: &mut Port) -> bool {
+        if !port.is_stopping() {
+            return false;
+        }
+        if !self.is_in_pipeline || self.last_messages > LAST_MESSAGES_MAX {
+            return true;
+        }
+        for _ in 0..LAST_READS_MAX {
+            let pending = port.incoming.pending();
+            if !self.is_skipping
+                && let Some(kind) = pending.first()
+                && !matches!(kind, b'C' | b'D' | b'H' | b'S' | b'X')
+            {
+                return true;
+            }
+            // The client will be told of what is no message.
+            if !matches!(decode::next_message(pending), Ok(None)) {
+                return false;
+            }
+            // Nobody has read the socket while the statement ran.
+            if !port.is_readable() {
+                return true;
+            }
+            port.read_once(&mut [0; 4096]);
+        }
+        true
     }
 
     /// Whether there is more that it listens for, and its client has read enough of the rest.

@@ -20,3 +20,4 @@ pub mod worker;
 
 pub use server::{Server, ServerOptions};
 pub use tls::CurrentCredentials;
+pub use worker::StopMode;

@@ -6,10 +6,10 @@
 use std::cell::RefCell;
 use std::io::{ErrorKind, Read, Write};
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use base::{Error, Lsn, Result, sqlstate};
-use sync::{Arc, Interrupt, Waiter, Waker};
+use sync::{Arc, Interrupt, InterruptKind, Waiter, Waker};
 use wal::Wal;
 
 use crate::decode::Incoming;
@@ -46,6 +46,8 @@ pub struct Port {
     session_waits: bool,
     /// The session waits when more than this is unsent.
     unsent_limit_bytes: usize,
+    /// The server stops: the session waits for its client no more, or not for long.
+    is_stopping: bool,
     /// The client has sent what ended in the middle of a message: where the next one begins is not known.
     has_lost_place: bool,
     /// Woken when something arrives, is sent or closes.
@@ -69,6 +71,7 @@ impl Port {
             closed: false,
             session_waits: false,
             unsent_limit_bytes,
+            is_stopping: false,
             has_lost_place: false,
             progress: None,
         }
@@ -150,6 +153,17 @@ impl Port {
     /// Since when the client has taken nothing of what it was offered; `None` if the socket has taken all that may leave.
     pub fn stalled_since(&self) -> Option<Instant> {
         self.stalled_since
+    }
+
+    /// The server stops. A session that waits for its client hears of it.
+    pub fn begin_stop(&mut self) {
+        self.is_stopping = true;
+        self.wake();
+    }
+
+    /// Whether the server stops.
+    pub fn is_stopping(&self) -> bool {
+        self.is_stopping
     }
 
     /// Nothing more is read or sent.
@@ -257,39 +271,57 @@ pub fn connection_lost() -> Error {
     Error::new(sqlstate::CONNECTION_FAILURE, "connection to client lost").fatal()
 }
 
-/// Sends what may leave; waits while too much is unsent.
+/// So long a client may take nothing of what a running statement has to say while the server stops.
+pub const UNREAD_WHEN_STOPPING: Duration = Duration::from_secs(5);
+
+/// Sends what may leave; waits while too much is unsent and `may_wait` says so.
 ///
 /// # Errors
-/// 08006 when the client is gone, and pending interrupts.
-pub fn relieve(port: &SharedPort, interrupt: &Interrupt) -> Result<()> {
+/// 08006 when the client is gone, 57P01 when it takes nothing while the server stops, and pending interrupts.
+pub fn relieve(port: &SharedPort, interrupt: &Interrupt, may_wait: impl Fn(&mut Port) -> bool) -> Result<()> {
     if !port.borrow().wants_relief() {
         return Ok(());
     }
     loop {
-        let waiter = {
+        let (waiter, deadline) = {
             let mut port = port.borrow_mut();
+            if port.is_stopping {
+                // Whether the client takes something is to be seen without an event, too.
+                port.write_again();
+            }
             let durable = port.wal.durable();
             port.outgoing.flush();
             port.send(durable);
             if port.closed {
                 return Err(connection_lost());
             }
-            if port.outgoing.unsent_bytes() < port.unsent_limit_bytes {
+            if port.outgoing.unsent_bytes() < port.unsent_limit_bytes || !may_wait(&mut port) {
                 return Ok(());
+            }
+            // Without a stalled write, the rest waits for the log.
+            let deadline = port.stalled_since.filter(|_| port.is_stopping).map(|since| since + UNREAD_WHEN_STOPPING);
+            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                return end_session(interrupt);
             }
             let waiter = Waiter::new();
             port.progress = Some(waiter.waker());
-            waiter
+            (waiter, deadline)
         };
-        waiter.wait(None, Some(interrupt));
+        waiter.wait(deadline, Some(interrupt));
         interrupt.check()?;
     }
 }
 
-/// Waits until more has arrived than `had_bytes`.
+/// The session is to end as the server stops, also if what it runs catches this error.
+fn end_session(interrupt: &Interrupt) -> Result<()> {
+    interrupt.raise(InterruptKind::Terminate);
+    interrupt.check()
+}
+
+/// Waits until more has arrived.
 ///
 /// # Errors
-/// 08006 when the client is gone, and pending interrupts.
+/// 08006 when the client is gone, 57P01 when the server stops, and pending interrupts.
 pub fn await_input(port: &SharedPort, interrupt: &Interrupt, deadline: Option<Instant>) -> Result<()> {
     let had_bytes = port.borrow().incoming.pending().len();
     let mut scratch = vec![0; 64 * 1024];
@@ -311,6 +343,9 @@ pub fn await_input(port: &SharedPort, interrupt: &Interrupt, deadline: Option<In
             let durable = port.wal.durable();
             port.outgoing.flush();
             port.send(durable);
+            if port.is_stopping {
+                return end_session(interrupt);
+            }
             let waiter = Waiter::new();
             port.progress = Some(waiter.waker());
             waiter

@@ -10,14 +10,14 @@ use base::{Error, Lsn, Result, sqlstate};
 use mio::net::{TcpListener, UnixListener};
 use mio::{Events, Interest, Poll, Token};
 use sql::session::Instance;
-use sync::Arc;
 use sync::atomic::AtomicUsize;
+use sync::{Arc, Mutex};
 
 use crate::connection_budget::ConnectionBudget;
 use crate::outgoing::Outgoing;
 use crate::stream::{Socket, Stream};
 use crate::tls::CurrentCredentials;
-use crate::worker::{self, Shared, WorkerHandle, too_many};
+use crate::worker::{self, Shared, StopMode, WorkerHandle, too_many};
 
 /// Where and how a server listens.
 #[derive(Clone)]
@@ -43,8 +43,10 @@ pub struct ServerOptions {
 /// A running server.
 pub struct Server {
     workers: Arc<Vec<WorkerHandle>>,
-    acceptor: Option<std::thread::JoinHandle<()>>,
-    stop_accepting: Arc<mio::Waker>,
+    shared: Arc<Shared>,
+    /// Held by the one who waits for its end.
+    acceptor: Mutex<Option<std::thread::JoinHandle<()>>>,
+    stop_accepting: mio::Waker,
     socket_path: Option<PathBuf>,
     port: u16,
 }
@@ -112,13 +114,13 @@ impl Server {
         let stop_accepting =
             mio::Waker::new(poll.registry(), STOP).map_err(|error| Error::io("could not create a waker", &error))?;
         let acceptor = {
-            let workers = Arc::clone(&workers);
+            let (workers, shared) = (Arc::clone(&workers), Arc::clone(&shared));
             std::thread::Builder::new()
                 .name("acceptor".to_owned())
                 .spawn(move || accept_all(poll, listeners, &workers, &shared))
                 .map_err(|error| Error::io("could not start the acceptor thread", &error))?
         };
-        Ok(Server { workers, acceptor: Some(acceptor), stop_accepting: Arc::new(stop_accepting), socket_path, port })
+        Ok(Server { workers, shared, acceptor: Mutex::new(Some(acceptor)), stop_accepting, socket_path, port })
     }
 
     /// The TCP port in use.
@@ -126,12 +128,21 @@ impl Server {
         self.port
     }
 
-    /// Accepts no more, ends idle sessions, lets running statements end, and returns when all are gone.
-    pub fn stop(mut self) {
+    /// Begins to stop: new clients are refused with 57P03, and sessions end, those that wait for their client at once. May be
+    /// called again with [`StopMode::AtOnce`]. Returns at once.
+    pub fn begin_stop(&self, mode: StopMode) {
+        for worker in self.workers.iter() {
+            worker.begin_stop(mode);
+        }
+    }
+
+    /// Waits for the end of all sessions, and ends the server. Needs a [`Server::begin_stop`].
+    pub fn finish(&self) {
+        self.shared.budget.wait_for_last_end();
         if let Err(error) = self.stop_accepting.wake() {
             eprintln!("cohort: could not wake the acceptor: {error}");
         }
-        if let Some(acceptor) = self.acceptor.take()
+        if let Some(acceptor) = self.acceptor.lock().take()
             && acceptor.join().is_err()
         {
             eprintln!("cohort: the acceptor thread panicked");
@@ -141,13 +152,14 @@ impl Server {
             let _ = std::fs::remove_file(path);
         }
         for worker in self.workers.iter() {
-            worker.stop();
+            worker.join();
         }
-        if let Some(workers) = Arc::get_mut(&mut self.workers) {
-            for worker in workers {
-                worker.join();
-            }
-        }
+    }
+
+    /// Stops, and returns when all sessions are gone.
+    pub fn stop(&self, mode: StopMode) {
+        self.begin_stop(mode);
+        self.finish();
     }
 }
 

@@ -13,6 +13,7 @@
 //! (rule R3); the leader of a flush wakes each worker once, and the worker sends every reply the flush has freed.
 
 mod starting;
+mod stopping;
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -37,13 +38,17 @@ use crate::port::{Port, SharedPort};
 use crate::startup;
 use crate::stream::{Keepalive, Stream};
 use crate::tls::CurrentCredentials;
+use stopping::Patience;
+pub use stopping::StopMode;
 
 /// The socket token of the worker's own waker.
 const WAKE: Token = Token(usize::MAX);
 /// Ready-queue tokens that name no connection.
 const NEWCOMERS: u64 = u64::MAX;
 const DURABLE: u64 = u64::MAX - 1;
-const STOP: u64 = u64::MAX - 2;
+const STOP_AFTER_STATEMENTS: u64 = u64::MAX - 2;
+const STOP_AT_ONCE: u64 = u64::MAX - 3;
+const LEAVE: u64 = u64::MAX - 4;
 
 /// How long a client that was told why its session ends has for closing the connection itself.
 ///
@@ -51,16 +56,7 @@ const STOP: u64 = u64::MAX - 2;
 /// together with the last message report the one and forget the other.
 const FAREWELL_TIME: Duration = Duration::from_millis(100);
 
-/// How long a client may take over what it was still to be sent when its session ended.
-struct Patience {
-    /// So long it may take nothing.
-    unread: Duration,
-    /// After so long its connection is closed even if it reads on.
-    whole: Duration,
-}
-
 const PATIENCE: Patience = Patience { unread: Duration::from_secs(10), whole: Duration::from_secs(30) };
-const PATIENCE_WHEN_STOPPING: Patience = Patience { unread: Duration::from_secs(1), whole: Duration::from_secs(5) };
 
 /// What other threads hold of a worker.
 pub struct WorkerHandle {
@@ -70,7 +66,8 @@ pub struct WorkerHandle {
     session_count: Arc<AtomicUsize>,
     /// How many of them have long work under way.
     long_count: Arc<AtomicUsize>,
-    thread: Option<std::thread::JoinHandle<()>>,
+    /// Held by the one who waits for its end.
+    thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
 /// A session with long work weighs as much as so many others when a new one is dealt out.
@@ -90,14 +87,18 @@ impl WorkerHandle {
         self.ready.push(NEWCOMERS);
     }
 
-    /// Asks the worker to end its sessions after their running statements.
-    pub fn stop(&self) {
-        self.ready.push(STOP);
+    /// Asks the worker to end its sessions, and to begin no others.
+    pub fn begin_stop(&self, mode: StopMode) {
+        self.ready.push(match mode {
+            StopMode::AfterStatements => STOP_AFTER_STATEMENTS,
+            StopMode::AtOnce => STOP_AT_ONCE,
+        });
     }
 
-    /// Waits for its end.
-    pub fn join(&mut self) {
-        if let Some(thread) = self.thread.take()
+    /// Waits for the worker's end, once it has been asked to end its sessions. It gets no connections any more.
+    pub fn join(&self) {
+        self.ready.push(LEAVE);
+        if let Some(thread) = self.thread.lock().take()
             && thread.join().is_err()
         {
             eprintln!("cohort: a worker thread panicked");
@@ -185,7 +186,10 @@ struct Worker {
     /// Connections without a session, the oldest first.
     starting: BTreeSet<u64>,
     scratch: Box<[u8]>,
-    stopping_since: Option<Instant>,
+    /// How the server stops, and since when.
+    stopping: Option<(StopMode, Instant)>,
+    /// No connection comes any more: the thread ends with the last one.
+    is_leaving: bool,
 }
 
 /// Starts a worker thread.
@@ -219,7 +223,7 @@ pub fn start(shared: Arc<Shared>, number: usize) -> base::Result<WorkerHandle> {
         newcomers: Arc::clone(&newcomers),
         session_count: Arc::clone(&session_count),
         long_count: Arc::clone(&long_count),
-        thread: None,
+        thread: Mutex::new(None),
     };
     let run = move || {
         let worker = Worker {
@@ -242,7 +246,8 @@ pub fn start(shared: Arc<Shared>, number: usize) -> base::Result<WorkerHandle> {
             alarms: Alarms::default(),
             starting: BTreeSet::new(),
             scratch: vec![0; 64 * 1024].into_boxed_slice(),
-            stopping_since: None,
+            stopping: None,
+            is_leaving: false,
         };
         // Panics of sessions end those sessions. After any other nobody could answer the worker's sessions, and what they
         // hold would be held for ever: as after a failed write of the log, the process ends, and recovery decides.
@@ -255,7 +260,7 @@ pub fn start(shared: Arc<Shared>, number: usize) -> base::Result<WorkerHandle> {
         .name(format!("worker {number}"))
         .spawn(run)
         .map_err(|error| Error::io("could not start a worker thread", &error))?;
-    Ok(WorkerHandle { thread: Some(thread), ..handle })
+    Ok(WorkerHandle { thread: Mutex::new(Some(thread)), ..handle })
 }
 
 impl Worker {
@@ -288,7 +293,9 @@ impl Worker {
                 match token {
                     NEWCOMERS => self.admit(),
                     DURABLE => {}
-                    STOP => self.begin_stop(),
+                    STOP_AFTER_STATEMENTS => self.begin_stop(StopMode::AfterStatements),
+                    STOP_AT_ONCE => self.begin_stop(StopMode::AtOnce),
+                    LEAVE => self.begin_leaving(),
                     token => self.resume(token),
                 }
             }
@@ -304,7 +311,7 @@ impl Worker {
             self.ring_alarms();
             debug_assert!(self.alarms.len() <= self.connections.len(), "an alarm is left of a connection");
             self.settle();
-            if self.stopping_since.is_some() && self.connections.is_empty() {
+            if self.is_leaving && self.connections.is_empty() {
                 return;
             }
         }
@@ -581,7 +588,7 @@ impl Worker {
         }
         let deadline = conversation.sql.idle_deadline();
         self.alarms.set(&mut connection.alarm, token, deadline);
-        if self.stopping_since.is_some() {
+        if self.stopping.is_some() {
             self.end_session(index, Some(shutting_down()));
         } else {
             self.end_if_asked(index);
@@ -675,8 +682,8 @@ impl Worker {
             Some(now)
         } else if port.has_unsent() {
             let leaves_since = *connection.leaves_since.get_or_insert(now);
-            let (patience, since) = match self.stopping_since {
-                Some(stopping_since) => (PATIENCE_WHEN_STOPPING, stopping_since.max(leaves_since)),
+            let (patience, since) = match self.stopping {
+                Some((mode, stopping_since)) => (mode.patience(), stopping_since.max(leaves_since)),
                 None => (PATIENCE, leaves_since),
             };
             // Otherwise it waits for the log.
@@ -740,26 +747,6 @@ impl Worker {
             }
         }
     }
-
-    /// Ends idle sessions at once and interrupts waits; running statements end first.
-    fn begin_stop(&mut self) {
-        self.stopping_since = Some(Instant::now());
-        let all: Vec<usize> = self.connections.iter().map(|(index, _)| index).collect();
-        for index in all {
-            self.unsettled.push(index);
-            let connection = &mut self.connections[index];
-            match &mut connection.state {
-                State::Idle(_) => self.end_session(index, Some(shutting_down())),
-                State::Running(_) => {
-                    if let Some(interrupt) = &connection.interrupt {
-                        interrupt.raise(InterruptKind::Terminate);
-                    }
-                }
-                State::Starting | State::Authenticating(_) => connection.state = State::Closing,
-                State::Closing => {}
-            }
-        }
-    }
 }
 
 /// The error for a client when there is no place for it.
@@ -768,5 +755,5 @@ pub(crate) fn too_many() -> Error {
 }
 
 fn shutting_down() -> Error {
-    Error::new(sqlstate::ADMIN_SHUTDOWN, "terminating connection due to administrator command").fatal()
+    InterruptKind::Terminate.error()
 }

@@ -129,13 +129,15 @@ impl Server {
         }
     }
 
-    /// SIGTERM, and waits for an orderly end.
+    /// SIGTERM, and waits for an orderly end. Half of the time is for running statements. Then another SIGTERM interrupts those that
+    /// wait for a lock of a prepared transaction, and could wait for ever.
     ///
     /// # Errors
     /// When it does not end in time or not in order; it is left running then.
     pub async fn stop(&mut self, limit: Duration) -> Result<(), String> {
         self.signal(Signal::TERM);
         let started = Instant::now();
+        let mut interrupts_at = Some(started + limit / 2);
         loop {
             match self.ended() {
                 Some(status) if status.success() => return Ok(()),
@@ -144,6 +146,9 @@ impl Server {
                     return Err(format!("the server did not stop {} s after SIGTERM", limit.as_secs()));
                 }
                 None => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+            if interrupts_at.take_if(|at| *at < Instant::now()).is_some() {
+                self.signal(Signal::TERM);
             }
         }
     }

@@ -11,7 +11,7 @@ pub mod reference;
 pub mod wire;
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// A running `cohort serve`, stopped when dropped.
@@ -103,11 +103,35 @@ impl Server {
         self.process.wait().unwrap();
     }
 
+    /// Sends a signal of this name.
+    pub fn signal(&self, name: &str) {
+        let status = Command::new("kill").args(["-s", name, &self.process.id().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+
     /// SIGTERM, and the end.
     pub fn stop(mut self) {
-        let status = Command::new("kill").arg(self.process.id().to_string()).status().unwrap();
-        assert!(status.success());
+        self.signal("TERM");
         assert!(self.process.wait().unwrap().success(), "the server did not stop cleanly: {}", self.log());
+    }
+
+    /// Waits for the orderly end of a server that has been told to stop.
+    pub fn wait_within(self, limit: Duration) {
+        let log = self.folder.join("log");
+        let said = || std::fs::read_to_string(&log).unwrap_or_default();
+        assert!(self.wait_for_end(limit).success(), "the server did not stop cleanly: {}", said());
+    }
+
+    /// Waits for the end of a server that has been told to stop.
+    pub fn wait_for_end(mut self, limit: Duration) -> ExitStatus {
+        let started = Instant::now();
+        loop {
+            if let Some(status) = self.process.try_wait().unwrap() {
+                return status;
+            }
+            assert!(started.elapsed() < limit, "the server did not stop within {limit:?}: {}", self.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Runs one of PostgreSQL's clients against the server.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use base::{Error, Result, sqlstate};
 use engine::{ClogUpdate, TwophaseState};
 use postgres::{Client, NoTls};
-use session::{CurrentCredentials, Server, ServerOptions};
+use session::{CurrentCredentials, Server, ServerOptions, StopMode};
 use sql::session::Instance;
 
 use crate::disk::Disk;
@@ -84,7 +84,7 @@ struct Own {
 impl Drop for Own {
     fn drop(&mut self) {
         if let Some(server) = self.server.take() {
-            server.stop();
+            server.stop(StopMode::AtOnce);
         }
     }
 }

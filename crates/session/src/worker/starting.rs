@@ -175,7 +175,7 @@ impl Worker {
     }
 
     fn check_room(&self) -> base::Result<()> {
-        if self.stopping_since.is_some() {
+        if self.stopping.is_some() {
             return Err(Error::new(sqlstate::CANNOT_CONNECT_NOW, "the database system is shutting down"));
         }
         if self.shared.budget.has_place() { Ok(()) } else { Err(too_many()) }

@@ -73,7 +73,7 @@ impl TestServer {
 impl Drop for TestServer {
     fn drop(&mut self) {
         if let Some(server) = self.server.take() {
-            server.stop();
+            server.stop(cohort_session::StopMode::AtOnce);
         }
     }
 }

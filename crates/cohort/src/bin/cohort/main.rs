@@ -23,7 +23,8 @@ struct Arguments {
 enum Command {
     /// Serve a data folder to PostgreSQL clients; creates it if it is new.
     ///
-    /// SIGTERM stops after running statements, SIGINT likewise; SIGHUP reads DIR/cohort.conf again.
+    /// SIGTERM stops the server after running statements. SIGINT, or a second SIGTERM, interrupts them; SIGQUIT ends the process without
+    /// a checkpoint. SIGHUP reads DIR/cohort.conf again.
     Serve(serve::ServeArguments),
     /// Repeat the five experiments of PostgreSQL's commit path on this machine.
     Lab(lab::command::LabArguments),

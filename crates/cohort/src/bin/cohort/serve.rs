@@ -1,13 +1,14 @@
 //! `cohort serve`: a data folder for PostgreSQL clients.
 
 use std::path::PathBuf;
+use std::sync::mpsc;
 
 use base::settings::{Id, ServerSettings, Source, lookup, show};
 use base::{Error, Result, sqlstate};
 use clap::Args;
 use cohort::dashboard::Dashboard;
 use cohort::metrics::MetricsServer;
-use cohort::{CurrentCredentials, Database, Instance, OpenOptions, Server, ServerOptions, configuration};
+use cohort::{CurrentCredentials, Database, Instance, OpenOptions, Server, ServerOptions, StopMode, configuration};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sync::Arc;
@@ -49,7 +50,7 @@ fn parse_setting(text: &str) -> std::result::Result<(String, String), String> {
 /// When the folder can't be opened or an address can't be listened on.
 pub fn run(arguments: &ServeArguments) -> Result<()> {
     // Watched before anything else, so that no signal ends the process halfway.
-    let mut signals = Signals::new([SIGTERM, SIGINT, SIGQUIT, SIGHUP])
+    let signals = Signals::new([SIGTERM, SIGINT, SIGQUIT, SIGHUP])
         .map_err(|error| Error::io("could not watch for signals", &error))?;
     // Before files are opened: how many of them are kept open depends on it.
     vfs::descriptors::raise_limit();
@@ -80,7 +81,7 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
         listen_where(&settings, Id::MetricsListen, |address| MetricsServer::start(address, Arc::clone(&instance)))?;
     let dashboard =
         listen_where(&settings, Id::DashboardListen, |address| Dashboard::start(address, Arc::clone(&instance)))?;
-    let server = Server::start(Arc::clone(&instance), &server_options(arguments, &settings, credentials)?)?;
+    let server = Arc::new(Server::start(Arc::clone(&instance), &server_options(arguments, &settings, credentials)?)?);
     eprintln!(
         "cohort: serving \"{}\" on port {}, ready to accept connections",
         arguments.directory.display(),
@@ -92,24 +93,51 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
     if let Some(dashboard) = &dashboard {
         eprintln!("cohort: the dashboard is at http://{}/", dashboard.address());
     }
-    for signal in signals.forever() {
-        match signal {
-            SIGHUP => {
-                reload();
-            }
-            SIGQUIT => {
-                eprintln!("cohort: stopping at once; the next start recovers");
-                std::process::exit(2);
-            }
-            _ => break,
-        }
-    }
-    eprintln!("cohort: stopping");
-    server.stop();
+    obey(signals, Arc::clone(&server), reload)?.recv().map_err(|_| Error::internal("nobody watches for signals"))?;
+    server.finish();
     drop((metrics, dashboard));
     database.close()?;
     eprintln!("cohort: stopped");
     Ok(())
+}
+
+/// Does what signals say, on a thread of its own for as long as the process lives. The receiver hears when the server has begun to
+/// stop.
+fn obey(
+    mut signals: Signals,
+    server: Arc<Server>,
+    reload: Arc<dyn Fn() -> bool + Send + Sync>,
+) -> Result<mpsc::Receiver<()>> {
+    let (stops, has_begun) = mpsc::channel();
+    let mut is_stopping = false;
+    let watch = move || {
+        for signal in signals.forever() {
+            match signal {
+                SIGHUP => {
+                    reload();
+                    continue;
+                }
+                SIGQUIT => {
+                    eprintln!("cohort: stopping at once; the next start recovers");
+                    std::process::exit(2);
+                }
+                SIGTERM if !is_stopping => {
+                    eprintln!("cohort: stopping after running statements");
+                    server.begin_stop(StopMode::AfterStatements);
+                }
+                _ => {
+                    eprintln!("cohort: stopping; running statements are interrupted");
+                    server.begin_stop(StopMode::AtOnce);
+                }
+            }
+            is_stopping = true;
+            // After the first time nobody may listen any more.
+            let _ = stops.send(());
+        }
+    };
+    let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(watch);
+    thread.map_err(|error| Error::io("could not start the thread that watches for signals", &error))?;
+    Ok(has_begun)
 }
 
 /// Starts what listens where this setting says, if anywhere.

@@ -1,0 +1,228 @@
+//! How a server stops: SIGTERM lets running statements end, SIGINT and a second SIGTERM interrupt them.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::Server;
+use common::conversation::{Sent, Talk};
+
+/// A running statement that nobody interrupts takes about so long after the signal.
+const SLEEP: &str = "select pg_sleep(1.5)";
+/// Longer than any test.
+const ENDLESS: &str = "select pg_sleep(600)";
+/// No stop that has nothing to wait for takes nearly as long.
+const LIMIT: Duration = Duration::from_secs(30);
+/// Longer than a statement needs from its arrival to its sleep or wait.
+const BEGINS: Duration = Duration::from_millis(400);
+const TOLD: &str = "SFATAL C57P01 Mterminating connection due to administrator command";
+
+fn start(folder: &std::path::Path) -> Server {
+    let server = Server::start(folder, &["worker_threads=2"]);
+    server.connect().batch_execute("create table t (id int, word text); insert into t values (0, 'first')").unwrap();
+    server
+}
+
+fn talk(server: &Server) -> Talk {
+    let mut talk = Talk::start(&server.socket());
+    talk.patience = LIMIT;
+    talk
+}
+
+/// The kinds of the messages that are heard until the connection ends, and what the last one says.
+fn ending(talk: &mut Talk) -> (String, String) {
+    let heard = talk.hear_to_the_end();
+    let kinds = heard.iter().map(|message| &message[..1]).collect();
+    let fields = ["S=", "C=", "M="].map(|field| {
+        let last = heard.last().map_or("", String::as_str);
+        let found = last.split_once(field).map_or("", |(_, rest)| rest);
+        let next = found.find(" V=").or_else(|| found.find(" C=")).or_else(|| found.find(" M="));
+        format!("{}{}", &field[..1], next.map_or(found, |next| &found[..next]).trim())
+    });
+    (kinds, fields.join(" "))
+}
+
+/// What the table holds when the data folder is served again.
+fn words_after_restart(folder: &std::path::Path) -> String {
+    let server = Server::start(folder, &[]);
+    let words = server.psql("select string_agg(word, ' ' order by id) from t");
+    server.stop();
+    words
+}
+
+fn statement(text: &str) -> Vec<u8> {
+    let messages = [Sent::parse("", text, &[]), Sent::bind("", "", &[], &[], &[]), Sent::execute("", 0)];
+    messages.iter().flat_map(Sent::bytes).collect()
+}
+
+const SYNC: &[u8] = b"S\0\0\0\x04";
+
+#[test]
+fn a_running_statement_ends_and_is_answered_before_the_server_stops() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path());
+    let (mut simple, mut extended, mut split) = (talk(&server), talk(&server), talk(&server));
+    // Each statement of the message that runs belongs to it.
+    simple.send(&Sent::query(&format!("{SLEEP}; insert into t values (1, 'simple')")).bytes());
+    let slow_insert =
+        |id: i32, word: &str| format!("insert into t select {id}, '{word}' from (select pg_sleep(1.5)) s");
+    extended.send(&[&statement(&slow_insert(2, "extended"))[..], SYNC].concat());
+    // The end of its transaction is not in the same packet; what runs nothing may lie between.
+    split.send(&statement(&slow_insert(3, "split")));
+    std::thread::sleep(BEGINS);
+    split.send(&[&Sent::named(b'C', b'P', "").bytes()[..], SYNC].concat());
+    let mut idle = talk(&server);
+    let ending_of_idle = std::thread::scope(|scope| {
+        server.signal("TERM");
+        let told = scope.spawn(|| (Instant::now(), ending(&mut idle))).join().unwrap();
+        assert!(told.0.elapsed() < Duration::from_millis(1000), "{:?}", told.0.elapsed());
+        told.1
+    });
+    assert_eq!(ending_of_idle, ("E".to_owned(), TOLD.to_owned()));
+    assert_eq!(ending(&mut simple), ("TDCCZE".to_owned(), TOLD.to_owned()));
+    assert_eq!(ending(&mut extended), ("12CZE".to_owned(), TOLD.to_owned()));
+    assert_eq!(ending(&mut split), ("12C3ZE".to_owned(), TOLD.to_owned()));
+    server.wait_within(LIMIT);
+    assert_eq!(words_after_restart(folder.path()), "first simple extended split");
+}
+
+#[test]
+fn nobody_new_is_let_in_while_statements_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path());
+    let mut running = talk(&server);
+    running.send(&Sent::query(SLEEP).bytes());
+    std::thread::sleep(BEGINS);
+    server.signal("TERM");
+    std::thread::sleep(Duration::from_millis(200));
+    for url in [server.url(), format!("host=127.0.0.1 port={} user=postgres dbname=postgres", server.port())] {
+        let refused = postgres::Client::connect(&url, postgres::NoTls).err().expect("the server stops");
+        let error = refused.as_db_error().expect("the server says why");
+        assert_eq!(
+            (error.severity(), error.code().code(), error.message()),
+            ("FATAL", "57P03", "the database system is shutting down")
+        );
+    }
+    assert_eq!(ending(&mut running).0, "TDCZE");
+    server.wait_within(LIMIT);
+}
+
+#[test]
+fn open_transactions_roll_back_and_who_waits_for_their_locks_gets_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path());
+    let (mut idle, mut waiting, mut within) = (talk(&server), talk(&server), talk(&server));
+    idle.send(&Sent::query("begin; update t set word = 'idle' where id = 0").bytes());
+    idle.hear_until_ready();
+    within.send(&Sent::query("begin; insert into t values (1, 'within')").bytes());
+    within.hear_until_ready();
+    within.send(&Sent::query(&format!("insert into t values (2, 'running'); {SLEEP}")).bytes());
+    waiting.send(&Sent::query("update t set word = 'waited' where id = 0").bytes());
+    std::thread::sleep(BEGINS);
+    server.signal("TERM");
+    assert_eq!(ending(&mut idle), ("E".to_owned(), TOLD.to_owned()));
+    assert_eq!(ending(&mut waiting), ("CZE".to_owned(), TOLD.to_owned()));
+    assert_eq!(ending(&mut within), ("CTDCZE".to_owned(), TOLD.to_owned()));
+    server.wait_within(LIMIT);
+    assert_eq!(words_after_restart(folder.path()), "waited");
+}
+
+#[test]
+fn a_pipeline_ends_with_the_statement_that_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path());
+    let (mut one, mut each) = (talk(&server), talk(&server));
+    let [first, second] = [1, 2].map(|id| format!("insert into t select {id}, 'w{id}' from (select pg_sleep(1.5)) s"));
+    one.send(&[statement(&first), statement(&second), SYNC.to_vec()].concat());
+    each.send(&[statement(&first), SYNC.to_vec(), statement(&second), SYNC.to_vec()].concat());
+    std::thread::sleep(BEGINS);
+    server.signal("TERM");
+    // Both statements are of one transaction, which can't commit without the second.
+    assert_eq!(ending(&mut one), ("12CE".to_owned(), TOLD.to_owned()));
+    assert_eq!(ending(&mut each), ("12CZE".to_owned(), TOLD.to_owned()));
+    server.wait_within(LIMIT);
+    assert_eq!(words_after_restart(folder.path()), "first w1");
+}
+
+#[test]
+fn sigint_and_a_second_sigterm_interrupt_running_statements() {
+    for signals in [&["INT"][..], &["TERM", "TERM"], &["TERM", "INT"]] {
+        let folder = tempfile::tempdir().unwrap();
+        let server = start(folder.path());
+        let (mut running, mut sleeping) = (talk(&server), talk(&server));
+        running.send(&Sent::query(&format!("insert into t values (1, 'ran'); {ENDLESS}")).bytes());
+        let slow = "insert into t select 2, 'slept' from (select pg_sleep(600)) s";
+        sleeping.send(&[&statement(slow)[..], SYNC].concat());
+        std::thread::sleep(BEGINS);
+        for signal in signals {
+            server.signal(signal);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        assert_eq!(ending(&mut running).1, TOLD, "{signals:?}");
+        assert_eq!(ending(&mut sleeping).1, TOLD, "{signals:?}");
+        server.wait_within(LIMIT);
+        assert_eq!(words_after_restart(folder.path()), "first", "{signals:?}");
+    }
+}
+
+#[test]
+fn sigquit_ends_a_server_that_waits_for_its_statements() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path());
+    let mut running = talk(&server);
+    running.send(&Sent::query(ENDLESS).bytes());
+    std::thread::sleep(BEGINS);
+    server.signal("TERM");
+    std::thread::sleep(Duration::from_millis(100));
+    server.signal("QUIT");
+    assert_eq!(server.wait_for_end(LIMIT).code(), Some(2));
+    assert_eq!(words_after_restart(folder.path()), "first");
+}
+
+#[test]
+fn a_statement_that_waits_for_its_client_does_not_hold_up_the_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path());
+    let (mut copying, mut deaf, mut pipelined) = (talk(&server), talk(&server), talk(&server));
+    copying.send(&Sent::query("copy t from stdin").bytes());
+    copying.send(&Sent::new(b'd', *b"1\tcopied\n").bytes());
+    copying.hear_until(|heard| heard.last().is_some_and(|last| last.starts_with('G')));
+    deaf.send(&Sent::query("begin; insert into t values (2, 'deaf')").bytes());
+    deaf.hear_until_ready();
+    let unread = "select repeat('x', 1000) from generate_series(1, 100000)";
+    deaf.send(&Sent::query(unread).bytes());
+    pipelined.send(&[&statement(unread)[..], &statement(unread), SYNC].concat());
+    std::thread::sleep(BEGINS);
+    let signalled = Instant::now();
+    server.signal("TERM");
+    assert_eq!(ending(&mut copying), ("E".to_owned(), TOLD.to_owned()));
+    assert!(signalled.elapsed() < Duration::from_secs(3), "{:?}", signalled.elapsed());
+    server.wait_within(LIMIT);
+    assert_eq!(words_after_restart(folder.path()), "first");
+}
+
+/// A client that pauses now and then reads its answer to the end.
+#[test]
+fn a_client_that_reads_its_answer_gets_all_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path());
+    let mut reading = talk(&server);
+    reading.send(&Sent::query("select repeat('x', 1000) from generate_series(1, 20000)").bytes());
+    std::thread::sleep(BEGINS);
+    server.signal("TERM");
+    let mut kinds = String::new();
+    for round in 0.. {
+        let before = kinds.len();
+        let heard = reading.hear_until(|heard| heard.len() > 5000);
+        kinds.extend(heard.iter().map(|message| message.chars().next().unwrap()));
+        if kinds.len() == before || reading.is_closed {
+            break;
+        }
+        if round < 3 {
+            std::thread::sleep(Duration::from_millis(1500));
+        }
+    }
+    assert_eq!(kinds.matches('D').count(), 20_000);
+    assert!(kinds.ends_with("DCZE"), "{}", &kinds[kinds.len() - 10..]);
+    server.wait_within(LIMIT);
+}
