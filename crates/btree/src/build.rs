@@ -96,7 +96,7 @@ impl BTree {
         let low_before = |last: &Entry<'_>, first: &Entry<'_>| {
             if level == 0 { separator(last, first) } else { (first.bound.key.to_vec(), first.bound.tid) }
         };
-        let (block, _) = self.services.pool.pin_new(self.file)?;
+        let block = self.services.pool.pin_new(self.file)?.page_id().block;
         let full = &mut levels[at];
         let last = std::mem::take(&mut full.last);
         let last = Entry { bound: bound(&last), child: full.last_child };
@@ -138,7 +138,7 @@ impl BTree {
         }
         let (low, block) = (levels[at].low.clone(), levels[at].block);
         if at + 1 == levels.len() {
-            let (parent, _) = self.services.pool.pin_new(self.file)?;
+            let parent = self.services.pool.pin_new(self.file)?.page_id().block;
             levels.push(Level::new(parent, 0, (Vec::new(), [0; 6])));
         }
         self.add(levels, at + 1, low, block)

@@ -272,8 +272,8 @@ impl BTree {
                 break;
             }
             let split = plan_split(page, index, &entry).ok_or_else(|| self.not_the_page(block, level))?;
-            let (right_block, right) = self.services.pool.pin_new(self.file)?;
-            let right = right.into_write();
+            let right = self.services.pool.pin_new(self.file)?;
+            let right_block = right.page_id().block;
             let old_right = page.right();
             let was_root = page.is_root();
             let separator = split.separator.clone();
@@ -284,10 +284,11 @@ impl BTree {
                 held.push(self.pin(old_right)?.into_write());
             }
             if was_root {
-                let (root_block, root) = self.services.pool.pin_new(self.file)?;
+                let root = self.services.pool.pin_new(self.file)?;
+                let root_block = root.page_id().block;
                 let meta = self.pin(META_BLOCK)?.into_write();
                 planned.push(Planned::Root { guard: held.len(), level: level + 1, left: block, right: right_block });
-                held.push(root.into_write());
+                held.push(root);
                 held.push(meta);
                 new_root = Some((root_block, level + 1));
                 // The root's entries: everything below the separator, and from it on.

@@ -45,15 +45,13 @@ impl BTree {
     /// Writes the first pages of an empty tree into `file`, which is empty.
     pub fn create(services: Arc<BTreeServices>, file: FileNumber) -> Result<BTree> {
         {
-            let (meta_block, meta) = services.pool.pin_new(file)?;
-            let (leaf_block, leaf) = services.pool.pin_new(file)?;
-            if (meta_block, leaf_block) != (META_BLOCK, FIRST_LEAF) {
+            let mut meta = services.pool.pin_new(file)?;
+            let mut leaf = services.pool.pin_new(file)?;
+            if (meta.page_id().block, leaf.page_id().block) != (META_BLOCK, FIRST_LEAF) {
                 return Err(Error::internal(format!("relation file {file} of a new index is not empty")));
             }
             let mut changes = Changes::new(file);
             let links = Links { level: 0, root: true, left: 0, right: 0 };
-            let mut leaf = leaf.write();
-            let mut meta = meta.write();
             changes.apply(&mut leaf, &Change::New { links, high: None, entries: &[] });
             changes.apply(&mut meta, &Change::Meta { root: FIRST_LEAF, level: 0 });
             changes.log(&services.wal, &mut [leaf, meta]);

@@ -228,15 +228,9 @@ impl BufferPool {
         Ok(())
     }
 
-    /// Extends a file by a page of zeros and pins it. Somebody who scans the file may latch the page before the caller
-    /// does; see [`BufferPool::pin_new_exclusive`]. 53100 if the disk is full.
-    pub fn pin_new(&self, file: FileNumber) -> Result<(u32, Pinned<'_>)> {
-        let view = self.pin_new_exclusive(file)?;
-        Ok((view.page_id().block, view.into_pinned()))
-    }
-
-    /// Extends a file by a page of zeros, latched from the moment it exists. 53100 if the disk is full.
-    pub fn pin_new_exclusive(&self, file: FileNumber) -> Result<PageWrite<'_>> {
+    /// Extends a file by a page of zeros, latched from the moment it exists: others find the block as soon as it does.
+    /// 53100 if the disk is full.
+    pub fn pin_new(&self, file: FileNumber) -> Result<PageWrite<'_>> {
         let relation = self.files.get(file)?;
         let victim = self.take_victim()?;
         let frame = &self.frames[victim];

@@ -79,7 +79,7 @@ fn work(stand: &Stand, history: &Mutex<History>, random: &mut StdRng, steps: usi
     for _ in 0..steps {
         let blocks = stand.pool.block_count(FILE)?;
         match random.random_range(0..100) {
-            0..8 => match stand.pool.pin_new_exclusive(FILE) {
+            0..8 => match stand.pool.pin_new(FILE) {
                 Ok(mut view) => {
                     let (page, offset) = (view.page_id(), HEADER_BYTES);
                     put(&mut view, offset, 1);
@@ -131,7 +131,7 @@ fn work(stand: &Stand, history: &Mutex<History>, random: &mut StdRng, steps: usi
                 } else {
                     log(Record::Make);
                     stand.pool.create_file(SHORT_LIVED)?;
-                    stand.pool.pin_new(SHORT_LIVED).map(|(_, pinned)| pinned.write().mark_dirty_hint()).ok();
+                    stand.pool.pin_new(SHORT_LIVED).map(|mut page| page.mark_dirty_hint()).ok();
                 }
             }
             _ => {}

@@ -107,7 +107,7 @@ fn dropping_a_file_beside_evictions_leaves_nothing_of_it() {
             let other = base::FileNumber(9);
             stand.pool.create_file(other).unwrap();
             for _ in 0..4 {
-                stand.pool.pin_new_exclusive(other).unwrap().mark_dirty_hint();
+                stand.pool.pin_new(other).unwrap().mark_dirty_hint();
             }
             let evictor = {
                 let stand = Arc::clone(&stand);

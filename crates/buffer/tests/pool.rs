@@ -26,9 +26,7 @@ fn stand(frames: usize) -> (tempfile::TempDir, Stand) {
 fn fill(stand: &Stand, blocks: u32) {
     stand.pool.create_file(FILE).unwrap();
     for block in 0..blocks {
-        let (new, pinned) = stand.pool.pin_new(FILE).unwrap();
-        assert_eq!(new, block);
-        drop(pinned);
+        assert_eq!(stand.pool.pin_new(FILE).unwrap().page_id().block, block);
         stand.add(page(block), HEADER_BYTES, u64::from(block) + 1).unwrap();
     }
 }
@@ -167,7 +165,7 @@ fn files_are_dropped_cut_and_listed() {
     fill(&stand, 20);
     let other = FileNumber(16385);
     stand.pool.create_file(other).unwrap();
-    stand.pool.pin_new(other).unwrap().1.write().mark_dirty_hint();
+    stand.pool.pin_new(other).unwrap().mark_dirty_hint();
     assert_eq!(stand.pool.list_files().unwrap(), [FILE, other]);
     assert_eq!(stand.pool.orphans(|file| file == FILE).unwrap(), [other]);
 
@@ -175,10 +173,10 @@ fn files_are_dropped_cut_and_listed() {
     assert_eq!(stand.pool.block_count(FILE).unwrap(), 5);
     assert!(stand.pool.pin(page(5)).is_err());
     assert_eq!(std::fs::metadata(directory.path().join("base/16384")).unwrap().len(), 5 * PAGE_BYTES as u64);
-    let (block, pinned) = stand.pool.pin_new(FILE).unwrap();
-    assert_eq!(block, 5);
-    assert!(pinned.read().iter().all(|&byte| byte == 0), "a block that was cut off came back");
-    drop(pinned);
+    let view = stand.pool.pin_new(FILE).unwrap();
+    assert_eq!(view.page_id().block, 5);
+    assert!(view.iter().all(|&byte| byte == 0), "a block that was cut off came back");
+    drop(view);
 
     assert!(stand.pool.drop_files(&[other]).is_empty());
     assert!(stand.pool.drop_files(&[other]).is_empty());
@@ -288,10 +286,10 @@ fn eviction_under_a_page_latch_never_suspends_the_coroutine() {
         Arc::new(BufferPool::new(vfs, &directory.path().join("base"), log.clone(), doublewrite, options).unwrap());
     pool.create_file(FILE).unwrap();
     let work = move || {
-        let mut held = pool.pin_new_exclusive(FILE).unwrap();
+        let mut held = pool.pin_new(FILE).unwrap();
         held.set_lsn(log.inner.insert());
         for _ in 0..100 {
-            pool.pin_new_exclusive(FILE).unwrap().set_lsn(log.inner.insert());
+            pool.pin_new(FILE).unwrap().set_lsn(log.inner.insert());
         }
         drop(held);
         log.inner.flushes.load(Ordering::SeqCst)

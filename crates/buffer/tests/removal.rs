@@ -25,7 +25,7 @@ fn handed_over(disk: &SimulatedVfs) -> (Arc<BufferPool>, FileRemovals) {
     let removals = FileRemovals::new(pool.clone(), |_| ());
     for file in (0..FILES).map(FileNumber) {
         pool.create_file(file).unwrap();
-        pool.pin_new(file).unwrap().1.write().mark_dirty_hint();
+        pool.pin_new(file).unwrap().mark_dirty_hint();
         removals.hand_over(file, Lsn::ZERO);
     }
     (pool, removals)

@@ -79,8 +79,7 @@ impl Sequences {
     /// Writes the first page of a new sequence. `xid` is the transaction that makes it.
     pub(crate) fn create(&self, pool: &BufferPool, wal: &Wal, file: FileNumber, start: i64, xid: Xid) -> Result<()> {
         wal.ensure_room(RECORD_BYTES);
-        let (_, pinned) = pool.pin_new(file)?;
-        let mut page = pinned.write();
+        let mut page = pool.pin_new(file)?;
         let position = Position { last: start, is_called: false };
         let end = log(wal, file, position, xid);
         write(&mut page, position);

@@ -181,9 +181,8 @@ impl Heap {
             }
             self.note_room(block, &guard);
         }
-        let (_, pinned) = self.services.pool.pin_new(self.file)?;
-        // Nobody else knows the new page yet, but for scans that look at it in passing.
-        let mut guard = pinned.write();
+        // A vacuum may tell others of the new page's room as soon as its latch is free.
+        let mut guard = self.services.pool.pin_new(self.file)?;
         Ok(f(&mut guard))
     }
 

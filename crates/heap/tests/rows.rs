@@ -129,7 +129,7 @@ fn a_page_that_somebody_is_at_is_no_reason_to_extend_the_file() {
         insert(&db, &heap, &[0; 1000]);
     }
     for _ in 0..2 {
-        let page = db.pool.pin_new(FILE).unwrap().1.page_id();
+        let page = db.pool.pin_new(FILE).unwrap().page_id();
         assert_eq!(heap.vacuum_step(page.block, 1, true).unwrap().next, None);
     }
     let blocks = heap.block_count().unwrap();
@@ -511,6 +511,47 @@ fn a_deadlock_of_two_rows_has_one_victim() {
         }
     });
     assert_eq!(victims.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn rows_inserted_beside_a_vacuum_find_room_in_the_pages_that_were_added_for_them() {
+    const INSERTERS: u32 = 4;
+    let db = Db::new(Options::large());
+    let heap = heap_of(&db, FILE);
+    let rounds = 8000 * scale();
+    let are_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (db, heap, are_done) = (&db, &heap, &are_done);
+        // Pages that were just added come to those who look for room.
+        let vacuum = scope.spawn(move || {
+            while !are_done.load(Ordering::Relaxed) {
+                let from = heap.block_count().unwrap().saturating_sub(8);
+                heap.vacuum_step(from, u32::MAX, true).unwrap();
+            }
+        });
+        let inserters: Vec<_> = (0..INSERTERS)
+            .map(|number| {
+                scope.spawn(move || {
+                    for round in 0..rounds {
+                        let txn = db.begin(number + 1);
+                        // Rows of half a page: each second one needs a page of its own.
+                        if round % 2 == 0 {
+                            heap.insert(&txn.ctx(), &[1; 4000]).unwrap();
+                        } else {
+                            heap.insert_many(&txn.ctx(), &[&[2; 4000][..]; 3], &mut |_, _| ()).unwrap();
+                        }
+                        txn.commit();
+                    }
+                })
+            })
+            .collect();
+        let outcomes: Vec<_> = inserters.into_iter().map(|inserter| inserter.join()).collect();
+        are_done.store(true, Ordering::Relaxed);
+        vacuum.join().unwrap();
+        outcomes.into_iter().for_each(|outcome| outcome.unwrap());
+    });
+    let live = heap.vacuum_step(0, u32::MAX, true).unwrap().live_tuples;
+    assert_eq!(live, u64::from(INSERTERS) * rounds * 2);
 }
 
 // invariants: row 12, as far as hints are concerned
