@@ -12,7 +12,7 @@ use cohort_engine::{Database, Finisher, Isolation, Session, Table, TransactionOp
 use common::{begin, create_table, options_on, run, simulated, statement};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use vfs::SimulatedVfs;
+use vfs::{Fault, SimulatedVfs};
 
 const TYPES: [PhysicalType; 2] = [PhysicalType::I32, PhysicalType::I64];
 const ME: Finisher = Finisher { role: BOOTSTRAP_ROLE, is_superuser: true, database: Oid(5) };
@@ -248,4 +248,34 @@ fn the_vacuum_of_the_database_itself_is_no_reason_to_stay_open() {
             assert_eq!(error.sqlstate(), sqlstate::ADMIN_SHUTDOWN);
         }
     }
+}
+
+/// A sequence's page can't be read, so that its true position can't be written back.
+// invariants: row 37
+#[test]
+fn a_close_that_fails_is_taken_up_again_and_leaves_nothing_out() {
+    let disk = SimulatedVfs::new(1);
+    let database = Database::open(options_on(&disk, &[("shared_buffers", "128kB")])).unwrap();
+    let mut session = database.session().unwrap();
+    let table = create_table(&mut session, "t", &TYPES);
+    let sequence = create_sequence(&mut session);
+    run(&mut session, |session| session.nextval(sequence)).unwrap();
+    run(&mut session, |session| (1..20_000).try_for_each(|id| insert(session, &table, id))).unwrap();
+    begin(&mut session);
+    database.checkpoint().unwrap();
+    for number in 1..=2 {
+        disk.add_fault(Fault::FailRead(disk.reads() + 1));
+        assert_eq!(database.close().unwrap_err().sqlstate(), sqlstate::IO_ERROR, "attempt {number}");
+        assert!(!database.control().closed);
+        is_refused(session.xid());
+    }
+    database.close().unwrap();
+    is_refused(session.nextval(sequence));
+    assert!(database.control().closed);
+    let written = disk.writes();
+    database.close().unwrap();
+    assert_eq!(disk.writes(), written);
+    drop((session, database));
+    let reopened = Database::open(options_on(&disk, &[])).unwrap();
+    assert_eq!(run(&mut reopened.session().unwrap(), |session| session.nextval(sequence)).unwrap(), 2);
 }

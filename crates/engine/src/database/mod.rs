@@ -74,8 +74,8 @@ pub(crate) struct Shared {
     pub(crate) checkpointer: Checkpointer,
     pub(crate) frozen: Frozen,
     pub(crate) exports: Exports,
-    /// Whether the database is closed; held by the one who closes it.
-    closed: Mutex<bool>,
+    /// How far a close has come; held by the one who closes the database.
+    closed: Mutex<Closing>,
     /// Work under way that is in no transaction, or in one that neither has an xid nor a snapshot.
     operations: AtomicUsize,
     /// Held by the vacuum thread while it may have a transaction in progress, and by a close while it counts transactions.
@@ -128,7 +128,7 @@ impl Shared {
             checkpointer: Checkpointer::new(data.redo),
             frozen: Frozen::new(data.oldest_xid),
             exports: Exports::default(),
-            closed: Mutex::new(false),
+            closed: Mutex::new(Closing::NotBegun),
             operations: AtomicUsize::new(0),
             vacuuming: Mutex::new(()),
             is_closing: AtomicBool::new(false),
@@ -191,6 +191,15 @@ impl Shared {
     }
 }
 
+/// How far a close has come. One that fails goes on from there when it is tried again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Closing {
+    NotBegun,
+    /// No transaction gets an xid or a snapshot any more. The rest is still to be done.
+    Refusing,
+    Done,
+}
+
 /// Work under way: see [`Shared::begin_operation`].
 pub(crate) struct Operation<'a>(&'a Shared);
 
@@ -226,23 +235,35 @@ impl Database {
     ///
     /// # Errors
     /// 55006 if transactions are in progress that have changed something or have a snapshot in use; the database stays open
-    /// then.
+    /// then. What reading from the disk fails with; then the next call goes on with what is left to be done.
     pub fn close(&self) -> Result<()> {
-        let shared = &self.shared;
-        let mut closed = shared.closed.lock();
-        if *closed {
-            return Ok(());
+        let mut closing = self.shared.closed.lock();
+        if *closing == Closing::NotBegun {
+            self.refuse_transactions()?;
+            *closing = Closing::Refusing;
         }
+        if *closing == Closing::Refusing {
+            self.finish_close()?;
+            *closing = Closing::Done;
+        }
+        Ok(())
+    }
+
+    fn refuse_transactions(&self) -> Result<()> {
+        let shared = &self.shared;
         // The vacuum thread's own transactions are in nobody's way.
         shared.is_closing.store(true, Ordering::Relaxed);
         let vacuuming = shared.vacuuming.lock();
         let refused = shared.transactions.close();
         drop(vacuuming);
         shared.is_closing.store(false, Ordering::Relaxed);
-        refused.map_err(|count| {
-            Error::new(sqlstate::OBJECT_IN_USE, format!("there are {count} transactions in progress"))
-        })?;
-        *closed = true;
+        refused
+            .map_err(|count| Error::new(sqlstate::OBJECT_IN_USE, format!("there are {count} transactions in progress")))
+    }
+
+    /// Ends what is under way and writes everything out. May be done again after an error.
+    fn finish_close(&self) -> Result<()> {
+        let shared = &self.shared;
         self.background.stop();
         while shared.operations.load(Ordering::SeqCst) > 0 {
             // One may have asked for a checkpoint when there was nobody left to make it.

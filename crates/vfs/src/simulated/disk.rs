@@ -96,6 +96,10 @@ impl Disk {
         self.counts.set_lengths
     }
 
+    pub(crate) fn reads(&self) -> u64 {
+        self.counts.reads
+    }
+
     pub(crate) fn removals(&self) -> u64 {
         self.counts.removals
     }

@@ -232,6 +232,11 @@ impl SimulatedVfs {
         self.shared.disk.lock().removals()
     }
 
+    /// How many reads were made: what [`Fault::FailRead`] counts.
+    pub fn reads(&self) -> u64 {
+        self.shared.disk.lock().reads()
+    }
+
     /// Whether the power is off.
     pub fn is_crashed(&self) -> bool {
         self.shared.disk.lock().is_crashed()
