@@ -207,15 +207,19 @@ impl Files {
 
     /// Makes an empty file whose name is durable.
     pub(crate) fn create(&self, file: FileNumber, mode: OpenMode) -> Result<Arc<RelationFile>> {
-        let failed = |error| Error::io(format!("could not create file \"base/{file}\""), &error);
-        let handle = self.vfs.open(&self.path(file), mode).map_err(failed)?;
+        let handle = self.make(file, mode)?;
         self.sync_directory();
         self.remember(file, handle)
     }
 
-    /// The file, made if it does not exist.
+    fn make(&self, file: FileNumber, mode: OpenMode) -> Result<Arc<dyn File>> {
+        let failed = |error| Error::io(format!("could not create file \"base/{file}\""), &error);
+        self.vfs.open(&self.path(file), mode).map_err(failed)
+    }
+
+    /// The file, made if it does not exist. Its name may not be durable.
     pub(crate) fn create_if_missing(&self, file: FileNumber) -> Result<Arc<RelationFile>> {
-        if self.exists(file) { self.get(file) } else { self.create(file, OpenMode::Create) }
+        if self.exists(file) { self.get(file) } else { self.remember(file, self.make(file, OpenMode::Create)?) }
     }
 
     /// Cuts the file, and makes that durable. `discard` forgets the cached pages of what is cut off; by then nobody can
@@ -240,9 +244,9 @@ impl Files {
         Ok(())
     }
 
-    /// Removes files, and makes that durable. Returns an error for each that could not be removed; one that does not exist is
-    /// none.
-    pub(crate) fn remove(&self, files: &[FileNumber]) -> Vec<Error> {
+    /// Removes files, and makes that durable. Returns those that could not be removed, and why; one that does not exist is no
+    /// error.
+    pub(crate) fn remove(&self, files: &[FileNumber]) -> Vec<(FileNumber, Error)> {
         let mut errors = Vec::new();
         for file in files {
             let known = self.known.write().remove(&file.0);
@@ -252,7 +256,7 @@ impl Files {
             }
             match self.vfs.remove_file(&self.path(*file)) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
-                    errors.push(Error::io(format!("could not remove file \"base/{file}\""), &error));
+                    errors.push((*file, Error::io(format!("could not remove file \"base/{file}\""), &error)));
                 }
                 _ => {}
             }
@@ -274,7 +278,7 @@ impl Files {
         Ok(files)
     }
 
-    fn sync_directory(&self) {
+    pub(crate) fn sync_directory(&self) {
         if let Err(error) = self.vfs.sync_dir(&self.directory) {
             self.vfs.fail_stop(&format!("could not sync directory \"{}\": {error}", self.directory.display()));
         }

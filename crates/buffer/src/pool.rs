@@ -4,6 +4,7 @@
 //! frame's page id, which a pin holds still. Everything else goes through the latch of the page's partition.
 
 use std::io::ErrorKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use base::{Error, FileNumber, Lsn, Result};
@@ -254,7 +255,7 @@ impl BufferPool {
         Ok(view)
     }
 
-    /// Pins a page for redo: a file or page that does not exist is made, of zeros.
+    /// Pins a page for redo: a file or page that does not exist is made, of zeros. See [`BufferPool::create_file_for_redo`].
     pub fn pin_for_redo(&self, page: PageId) -> Result<Pinned<'_>> {
         if let Some(pinned) = self.pin_if_cached(page) {
             return Ok(pinned);
@@ -280,15 +281,21 @@ impl BufferPool {
         self.files.create(file, OpenMode::CreateNew).map(drop)
     }
 
-    /// As [`BufferPool::create_file`], for redo: no error if it exists.
+    /// As [`BufferPool::create_file`], for redo: no error if it exists, and its name is durable after
+    /// [`BufferPool::finish_redo`] only.
     pub fn create_file_for_redo(&self, file: FileNumber) -> Result<()> {
         self.files.create_if_missing(file).map(drop)
     }
 
-    /// Forgets the pages of files, written or not, and removes the files; that is durable on return. Returns an error for each
-    /// file that could not be removed; one that does not exist is none. The files are in ascending order, and nobody else uses
+    /// Makes the names of all files durable that redo has made, and of those that a process made that was killed.
+    pub fn finish_redo(&self) {
+        self.files.sync_directory();
+    }
+
+    /// Forgets the pages of files, written or not, and removes the files; that is durable on return. Returns the files that
+    /// could not be removed, and why; one that does not exist is no error. The files are in ascending order, and nobody else uses
     /// them.
-    pub fn drop_files(&self, files: &[FileNumber]) -> Vec<Error> {
+    pub fn drop_files(&self, files: &[FileNumber]) -> Vec<(FileNumber, Error)> {
         debug_assert!(files.is_sorted());
         self.discard(|page| files.binary_search(&page.file).is_ok());
         self.files.remove(files)
@@ -297,8 +304,8 @@ impl BufferPool {
     /// Cuts a file to `blocks` blocks, after `log` has inserted the record that says so and that record is durable. Returns
     /// the record's end; nothing if the file is as short already. Nobody else may be using what is cut off.
     ///
-    /// An error comes before anything is logged. Once the record has its place, a failure ends the process (R4): a crash
-    /// would cut the file, so nobody may go on with one that is not cut.
+    /// An error comes before anything is logged. From then on a failure or a panic ends the process (R4): a crash would cut the
+    /// file, so nobody may go on with one that is not cut.
     pub fn truncate_file(&self, file: FileNumber, blocks: u32, log: impl FnOnce() -> Lsn) -> Result<Option<Lsn>> {
         let relation = self.files.get(file)?;
         if blocks >= relation.blocks() {
@@ -306,12 +313,18 @@ impl BufferPool {
         }
         let handle = self.files.handle(&relation)?;
         let _under_way = self.truncations.begin();
-        let end = log();
-        self.log.flush(end);
-        if let Err(error) = self.files.truncate(&relation, &*handle, blocks, || self.discard_tail(file, blocks)) {
-            self.files.vfs().fail_stop(&error.to_string());
+        let cut = catch_unwind(AssertUnwindSafe(|| {
+            let end = log();
+            self.log.flush(end);
+            self.files.truncate(&relation, &*handle, blocks, || self.discard_tail(file, blocks))?;
+            Ok::<_, Error>(end)
+        }));
+        match cut {
+            Ok(Ok(end)) => Ok(Some(end)),
+            Ok(Err(error)) => self.files.vfs().fail_stop(&error.to_string()),
+            // The panic's own message is in the log.
+            Err(_) => self.files.vfs().fail_stop(&format!("could not truncate file \"base/{file}\": internal error")),
         }
-        Ok(Some(end))
     }
 
     /// As [`BufferPool::truncate_file`], for redo, which has read the record.

@@ -9,10 +9,10 @@
 //! ([`FileRemovals::remove_unless_threaded`]), and a checkpoint does it in any case ([`FileRemovals::remove_all`]). A session
 //! that makes files waits while too many wait for their removal ([`FileRemovals::wait_while_many`]).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use base::{FileNumber, Lsn};
+use base::{Error, FileNumber, Lsn};
 use sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use sync::{Arc, Condvar, Mutex, Waiter, Waker};
 
@@ -36,6 +36,8 @@ struct Queue {
     files: VecDeque<(FileNumber, Lsn)>,
     handed_over: u64,
     removed: u64,
+    /// Files that could not be removed. Nothing refers to them.
+    failed: BTreeSet<FileNumber>,
     /// Somebody removes the first files.
     is_removing: bool,
     waiting: Vec<Waker>,
@@ -177,12 +179,32 @@ impl FileRemovals {
         }
         files.iter().for_each(|file| (self.forget)(*file));
         files.sort_unstable();
-        for error in self.pool.drop_files(&files) {
-            // Nothing refers to it any more: the next start removes it.
-            eprintln!("WARNING:  {error}");
-        }
+        self.note_failures(&files, self.pool.drop_files(&files));
         turn.done(files.len());
         true
+    }
+
+    /// Files that could not be removed wait for [`FileRemovals::try_failed_again`], or for the next start. Each is told of once.
+    fn note_failures(&self, files: &[FileNumber], failures: Vec<(FileNumber, Error)>) {
+        let mut queue = self.queue.lock();
+        if failures.is_empty() && queue.failed.is_empty() {
+            return;
+        }
+        let before = queue.failed.clone();
+        files.iter().for_each(|file| _ = queue.failed.remove(file));
+        queue.failed.extend(failures.iter().map(|(file, _)| *file));
+        drop(queue);
+        for (_, error) in failures.iter().filter(|(file, _)| !before.contains(file)) {
+            eprintln!("WARNING:  {error}; each checkpoint tries again");
+        }
+    }
+
+    /// Hands over once more what could not be removed: what a checkpoint does first.
+    pub fn try_failed_again(&self) {
+        let failed: Vec<FileNumber> = self.queue.lock().failed.iter().copied().collect();
+        for file in failed {
+            self.hand_over(file, Lsn::ZERO);
+        }
     }
 }
 

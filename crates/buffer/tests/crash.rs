@@ -127,7 +127,7 @@ fn work(stand: &Stand, history: &Mutex<History>, random: &mut StdRng, steps: usi
             97 => {
                 if stand.pool.file_exists(SHORT_LIVED) {
                     stand.log.flush(log(Record::Remove));
-                    stand.pool.drop_files(&[SHORT_LIVED]).into_iter().try_for_each(Err)?;
+                    stand.pool.drop_files(&[SHORT_LIVED]).into_iter().try_for_each(|(_, error)| Err(error))?;
                 } else {
                     log(Record::Make);
                     stand.pool.create_file(SHORT_LIVED)?;
@@ -171,9 +171,12 @@ fn recover_and_check(disk: &SimulatedVfs, history: &History, durable: Lsn) -> ba
                 stand.pool.truncate_file_for_redo(FILE, blocks)?;
             }
             Record::Make => stand.pool.create_file_for_redo(SHORT_LIVED)?,
-            Record::Remove => stand.pool.drop_files(&[SHORT_LIVED]).into_iter().try_for_each(Err)?,
+            Record::Remove => {
+                stand.pool.drop_files(&[SHORT_LIVED]).into_iter().try_for_each(|(_, error)| Err(error))?
+            }
         }
     }
+    stand.pool.finish_redo();
     check(&stand, history, durable)?;
     Ok(stand)
 }

@@ -12,7 +12,7 @@ use cohort_buffer::{
 use support::watch::WatchingVfs;
 use support::{FILE, Stand, TestLog, get, page, put};
 use sync::Arc;
-use vfs::{OpenMode, RealVfs, Vfs};
+use vfs::{OpenMode, RealVfs, SimulatedVfs, Vfs};
 
 fn stand(frames: usize) -> (tempfile::TempDir, Stand) {
     let directory = tempfile::tempdir().unwrap();
@@ -329,4 +329,38 @@ fn threads_that_share_a_small_cache_lose_no_change() {
         }
     }
     assert_eq!(counts, [3000; 4]);
+}
+
+/// A log whose flush fails on an internal error.
+#[derive(Default)]
+struct PanickingLog(TestLog);
+
+impl DurableLog for PanickingLog {
+    fn durable(&self) -> Lsn {
+        self.0.durable()
+    }
+
+    fn flush(&self, _upto: Lsn) {
+        panic!("on purpose");
+    }
+}
+
+// invariants: row 6
+#[test]
+fn a_panic_between_the_record_of_a_cut_and_the_cut_ends_the_process() {
+    let disk = SimulatedVfs::new(1);
+    let vfs: Arc<dyn Vfs> = Arc::new(disk.clone());
+    vfs.create_dir_all(&support::data_dir()).unwrap();
+    let doublewrite = DoubleWrite::open(vfs.clone(), &support::data_dir(), DoubleWriteOptions::default()).unwrap();
+    let log = Arc::new(PanickingLog::default());
+    let options = BufferPoolOptions { frames: 24 };
+    let pool = BufferPool::new(vfs, &support::data_dir().join("base"), log.clone(), doublewrite, options).unwrap();
+    pool.create_file(FILE).unwrap();
+    for _ in 0..2 {
+        pool.pin_new(FILE).unwrap().mark_dirty_hint();
+    }
+    assert!(!disk.is_crashed());
+    let cut = std::panic::AssertUnwindSafe(|| pool.truncate_file(FILE, 1, || log.0.insert()));
+    assert!(std::panic::catch_unwind(cut).is_err());
+    assert!(disk.is_crashed(), "nobody goes on with a file that a crash would cut");
 }

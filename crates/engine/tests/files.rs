@@ -14,6 +14,7 @@ use cohort_engine::key::PlainKeys;
 use cohort_engine::row::{Datum, PhysicalType};
 use cohort_engine::{Database, LockMode, Modify, OpenOptions, Session, Table, VacuumOptions, WaitPolicy};
 use common::*;
+use sync::InterruptKind;
 use vfs::{Fault, HookedCall, OpenMode, SimulatedOptions, SimulatedVfs, Survival, Vfs};
 
 const TYPES: [PhysicalType; 2] = [PhysicalType::I32, PhysicalType::I64];
@@ -203,6 +204,112 @@ fn make_fill_and_drop(session: &mut Session, name: &str) -> Result<()> {
         (0..300).try_for_each(|id| s.insert(&table, &[Datum::I32(id), Datum::I64(0)], &PlainKeys).map(drop))
     })?;
     drop_table(session, &table)
+}
+
+// invariants: row 32
+#[test]
+fn a_file_that_can_not_be_removed_is_tried_again_at_the_next_checkpoint() {
+    let (database, disk) = simulated(1);
+    let mut session = database.session().unwrap();
+    let table = create_table(&mut session, "t", &TYPES);
+    let file = Path::new("/data/base").join(table.def.file.to_string());
+    for number in 1..=3 {
+        disk.add_fault(Fault::FailRemoval(disk.removals() + number));
+    }
+    drop_table(&mut session, &table).unwrap();
+    assert!(disk.exists(&file), "the removal failed");
+    let mut has_failed_again = false;
+    while disk.exists(&file) {
+        assert!(disk.removals() < 100, "nobody tries again");
+        // Other files are removed as ever.
+        make_fill_and_drop(&mut session, "other").unwrap();
+        has_failed_again |= disk.exists(&file);
+        database.checkpoint().unwrap();
+    }
+    assert!(has_failed_again);
+    assert_eq!(files(&database), []);
+    database.close().unwrap();
+}
+
+/// A checkpoint that waits for the removal of a file, which takes as long as the test likes.
+#[test]
+fn an_interrupt_ends_the_wait_for_a_checkpoint_and_not_the_checkpoint() {
+    let disk = SimulatedVfs::new(1);
+    let options = OpenOptions { background: true, ..options_on(&disk, &[]) };
+    let database = Database::open(options).unwrap();
+    let mut session = database.session().unwrap();
+    let table = create_table(&mut session, "t", &TYPES);
+    let (go_on, may_go_on) = mpsc::channel::<()>();
+    let (begins, has_begun) = mpsc::channel();
+    let ends = std::sync::Mutex::new((begins, may_go_on));
+    disk.set_hook(move |call| {
+        if matches!(call, HookedCall::Remove(_)) {
+            let (begins, may_go_on) = &*ends.lock().unwrap();
+            let _ = begins.send(());
+            let _ = may_go_on.recv_timeout(Duration::from_secs(60));
+        }
+    });
+    // It removes the file itself if the thread made for that has not begun yet.
+    let mut dropping = database.session().unwrap();
+    let dropping = std::thread::spawn(move || drop_table(&mut dropping, &table).unwrap());
+    has_begun.recv().unwrap();
+    for kind in [InterruptKind::Cancel, InterruptKind::StatementTimeout, InterruptKind::Terminate] {
+        let interrupt = Arc::clone(session.interrupt());
+        let raising = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            interrupt.raise(kind);
+        });
+        let started = Instant::now();
+        assert_eq!(session.checkpoint().unwrap_err().sqlstate(), kind.error().sqlstate());
+        assert!(started.elapsed() < Duration::from_secs(20), "{kind:?}");
+        raising.join().unwrap();
+        session.interrupt().take_end();
+    }
+    let redo = database.control().redo;
+    drop(go_on);
+    let started = Instant::now();
+    while database.control().redo == redo {
+        assert!(started.elapsed() < Duration::from_secs(20), "the checkpoint is not made");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    session.checkpoint().unwrap();
+    dropping.join().unwrap();
+    drop(session);
+    database.close().unwrap();
+}
+
+/// Recovery makes each file whose making it finds in the log.
+#[test]
+fn recovery_makes_the_names_of_files_durable_at_once() {
+    const TABLES: u64 = 100;
+    let (database, disk) = simulated(1);
+    let mut session = database.session().unwrap();
+    database.checkpoint().unwrap();
+    let before = disk.directory_syncs();
+    for number in 0..TABLES {
+        create_table(&mut session, &format!("t{number}"), &TYPES);
+    }
+    assert!(disk.directory_syncs() - before >= 2 * TABLES, "a transaction's files are durable when it commits");
+    drop((session, database));
+    // All files' names are lost but those that a crash would leave.
+    let disk = lose_what_was_not_synced(&disk);
+    for file in files_below(&disk) {
+        disk.remove_file(&file).unwrap();
+    }
+    let before = disk.directory_syncs();
+    let database = Database::open(options_on(&disk, &[])).unwrap();
+    assert!(disk.directory_syncs() - before < TABLES / 2, "{} syncs", disk.directory_syncs() - before);
+    drop(database);
+    let disk = lose_what_was_not_synced(&disk);
+    let database = Database::open(options_on(&disk, &[])).unwrap();
+    assert_eq!(files(&database).len() as u64, 2 * TABLES);
+}
+
+/// The relations' files but the catalog's.
+fn files_below(disk: &SimulatedVfs) -> Vec<std::path::PathBuf> {
+    let directory = Path::new("/data/base");
+    let names = disk.list_dir(directory).unwrap();
+    names.iter().filter(|name| *name != "1").map(|name| directory.join(name)).collect()
 }
 
 /// Sessions that make and drop tables, sessions that update rows, and checkpoints, in a cache that is too small for them.

@@ -13,10 +13,10 @@
 use std::time::{Duration, Instant};
 
 use base::settings::Id;
-use base::{Lsn, Xid};
+use base::{Lsn, Result, Xid};
 use buffer::FlushProgress;
 use sync::atomic::{AtomicUsize, Ordering};
-use sync::{Condvar, Mutex, Waiter, Waker};
+use sync::{Condvar, Interrupt, Mutex, Waiter, Waker, Woken};
 use wal::{RecordHead, RmgrId};
 
 use super::{Shared, integer};
@@ -101,12 +101,21 @@ impl Checkpointer {
         }
     }
 
-    /// Asks the thread for a checkpoint and waits for it. The wait is a session's: it may suspend a coroutine.
-    pub(super) fn request_and_wait(&self) {
+    /// Asks the thread for a checkpoint and waits for it. The wait is a session's: it may suspend a coroutine. When the session is
+    /// interrupted, the wait ends and the checkpoint goes on.
+    ///
+    /// # Errors
+    /// Of the interrupt.
+    pub(super) fn request_and_wait(&self, interrupt: Option<&Interrupt>) -> Result<()> {
         let waiter = Waiter::new();
         self.requests.lock().push(waiter.waker());
         self.hurry();
-        waiter.wait(None, None);
+        while waiter.wait(None, interrupt) != Woken::Woken {
+            if let Some(interrupt) = interrupt {
+                interrupt.check()?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes those who wait for a checkpoint that begins now.
@@ -154,6 +163,7 @@ impl Shared {
             (lsn, self.transactions.next_xid(), self.frozen.oldest(), self.transactions.catalog_version())
         });
         let (next_oid, next_file) = self.numbers.reserved();
+        self.removals.try_failed_again();
         self.transactions.checkpoint_barrier(redo);
         self.pool.finish_truncations();
         self.status.checkpoint();

@@ -19,8 +19,8 @@ use buffer::{BufferPool, FileRemovals};
 use clog::StatusStore;
 use heap::HeapServices;
 use lockmgr::LockManager;
-use sync::Mutex;
 use sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use sync::{Interrupt, Mutex};
 use wal::Wal;
 use xact::TransactionManager;
 
@@ -295,12 +295,16 @@ impl Database {
     /// # Errors
     /// 57P01 if the database is closed.
     pub fn checkpoint(&self) -> Result<()> {
+        self.checkpoint_unless(None)
+    }
+
+    /// The same, except that an interrupt ends the wait.
+    pub(crate) fn checkpoint_unless(&self, interrupt: Option<&Interrupt>) -> Result<()> {
         let _operation = self.shared.begin_operation()?;
         if self.background.is_running() {
-            self.shared.checkpointer.request_and_wait();
-        } else {
-            self.shared.checkpoint_now();
+            return self.shared.checkpointer.request_and_wait(interrupt);
         }
+        self.shared.checkpoint_now();
         Ok(())
     }
 

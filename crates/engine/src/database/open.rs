@@ -297,6 +297,7 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
     });
     let trees = Arc::new(BTreeServices { pool: pool.clone(), wal: wal.clone() });
     pool.create_file_for_redo(CATALOG_FILE)?;
+    pool.finish_redo();
     // Numbers of files on the disk are not reused, even if the log does not know them.
     let beyond_all = pool.list_files()?.last().map_or(0, |file| file.0 + 1);
     let numbers = Numbers::new(recovered.next_oid, recovered.next_file.max(beyond_all));

@@ -170,6 +170,17 @@ impl Session {
         Ok(())
     }
 
+    /// Waits for a checkpoint that begins now, as [`Database::checkpoint`] does. An interrupt of the session ends the wait; the
+    /// checkpoint goes on.
+    ///
+    /// [`Database::checkpoint`]: crate::Database::checkpoint
+    ///
+    /// # Errors
+    /// 57P01 if the database is closed; 57014 and what else the session is interrupted for.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.database.checkpoint_unless(Some(&self.interrupt))
+    }
+
     /// Removes dead rows, freezes old ones, cuts off an empty tail. Outside a transaction: it uses one of its own.
     ///
     /// # Errors

@@ -245,7 +245,7 @@ pub fn checkpoint(state: &SessionState) -> Result<UtilityOutput> {
             "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT",
         ));
     }
-    state.instance.database().checkpoint()?;
+    state.engine().checkpoint()?;
     Ok(UtilityOutput::tag("CHECKPOINT"))
 }
 
