@@ -291,6 +291,18 @@ impl LockManager {
         true
     }
 
+    /// Others wait for one that has its turn, since two queues have become one. It may wait elsewhere with the turn set aside,
+    /// and have looked for a deadlock already: that look could not find what is there now.
+    fn look_again(&self, owner: OwnerId, wake: &mut WakeList) {
+        let begin = |wait: &mut Wait| {
+            wait.has_looked.then(|| {
+                wait.target_since = Instant::now();
+                wait.waker()
+            })
+        };
+        wake.extend(self.owners.get(owner).with_wait(begin).flatten());
+    }
+
     /// Leaves a queue whose wait failed.
     fn give_up_queue(&self, owner: OwnerId, mode: RowLockMode, queue: &Arc<RowQueue>) {
         let mut wake = WakeList::new();
@@ -419,7 +431,13 @@ impl LockManager {
         };
         let mut target_state = target.state.lock();
         // Those at the front that only wait become members like others; those that have their turn stay there.
-        target_state.join(&mut state, |member| !self.depose(member.owner, [&queue, &target]));
+        target_state.join(&mut state, |member| {
+            let has_turn = !self.depose(member.owner, [&queue, &target]);
+            if has_turn {
+                self.look_again(member.owner, wake);
+            }
+            has_turn
+        });
         for next in target_state.promote() {
             self.wait_at_front(next.owner, blocker_of(taken, next.mode), wake);
         }

@@ -82,7 +82,7 @@ impl LockManager {
             match woken {
                 Woken::TimedOut => {}
                 Woken::Interrupted => options.interrupt.check()?,
-                // It came to the front of a row's queue long after it had looked for a deadlock.
+                // It came to the front of a row's queue, or its queue met another, long after it had looked for a deadlock.
                 Woken::Woken => {
                     let fresh = Waiter::new();
                     let renewed = slot.with_wait(|wait| {
@@ -107,8 +107,9 @@ impl LockManager {
 
     /// Looks for a deadlock if the owner has waited for the same for so long. Returns when to look, if it is too early.
     ///
-    /// A circle closes when somebody begins to wait, or comes to the front of a row's queue and so waits for somebody else. Each
-    /// of these looks once, so that every circle is found.
+    /// A circle closes when somebody begins to wait, or comes to the front of a row's queue and so waits for somebody else, or
+    /// when two queues of a row become one and others wait for somebody who has a turn. Each of these looks once, so that
+    /// every circle is found.
     fn look_for_deadlock(&self, owner: OwnerId, after: Duration, now: Instant) -> Result<Option<Instant>> {
         let due_at = self.owners.get(owner).with_wait(|wait| {
             // A model's deadlines pass at any time.

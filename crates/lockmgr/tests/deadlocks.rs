@@ -5,7 +5,7 @@ mod common;
 
 use std::time::Duration;
 
-use base::{Oid, Result, sqlstate};
+use base::{Oid, Result, Tid, sqlstate};
 use cohort_lockmgr::{AdvisoryKey, Granted, LockManager, LockMode, LockTag, RowLockMode, Scope};
 use common::{RELATION, ROW, Session, TABLE, owner, until_waiting, xid};
 use sync::{Arc, Coroutine, ReadyQueue, StackPool, Step, thread};
@@ -171,6 +171,53 @@ fn one_that_comes_to_the_front_looks_again() {
         first.join().unwrap();
     });
     assert!(locks.snapshot().is_empty());
+}
+
+// invariants: row 22
+#[test]
+fn a_circle_closed_by_joining_two_queues_of_a_row_is_found() {
+    // 1 and 2 have their turns at the old version. 1 keeps its turn and waits for 3, which queues at the new version. Both have
+    // looked for a deadlock when 2 goes on to the new version. The two queues become one, and 3 waits for 1 from then on.
+    let locks = manager();
+    let new = Tid::new(7, 3);
+    const MODE: RowLockMode = RowLockMode::Share;
+    let (mut one, two, three) = (session(&locks, 1, 50), session(&locks, 2, 600_000), session(&locks, 3, 50));
+    one.lock_timeout = Some(Duration::from_secs(10));
+    (0..5).for_each(|number| locks.transaction_started(xid(100 + number), owner(number as u32)));
+    thread::scope(|scope| {
+        let first = scope.spawn(|| {
+            let turn = locks.wait_for_row(one.owner, RELATION, ROW, xid(100), MODE, &one.options()).unwrap();
+            let kept = turn.unwrap().keep().unwrap();
+            let waited = locks.wait_for_xid(one.owner, xid(103), &one.options());
+            drop(locks.resume(kept));
+            roll_back(&one, 101);
+            waited
+        });
+        until_waiting(&locks, 1);
+        let second = scope.spawn(|| {
+            let turn = locks.wait_for_row(two.owner, RELATION, ROW, xid(100), MODE, &two.options()).unwrap();
+            let mut turn = turn.unwrap();
+            common::until(|| locks.detector_work().looks == 2, "two looks for a deadlock");
+            assert!(turn.wait_again(new, xid(104), &two.options()).unwrap());
+            drop(turn);
+            roll_back(&two, 102);
+        });
+        until_waiting(&locks, 2);
+        locks.transaction_ended(xid(100));
+        let third = scope.spawn(|| {
+            let mode = RowLockMode::Update;
+            let turn = locks.wait_for_row(three.owner, RELATION, new, xid(104), mode, &three.options()).map(drop);
+            roll_back(&three, 103);
+            turn
+        });
+        let victim = first.join().unwrap();
+        locks.transaction_ended(xid(104));
+        second.join().unwrap();
+        assert_eq!(victim.unwrap_err().sqlstate(), sqlstate::DEADLOCK_DETECTED);
+        third.join().unwrap().unwrap();
+    });
+    assert!(locks.snapshot().is_empty());
+    assert!(!locks.has_row_entry(RELATION, new));
 }
 
 /// Sessions that each look for a deadlock once they wait, in coroutines of this thread; dropped, they leave their queues.
