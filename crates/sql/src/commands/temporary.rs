@@ -1,5 +1,7 @@
 //! Temporary objects: a schema for each session that wants one, gone when the session is.
 
+use std::time::Duration;
+
 use base::{Oid, Result};
 use engine::catalog::{BOOTSTRAP_ROLE, Catalog, Object, Persistence, SchemaDef, TEMPORARY_SCHEMA_PREFIX};
 use engine::{Database, LockMode, TransactionOptions, WaitPolicy};
@@ -83,6 +85,11 @@ pub(super) fn discard(state: &SessionState) -> Result<()> {
     dropped
 }
 
+/// How long the end of a session waits for those who have locked its temporary objects.
+const WAIT_AT_END_MAX: Duration = Duration::from_secs(5);
+/// The same for the start of a server.
+const WAIT_AT_START_MAX: Duration = Duration::from_millis(10);
+
 /// The session ends, outside of any transaction: its temporary objects go.
 pub fn end_session(state: &SessionState) {
     let Some(schema) = state.temporary_schema.take() else { return };
@@ -91,6 +98,7 @@ pub fn end_session(state: &SessionState) {
         return;
     }
     let mut engine = state.engine_mut();
+    engine.set_lock_timeout(Some(WAIT_AT_END_MAX));
     loop {
         let dropped = engine.begin(TransactionOptions::default()).and_then(|()| {
             drop_contents(&engine, schema)?;
@@ -112,7 +120,7 @@ pub fn end_session(state: &SessionState) {
 /// Drops what sessions that ended with the server have left over. Before the first session connects.
 ///
 /// # Errors
-/// 58030 and the like.
+/// 55P03 for what a prepared transaction has locked, which stays; 58030 and the like.
 pub fn remove_leftovers(database: &Database) -> Result<()> {
     let catalog = database.catalog();
     let leftovers: Vec<Oid> =
@@ -121,12 +129,22 @@ pub fn remove_leftovers(database: &Database) -> Result<()> {
         return Ok(());
     }
     let mut session = database.session()?;
-    session.begin(TransactionOptions::default())?;
+    // Nobody but a prepared transaction holds locks now, and that may do so for ever.
+    session.set_lock_timeout(Some(WAIT_AT_START_MAX));
+    let mut outcome = Ok(());
     for schema in leftovers {
-        drop_contents(&session, schema)?;
-        session.drop_object(schema)?;
+        let dropped = session.begin(TransactionOptions::default()).and_then(|()| {
+            drop_contents(&session, schema)?;
+            session.drop_object(schema)?;
+            session.commit_and_wait()
+        });
+        if dropped.is_err() {
+            // It may have failed before it began.
+            let _ = session.rollback();
+            outcome = dropped;
+        }
     }
-    session.commit_and_wait()
+    outcome
 }
 
 /// The transaction is about to commit: ON COMMIT DELETE ROWS and DROP.
@@ -172,13 +190,13 @@ pub(super) fn may_outlive(own: Persistence, other: Persistence) -> bool {
     own == Persistence::Temporary || other != Persistence::Temporary
 }
 
-/// Whether the transaction in progress has used or made anything temporary.
+/// Whether the transaction in progress has used or made anything temporary, of whichever session. A prepared transaction
+/// must not keep its locks on it: that session could not end, and the next start could not remove it.
 pub fn was_used(state: &SessionState) -> bool {
-    let Some(schema) = state.temporary_schema.get() else { return false };
     let engine = state.engine();
     let (now, before) = (engine.catalog(), engine.database().catalog());
     let is_temporary = |catalog: &Catalog, oid: &Oid| {
-        *oid == schema || catalog.object(*oid).is_some_and(|object| object.schema() == schema)
+        catalog.is_temporary(*oid) || catalog.object(*oid).is_some_and(|object| catalog.is_temporary(object.schema()))
     };
     engine.objects_of_transaction().iter().any(|oid| is_temporary(&now, oid) || is_temporary(&before, oid))
 }
