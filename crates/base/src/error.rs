@@ -148,6 +148,13 @@ impl Error {
         self
     }
 
+    /// For a text that follows so many other characters: its position moves by as many.
+    #[must_use]
+    pub fn moved(mut self, characters: u32) -> Error {
+        self.0.position = self.0.position.map(|position| position.saturating_add(characters));
+        self
+    }
+
     /// With a line added at the end of the call stack.
     #[must_use]
     pub fn context(mut self, line: impl AsRef<str>) -> Error {

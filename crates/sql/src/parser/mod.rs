@@ -14,12 +14,15 @@ mod convert;
 mod errors;
 mod junk;
 mod normalize;
+mod parts;
 mod shim;
+mod split;
 mod thread;
 
 pub(crate) use errors::{no_stack, too_deep};
 pub(crate) use junk::first_junk;
 pub use normalize::{Constant, normalize};
+pub(crate) use parts::{Checked, Parts, check};
 
 use base::{Error, Result, sqlstate};
 use pg_query::protobuf;
@@ -37,7 +40,7 @@ pub const STORED_DEPTH_MAX: u32 = 1000;
 pub(crate) const DEPTH_OF_COROUTINES: u32 = 100;
 
 /// The longest text that is parsed by the caller's thread.
-const INLINE_TEXT_BYTES: usize = 64 << 10;
+pub(crate) const INLINE_TEXT_BYTES: usize = 64 << 10;
 
 /// Binder and planner stop with 54001 when less stack than this is left.
 pub(crate) const STACK_RESERVE_BYTES: usize = 96 << 10;
@@ -69,7 +72,11 @@ pub fn parse(text: &str, options: ParseOptions) -> Result<Vec<ParsedStatement>> 
 
 /// Parses what a client sent: [`parse`] for statements nested up to [`DEPTH_MAX`], which end on a further stack.
 pub(crate) fn parse_of_client(text: &str, options: ParseOptions) -> Result<Vec<ParsedStatement>> {
-    run(text, shim::Mode::Statements, options, |result, text| convert::statements(result, text, DEPTH_MAX))
+    run(text, shim::Mode::Statements, options, statements_of_client)
+}
+
+fn statements_of_client(result: &protobuf::ParseResult, text: &str) -> Result<Vec<ParsedStatement>> {
+    convert::statements(result, text, DEPTH_MAX)
 }
 
 /// Parses one statement as it stands in a PL/pgSQL function where an expression is expected: a select list and what
@@ -111,6 +118,11 @@ fn on_large_stack<R: Send + 'static>(text: &str, parse: impl FnOnce(&str) -> Res
     if text.len() <= INLINE_TEXT_BYTES {
         return sync::on_large_stack(|| parse(text)).map_err(|_| no_stack())?;
     }
+    apart(text, parse)
+}
+
+/// Parses on the large stack of a parser's thread.
+fn apart<R: Send + 'static>(text: &str, parse: impl FnOnce(&str) -> Result<R> + Send + 'static) -> Result<R> {
     let text = text.to_owned();
     thread::run(text.len(), move || sync::on_large_stack(|| parse(&text)).map_err(|_| no_stack())?)
 }

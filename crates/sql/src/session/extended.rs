@@ -5,9 +5,9 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 
 use super::portal::Ended;
+use super::query_string::ParsedText;
 use super::{Block, Portal, Prepared, Progress, SqlSession, input_plain, planning};
 use crate::client::{Client, Formats};
-use crate::parser::ParseOptions;
 use crate::types::{self, SqlType, Value};
 
 /// The client's values for the parameters of a statement.
@@ -29,14 +29,13 @@ impl SqlSession {
         if name.is_empty() {
             self.unnamed_statement = None;
         }
-        let options = ParseOptions { standard_conforming_strings: self.state.cached().standard_conforming_strings };
-        let (text, statements) = self.state.trees.borrow_mut().parse(text, options)?;
-        if statements.len() > 1 {
-            return Err(Error::new(
-                sqlstate::SYNTAX_ERROR,
-                "cannot insert multiple commands into a prepared statement",
-            ));
-        }
+        let (text, statements) = match self.parse_text(text)? {
+            ParsedText::Whole((text, statements)) if statements.len() <= 1 => (text, statements),
+            ParsedText::Whole(_) | ParsedText::Parts(_) => {
+                let message = "cannot insert multiple commands into a prepared statement";
+                return Err(Error::new(sqlstate::SYNTAX_ERROR, message));
+            }
+        };
         self.on_enough_stack(statements, |session, statements| {
             let tree = statements.first().cloned();
             if let Some(tree) = &tree {

@@ -21,6 +21,7 @@ mod plan_cache;
 pub mod planning;
 mod portal;
 mod prepared;
+mod query_string;
 pub mod settings;
 mod state;
 mod transaction;
@@ -61,7 +62,7 @@ pub use transaction::set_modes;
 pub use waits::{SessionWait, SessionWaits};
 
 use crate::client::Client;
-use crate::parser::{self, ParseOptions};
+use crate::parser;
 use crate::tree::{self, ParsedStatement};
 
 /// Whether a transaction is in progress, and who began it.
@@ -221,38 +222,6 @@ impl SqlSession {
         }
     }
 
-    fn run_query_string(&mut self, text: &str, client: &mut dyn Client) -> Result<()> {
-        self.begin_work(text);
-        let mut timer = Some(self.statement_timer());
-        self.unnamed_statement = None;
-        if self.run_known(text, client)? {
-            return Ok(());
-        }
-        self.state.warnings.forget();
-        let options = ParseOptions { standard_conforming_strings: self.state.cached().standard_conforming_strings };
-        let (text, statements) = self.state.trees.borrow_mut().parse(text, options)?;
-        if statements.is_empty() {
-            // The end of a query string is the end of what a pipeline has begun before it.
-            self.end_pipeline(client)?;
-            client.empty_query();
-        }
-        let count = statements.len();
-        self.is_one_of_several = count > 1;
-        self.on_enough_stack(statements, |session, statements| {
-            for (number, statement) in statements.iter().enumerate() {
-                if number > 0 {
-                    // Each statement has the whole time.
-                    drop(timer.take());
-                    timer = Some(session.statement_timer());
-                    session.relieve(client)?;
-                }
-                session.check_not_failed(Some(&statement.statement))?;
-                session.run_statement(&text, statement, count > 1, number + 1 == count, client)?;
-            }
-            Ok(())
-        })
-    }
-
     /// Works on parsed statements, on a further stack if they are nested deep. From then on the session stays on it, since
     /// what it keeps of them must end there.
     fn on_enough_stack<R>(
@@ -330,6 +299,7 @@ impl SqlSession {
     pub fn fail(&mut self, error: &Error, client: &mut dyn Client) {
         self.timer = None;
         self.state.tell_warnings(client);
+        self.state.characters_before.set(0);
         client.require(self.state.gate());
         if error.sqlstate() == sqlstate::SERIALIZATION_FAILURE {
             self.state.engine_mut().note_serialization_failure();
@@ -363,6 +333,7 @@ impl SqlSession {
 
     fn begin_work_on(&mut self, text: &Arc<str>) {
         self.is_one_of_several = false;
+        self.state.characters_before.set(0);
         self.start_clock();
         self.state.info.set_activity(Activity::Active);
         self.state.info.set_query(text);

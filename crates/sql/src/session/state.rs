@@ -51,6 +51,8 @@ pub struct SessionState {
     pub(crate) changed_catalog: Cell<bool>,
     /// Statements of this session are nested so deep that it runs on a further stack, where what it keeps of them also ends.
     pub(super) nests_deep: Cell<bool>,
+    /// Characters of a long query string that stand before the part of it that runs.
+    pub(super) characters_before: Cell<u32>,
     /// Constraint checks to be made at the end of the statement, or of the transaction if deferred.
     pub(crate) pending_checks: RefCell<Vec<PendingCheck>>,
     /// The number of the next of them.
@@ -224,6 +226,7 @@ impl SessionState {
             is_read_uncommitted: Cell::new(false),
             changed_catalog: Cell::new(false),
             nests_deep: Cell::new(false),
+            characters_before: Cell::new(0),
             pending_checks: RefCell::default(),
             next_check: Cell::new(0),
             made_checks: RefCell::default(),

@@ -53,7 +53,7 @@ impl SessionState {
             return;
         }
         for warning in self.warnings.0.take() {
-            self.notice(Severity::Warning, &warning, client);
+            self.notice(Severity::Warning, &warning.moved(self.characters_before.get()), client);
         }
     }
 }

@@ -1,0 +1,151 @@
+//! Query strings of many statements: they are parsed in parts, which shows in nothing but the memory they take. Other sessions go
+//! on meanwhile, and the client may cancel.
+// invariants: row 40
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::Server;
+use common::conversation::{Sent, Talk};
+use common::reference::{Reference, server_binaries};
+use common::wire::Session;
+
+/// A tenth of what all trees of the texts here take at once.
+const GROWTH_MAX_BYTES: u64 = 150 << 20;
+
+/// The most memory that a process has had.
+fn peak_bytes(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+}
+
+/// Sends a text in the simple protocol; the kinds of the messages that answer it, and the last error.
+fn answer(talk: &mut Talk, text: &str) -> (Vec<u8>, Option<String>) {
+    talk.patience = Duration::from_secs(300);
+    talk.send(&Sent::query(text).bytes());
+    let heard = talk.hear_until_ready();
+    let error = heard.iter().rfind(|message| message.starts_with("E ")).cloned();
+    (heard.iter().map(|message| message.as_bytes()[0]).collect(), error)
+}
+
+/// A syntax error behind 300,000 statements keeps all of them from running, and is told with its place.
+#[test]
+fn a_text_that_fails_at_its_end_takes_little_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut talk = Talk::start(&server.socket());
+    let before = peak_bytes(server.id());
+    let statements = "create table ü (i int);".repeat(300_000);
+    let (kinds, error) = answer(&mut talk, &format!("{statements} selec 1; select 2"));
+    let growth = peak_bytes(server.id()).saturating_sub(before);
+    let error = error.expect("it is wrong");
+    let position = statements.chars().count() + 2;
+    assert_eq!(kinds, b"EZ");
+    assert!(error.contains("at or near \"selec\"") && error.contains(&format!("P={position}")), "{error}");
+    assert!(growth < GROWTH_MAX_BYTES, "the server has grown by {growth} bytes");
+    server.stop();
+}
+
+/// Of a text that runs, the trees of one part are there at a time.
+#[test]
+fn a_text_that_runs_takes_little_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut talk = Talk::start(&server.socket());
+    let before = peak_bytes(server.id());
+    let count = 10_000;
+    let sum = vec!["1"; 60].join(" + ");
+    let (kinds, error) = answer(&mut talk, &format!("select {sum};").repeat(count));
+    let growth = peak_bytes(server.id()).saturating_sub(before);
+    assert_eq!((kinds.iter().filter(|kind| **kind == b'D').count(), error), (count, None));
+    assert!(growth < GROWTH_MAX_BYTES, "the server has grown by {growth} bytes");
+    server.stop();
+}
+
+#[test]
+fn other_sessions_go_on_beside_a_long_text_and_it_can_be_cancelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["worker_threads=1"]);
+    let mut talk = Talk::start(&server.socket());
+    talk.patience = Duration::from_secs(300);
+    let mut other = server.connect();
+    // It would be parsed for minutes.
+    let text = "select 1, 'two', 3;".repeat(3_000_000);
+    let pid = talk.pid as i32;
+    let sending = std::thread::spawn(move || {
+        talk.send(&Sent::query(&text).bytes());
+        talk.hear_until_ready()
+    });
+    let mut answered = 0;
+    let began = Instant::now();
+    let state = "select state from pg_stat_activity where pid = $1";
+    while answered < 20 || began.elapsed() < Duration::from_millis(500) {
+        answered += 1;
+        other.query_one("select 1", &[]).unwrap();
+    }
+    while other.query_one(state, &[&pid]).unwrap().get::<_, &str>(0) != "active" {}
+    other.execute("select pg_cancel_backend($1)", &[&pid]).unwrap();
+    let heard = sending.join().unwrap();
+    assert!(heard.iter().any(|message| message.contains("C=57014")), "{heard:?}");
+    server.stop();
+}
+
+/// Fills a text up beyond what is parsed at once, and has something wrong or unusual at its end or in its middle.
+fn unusual_texts() -> Vec<String> {
+    let filler = format!("set client_min_messages to 'notice'; /* ü;{} */ ", " ".repeat(1000)).repeat(100);
+    let endings = [
+        "select nothing",
+        "select 'ü', nothing; select 1",
+        "selec",
+        "select 1; select (2",
+        "select 1; select 'a",
+        "select 1; insert into kept values (1); select 1/0; select 2",
+        "insert into kept values (1), (2); select count(*) from kept",
+        "begin; insert into kept values (3); savepoint s; select 1; rollback to s; commit; select count(*) from kept",
+        "begin; select nothing; select 1",
+        "rollback",
+        "create function made() returns int begin atomic select 1 as end; select case when true then 2 end; end; selec",
+        "do $$ begin raise notice 'told;'; end $$; select 1",
+        "declare c cursor for select 1",
+        "begin; declare c cursor for select generate_series(1, 3); fetch c; commit",
+        "prepare p as select $1::int + 1; execute p(1); deallocate p",
+        "create table made (id int); vacuum made",
+        "select $1",
+        "set standard_conforming_strings to off; select 'a\\;'; set standard_conforming_strings to on",
+        "create view made as select i from kept; select pg_get_viewdef('made'); drop view made",
+        "",
+        ";;",
+    ];
+    let before = endings.iter().map(|ending| format!("{filler}{ending}"));
+    let between = endings.iter().map(|ending| format!("{filler}{ending};{filler}"));
+    before.chain(between).collect()
+}
+
+#[test]
+fn long_texts_do_what_they_do_in_postgresql() {
+    let Some(binaries) = server_binaries() else { return };
+    let reference = Reference::start(&binaries);
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let [mut ours, mut theirs] =
+        [server.socket(), reference.socket()].map(|socket| Session::connect(&socket, "postgres"));
+    for session in [&mut ours, &mut theirs] {
+        session.simple("create table kept (i int)");
+    }
+    for text in unusual_texts() {
+        let (answer, wanted) = (ours.simple(&text), theirs.simple(&text));
+        let tail = |answer: &str| answer[answer.floor_char_boundary(answer.len().saturating_sub(600))..].to_owned();
+        for session in [&mut ours, &mut theirs] {
+            session.simple("rollback");
+        }
+        assert!(answer == wanted, "{}\n--- Cohort\n{}\n--- PostgreSQL\n{}", tail(&text), tail(&answer), tail(&wanted));
+    }
+    // Prepared statements are single statements, however long their text is.
+    let filler = "select 1;".repeat(10_000);
+    for text in [filler.clone(), format!("{filler} selec"), format!("select 1; -- {filler}"), format!("/*{filler}*/")] {
+        assert_eq!(ours.extended(&text), theirs.extended(&text));
+    }
+    server.stop();
+}
