@@ -149,3 +149,42 @@ fn long_texts_do_what_they_do_in_postgresql() {
     }
     server.stop();
 }
+
+/// `pg_stat_activity` keeps the beginning of a text, cut between two letters.
+#[test]
+fn activity_shows_the_beginning_of_a_text() {
+    let Some(binaries) = server_binaries() else { return };
+    let setting = "track_activity_query_size=200";
+    let reference = Reference::start_with(&binaries, &[setting]);
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[setting]);
+    let [mut ours, mut theirs] =
+        [server.socket(), reference.socket()].map(|socket| Session::connect(&socket, "postgres"));
+    let shown = "select query, octet_length(query) from pg_stat_activity where pid = pg_backend_pid()";
+    for spaces in 0..4 {
+        for letters in [10, 30, 31, 32, 3000, 40_000] {
+            let text = format!("{shown} /*{} {}*/", " ".repeat(spaces), "\u{20ac}".repeat(letters));
+            assert_eq!(ours.simple(&text), theirs.simple(&text));
+            assert_eq!(ours.extended(&text), theirs.extended(&text));
+        }
+    }
+    assert_eq!(ours.simple("show track_activity_query_size"), theirs.simple("show track_activity_query_size"));
+    server.stop();
+}
+
+/// What sessions ran last takes no memory in proportion to its length.
+#[test]
+fn texts_that_ran_are_not_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut talks: Vec<Talk> = (0..8).map(|_| Talk::start(&server.socket())).collect();
+    let text = format!("select 1 /*{}*/", "x".repeat(30 << 20));
+    answer(&mut talks[0], &text);
+    let before = peak_bytes(server.id());
+    for talk in &mut talks {
+        answer(talk, &text);
+    }
+    let growth = peak_bytes(server.id()).saturating_sub(before);
+    assert!(growth < 90 << 20, "the server has grown by {growth} bytes");
+    server.stop();
+}

@@ -241,6 +241,7 @@ settings! {
     Timezone "TimeZone" Kind::Text, "Etc/UTC", User, "Client Connection Defaults", "Sets the time zone for displaying and interpreting time stamps.";
     TimezoneAbbreviations "timezone_abbreviations" Kind::Text, "Default", User, "Client Connection Defaults", "Accepted for compatibility.";
     TrackActivities "track_activities" Kind::Bool, "on", Superuser, "Reporting and Logging", "Collects information about executing commands.";
+    TrackActivityQuerySize "track_activity_query_size" Kind::Integer { minimum: 100, maximum: 1048576, unit: Unit::Bytes, words: &[] }, "1kB", Postmaster, "Reporting and Logging", "Sets the size reserved for pg_stat_activity.query, in bytes.";
     TrackCounts "track_counts" Kind::Bool, "on", Superuser, "Reporting and Logging", "Collects statistics on database activity.";
     TrackIoTiming "track_io_timing" Kind::Bool, "off", Superuser, "Reporting and Logging", "Accepted for compatibility.";
     TransactionBuffers "transaction_buffers" Kind::Integer { minimum: 4, maximum: 1073741823, unit: Unit::Pages, words: &[] }, "2MB", Postmaster, "Resource Usage", "Sets the memory used for the commit log's pages.";

@@ -101,8 +101,10 @@ pub struct SessionInfo {
     pub state_change: AtomicI64,
     /// What it does: an [`Activity`].
     activity: AtomicI32,
-    /// The text it runs or ran last. A leaf.
+    /// The beginning of the text that it runs or ran last. A leaf.
     query: Mutex<Arc<str>>,
+    /// So much is kept of it: `track_activity_query_size` counts a byte at the end, as PostgreSQL does.
+    query_bytes_max: usize,
     /// A leaf.
     application_name: Mutex<Arc<str>>,
 }
@@ -156,15 +158,22 @@ impl SessionInfo {
         self.activity.store(activity as i32, Ordering::Relaxed);
     }
 
-    /// The text it runs or ran last.
+    /// The beginning of the text that it runs or ran last.
     pub fn query(&self) -> Arc<str> {
         Arc::clone(&self.query.lock())
     }
 
-    pub(super) fn set_query(&self, query: &Arc<str>) {
+    /// Keeps the beginning of the text that it runs; a text that is short enough and shared already is not copied.
+    pub(super) fn set_query(&self, text: &str, shared: Option<&Arc<str>>) {
+        let kept = &text[..text.floor_char_boundary(self.query_bytes_max)];
         let mut current = self.query.lock();
-        if !Arc::ptr_eq(&current, query) {
-            *current = Arc::clone(query);
+        match shared {
+            Some(shared) if kept.len() == text.len() => {
+                if !Arc::ptr_eq(&current, shared) {
+                    *current = Arc::clone(shared);
+                }
+            }
+            _ => *current = Arc::from(kept),
         }
     }
 
@@ -268,6 +277,8 @@ impl Instance {
         session_settings.set_at_session_start("session_authorization", &request.user, true).map_err(Error::fatal)?;
         let engine = self.database.session().map_err(Error::fatal)?;
         let now = datetime::clock_micros();
+        let query_size = session_settings.get(Id::TrackActivityQuerySize).as_integer();
+        let query_bytes_max = query_size.map_or(0, |bytes| bytes as usize).saturating_sub(1);
         let info = Arc::new(SessionInfo {
             pid: self.next_pid.fetch_add(1, Ordering::Relaxed) & 0x7FFF_FFFF,
             secret: rand::random(),
@@ -287,6 +298,7 @@ impl Instance {
             state_change: AtomicI64::new(now),
             activity: AtomicI32::new(Activity::Idle as i32),
             query: Mutex::new(Arc::from("")),
+            query_bytes_max,
             application_name: Mutex::new(Arc::from("")),
         });
         // By which a deadlock's description names it.

@@ -328,15 +328,19 @@ impl SqlSession {
     }
 
     fn begin_work(&mut self, text: &str) {
-        self.begin_work_on(&Arc::from(text));
+        self.note_work(text, None);
     }
 
     fn begin_work_on(&mut self, text: &Arc<str>) {
+        self.note_work(text, Some(text));
+    }
+
+    fn note_work(&mut self, text: &str, shared: Option<&Arc<str>>) {
         self.is_one_of_several = false;
         self.state.characters_before.set(0);
         self.start_clock();
         self.state.info.set_activity(Activity::Active);
-        self.state.info.set_query(text);
+        self.state.info.set_query(text, shared);
     }
 
     /// In a failed transaction, only its end is accepted.
