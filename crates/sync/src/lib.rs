@@ -8,6 +8,7 @@
 //! | limit the time that a session may take | [`Timers`] and their [`Timer`]s |
 //! | say from deep in the engine what a session waits for | [`WaitEvent`] and its [`WaitReport`] |
 //! | run sessions that wait without a thread | [`Coroutine`], [`ReadyQueue`], [`StackPool`] |
+//! | give a thread that sleeps something to do | [`Mailbox`] |
 //! | run for long without keeping others waiting | [`yield_point`], [`TimeSlices`] |
 //! | call what takes long and can't give its thread back | [`on_other_thread`] |
 //! | recurse deeper than their stacks bear | [`on_further_stack`], [`on_large_stack`] |
@@ -21,6 +22,7 @@ mod held;
 mod interrupt;
 mod latch;
 mod latch_class;
+mod mailbox;
 mod other_thread;
 mod parking;
 mod ready_queue;
@@ -42,6 +44,7 @@ pub use facade::{
 pub use interrupt::{Interrupt, InterruptKind};
 pub use latch::{ExclusiveGuard, ExclusiveLatch, ExclusiveLatchGuard, Latch, RawLatch, SharedGuard};
 pub use latch_class::{LatchClass, LatchCounters, latch_classes};
+pub use mailbox::Mailbox;
 pub use other_thread::{PoolOptions, Work, WorkPool, on_other_thread};
 pub use ready_queue::ReadyQueue;
 pub use sorting::{sort_by, sort_unstable_by};

@@ -7,8 +7,8 @@
 
 use cohort_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use cohort_sync::{
-    Arc, Condvar, ExclusiveGuard, ExclusiveLatch, Interrupt, InterruptKind, Latch, LatchClass, Mutex, PoolOptions,
-    Timers, Waiter, Woken, Work, WorkPool, thread, with_interrupt,
+    Arc, Condvar, ExclusiveGuard, ExclusiveLatch, Interrupt, InterruptKind, Latch, LatchClass, Mailbox, Mutex,
+    PoolOptions, ReadyQueue, Timers, Waiter, Woken, Work, WorkPool, thread, with_interrupt,
 };
 use std::time::{Duration, Instant};
 
@@ -385,5 +385,130 @@ fn interrupted_work_leaves_a_pool() {
         assert_eq!(pool.waiting(), 0);
         let count = answered.iter().filter(|is_answered| **is_answered).count();
         assert!(begun.load(Ordering::SeqCst) as usize >= count);
+    });
+}
+
+/// A thread that sleeps with an open mailbox, as a worker does in its poll.
+struct Sleeper {
+    mailbox: Mailbox<u32>,
+    ready: Arc<ReadyQueue>,
+    /// Whether it has been woken, for its sleep.
+    woken: Arc<(Mutex<bool>, Condvar)>,
+}
+
+const PUT: u64 = 1;
+const LEAVE: u64 = 2;
+
+impl Sleeper {
+    fn new() -> Sleeper {
+        let woken = Arc::new((Mutex::new(false), Condvar::new()));
+        let notified = woken.clone();
+        let ready = Arc::new(ReadyQueue::new(move || {
+            *notified.0.lock() = true;
+            notified.1.notify_all();
+        }));
+        Sleeper { mailbox: Mailbox::new(), ready, woken }
+    }
+
+    /// Rounds of a worker until it is told to leave: what it was given.
+    fn run(&self) -> Vec<u32> {
+        let (mut taken, mut tokens) = (Vec::new(), Vec::new());
+        loop {
+            let sleeps = self.ready.may_sleep();
+            if sleeps {
+                self.mailbox.open();
+                let mut woken = self.woken.0.lock();
+                self.woken.1.wait_while(&mut woken, |woken| !*woken);
+                *woken = false;
+            }
+            self.ready.set_awake();
+            if sleeps {
+                taken.extend(self.mailbox.close());
+            }
+            tokens.clear();
+            self.ready.drain(&mut tokens);
+            if tokens.contains(&LEAVE) {
+                assert_eq!(self.mailbox.put(0), Err(0), "nobody would take it");
+                return taken;
+            }
+        }
+    }
+
+    /// Gives it something if it sleeps.
+    fn give(&self, value: u32) -> bool {
+        let is_given = self.mailbox.is_open() && self.mailbox.put(value).is_ok();
+        if is_given {
+            self.ready.push(PUT);
+        }
+        is_given
+    }
+}
+
+/// The sleeper gets what was put into its mailbox, all of it and each once, without being told anything else, also if it is told
+/// to leave at the same time.
+#[test]
+fn what_is_put_into_a_mailbox_is_taken_out() {
+    check(|| {
+        let sleeper = Arc::new(Sleeper::new());
+        let givers: Vec<_> = (0..2)
+            .map(|giver| {
+                let sleeper = sleeper.clone();
+                thread::spawn(move || {
+                    let given = (0..2).map(|number| 10 * giver + number).filter(|value| sleeper.give(*value));
+                    given.collect::<Vec<u32>>()
+                })
+            })
+            .collect();
+        let leaving = {
+            let sleeper = sleeper.clone();
+            thread::spawn(move || sleeper.ready.push(LEAVE))
+        };
+        let mut taken = sleeper.run();
+        leaving.join().unwrap();
+        let mut given: Vec<u32> = givers.into_iter().flat_map(|giver| giver.join().unwrap()).collect();
+        given.sort_unstable();
+        taken.sort_unstable();
+        assert_eq!(given, taken);
+    });
+}
+
+/// Without being told anything else, a sleeper takes what it was given: it does not sleep on beside a full mailbox.
+#[test]
+fn who_is_given_something_wakes_up() {
+    check(|| {
+        let sleeper = Arc::new(Sleeper::new());
+        let owner = {
+            let sleeper = sleeper.clone();
+            thread::spawn(move || sleeper.run())
+        };
+        while !sleeper.give(7) {
+            thread::yield_now();
+        }
+        // It sleeps again, so it has taken out what it was given.
+        while !sleeper.mailbox.is_open() {
+            thread::yield_now();
+        }
+        sleeper.ready.push(LEAVE);
+        assert_eq!(owner.join().unwrap(), [7]);
+    });
+}
+
+/// An interrupt is raised while its session goes from one owner to another: one of the two acts on it.
+#[test]
+fn an_interrupt_reaches_a_session_that_changes_its_owner() {
+    check(|| {
+        let queues = [(); 2].map(|()| Arc::new(ReadyQueue::new(|| ())));
+        let interrupt = Arc::new(Interrupt::new());
+        interrupt.set_owner(queues[0].clone(), 1);
+        let raising = {
+            let interrupt = interrupt.clone();
+            thread::spawn(move || interrupt.raise(InterruptKind::Terminate))
+        };
+        interrupt.set_owner(queues[1].clone(), 2);
+        let is_seen = interrupt.take_end().is_some();
+        raising.join().unwrap();
+        let mut tokens = Vec::new();
+        queues[1].drain(&mut tokens);
+        assert!(is_seen || tokens == [2], "nobody who has the session has heard of it");
     });
 }
