@@ -82,8 +82,25 @@ impl PageMeter {
 
     /// What was used up to now, from a beginning that is the same for all of a coroutine's meters.
     pub fn read(&self) -> PageUse {
-        let owner = self.owner;
-        USED.with_borrow(|used| used.iter().find(|(found, ..)| *found == owner).map(|(.., used)| *used))
+        self.reader().read()
+    }
+
+    /// What reads it and may be kept by what goes to other threads, where it finds nothing.
+    pub fn reader(&self) -> PageReader {
+        PageReader { owner: self.owner }
+    }
+}
+
+/// Reads a [`PageMeter`], on its thread and as long as there is one.
+#[derive(Clone, Copy, Debug)]
+pub struct PageReader {
+    owner: usize,
+}
+
+impl PageReader {
+    /// See [`PageMeter::read`].
+    pub fn read(self) -> PageUse {
+        USED.with_borrow(|used| used.iter().find(|(found, ..)| *found == self.owner).map(|(.., used)| *used))
             .unwrap_or_default()
     }
 }

@@ -1,9 +1,9 @@
 //! Common table expressions.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use base::Result;
+use sync::Mutex;
 
 use super::evaluate::is_true;
 use super::row_set::RowEquality;
@@ -17,13 +17,14 @@ use crate::types::Value;
 #[derive(Default)]
 pub struct CteState<'p> {
     operator: Option<BoxOperator<'p>>,
-    rows: Rc<RefCell<RowStore>>,
+    /// A leaf.
+    rows: Arc<Mutex<RowStore>>,
     /// All its rows are there.
     is_complete: bool,
     /// It changes rows: once it is read at all, it is read to its end.
     modifies: bool,
     /// Of a recursive one: the rows of the last round.
-    work_table: Rc<RowStore>,
+    work_table: Arc<RowStore>,
 }
 
 impl<'p> CteState<'p> {
@@ -39,10 +40,10 @@ impl CteState<'_> {
     pub fn kept_rows<'q>(&self) -> CteState<'q> {
         CteState {
             operator: None,
-            rows: Rc::clone(&self.rows),
+            rows: Arc::clone(&self.rows),
             is_complete: self.is_complete,
             modifies: self.modifies,
-            work_table: Rc::clone(&self.work_table),
+            work_table: Arc::clone(&self.work_table),
         }
     }
 }
@@ -55,7 +56,7 @@ fn make_row<'p>(cte: CteId, to_the_end: bool, run: &mut Run<'_, 'p>) -> Result<b
         return Ok(false);
     }
     let to_the_end = to_the_end || state.modifies;
-    let rows = Rc::clone(&state.rows);
+    let rows = Arc::clone(&state.rows);
     let Some(mut operator) = state.operator.take() else {
         return Err(base::Error::internal("a common table expression is read before it is defined"));
     };
@@ -66,7 +67,7 @@ fn make_row<'p>(cte: CteId, to_the_end: bool, run: &mut Run<'_, 'p>) -> Result<b
         match operator.next(run) {
             Ok(true) => {
                 made = true;
-                if let Err(error) = rows.borrow_mut().push(operator.row(), limit_bytes, run) {
+                if let Err(error) = rows.lock().push(operator.row(), limit_bytes, run) {
                     break Err(error);
                 }
                 if !to_the_end {
@@ -107,13 +108,16 @@ impl<'p> Operator<'p> for CteRows<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         loop {
             sync::yield_point()?;
-            let rows = Rc::clone(&run.locals.ctes[self.cte.0 as usize].rows);
-            if self.at >= rows.borrow().len() && !make_row(self.cte, false, run)? {
+            let cte = self.cte.0 as usize;
+            let count = run.locals.ctes[cte].rows.lock().len();
+            if self.at >= count && !make_row(self.cte, false, run)? {
                 return Ok(false);
             }
-            rows.borrow_mut().flush()?;
+            let mut rows = run.locals.ctes[cte].rows.lock();
+            rows.flush()?;
             self.row.clear();
-            self.row.extend_from_slice(self.reader.read(&rows.borrow(), self.at)?);
+            self.row.extend_from_slice(self.reader.read(&rows, self.at)?);
+            drop(rows);
             self.at += 1;
             match self.filter {
                 Some(filter) if !is_true(filter, &self.row, run)? => run.locals.removed_rows += 1,
@@ -148,7 +152,7 @@ impl<'p> Operator<'p> for WorkTableRows {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         sync::yield_point()?;
         if !self.kept.is_open() {
-            self.kept = StoreScan::new(Rc::clone(&run.locals.ctes[self.cte.0 as usize].work_table));
+            self.kept = StoreScan::new(Arc::clone(&run.locals.ctes[self.cte.0 as usize].work_table));
         }
         self.kept.next()
     }
@@ -182,7 +186,7 @@ impl<'p> Operator<'p> for With<'p> {
         if std::mem::take(&mut self.was_rescanned) {
             for cte in self.ctes.iter().filter(|cte| cte.correlated) {
                 let state = &mut run.locals.ctes[cte.id.0 as usize];
-                state.rows = Rc::default();
+                state.rows = Arc::default();
                 state.is_complete = false;
                 if let Some(operator) = &mut state.operator {
                     operator.rescan();
@@ -267,7 +271,7 @@ impl<'p> Operator<'p> for RecursiveUnionRows<'p> {
             self.is_in_anchor = false;
             let mut round = std::mem::take(&mut self.round);
             round.flush()?;
-            run.locals.ctes[self.node.cte.0 as usize].work_table = Rc::new(round);
+            run.locals.ctes[self.node.cte.0 as usize].work_table = Arc::new(round);
             self.recursive.rescan();
         }
     }

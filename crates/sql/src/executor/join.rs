@@ -1,6 +1,6 @@
 //! Nested loops.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use base::Result;
 
@@ -53,7 +53,7 @@ impl<'p> NestedLoopRows<'p> {
                         rows.push(self.right.row(), limit_bytes, run)?;
                     }
                     rows.flush()?;
-                    self.kept = Some(StoreScan::new(Rc::new(rows)));
+                    self.kept = Some(StoreScan::new(Arc::new(rows)));
                 }
             }
         } else {

@@ -1,12 +1,12 @@
 //! What the nodes of a running plan do, counted and timed for EXPLAIN ANALYZE.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use base::Result;
-use engine::{PageMeter, PageUse};
+use engine::{PageMeter, PageReader, PageUse};
 use rustc_hash::FxHashMap;
+use sync::Mutex;
 
 use super::{BoxOperator, Operator, Run};
 use crate::plan::Plan;
@@ -71,24 +71,25 @@ pub(super) fn kilobytes(bytes: usize) -> u64 {
 /// What the nodes of a plan did.
 #[derive(Clone, Debug, Default)]
 pub struct Measurements {
-    nodes: Rc<RefCell<FxHashMap<usize, Measured>>>,
-    meter: Option<Rc<PageMeter>>,
+    /// A leaf.
+    nodes: Arc<Mutex<FxHashMap<usize, Measured>>>,
+    pages: Option<PageReader>,
 }
 
 impl Measurements {
-    /// With pages counted.
-    pub fn with_pages() -> Measurements {
-        Measurements { meter: Some(Rc::new(PageMeter::start())), ..Measurements::default() }
+    /// With the pages that `meter` counts.
+    pub fn with_pages(meter: &PageMeter) -> Measurements {
+        Measurements { pages: Some(meter.reader()), ..Measurements::default() }
     }
 
     /// Whether pages are counted.
     pub fn has_pages(&self) -> bool {
-        self.meter.is_some()
+        self.pages.is_some()
     }
 
     /// What a node did; nothing if it never ran.
     pub fn of(&self, plan: &Plan) -> Option<Measured> {
-        self.nodes.borrow().get(&key(plan)).copied()
+        self.nodes.lock().get(&key(plan)).copied()
     }
 }
 
@@ -112,7 +113,7 @@ struct Measuring<'p> {
 
 impl<'p> Operator<'p> for Measuring<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
-        let before = self.measurements.meter.as_ref().map(|meter| meter.read());
+        let before = self.measurements.pages.map(PageReader::read);
         let removed_before = run.locals.removed_rows;
         let started = Instant::now();
         let found = self.operator.next(run)?;
@@ -120,7 +121,7 @@ impl<'p> Operator<'p> for Measuring<'p> {
         // What is below it has taken its own back.
         let removed = run.locals.removed_rows - removed_before;
         run.locals.removed_rows = removed_before;
-        let mut all = self.measurements.nodes.borrow_mut();
+        let mut all = self.measurements.nodes.lock();
         let measured = all.entry(self.node).or_default();
         let rows = self.loop_rows.get_or_insert_with(|| {
             measured.loops += 1;
@@ -134,8 +135,8 @@ impl<'p> Operator<'p> for Measuring<'p> {
         }
         measured.total += took;
         measured.removed_rows += removed;
-        if let (Some(meter), Some(before)) = (&self.measurements.meter, before) {
-            measured.pages = measured.pages.plus(&meter.read().since(&before));
+        if let (Some(pages), Some(before)) = (self.measurements.pages, before) {
+            measured.pages = measured.pages.plus(&pages.read().since(&before));
         }
         if found {
             *rows += 1;

@@ -66,7 +66,9 @@ use cte::CteState;
 use subquery::SubqueryState;
 
 /// One node of a running plan.
-pub trait Operator<'p> {
+///
+/// A portal or cursor keeps its operators from message to message, and its session may go to another thread in between.
+pub trait Operator<'p>: Send {
     /// Moves to the next row; false at the end.
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool>;
     /// The row [`Operator::next`] moved to.

@@ -5,10 +5,11 @@
 //! statement-level BEFORE triggers are called once, before the first; its AFTER triggers once, behind the last; and the
 //! transition tables hold the rows of all. Once somebody has read a transition table, the next action begins anew.
 
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use base::{CommandId, Oid, Result};
+use sync::Mutex;
 
 use super::trigger::Event;
 use super::{RowStore, Run};
@@ -24,11 +25,11 @@ pub struct SharedChange {
     table: Oid,
     event: Event,
     /// The rows, where a trigger reads them.
-    pub(super) captured: Option<Rc<Captured>>,
+    pub(super) captured: Option<Arc<Captured>>,
     /// The BEFORE triggers have been called.
-    has_begun: Cell<bool>,
+    has_begun: AtomicBool,
     /// How often its AFTER triggers have been queued: only the last time counts.
-    ends: Cell<u64>,
+    ends: AtomicU64,
 }
 
 impl SharedChange {
@@ -39,94 +40,95 @@ impl SharedChange {
         (statement, command): (Option<u64>, CommandId),
         (table, event): (Oid, Event),
         is_read: bool,
-    ) -> Rc<SharedChange> {
+    ) -> Arc<SharedChange> {
         let mut changes = state.shared_changes.borrow_mut();
-        let goes_on = |change: &&Rc<SharedChange>| {
+        let goes_on = |change: &&Arc<SharedChange>| {
             let is_part = match statement {
                 Some(first) => change.number >= first,
                 None => change.command == command,
             };
             is_part
                 && (change.table, change.event) == (table, event)
-                && !change.captured.as_ref().is_some_and(|captured| captured.is_closed.get())
+                && !change.captured.as_ref().is_some_and(|captured| captured.is_closed.load(Ordering::Relaxed))
         };
         if let Some(change) = changes.iter().rev().find(goes_on) {
-            return Rc::clone(change);
+            return Arc::clone(change);
         }
-        let change = Rc::new(SharedChange {
+        let change = Arc::new(SharedChange {
             number: state.next_check.replace(state.next_check.get() + 1),
             command,
             table,
             event,
-            captured: is_read.then(Rc::default),
-            has_begun: Cell::new(false),
-            ends: Cell::new(0),
+            captured: is_read.then(Arc::default),
+            has_begun: AtomicBool::new(false),
+            ends: AtomicU64::new(0),
         });
-        changes.push(Rc::clone(&change));
+        changes.push(Arc::clone(&change));
         change
     }
 
     /// Whether the BEFORE triggers are to be called, which they are once.
     pub(super) fn begin(&self) -> bool {
-        !self.has_begun.replace(true)
+        !self.has_begun.swap(true, Ordering::Relaxed)
     }
 
     /// The AFTER triggers are queued: those that were before are no longer to be called.
     pub(super) fn end(&self) {
-        self.ends.set(self.ends.get() + 1);
+        self.ends.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A mark for those queued now.
-    pub(super) fn mark(self: &Rc<Self>) -> EndMark {
-        EndMark { change: Rc::clone(self), end: self.ends.get() }
+    pub(super) fn mark(self: &Arc<Self>) -> EndMark {
+        EndMark { change: Arc::clone(self), end: self.ends.load(Ordering::Relaxed) }
     }
 }
 
 /// Tells whether AFTER triggers of a statement are still to be called.
 #[derive(Clone)]
 pub(super) struct EndMark {
-    change: Rc<SharedChange>,
+    change: Arc<SharedChange>,
     end: u64,
 }
 
 impl EndMark {
     pub(super) fn is_last(&self) -> bool {
-        self.change.ends.get() == self.end
+        self.change.ends.load(Ordering::Relaxed) == self.end
     }
 }
 
 /// The rows of a statement that its triggers' functions can read as tables, for one event.
 #[derive(Default)]
 pub struct Captured {
-    old: RefCell<Rc<RowStore>>,
-    new: RefCell<Rc<RowStore>>,
+    /// Both are leaves.
+    old: Mutex<Arc<RowStore>>,
+    new: Mutex<Arc<RowStore>>,
     /// Somebody reads them.
-    is_closed: Cell<bool>,
+    is_closed: AtomicBool,
 }
 
 impl Captured {
     pub(super) fn add(&self, old: Option<&RecordValue>, new: Option<&RecordValue>, run: &Run<'_, '_>) -> Result<()> {
         for (store, row) in [(&self.old, old), (&self.new, new)] {
             let Some(row) = row else { continue };
-            let mut store = store.borrow_mut();
-            let store = Rc::get_mut(&mut store).expect("nobody reads the rows before they are closed");
+            let mut store = store.lock();
+            let store = Arc::get_mut(&mut store).expect("nobody reads the rows before they are closed");
             store.push(&row.fields, super::sort_memory_bytes(run), run)?;
         }
         Ok(())
     }
 
     /// The old rows, or the new ones.
-    pub(crate) fn rows(&self, is_new: bool) -> Rc<RowStore> {
-        Rc::clone(&if is_new { &self.new } else { &self.old }.borrow())
+    pub(crate) fn rows(&self, is_new: bool) -> Arc<RowStore> {
+        Arc::clone(&if is_new { &self.new } else { &self.old }.lock())
     }
 
     /// No rows are added any more; all can be read.
     pub(super) fn close(&self) -> Result<()> {
-        if self.is_closed.replace(true) {
+        if self.is_closed.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
         for store in [&self.old, &self.new] {
-            if let Some(store) = Rc::get_mut(&mut store.borrow_mut()) {
+            if let Some(store) = Arc::get_mut(&mut store.lock()) {
                 store.flush()?;
             }
         }

@@ -1,6 +1,5 @@
 //! Rows that don't fit into `work_mem`: written to temporary files, read back in order or by number.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use base::settings::Id;
@@ -438,13 +437,13 @@ impl SeenRows {
 /// A scan of shared rows.
 #[derive(Default)]
 pub(super) struct StoreScan {
-    store: Option<Rc<RowStore>>,
+    store: Option<Arc<RowStore>>,
     reader: StoreReader,
     at: usize,
 }
 
 impl StoreScan {
-    pub fn new(store: Rc<RowStore>) -> StoreScan {
+    pub fn new(store: Arc<RowStore>) -> StoreScan {
         StoreScan { store: Some(store), reader: StoreReader::default(), at: 0 }
     }
 

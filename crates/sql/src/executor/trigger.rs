@@ -3,7 +3,6 @@
 //! BEFORE triggers run where the change is made and may give the row other values, or leave it out. Calls of AFTER triggers are
 //! queued with the checks of foreign keys, and made at the end of the statement, or of the transaction if they are deferred.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use base::{CommandId, Error, Result, sqlstate};
@@ -80,13 +79,13 @@ pub struct PlannedTrigger {
 /// What triggers need to be kept of a statement's changes, by event; `None` where none wants anything.
 #[derive(Default)]
 pub struct Captures {
-    insert: Option<Rc<SharedChange>>,
-    update: Option<Rc<SharedChange>>,
-    delete: Option<Rc<SharedChange>>,
+    insert: Option<Arc<SharedChange>>,
+    update: Option<Arc<SharedChange>>,
+    delete: Option<Arc<SharedChange>>,
 }
 
 impl Captures {
-    fn of(&self, event: Event) -> Option<&Rc<SharedChange>> {
+    fn of(&self, event: Event) -> Option<&Arc<SharedChange>> {
         match event {
             Event::Insert => self.insert.as_ref(),
             Event::Update => self.update.as_ref(),
@@ -107,7 +106,7 @@ pub struct QueuedCall {
     event: Event,
     old: Option<Arc<RecordValue>>,
     new: Option<Arc<RecordValue>>,
-    captured: Option<Rc<Captured>>,
+    captured: Option<Arc<Captured>>,
     /// Of a statement's trigger: it is not called where more of the statement comes behind it.
     end: Option<EndMark>,
 }
@@ -365,7 +364,7 @@ fn call(
     trigger: &PlannedTrigger,
     event: Event,
     (old, new): (Option<Arc<RecordValue>>, Option<Arc<RecordValue>>),
-    captured: Option<&Rc<Captured>>,
+    captured: Option<&Arc<Captured>>,
     run: &mut Run<'_, '_>,
 ) -> Result<Option<Arc<RecordValue>>> {
     let table = &triggers.table;

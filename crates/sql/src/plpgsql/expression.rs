@@ -111,14 +111,16 @@ impl<'f> Names<'f> {
 
 /// A good plan for `expression`, and the parameters to run it with.
 fn plan(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<ExpressionPlan> {
-    if let Some(plan) = &*expression.plan.borrow()
+    // Taken out first: what follows may plan other expressions, and this one, too.
+    let known = expression.plan.lock().clone();
+    if let Some(plan) = known
         && run.state.is_good(&plan.planned)
         && plan.trigger == trigger_of(frame)
         && plan.fields.iter().all(|(record, field, sql_type)| frame.field_type(*record, field) == Some(*sql_type))
         && plan.whole.is_none_or(|table| frame.trigger_rows.as_ref().is_some_and(|(shape, _)| shape.type_oid == table))
         && plan.spread.iter().all(|(record, count)| frame.fields_of(*record).map(<[_]>::len) == Some(*count))
     {
-        return Ok(plan.clone());
+        return Ok(plan);
     }
     plan_anew(expression, frame, run).map_err(|error| within(error, expression))
 }
@@ -146,7 +148,7 @@ fn plan_anew(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> R
     };
     let tree = statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "an expression is empty"))?;
     let plan = plan_tree(expression, &tree.statement, frame, run)?;
-    *expression.plan.borrow_mut() = Some(plan.clone());
+    *expression.plan.lock() = Some(plan.clone());
     Ok(plan)
 }
 
@@ -275,7 +277,7 @@ fn parameters_of<'f>(plan: &ExpressionPlan, frame: &'f Frame<'_>) -> Result<Cow<
 
 /// Whether an expression is a constant: what casting it raises arises before anything is run.
 pub fn is_constant(expression: &Expression) -> bool {
-    let plan = expression.plan.borrow();
+    let plan = expression.plan.lock().clone();
     let tree = plan.as_ref().and_then(|plan| query_plan(&plan.planned).ok());
     tree.is_some_and(|tree| {
         matches!(&tree.node, Node::Result { exprs, .. } if matches!(exprs[0].kind, crate::plan::ExprKind::Constant(_)))

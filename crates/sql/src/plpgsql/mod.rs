@@ -18,7 +18,6 @@ mod tree;
 mod trigger;
 mod types_of;
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
@@ -217,7 +216,7 @@ pub fn check(function: &FunctionDef, catalog: &CatalogView) -> Result<Vec<Error>
 }
 
 /// The compiled form of a function; compiled anew if it was replaced.
-fn compiled(run: &Run<'_, '_>, function: &Arc<FunctionDef>, types: &CallTypes) -> Result<Rc<Compiled>> {
+fn compiled(run: &Run<'_, '_>, function: &Arc<FunctionDef>, types: &CallTypes) -> Result<Arc<Compiled>> {
     if matches!(function.returns, oids::TRIGGER | oids::EVENT_TRIGGER) {
         let error = Error::unsupported("trigger functions can only be called as triggers");
         return Err(error.context(format!("compilation of PL/pgSQL function \"{}\" near line 1", function.name)));
@@ -226,7 +225,7 @@ fn compiled(run: &Run<'_, '_>, function: &Arc<FunctionDef>, types: &CallTypes) -
     if let Some(known) = run.state.functions.borrow().get(&function.oid)
         && known.is_good(&definition, run.state)
     {
-        return Ok(Rc::clone(known));
+        return Ok(Arc::clone(known));
     }
     compiled_as(run, &definition, false)
 }
@@ -258,27 +257,27 @@ pub(crate) fn concrete(function: &Arc<FunctionDef>, types: &CallTypes) -> Option
 }
 
 /// The compiled form of a trigger function.
-fn compiled_trigger(run: &Run<'_, '_>, function: &Arc<FunctionDef>) -> Result<Rc<Compiled>> {
+fn compiled_trigger(run: &Run<'_, '_>, function: &Arc<FunctionDef>) -> Result<Arc<Compiled>> {
     compiled_as(run, function, true)
 }
 
-fn compiled_as(run: &Run<'_, '_>, function: &Arc<FunctionDef>, is_trigger: bool) -> Result<Rc<Compiled>> {
+fn compiled_as(run: &Run<'_, '_>, function: &Arc<FunctionDef>, is_trigger: bool) -> Result<Arc<Compiled>> {
     let state: &SessionState = run.state;
     if let Some(compiled) = state.functions.borrow().get(&function.oid)
         && compiled.is_good(function, state)
     {
-        return Ok(Rc::clone(compiled));
+        return Ok(Arc::clone(compiled));
     }
     let version = state.engine().catalog_version();
     let compiled = compile::compile(function, is_trigger, &state.catalog())?;
     let has_rows = compiled.shape.is_some()
         || compiled.variables.iter().any(|variable| matches!(variable.kind, tree::VariableKind::Record(Some(_))));
-    let made = Rc::new(Compiled {
+    let made = Arc::new(Compiled {
         definition: Arc::clone(function),
         function: compiled,
         catalog_version: has_rows.then_some(version),
     });
-    state.functions.borrow_mut().insert(function.oid, Rc::clone(&made));
+    state.functions.borrow_mut().insert(function.oid, Arc::clone(&made));
     Ok(made)
 }
 

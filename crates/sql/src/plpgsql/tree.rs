@@ -1,9 +1,9 @@
 //! A compiled function.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use base::Oid;
+use sync::Mutex;
 
 use crate::binder::VariableConflict;
 use crate::session::Planned;
@@ -161,7 +161,8 @@ pub struct Expression {
     pub assignment: Option<Arc<str>>,
     /// It is a cursor's query: its rows tell where they come from.
     pub is_cursor: bool,
-    pub(super) plan: RefCell<Option<ExpressionPlan>>,
+    /// A leaf. It has a lock because a session may move to another thread.
+    pub(super) plan: Mutex<Option<ExpressionPlan>>,
 }
 
 /// See [`Expression::plan`].
@@ -187,7 +188,7 @@ impl Expression {
             scope,
             assignment: None,
             is_cursor: false,
-            plan: RefCell::new(None),
+            plan: Mutex::new(None),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Trigger functions.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
@@ -45,7 +44,7 @@ pub struct TriggerCall<'a> {
     /// The statement's rows as tables that can be read.
     pub transition_tables: &'a Arc<[Arc<VirtualTable>]>,
     /// Those rows.
-    pub captured: Option<&'a Rc<Captured>>,
+    pub captured: Option<&'a Arc<Captured>>,
 }
 
 /// The names of a trigger function's own variables, in their order behind FOUND.
@@ -93,7 +92,7 @@ fn call_trigger_here(
     if function.language != "plpgsql" {
         return Err(Error::unsupported(format!("triggers in language \"{}\" are not supported", function.language)));
     }
-    let compiled: Rc<Compiled> = super::compiled_trigger(run, function)?;
+    let compiled: Arc<Compiled> = super::compiled_trigger(run, function)?;
     let function = &compiled.function;
     let mut frame = Frame::new(function);
     let arguments = call.arguments.iter().map(Value::text).collect();

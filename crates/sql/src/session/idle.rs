@@ -59,6 +59,13 @@ impl SqlSession {
         is_new
     }
 
+    /// The session has another worker: it is told of notifications by `wake` from now on, if it is told of them at all.
+    pub fn renew_wake(&mut self, wake: impl FnOnce() -> Arc<dyn Fn() + Send + Sync>) {
+        if self.has_wake {
+            self.state.instance.channels.set_wake(self.state.info.pid, wake());
+        }
+    }
+
     /// When the session has idled too long, if it may not idle for ever.
     pub fn idle_deadline(&self) -> Option<Instant> {
         let cached = self.state.cached();

@@ -400,3 +400,7 @@ impl SqlSession {
         self.state.drop_cursors();
     }
 }
+
+/// Between two messages a session may go to another thread, with its cursors and suspended portals.
+const fn may_change_threads<T: Send>() {}
+const _: () = may_change_threads::<SqlSession>();

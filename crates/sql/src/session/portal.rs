@@ -1,12 +1,12 @@
 //! Portals: bound statements and their running plans.
 
-use std::cell::{Cell, Ref, RefCell};
-use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::{Error, Result, sqlstate};
 use rustc_hash::FxHashMap;
 use self_cell::self_cell;
+use sync::{Mutex, MutexGuard};
 
 use super::SqlSession;
 use super::open_cursors::Opening;
@@ -101,47 +101,48 @@ pub struct ListedPortal {
     planned: Option<Arc<Planned>>,
 }
 
-/// The portals of the protocol that a session has.
+/// The portals of the protocol that a session has. The session alone uses it, and may move from thread to thread.
 #[derive(Default)]
 pub struct PortalList {
-    portals: RefCell<FxHashMap<u64, ListedPortal>>,
-    next_number: Cell<u64>,
-    /// The number of the one that runs.
-    running: Cell<Option<u64>>,
+    /// A leaf.
+    portals: Mutex<FxHashMap<u64, ListedPortal>>,
+    last_number: AtomicU64,
+    /// The number of the one that runs, or 0.
+    running: AtomicU64,
 }
 
 /// Keeps a portal in the list as long as there is the portal.
 pub struct Listed {
-    list: Rc<PortalList>,
+    list: Arc<PortalList>,
     number: u64,
 }
 
 impl PortalList {
     /// Adds a portal that has just been bound.
     pub(super) fn add(
-        self: &Rc<PortalList>,
+        self: &Arc<PortalList>,
         name: &str,
         planned: Option<Arc<Planned>>,
         statement: Arc<str>,
         bound_at: i64,
     ) -> Listed {
-        let number = self.next_number.get();
-        self.next_number.set(number + 1);
+        let number = self.last_number.load(Ordering::Relaxed) + 1;
+        self.last_number.store(number, Ordering::Relaxed);
         let portal = ListedPortal { name: name.to_owned(), statement, bound_at, planned };
-        self.portals.borrow_mut().insert(number, portal);
-        Listed { list: Rc::clone(self), number }
+        self.portals.lock().insert(number, portal);
+        Listed { list: Arc::clone(self), number }
     }
 
     /// Notes which one runs.
     pub(super) fn set_running(&self, listed: Option<&Listed>) {
-        self.running.set(listed.map(|listed| listed.number));
+        self.running.store(listed.map_or(0, |listed| listed.number), Ordering::Relaxed);
     }
 
     /// Whether the one of this name runs; `None` if there is none.
     pub(super) fn is_running(&self, name: &str) -> Option<bool> {
-        let portals = self.portals.borrow();
+        let portals = self.portals.lock();
         let (number, _) = portals.iter().find(|(_, portal)| portal.name == name)?;
-        Some(self.running.get() == Some(*number))
+        Some(self.running.load(Ordering::Relaxed) == *number)
     }
 
     /// The plan of the one of this name, if it gives rows and does not run.
@@ -149,20 +150,22 @@ impl PortalList {
         if self.is_running(name)? {
             return None;
         }
-        let portals = self.portals.borrow();
+        let portals = self.portals.lock();
         let planned = portals.values().find(|portal| portal.name == name)?.planned.clone();
         planned.filter(|planned| planned.gives_rows())
     }
 
     /// The portals in the list.
-    pub fn portals(&self) -> Ref<'_, FxHashMap<u64, ListedPortal>> {
-        self.portals.borrow()
+    pub fn portals(&self) -> MutexGuard<'_, FxHashMap<u64, ListedPortal>> {
+        self.portals.lock()
     }
 }
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        self.list.portals.borrow_mut().remove(&self.number);
+        let portal = self.list.portals.lock().remove(&self.number);
+        // Its plan goes after the lock.
+        drop(portal);
     }
 }
 

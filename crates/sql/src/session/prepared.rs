@@ -1,9 +1,9 @@
 //! Prepared statements, and getting a good plan for a text.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use sync::Mutex;
 
 use super::plan_cache::{Key, Planned};
 use super::state::SessionState;
@@ -26,7 +26,8 @@ pub struct Prepared {
     pub prepared_at: i64,
     /// By SQL's PREPARE rather than the protocol.
     pub from_sql: bool,
-    planned: RefCell<Option<Arc<Planned>>>,
+    /// A leaf. It has a lock because a session may move to another thread.
+    planned: Mutex<Option<Arc<Planned>>>,
 }
 
 impl Prepared {
@@ -57,7 +58,7 @@ impl Prepared {
             types,
             prepared_at: state.statement_timestamp.get(),
             from_sql,
-            planned: RefCell::new(None),
+            planned: Mutex::new(None),
         };
         if prepared.tree.is_some() {
             let planned = prepared.plan(state)?;
@@ -73,7 +74,7 @@ impl Prepared {
 
     /// The plan that was made last, which may be good no longer.
     pub(super) fn last_plan(&self) -> Option<Arc<Planned>> {
-        self.planned.borrow().clone()
+        self.planned.lock().clone()
     }
 
     /// A plan that is good now.
@@ -81,10 +82,10 @@ impl Prepared {
     /// # Errors
     /// Whatever binding and planning raise.
     pub fn plan(&self, state: &SessionState) -> Result<Arc<Planned>> {
-        if let Some(planned) = &*self.planned.borrow()
-            && state.is_good(planned)
+        if let Some(planned) = self.last_plan()
+            && state.is_good(&planned)
         {
-            return Ok(Arc::clone(planned));
+            return Ok(planned);
         }
         let Some(tree) = &self.tree else { return Err(Error::internal("an empty statement has no plan")) };
         // The text of SQL's PREPARE is that of another statement: no plan may be found by it.
@@ -101,11 +102,11 @@ impl Prepared {
             let is_query = !matches!(planned.statement.kind, crate::plan::StatementKind::Utility(_));
             is_query && columns(before) != columns(&planned)
         };
-        if self.planned.borrow().as_ref().is_some_and(has_changed) {
+        if self.last_plan().as_ref().is_some_and(has_changed) {
             // Who prepared it has been told the columns.
             return Err(changed_result());
         }
-        *self.planned.borrow_mut() = Some(Arc::clone(&planned));
+        *self.planned.lock() = Some(Arc::clone(&planned));
         Ok(planned)
     }
 }

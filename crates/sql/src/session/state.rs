@@ -4,7 +4,6 @@
 //! reference, so that a function called by a statement can run statements of its own.
 
 use std::cell::{Cell, Ref, RefCell, RefMut};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use base::settings::{Id, SessionSettings, Value as Setting};
@@ -60,7 +59,7 @@ pub struct SessionState {
     /// Deferred checks that `SET CONSTRAINTS` has had made in this transaction: a rollback makes those pending again that it undoes.
     pub(crate) made_checks: RefCell<Vec<PendingCheck>>,
     /// What the statements under way change, where triggers are called once for all of it.
-    pub(crate) shared_changes: RefCell<Vec<Rc<crate::executor::SharedChange>>>,
+    pub(crate) shared_changes: RefCell<Vec<Arc<crate::executor::SharedChange>>>,
     /// A foreign key's action is about to be run: the number of the first check of the statement that it is part of.
     pub(crate) action_of: Cell<Option<u64>>,
     /// The labels that this transaction has added to enums, by their keys.
@@ -90,7 +89,7 @@ pub struct SessionState {
     /// Prepared statements by name, for SQL's EXECUTE as for the protocol.
     pub(crate) prepared: RefCell<FxHashMap<String, Arc<super::prepared::Prepared>>>,
     /// The portals of the protocol.
-    pub(crate) portals: Rc<super::portal::PortalList>,
+    pub(crate) portals: Arc<super::portal::PortalList>,
     /// The open cursors by name.
     pub(crate) cursors: RefCell<FxHashMap<String, OpenCursor>>,
     /// The number of the next cursor to be opened.
@@ -118,11 +117,11 @@ pub struct SessionState {
     /// How many trigger functions are under way.
     pub(crate) trigger_depth: Cell<i32>,
     /// The rows that the trigger being called can read as tables.
-    pub(crate) captured: RefCell<Option<Rc<crate::executor::Captured>>>,
+    pub(crate) captured: RefCell<Option<Arc<crate::executor::Captured>>>,
     /// What becomes of temporary tables when the transaction commits.
     pub(crate) on_commit: RefCell<Vec<(Oid, crate::tree::OnCommit)>>,
     /// Functions compiled by this session.
-    pub(crate) functions: RefCell<FxHashMap<Oid, std::rc::Rc<crate::plpgsql::Compiled>>>,
+    pub(crate) functions: RefCell<FxHashMap<Oid, Arc<crate::plpgsql::Compiled>>>,
 }
 
 /// How much was to happen at the commit, and which cursors and snapshots there were, when a subtransaction began.
@@ -245,7 +244,7 @@ impl SessionState {
             is_restricted: Cell::new(false),
             temporary_schema: Cell::new(None),
             prepared: RefCell::default(),
-            portals: Rc::default(),
+            portals: Arc::default(),
             cursors: RefCell::default(),
             next_cursor: Cell::new(1),
             first_cursor: Cell::new(0),

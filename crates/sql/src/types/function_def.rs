@@ -77,7 +77,7 @@ pub enum WindowFunction {
 }
 
 /// The rows of a function that returns a set.
-pub trait ValueStream {
+pub trait ValueStream: Send {
     /// The next row: the value itself, or a record for functions with several columns.
     fn next(&mut self, context: &mut dyn EvalContext) -> Result<Option<Value>>;
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use base::{Error, Result, sqlstate};
+use engine::PageMeter;
 
 use super::{cursor, plan_inner};
 use crate::client::Client;
@@ -132,7 +133,8 @@ fn measure(
     client: &mut dyn Client,
 ) -> Result<(Measurements, std::time::Duration)> {
     refuse_read_only(state, &planned.statement)?;
-    let measurements = if counts_pages { Measurements::with_pages() } else { Measurements::default() };
+    let meter = counts_pages.then(PageMeter::start);
+    let measurements = meter.as_ref().map_or_else(Measurements::default, Measurements::with_pages);
     let mut locals = Locals::new(&planned.statement);
     locals.measurements = Some(measurements.clone());
     let started = Instant::now();

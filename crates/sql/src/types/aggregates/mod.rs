@@ -70,7 +70,7 @@ impl fmt::Debug for AggregateDef {
 }
 
 /// An aggregate that needs more than a few words.
-pub trait Accumulator: fmt::Debug {
+pub trait Accumulator: fmt::Debug + Send {
     /// Takes in one row's arguments.
     fn update(&mut self, context: &mut dyn EvalContext, arguments: &[Value]) -> Result<()>;
     /// Before the first row of those that come in order: how many there will be whose last argument is not NULL.
