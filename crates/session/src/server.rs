@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use base::{Error, Lsn, Result, sqlstate};
 use mio::net::{TcpListener, UnixListener};
 use mio::{Events, Interest, Poll, Token};
 use sql::session::Instance;
-use sync::atomic::AtomicUsize;
+use sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use sync::{Arc, Mutex};
 
 use crate::connection_budget::ConnectionBudget;
@@ -101,6 +102,8 @@ impl Server {
         let shared = Arc::new(Shared {
             instance,
             gated_count: AtomicUsize::new(0),
+            peers: OnceLock::new(),
+            moved_count: AtomicU64::new(0),
             budget,
             credentials: options.credentials.clone(),
         });
@@ -111,6 +114,9 @@ impl Server {
         let workers =
             (0..worker_count).map(|number| worker::start(Arc::clone(&shared), number)).collect::<Result<_>>()?;
         let workers: Arc<Vec<WorkerHandle>> = Arc::new(workers);
+        if workers.len() > 1 {
+            shared.peers.get_or_init(|| workers.iter().map(WorkerHandle::peer).collect());
+        }
         let stop_accepting =
             mio::Waker::new(poll.registry(), STOP).map_err(|error| Error::io("could not create a waker", &error))?;
         let acceptor = {
@@ -126,6 +132,11 @@ impl Server {
     /// The TCP port in use.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// How often a session has gone from one worker to another.
+    pub fn moved_sessions(&self) -> u64 {
+        self.shared.moved_count.load(Ordering::Relaxed)
     }
 
     /// Begins to stop: new clients are refused with 57P03, and sessions end, those that wait for their client at once. May be

@@ -1,4 +1,4 @@
-//! A worker: one thread that runs the sessions pinned to it.
+//! A worker: one thread that runs its sessions.
 //!
 //! ```text
 //! poll ─> read what has arrived ─> run sessions ─> send what is durable ─> ask for a flush of the rest ─┐
@@ -12,6 +12,8 @@
 //! event gives no extra turn to a session in the queue. Replies wait in their ports until the log is durable far enough
 //! (rule R3); the leader of a flush wakes each worker once, and the worker sends every reply the flush has freed.
 
+mod moving;
+mod peer;
 mod starting;
 mod stopping;
 
@@ -19,6 +21,7 @@ use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::rc::Rc;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use base::settings::Id;
@@ -38,6 +41,7 @@ use crate::port::{Port, SharedPort};
 use crate::startup;
 use crate::stream::{Keepalive, Stream};
 use crate::tls::CurrentCredentials;
+pub(crate) use peer::Peer;
 use stopping::Patience;
 pub use stopping::StopMode;
 
@@ -49,6 +53,18 @@ const DURABLE: u64 = u64::MAX - 1;
 const STOP_AFTER_STATEMENTS: u64 = u64::MAX - 2;
 const STOP_AT_ONCE: u64 = u64::MAX - 3;
 const LEAVE: u64 = u64::MAX - 4;
+const HANDED_OVER: u64 = u64::MAX - 5;
+
+/// Generations at the top of the range would collide with the tokens that name no connection.
+fn generation_after(generation: u32) -> u32 {
+    (generation + 1) & 0x7FFF_FFFF
+}
+
+/// Queues a connection's token.
+fn wake(ready: &Arc<ReadyQueue>, token: u64) -> Arc<dyn Fn() + Send + Sync> {
+    let ready = Arc::clone(ready);
+    Arc::new(move || ready.push(token))
+}
 
 /// How long a client that was told why its session ends has for closing the connection itself.
 ///
@@ -60,36 +76,33 @@ const PATIENCE: Patience = Patience { unread: Duration::from_secs(10), whole: Du
 
 /// What other threads hold of a worker.
 pub struct WorkerHandle {
-    ready: Arc<ReadyQueue>,
+    peer: Arc<Peer>,
     newcomers: Arc<Mutex<Vec<Stream>>>,
-    /// Sessions of this worker, for balancing.
-    session_count: Arc<AtomicUsize>,
-    /// How many of them have long work under way.
-    long_count: Arc<AtomicUsize>,
     /// Held by the one who waits for its end.
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
-/// A session with long work weighs as much as so many others when a new one is dealt out.
-const LONG_WORK_WEIGHT: usize = 4;
-
 impl WorkerHandle {
     /// How much it has to do: new connections go where this is least.
     pub fn load(&self) -> usize {
-        let long = self.long_count.load(Ordering::Relaxed).saturating_mul(LONG_WORK_WEIGHT);
-        self.session_count.load(Ordering::Relaxed).saturating_add(long)
+        self.peer.load()
+    }
+
+    /// What the other workers hold of it.
+    pub(crate) fn peer(&self) -> Arc<Peer> {
+        Arc::clone(&self.peer)
     }
 
     /// Hands a new connection to the worker.
     pub fn adopt(&self, stream: Stream) {
-        self.session_count.fetch_add(1, Ordering::Relaxed);
+        self.peer.count_session();
         self.newcomers.lock().push(stream);
-        self.ready.push(NEWCOMERS);
+        self.peer.ready.push(NEWCOMERS);
     }
 
     /// Asks the worker to end its sessions, and to begin no others.
     pub fn begin_stop(&self, mode: StopMode) {
-        self.ready.push(match mode {
+        self.peer.ready.push(match mode {
             StopMode::AfterStatements => STOP_AFTER_STATEMENTS,
             StopMode::AtOnce => STOP_AT_ONCE,
         });
@@ -97,7 +110,7 @@ impl WorkerHandle {
 
     /// Waits for the worker's end, once it has been asked to end its sessions. It gets no connections any more.
     pub fn join(&self) {
-        self.ready.push(LEAVE);
+        self.peer.ready.push(LEAVE);
         if let Some(thread) = self.thread.lock().take()
             && thread.join().is_err()
         {
@@ -112,6 +125,10 @@ pub struct Shared {
     pub instance: Arc<Instance>,
     /// Replies waiting for the log, in all workers.
     pub gated_count: AtomicUsize,
+    /// All workers, once they have been started.
+    pub(crate) peers: OnceLock<Vec<Arc<Peer>>>,
+    /// Sessions that have gone from one worker to another.
+    pub moved_count: AtomicU64,
     /// How many connections there may be.
     pub budget: ConnectionBudget,
     /// What connections are encrypted with.
@@ -165,9 +182,9 @@ struct Worker {
     shared: Arc<Shared>,
     wal: Arc<Wal>,
     ready: Arc<ReadyQueue>,
+    /// What the others hold of this worker.
+    peer: Arc<Peer>,
     newcomers: Arc<Mutex<Vec<Stream>>>,
-    session_count: Arc<AtomicUsize>,
-    long_count: Arc<AtomicUsize>,
     stacks: StackPool,
     connections: Slab<Connection>,
     next_generation: u32,
@@ -176,6 +193,8 @@ struct Worker {
     yielded: VecDeque<u64>,
     /// Connections that produced something, or whose socket takes more, since the last look.
     unsettled: Vec<usize>,
+    /// Several connections have something to do in this round.
+    is_crowded: bool,
     /// Replies waiting for the log.
     gated: BinaryHeap<Reverse<(Lsn, u64)>>,
     /// The lowest of them, for the listener.
@@ -206,8 +225,7 @@ pub fn start(shared: Arc<Shared>, number: usize) -> base::Result<WorkerHandle> {
         }
     }));
     let newcomers = Arc::new(Mutex::new(Vec::new()));
-    let session_count = Arc::new(AtomicUsize::new(0));
-    let long_count = Arc::new(AtomicUsize::new(0));
+    let peer = Arc::new(Peer::new(Arc::clone(&ready)));
     let wal = Arc::clone(shared.instance.database().wal());
     let waiting_for = Arc::new(AtomicU64::new(u64::MAX));
     {
@@ -218,28 +236,22 @@ pub fn start(shared: Arc<Shared>, number: usize) -> base::Result<WorkerHandle> {
             }
         }));
     }
-    let handle = WorkerHandle {
-        ready: Arc::clone(&ready),
-        newcomers: Arc::clone(&newcomers),
-        session_count: Arc::clone(&session_count),
-        long_count: Arc::clone(&long_count),
-        thread: Mutex::new(None),
-    };
+    let handle = WorkerHandle { peer: Arc::clone(&peer), newcomers: Arc::clone(&newcomers), thread: Mutex::new(None) };
     let run = move || {
         let worker = Worker {
             poll,
             shared,
             wal,
             ready,
+            peer,
             newcomers,
-            session_count,
-            long_count,
             stacks: StackPool::default(),
             connections: Slab::new(),
             next_generation: 0,
             slices: TimeSlices::new(),
             yielded: VecDeque::new(),
             unsettled: Vec::new(),
+            is_crowded: false,
             gated: BinaryHeap::new(),
             waiting_for,
             delay: DelayPolicy::default(),
@@ -272,6 +284,7 @@ impl Worker {
             let may_sleep = timeout != Some(Duration::ZERO);
             if may_sleep {
                 self.slices.fall_asleep();
+                self.offer_itself();
             }
             if let Err(error) = self.poll.poll(&mut events, timeout)
                 && error.kind() != std::io::ErrorKind::Interrupted
@@ -282,6 +295,10 @@ impl Worker {
                 self.slices.wake_up();
             }
             self.ready.set_awake();
+            self.is_crowded = events.iter().nth(1).is_some();
+            if may_sleep {
+                self.take_in_moved();
+            }
             for event in &events {
                 if event.token() != WAKE {
                     self.on_event(event);
@@ -292,7 +309,7 @@ impl Worker {
             for &token in &tokens {
                 match token {
                     NEWCOMERS => self.admit(),
-                    DURABLE => {}
+                    DURABLE | HANDED_OVER => {}
                     STOP_AFTER_STATEMENTS => self.begin_stop(StopMode::AfterStatements),
                     STOP_AT_ONCE => self.begin_stop(StopMode::AtOnce),
                     LEAVE => self.begin_leaving(),
@@ -305,13 +322,12 @@ impl Worker {
                 }
                 self.resume(token);
             }
-            if self.long_count.load(Ordering::Relaxed) != self.yielded.len() {
-                self.long_count.store(self.yielded.len(), Ordering::Relaxed);
-            }
+            self.peer.set_long_count(self.yielded.len());
             self.ring_alarms();
             debug_assert!(self.alarms.len() <= self.connections.len(), "an alarm is left of a connection");
             self.settle();
             if self.is_leaving && self.connections.is_empty() {
+                debug_assert_eq!(self.peer.session_count(), 0, "a connection is counted that is not there");
                 return;
             }
         }
@@ -347,13 +363,12 @@ impl Worker {
             let index = entry.key();
             let interests = Interest::READABLE | Interest::WRITABLE;
             if self.poll.registry().register(&mut stream, Token(index), interests).is_err() {
-                self.session_count.fetch_sub(1, Ordering::Relaxed);
+                self.peer.discount_session();
                 self.shared.budget.leave();
                 continue;
             }
             let generation = self.next_generation;
-            // Generations at the top of the range would collide with the tokens that name no connection.
-            self.next_generation = (generation + 1) & 0x7FFF_FFFF;
+            self.next_generation = generation_after(generation);
             let port = Rc::new(RefCell::new(Port::new(stream, Arc::clone(&self.wal), unsent_limit_bytes)));
             port.borrow_mut().set_readable();
             entry.insert(Connection {
@@ -411,7 +426,9 @@ impl Worker {
 
     /// The same within a turn that has begun.
     fn go_on(&mut self, index: usize) {
-        loop {
+        let token = self.token_of(index);
+        // Its session may go to another worker.
+        while self.index_of(token).is_some() {
             let connection = &mut self.connections[index];
             if matches!(connection.state, State::Running(_)) {
                 return;
@@ -444,7 +461,13 @@ impl Worker {
                     connection.state = State::Idle(conversation);
                     return;
                 }
-                self.run_task(index, conversation, Task::Work);
+                let handed_over = match self.peer_for(index) {
+                    Some(peer) => self.hand_over(index, conversation, &peer),
+                    None => Err(conversation),
+                };
+                if let Err(conversation) = handed_over {
+                    self.run_task(index, conversation, Task::Work);
+                }
             }
             // Read, so that the end of the connection is no reset, and forgotten.
             State::Closing => {
@@ -578,12 +601,8 @@ impl Worker {
         let connection = &mut self.connections[index];
         let State::Idle(conversation) = &mut connection.state else { return };
         let ready = &self.ready;
-        let wake = || -> Arc<dyn Fn() + Send + Sync> {
-            let ready = Arc::clone(ready);
-            Arc::new(move || ready.push(token))
-        };
         connection.keepalive.follow(conversation.sql.keepalive_idle_seconds(), connection.port.borrow_mut().stream());
-        if conversation.sql.arrange_wake(wake) {
+        if conversation.sql.arrange_wake(|| wake(ready, token)) {
             conversation.deliver_notifications(&connection.port);
         }
         let deadline = conversation.sql.idle_deadline();
@@ -710,7 +729,7 @@ impl Worker {
         // Nothing can be done about a socket that can't be deregistered; it is closed all the same.
         let _ = self.poll.registry().deregister(port.stream());
         drop(port);
-        self.session_count.fetch_sub(1, Ordering::Relaxed);
+        self.peer.discount_session();
         // Its descriptor goes first, then its place among all connections.
         drop(connection);
         self.shared.budget.leave();

@@ -59,6 +59,11 @@ impl TestServer {
         Client::connect(&url, NoTls).unwrap()
     }
 
+    /// How often a session has gone to another worker.
+    pub fn moved_sessions(&self) -> u64 {
+        self.server.as_ref().map_or(0, Server::moved_sessions)
+    }
+
     /// Where drivers connect to.
     pub fn url(&self) -> String {
         format!("host={} port={} user=postgres dbname=postgres", self.folder.path().display(), self.port)
