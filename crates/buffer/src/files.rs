@@ -7,6 +7,9 @@
 //! statement that needed the room, not of the write-back that comes later. Growth is an eighth of the file at a time, up
 //! to a megabyte; the block count that the engine sees grows page by page. After a restart it is the file's length, so that
 //! empty pages may be found at the end.
+//!
+//! The removal of a file begins with a mark on it ([`Files::begin_removal`]). From then on only write-back finds the file, and
+//! no page of it comes into the cache. Write-back needs it until the remover has taken the last page out of the cache.
 
 use std::collections::VecDeque;
 use std::io::ErrorKind;
@@ -14,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use base::{Error, FileNumber, Result, sqlstate};
 use rustc_hash::FxHashMap;
-use sync::atomic::{AtomicU32, Ordering};
+use sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use sync::{Arc, Mutex, RwLock};
 use vfs::{File, OpenMode, Vfs};
 
@@ -55,12 +58,29 @@ pub(crate) struct RelationFile {
     blocks: AtomicU32,
     /// Blocks the file has on disk; held while the file is extended or cut.
     allocated: Mutex<u32>,
+    /// It is being removed: no page of it may come into the cache.
+    is_removed: AtomicBool,
 }
 
 impl RelationFile {
     pub(crate) fn blocks(&self) -> u32 {
         self.blocks.load(Ordering::Acquire)
     }
+
+    /// Whether the block may be read: the file has it and is not being removed.
+    pub(crate) fn has(&self, block: u32) -> bool {
+        !self.is_removed.load(Ordering::Acquire) && block < self.blocks()
+    }
+
+    /// # Errors
+    /// 58P01 if the file is being removed, as if it were gone.
+    pub(crate) fn check_not_removed(&self) -> Result<()> {
+        if self.is_removed.load(Ordering::Acquire) { Err(no_such_file(self.number)) } else { Ok(()) }
+    }
+}
+
+fn no_such_file(file: FileNumber) -> Error {
+    Error::io(format!("could not open file \"base/{file}\""), &std::io::Error::from(ErrorKind::NotFound))
 }
 
 /// Makes a directory, if needed, whose name is durable.
@@ -86,8 +106,15 @@ impl Files {
         self.directory.join(file_name(file))
     }
 
-    /// The file, which must exist.
+    /// The file, which must exist and not be on its way out.
     pub(crate) fn get(&self, file: FileNumber) -> Result<Arc<RelationFile>> {
+        let relation = self.get_to_write_back(file)?;
+        relation.check_not_removed()?;
+        Ok(relation)
+    }
+
+    /// The file of a page in the cache. It may be on its way out: then its remover waits until the page is written.
+    pub(crate) fn get_to_write_back(&self, file: FileNumber) -> Result<Arc<RelationFile>> {
         if let Some(known) = self.known.read().get(&file.0) {
             return Ok(Arc::clone(known));
         }
@@ -102,7 +129,7 @@ impl Files {
     /// How many blocks the file has.
     pub(crate) fn blocks(&self, file: FileNumber) -> Result<u32> {
         if let Some(known) = self.known.read().get(&file.0) {
-            return Ok(known.blocks());
+            return known.check_not_removed().map(|()| known.blocks());
         }
         Ok(self.get(file)?.blocks())
     }
@@ -128,6 +155,7 @@ impl Files {
             handle: Mutex::new(Some(handle)),
             blocks: AtomicU32::new(blocks),
             allocated: Mutex::new(blocks),
+            is_removed: AtomicBool::new(false),
         });
         known.insert(file.0, Arc::clone(&relation));
         drop(known);
@@ -167,6 +195,7 @@ impl Files {
     /// Adds a block at the end; `publish` is told its number before anybody else can ask for it.
     pub(crate) fn extend<R>(&self, relation: &Arc<RelationFile>, publish: impl FnOnce(u32) -> Result<R>) -> Result<R> {
         let mut allocated = relation.allocated.lock();
+        relation.check_not_removed()?;
         let block = relation.blocks.load(Ordering::Relaxed);
         if block == u32::MAX {
             let message = format!("cannot extend file \"base/{}\" beyond {} blocks", relation.number, u32::MAX);
@@ -244,12 +273,26 @@ impl Files {
         Ok(())
     }
 
-    /// Removes files, and makes that durable. Returns those that could not be removed, and why; one that does not exist is no
-    /// error.
+    /// Marks files that are about to be removed. Whoever extends one of them is waited for.
+    pub(crate) fn begin_removal(&self, files: &[FileNumber]) {
+        for &file in files {
+            let unknown = || {
+                // Its pages are not in the cache. The mark keeps others from opening it.
+                let (handle, blocks, allocated) = (Mutex::new(None), AtomicU32::new(0), Mutex::new(0));
+                Arc::new(RelationFile { number: file, handle, blocks, allocated, is_removed: AtomicBool::new(true) })
+            };
+            let relation = Arc::clone(self.known.write().entry(file.0).or_insert_with(unknown));
+            let _allocated = relation.allocated.lock();
+            relation.is_removed.store(true, Ordering::Release);
+        }
+    }
+
+    /// Removes files that are marked and of which no page is in the cache, and makes that durable. Returns those that could not
+    /// be removed, and why; one that does not exist is no error.
     pub(crate) fn remove(&self, files: &[FileNumber]) -> Vec<(FileNumber, Error)> {
         let mut errors = Vec::new();
         for file in files {
-            let known = self.known.write().remove(&file.0);
+            let known = self.known.read().get(&file.0).cloned();
             if let Some(known) = known {
                 known.handle.lock().take();
                 self.opened.lock().retain(|opened| !Arc::ptr_eq(opened, &known));
@@ -260,6 +303,8 @@ impl Files {
                 }
                 _ => {}
             }
+            // Not before: others would open it again.
+            self.known.write().remove(&file.0);
         }
         self.sync_directory();
         errors

@@ -45,6 +45,17 @@ enum Access {
     Scan,
 }
 
+/// What became of an attempt to give a frame to a page.
+#[derive(PartialEq, Eq)]
+enum Published {
+    /// The frame has the page now.
+    Done,
+    /// Another frame has it.
+    Elsewhere,
+    /// The page may not come into the cache: its file is being removed, or the block was cut off.
+    Refused,
+}
+
 /// The page cache over the files in `base/`.
 pub struct BufferPool {
     pub(crate) frames: Frames,
@@ -155,7 +166,7 @@ impl BufferPool {
             let victim = self.take_victim()?;
             let frame = &self.frames[victim];
             frame.latch.lock_exclusive();
-            if !self.publish(victim, page, access) {
+            if self.publish(victim, page, access, || relation.has(page.block)) != Published::Done {
                 frame.latch.unlock_exclusive();
                 self.release_victim(victim);
                 continue;
@@ -165,18 +176,23 @@ impl BufferPool {
         }
     }
 
-    /// Gives a claimed and latched frame to `page`, with a pin for the caller, unless another frame holds it already.
-    fn publish(&self, victim: u32, page: PageId, access: Access) -> bool {
+    /// Gives a claimed and latched frame to `page`, with a pin for the caller, unless another frame holds it already or the
+    /// page may not come. The latter is asked under the latch of the page's partition. Whoever refuses pages passes all these
+    /// latches before it looks for those that have come ([`BufferPool::discard`]).
+    fn publish(&self, victim: u32, page: PageId, access: Access, may_come: impl FnOnce() -> bool) -> Published {
         let frame = &self.frames[victim];
         let partition = self.table.latch(page);
         if partition.find(&self.frames, page).is_some() {
-            return false;
+            return Published::Elsewhere;
+        }
+        if !may_come() {
+            return Published::Refused;
         }
         frame.set_page_id(Some(page));
         let usage = if access == Access::Normal { USAGE } else { 0 };
         set_state(frame, PIN + usage);
         partition.insert(&self.frames, page, victim);
-        true
+        Published::Done
     }
 
     /// Gives back a frame that was claimed and is not needed: the clock will find it.
@@ -237,8 +253,8 @@ impl BufferPool {
         let frame = &self.frames[victim];
         frame.latch.lock_exclusive();
         let published = self.files.extend(&relation, |block| {
-            // Nobody asks for a block that the file does not have yet.
-            if self.publish(victim, PageId::new(file, block), Access::Normal) {
+            // Nobody asks for a block that the file does not have yet, and the file is neither cut nor marked meanwhile.
+            if self.publish(victim, PageId::new(file, block), Access::Normal, || true) == Published::Done {
                 return Ok(());
             }
             Err(Error::internal(format!("block {block} beyond the end of file \"base/{file}\" is in the cache")))
@@ -293,10 +309,12 @@ impl BufferPool {
     }
 
     /// Forgets the pages of files, written or not, and removes the files; that is durable on return. Returns the files that
-    /// could not be removed, and why; one that does not exist is no error. The files are in ascending order, and nobody else uses
-    /// them.
+    /// could not be removed, and why; one that does not exist is no error. The files are in ascending order.
+    ///
+    /// Whoever asks for a page of them from now on gets 58P01. A page that is pinned is waited for.
     pub fn drop_files(&self, files: &[FileNumber]) -> Vec<(FileNumber, Error)> {
         debug_assert!(files.is_sorted());
+        self.files.begin_removal(files);
         self.discard(|page| files.binary_search(&page.file).is_ok());
         self.files.remove(files)
     }
@@ -349,8 +367,9 @@ impl BufferPool {
         self.discard(|page| page.file == file && page.block >= from);
     }
 
-    /// Forgets cached pages.
+    /// Forgets cached pages. More of them are refused already.
     fn discard(&self, is_unwanted: impl Fn(PageId) -> bool) {
+        self.table.pass_latches();
         let wanted = |frame: &Frame| is_unwanted(frame.page_id());
         for index in 0..self.frames.len() as u32 {
             let frame = &self.frames[index];

@@ -77,7 +77,7 @@ impl Drop for Turn<'_> {
 }
 
 impl FileRemovals {
-    /// No files yet. `forget` is called with each file before it is removed.
+    /// No files yet. `forget` is called with each file after its removal.
     pub fn new(pool: Arc<BufferPool>, forget: impl Fn(FileNumber) + Send + Sync + 'static) -> FileRemovals {
         FileRemovals {
             pool,
@@ -177,9 +177,11 @@ impl FileRemovals {
         if self.pool.log.durable() < after {
             self.pool.log.flush(after);
         }
-        files.iter().for_each(|file| (self.forget)(*file));
         files.sort_unstable();
-        self.note_failures(&files, self.pool.drop_files(&files));
+        let failures = self.pool.drop_files(&files);
+        // Not before: whoever still read a page would make an entry for the file again, which stayed for ever.
+        files.iter().for_each(|file| (self.forget)(*file));
+        self.note_failures(&files, failures);
         turn.done(files.len());
         true
     }

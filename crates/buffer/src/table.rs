@@ -65,6 +65,12 @@ impl Table {
         None
     }
 
+    /// Waits until each latch that is held now has been given back once. What the caller has stored before is seen by whoever
+    /// latches a partition afterwards; the caller sees what was done under a latch before.
+    pub(crate) fn pass_latches(&self) {
+        self.partitions.iter().for_each(|partition| drop(partition.lock()));
+    }
+
     /// Latches the partition that `page` belongs to.
     pub(crate) fn latch(&self, page: PageId) -> Partition<'_> {
         Partition { table: self, _latch: self.partitions[hash(page) % PARTITIONS].lock() }

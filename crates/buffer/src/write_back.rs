@@ -123,7 +123,7 @@ impl BufferPool {
     /// Takes a copy of a page that the caller has latched, and whose write has begun.
     fn copy(&self, frame: &Frame, view: &PageRead<'_>, batch: &mut Batch<'_>) {
         let page = frame.page_id();
-        match self.files.get(page.file).and_then(|relation| self.files.handle(&relation)) {
+        match self.files.get_to_write_back(page.file).and_then(|relation| self.files.handle(&relation)) {
             Ok(handle) => batch.push(handle, page.file.0, page.block).copy_from_slice(view),
             Err(error) => self.files.vfs().fail_stop(&format!("could not write block {}: {error}", page.block)),
         }

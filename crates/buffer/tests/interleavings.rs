@@ -128,6 +128,49 @@ fn dropping_a_file_beside_evictions_leaves_nothing_of_it() {
     );
 }
 
+/// Pages of a file that is being removed are read, changed and added, and pages are written back. None of the file's pages is
+/// left in the cache: its write-back would find no file, and end the process. The file itself stays away.
+///
+/// invariants: row 33.
+#[test]
+fn a_file_that_is_being_removed_comes_back_neither_to_the_cache_nor_to_the_disk() {
+    let other = base::FileNumber(9);
+    let model = move || {
+        let disk = SimulatedVfs::new(1);
+        let stand = stand(&disk);
+        stand.pool.create_file(other).unwrap();
+        drop(stand.pool.pin_new(other).unwrap());
+        stand.pool.flush_all();
+        // Its page is out of the cache, so that it must be read in.
+        (0..BLOCKS).for_each(|block| drop(stand.pool.pin(page(block))));
+        let spawn = |step: fn(&Stand)| {
+            let stand = Arc::clone(&stand);
+            thread::spawn(move || step(&stand))
+        };
+        let threads = [
+            spawn(|stand| {
+                let block = cohort_buffer::PageId::new(base::FileNumber(9), 0);
+                let _ = stand.add(block, HEADER_BYTES, 1);
+            }),
+            spawn(|stand| {
+                if let Ok(mut added) = stand.pool.pin_new(base::FileNumber(9)) {
+                    added.mark_dirty_hint();
+                }
+            }),
+            spawn(|stand| stand.pool.flush_all()),
+        ];
+        assert!(stand.pool.drop_files(&[other]).is_empty());
+        assert!(stand.pool.block_count(other).is_err());
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert!(stand.pool.pin_if_cached(cohort_buffer::PageId::new(other, 0)).is_none());
+        stand.pool.flush_all();
+        assert_eq!(stand.pool.list_files().unwrap(), [FILE]);
+        assert!(!stand.pool.file_exists(other));
+    };
+    shuttle::check_random(model, iterations(500));
+    shuttle::check_pct(model, iterations(1500), 3);
+}
+
 /// A page is emptied and cut off while a checkpoint runs. If the checkpoint's redo point lies behind the change that emptied
 /// the page, a crash must not bring back what the page was before. Redo cuts the file if the record that says so is durable
 /// and lies behind the redo point.
