@@ -10,7 +10,7 @@
 use base::{Error, FileNumber, Lsn, Result, SqlState, Xid, sqlstate};
 use buffer::{BufferPool, HEADER_BYTES, PageId, page_kind, page_lsn, set_page_kind};
 use rustc_hash::FxHashMap;
-use sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use sync::atomic::{AtomicBool, Ordering};
 use sync::{Arc, Mutex, RwLock};
 use wal::{RecordHead, RmgrId, Wal};
 
@@ -44,8 +44,6 @@ struct State {
 pub(crate) struct Sequences {
     /// Guards the map; a leaf.
     open: RwLock<FxHashMap<FileNumber, Arc<Mutex<State>>>>,
-    /// How many locks transactions in progress have asked for to change or drop sequences.
-    changes: AtomicU32,
     /// The positions are being written back for the last time.
     closed: AtomicBool,
 }
@@ -60,22 +58,6 @@ pub(crate) struct Taken {
 }
 
 impl Sequences {
-    /// A transaction is about to lock a sequence that it changes or drops.
-    pub(crate) fn begin_change(&self) {
-        self.changes.fetch_add(1, Ordering::SeqCst);
-    }
-
-    /// A transaction that has asked for `count` such locks has ended.
-    pub(crate) fn end_changes(&self, count: u32) {
-        self.changes.fetch_sub(count, Ordering::SeqCst);
-    }
-
-    /// Whether any transaction in progress changes or drops a sequence.
-    #[inline]
-    pub(crate) fn are_changing(&self) -> bool {
-        self.changes.load(Ordering::Relaxed) != 0
-    }
-
     /// Writes the first page of a new sequence. `xid` is the transaction that makes it.
     pub(crate) fn create(&self, pool: &BufferPool, wal: &Wal, file: FileNumber, start: i64, xid: Xid) -> Result<()> {
         wal.ensure_room(RECORD_BYTES);
@@ -166,7 +148,7 @@ impl Sequences {
         if self.closed.load(Ordering::SeqCst) { Err(xact::closed()) } else { Ok(()) }
     }
 
-    /// Lets go of a sequence whose file is about to be removed.
+    /// Lets go of a sequence whose file is removed: nobody can read its page any more, and so nobody enters it again.
     pub(crate) fn forget(&self, file: FileNumber) {
         self.open.write().remove(&file);
     }

@@ -11,7 +11,7 @@ use base::{Oid, Result};
 use cohort_engine::catalog::{BOOTSTRAP_ROLE, PUBLIC_SCHEMA, SequenceDef};
 use cohort_engine::key::PlainKeys;
 use cohort_engine::row::{Datum, PhysicalType};
-use cohort_engine::{Database, Session, Table, TransactionOptions, VacuumOptions};
+use cohort_engine::{Database, LockMode, Session, Table, TransactionOptions, VacuumOptions};
 use common::*;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -347,5 +347,9 @@ fn a_sequence_obeys_setval_and_its_bounds() {
     session.setval(oid, 2, false).unwrap();
     assert_eq!(session.nextval(oid).unwrap(), 2);
     assert!(session.setval(oid, 6, true).is_err());
-    assert_eq!(session.sequence_state(oid).unwrap(), (4, true), "a session with a cache takes three at once");
+    assert_eq!(
+        session.sequence_state(oid, LockMode::AccessShare).unwrap(),
+        (4, true),
+        "a session with a cache takes three at once"
+    );
 }

@@ -346,10 +346,6 @@ impl Session {
         if self.is_locked(oid, mode) {
             return Ok(Granted::AlreadyHeld);
         }
-        if mode >= LockMode::ShareRowExclusive && self.catalog().sequence(oid).is_some() {
-            self.shared().sequences.begin_change();
-            self.sequences_changed.set(self.sequences_changed.get() + 1);
-        }
         let granted = self.lock(LockTag::Relation(oid), mode, wait)?;
         if granted != Granted::Skipped && self.in_transaction() {
             self.locked.borrow_mut().push((oid, mode));
@@ -393,9 +389,6 @@ impl Session {
     /// The transaction, or part of it, has given its locks back.
     pub(super) fn forget_locks(&self) {
         self.locked.borrow_mut().clear();
-        if self.sequences_changed.get() > 0 && !self.in_transaction() {
-            self.shared().sequences.end_changes(self.sequences_changed.take());
-        }
     }
 
     /// Locks any object that is not a relation until the transaction ends; `class` is the oid of PostgreSQL's catalog

@@ -99,8 +99,6 @@ pub struct Session {
     ddl: RefCell<Ddl>,
     tables: RefCell<FxHashMap<Oid, Arc<Table>>>,
     sequences: RefCell<SessionSequences>,
-    /// Locks that the transaction has asked for to change or drop sequences.
-    sequences_changed: Cell<u32>,
     /// Relation locks that the transaction is known to hold.
     locked: RefCell<SmallVec<[(Oid, LockMode); 4]>>,
     /// The turn that came with the last `Modify::Updated`: whoever holds it is let through first on the retry.
@@ -149,7 +147,6 @@ impl Session {
             ddl: RefCell::new(Ddl::default()),
             tables: RefCell::new(FxHashMap::default()),
             sequences: RefCell::new(SessionSequences::default()),
-            sequences_changed: Cell::new(0),
             locked: RefCell::new(SmallVec::new()),
             turn: Cell::new(None),
             exports: RefCell::new(OwnExports::default()),

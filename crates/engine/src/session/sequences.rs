@@ -1,7 +1,11 @@
 //! Sequences.
+//!
+//! Whoever asks for a value or sets one locks the sequence in ROW EXCLUSIVE mode until the transaction ends, as in PostgreSQL.
+//! So a transaction that changes or drops the sequence, a prepared one too, is waited for, and the sequence's file stays while
+//! somebody uses it.
 
 use base::{Error, Oid, Result, sqlstate};
-use lockmgr::{LockMode, WaitPolicy};
+use lockmgr::{LockMode, Scope, WaitPolicy};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -29,23 +33,27 @@ impl Session {
     /// The sequence's next value.
     ///
     /// # Errors
-    /// 42P01 if there is none; 2200H beyond its last value; 25006 in a read-only transaction, unless it is temporary.
+    /// 42P01 if there is none; 2200H beyond its last value; 25006 in a read-only transaction, unless it is temporary; those of
+    /// [`Session::lock_relation`].
     pub fn nextval(&self, sequence: Oid) -> Result<i64> {
-        let def = self.used_sequence(sequence)?;
-        self.refuse_read_only("nextval()", &def)?;
+        self.with_sequence(sequence, LockMode::RowExclusive, |def| self.next_of(def))
+    }
+
+    fn next_of(&self, def: &SequenceDef) -> Result<i64> {
+        self.refuse_read_only("nextval()", def)?;
         let mut sequences = self.sequences.borrow_mut();
-        if let Some(used) = sequences.used.get_mut(&sequence)
+        if let Some(used) = sequences.used.get_mut(&def.oid)
             && used.file == def.file
             && used.increment == def.increment
             && used.current != used.taken_to
         {
             used.current += used.increment;
             let value = used.current;
-            sequences.last = Some(sequence);
+            sequences.last = Some(def.oid);
             return Ok(value);
         }
         let shared = self.shared();
-        let taken = shared.sequences.take(&shared.pool, &shared.wal, &def, def.cache.max(1)).inspect_err(|_| {
+        let taken = shared.sequences.take(&shared.pool, &shared.wal, def, def.cache.max(1)).inspect_err(|_| {
             // "Reached maximum value" tells that others have taken values: it leaves after these are durable.
             if let Ok((_, logged)) = shared.sequences.position(&shared.pool, def.file) {
                 self.observe(logged);
@@ -53,71 +61,81 @@ impl Session {
         })?;
         self.observe(taken.logged);
         let used = Used { file: def.file, current: taken.first, taken_to: taken.last, increment: def.increment };
-        sequences.used.insert(sequence, used);
-        sequences.last = Some(sequence);
+        sequences.used.insert(def.oid, used);
+        sequences.last = Some(def.oid);
         Ok(taken.first)
     }
 
     /// The value that this session got last from the sequence.
     ///
     /// # Errors
-    /// 55000 if it got none.
+    /// 42P01 if there is none; 55000 if the session got no value; those of [`Session::lock_relation`].
     pub fn currval(&self, sequence: Oid) -> Result<i64> {
-        let def = self.sequence_def(sequence)?;
-        match self.sequences.borrow().used.get(&sequence) {
+        self.with_sequence(sequence, LockMode::RowExclusive, |def| match self.sequences.borrow().used.get(&sequence) {
             Some(used) => Ok(used.current),
             None => Err(Error::new(
                 sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!("currval of sequence \"{}\" is not yet defined in this session", def.name),
             )),
-        }
+        })
     }
 
     /// The value that this session got last from any sequence.
     ///
     /// # Errors
-    /// 55000 if it got none.
+    /// 55000 if it got none, or that sequence is gone; those of [`Session::lock_relation`].
     pub fn lastval(&self) -> Result<i64> {
-        let sequences = self.sequences.borrow();
-        let used = sequences.last.and_then(|oid| sequences.used.get(&oid));
-        used.map(|used| used.current).ok_or_else(|| {
-            Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, "lastval is not yet defined in this session")
+        let undefined =
+            || Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, "lastval is not yet defined in this session");
+        let last = self.sequences.borrow().last.ok_or_else(undefined)?;
+        if self.catalog().sequence(last).is_none() {
+            self.observe_horizon();
+            return Err(undefined());
+        }
+        self.with_sequence(last, LockMode::RowExclusive, |_| {
+            self.sequences.borrow().used.get(&last).map(|used| used.current).ok_or_else(undefined)
         })
     }
 
     /// Sets the sequence: the next value is `value` itself, or with `is_called` the one after it.
     ///
     /// # Errors
-    /// 42P01 if there is none; 22003 if it is out of the sequence's bounds; 25006 in a read-only transaction, unless it is temporary.
+    /// 42P01 if there is none; 22003 if it is out of the sequence's bounds; 25006 in a read-only transaction, unless it is
+    /// temporary; those of [`Session::lock_relation`].
     pub fn setval(&self, sequence: Oid, value: i64, is_called: bool) -> Result<()> {
-        let def = self.used_sequence(sequence)?;
-        self.refuse_read_only("setval()", &def)?;
-        sequence::check_bounds(&def, value)?;
+        self.with_sequence(sequence, LockMode::RowExclusive, |def| self.set(def, value, is_called))
+    }
+
+    fn set(&self, def: &SequenceDef, value: i64, is_called: bool) -> Result<()> {
+        self.refuse_read_only("setval()", def)?;
+        sequence::check_bounds(def, value)?;
         let shared = self.shared();
         let logged = shared.sequences.set(&shared.pool, &shared.wal, def.file, Position { last: value, is_called })?;
         self.observe(logged);
         let mut sequences = self.sequences.borrow_mut();
         if is_called {
             let used = Used { file: def.file, current: value, taken_to: value, increment: def.increment };
-            sequences.used.insert(sequence, used);
-            sequences.last = Some(sequence);
-        } else if let Some(used) = sequences.used.get_mut(&sequence) {
+            sequences.used.insert(def.oid, used);
+            sequences.last = Some(def.oid);
+        } else if let Some(used) = sequences.used.get_mut(&def.oid) {
             // What was taken beyond the current value is void; the current value itself stays.
             used.taken_to = used.current;
         }
         Ok(())
     }
 
-    /// Last value and whether it was given out: what `SELECT * FROM sequence` shows.
+    /// Last value and whether it was given out. `mode` is how the sequence is locked: ACCESS SHARE for `SELECT * FROM
+    /// sequence`, ROW EXCLUSIVE for PostgreSQL's functions.
     ///
     /// # Errors
-    /// 42P01 if there is none.
-    pub fn sequence_state(&self, sequence: Oid) -> Result<(i64, bool)> {
-        let def = self.sequence_def(sequence)?;
-        self.observe_horizon();
-        let (position, logged) = self.shared().sequences.position(&self.shared().pool, def.file)?;
-        self.observe(logged);
-        Ok((position.last, position.is_called))
+    /// 42P01 if there is none; those of [`Session::lock_relation`].
+    pub fn sequence_state(&self, sequence: Oid, mode: LockMode) -> Result<(i64, bool)> {
+        self.with_sequence(sequence, mode, |def| {
+            self.observe_horizon();
+            let (position, logged) = self.shared().sequences.position(&self.shared().pool, def.file)?;
+            self.observe(logged);
+            Ok((position.last, position.is_called))
+        })
     }
 
     /// Forgets what the session has of sequences: `DISCARD SEQUENCES`.
@@ -125,13 +143,14 @@ impl Session {
         *self.sequences.borrow_mut() = SessionSequences::default();
     }
 
-    /// The sequence whose position is to be moved. Who changes or drops one is waited for; as that is rare, nothing is
-    /// locked unless it is under way somewhere.
-    fn used_sequence(&self, sequence: Oid) -> Result<Arc<SequenceDef>> {
-        if self.shared().sequences.are_changing() && self.in_transaction() {
-            self.lock_relation(sequence, LockMode::RowExclusive, WaitPolicy::Block)?;
+    /// Runs `f` with the sequence locked until the transaction ends. Without a transaction the lock ends with `f`.
+    fn with_sequence<R>(&self, sequence: Oid, mode: LockMode, f: impl FnOnce(&SequenceDef) -> Result<R>) -> Result<R> {
+        let locked = self.lock_relation(sequence, mode, WaitPolicy::Block);
+        let result = locked.and_then(|_| self.sequence_def(sequence)).and_then(|def| f(&def));
+        if !self.in_transaction() {
+            self.shared().locks.unlock_all(self.owner(), Scope::Transaction);
         }
-        self.sequence_def(sequence)
+        result
     }
 
     fn sequence_def(&self, sequence: Oid) -> Result<Arc<SequenceDef>> {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use base::{Oid, Result};
+use base::{Error, Oid, Result, sqlstate};
+use engine::LockMode;
 use engine::catalog::{Catalog, SequenceDef};
 
 use super::relations::role_name;
@@ -43,9 +44,18 @@ pub fn pg_sequence(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
 /// `pg_sequences`
 pub fn pg_sequences(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let catalog = Arc::clone(run.catalog.catalog());
+    let own_temporary = run.state.temporary_schema.get();
     let mut rows = Vec::new();
     for sequence in sequences(&catalog) {
-        let (last, is_called) = run.engine().sequence_state(sequence.oid)?;
+        if catalog.is_temporary(sequence.schema) && Some(sequence.schema) != own_temporary {
+            continue;
+        }
+        let (last, is_called) = match run.engine().sequence_state(sequence.oid, LockMode::RowExclusive) {
+            Ok(state) => state,
+            // Dropped by a transaction that was waited for.
+            Err(error) if error.sqlstate() == sqlstate::UNDEFINED_TABLE => continue,
+            Err(error) => return Err(error),
+        };
         rows.push(row![
             run.catalog.schema_name(sequence.schema),
             sequence.name.as_str(),
@@ -77,6 +87,15 @@ pub fn sequence_table(sequence: &SequenceDef) -> Arc<VirtualTable> {
 
 /// The one row of a sequence.
 pub fn sequence_row(run: &mut Run<'_, '_>, sequence: Oid) -> Result<Vec<Vec<Value>>> {
-    let (last, is_called) = run.engine().sequence_state(sequence)?;
+    let name = run.catalog.catalog().sequence(sequence).map(|def| def.name.clone()).unwrap_or_default();
+    let (last, is_called) = run.engine().sequence_state(sequence, LockMode::AccessShare).map_err(|error| {
+        // Dropped by a transaction that was waited for.
+        let is_gone = error.sqlstate() == sqlstate::UNDEFINED_TABLE;
+        if is_gone {
+            Error::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
+        } else {
+            error
+        }
+    })?;
     Ok(vec![row![last, 0i64, is_called]])
 }

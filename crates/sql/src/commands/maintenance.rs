@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{Relation, RelationKind, TableDef};
+use engine::catalog::{Relation, RelationKind, SequenceDef, TableDef};
 use engine::{Granted, LockMode, Table, VacuumOptions, VacuumSummary, WaitPolicy};
 
 use super::ddl::{Ddl, system_refusal};
@@ -350,10 +350,12 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
 /// Has the sequences of a table's columns begin anew, if the transaction commits.
 fn restart_sequences(ddl: &Ddl<'_>, table: &TableDef) -> Result<()> {
     let catalog = ddl.catalog();
-    for sequence in catalog.sequences() {
-        if sequence.owned_by.is_some_and(|(owner, _)| owner == table.oid) {
-            ddl.lock(sequence.oid, LockMode::AccessExclusive)?;
-            super::sequence::restart(ddl, (**sequence).clone(), sequence.start)?;
+    let is_owned = |sequence: &SequenceDef| sequence.owned_by.is_some_and(|(owner, _)| owner == table.oid);
+    for sequence in catalog.sequences().filter(|sequence| is_owned(sequence)) {
+        ddl.lock(sequence.oid, LockMode::AccessExclusive)?;
+        // Another transaction may have changed or dropped it before the lock was granted.
+        if let Some(now) = ddl.catalog().sequence(sequence.oid).filter(|now| is_owned(now)) {
+            super::sequence::restart(ddl, (**now).clone(), now.start)?;
         }
     }
     Ok(())

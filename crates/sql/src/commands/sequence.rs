@@ -73,7 +73,7 @@ pub(super) fn change(ddl: &mut Ddl<'_>, def: &SequenceDef, options: &[Definition
         }
         changed.owned_by = owned_by(ddl, &changed, owner)?;
     }
-    let (last, _) = ddl.engine().sequence_state(def.oid)?;
+    let (last, _) = ddl.engine().sequence_state(def.oid, LockMode::ShareRowExclusive)?;
     if said.restart.is_none() {
         check_position(&changed, "RESTART", last)?;
     }

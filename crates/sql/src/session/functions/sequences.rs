@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use engine::LockMode;
 
 use super::{Bodies, Found, boolean, integer, oid, relation, relation_name, relation_named, text};
 use crate::executor::Run;
@@ -71,7 +72,7 @@ fn serial_sequence(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
 
 fn last_value(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let sequence = sequence(run, oid(args, 0)?)?;
-    let (last, is_called) = run.engine().sequence_state(sequence)?;
+    let (last, is_called) = run.engine().sequence_state(sequence, LockMode::RowExclusive)?;
     Ok(is_called.then_some(last).into())
 }
 
