@@ -72,7 +72,7 @@ pub(crate) struct Shared {
     pub(crate) numbers: Numbers,
     pub(crate) catalog: CatalogStore,
     pub(crate) checkpointer: Checkpointer,
-    pub(crate) frozen: Frozen,
+    pub(crate) frozen: Arc<Frozen>,
     pub(crate) exports: Exports,
     /// How far a close has come; held by the one who closes the database.
     closed: Mutex<Closing>,
@@ -106,6 +106,7 @@ impl Shared {
         trees: Arc<BTreeServices>,
         relations: Arc<Relations>,
         sequences: Arc<Sequences>,
+        frozen: Arc<Frozen>,
         numbers: Numbers,
         catalog: CatalogStore,
     ) -> Shared {
@@ -123,10 +124,10 @@ impl Shared {
             trees,
             relations,
             sequences,
+            frozen,
             numbers,
             catalog,
             checkpointer: Checkpointer::new(data.redo),
-            frozen: Frozen::new(data.oldest_xid),
             exports: Exports::default(),
             closed: Mutex::new(Closing::NotBegun),
             operations: AtomicUsize::new(0),

@@ -37,6 +37,7 @@ use xact::{FileRemover, ManagerOptions, TransactionManager, XactRedo};
 
 use super::options::{OpenOptions, clog_update, twophase_state};
 use super::twophase;
+use super::vacuum::Frozen;
 use super::{Database, Shared};
 use crate::catalog::store::{CATALOG_FILE, CatalogStore};
 use crate::control::{CONTROL_FILE, ControlData, ControlFile, wall_clock_us};
@@ -196,15 +197,21 @@ impl FileRemover for Remover {
     }
 }
 
-/// The queue that removes files. Before a file is removed, its open relation or sequence is forgotten.
-fn file_removals(pool: &Arc<BufferPool>, relations: &Arc<Relations>, sequences: &Arc<Sequences>) -> Arc<FileRemovals> {
+/// The queue that removes files. All that is known of a file in memory is forgotten when it is removed.
+fn file_removals(
+    pool: &Arc<BufferPool>,
+    relations: &Arc<Relations>,
+    sequences: &Arc<Sequences>,
+    frozen: &Arc<Frozen>,
+) -> Arc<FileRemovals> {
     // Weak, because open heaps lead to the transaction manager, which owns this.
-    let (relations, sequences) = (Arc::downgrade(relations), sequences.clone());
+    let (relations, sequences, frozen) = (Arc::downgrade(relations), sequences.clone(), frozen.clone());
     Arc::new(FileRemovals::new(pool.clone(), move |file| {
         if let Some(relations) = relations.upgrade() {
             relations.forget(file);
         }
         sequences.forget(file);
+        frozen.forget(file);
     }))
 }
 
@@ -256,7 +263,8 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
     )?);
     let relations = Arc::new(Relations::default());
     let sequences = Arc::new(Sequences::default());
-    let removals = file_removals(&pool, &relations, &sequences);
+    let frozen = Arc::new(Frozen::new(from.oldest_xid));
+    let removals = file_removals(&pool, &relations, &sequences, &frozen);
     let files: Arc<dyn FileRemover> = Arc::new(Remover(removals.clone()));
     let (wal, mut recovered) = recover(&options, &from, &pool, &status, &removals)?;
     recovered.check_missing(|file| file == CATALOG_FILE)?;
@@ -316,6 +324,7 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
         trees,
         relations,
         sequences,
+        frozen,
         numbers,
         catalog,
     ));

@@ -41,6 +41,11 @@ impl Frozen {
         self.heaps.lock().insert(file, xid);
     }
 
+    /// Lets go of a file that is removed.
+    pub(crate) fn forget(&self, file: FileNumber) {
+        self.heaps.lock().remove(&file);
+    }
+
     fn of(&self, file: FileNumber) -> Xid {
         self.heaps.lock().get(&file).copied().unwrap_or(self.at_open)
     }
@@ -157,4 +162,37 @@ pub(crate) fn raise_oldest(database: &Database) {
         .filter(|file| file.0 != 0)
         .chain([CATALOG_FILE]);
     shared.frozen.raise(heaps, oldest_running);
+}
+
+#[cfg(test)]
+mod tests {
+    use vfs::{SimulatedVfs, Vfs};
+
+    use super::*;
+    use crate::catalog::{BOOTSTRAP_ROLE, PUBLIC_SCHEMA, TableDef};
+    use crate::row::PhysicalType;
+    use crate::{OpenOptions, TransactionOptions};
+
+    #[test]
+    fn what_is_known_of_a_heap_goes_with_its_file() {
+        let vfs: Arc<dyn Vfs> = Arc::new(SimulatedVfs::new(1));
+        let options = OpenOptions { vfs, background: false, ..OpenOptions::new("/data") };
+        let database = Database::open(options).unwrap();
+        let mut session = database.session().unwrap();
+        let known = || database.shared.frozen.heaps.lock().len();
+        let before = known();
+        for _ in 0..10 {
+            let def = TableDef::new(session.allocate_oid(), PUBLIC_SCHEMA, "t", BOOTSTRAP_ROLE);
+            let oid = def.oid;
+            session.begin(TransactionOptions::default()).unwrap();
+            session.create_object(def.column("id", PhysicalType::I32)).unwrap();
+            session.commit_and_wait().unwrap();
+            assert!(known() > before);
+            session.begin(TransactionOptions::default()).unwrap();
+            session.drop_object(oid).unwrap();
+            session.commit_and_wait().unwrap();
+            database.shared.removals.remove_all();
+            assert_eq!(known(), before);
+        }
+    }
 }
