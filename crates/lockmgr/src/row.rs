@@ -103,6 +103,13 @@ pub struct KeptTurn {
     queue: Arc<RowQueue>,
 }
 
+impl KeptTurn {
+    /// How strongly the row was to be changed or locked.
+    pub fn mode(&self) -> RowLockMode {
+        self.mode
+    }
+}
+
 impl RowTurn<'_> {
     /// Sets the turn aside, to be taken up again by [`LockManager::resume`]. `None` if nobody is queued behind it.
     pub fn keep(mut self) -> Option<KeptTurn> {

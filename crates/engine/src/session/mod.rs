@@ -17,7 +17,7 @@ mod twophase;
 
 use std::cell::{Cell, RefCell};
 
-use base::{Oid, Result};
+use base::{Oid, Result, Tid};
 use clog::{Snapshot, TxnCtx};
 use lockmgr::{KeptTurn, LockMode, LockOptions, WaitPolicy};
 use rustc_hash::FxHashMap;
@@ -102,7 +102,7 @@ pub struct Session {
     /// Relation locks that the transaction is known to hold.
     locked: RefCell<SmallVec<[(Oid, LockMode); 4]>>,
     /// The turn that came with the last `Modify::Updated`: whoever holds it is let through first on the retry.
-    turn: Cell<Option<KeptTurn>>,
+    turn: Cell<Option<TurnAtRow>>,
     /// Snapshots that the transaction has exported.
     exports: RefCell<OwnExports>,
     /// Numbers the values that this session moves out of rows.
@@ -116,6 +116,13 @@ pub struct Session {
     deadlock_timeout: Cell<std::time::Duration>,
     interrupt: Arc<Interrupt>,
     wait_report: Arc<WaitReport>,
+}
+
+/// A turn set aside, and the version of the row at which the retry will be.
+struct TurnAtRow {
+    relation: Oid,
+    tid: Tid,
+    turn: KeptTurn,
 }
 
 /// A statement under way: what it sees, and the hold that keeps it while a statement inside it runs.
@@ -227,7 +234,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         // The slot aborts what is in progress; a turn set aside must not keep the row's queue asleep.
-        drop(self.take_turn());
+        self.give_up_turn();
         self.withdraw_exports();
     }
 }

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use xact::Isolation;
 
 use super::dead_entries::clear_dead_entries;
-use super::{Scratch, Session};
+use super::{Scratch, Session, TurnAtRow};
 use crate::key::{IndexKeySource, KeyBuffer};
 use crate::large::{self, Moved, ROW_TARGET_BYTES};
 use crate::modify::{ConflictOutcome, Modify};
@@ -379,7 +379,7 @@ impl Session {
             }
         }
         let kept: Vec<_> = old_values.iter().filter(|(column, _)| !changed.contains(*column)).cloned().collect();
-        let turn = self.take_turn();
+        let turn = self.take_turn_at(table, tid);
         let (outcome, hot) = self.with_ctx(|ctx| {
             let moved = self.encode(ctx, table, row, &kept, &mut scratch.payload)?;
             let options = UpdateOptions {
@@ -388,7 +388,8 @@ impl Session {
                 wait: WaitPolicy::Block,
                 turn,
             };
-            let (outcome, hot) = self.outcome(ctx, table.heap.update(ctx, tid, &scratch.payload, options)?)?;
+            let outcome = table.heap.update(ctx, tid, &scratch.payload, options)?;
+            let (outcome, hot) = self.outcome(ctx, table, outcome)?;
             if !matches!(outcome, Modify::Done { .. }) {
                 self.take_back(ctx, table, &moved)?;
             } else if old_values.len() > kept.len() {
@@ -470,9 +471,10 @@ impl Session {
         let old_values = self.old_large_values(table, tid, &mut scratch);
         self.put_scratch(scratch);
         let old_values = old_values?;
-        let turn = self.take_turn();
+        let turn = self.take_turn_at(table, tid);
         let outcome = self.with_ctx(|ctx| {
-            let (outcome, _) = self.outcome(ctx, table.heap.delete(ctx, tid, WaitPolicy::Block, turn)?)?;
+            let outcome = table.heap.delete(ctx, tid, WaitPolicy::Block, turn)?;
+            let (outcome, _) = self.outcome(ctx, table, outcome)?;
             if matches!(outcome, Modify::Done { .. }) && !old_values.is_empty() {
                 let gone = old_values.iter().map(|(_, value)| value);
                 table.activity.count_erased_values(large::erase(self.overflow(table)?, ctx, gone)?);
@@ -493,12 +495,12 @@ impl Session {
     pub fn lock_row(&self, table: &Table, tid: Tid, mode: RowLockMode, wait: WaitPolicy) -> Result<Modify> {
         self.lock_table(table, LockMode::RowShare)?;
         self.assign_xid_to_write(table)?;
-        let turn = self.take_turn();
-        self.with_ctx(|ctx| Ok(self.outcome(ctx, table.heap.lock(ctx, tid, mode, wait, turn)?)?.0))
+        let turn = self.take_turn_at(table, tid);
+        self.with_ctx(|ctx| Ok(self.outcome(ctx, table, table.heap.lock(ctx, tid, mode, wait, turn)?)?.0))
     }
 
     /// What became of an attempt, with the row's turn set aside for the retry; and whether an update needs no entries.
-    fn outcome(&self, ctx: &TxnCtx<'_>, outcome: heap::Modify<'_>) -> Result<(Modify, bool)> {
+    fn outcome(&self, ctx: &TxnCtx<'_>, table: &Table, outcome: heap::Modify<'_>) -> Result<(Modify, bool)> {
         let serializes = self.isolation() != Isolation::ReadCommitted;
         Ok(match outcome {
             heap::Modify::Done { tid, hot } => (Modify::Done { tid }, hot),
@@ -508,7 +510,8 @@ impl Session {
                 if serializes {
                     return Err(concurrent("update"));
                 }
-                self.turn.set(turn.and_then(RowTurn::keep));
+                let kept = turn.and_then(RowTurn::keep);
+                self.turn.set(kept.map(|turn| TurnAtRow { relation: table.oid(), tid: newest, turn }));
                 (Modify::Updated { newest, csn }, false)
             }
             heap::Modify::Deleted { csn } => {
@@ -522,10 +525,30 @@ impl Session {
         })
     }
 
-    /// The turn that came with the last attempt, for this one.
+    /// The turn that came with the last attempt, if this attempt is its retry.
     #[inline]
-    pub(super) fn take_turn(&self) -> Option<RowTurn<'_>> {
-        self.turn.take().map(|kept| self.shared().locks.resume(kept))
+    fn take_turn_at(&self, table: &Table, tid: Tid) -> Option<RowTurn<'_>> {
+        let kept = self.turn.take()?;
+        if (kept.relation, kept.tid) == (table.oid(), tid) {
+            return Some(self.shared().locks.resume(kept.turn));
+        }
+        // A turn that went to another row would take those who are queued behind it there.
+        self.turn.set(Some(kept));
+        self.end_turn();
+        None
+    }
+
+    /// The row of the last attempt is not tried again, or not now. Those who are queued for it wait for the transaction's end,
+    /// as in PostgreSQL, which keeps the lock on such a row.
+    pub fn end_turn(&self) {
+        let Some(TurnAtRow { tid, turn, .. }) = self.turn.take() else { return };
+        let (mode, turn) = (turn.mode(), self.shared().locks.resume(turn));
+        turn.updated(tid, self.with_ctx(|ctx| ctx.xid), mode);
+    }
+
+    /// Gives the turn up that came with the last attempt. The next one in the row's queue is woken.
+    pub(super) fn give_up_turn(&self) {
+        drop(self.turn.take().map(|kept| self.shared().locks.resume(kept.turn)));
     }
 
     /// Copies the newest committed (or own) version that `tid` was updated to, whatever the snapshot sees; `None` if the
@@ -541,10 +564,22 @@ impl Session {
                 tid
             })
         })?;
+        self.turn_follows(table, tid, found);
         if found.is_some() {
             self.resolve(table, out)?;
         }
         Ok(found)
+    }
+
+    /// The retry will be at a newer version than the last attempt has named, or there is none.
+    fn turn_follows(&self, table: &Table, from: Tid, to: Option<Tid>) {
+        let Some(kept) = self.turn.take() else { return };
+        let is_same_row = (kept.relation, kept.tid) == (table.oid(), from);
+        match to {
+            Some(tid) if is_same_row => self.turn.set(Some(TurnAtRow { tid, ..kept })),
+            None if is_same_row => drop(self.shared().locks.resume(kept.turn)),
+            _ => self.turn.set(Some(kept)),
+        }
     }
 
     /// Copies the version `tid` if the snapshot sees it.

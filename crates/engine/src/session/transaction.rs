@@ -333,7 +333,7 @@ impl Session {
 
     /// Ends the statement: a read committed transaction gives its snapshot up.
     pub fn end_statement(&self) {
-        drop(self.take_turn());
+        self.give_up_turn();
         let mut slot = self.slot.borrow_mut();
         let mut levels = self.levels.borrow_mut();
         if levels.is_empty() {

@@ -58,7 +58,11 @@ impl<'p> Recheck<'p> {
             }
             plan::Recheck::Rerun { scans } => self.rerun(scan, scans, tid, row, bytes, run)?,
         };
-        Ok(if qualifies { Rechecked::Qualifies(tid) } else { Rechecked::Fails })
+        if qualifies {
+            return Ok(Rechecked::Qualifies(tid));
+        }
+        run.engine().end_turn();
+        Ok(Rechecked::Fails)
     }
 
     #[allow(clippy::too_many_arguments)]
