@@ -263,6 +263,31 @@ fn a_session_whose_end_must_wait_does_not_stop_the_others_of_its_worker() {
     server.stop();
 }
 
+/// The end of a session waits for whoever has locked one of its temporary tables. That one may wait for an advisory lock of the
+/// session that ends.
+#[test]
+fn advisory_locks_are_given_back_before_a_session_waits_for_its_temporary_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut control = server.connect();
+    let (mut ending, _) = session(&server);
+    ending.simple("create temporary table scratch (a int); select pg_advisory_lock(7)");
+    let schema: String = control
+        .query_one("select relnamespace::regnamespace::text from pg_class where relname = 'scratch'", &[])
+        .unwrap()
+        .get(0);
+    let mut other = Session::connect(&server.socket(), "postgres");
+    let locked = other.simple(&format!("begin; lock table {schema}.scratch in access share mode"));
+    assert!(!locked.contains("ERROR"), "{locked}");
+    ending.send_farewell();
+    let mut is_so = |query: &str| control.query_one(query, &[]).unwrap().get::<_, bool>(0);
+    wait_until("the advisory lock is free", Duration::from_secs(60), || is_so("select pg_try_advisory_lock(7)"));
+    let waits = "select exists(select from pg_locks where not granted)";
+    wait_until("the session waits for the table after that", Duration::from_secs(10), || is_so(waits));
+    other.simple("rollback");
+    server.stop();
+}
+
 #[test]
 fn a_client_that_does_not_say_who_it_is_has_as_long_as_the_setting_says() {
     let folder = tempfile::tempdir().unwrap();

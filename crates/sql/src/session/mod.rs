@@ -135,8 +135,9 @@ impl SqlSession {
             // The client is gone: what it had begun is undone. There is nobody to tell of an error.
             let _ = self.state.engine_mut().rollback();
         }
-        crate::commands::temporary::end_session(&self.state);
+        // Before the wait for those who have locked temporary objects, who may wait for these locks themselves.
         self.state.engine().advisory_unlock_all();
+        crate::commands::temporary::end_session(&self.state);
         self.state.instance.disconnect(self.state.info.pid);
     }
 
