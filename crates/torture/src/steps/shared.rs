@@ -12,7 +12,7 @@ use crate::wire::Trouble;
 pub async fn change(session: &mut Session) -> Result<(), Trouble> {
     let table = format!("shared_{}", session.random.random_range(1..=3));
     let number = session.random.random_range(1..200);
-    let text = match session.random.random_range(0..20) {
+    let text = match session.random.random_range(0..23) {
         0..2 => format!("create table if not exists {table} (id bigserial primary key, value int, note text)"),
         2 => format!("drop table if exists {table}"),
         3 => format!("truncate {table} restart identity"),
@@ -29,9 +29,24 @@ pub async fn change(session: &mut Session) -> Result<(), Trouble> {
         14 => format!("lock table {table} in share mode"),
         15 => format!("reindex table {table}"),
         16 => format!("alter table {table} set (fillfactor = {})", 50 + number % 50),
+        // Eight of these rows fill a page, so that many pages come and go.
+        17..20 => format!(
+            "insert into {table} (value, note) select g, repeat('w', 850 + g % 50) from generate_series(1, {number}) g"
+        ),
+        20 => format!("truncate {table}"),
         _ => format!(
             "insert into {table} (value, note) select g, g || 'note' || random() from generate_series(1, {number}) g"
         ),
     };
     session.say(&text).await.map(|_| ())
+}
+
+/// Vacuums one of them, outside of a transaction.
+///
+/// # Errors
+/// Errors of the statement.
+pub async fn vacuum(session: &mut Session) -> Result<(), Trouble> {
+    let table = format!("shared_{}", session.random.random_range(1..=3));
+    let word = ["", "(freeze) ", "(analyze) "][session.random.random_range(0..3)];
+    session.say(&format!("vacuum {word}{table}")).await.map(|_| ())
 }
