@@ -330,6 +330,102 @@ fn sharers_updaters_and_a_holder_that_wants_more_all_get_the_row() {
     });
 }
 
+/// One that wants a row at which others wait, and an object: before the row, or while it has its turn at the row.
+#[derive(Clone, Copy)]
+struct Wants {
+    mode: RowLockMode,
+    object_first: bool,
+}
+
+/// A transaction that wants both. It is rolled back as a deadlock's victim.
+fn want(row: &Row, session: &Session, wants: Wants) {
+    let locks = &*session.locks;
+    let id = Xid(row.next_xid.fetch_add(1, SeqCst));
+    locks.transaction_started(id, session.owner);
+    if let Err(error) = try_to_get(row, session, id, wants) {
+        assert_eq!(error.sqlstate(), sqlstate::DEADLOCK_DETECTED);
+    }
+    locks.unlock_all(session.owner, Scope::Transaction);
+    locks.transaction_ended(id);
+}
+
+fn try_to_get(row: &Row, session: &Session, id: Xid, wants: Wants) -> base::Result<()> {
+    const OBJECT: LockTag = LockTag::Object { class: Oid(1), object: 1 };
+    let locks = &*session.locks;
+    if wants.object_first {
+        locks.lock(session.owner, OBJECT, LockMode::Exclusive, &session.options())?;
+    }
+    let mut turn: Option<RowTurn<'_>> = None;
+    loop {
+        let mut state = row.state.lock();
+        let (holder, newest) = *state;
+        if locks.owner_of(holder).is_none() {
+            let next = Tid::new(newest.block + 1, 1);
+            *state = (id, next);
+            drop(state);
+            if let Some(turn) = turn.take() {
+                turn.updated(next, id, wants.mode);
+            }
+            return Ok(());
+        }
+        drop(state);
+        match &mut turn {
+            Some(turn) => drop(turn.wait_again(newest, holder, &session.options())?),
+            None => {
+                turn = locks.wait_for_row(session.owner, RELATION, newest, holder, wants.mode, &session.options())?;
+            }
+        }
+        if !wants.object_first
+            && let Some(kept) = turn.take().and_then(RowTurn::keep)
+        {
+            // As a condition that calls a function, which is looked at again before the row is tried again.
+            let locked = locks.lock(session.owner, OBJECT, LockMode::Exclusive, &session.options());
+            turn = Some(locks.resume(kept));
+            locked?;
+        }
+    }
+}
+
+/// Members come to a row's old and new version, so that its queues meet and become one, again and again. They wait for each
+/// other elsewhere as well. A circle that nobody finds, and a member that nobody wakes, leave threads that never end.
+// invariants: rows 8 and 22
+#[test]
+fn queues_that_become_one_forget_nobody_and_hide_no_circle() {
+    const MODES: [RowLockMode; 3] = [RowLockMode::Share, RowLockMode::NoKeyUpdate, RowLockMode::Update];
+    check(|| {
+        let locks = manager();
+        locks.transaction_started(xid(10), owner(5));
+        let row = row(xid(10));
+        let members = (0..4u32).map(|number| {
+            let mut session = Session::new(&locks, number);
+            session.deadlock_timeout = Duration::ZERO;
+            let wants = Wants { mode: MODES[choose(3)], object_first: choose(2) == 0 };
+            let row = row.clone();
+            boxed(move || want(&row, &session, wants))
+        });
+        let ender = {
+            let (locks, row) = (locks.clone(), row.clone());
+            boxed(move || {
+                for _ in 0..choose(30) {
+                    thread::yield_now();
+                }
+                // It updates the row before it ends: whoever has looked before waits at the old version.
+                row.state.lock().1 = Tid::new(1, 1);
+                locks.transaction_ended(xid(10));
+            })
+        };
+        spawn_all(members.chain([ender]).collect::<Vec<_>>());
+        assert!(locks.snapshot().is_empty());
+        assert_eq!(locks.waiting_count(), 0);
+    });
+}
+
+/// One of the numbers below `end`.
+fn choose(end: usize) -> usize {
+    use shuttle::rand::Rng;
+    shuttle::rand::thread_rng().gen_range(0..end)
+}
+
 // invariants: row 22
 #[test]
 fn a_circle_has_one_victim_whoever_looks_first() {
