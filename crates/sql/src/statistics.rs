@@ -43,7 +43,7 @@ pub fn analyze(state: &SessionState, table: Oid) -> Result<()> {
             None
         } else {
             let rows = summary.rows;
-            Some(sync::on_other_thread(Work::Long, move || ColumnStatistics::from_sample(&sample, rows))?)
+            Some(sync::on_other_thread(Work::Bounded, move || ColumnStatistics::from_sample(&sample, rows))?)
         });
     }
     let statistics = TableStatistics { columns };

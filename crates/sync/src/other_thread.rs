@@ -5,7 +5,11 @@
 //! busy waits in a queue. The queue has one piece of each waiting session at most. A session that is interrupted takes its piece out of
 //! the queue, so that the queue never holds work that nobody waits for.
 //!
-//! One thread does short work only. So short work, for which a session may hold locks, never waits for long work.
+//! One thread does short work only, and another one no long work. So short work, for which a session may hold locks, waits for short work
+//! only, and no work whose length has a bound waits for work that a client can make as long as it likes.
+//!
+//! A piece that runs on although its session has left is *abandoned*. It ends at its next yield point. Until then another thread takes
+//! its place, so that sessions that are still there don't wait for it. There is a limit of such threads, since they compute, too.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -19,13 +23,18 @@ use crate::interrupt::{Interrupt, InterruptKind};
 use crate::wait::{Waiter, Woken};
 
 /// How long a piece of work may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Work {
     /// No longer than work on the largest value of the engine takes.
     Short,
+    /// Longer, but its length has a bound that no client can move.
+    Bounded,
     /// As long as a client's input makes it.
     Long,
 }
+
+/// How many values [`Work`] has.
+const WORK_KINDS: usize = 3;
 
 /// Runs `work` on another thread and waits for it, so that other coroutines of this thread go on. Outside of coroutines that can
 /// suspend it runs here. An interrupt of [`with_interrupt`](crate::with_interrupt) ends the wait at once. If `work` has not begun
@@ -44,8 +53,8 @@ pub fn on_other_thread<R: Send + 'static>(length: Work, work: impl FnOnce() -> R
 static LARGE_VALUES: WorkPool = WorkPool::new(PoolOptions {
     name: "large values",
     stack_bytes: None,
-    // One more than there are processors: one thread does short work only, which takes little of a processor's time.
-    threads_max: || thread_count_of_processors().max(2) + 1,
+    // Two more than there are processors: those that do no long work take little of a processor's time.
+    threads_max: || thread_count_of_processors().max(2) + 2,
     idle_time: Some(Duration::from_secs(10)),
 });
 
@@ -59,7 +68,8 @@ pub struct PoolOptions {
     pub name: &'static str,
     /// The size of their stacks, if not the usual one.
     pub stack_bytes: Option<usize>,
-    /// The most threads there may be: at least two, as one of them does short work only.
+    /// The most threads there may be, those for abandoned work aside: at least two, as one of them does short work only; at least three
+    /// if there is bounded work.
     pub threads_max: fn() -> usize,
     /// A thread that had nothing to do for so long ends. With `None` no thread ends.
     pub idle_time: Option<Duration>,
@@ -77,51 +87,73 @@ type Job = Box<dyn FnOnce() + Send>;
 
 struct State {
     /// Work that has not begun, by its number. The lowest came first.
-    short: BTreeMap<u64, Job>,
-    long: BTreeMap<u64, Job>,
+    waiting: [BTreeMap<u64, Job>; WORK_KINDS],
+    /// Work that has begun, by its number.
+    running: BTreeMap<u64, Running>,
     next_number: u64,
     threads: usize,
     /// Threads that wait for work.
     idle: usize,
-    /// Threads that do long work.
-    busy_long: usize,
+}
+
+struct Running {
+    length: Work,
+    is_abandoned: bool,
 }
 
 impl State {
-    /// The next piece of work: what came first, but no long work for the last thread.
-    fn take(&mut self, threads_max: usize) -> Option<(Work, Job)> {
-        let may_be_long = self.busy_long + 1 < threads_max;
-        let first = |jobs: &BTreeMap<u64, Job>| jobs.keys().next().copied();
-        match (first(&self.short), first(&self.long).filter(|_| may_be_long)) {
-            (None, None) => None,
-            (Some(short), long) if long.is_none_or(|long| short < long) => {
-                self.short.remove(&short).map(|job| (Work::Short, job))
-            }
-            _ => {
-                self.busy_long += 1;
-                self.long.pop_first().map(|(_, job)| (Work::Long, job))
-            }
+    const fn new() -> State {
+        let waiting = [const { BTreeMap::new() }; WORK_KINDS];
+        State { waiting, running: BTreeMap::new(), next_number: 0, threads: 0, idle: 0 }
+    }
+
+    /// The next piece of work: what came first of that which may begin.
+    fn take(&mut self, threads_max: usize) -> Option<(u64, Job)> {
+        let next = |length: Work| {
+            let number = self.waiting[length as usize].keys().next()?;
+            self.may_begin(length, threads_max).then_some((*number, length))
+        };
+        let lengths = [Work::Short, Work::Bounded, Work::Long];
+        let (number, length) = lengths.into_iter().filter_map(next).min_by_key(|(number, _)| *number)?;
+        self.running.insert(number, Running { length, is_abandoned: false });
+        self.waiting[length as usize].remove(&number).map(|job| (number, job))
+    }
+
+    /// Whether a free thread may take work of this kind.
+    fn may_begin(&self, length: Work, threads_max: usize) -> bool {
+        let has_room = |least: Work, limit: usize| {
+            let counted = || self.running.values().filter(|running| running.length >= least);
+            let abandoned = counted().filter(|running| running.is_abandoned).count();
+            counted().count() - abandoned.min(replacements_max(threads_max)) < limit
+        };
+        let has_bounded_room = || has_room(Work::Bounded, threads_max - 1);
+        match length {
+            Work::Short => true,
+            Work::Bounded => has_bounded_room(),
+            Work::Long => has_bounded_room() && has_room(Work::Long, threads_max.saturating_sub(2).max(1)),
         }
     }
 
-    fn jobs(&mut self, length: Work) -> &mut BTreeMap<u64, Job> {
-        match length {
-            Work::Short => &mut self.short,
-            Work::Long => &mut self.long,
-        }
+    /// How many threads there may be now.
+    fn threads_limit(&self, threads_max: usize) -> usize {
+        let abandoned = self.running.values().filter(|running| running.is_abandoned).count();
+        threads_max + abandoned.min(replacements_max(threads_max))
     }
 
     fn waiting(&self) -> usize {
-        self.short.len() + self.long.len()
+        self.waiting.iter().map(BTreeMap::len).sum()
     }
+}
+
+/// The most threads that take the places of those with abandoned work.
+fn replacements_max(threads_max: usize) -> usize {
+    2 * threads_max
 }
 
 impl WorkPool {
     /// A pool without threads.
     pub const fn new(options: PoolOptions) -> WorkPool {
-        let state =
-            State { short: BTreeMap::new(), long: BTreeMap::new(), next_number: 0, threads: 0, idle: 0, busy_long: 0 };
-        WorkPool { options, state: Mutex::new(state), changed: Condvar::new() }
+        WorkPool { options, state: Mutex::new(State::new()), changed: Condvar::new() }
     }
 
     /// Has `work` done by a thread of the pool and waits for it, as [`on_other_thread`] says.
@@ -165,26 +197,53 @@ impl WorkPool {
 
     fn add(&'static self, length: Work, job: Job) -> Result<u64> {
         let mut state = self.state.lock();
-        if state.idle <= state.waiting() && state.threads < (self.options.threads_max)() {
-            let mut builder = thread::Builder::new().name(self.options.name.to_owned());
-            if let Some(stack_bytes) = self.options.stack_bytes {
-                builder = builder.stack_size(stack_bytes);
-            }
-            match builder.spawn(|| self.work()) {
-                Ok(_) => state.threads += 1,
-                Err(error) if state.threads == 0 => {
-                    return Err(Error::io(format!("could not start a thread for {}", self.options.name), &error));
-                }
-                // Those that are there will come to it.
-                Err(_) => {}
-            }
+        if state.idle <= state.waiting() {
+            self.add_thread(&mut state)?;
         }
         let number = state.next_number;
         state.next_number += 1;
-        state.jobs(length).insert(number, job);
+        state.waiting[length as usize].insert(number, job);
         drop(state);
         self.changed.notify_one();
         Ok(number)
+    }
+
+    /// Makes a thread if there may be one more.
+    fn add_thread(&'static self, state: &mut State) -> Result<()> {
+        if state.threads >= state.threads_limit((self.options.threads_max)()) {
+            return Ok(());
+        }
+        let mut builder = thread::Builder::new().name(self.options.name.to_owned());
+        if let Some(stack_bytes) = self.options.stack_bytes {
+            builder = builder.stack_size(stack_bytes);
+        }
+        match builder.spawn(|| self.work()) {
+            Ok(_) => state.threads += 1,
+            Err(error) if state.threads == 0 => {
+                return Err(Error::io(format!("could not start a thread for {}", self.options.name), &error));
+            }
+            // Those that are there will come to it.
+            Err(_) => {}
+        }
+        Ok(())
+    }
+
+    /// The session of a piece of work has left.
+    fn abandon(&'static self, number: u64, length: Work, stop: &Interrupt) {
+        let mut state = self.state.lock();
+        let job = state.waiting[length as usize].remove(&number);
+        let Some(running) = state.running.get_mut(&number) else {
+            drop(state);
+            return drop(job);
+        };
+        running.is_abandoned = true;
+        if state.idle < state.waiting() {
+            // The threads that are there may do.
+            let _ = self.add_thread(&mut state);
+        }
+        drop(state);
+        self.changed.notify_one();
+        stop.raise(InterruptKind::Cancel);
     }
 
     /// The work of a thread of the pool.
@@ -193,11 +252,16 @@ impl WorkPool {
         let mut state = self.state.lock();
         let mut has_idled_enough = false;
         loop {
-            if let Some((length, job)) = state.take(threads_max) {
+            // Others than those that are too many take what waits.
+            if state.threads > state.threads_limit(threads_max) {
+                self.changed.notify_one();
+                break;
+            }
+            if let Some((number, job)) = state.take(threads_max) {
                 drop(state);
                 job();
                 state = self.state.lock();
-                state.busy_long -= usize::from(length == Work::Long);
+                state.running.remove(&number);
                 has_idled_enough = false;
                 continue;
             }
@@ -215,7 +279,7 @@ impl WorkPool {
     }
 }
 
-/// A session's piece of work. If the session leaves without its answer, the work leaves the queue, or is told to stop.
+/// A session's piece of work. If the session leaves without its answer, the work leaves the queue, or is abandoned and told to stop.
 struct Entry {
     pool: &'static WorkPool,
     length: Work,
@@ -226,12 +290,8 @@ struct Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        if self.is_answered {
-            return;
-        }
-        let job = self.pool.state.lock().jobs(self.length).remove(&self.number);
-        if job.is_none() {
-            self.stop.raise(InterruptKind::Cancel);
+        if !self.is_answered {
+            self.pool.abandon(self.number, self.length, &self.stop);
         }
     }
 }

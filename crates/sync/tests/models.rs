@@ -323,11 +323,11 @@ fn a_timer_fires_while_it_is_armed_and_never_for_what_comes_later() {
 }
 
 /// A pool of a few threads, for one execution.
-fn pool() -> &'static WorkPool {
+fn pool(threads_max: fn() -> usize) -> &'static WorkPool {
     Box::leak(Box::new(WorkPool::new(PoolOptions {
         name: "model",
         stack_bytes: None,
-        threads_max: || 2,
+        threads_max,
         idle_time: Some(Duration::from_secs(1)),
     })))
 }
@@ -336,7 +336,7 @@ fn pool() -> &'static WorkPool {
 #[test]
 fn short_work_of_a_pool_does_not_wait_for_long_work() {
     check(|| {
-        let pool = pool();
+        let pool = pool(|| 2);
         let short_is_done = Arc::new((Mutex::new(false), Condvar::new()));
         let long = |short_is_done: Arc<(Mutex<bool>, Condvar)>| {
             thread::spawn(move || {
@@ -363,7 +363,7 @@ fn short_work_of_a_pool_does_not_wait_for_long_work() {
 #[test]
 fn interrupted_work_leaves_a_pool() {
     check(|| {
-        let pool = pool();
+        let pool = pool(|| 2);
         let begun = Arc::new(AtomicU32::new(0));
         let sessions: Vec<_> = (0..3)
             .map(|number| {
@@ -385,6 +385,39 @@ fn interrupted_work_leaves_a_pool() {
         assert_eq!(pool.waiting(), 0);
         let count = answered.iter().filter(|is_answered| **is_answered).count();
         assert!(begun.load(Ordering::SeqCst) as usize >= count);
+    });
+}
+
+/// Two sessions leave their work while it runs on. Another session's long work and work with a bound find threads all the same.
+#[test]
+fn abandoned_work_keeps_no_session_waiting() {
+    check(|| {
+        let pool = pool(|| 3);
+        let others_are_done = Arc::new((Mutex::new(false), Condvar::new()));
+        let endless = |interrupt: Arc<Interrupt>, others_are_done: Arc<(Mutex<bool>, Condvar)>| {
+            thread::spawn(move || {
+                let work = move || {
+                    let (are_done, changed) = &*others_are_done;
+                    changed.wait_while(&mut are_done.lock(), |are_done| !*are_done);
+                };
+                let _ = with_interrupt(&interrupt, || pool.run(Work::Long, work));
+            })
+        };
+        let interrupts = [Arc::new(Interrupt::new()), Arc::new(Interrupt::new())];
+        let mut threads: Vec<_> =
+            interrupts.iter().map(|interrupt| endless(interrupt.clone(), others_are_done.clone())).collect();
+        threads.push(thread::spawn(move || {
+            assert_eq!(pool.run(Work::Bounded, || 7).unwrap(), 7);
+            for interrupt in &interrupts {
+                interrupt.raise(InterruptKind::Cancel);
+            }
+            assert_eq!(pool.run(Work::Long, || 8).unwrap(), 8);
+            let (are_done, changed) = &*others_are_done;
+            *are_done.lock() = true;
+            changed.notify_all();
+        }));
+        join_all(threads);
+        assert_eq!(pool.waiting(), 0);
     });
 }
 

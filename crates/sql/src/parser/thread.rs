@@ -14,7 +14,7 @@ const VERY_LONG_BYTES: usize = 1 << 20;
 static PARSERS: WorkPool = WorkPool::new(PoolOptions {
     name: "parser",
     stack_bytes: None,
-    threads_max: || 4,
+    threads_max: || 5,
     // The grammar's library keeps memory for every thread that ever used it.
     idle_time: None,
 });

@@ -83,7 +83,7 @@ fn is_other_temporary_schema(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Va
 fn reload_configuration(run: &mut Run<'_, '_>, _: &[Value]) -> Result<Value> {
     let Some(reload) = run.state.instance.reload.lock().clone() else { return Ok(Value::Bool(true)) };
     // When `fsync` goes on, all that was written without it is synced. The worker must not wait for that.
-    Ok(Value::Bool(sync::on_other_thread(Work::Long, move || reload())?))
+    Ok(Value::Bool(sync::on_other_thread(Work::Bounded, move || reload())?))
 }
 
 fn setting_flags(_: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
