@@ -1,6 +1,7 @@
 //! LIKE matching, and SIMILAR TO's patterns.
 
 use base::{Error, Result, sqlstate};
+use sync::Work;
 
 fn invalid_escape(message: &str) -> Error {
     Error::new(sqlstate::INVALID_ESCAPE_SEQUENCE, message)
@@ -74,9 +75,20 @@ pub fn like(text: &[u8], pattern: &[u8], characters: bool) -> Result<bool> {
     }
 }
 
+/// Longer texts are folded by another thread.
+const LONG_BYTES: usize = 256 << 10;
+
+fn lower(text: &str) -> Result<String> {
+    if text.len() <= LONG_BYTES {
+        return Ok(text.to_lowercase());
+    }
+    let text = text.to_owned();
+    sync::on_other_thread(Work::Long, move || text.to_lowercase())
+}
+
 /// ILIKE.
 pub fn like_any_case(text: &str, pattern: &str) -> Result<bool> {
-    like(text.to_lowercase().as_bytes(), pattern.to_lowercase().as_bytes(), true)
+    like(lower(text)?.as_bytes(), lower(pattern)?.as_bytes(), true)
 }
 
 /// A pattern with another escape character, rewritten with the backslash. 22025.

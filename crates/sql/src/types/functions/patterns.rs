@@ -48,7 +48,12 @@ fn matches(a: &[Value]) -> Result<Box<dyn ValueStream>> {
     let (options, global) = Options::parse(flags_at(a, 2))?;
     let regex = regex(pattern, options)?;
     let found = regex.matches(text, 0, if global { usize::MAX } else { 1 })?;
-    Ok(ReadyRows::boxed(found.iter().map(groups).collect()))
+    let mut rows = Vec::with_capacity(found.len());
+    for captures in &found {
+        sync::yield_point()?;
+        rows.push(groups(captures));
+    }
+    Ok(ReadyRows::boxed(rows))
 }
 
 fn parameter_error(name: &str, value: i32) -> Error {
@@ -125,6 +130,7 @@ fn replace(text: &str, regex: &Regex, replacement: &str, start: i32, number: i32
     let most = usize::try_from(number).ok().filter(|most| *most > 0);
     let found = regex.matches(text, offset, most.unwrap_or(usize::MAX))?;
     for captures in found.iter().skip(most.map_or(0, |most| most - 1)) {
+        sync::yield_point()?;
         let whole = captures.whole();
         out.push_str(&text[done..whole.start]);
         expand(replacement, captures, &mut out)?;
@@ -190,6 +196,7 @@ fn split(a: &[Value], function: &str) -> Result<Vec<Value>> {
     let mut pieces = Vec::new();
     let mut done = 0;
     for captures in regex.matches(text, 0, usize::MAX)? {
+        sync::yield_point()?;
         let part = captures.whole();
         if part.is_empty() && (part.start == done || part.start >= text.len()) {
             continue;

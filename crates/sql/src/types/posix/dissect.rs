@@ -5,20 +5,59 @@
 //! possible ends are found by automata, which take no wrong turns: the text is cut from the left, and each cut is made only
 //! where the rest still fits.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, OnceCell};
 use std::ops::Range;
 
 use base::{Error, Result};
-use regex_automata::hybrid::dfa;
-use regex_automata::nfa::thompson::{self, pikevm};
-use regex_automata::util::syntax;
-use regex_automata::{Anchored, Input, MatchKind};
 use regex_syntax::ast::{self, Ast, GroupKind, RepetitionKind, RepetitionRange};
 
-use super::{NEST_MAX, Options, deep, invalid_regex};
+use super::automaton::{Automaton, Matches};
+use super::{NEST_MAX, Options, invalid_regex};
 
 /// Bytes that may be looked at to find the groups of one match.
 const WORK_BYTES_MAX: u64 = 1 << 28;
+
+/// Levels of a pattern that are dissected on any stack.
+const SHALLOW_LEVELS: usize = 32;
+
+/// What is known of a pattern before it is searched for.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    /// `None` where the library's own matches are right.
+    pub dissector: Option<Dissector>,
+    /// About how many states a search may look at for each byte of a text.
+    pub weight: usize,
+}
+
+/// Reads a pattern in the library's notation. 2201B
+pub(super) fn parse(pattern: &str, options: Options) -> Result<Parsed> {
+    let parsed = ast::parse::ParserBuilder::new()
+        .nest_limit(NEST_MAX)
+        .build()
+        .parse(pattern)
+        .map_err(|_| invalid_regex("invalid regexp"))?;
+    let mut reader = Reader {
+        pattern,
+        options,
+        groups: 0,
+        is_plain: true,
+        repeats_groups: false,
+        is_literal: true,
+        variable: 0,
+        level: 0,
+        levels: 0,
+    };
+    let root = reader.node(&parsed);
+    // The states of a search for literal texts are as many as these have letters, so that each is built once.
+    let weight = if reader.is_literal { 0 } else { root.weight };
+    if reader.is_plain && reader.variable <= 1 && !reader.repeats_groups {
+        return Ok(Parsed { dissector: None, weight });
+    }
+    let agrees_with_ends = reader.is_plain && !reader.repeats_groups;
+    let is_shallow = reader.levels <= SHALLOW_LEVELS;
+    let dissector = Dissector { root, groups: reader.groups, agrees_with_ends, is_shallow };
+    Ok(Parsed { dissector: Some(dissector), weight })
+}
 
 /// Finds the ends and groups of a pattern's matches.
 #[derive(Debug)]
@@ -27,38 +66,35 @@ pub(super) struct Dissector {
     groups: usize,
     /// Where the engine ends a match at the same place, its groups are right, too.
     agrees_with_ends: bool,
-    work_bytes: Cell<u64>,
+    is_shallow: bool,
 }
 
+/// The places of groups, the whole match being group 0.
+pub(super) type Groups = Vec<Option<Range<usize>>>;
+
 impl Dissector {
-    /// For a pattern in the library's notation; `None` where the library's own matches are right.
-    pub fn new(pattern: &str, options: Options) -> Result<Option<Dissector>> {
-        let parsed = ast::parse::ParserBuilder::new()
-            .nest_limit(NEST_MAX)
-            .build()
-            .parse(pattern)
-            .map_err(|_| invalid_regex("invalid regexp"))?;
-        let mut reader = Reader { pattern, options, groups: 0, is_plain: true, repeats_groups: false, variable: 0 };
-        let root = reader.node(&parsed);
-        if reader.is_plain && reader.variable <= 1 && !reader.repeats_groups {
-            return Ok(None);
+    /// The groups of the match that begins at `start`, where there is one. `engine` finds those that the engine gives it.
+    pub fn groups(
+        &self,
+        text: &str,
+        start: usize,
+        engine: &dyn Fn(Range<usize>) -> Result<Option<Groups>>,
+    ) -> Result<Groups> {
+        let dissect = || self.find_groups(text, start, engine);
+        if self.is_shallow {
+            return dissect();
         }
-        let agrees_with_ends = reader.is_plain && !reader.repeats_groups;
-        Ok(Some(Dissector { root, groups: reader.groups, agrees_with_ends, work_bytes: Cell::new(0) }))
+        sync::on_further_stack(dissect).map_err(|_| invalid_regex("out of memory"))?
     }
 
-    /// The groups of the match that begins at `start`, where there is one.
-    pub fn groups(&self, regex: &regex::Regex, text: &str, start: usize) -> Result<Vec<Option<Range<usize>>>> {
-        deep(|| self.find_groups(regex, text, start))
-    }
-
-    fn find_groups(&self, regex: &regex::Regex, text: &str, start: usize) -> Result<Vec<Option<Range<usize>>>> {
-        self.work_bytes.set(0);
-        let end = if self.root.is_short() {
-            self.end(&self.root, text, start..text.len(), true)?
-        } else {
-            self.end(&self.root, text, start..text.len(), false)?
-        };
+    fn find_groups(
+        &self,
+        text: &str,
+        start: usize,
+        engine: &dyn Fn(Range<usize>) -> Result<Option<Groups>>,
+    ) -> Result<Groups> {
+        let dissection = Dissection { work_bytes: Cell::new(0) };
+        let end = dissection.end(&self.root, text, start..text.len(), self.root.is_short())?;
         let end = end.ok_or_else(|| Error::internal("a regular expression lost its match"))?;
         let mut groups = vec![None; self.groups + 1];
         groups[0] = Some(start..end);
@@ -66,21 +102,25 @@ impl Dissector {
             return Ok(groups);
         }
         if self.agrees_with_ends
-            && let Some(found) = regex.captures_at(text, start)
-            && found.get(0).is_some_and(|whole| whole.range() == (start..end))
+            && let Some(found) = engine(start..end)?
+            && found.first() == Some(&groups[0])
         {
-            for (group, place) in groups.iter_mut().enumerate() {
-                *place = found.get(group).map(|part| part.range());
-            }
-            return Ok(groups);
+            return Ok(found);
         }
-        self.dissect(&self.root, text, start..end, &mut groups)?;
+        dissection.dissect(&self.root, text, start..end, &mut groups)?;
         Ok(groups)
     }
+}
 
+/// The search for the groups of one match.
+struct Dissection {
+    work_bytes: Cell<u64>,
+}
+
+impl Dissection {
     /// The longest or the shortest end of a match of `node` that begins with `range`.
     fn end(&self, node: &Node, text: &str, range: Range<usize>, shortest: bool) -> Result<Option<usize>> {
-        let automaton = node.automaton.get_or_try(|| Automaton::new(&node.pattern, node.options))?;
+        let automaton = node.automaton.get_or_try(|| automaton(&node.pattern, node.options))?;
         self.end_by(automaton, text, range, shortest)
     }
 
@@ -90,7 +130,7 @@ impl Dissector {
         if work > WORK_BYTES_MAX {
             return Err(super::failed("regular expression is too complex"));
         }
-        Ok(automaton.end(text, range, shortest))
+        automaton.end(text, range, shortest)
     }
 
     /// Finds the groups of `node`, which matches `range` as a whole.
@@ -122,11 +162,8 @@ impl Dissector {
                     let end = match parts.get(index + 1) {
                         None => range.end,
                         Some(next) => {
-                            let rest = part.rest.get_or_try(|| {
-                                let rest = &next.pattern_to_end;
-                                Automaton::new(rest, node.options)
-                            })?;
-                            let own = part.automaton.get_or_try(|| Automaton::new(&part.pattern, part.options))?;
+                            let rest = part.rest.get_or_try(|| automaton(&next.pattern_to_end, node.options))?;
+                            let own = part.automaton.get_or_try(|| automaton(&part.pattern, part.options))?;
                             self.cut(own, part.is_short(), rest, text, start..range.end)?
                         }
                     };
@@ -142,9 +179,9 @@ impl Dissector {
                 // Only the last round's groups matter: all rounds before it are one part, which comes first.
                 let before = node.before.get_or_try(|| {
                     let most = most.map_or(String::new(), |most| (most - 1).to_string());
-                    Automaton::new(&format!("(?:{}){{{},{most}}}", inner.pattern, least - 1), node.options)
+                    automaton(&format!("(?:{}){{{},{most}}}", inner.pattern, least - 1), node.options)
                 })?;
-                let last = inner.automaton.get_or_try(|| Automaton::new(&inner.pattern, inner.options))?;
+                let last = inner.automaton.get_or_try(|| automaton(&inner.pattern, inner.options))?;
                 let start = self.cut(before, node.is_short(), last, text, range.clone())?;
                 self.dissect(inner, text, start..range.end, groups)
             }
@@ -164,8 +201,8 @@ impl Dissector {
         if range.is_empty() {
             return Ok(());
         }
-        let round = inner.automaton.get_or_try(|| Automaton::new(&inner.pattern, inner.options))?;
-        let unbounded = node.before.get_or_try(|| Automaton::new(&format!("(?:{})*", inner.pattern), node.options))?;
+        let round = inner.automaton.get_or_try(|| automaton(&inner.pattern, inner.options))?;
+        let unbounded = node.before.get_or_try(|| automaton(&format!("(?:{})*", inner.pattern), node.options))?;
         let mut start = range.start;
         let mut done = 0;
         let last = loop {
@@ -175,7 +212,7 @@ impl Dissector {
                 None => unbounded,
                 Some(most) => {
                     let left = most.saturating_sub(done);
-                    bounded = Automaton::new(&format!("(?:{}){{0,{left}}}", inner.pattern), node.options)?;
+                    bounded = automaton(&format!("(?:{}){{0,{left}}}", inner.pattern), node.options)?;
                     &bounded
                 }
             };
@@ -230,6 +267,8 @@ struct Node {
     /// It prefers short matches, or long ones, if it has a preference.
     prefers_short: Option<bool>,
     has_groups: bool,
+    /// About how many states it has.
+    weight: usize,
     /// Its own notation, and that of it and what follows in its sequence.
     pattern: String,
     pattern_to_end: String,
@@ -270,14 +309,24 @@ struct Reader<'p> {
     is_plain: bool,
     /// A group is repeated.
     repeats_groups: bool,
+    /// There are only letters and alternatives of them.
+    is_literal: bool,
     /// Quantifiers that may repeat variously.
     variable: u32,
+    /// Levels of the pattern around the part that is read, and the most of them.
+    level: usize,
+    levels: usize,
 }
+
+/// About how many states a search looks at for a class of letters. All its letters may have hundreds.
+const CLASS_WEIGHT: usize = 100;
 
 impl Reader<'_> {
     fn node(&mut self, ast: &Ast) -> Node {
         let span = ast.span();
         let pattern = self.pattern[span.start.offset..span.end.offset].to_owned();
+        self.level += 1;
+        self.levels = self.levels.max(self.level);
         let (kind, prefers_short) = match ast {
             Ast::Group(group) => {
                 let number = match group.kind {
@@ -329,6 +378,16 @@ impl Reader<'_> {
             }
             _ => (Kind::Leaf, None),
         };
+        self.level -= 1;
+        let weight = match &kind {
+            Kind::Leaf => self.leaf_weight(ast),
+            Kind::Group(_, inner) | Kind::Plain(inner) => inner.weight,
+            Kind::Sequence(parts) | Kind::Alternatives(parts) => parts.iter().map(|part| part.weight).sum(),
+            Kind::Repetition { inner, least, most } => {
+                self.is_literal = false;
+                inner.weight.saturating_mul(most.unwrap_or(*least).max(1) as usize)
+            }
+        };
         let has_groups = match &kind {
             Kind::Leaf => false,
             Kind::Group(..) => true,
@@ -339,6 +398,7 @@ impl Reader<'_> {
             kind,
             prefers_short,
             has_groups,
+            weight,
             pattern,
             pattern_to_end: String::new(),
             options: self.options,
@@ -347,6 +407,26 @@ impl Reader<'_> {
             before: Lazy::default(),
         }
     }
+}
+
+impl Reader<'_> {
+    fn leaf_weight(&mut self, leaf: &Ast) -> usize {
+        match leaf {
+            Ast::Literal(_) | Ast::Empty(_) | Ast::Flags(_) => 1 + usize::from(self.options.any_case),
+            Ast::Assertion(_) | Ast::Dot(_) => {
+                self.is_literal = false;
+                2
+            }
+            _ => {
+                self.is_literal = false;
+                CLASS_WEIGHT
+            }
+        }
+    }
+}
+
+fn automaton(pattern: &str, options: Options) -> Result<Automaton> {
+    Automaton::new(pattern, options, Matches::All)
 }
 
 /// An automaton that is made when it is wanted first.
@@ -360,57 +440,5 @@ impl Lazy {
         }
         let automaton = make()?;
         Ok(self.0.get_or_init(|| automaton))
-    }
-}
-
-/// Finds all ends that a match may have.
-#[derive(Debug)]
-struct Automaton {
-    /// Fast, but without word boundaries among letters that aren't ASCII, and within bounded memory.
-    lazy: Option<(dfa::DFA, RefCell<dfa::Cache>)>,
-    machine: pikevm::PikeVM,
-    cache: RefCell<pikevm::Cache>,
-}
-
-impl Automaton {
-    fn new(pattern: &str, options: Options) -> Result<Automaton> {
-        let too_complex = || super::invalid_regex("regular expression is too complex");
-        let notation = syntax::Config::new()
-            .case_insensitive(options.any_case)
-            .dot_matches_new_line(!options.line_bound_dot)
-            .multi_line(options.line_anchors)
-            .nest_limit(NEST_MAX);
-        let nfa = thompson::Compiler::new()
-            .configure(thompson::Config::new().nfa_size_limit(Some(1 << 24)))
-            .syntax(notation)
-            .build(pattern)
-            .map_err(|_| too_complex())?;
-        let lazy = dfa::DFA::builder()
-            .configure(dfa::DFA::config().match_kind(MatchKind::All))
-            .build_from_nfa(nfa.clone())
-            .ok()
-            .map(|automaton| {
-                let cache = RefCell::new(automaton.create_cache());
-                (automaton, cache)
-            });
-        let machine = pikevm::PikeVM::builder()
-            .configure(pikevm::PikeVM::config().match_kind(MatchKind::All))
-            .build_from_nfa(nfa)
-            .map_err(|_| too_complex())?;
-        let cache = RefCell::new(machine.create_cache());
-        Ok(Automaton { lazy, machine, cache })
-    }
-
-    /// The longest or the shortest end of a match that begins with `range` and lies within it.
-    fn end(&self, text: &str, range: Range<usize>, shortest: bool) -> Option<usize> {
-        let input = Input::new(text).range(range).anchored(Anchored::Yes).earliest(shortest);
-        if let Some((automaton, cache)) = &self.lazy
-            && let Ok(found) = automaton.try_search_fwd(&mut cache.borrow_mut(), &input)
-        {
-            return found.map(|found| found.offset());
-        }
-        let mut slots = [None; 2];
-        self.machine.search_slots(&mut self.cache.borrow_mut(), &input, &mut slots);
-        slots[1].map(|end| end.get())
     }
 }

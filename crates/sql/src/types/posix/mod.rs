@@ -3,10 +3,11 @@
 //! They run on the `regex` crate, in linear time whatever the pattern; its notation differs in details, which
 //! [`translate`] evens out. It finds where a match begins. Where it ends, and where the groups are, follows POSIX: the match
 //! as a whole is the longest there is (or the shortest, for a pattern that begins with a lazy quantifier), then each part from
-//! the left takes as much as it can (or as little); [`dissect`] does that where it makes a difference. Only patterns with
-//! back-references or look-around go to a backtracking engine, whose steps are limited.
+//! the left takes as much as it can (or as little); [`dissect`] does that where it makes a difference. Where a search may take longer
+//! than a time slice, an [`automaton`] does it instead, which can stop on the way. Only patterns with back-references or look-around go
+//! to a backtracking engine, whose steps are limited.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,10 +16,13 @@ use base::{Error, Result, sqlstate};
 use rustc_hash::FxHashMap;
 use sync::Work;
 
+mod automaton;
 mod dissect;
+mod simulation;
 mod translate;
 
-use dissect::Dissector;
+use automaton::{Automaton, Backwards, Matches, QUICK_BYTES_MAX, QUICK_STATES_MAX};
+use dissect::{Dissector, Groups, Parsed};
 use translate::Translator;
 
 /// Flags of a regular expression.
@@ -98,9 +102,71 @@ pub struct Regex {
 #[derive(Debug)]
 enum Engine {
     /// Leftmost, first alternative first.
-    Linear(regex::Regex),
+    Linear(Box<Linear>),
     /// For what only a backtracking engine can do.
     Backtracking(Box<Backtracking>),
+}
+
+#[derive(Debug)]
+struct Linear {
+    regex: regex::Regex,
+    /// About how many states a search may look at for each byte of a text.
+    weight: usize,
+    /// The same pattern in the library's notation, for searches that may take long.
+    pattern: String,
+    options: Options,
+    stepped: OnceCell<Stepped>,
+}
+
+/// Automata for searches that let others run.
+#[derive(Debug)]
+struct Stepped {
+    forward: Automaton,
+    backward: Backwards,
+}
+
+impl Linear {
+    /// The automata, if the library's search of a text of so many bytes may take longer than a time slice.
+    fn stepped(&self, text_bytes: usize) -> Result<Option<&Stepped>> {
+        if self.weight.saturating_mul(text_bytes) <= QUICK_STATES_MAX && text_bytes <= QUICK_BYTES_MAX {
+            return Ok(None);
+        }
+        if let Some(stepped) = self.stepped.get() {
+            return Ok(Some(stepped));
+        }
+        let forward = Automaton::new(&self.pattern, self.options, Matches::LeftmostFirst)?;
+        let backward = Backwards::new(&self.pattern, self.options)?;
+        Ok(Some(self.stepped.get_or_init(|| Stepped { forward, backward })))
+    }
+
+    fn is_match(&self, text: &str) -> Result<bool> {
+        match self.stepped(text.len())? {
+            Some(stepped) => stepped.forward.is_match(text, 0),
+            None => Ok(self.regex.is_match(text)),
+        }
+    }
+
+    fn find_at(&self, text: &str, offset: usize) -> Result<Option<Range<usize>>> {
+        match self.stepped(text.len() - offset)? {
+            Some(stepped) => stepped.forward.find(&stepped.backward, text, offset),
+            None => Ok(self.regex.find_at(text, offset).map(|found| found.range())),
+        }
+    }
+
+    /// The groups of the first match at `offset` or later.
+    fn groups_at(&self, text: &str, offset: usize) -> Result<Option<Groups>> {
+        let Some(stepped) = self.stepped(text.len() - offset)? else {
+            let groups = |found: regex::Captures<'_>| {
+                (0..found.len()).map(|group| found.get(group).map(|part| part.range())).collect()
+            };
+            return Ok(self.regex.captures_at(text, offset).map(groups));
+        };
+        match stepped.forward.find(&stepped.backward, text, offset)? {
+            None => Ok(None),
+            Some(whole) if self.regex.captures_len() == 1 => Ok(Some(vec![Some(whole)])),
+            Some(whole) => stepped.forward.groups(text, whole),
+        }
+    }
 }
 
 /// The same pattern with two limits.
@@ -118,9 +184,12 @@ impl Backtracking {
         text: &str,
         search: impl Fn(&fancy_regex::Regex, &str) -> fancy_regex::Result<R> + Send + 'static,
     ) -> Result<R> {
-        match search(&self.quick, text) {
-            Err(fancy_regex::Error::RuntimeError(fancy_regex::RuntimeError::BacktrackLimitExceeded)) => {}
-            found => return found.map_err(failed),
+        // Between two steps that it counts, the engine may look at the whole text.
+        if text.len() <= QUICK_BACKTRACKING_BYTES {
+            match search(&self.quick, text) {
+                Err(fancy_regex::Error::RuntimeError(fancy_regex::RuntimeError::BacktrackLimitExceeded)) => {}
+                found => return found.map_err(failed),
+            }
         }
         let (patient, text) = (Arc::clone(&self.patient), text.to_owned());
         sync::on_other_thread(Work::Long, move || search(&patient, &text))?.map_err(failed)
@@ -160,6 +229,8 @@ impl<'t> Captures<'t> {
 const BACKTRACKS_MAX: usize = 1_000_000;
 /// So many are done within a time slice.
 const QUICK_BACKTRACKS_MAX: usize = 10_000;
+/// In texts that are not longer than this.
+const QUICK_BACKTRACKING_BYTES: usize = 2048;
 
 #[cold]
 fn failed(reason: impl std::fmt::Display) -> Error {
@@ -170,7 +241,7 @@ impl Regex {
     /// Whether it matches anywhere. 2201B if that is too hard to find out.
     pub fn is_match(&self, text: &str) -> Result<bool> {
         match &self.engine {
-            Engine::Linear(regex) => Ok(regex.is_match(text)),
+            Engine::Linear(linear) => linear.is_match(text),
             Engine::Backtracking(regex) => regex.search(text, |regex, text| regex.is_match(text)),
         }
     }
@@ -178,13 +249,14 @@ impl Regex {
     /// The first match that begins at `offset` or later. 2201B if that is too hard to find out.
     pub fn captures_at<'t>(&self, text: &'t str, offset: usize) -> Result<Option<Captures<'t>>> {
         let groups = match &self.engine {
-            Engine::Linear(regex) => match &self.dissector {
-                None => regex.captures_at(text, offset).map(|found| {
-                    (0..found.len()).map(|group| found.get(group).map(|part| part.range())).collect::<Vec<_>>()
-                }),
-                Some(dissector) => match regex.find_at(text, offset) {
+            Engine::Linear(linear) => match &self.dissector {
+                None => linear.groups_at(text, offset)?,
+                Some(dissector) => match linear.find_at(text, offset)? {
                     None => None,
-                    Some(found) => Some(dissector.groups(regex, text, found.start())?),
+                    Some(found) => {
+                        let engine = |range: Range<usize>| linear.groups_at(text, range.start);
+                        Some(dissector.groups(text, found.start, &engine)?)
+                    }
                 },
             },
             Engine::Backtracking(regex) => regex.search(text, move |regex, text| {
@@ -232,13 +304,7 @@ pub fn regex(pattern: &str, options: Options) -> Result<Rc<Regex>> {
     if let Some(regex) = COMPILED.with_borrow(|compiled| compiled.get(&key).cloned()) {
         return Ok(regex);
     }
-    // Bounds of repetitions make a short pattern a large machine.
-    let regex = if pattern.len() > LONG_PATTERN_BYTES || pattern.contains('{') {
-        let pattern = pattern.to_owned();
-        sync::on_other_thread(Work::Long, move || deep(|| compile(&pattern, options)))??
-    } else {
-        deep(|| compile(pattern, options))?
-    };
+    let regex = compile_anywhere(pattern, move |pattern| compile(pattern, options))?;
     let regex = Rc::new(regex);
     COMPILED.with_borrow_mut(|compiled| {
         if compiled.len() >= COMPILED_MAX {
@@ -251,6 +317,27 @@ pub fn regex(pattern: &str, options: Options) -> Result<Rc<Regex>> {
 
 /// Longer patterns are compiled by another thread.
 const LONG_PATTERN_BYTES: usize = 256;
+/// Patterns up to this length are compiled within seconds, since there is a limit of their size.
+const VERY_LONG_PATTERN_BYTES: usize = 64 << 10;
+/// So many classes of letters are compiled within a time slice.
+const CLASSES_MAX: usize = 8;
+/// What a compiled pattern may take.
+const SIZE_MAX_BYTES: usize = 1 << 24;
+
+/// Compiles a pattern, on another thread if it may take long.
+fn compile_anywhere<R: Send + 'static>(
+    pattern: &str,
+    compile: impl FnOnce(&str) -> Result<R> + Send + 'static,
+) -> Result<R> {
+    // Bounds of repetitions make a short pattern a large machine, and so do classes of letters.
+    let classes = || pattern.bytes().filter(|byte| matches!(byte, b'\\' | b'[')).count();
+    if pattern.len() > LONG_PATTERN_BYTES || pattern.contains('{') || classes() > CLASSES_MAX {
+        let work = if pattern.len() > VERY_LONG_PATTERN_BYTES { Work::Long } else { Work::Bounded };
+        let pattern = pattern.to_owned();
+        return sync::on_other_thread(work, move || deep(|| compile(&pattern)))?;
+    }
+    deep(|| compile(pattern))
+}
 
 /// Levels of a pattern in the library's notation: groups, and what makes levels between them.
 const NEST_MAX: u32 = 4 * 1000 + 100;
@@ -290,12 +377,13 @@ fn compile(pattern: &str, mut options: Options) -> Result<Regex> {
         .case_insensitive(options.any_case)
         .dot_matches_new_line(!options.line_bound_dot)
         .multi_line(options.line_anchors)
-        .size_limit(1 << 24)
+        .size_limit(SIZE_MAX_BYTES)
         .nest_limit(NEST_MAX)
         .build()
         .map_err(|error| describe(&error))?;
-    let dissector = Dissector::new(&translated, options)?;
-    Ok(Regex { engine: Engine::Linear(regex), dissector })
+    let Parsed { dissector, weight } = dissect::parse(&translated, options)?;
+    let linear = Linear { regex, weight, pattern: translated, options, stepped: OnceCell::new() };
+    Ok(Regex { engine: Engine::Linear(Box::new(linear)), dissector })
 }
 
 fn compile_backtracking(translated: &str, options: Options) -> Result<Regex> {

@@ -1,0 +1,194 @@
+//! A search that follows all ways through a pattern at once, and lets others run.
+//!
+//! It takes as long for each byte as the pattern is large, whatever the text, and does what the lazy automaton can't: word boundaries
+//! among all letters, and groups. It is the library's `PikeVM` with yield points.
+
+use std::ops::Range;
+
+use base::Result;
+use regex_automata::nfa::thompson::{NFA, State};
+use regex_automata::util::primitives::StateID;
+use regex_automata::{Anchored, Input};
+
+/// The place of a group's edge that has not been passed.
+const NOWHERE: usize = usize::MAX;
+
+pub(super) struct Simulation<'a> {
+    nfa: &'a NFA,
+    input: &'a Input<'a>,
+    /// Two for each group that is wanted.
+    slot_count: usize,
+    current: Ways,
+    next: Ways,
+    /// What is left to be done of a closure.
+    stack: Vec<Task>,
+    /// The groups' edges of the way that is followed.
+    slots: Vec<usize>,
+}
+
+/// The states in which ways are, the preferred ones first, with the groups' edges that each has passed.
+struct Ways {
+    states: Vec<StateID>,
+    /// The place of each state in `states`, if it is there.
+    places: Vec<u32>,
+    slots: Vec<usize>,
+}
+
+enum Task {
+    Follow(StateID),
+    Restore { slot: usize, place: usize },
+}
+
+impl Ways {
+    fn new(state_count: usize, slot_count: usize) -> Ways {
+        Ways { states: Vec::new(), places: vec![0; state_count], slots: vec![NOWHERE; state_count * slot_count] }
+    }
+
+    /// Whether the state was not there before.
+    fn insert(&mut self, state: StateID) -> bool {
+        let place = self.places[state.as_usize()] as usize;
+        if self.states.get(place) == Some(&state) {
+            return false;
+        }
+        self.places[state.as_usize()] = self.states.len() as u32;
+        self.states.push(state);
+        true
+    }
+}
+
+impl<'a> Simulation<'a> {
+    /// A search for which so many groups are wanted; the whole match is the first of them.
+    pub fn new(nfa: &'a NFA, input: &'a Input<'a>, group_count: usize) -> Simulation<'a> {
+        let (state_count, slot_count) = (nfa.states().len(), 2 * group_count);
+        let ways = || Ways::new(state_count, slot_count);
+        let slots = vec![NOWHERE; slot_count];
+        Simulation { nfa, input, slot_count, current: ways(), next: ways(), stack: Vec::new(), slots }
+    }
+
+    /// The longest end of a match that begins with the range; the first one, if the input asks for the earliest.
+    pub fn longest_end(mut self) -> Result<Option<usize>> {
+        let range = self.input.get_range();
+        self.follow(self.nfa.start_anchored(), range.start);
+        let mut end = None;
+        for at in range.start..=range.end {
+            std::mem::swap(&mut self.current, &mut self.next);
+            self.next.states.clear();
+            if self.current.states.is_empty() {
+                break;
+            }
+            for index in 0..self.current.states.len() {
+                if self.step(index, at)? {
+                    end = Some(at);
+                    if self.input.get_earliest() {
+                        return Ok(end);
+                    }
+                }
+            }
+        }
+        Ok(end)
+    }
+
+    /// The first match: of those that begin at the first place, the one that the pattern prefers.
+    pub fn first_match(mut self) -> Result<Option<Vec<Option<Range<usize>>>>> {
+        let range = self.input.get_range();
+        let is_anchored = self.input.get_anchored() == Anchored::Yes || self.nfa.is_always_start_anchored();
+        let mut found: Option<Vec<usize>> = None;
+        for at in range.start..=range.end {
+            std::mem::swap(&mut self.current, &mut self.next);
+            self.next.states.clear();
+            if self.current.states.is_empty() && (found.is_some() || (is_anchored && at > range.start)) {
+                break;
+            }
+            if found.is_none() && (!is_anchored || at == range.start) {
+                // A match that begins here comes after those that began before.
+                std::mem::swap(&mut self.current, &mut self.next);
+                self.slots.fill(NOWHERE);
+                self.follow(self.nfa.start_anchored(), at);
+                std::mem::swap(&mut self.current, &mut self.next);
+            }
+            for index in 0..self.current.states.len() {
+                if self.step(index, at)? {
+                    let first = self.current.states[index].as_usize() * self.slot_count;
+                    found = Some(self.current.slots[first..first + self.slot_count].to_vec());
+                    // The ways after this one are not preferred to it.
+                    break;
+                }
+            }
+            if found.is_some() && self.input.get_earliest() {
+                break;
+            }
+        }
+        let place = |edges: &[usize]| (edges[0] != NOWHERE && edges[1] != NOWHERE).then(|| edges[0]..edges[1]);
+        Ok(found.map(|slots| slots.chunks(2).map(place).collect()))
+    }
+
+    /// Takes a way a byte further. True if it is a match up to here.
+    fn step(&mut self, index: usize, at: usize) -> Result<bool> {
+        sync::yield_point()?;
+        let state = self.current.states[index];
+        let text = self.input.haystack();
+        let byte = if at < self.input.end() { text.get(at) } else { None };
+        let next = match (self.nfa.state(state), byte) {
+            (State::Match { .. }, _) => return Ok(true),
+            (State::ByteRange { trans }, Some(byte)) => trans.matches_byte(*byte).then_some(trans.next),
+            (State::Sparse(transitions), Some(byte)) => transitions.matches_byte(*byte),
+            (State::Dense(transitions), Some(byte)) => transitions.matches_byte(*byte),
+            _ => None,
+        };
+        if let Some(next) = next {
+            let first = state.as_usize() * self.slot_count;
+            self.slots.copy_from_slice(&self.current.slots[first..first + self.slot_count]);
+            self.follow(next, at + 1);
+        }
+        Ok(false)
+    }
+
+    /// Adds a state, and those that it leads to without a byte, to the next ones.
+    fn follow(&mut self, state: StateID, at: usize) {
+        self.stack.push(Task::Follow(state));
+        while let Some(task) = self.stack.pop() {
+            match task {
+                Task::Restore { slot, place } => self.slots[slot] = place,
+                Task::Follow(state) => self.follow_one(state, at),
+            }
+        }
+    }
+
+    fn follow_one(&mut self, mut state: StateID, at: usize) {
+        loop {
+            if !self.next.insert(state) {
+                return;
+            }
+            state = match self.nfa.state(state) {
+                State::Look { look, next } => {
+                    if !self.nfa.look_matcher().matches(*look, self.input.haystack(), at) {
+                        return;
+                    }
+                    *next
+                }
+                State::Union { alternates } => {
+                    let Some((first, others)) = alternates.split_first() else { return };
+                    self.stack.extend(others.iter().rev().map(|other| Task::Follow(*other)));
+                    *first
+                }
+                State::BinaryUnion { alt1, alt2 } => {
+                    self.stack.push(Task::Follow(*alt2));
+                    *alt1
+                }
+                State::Capture { next, slot, .. } => {
+                    let slot = slot.as_usize();
+                    if slot < self.slot_count {
+                        self.stack.push(Task::Restore { slot, place: self.slots[slot] });
+                        self.slots[slot] = at;
+                    }
+                    *next
+                }
+                State::ByteRange { .. } | State::Sparse(_) | State::Dense(_) | State::Match { .. } | State::Fail => {
+                    let first = state.as_usize() * self.slot_count;
+                    self.next.slots[first..first + self.slot_count].copy_from_slice(&self.slots);
+                    return;
+                }
+            };
+        }
+    }
+}
