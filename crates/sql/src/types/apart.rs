@@ -1,7 +1,7 @@
 //! Calls with large arguments: computed by another thread, so that sessions of the same worker don't wait for them.
 //!
-//! A function that looks at a text of megabytes takes milliseconds or more, mostly in a library that can't stop on the way. Its
-//! arguments are shared, not copied. The call may find out while it runs that it needs the session after all (for a
+//! A function that looks at a text of megabytes takes milliseconds or more, mostly in a library that can't stop on the way. Functions
+//! that take more than a time linear in their arguments let others run themselves instead. Its arguments are shared, not copied. The call may find out while it runs that it needs the session after all (for a
 //! type of the user's, for a setting). Then it runs again where the session is.
 
 use std::cell::Cell;
@@ -14,10 +14,12 @@ use super::random::RandomState;
 use super::value::Value;
 
 /// Texts and byte strings longer than this are large.
-const LARGE_BYTES: usize = 64 << 10;
+pub const LARGE_BYTES: usize = 64 << 10;
 /// The same for arrays and documents.
 const LARGE_ELEMENTS: usize = 16 << 10;
-/// The same for numbers: what is done with them takes the square of their length.
+/// So many bytes of a text or a number in an array or a document take as long as another element.
+pub const BYTES_OF_A_PART: usize = 64;
+/// Numbers longer than this are large: what is done with them takes the square of their length.
 const LARGE_NUMBER_BYTES: usize = 2048;
 /// A function that looks at each letter a few times handles so many bytes within a time slice.
 const LONG_BYTES: usize = 512 << 10;
@@ -50,9 +52,48 @@ pub fn is_large(value: &Value) -> bool {
         Value::Text(text) => text.len() > LARGE_BYTES,
         Value::Bytea(bytes) => bytes.len() > LARGE_BYTES,
         Value::Numeric(number) => number.heap_bytes() > LARGE_NUMBER_BYTES,
-        Value::Jsonb(json) => json.breadth() > LARGE_ELEMENTS,
-        Value::Array(array) => array.values.len() > LARGE_ELEMENTS,
+        Value::Jsonb(_) | Value::Record(_) => room_left(value, LARGE_ELEMENTS).is_none(),
+        Value::Array(array) => is_large_array(&array.values),
         _ => false,
+    }
+}
+
+fn is_large_array(values: &[Value]) -> bool {
+    let has_parts = |value: &Value| {
+        use Value::{Array, Bytea, Jsonb, Null, Numeric, Record, Text};
+        matches!(value, Null | Text(_) | Bytea(_) | Numeric(_) | Jsonb(_) | Array(_) | Record(_))
+    };
+    values.len() > LARGE_ELEMENTS
+        || values.first().is_some_and(has_parts) && values.iter().try_fold(LARGE_ELEMENTS, within).is_none()
+}
+
+fn within(room: usize, value: &Value) -> Option<usize> {
+    room_left(value, room)
+}
+
+/// What is left of room for so many elements when this value is in it. Texts in an array may be one and the same, which takes little
+/// memory, but is looked at each time.
+fn room_left(value: &Value, room: usize) -> Option<usize> {
+    let room = room.checked_sub(1)?;
+    match value {
+        Value::Text(text) => room.checked_sub(text.len() / BYTES_OF_A_PART),
+        Value::Bytea(bytes) => room.checked_sub(bytes.len() / BYTES_OF_A_PART),
+        Value::Numeric(number) => room.checked_sub(number.heap_bytes() / BYTES_OF_A_PART),
+        Value::Jsonb(json) => json.0.room_left(room),
+        Value::Array(array) => array.values.iter().try_fold(room, within),
+        Value::Record(record) => record.fields.iter().try_fold(room, within),
+        _ => Some(room),
+    }
+}
+
+/// Functions whose loops let others run at each step. A client can make them take as long as it likes, so they must not keep threads
+/// that others wait for.
+fn lets_others_run(function: &str, arguments: &[Value]) -> bool {
+    match function {
+        "substring" => matches!(arguments.get(1), Some(Value::Text(_))),
+        "jsonb_contains" | "jsonb_contained" | "jsonb_exists_any" | "jsonb_exists_all" => true,
+        "arraycontains" | "arraycontained" | "arrayoverlap" | "array_position" | "array_positions" => true,
+        _ => function.contains("regex") || function.ends_with("like"),
     }
 }
 
@@ -63,7 +104,7 @@ pub fn takes_long(function: &str, arguments: &[Value]) -> bool {
         Value::Bytea(bytes) => bytes.len() <= LONG_BYTES,
         value => !is_large(value),
     };
-    !QUICK.contains(&function) && (function.contains("reg") || !arguments.iter().all(is_short))
+    !QUICK.contains(&function) && !lets_others_run(function, arguments) && !arguments.iter().all(is_short)
 }
 
 /// Calls `work` on another thread. `None` if it needs the session: then the caller has to do it itself.

@@ -161,6 +161,7 @@ fn compare_elements(compare: Comparator, left: &Value, right: &Value) -> Orderin
 fn compare_arrays(left: &ArrayValue, right: &ArrayValue) -> Ordering {
     let compare = element_comparator(left.element);
     for (left, right) in left.values.iter().zip(&right.values) {
+        sync::let_others_run();
         let order = compare_elements(compare, left, right);
         if order != Ordering::Equal {
             return order;
@@ -244,6 +245,7 @@ fn hash_plain<H: Hasher>(value: &Value, hasher: &mut H) {
         Value::Array(array) => {
             array.values.len().hash(hasher);
             for value in &array.values {
+                sync::let_others_run();
                 hash_value(value, array.element, hasher);
             }
         }

@@ -7,6 +7,7 @@ use std::hash::{Hash, Hasher};
 
 use base::{Error, Result, sqlstate};
 
+use super::apart::BYTES_OF_A_PART;
 use super::functions::text::check_length;
 use super::numeric::Numeric;
 use super::value::SmolStr;
@@ -49,16 +50,6 @@ impl JsonbValue {
     /// Whether more arrays and objects lie within each other than a text may have.
     pub fn is_too_deep(&self) -> bool {
         self.0.is_deeper_than(MAX_DEPTH)
-    }
-
-    /// How much there is in it, without a look at what its parts hold: elements, members, or the length of a string.
-    pub fn breadth(&self) -> usize {
-        match &self.0 {
-            Json::Array(values) => values.len(),
-            Json::Object(pairs) => pairs.len(),
-            Json::String(text) => text.len(),
-            _ => 0,
-        }
     }
 
     /// `jsonb`'s order. An empty array comes before everything, even null, when it is the whole value.
@@ -104,6 +95,27 @@ impl Json {
             Json::Bool(_) => "boolean",
             Json::Array(_) => "array",
             Json::Object(_) => "object",
+        }
+    }
+
+    /// What is left of room for so many elements, members and scalars when this value is in it. A long string counts as several.
+    pub fn room_left(&self, room: usize) -> Option<usize> {
+        let room = room.checked_sub(1)?;
+        match self {
+            Json::String(text) => room.checked_sub(text.len() / BYTES_OF_A_PART),
+            Json::Number(number) => room.checked_sub(number.heap_bytes() / BYTES_OF_A_PART),
+            Json::Array(values) => {
+                // Those that are many needn't be looked at.
+                room.checked_sub(values.len())?;
+                values.iter().try_fold(room, |room, value| value.room_left(room))
+            }
+            Json::Object(pairs) => {
+                room.checked_sub(pairs.len())?;
+                pairs.iter().try_fold(room, |room, (key, value)| {
+                    value.room_left(room.checked_sub(key.len() / BYTES_OF_A_PART)?)
+                })
+            }
+            _ => Some(room),
         }
     }
 

@@ -1,13 +1,17 @@
 //! Functions of arrays.
 
+use std::hash::Hasher;
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 use super::{FunctionDef, mismatch};
 use crate::types::array_text::{MAX_DIMENSIONS, MAX_ELEMENTS, array_too_large, too_many_dimensions};
-use crate::types::compare::{compare_padded, compare_values};
+use crate::types::compare::{compare_padded, compare_values, hash_value};
 use crate::types::context::EvalContext;
 use crate::types::function_def::{CallTypes, ReadyRows, ValueStream};
 use crate::types::oids::*;
@@ -128,7 +132,13 @@ fn remove(a: &[Value]) -> Result<Value> {
     if array.dimensions.len() > 1 {
         return Err(Error::unsupported("removing elements from multidimensional arrays is not supported"));
     }
-    let values: Vec<Value> = array.values.iter().filter(|value| !same(array, value, &a[1])).cloned().collect();
+    let mut values = Vec::new();
+    for value in &array.values {
+        sync::yield_point()?;
+        if !same(array, value, &a[1]) {
+            values.push(value.clone());
+        }
+    }
     if values.len() == array.values.len() {
         return Ok(a[0].clone());
     }
@@ -138,8 +148,11 @@ fn remove(a: &[Value]) -> Result<Value> {
 
 fn replace(a: &[Value]) -> Result<Value> {
     let Value::Array(array) = &a[0] else { return Ok(Value::Null) };
-    let values =
-        array.values.iter().map(|value| if same(array, value, &a[1]) { a[2].clone() } else { value.clone() }).collect();
+    let mut values = Vec::with_capacity(array.values.len());
+    for value in &array.values {
+        sync::yield_point()?;
+        values.push(if same(array, value, &a[1]) { a[2].clone() } else { value.clone() });
+    }
     Ok(Value::Array(Arc::new(ArrayValue { values, ..(**array).clone() })))
 }
 
@@ -160,20 +173,25 @@ fn position(a: &[Value]) -> Result<Value> {
             return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "initial position must not be null"));
         }
     };
-    let found = array.values.iter().enumerate().skip(skip.max(0) as usize).find(|(_, value)| same(array, value, &a[1]));
-    Ok(found.map(|(index, _)| lower_bound + index as i32).into())
+    for (index, value) in array.values.iter().enumerate().skip(skip.max(0) as usize) {
+        sync::yield_point()?;
+        if same(array, value, &a[1]) {
+            return Ok(Value::Int4(lower_bound + index as i32));
+        }
+    }
+    Ok(Value::Null)
 }
 
 fn positions(a: &[Value]) -> Result<Value> {
     let Value::Array(array) = &a[0] else { return Ok(Value::Null) };
     let lower_bound = check_searchable(array)?;
-    let found = array
-        .values
-        .iter()
-        .enumerate()
-        .filter(|(_, value)| same(array, value, &a[1]))
-        .map(|(index, _)| Value::Int4(lower_bound + index as i32))
-        .collect();
+    let mut found = Vec::new();
+    for (index, value) in array.values.iter().enumerate() {
+        sync::yield_point()?;
+        if same(array, value, &a[1]) {
+            found.push(Value::Int4(lower_bound + index as i32));
+        }
+    }
     Ok(Value::array(INT4, found))
 }
 
@@ -257,17 +275,70 @@ fn trim(a: &[Value]) -> Result<Value> {
 }
 
 /// Whether every element of `right` is in `left`; NULLs are never.
-fn contains(left: &ArrayValue, right: &ArrayValue) -> bool {
-    let found =
-        |wanted: &Value| !wanted.is_null() && left.values.iter().any(|own| !own.is_null() && same(left, own, wanted));
-    right.values.iter().all(found)
+fn contains(left: &ArrayValue, right: &ArrayValue) -> Result<bool> {
+    let own = ElementSet::new(left, right.values.len())?;
+    for wanted in &right.values {
+        if wanted.is_null() || !own.contains(wanted)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
-fn overlaps(left: &ArrayValue, right: &ArrayValue) -> bool {
-    right
-        .values
-        .iter()
-        .any(|wanted| !wanted.is_null() && left.values.iter().any(|own| !own.is_null() && same(left, own, wanted)))
+fn overlaps(left: &ArrayValue, right: &ArrayValue) -> Result<bool> {
+    let own = ElementSet::new(left, right.values.len())?;
+    for wanted in &right.values {
+        if !wanted.is_null() && own.contains(wanted)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// So many comparisons of elements are made without a table.
+const COMPARISONS_MAX: usize = 64;
+
+/// The elements of an array that aren't NULL, to be looked up.
+struct ElementSet<'a> {
+    array: &'a ArrayValue,
+    /// By their hashes, if it is worth while.
+    table: Option<HashTable<(u64, &'a Value)>>,
+}
+
+impl<'a> ElementSet<'a> {
+    /// For so many look-ups.
+    fn new(array: &'a ArrayValue, look_ups: usize) -> Result<ElementSet<'a>> {
+        let mut set = ElementSet { array, table: None };
+        if array.values.len().saturating_mul(look_ups) > COMPARISONS_MAX {
+            let mut table = HashTable::with_capacity(array.values.len());
+            for value in array.values.iter().filter(|value| !value.is_null()) {
+                sync::yield_point()?;
+                let hash = set.hash(value);
+                let is_same = |other: &(u64, &Value)| other.0 == hash && same(array, other.1, value);
+                if let Entry::Vacant(vacant) = table.entry(hash, is_same, |(hash, _)| *hash) {
+                    vacant.insert((hash, value));
+                }
+            }
+            set.table = Some(table);
+        }
+        Ok(set)
+    }
+
+    fn hash(&self, value: &Value) -> u64 {
+        let mut hasher = FxHasher::default();
+        hash_value(value, self.array.element, &mut hasher);
+        hasher.finish()
+    }
+
+    /// Whether a value that isn't NULL is one of them.
+    fn contains(&self, value: &Value) -> Result<bool> {
+        sync::yield_point()?;
+        if let Some(table) = &self.table {
+            let hash = self.hash(value);
+            return Ok(table.find(hash, |other| other.0 == hash && same(self.array, other.1, value)).is_some());
+        }
+        Ok(self.array.values.iter().any(|own| !own.is_null() && same(self.array, own, value)))
+    }
 }
 
 /// The elements one after the other.
@@ -337,9 +408,9 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(6172, "trim_array", &[ANYARRAY, INT4], ANYARRAY, |_, a| trim(a)),
     FunctionDef::plain(515, "array_larger", &[ANYARRAY, ANYARRAY], ANYARRAY, |_, a| Ok(super::larger(a))),
     FunctionDef::plain(516, "array_smaller", &[ANYARRAY, ANYARRAY], ANYARRAY, |_, a| Ok(super::smaller(a))),
-    FunctionDef::plain(2748, "arraycontains", &[ANYARRAY, ANYARRAY], BOOL, |_, a| { take!(a; Array l, Array r); Ok(Value::Bool(contains(l, r))) }),
-    FunctionDef::plain(2749, "arraycontained", &[ANYARRAY, ANYARRAY], BOOL, |_, a| { take!(a; Array l, Array r); Ok(Value::Bool(contains(r, l))) }),
-    FunctionDef::plain(2747, "arrayoverlap", &[ANYARRAY, ANYARRAY], BOOL, |_, a| { take!(a; Array l, Array r); Ok(Value::Bool(overlaps(l, r))) }),
+    FunctionDef::plain(2748, "arraycontains", &[ANYARRAY, ANYARRAY], BOOL, |_, a| { take!(a; Array l, Array r); Ok(Value::Bool(contains(l, r)?)) }),
+    FunctionDef::plain(2749, "arraycontained", &[ANYARRAY, ANYARRAY], BOOL, |_, a| { take!(a; Array l, Array r); Ok(Value::Bool(contains(r, l)?)) }),
+    FunctionDef::plain(2747, "arrayoverlap", &[ANYARRAY, ANYARRAY], BOOL, |_, a| { take!(a; Array l, Array r); Ok(Value::Bool(overlaps(l, r)?)) }),
     FunctionDef::set(2331, "unnest", &[ANYARRAY], ANYELEMENT, unnest),
     FunctionDef::set(1192, "generate_subscripts", &[ANYARRAY, INT4], INT4, |_, _, a| subscripts(a)),
     FunctionDef::set(1191, "generate_subscripts", &[ANYARRAY, INT4, BOOL], INT4, |_, _, a| subscripts(a)),

@@ -34,20 +34,18 @@ fn overlay(bytes: &[u8], new: &[u8], from: i64, count: i64) -> Result<Value> {
 }
 
 fn position(bytes: &[u8], part: &[u8]) -> i32 {
-    if part.is_empty() {
-        return 1;
-    }
-    bytes.windows(part.len()).position(|window| window == part).map_or(0, |index| index as i32 + 1)
+    memchr::memmem::find(bytes, part).map_or(0, |index| index as i32 + 1)
 }
 
-fn trim<'a>(mut bytes: &'a [u8], set: &[u8], start: bool, end: bool) -> &'a [u8] {
-    while start && bytes.first().is_some_and(|byte| set.contains(byte)) {
-        bytes = &bytes[1..];
+fn trim<'a>(bytes: &'a [u8], set: &[u8], start: bool, end: bool) -> &'a [u8] {
+    let mut is_in_set = [false; 256];
+    for byte in set {
+        is_in_set[usize::from(*byte)] = true;
     }
-    while end && bytes.last().is_some_and(|byte| set.contains(byte)) {
-        bytes = &bytes[..bytes.len() - 1];
-    }
-    bytes
+    let is_kept = |byte: &u8| !is_in_set[usize::from(*byte)];
+    let from = if start { bytes.iter().position(is_kept).unwrap_or(bytes.len()) } else { 0 };
+    let kept = &bytes[from..];
+    if end { &kept[..kept.iter().rposition(is_kept).map_or(0, |last| last + 1)] } else { kept }
 }
 
 fn check_index(index: i64, length: i64) -> Result<()> {

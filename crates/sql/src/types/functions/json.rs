@@ -33,6 +33,7 @@ fn text_path(a: &[Value]) -> Result<Option<&str>> {
     let Some(steps) = path_steps(path) else { return Ok(None) };
     let mut current = text.trim();
     for step in steps {
+        sync::yield_point()?;
         let next = match JsonKind::of(current) {
             JsonKind::Object => json_text::member(current, step),
             JsonKind::Array => step.trim().parse().ok().and_then(|index| json_text::element(current, index)),
@@ -56,7 +57,9 @@ fn json_array_length(_: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
 }
 
 /// Without the members that are null, and without blanks.
-fn strip_text(text: &str, out: &mut String) {
+fn strip_text(text: &str, out: &mut String) -> Result<()> {
+    // Each level looks for the ends of all that lies within it.
+    sync::yield_point()?;
     if let Some(members) = json_text::members(text) {
         out.push('{');
         let mut first = true;
@@ -70,7 +73,7 @@ fn strip_text(text: &str, out: &mut String) {
             first = false;
             push_string(&key, out);
             out.push(':');
-            strip_text(value, out);
+            strip_text(value, out)?;
         }
         out.push('}');
     } else if let Some(elements) = json_text::elements(text) {
@@ -79,12 +82,13 @@ fn strip_text(text: &str, out: &mut String) {
             if index > 0 {
                 out.push(',');
             }
-            strip_text(element, out);
+            strip_text(element, out)?;
         }
         out.push(']');
     } else {
         out.push_str(text.trim());
     }
+    Ok(())
 }
 
 fn push_string(text: &str, out: &mut String) {
@@ -279,7 +283,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(3953, "json_extract_path_text", &[JSON, TEXT_ARRAY], TEXT, |_, a| Ok(text_path(a)?.and_then(json_text::plain).into())).variadic().named(&["from_json", "path_elems"]),
     FunctionDef::plain(3968, "json_typeof", &[JSON], TEXT, |_, a| { take!(a; Text j); Ok(Value::from(JsonKind::of(j).name())) }),
     FunctionDef::plain(3956, "json_array_length", &[JSON], INT4, json_array_length),
-    FunctionDef::plain(3261, "json_strip_nulls", &[JSON], JSON, |_, a| { take!(a; Text j); let mut out = String::new(); strip_text(j, &mut out); Ok(Value::from(out)) }),
+    FunctionDef::plain(3261, "json_strip_nulls", &[JSON], JSON, |_, a| { take!(a; Text j); let mut out = String::new(); strip_text(j, &mut out)?; Ok(Value::from(out)) }),
     FunctionDef::plain(3202, "json_object", &[TEXT_ARRAY], JSON, |_, a| Ok(Value::from(object_text(&pairs(a)?)))),
     FunctionDef::plain(3203, "json_object", &[TEXT_ARRAY, TEXT_ARRAY], JSON, |_, a| Ok(Value::from(object_text(&pairs(a)?)))),
     FunctionDef::plain(3201, "json_build_object", &[], JSON, |_, _| Ok(Value::from("{}"))).stable().not_strict(),

@@ -118,6 +118,7 @@ impl<'a> Members<'a> {
 
 /// A JSON value, that of member `key`, as a value of an SQL type.
 fn convert(json: Piece<'_>, key: &str, ty: SqlType, context: &mut dyn EvalContext) -> Result<Value> {
+    sync::yield_point()?;
     let base = base_type(context.catalog(), ty);
     match (json.kind(), base.oid) {
         (JsonKind::Null, _) if base.oid == ty.oid => return Ok(Value::Null),
@@ -238,6 +239,7 @@ fn row(
     };
     let mut fields = Vec::with_capacity(shape.fields.len());
     for (place, (name, ty)) in shape.fields.iter().enumerate() {
+        sync::yield_point()?;
         fields.push(match (members.named(name), defaults) {
             (Some(member), _) => convert(member, name, *ty, context)?,
             (None, Some(defaults)) => defaults.fields.get(place).cloned().unwrap_or_default(),

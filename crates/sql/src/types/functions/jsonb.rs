@@ -1,6 +1,7 @@
 //! Functions of `jsonb`.
 
 use base::{Error, Result, sqlstate};
+use rustc_hash::FxHashSet;
 
 use super::json::{check_members, invalid, jsonb, key_value_rows, pairs, path_steps};
 use super::{FunctionDef, mismatch};
@@ -95,47 +96,97 @@ fn same_scalar(left: &Json, right: &Json) -> bool {
 }
 
 /// Whether `left` has all that `right` has, at the same places; an array may contain a bare scalar.
-fn contains(left: &Json, right: &Json) -> bool {
+fn contains(left: &Json, right: &Json) -> Result<bool> {
     match (left, right) {
         (Json::Array(values), scalar) if !matches!(scalar, Json::Array(_) | Json::Object(_)) => {
-            values.iter().any(|value| same_scalar(value, scalar))
+            any(values, |value| Ok(same_scalar(value, scalar)))
         }
         _ => contains_inside(left, right),
     }
 }
 
-fn contains_inside(left: &Json, right: &Json) -> bool {
+fn contains_inside(left: &Json, right: &Json) -> Result<bool> {
+    sync::yield_point()?;
     match (left, right) {
         (Json::Object(_), Json::Object(wanted)) => {
-            wanted.iter().all(|(key, value)| left.member(key).is_some_and(|own| contains_inside(own, value)))
+            for (key, value) in wanted {
+                match left.member(key) {
+                    Some(own) if contains_inside(own, value)? => {}
+                    _ => return Ok(false),
+                }
+            }
+            Ok(true)
         }
         (Json::Array(own), Json::Array(wanted)) => {
-            wanted.iter().all(|value| own.iter().any(|own| contains_inside(own, value)))
+            for value in wanted {
+                if !any(own, |own| contains_inside(own, value))? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
         }
-        (Json::Object(_) | Json::Array(_), _) | (_, Json::Object(_) | Json::Array(_)) => false,
-        _ => same_scalar(left, right),
+        (Json::Object(_) | Json::Array(_), _) | (_, Json::Object(_) | Json::Array(_)) => Ok(false),
+        _ => Ok(same_scalar(left, right)),
     }
+}
+
+fn any(values: &[Json], mut is_it: impl FnMut(&Json) -> Result<bool>) -> Result<bool> {
+    for value in values {
+        sync::yield_point()?;
+        if is_it(value)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether text is a key, or a string in an array.
-fn exists(json: &Json, text: &str) -> bool {
+fn exists(json: &Json, text: &str) -> Result<bool> {
     let is_text = |json: &Json| matches!(json, Json::String(own) if own == text);
     match json {
-        Json::Object(_) => json.member(text).is_some(),
-        Json::Array(values) => values.iter().any(is_text),
-        other => is_text(other),
+        Json::Object(_) => Ok(json.member(text).is_some()),
+        Json::Array(values) => any(values, |value| Ok(is_text(value))),
+        other => Ok(is_text(other)),
     }
 }
 
+/// How many of these texts are looked for in an array one by one.
+const FEW_TEXTS: usize = 4;
+
+/// Whether any of the texts [exists](exists), or each of them. NULLs don't count.
+fn exist(json: &Json, texts: &ArrayValue, each: bool) -> Result<bool> {
+    let strings: Option<FxHashSet<&str>> = match json {
+        Json::Array(values) if texts.values.len() > FEW_TEXTS => Some(
+            values
+                .iter()
+                .filter_map(|value| if let Json::String(text) = value { Some(text.as_str()) } else { None })
+                .collect(),
+        ),
+        _ => None,
+    };
+    for text in texts.values.iter().filter_map(Value::as_str) {
+        sync::yield_point()?;
+        let is_there = match &strings {
+            Some(strings) => strings.contains(text),
+            None => exists(json, text)?,
+        };
+        if is_there != each {
+            return Ok(is_there);
+        }
+    }
+    Ok(each)
+}
+
 fn delete_keys(json: &Json, keys: &[&str]) -> Result<Value> {
+    let keys: FxHashSet<&str> = keys.iter().copied().collect();
     match json {
         Json::Object(pairs) => {
-            Ok(jsonb(Json::Object(pairs.iter().filter(|(key, _)| !keys.contains(&key.as_str())).cloned().collect())))
+            Ok(jsonb(Json::Object(pairs.iter().filter(|(key, _)| !keys.contains(key.as_str())).cloned().collect())))
         }
         Json::Array(values) => Ok(jsonb(Json::Array(
             values
                 .iter()
-                .filter(|value| !matches!(value, Json::String(text) if keys.contains(&text.as_str())))
+                .filter(|value| !matches!(value, Json::String(text) if keys.contains(text.as_str())))
                 .cloned()
                 .collect(),
         ))),
@@ -190,15 +241,16 @@ fn change(json: &Json, path: &ArrayValue, change: Change<'_>) -> Result<Value> {
             Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, format!("path element at position {} is null", index + 1))
         })?);
     }
-    Ok(jsonb(change_at(json, &steps, 0, change)?))
+    let mut json = json.clone();
+    change_at(&mut json, &steps, 0, change)?;
+    Ok(jsonb(json))
 }
 
-fn change_at(json: &Json, steps: &[&str], depth: usize, change: Change<'_>) -> Result<Json> {
+fn change_at(json: &mut Json, steps: &[&str], depth: usize, change: Change<'_>) -> Result<()> {
     let is_last = depth + 1 == steps.len();
     match json {
         Json::Object(pairs) => {
             let key = steps[depth];
-            let mut pairs = pairs.clone();
             match pairs.iter().position(|(own, _)| own == key) {
                 Some(index) if is_last => match change {
                     Change::Delete => {
@@ -210,17 +262,15 @@ fn change_at(json: &Json, steps: &[&str], depth: usize, change: Change<'_>) -> R
                             .hint("Try using the function jsonb_set to replace key value."));
                     }
                 },
-                Some(index) => pairs[index].1 = change_at(&pairs[index].1, steps, depth + 1, change)?,
-                None if is_last => match change {
-                    Change::Set { new, create: true } | Change::Insert { new, .. } => {
+                Some(index) => change_at(&mut pairs[index].1, steps, depth + 1, change)?,
+                None if is_last => {
+                    if let Change::Set { new, create: true } | Change::Insert { new, .. } = change {
                         pairs.push((SmolStr::new(key), new.clone()));
-                        return Ok(Json::object(pairs));
+                        *json = Json::object(std::mem::take(pairs));
                     }
-                    _ => {}
-                },
+                }
                 None => {}
             }
-            Ok(Json::Object(pairs))
         }
         Json::Array(values) => {
             let index: i32 = steps[depth].trim().parse().map_err(|_| {
@@ -229,9 +279,7 @@ fn change_at(json: &Json, steps: &[&str], depth: usize, change: Change<'_>) -> R
                     format!("path element at position {} is not an integer: \"{}\"", depth + 1, steps[depth]),
                 )
             })?;
-            let mut values = values.clone();
-            let found = place(i64::from(index), values.len());
-            match found {
+            match place(i64::from(index), values.len()) {
                 Some(place) if is_last => match change {
                     Change::Delete => {
                         values.remove(place);
@@ -239,7 +287,7 @@ fn change_at(json: &Json, steps: &[&str], depth: usize, change: Change<'_>) -> R
                     Change::Set { new, .. } => values[place] = new.clone(),
                     Change::Insert { new, after } => values.insert(place + usize::from(after), new.clone()),
                 },
-                Some(place) => values[place] = change_at(&values[place], steps, depth + 1, change)?,
+                Some(place) => change_at(&mut values[place], steps, depth + 1, change)?,
                 None if is_last => match change {
                     // beyond an end, the value is put there
                     Change::Set { new, create: true } | Change::Insert { new, .. } => {
@@ -250,10 +298,10 @@ fn change_at(json: &Json, steps: &[&str], depth: usize, change: Change<'_>) -> R
                 },
                 None => {}
             }
-            Ok(Json::Array(values))
         }
-        other => Ok(other.clone()),
+        _ => {}
     }
+    Ok(())
 }
 
 fn set_lax(context: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
@@ -351,11 +399,11 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(3272, "jsonb_build_array", &[], JSONB, |_, _| Ok(jsonb(Json::Array(Vec::new())))).stable().not_strict(),
     FunctionDef::typed(3271, "jsonb_build_array", &[ANY], JSONB, build_array).stable().not_strict().variadic(),
     FunctionDef::plain(3301, "jsonb_concat", &[JSONB, JSONB], JSONB, |_, a| { take!(a; Jsonb l, Jsonb r); concatenate(&l.0, &r.0) }),
-    FunctionDef::plain(4046, "jsonb_contains", &[JSONB, JSONB], BOOL, |_, a| { take!(a; Jsonb l, Jsonb r); Ok(Value::Bool(contains(&l.0, &r.0))) }),
-    FunctionDef::plain(4050, "jsonb_contained", &[JSONB, JSONB], BOOL, |_, a| { take!(a; Jsonb l, Jsonb r); Ok(Value::Bool(contains(&r.0, &l.0))) }),
-    FunctionDef::plain(4047, "jsonb_exists", &[JSONB, TEXT], BOOL, |_, a| { take!(a; Jsonb j, Text k); Ok(Value::Bool(exists(&j.0, k))) }),
-    FunctionDef::plain(4048, "jsonb_exists_any", &[JSONB, TEXT_ARRAY], BOOL, |_, a| { take!(a; Jsonb j, Array k); Ok(Value::Bool(k.values.iter().filter_map(Value::as_str).any(|key| exists(&j.0, key)))) }),
-    FunctionDef::plain(4049, "jsonb_exists_all", &[JSONB, TEXT_ARRAY], BOOL, |_, a| { take!(a; Jsonb j, Array k); Ok(Value::Bool(k.values.iter().filter_map(Value::as_str).all(|key| exists(&j.0, key)))) }),
+    FunctionDef::plain(4046, "jsonb_contains", &[JSONB, JSONB], BOOL, |_, a| { take!(a; Jsonb l, Jsonb r); Ok(Value::Bool(contains(&l.0, &r.0)?)) }),
+    FunctionDef::plain(4050, "jsonb_contained", &[JSONB, JSONB], BOOL, |_, a| { take!(a; Jsonb l, Jsonb r); Ok(Value::Bool(contains(&r.0, &l.0)?)) }),
+    FunctionDef::plain(4047, "jsonb_exists", &[JSONB, TEXT], BOOL, |_, a| { take!(a; Jsonb j, Text k); Ok(Value::Bool(exists(&j.0, k)?)) }),
+    FunctionDef::plain(4048, "jsonb_exists_any", &[JSONB, TEXT_ARRAY], BOOL, |_, a| { take!(a; Jsonb j, Array k); Ok(Value::Bool(exist(&j.0, k, false)?)) }),
+    FunctionDef::plain(4049, "jsonb_exists_all", &[JSONB, TEXT_ARRAY], BOOL, |_, a| { take!(a; Jsonb j, Array k); Ok(Value::Bool(exist(&j.0, k, true)?)) }),
     FunctionDef::plain(3302, "jsonb_delete", &[JSONB, TEXT], JSONB, |_, a| { take!(a; Jsonb j, Text k); delete_keys(&j.0, &[k.as_str()]) }),
     FunctionDef::plain(3343, "jsonb_delete", &[JSONB, TEXT_ARRAY], JSONB, |_, a| { take!(a; Jsonb j, Array k); let keys: Vec<&str> = k.values.iter().filter_map(Value::as_str).collect(); delete_keys(&j.0, &keys) }).variadic().named(&["from_json", "path_elems"]),
     FunctionDef::plain(3303, "jsonb_delete", &[JSONB, INT4], JSONB, |_, a| { take!(a; Jsonb j, Int4 n); delete_element(&j.0, i64::from(*n)) }),

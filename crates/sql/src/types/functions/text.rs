@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use base::{Error, Result, sqlstate};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{FunctionDef, mismatch};
 use crate::types::compare::{compare_padded, without_padding};
@@ -154,9 +154,17 @@ fn right(text: &str, count: i32) -> &str {
     &text[offset_of(text, skipped.max(0) as usize)..]
 }
 
+/// A set of characters that isn't longer than this is searched for each character.
+const SHORT_SET_BYTES: usize = 16;
+
 /// Removes characters of a set from the ends.
 fn trim<'a>(text: &'a str, set: &str, start: bool, end: bool) -> &'a str {
-    let in_set = |character: char| set.contains(character);
+    // A long set is looked up, so that trimming is linear.
+    let letters: Option<FxHashSet<char>> = (set.len() > SHORT_SET_BYTES).then(|| set.chars().collect());
+    let in_set = |character: char| match &letters {
+        Some(letters) => letters.contains(&character),
+        None => set.contains(character),
+    };
     let text = if start { text.trim_start_matches(in_set) } else { text };
     if end { text.trim_end_matches(in_set) } else { text }
 }

@@ -222,6 +222,7 @@ impl Numeric {
                 let (mut left, mut right) =
                     (left.abs() * ten_to(scale - left_scale), right.abs() * ten_to(scale - right_scale));
                 while !right.is_zero() {
+                    sync::yield_point()?;
                     let remainder = &left % &right;
                     left = std::mem::replace(&mut right, remainder);
                 }
