@@ -286,7 +286,7 @@ impl Parser<'_> {
                 match bytes.get(self.position) {
                     Some(b'"') => {
                         self.position += 1;
-                        return text_io::input(context, &item, self.element);
+                        return text_io::input_part(context, item, self.element);
                     }
                     Some(_) => self.push_escaped(&mut item)?,
                     None => return Err(malformed(self.text, "Unexpected end of input.")),
@@ -323,7 +323,7 @@ impl Parser<'_> {
         if !was_escaped && item.eq_ignore_ascii_case("null") && context.format().array_nulls {
             return Ok(Value::Null);
         }
-        text_io::input(context, &item, self.element)
+        text_io::input_part(context, item, self.element)
     }
 
     fn push_escaped(&mut self, item: &mut String) -> Result<()> {
@@ -381,6 +381,7 @@ fn write_level(
         match values.next() {
             None | Some(Value::Null) => out.extend_from_slice(b"NULL"),
             Some(value) => {
+                sync::yield_point()?;
                 item.clear();
                 text_io::output(value, array.element, format, catalog, item)?;
                 write_item(item, out)?;

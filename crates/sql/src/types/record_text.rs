@@ -19,6 +19,7 @@ pub fn parse_record(context: &mut dyn EvalContext, text: &str, shape: &Arc<Recor
     let mut rest = start.strip_prefix('(').ok_or_else(|| malformed(text, "Missing left parenthesis."))?;
     let mut fields = Vec::with_capacity(shape.fields.len());
     for (index, (_, ty)) in shape.fields.iter().enumerate() {
+        sync::yield_point()?;
         if index > 0 {
             rest = match rest.strip_prefix(',') {
                 Some(rest) => rest,
@@ -29,7 +30,7 @@ pub fn parse_record(context: &mut dyn EvalContext, text: &str, shape: &Arc<Recor
         rest = after;
         fields.push(match item {
             None => Value::Null,
-            Some(item) => text_io::input(context, &item, *ty)?,
+            Some(item) => text_io::input_part(context, item, *ty)?,
         });
     }
     rest = match rest.strip_prefix(')') {
@@ -51,6 +52,7 @@ fn field<'a>(text: &str, rest: &'a str) -> Result<(Option<String>, &'a str)> {
     let mut quoted = false;
     let mut characters = rest.char_indices().peekable();
     while let Some((index, character)) = characters.next() {
+        sync::yield_point()?;
         match character {
             ',' | ')' if !quoted => return Ok((Some(item), &rest[index..])),
             '\\' => match characters.next() {
@@ -78,6 +80,7 @@ pub fn write_record(
     out.push(b'(');
     let mut item = Vec::new();
     for (index, value) in record.fields.iter().enumerate() {
+        sync::yield_point()?;
         if index > 0 {
             out.push(b',');
         }

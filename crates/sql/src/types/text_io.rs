@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base::limits::VALUE_MAX_BYTES;
 use base::{Error, Oid, Result, sqlstate};
 
+use super::apart::{LARGE_BYTES, call_apart};
 use super::array_text;
 use super::context::{CatalogLookup, EnumLabel, EvalContext, FormatSettings, UserTypeKind};
 use super::datetime;
@@ -66,6 +67,23 @@ pub fn input(context: &mut dyn EvalContext, text: &str, ty: SqlType) -> Result<V
         oid if is_reg_type(oid) => Value::Oid(reg_types::parse_reg(context.catalog(), text, oid)?),
         _ => return input_constructed(context, text, ty),
     })
+}
+
+/// As [`input`] for a part of a text: an element or a field. A large one is read by another thread even if only the session knows the
+/// type of the whole.
+pub(super) fn input_part(context: &mut dyn EvalContext, part: String, ty: SqlType) -> Result<Value> {
+    sync::yield_point()?;
+    if part.len() > LARGE_BYTES && sync::in_coroutine() {
+        let text = [Value::from(part)];
+        let read = move |context: &mut dyn EvalContext, text: &[Value]| {
+            input(context, text[0].as_str().unwrap_or_default(), ty)
+        };
+        return match call_apart(context, &text, read) {
+            Some(value) => value,
+            None => read(context, &text),
+        };
+    }
+    input(context, &part, ty)
 }
 
 /// Arrays, and the types that users make.
