@@ -357,6 +357,11 @@ pub(crate) fn with_interrupt_in_force<R>(f: impl FnOnce(Option<&Interrupt>) -> R
     f(unsafe { interrupt_pointer().as_ref() })
 }
 
+/// Whether something is pending for the code that runs.
+pub(crate) fn is_interrupted() -> bool {
+    with_interrupt_in_force(|interrupt| interrupt.is_some_and(Interrupt::pending))
+}
+
 /// Takes what is pending for the code that runs, as an error.
 pub(crate) fn check_interrupt() -> base::Result<()> {
     with_interrupt_in_force(|interrupt| interrupt.map_or(Ok(()), Interrupt::check))

@@ -49,11 +49,15 @@ pub fn yield_point() -> Result<()> {
     Ok(())
 }
 
-/// Lets others run if the time slice is over: for what can't fail. The caller holds what it may at a [`yield_point`].
+/// Lets others run if the time slice is over: for what can't fail. The caller holds what it may at a [`yield_point`]. The next yield point
+/// finds an interrupt that came before, even if most of the time is spent between calls of this.
 #[inline]
 pub fn let_others_run() {
     if slice_is_over() {
         run_others();
+        if coroutine::is_interrupted() {
+            IS_OVER.with(|is_over| is_over.store(true, Ordering::Relaxed));
+        }
     }
 }
 

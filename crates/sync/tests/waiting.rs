@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use cohort_sync::{
     Coroutine, Interrupt, InterruptKind, ReadyQueue, StackPool, Step, TimeSlices, Waiter, Waker, Woken, Work,
-    in_coroutine, is_on_further_stack, on_further_stack, on_large_stack, on_other_thread, remaining_stack_bytes,
-    with_interrupt, yield_now, yield_point,
+    in_coroutine, is_on_further_stack, let_others_run, on_further_stack, on_large_stack, on_other_thread,
+    remaining_stack_bytes, with_interrupt, yield_now, yield_point,
 };
 
 fn quiet_queue() -> Arc<ReadyQueue> {
@@ -376,6 +376,40 @@ fn two_workers_hold_five_thousand_waiting_coroutines_that_all_end() {
         thread::yield_now();
     }
     assert_eq!(workers.into_iter().map(|worker| worker.join().unwrap()).sum::<u64>(), 2 * EACH);
+}
+
+// invariants: row 41
+#[test]
+fn code_that_only_lets_others_run_hides_no_interrupt_from_the_next_yield_point() {
+    let slices = TimeSlices::new();
+    let interrupt = Arc::new(Interrupt::new());
+    let inside = interrupt.clone();
+    let mut coroutine = Coroutine::new(&StackPool::default(), quiet_queue(), 1, move || {
+        with_interrupt(&inside, || {
+            for _ in 0..3 {
+                let (began, mut turns) = (Instant::now(), 0);
+                while turns < 1000 && began.elapsed() < Duration::from_millis(100) {
+                    let_others_run();
+                    turns += 1;
+                    thread::sleep(Duration::from_micros(100));
+                }
+                yield_point()?;
+            }
+            Ok::<(), base::Error>(())
+        })
+    });
+    slices.wake_up();
+    slices.begin();
+    assert!(matches!(coroutine.resume(), Step::Yielded));
+    interrupt.raise(InterruptKind::Cancel);
+    let result = loop {
+        slices.begin();
+        match coroutine.resume() {
+            Step::Finished(result) => break result,
+            step => assert!(matches!(step, Step::Yielded)),
+        }
+    };
+    assert_eq!(result.unwrap_err().sqlstate().as_str(), "57014");
 }
 
 // invariants: row 41
