@@ -27,7 +27,12 @@ pub(super) struct Parsed {
     pub dissector: Option<Dissector>,
     /// About how many states a search may look at for each byte of a text.
     pub weight: usize,
+    /// The library's search builds so few states that it looks at one of them for each byte.
+    pub has_few_states: bool,
 }
+
+/// Patterns with up to so many letters and classes of letters have few states.
+const FEW_LETTERS: usize = 8;
 
 /// Reads a pattern in the library's notation. 2201B
 pub(super) fn parse(pattern: &str, options: Options) -> Result<Parsed> {
@@ -43,20 +48,22 @@ pub(super) fn parse(pattern: &str, options: Options) -> Result<Parsed> {
         is_plain: true,
         repeats_groups: false,
         is_literal: true,
+        has_word_boundaries: false,
         variable: 0,
         level: 0,
         levels: 0,
     };
     let root = reader.node(&parsed);
-    // The states of a search for literal texts are as many as these have letters, so that each is built once.
-    let weight = if reader.is_literal { 0 } else { root.weight };
+    let weight = root.weight;
+    // The states of a search for literal texts are as many as these have letters. Word boundaries need states that the library can't build.
+    let has_few_states = reader.is_literal || root.letters <= FEW_LETTERS && !reader.has_word_boundaries;
     if reader.is_plain && reader.variable <= 1 && !reader.repeats_groups {
-        return Ok(Parsed { dissector: None, weight });
+        return Ok(Parsed { dissector: None, weight, has_few_states });
     }
     let agrees_with_ends = reader.is_plain && !reader.repeats_groups;
     let is_shallow = reader.levels <= SHALLOW_LEVELS;
     let dissector = Dissector { root, groups: reader.groups, agrees_with_ends, is_shallow };
-    Ok(Parsed { dissector: Some(dissector), weight })
+    Ok(Parsed { dissector: Some(dissector), weight, has_few_states })
 }
 
 /// Finds the ends and groups of a pattern's matches.
@@ -269,6 +276,8 @@ struct Node {
     has_groups: bool,
     /// About how many states it has.
     weight: usize,
+    /// Its letters and classes of letters, each as often as it may be repeated.
+    letters: usize,
     /// Its own notation, and that of it and what follows in its sequence.
     pattern: String,
     pattern_to_end: String,
@@ -311,6 +320,7 @@ struct Reader<'p> {
     repeats_groups: bool,
     /// There are only letters and alternatives of them.
     is_literal: bool,
+    has_word_boundaries: bool,
     /// Quantifiers that may repeat variously.
     variable: u32,
     /// Levels of the pattern around the part that is read, and the most of them.
@@ -320,6 +330,8 @@ struct Reader<'p> {
 
 /// About how many states a search looks at for a class of letters. All its letters may have hundreds.
 const CLASS_WEIGHT: usize = 100;
+/// The same for any letter.
+const DOT_WEIGHT: usize = 8;
 
 impl Reader<'_> {
     fn node(&mut self, ast: &Ast) -> Node {
@@ -379,13 +391,18 @@ impl Reader<'_> {
             _ => (Kind::Leaf, None),
         };
         self.level -= 1;
-        let weight = match &kind {
-            Kind::Leaf => self.leaf_weight(ast),
-            Kind::Group(_, inner) | Kind::Plain(inner) => inner.weight,
-            Kind::Sequence(parts) | Kind::Alternatives(parts) => parts.iter().map(|part| part.weight).sum(),
+        let (weight, letters) = match &kind {
+            Kind::Leaf => (self.leaf_weight(ast), 1),
+            Kind::Group(_, inner) | Kind::Plain(inner) => (inner.weight, inner.letters),
+            Kind::Sequence(parts) | Kind::Alternatives(parts) => {
+                parts.iter().fold((0, 0), |(weight, letters): (usize, usize), part| {
+                    (weight.saturating_add(part.weight), letters.saturating_add(part.letters))
+                })
+            }
             Kind::Repetition { inner, least, most } => {
                 self.is_literal = false;
-                inner.weight.saturating_mul(most.unwrap_or(*least).max(1) as usize)
+                let times = most.unwrap_or(*least).max(1) as usize;
+                (inner.weight.saturating_mul(times), inner.letters.saturating_mul(times))
             }
         };
         let has_groups = match &kind {
@@ -399,6 +416,7 @@ impl Reader<'_> {
             prefers_short,
             has_groups,
             weight,
+            letters,
             pattern,
             pattern_to_end: String::new(),
             options: self.options,
@@ -413,9 +431,15 @@ impl Reader<'_> {
     fn leaf_weight(&mut self, leaf: &Ast) -> usize {
         match leaf {
             Ast::Literal(_) | Ast::Empty(_) | Ast::Flags(_) => 1 + usize::from(self.options.any_case),
-            Ast::Assertion(_) | Ast::Dot(_) => {
+            Ast::Assertion(assertion) => {
+                use ast::AssertionKind::{EndLine, EndText, StartLine, StartText};
                 self.is_literal = false;
-                2
+                self.has_word_boundaries |= !matches!(assertion.kind, StartLine | EndLine | StartText | EndText);
+                1
+            }
+            Ast::Dot(_) => {
+                self.is_literal = false;
+                DOT_WEIGHT
             }
             _ => {
                 self.is_literal = false;

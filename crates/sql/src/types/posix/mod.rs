@@ -112,6 +112,7 @@ struct Linear {
     regex: regex::Regex,
     /// About how many states a search may look at for each byte of a text.
     weight: usize,
+    has_few_states: bool,
     /// The same pattern in the library's notation, for searches that may take long.
     pattern: String,
     options: Options,
@@ -126,9 +127,12 @@ struct Stepped {
 }
 
 impl Linear {
-    /// The automata, if the library's search of a text of so many bytes may take longer than a time slice.
-    fn stepped(&self, text_bytes: usize) -> Result<Option<&Stepped>> {
-        if self.weight.saturating_mul(text_bytes) <= QUICK_STATES_MAX && text_bytes <= QUICK_BYTES_MAX {
+    /// The automata, if the library's search of a text of so many bytes may take longer than a time slice. Groups take a search of their
+    /// own, which looks at many states even if there are few.
+    fn stepped(&self, text_bytes: usize, wants_groups: bool) -> Result<Option<&Stepped>> {
+        let has_few_states = self.has_few_states && (!wants_groups || self.regex.captures_len() == 1);
+        let is_quick = has_few_states || self.weight.saturating_mul(text_bytes) <= QUICK_STATES_MAX;
+        if is_quick && text_bytes <= QUICK_BYTES_MAX {
             return Ok(None);
         }
         if let Some(stepped) = self.stepped.get() {
@@ -140,14 +144,14 @@ impl Linear {
     }
 
     fn is_match(&self, text: &str) -> Result<bool> {
-        match self.stepped(text.len())? {
+        match self.stepped(text.len(), false)? {
             Some(stepped) => stepped.forward.is_match(text, 0),
             None => Ok(self.regex.is_match(text)),
         }
     }
 
     fn find_at(&self, text: &str, offset: usize) -> Result<Option<Range<usize>>> {
-        match self.stepped(text.len() - offset)? {
+        match self.stepped(text.len() - offset, false)? {
             Some(stepped) => stepped.forward.find(&stepped.backward, text, offset),
             None => Ok(self.regex.find_at(text, offset).map(|found| found.range())),
         }
@@ -155,7 +159,7 @@ impl Linear {
 
     /// The groups of the first match at `offset` or later.
     fn groups_at(&self, text: &str, offset: usize) -> Result<Option<Groups>> {
-        let Some(stepped) = self.stepped(text.len() - offset)? else {
+        let Some(stepped) = self.stepped(text.len() - offset, true)? else {
             let groups = |found: regex::Captures<'_>| {
                 (0..found.len()).map(|group| found.get(group).map(|part| part.range())).collect()
             };
@@ -381,8 +385,8 @@ fn compile(pattern: &str, mut options: Options) -> Result<Regex> {
         .nest_limit(NEST_MAX)
         .build()
         .map_err(|error| describe(&error))?;
-    let Parsed { dissector, weight } = dissect::parse(&translated, options)?;
-    let linear = Linear { regex, weight, pattern: translated, options, stepped: OnceCell::new() };
+    let Parsed { dissector, weight, has_few_states } = dissect::parse(&translated, options)?;
+    let linear = Linear { regex, weight, has_few_states, pattern: translated, options, stepped: OnceCell::new() };
     Ok(Regex { engine: Engine::Linear(Box::new(linear)), dissector })
 }
 
