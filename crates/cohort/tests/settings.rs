@@ -2,6 +2,9 @@
 
 mod common;
 
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use common::Server;
@@ -53,6 +56,32 @@ fn a_setting_kept_by_alter_system_holds_from_the_next_reload_and_after_a_restart
     client.batch_execute("select pg_reload_conf()").unwrap();
     assert_eq!(setting(&mut client, "clog_update"), "group", "what cohort.conf says counts again");
     drop(client);
+    server.stop();
+}
+
+/// The first reload reads a pipe, so that it goes on only when the test says so.
+#[test]
+fn a_reload_is_not_undone_by_one_that_read_an_older_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let (file, newer) = (folder.path().join("data/cohort.conf"), folder.path().join("newer.conf"));
+    std::fs::remove_file(&file).unwrap();
+    assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
+    std::fs::write(&newer, "deadlock_timeout = 2222\n").unwrap();
+    std::thread::scope(|scope| {
+        let (mut early, mut late) = (server.connect(), server.connect());
+        let early = scope.spawn(move || early.batch_execute("select pg_reload_conf()").unwrap());
+        let mut pipe = OpenOptions::new().write(true).open(&file).unwrap();
+        pipe.write_all(b"deadlock_timeout = 1111\n").unwrap();
+        std::fs::rename(&newer, &file).unwrap();
+        let late = scope.spawn(move || late.batch_execute("select pg_reload_conf()").unwrap());
+        // Time for the late one to end before the early one, if nothing holds it up.
+        std::thread::sleep(Duration::from_millis(300));
+        drop(pipe);
+        early.join().unwrap();
+        late.join().unwrap();
+    });
+    assert_eq!(setting(&mut server.connect(), "deadlock_timeout"), "2222ms");
     server.stop();
 }
 

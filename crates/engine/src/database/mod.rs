@@ -82,8 +82,8 @@ pub(crate) struct Shared {
     vacuuming: Mutex<()>,
     /// A close waits for the vacuum thread, which is to give up the table it is at.
     is_closing: AtomicBool,
-    /// Held by the one who turns `fsync` on or off.
-    syncing: Mutex<()>,
+    /// Held by a reload, which may turn `fsync` on or off.
+    reloading: Mutex<()>,
     /// Numbers for the catalog versions that only their own transaction sees.
     pub(crate) own_versions: AtomicU64,
     /// Held as long as the database is open; given up by [`Database::close`].
@@ -133,7 +133,7 @@ impl Shared {
             operations: AtomicUsize::new(0),
             vacuuming: Mutex::new(()),
             is_closing: AtomicBool::new(false),
-            syncing: Mutex::new(()),
+            reloading: Mutex::new(()),
             own_versions: AtomicU64::new(0),
             lock: Mutex::new(Some(lock)),
         }
@@ -160,9 +160,9 @@ impl Shared {
         self.check_open().map(|()| operation)
     }
 
-    /// Turns `fsync` on or off. With it on, everything that was written before is durable when this returns.
+    /// Turns `fsync` on or off. With it on, everything that was written before is durable when this returns. One caller at a time:
+    /// a reload, or the close after the last one.
     fn set_fsync(&self, on: bool) {
-        let _one_at_a_time = self.syncing.lock();
         if on {
             // First the log: pages must not be durable before it (R1).
             self.wal.set_fsync(true);
@@ -175,8 +175,10 @@ impl Shared {
 
     /// Takes up the settings that may change while the database is open.
     fn reload(&self) {
-        self.set_fsync(self.options.settings.get(Id::Fsync).as_bool());
+        // The settings are read under the latch: a reload that read older ones can't put them in place of newer ones.
+        let _one_at_a_time = self.reloading.lock();
         let settings = &self.options.settings;
+        self.set_fsync(settings.get(Id::Fsync).as_bool());
         let tuning = self.wal.tuning();
         tuning.set_group_commit(settings.get(Id::GroupCommit).as_bool());
         tuning.set_delay_scope(options::delay_scope(settings));

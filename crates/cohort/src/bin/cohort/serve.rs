@@ -11,7 +11,7 @@ use cohort::metrics::MetricsServer;
 use cohort::{CurrentCredentials, Database, Instance, OpenOptions, Server, ServerOptions, StopMode, configuration};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
-use sync::Arc;
+use sync::{Arc, Mutex};
 
 use crate::memory;
 
@@ -71,8 +71,12 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
     credentials.load(&settings, &arguments.directory)?;
     let reload = {
         let (settings, database, directory) = (Arc::clone(&settings), database.clone(), arguments.directory.clone());
-        let credentials = credentials.clone();
-        Arc::new(move || reload(&settings, &database, &credentials, &directory))
+        let (credentials, reloading) = (credentials.clone(), Mutex::new(()));
+        Arc::new(move || {
+            // From the file to the last setting: a reload that read an older file can't undo what a later one has taken up.
+            let _one_at_a_time = reloading.lock();
+            reload(&settings, &database, &credentials, &directory)
+        })
     };
     instance.set_reload(Arc::clone(&reload) as Arc<dyn Fn() -> bool + Send + Sync>);
     let directory = arguments.directory.clone();
