@@ -418,6 +418,12 @@ pub const KINDS: &[Kind] = &[
     ),
     work("planning of a large join", &[PLANNED]),
     work(
+        "planning of many arms",
+        &[
+            "do 'begin loop execute $$explain $$ || (select string_agg($$select k + $$ || i || $$ from big where id = $$ || i, $$ union all $$) from generate_series(1, 400) i); end loop; end'",
+        ],
+    ),
+    work(
         "many notifications",
         &["do 'begin for i in 1 .. 30000 loop perform pg_notify($$channel$$, i::text); end loop; end'"],
     ),

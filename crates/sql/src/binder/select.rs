@@ -43,6 +43,8 @@ impl Binder<'_, '_> {
     }
 
     fn select(&mut self, select: &Select, query: &tree::Query, settle: bool) -> Result<Query> {
+        // An arm of a set operation is no query of its own.
+        sync::yield_point()?;
         if let Some(into) = &select.into {
             return Err(self.error(sqlstate::SYNTAX_ERROR, "SELECT ... INTO is not allowed here", into.table.location));
         }

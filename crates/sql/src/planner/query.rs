@@ -25,6 +25,7 @@ impl Planner<'_, '_> {
     }
 
     fn query_in_frame(&mut self, mut query: Query) -> Result<Plan> {
+        sync::yield_point()?;
         // INSERT's RETURNING has a range table of its own: it must not be taken for the query's.
         let insert = match query.change.as_deref() {
             Some(Change::Insert { .. }) => query.change.take(),
