@@ -11,7 +11,7 @@ use crate::executor::{self, Run};
 use crate::parser::{self, ParseOptions};
 use crate::plan::{Command, StatementKind};
 use crate::session::planning::Environment;
-use crate::session::{CatalogView, Nested, SessionState, lock_relations};
+use crate::session::{CatalogView, Nested, RelationLocks, SessionState};
 use crate::tree::{Name, Statement};
 use crate::types::{
     self, Cast, CastContext, CatalogLookup, RecordShape, RecordValue, SqlType, TypeKind, Value, is_polymorphic, oids,
@@ -245,13 +245,14 @@ fn run_here(
     for (number, tree) in statements.iter().enumerate() {
         let in_context =
             |error: Error| error.context(format!("SQL function \"{}\" statement {}", function.name, number + 1));
+        let mut locks = RelationLocks::default();
         let planned = loop {
             let environment = Environment::new(run.state, &run.catalog).with_variables(&names);
             let planned = environment
                 .planned(&function.body, &tree.statement, crate::binder::Parameters::fixed(types.clone()))
                 .map_err(at_startup)?;
             let is_utility = matches!(planned.statement.kind, StatementKind::Utility(_));
-            if is_utility || lock_relations(run.state, &planned).map_err(in_context)? {
+            if is_utility || locks.take(run.state, &planned).map_err(in_context)? {
                 break planned;
             }
             run.catalog = run.state.catalog();

@@ -13,7 +13,7 @@ use super::rewrite::{Sink, without_indexes};
 use super::{cursor, plan_inner, stored_query, view};
 use crate::binder::Parameters;
 use crate::session::planning::Environment;
-use crate::session::{Nested, Planned, UtilityOutput, lock_relations, quote_identifier};
+use crate::session::{Nested, Planned, RelationLocks, UtilityOutput, quote_identifier};
 use crate::tree::{CreateTableAs, OnCommit, QualifiedName, Statement};
 use crate::types::{SqlType, Value};
 
@@ -46,12 +46,15 @@ pub(super) fn create_from(
     }
     let (planned, parameters) = match (source, &create.source) {
         (Some(source), _) => source,
-        (None, Statement::Execute(execute)) => loop {
-            let (planned, parameters) = cursor::plan_of_execute(ddl.state, ddl.text, execute, ddl.client)?;
-            if lock_relations(ddl.state, &planned)? {
-                break (planned, parameters);
+        (None, Statement::Execute(execute)) => {
+            let mut locks = RelationLocks::default();
+            loop {
+                let (planned, parameters) = cursor::plan_of_execute(ddl.state, ddl.text, execute, ddl.client)?;
+                if locks.take(ddl.state, &planned)? {
+                    break (planned, parameters);
+                }
             }
-        },
+        }
         (None, source) => {
             let (types, values) = parameters;
             (Nested::locked(ddl.state, || plan_inner(ddl.state, ddl.text, source, types))?, values.to_vec())

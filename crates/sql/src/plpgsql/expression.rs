@@ -13,7 +13,7 @@ use crate::binder::{Parameters, VariableConflict, VariableNames};
 use crate::executor::{self, Due, Locals, Run, StoreReader};
 use crate::plan::{Command, Node, StatementKind, VirtualTable};
 use crate::session::planning::Environment;
-use crate::session::{Nested, Planned, SessionState, lock_relations, query_plan};
+use crate::session::{Nested, Planned, RelationLocks, SessionState, query_plan};
 use crate::tree::{Name, Statement};
 use crate::types::{SqlType, Value, oids};
 
@@ -132,7 +132,8 @@ fn locked(
     frame: &Frame<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<ExpressionPlan> {
-    while !lock_relations(run.state, &plan.planned).map_err(|error| within(error, expression))? {
+    let mut locks = RelationLocks::default();
+    while !locks.take(run.state, &plan.planned).map_err(|error| within(error, expression))? {
         run.catalog = run.state.catalog();
         plan = self::plan(expression, frame, run)?;
     }
@@ -390,9 +391,10 @@ pub fn run_statement(
         let made_of = match source {
             // Its query may read variables.
             Some(source) => {
+                let mut locks = RelationLocks::default();
                 let plan = loop {
                     let plan = plan_tree(expression, source, frame, run).map_err(|error| within(error, expression))?;
-                    if lock_relations(run.state, &plan.planned).map_err(|error| within(error, expression))? {
+                    if locks.take(run.state, &plan.planned).map_err(|error| within(error, expression))? {
                         break plan;
                     }
                 };
@@ -598,7 +600,8 @@ pub fn run_dynamic(
             }
         };
         let mut planned = plan(run)?;
-        while !matches!(planned.statement.kind, StatementKind::Utility(_)) && !lock_relations(state, &planned)? {
+        let mut locks = RelationLocks::default();
+        while !matches!(planned.statement.kind, StatementKind::Utility(_)) && !locks.take(state, &planned)? {
             run.catalog = state.catalog();
             planned = plan(run)?;
         }

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use engine::LockMode;
 use engine::catalog::Persistence;
-use engine::{LockMode, WaitPolicy};
 
 use super::plan_cache::{Key, Planned};
 use super::portal::{Ended, Portal, Progress, Running, query_plan};
+use super::relation_locks::RelationLocks;
 use super::state::SessionState;
 use super::{Block, SqlSession, prepared};
 use crate::client::{Client, Formats, OutgoingRow};
 use crate::executor::{self, Locals, RowStore, Run, StoreReader};
 use crate::parser::Constant;
 use crate::plan::{Command, Statement, StatementKind};
-use crate::privileges;
 use crate::tree;
 use crate::types::{SqlType, Value, oids};
 
@@ -462,7 +462,8 @@ impl SqlSession {
         portal: &mut Portal,
         may_change: bool,
     ) -> Result<Arc<Planned>> {
-        while !lock_relations(&self.state, &planned)? {
+        let mut locks = RelationLocks::default();
+        while !locks.take(&self.state, &planned)? {
             let types = || -> Arc<[SqlType]> { planned.statement.parameters.iter().copied().collect() };
             let again = match (&portal.prepared, &portal.tree) {
                 (Some(prepared), _) => prepared.plan(&self.state)?,
@@ -687,19 +688,6 @@ fn format_tag(command: &str, count: u64) -> String {
     tag
 }
 
-/// Takes the relation locks of a plan, if it may be run at all. False if the catalog has moved on by then, as whoever held
-/// the tables may have changed them, or if an index is too new: the plan must be made anew.
-pub(crate) fn lock_relations(state: &SessionState, planned: &Planned) -> Result<bool> {
-    if !state.is_superuser() {
-        privileges::check(&state.engine_catalog(), state.acting_role().oid, &planned.statement.access)?;
-    }
-    for (oid, mode) in planned.statement.locks.iter() {
-        state.engine().lock_relation(*oid, *mode, WaitPolicy::Block)?;
-    }
-    let is_current = planned.statement.catalog_version == state.engine().catalog_version();
-    Ok(is_current && state.has_snapshots_for(planned))
-}
-
 /// An execution's access to its session.
 pub(crate) fn new_run<'a, 'p>(
     state: &'a SessionState,
@@ -758,9 +746,10 @@ impl Nested {
     /// # Errors
     /// Those of `plan` and of locking.
     pub fn locked(state: &SessionState, mut plan: impl FnMut() -> Result<Arc<Planned>>) -> Result<Arc<Planned>> {
+        let mut locks = RelationLocks::default();
         loop {
             let planned = plan()?;
-            if lock_relations(state, &planned)? {
+            if locks.take(state, &planned)? {
                 return Ok(planned);
             }
         }

@@ -14,7 +14,7 @@ use crate::client::Client;
 use crate::executor::{Locals, Measurements, build_to_run, run_pending_checks};
 use crate::parser::character_position;
 use crate::plan::StatementKind;
-use crate::session::{Planned, SessionState, UtilityOutput, lock_relations, new_run, query_plan, refuse_read_only};
+use crate::session::{Planned, RelationLocks, SessionState, UtilityOutput, new_run, query_plan, refuse_read_only};
 use crate::tree::{Explain, Statement};
 use crate::types::Value;
 use nodes::Explainer;
@@ -82,10 +82,11 @@ pub fn run(
             statement => (plan_inner(state, source, statement, types)?, parameters.to_vec()),
         })
     };
+    let mut locks = RelationLocks::default();
     let (planned, values) = loop {
         let (planned, values) = plan()?;
         // A utility statement isn't run.
-        if matches!(planned.statement.kind, StatementKind::Utility(_)) || lock_relations(state, &planned)? {
+        if matches!(planned.statement.kind, StatementKind::Utility(_)) || locks.take(state, &planned)? {
             break (planned, values);
         }
     };

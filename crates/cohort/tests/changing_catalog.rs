@@ -1,0 +1,65 @@
+//! Statements end although other sessions change the catalog again and again while they are planned.
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::Server;
+
+/// A query whose planning takes longer than others need for a temporary table.
+fn slow_to_plan(name: &str) -> String {
+    let list = |item: &dyn Fn(usize) -> String, separator: &str| (1..60).map(item).collect::<Vec<_>>().join(separator);
+    let tables = list(&|number| format!("t t{number}"), ", ");
+    let conditions = list(&|number| format!("t{}.a = t{number}.a", number - 1), " and ");
+    format!("select t0.a from t t0, {tables} where {conditions} and '{name}' <> ''")
+}
+
+#[test]
+fn statements_end_beside_sessions_that_make_and_drop_temporary_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["worker_threads=2", "synchronous_commit=off"]);
+    let mut client = server.connect();
+    client.batch_execute("create table t (a int primary key); insert into t select generate_series(1, 300)").unwrap();
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            let mut client = server.connect();
+            let is_done = &is_done;
+            scope.spawn(move || {
+                while !is_done.load(Ordering::Relaxed) {
+                    client.batch_execute("create temporary table mine (a int); drop table mine").unwrap();
+                }
+            });
+        }
+        // Far more than any of the statements takes; those that were planned again and again took for ever.
+        client.batch_execute("set statement_timeout = '60s'").unwrap();
+        let query = slow_to_plan;
+        let statements = [
+            query("alone"),
+            format!("prepare p as {}; execute p", query("prepared")),
+            format!("explain analyze {}", query("explained")),
+            format!("begin; declare c cursor for {}; fetch all from c; commit", query("cursor")),
+            format!("create table made as {}", query("made")),
+            format!("insert into made {}", query("inserted")),
+            format!("copy ({}) to '/dev/null'", query("copied")),
+            format!("do $do$ begin perform * from ({}) s; end $do$", query("performed")),
+            format!("do $do$ begin execute $q${}$q$; end $do$", query("executed")),
+            format!(
+                "create function f() returns setof int language sql as $f${}$f$; select count(*) from f()",
+                query("function")
+            ),
+            format!("create materialized view seen as {}", query("materialized")),
+            "refresh materialized view seen".to_owned(),
+        ];
+        let failed: Vec<String> = statements
+            .iter()
+            .filter_map(|statement| {
+                let error = client.batch_execute(statement).err()?;
+                Some(format!("{}: {error:?}", &statement[..statement.len().min(60)]))
+            })
+            .collect();
+        is_done.store(true, Ordering::Relaxed);
+        assert!(failed.is_empty(), "{failed:#?}");
+    });
+    server.stop();
+}

@@ -1,0 +1,48 @@
+//! The relation locks of a plan, and whether the plan is still good once they are taken.
+
+use base::{Oid, Result};
+use engine::{LockMode, WaitPolicy};
+
+use super::plan_cache::Planned;
+use super::state::SessionState;
+use crate::privileges;
+
+/// Takes the relation locks of a statement's plans, until one of them may be run.
+///
+/// A plan that was made while others held its tables may not fit these any more. So the catalog must not have moved on since the
+/// plan was made, or the plan must have been made under the very locks that it needs: then nobody can have changed its tables. What else
+/// has changed in the catalog meanwhile, such as others' temporary tables, counts as changed after the statement was planned.
+/// So two plans are enough, however often the catalog changes.
+#[derive(Default)]
+pub(crate) struct RelationLocks {
+    /// Those that were taken before the plan at hand was made; `None` while it is the first one.
+    taken: Option<Vec<(Oid, LockMode)>>,
+}
+
+impl RelationLocks {
+    /// Takes the locks of `planned`, if it may be run at all. False if the plan must be made anew, after this call, because the
+    /// catalog has moved on or an index is too new.
+    ///
+    /// # Errors
+    /// 42501 and its kin for who may not run it; those of waiting for locks.
+    pub(crate) fn take(&mut self, state: &SessionState, planned: &Planned) -> Result<bool> {
+        let statement = &planned.statement;
+        if !state.is_superuser() {
+            privileges::check(&state.engine_catalog(), state.acting_role().oid, &statement.access)?;
+        }
+        for (oid, mode) in statement.locks.iter() {
+            state.engine().lock_relation(*oid, *mode, WaitPolicy::Block)?;
+        }
+        let is_current = statement.catalog_version == state.engine().catalog_version();
+        if (is_current || self.were_taken_before(planned)) && state.has_snapshots_for(planned) {
+            return Ok(true);
+        }
+        self.taken.get_or_insert_default().extend_from_slice(&statement.locks);
+        Ok(false)
+    }
+
+    /// Whether `planned` was made under its locks.
+    fn were_taken_before(&self, planned: &Planned) -> bool {
+        self.taken.as_ref().is_some_and(|taken| planned.statement.locks.iter().all(|lock| taken.contains(lock)))
+    }
+}
