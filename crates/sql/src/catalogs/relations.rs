@@ -16,6 +16,7 @@ use super::rows::{
 use super::{Equal, builtin, sequences};
 use crate::binder::{DefinitionUse, definition_expression};
 use crate::executor::Run;
+use crate::parser::{if_readable, parse_expression};
 use crate::plan::VirtualTable;
 use crate::privileges::ColumnAcls;
 use crate::session::planning::Environment;
@@ -453,7 +454,7 @@ pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
             }
             Relation::Index(index) => {
                 let Some(table) = catalog.table(index.table) else { continue };
-                let columns = index_columns(run, table, index);
+                let columns = index_columns(run, table, index)?;
                 for (place, (name, sql_type)) in columns.iter().enumerate() {
                     rows.push(AttributeRow::new(oid, name, *sql_type, place as i16 + 1).values(run));
                 }
@@ -480,26 +481,28 @@ pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
 }
 
 /// The names and types of an index's own columns.
-fn index_columns(run: &Run<'_, '_>, table: &Arc<TableDef>, index: &IndexDef) -> Vec<(String, SqlType)> {
-    let parse = |text: &str| crate::parser::parse_expression(text).ok();
-    let names = crate::commands::names::stored_index_columns(table, &index.keys, parse);
+fn index_columns(run: &Run<'_, '_>, table: &Arc<TableDef>, index: &IndexDef) -> Result<Vec<(String, SqlType)>> {
+    let names = crate::commands::names::stored_index_columns(table, &index.keys)?;
     let column_type = |place: usize| SqlType::with_typmod(table.columns[place].type_oid, table.columns[place].typmod);
-    let key_types = index.keys.iter().map(|key| match (key.column, &key.expression) {
-        (Some(place), _) => column_type(place),
-        (None, Some(text)) => expression_type(run, table, text),
-        (None, None) => SqlType::TEXT,
-    });
-    let mut columns: Vec<(String, SqlType)> = names.into_iter().zip(key_types).collect();
+    let mut columns = Vec::with_capacity(names.len() + index.included.len());
+    for (key, name) in index.keys.iter().zip(names) {
+        let key_type = match (key.column, &key.expression) {
+            (Some(place), _) => column_type(place),
+            (None, Some(text)) => expression_type(run, table, text)?,
+            (None, None) => SqlType::TEXT,
+        };
+        columns.push((name, key_type));
+    }
     columns.extend(index.included.iter().map(|place| (table.columns[*place].name.clone(), column_type(*place))));
-    columns
+    Ok(columns)
 }
 
 /// The type of an index's expression; `text` if it can't be told any more.
-fn expression_type(run: &Run<'_, '_>, table: &Arc<TableDef>, text: &str) -> SqlType {
-    let Ok(expr) = crate::parser::parse_expression(text) else { return SqlType::TEXT };
+fn expression_type(run: &Run<'_, '_>, table: &Arc<TableDef>, text: &str) -> Result<SqlType> {
+    let Some(expr) = if_readable(parse_expression(text))? else { return Ok(SqlType::TEXT) };
     let bound = Environment::new(run.state, &run.catalog)
         .with_context(text, |context| definition_expression(context, Some(table), &expr, DefinitionUse::IndexKey));
-    bound.map_or(SqlType::TEXT, |bound| bound.sql_type)
+    Ok(if_readable(bound)?.map_or(SqlType::TEXT, |bound| bound.sql_type))
 }
 
 /// A number for a column's default (or a view's rule, with place 0), which has none of its own.
@@ -537,7 +540,8 @@ pub fn pg_index(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value
         let constraint = table.constraints.iter().find(|constraint| {
             matches!(constraint.kind, ConstraintKind::PrimaryKey { index: oid } | ConstraintKind::Unique { index: oid } if oid == index.oid)
         });
-        let types: Vec<SqlType> = index_columns(run, table, &index).into_iter().map(|(_, sql_type)| sql_type).collect();
+        let types: Vec<SqlType> =
+            index_columns(run, table, &index)?.into_iter().map(|(_, sql_type)| sql_type).collect();
         let keys = &types[..index.keys.len()];
         let numbers = index.keys.iter().map(|key| key.column.map_or(0, |place| place as i16 + 1));
         let included = index.included.iter().map(|place| *place as i16 + 1);
@@ -620,7 +624,7 @@ pub fn pg_constraint(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<
             ConstraintKind::Check { expression, no_inherit: not_inherited } => {
                 condition = Value::text(expression);
                 no_inherit = *not_inherited;
-                ('c', column_numbers(&check_columns(run, &table, expression)))
+                ('c', column_numbers(&check_columns(run, &table, expression)?))
             }
             ConstraintKind::ForeignKey {
                 columns,
@@ -693,11 +697,11 @@ fn equality_operator(run: &Run<'_, '_>, type_oid: Oid) -> Value {
 }
 
 /// The places of the columns a check reads.
-fn check_columns(run: &Run<'_, '_>, table: &Arc<TableDef>, text: &str) -> Vec<usize> {
-    let Ok(expr) = crate::parser::parse_expression(text) else { return Vec::new() };
+fn check_columns(run: &Run<'_, '_>, table: &Arc<TableDef>, text: &str) -> Result<Vec<usize>> {
+    let Some(expr) = if_readable(parse_expression(text))? else { return Ok(Vec::new()) };
     let bound = Environment::new(run.state, &run.catalog)
         .with_context(text, |context| definition_expression(context, Some(table), &expr, DefinitionUse::Check));
-    bound.map(|bound| crate::binder::expression_columns(&bound)).unwrap_or_default()
+    Ok(if_readable(bound)?.map(|bound| crate::binder::expression_columns(&bound)).unwrap_or_default())
 }
 
 /// The name of a role.

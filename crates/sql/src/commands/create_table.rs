@@ -450,8 +450,7 @@ impl Parts {
                     .column_by_name(&model.columns[place].name)
                     .ok_or_else(|| Error::internal(format!("column \"{}\" was not copied", model.columns[place].name)))
             };
-            let columns =
-                names::stored_index_columns(model, &source.keys, |text| crate::parser::parse_expression(text).ok());
+            let columns = names::stored_index_columns(model, &source.keys)?;
             let joined = names::joined(columns.iter().map(String::as_str));
             let is_constraint = source.constraint_name.is_some();
             let (second, label) = match (source.primary, is_constraint) {

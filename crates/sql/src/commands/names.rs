@@ -1,11 +1,12 @@
 //! The names that PostgreSQL gives to what is not named: `t_pkey`, `t_a_b_key`, `t_a_idx`, `t_a_seq`, `t_check`,
 //! numbered when taken.
 
-use base::Oid;
 use base::limits::NAME_MAX_BYTES;
+use base::{Oid, Result};
 use engine::catalog::{Catalog, IndexKey, TableDef};
 
 use crate::catalogs::user_types::relation_name_is_taken;
+use crate::parser::{if_readable, parse_expression};
 use crate::tree::{Expr, ExprKind, IndexElement};
 
 /// `first_second_label`, the longer of the first two cut until all fits a name.
@@ -121,22 +122,24 @@ pub fn index_columns(elements: &[IndexElement]) -> Vec<String> {
     names
 }
 
-/// The same for an index that is there; `expression` parses a stored expression.
-pub fn stored_index_columns(
-    table: &TableDef,
-    keys: &[IndexKey],
-    expression: impl Fn(&str) -> Option<Expr>,
-) -> Vec<String> {
+/// The same for an index that is there.
+///
+/// # Errors
+/// 57014 and its kin while a stored expression is parsed.
+pub fn stored_index_columns(table: &TableDef, keys: &[IndexKey]) -> Result<Vec<String>> {
     let mut names: Vec<String> = Vec::with_capacity(keys.len());
     for key in keys {
         let base = match (key.column, &key.expression) {
             (Some(column), _) => table.columns[column].name.clone(),
-            (None, Some(text)) => expression(text).map_or_else(|| "expr".to_owned(), |expr| expression_name(&expr)),
+            (None, Some(text)) => {
+                let expr = if_readable(parse_expression(text))?;
+                expr.map_or_else(|| "expr".to_owned(), |expr| expression_name(&expr))
+            }
             (None, None) => "expr".to_owned(),
         };
         names.push(distinct(base, &names));
     }
-    names
+    Ok(names)
 }
 
 fn distinct(base: String, names: &[String]) -> String {
@@ -242,7 +245,18 @@ mod tests {
             descending: false,
             nulls_first: false,
         });
-        let parse = |text: &str| crate::parser::parse_expression(text).ok();
-        assert_eq!(stored_index_columns(&table, &index.keys, parse), ["b", "a", "expr"]);
+        assert_eq!(stored_index_columns(&table, &index.keys).unwrap(), ["b", "a", "expr"]);
+    }
+
+    /// An interrupt says nothing about a stored text.
+    #[test]
+    fn an_interrupt_ends_the_naming_of_an_index() {
+        let table = TableDef::new(Oid(1), PUBLIC_SCHEMA, "t", BOOTSTRAP_ROLE);
+        let long = format!("concat(1{})", ", 1".repeat(200_000));
+        let key = IndexKey { column: None, expression: Some(long), descending: false, nulls_first: false };
+        let interrupt = std::sync::Arc::new(sync::Interrupt::new());
+        interrupt.raise(sync::InterruptKind::Cancel);
+        let named = sync::with_interrupt(&interrupt, || stored_index_columns(&table, &[key]));
+        assert_eq!(named.unwrap_err().sqlstate().as_str(), "57014");
     }
 }

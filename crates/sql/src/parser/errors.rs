@@ -1,6 +1,6 @@
 //! The codes and hints of the grammar's errors, which its library interface leaves out.
 
-use base::{Error, SqlState, sqlstate};
+use base::{Error, Result, SqlState, sqlstate};
 
 use super::STACK_DEPTH_HINT;
 
@@ -80,6 +80,18 @@ pub(super) fn from_grammar(message: String, position: u32) -> Error {
     // The grammar of later versions tells a place that PostgreSQL 15 does not.
     let placed = position > 0 && !error.message().starts_with("WITH TIES cannot");
     if placed { error.at(position) } else { error }
+}
+
+/// What came of a stored text; `None` if it is none that can be read any more. Errors that say nothing about the text go through:
+/// those of a session that is interrupted, and of a system without memory.
+pub(crate) fn if_readable<R>(result: Result<R>) -> Result<Option<R>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if crate::planner::is_interruption(&error) || error.sqlstate() == sqlstate::OUT_OF_MEMORY => {
+            Err(error)
+        }
+        Err(_) => Ok(None),
+    }
 }
 
 /// The error when the system has no room for a stack: 53200.

@@ -19,7 +19,7 @@ mod shim;
 mod split;
 mod thread;
 
-pub(crate) use errors::{no_stack, too_deep};
+pub(crate) use errors::{if_readable, no_stack, too_deep};
 pub(crate) use junk::first_junk;
 pub use normalize::{Constant, normalize};
 pub(crate) use parts::{Checked, Parts, check};

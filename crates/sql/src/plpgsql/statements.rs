@@ -410,7 +410,8 @@ impl Parser<'_> {
             // An escape string: its value is worked out like any constant's.
             let text = format!("{word}{}", self.word(self.at + 1));
             self.at += 2;
-            raise.message = crate::parser::parse_expression(&text).ok().and_then(|parsed| match parsed.kind {
+            let parsed = crate::parser::if_readable(crate::parser::parse_expression(&text))?;
+            raise.message = parsed.and_then(|parsed| match parsed.kind {
                 crate::tree::ExprKind::Literal(crate::tree::Literal::String(value)) => Some(value.to_string()),
                 _ => None,
             });

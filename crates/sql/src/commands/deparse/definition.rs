@@ -224,12 +224,13 @@ pub fn index_definition(state: &SessionState, index: &IndexDef, pretty: bool) ->
 
 /// A view's query, as `pg_get_viewdef` shows it; nothing for what is no view. It stays as it was written: PostgreSQL also
 /// shows the casts that it added.
-pub fn view_definition(state: &SessionState, view: &TableDef, pretty: bool) -> Option<String> {
-    if view.kind == RelationKind::Table {
-        return None;
-    }
-    let text = view.view_query.as_ref()?;
-    let statement = parser::parse(text, ParseOptions::default()).ok().and_then(|mut statements| statements.pop());
+///
+/// # Errors
+/// 57014 and its kin while the query is parsed.
+pub fn view_definition(state: &SessionState, view: &TableDef, pretty: bool) -> Result<Option<String>> {
+    let (Some(text), true) = (&view.view_query, view.kind != RelationKind::Table) else { return Ok(None) };
+    let statements = parser::if_readable(parser::parse(text, ParseOptions::default()))?;
+    let statement = statements.and_then(|mut statements| statements.pop());
     let shown = match statement.map(|tree| tree.statement) {
         Some(Statement::Select(mut query)) => {
             name_columns(&mut query, view);
@@ -238,7 +239,7 @@ pub fn view_definition(state: &SessionState, view: &TableDef, pretty: bool) -> O
         }
         _ => text.clone(),
     };
-    Some(format!("{shown};"))
+    Ok(Some(format!("{shown};")))
 }
 
 /// Gives the columns of a query the names that the view's columns have.

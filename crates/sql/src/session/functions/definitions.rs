@@ -53,9 +53,10 @@ pub fn index_definition(run: &Run<'_, '_>, index: Oid, pretty: bool) -> Result<O
 /// A view's query; `None` for what is no view.
 ///
 /// # Errors
-/// None today.
+/// 57014 and its kin while the query is parsed.
 pub fn view_definition(run: &Run<'_, '_>, view: Oid, pretty: bool) -> Result<Option<String>> {
-    Ok(run.catalog.catalog().table(view).and_then(|table| deparse::view_definition(run.state, table, pretty)))
+    let catalog = run.catalog.catalog();
+    catalog.table(view).map_or(Ok(None), |table| deparse::view_definition(run.state, table, pretty))
 }
 
 fn view_named(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
@@ -140,7 +141,7 @@ fn rule(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
         catalog.tables().find(|table| table.kind != RelationKind::Table && catalogs::rule_oid(table.oid) == wanted);
     let Some(view) = view else { return Ok(Value::Null) };
     let name = super::relation_name(run, view.oid);
-    let query = deparse::view_definition(run.state, view, is_pretty(args, 1)).unwrap_or_default();
+    let query = deparse::view_definition(run.state, view, is_pretty(args, 1))?.unwrap_or_default();
     Ok(format!("CREATE RULE \"_RETURN\" AS\n    ON SELECT TO {name} DO INSTEAD {query}").into())
 }
 
