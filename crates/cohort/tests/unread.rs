@@ -280,6 +280,31 @@ fn notifications_to_a_session_that_idles() {
     server.stop();
 }
 
+/// A session listens on so many channels and no more; those that it stops listening on make room.
+#[test]
+fn channels_that_a_session_listens_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = server(folder.path());
+    let mut talk = Talk::start(&server.socket());
+    let listen = |from: usize, to: usize| {
+        format!("do $$ begin for i in {from}..{to} loop execute 'listen c' || i; end loop; end $$")
+    };
+    for from in [1, 8001] {
+        run(&mut talk, &listen(from, from + 7999));
+    }
+    // Those that it listens on already take nothing.
+    run(&mut talk, &listen(1, 16_000));
+    for statement in [listen(16_001, 17_000), listen(20_000, 40_000)] {
+        talk.send(&Sent::query(&statement).bytes());
+        let answer = talk.hear_until_ready();
+        assert!(answer.iter().any(|message| message.contains("C=54000")), "{answer:?}");
+    }
+    run(&mut talk, &format!("unlisten *; {}", listen(20_001, 36_000)));
+    talk.send(&Sent::query("select count(*) from pg_listening_channels()").bytes());
+    assert!(talk.hear_until_ready().iter().any(|message| message.contains("16000")));
+    server.stop();
+}
+
 /// A session whose client reads nothing of a long answer, and how it ends.
 fn interrupted(setup: &str, interrupt: impl FnOnce(&mut Talk, u32)) -> Vec<(u8, Vec<u8>)> {
     let folder = tempfile::tempdir().unwrap();

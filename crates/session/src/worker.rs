@@ -674,8 +674,8 @@ impl Worker {
             if let State::Idle(conversation) = &mut connection.state
                 && conversation.may_tell_more(&connection.port)
             {
-                conversation.deliver_notifications(&connection.port);
-                self.unsettled.push(index);
+                // Its turn comes behind those of others.
+                self.ready.push(self.token_of(index));
                 continue;
             }
             let port = connection.port.borrow();

@@ -423,6 +423,12 @@ pub const KINDS: &[Kind] = &[
             "do 'begin loop execute $$explain $$ || (select string_agg($$select k + $$ || i || $$ from big where id = $$ || i, $$ union all $$) from generate_series(1, 400) i); end loop; end'",
         ],
     ),
+    Kind {
+        name: "notifications to a listener",
+        before: &["listen channel"],
+        statements: &["do 'begin for i in 1 .. 100000 loop perform pg_notify($$channel$$, i::text); end loop; end'"],
+        after: &["unlisten *"],
+    },
     work(
         "many notifications",
         &["do 'begin for i in 1 .. 30000 loop perform pg_notify($$channel$$, i::text); end loop; end'"],

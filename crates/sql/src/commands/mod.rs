@@ -56,7 +56,7 @@ use engine::catalog::{Relation, TableDef};
 
 use crate::binder::VariableNames;
 use crate::client::{Client, Severity};
-use crate::session::{ChannelChange, Nested, Planned, SessionState, SqlSession, UtilityOutput};
+use crate::session::{Nested, Planned, SessionState, SqlSession, UtilityOutput};
 use crate::tree::{self, QualifiedName, Statement};
 use crate::types::{SqlType, Value};
 
@@ -180,17 +180,13 @@ pub fn what_views_use(state: &SessionState, client: &mut dyn Client) -> Vec<depe
 
 /// LISTEN.
 fn listen(state: &SessionState, channel: &str) -> Result<UtilityOutput> {
-    state.channel_changes.borrow_mut().push(ChannelChange::Listen(channel.to_owned()));
+    state.listen(channel)?;
     Ok(UtilityOutput::tag("LISTEN"))
 }
 
 /// UNLISTEN.
 fn unlisten(state: &SessionState, channel: Option<&str>) -> Result<UtilityOutput> {
-    let mut changes = state.channel_changes.borrow_mut();
-    // Who has never listened has nothing to take back.
-    if state.has_listened.get() || !changes.is_empty() {
-        changes.push(ChannelChange::Unlisten(channel.map(str::to_owned)));
-    }
+    state.unlisten(channel)?;
     Ok(UtilityOutput::tag("UNLISTEN"))
 }
 

@@ -9,11 +9,18 @@ use sync::{Armed, InterruptKind, Timer};
 use super::{Activity, Block, SqlSession};
 use crate::client::Client;
 
+/// So many notifications are told before others may do something.
+const TOLD_AT_ONCE: usize = 1024;
+
 impl SqlSession {
     /// The last thing before ReadyForQuery: what was notified meanwhile, and the session idles.
     pub fn before_ready(&mut self, client: &mut dyn Client) {
         if self.block == Block::None {
             self.deliver_notifications(client);
+            while self.has_more_notifications && !client.wants_relief() {
+                sync::let_others_run();
+                self.deliver_notifications(client);
+            }
         }
         self.report_settings(client);
         self.state.info.set_activity(match self.transaction_status() {
@@ -26,15 +33,17 @@ impl SqlSession {
         self.state.interrupt().clear(InterruptKind::Cancel);
     }
 
-    /// Tells the client what it listens for, as much as it has room for. Also called while the session idles.
+    /// Tells the client a part of what it listens for, no more than it has room for. Also called while the session idles.
     pub fn deliver_notifications(&mut self, client: &mut dyn Client) {
         let channels = &self.state.instance.channels;
         if !channels.has_any() {
             return;
         }
         self.has_more_notifications = true;
-        while self.has_more_notifications && !client.wants_relief() {
+        let mut told = 0;
+        while self.has_more_notifications && told < TOLD_AT_ONCE && !client.wants_relief() {
             let (notifications, has_more) = channels.take(self.state.info.pid);
+            told += notifications.len();
             for notification in notifications {
                 client.require(notification.csn);
                 client.notification(notification.pid, &notification.channel, &notification.payload);

@@ -48,7 +48,6 @@ pub use extended::BindInput;
 pub(crate) use helpers::Shareable;
 pub(crate) use instance::is_member;
 pub use instance::{Activity, ConnectRequest, Instance, KeptSetting, SessionInfo, SettingKeeper};
-pub(crate) use notify::ChannelChange;
 pub use notify::{Channels, Notification};
 pub use open_cursors::{OpenCursor, Opening};
 pub use plain_input::input_plain;

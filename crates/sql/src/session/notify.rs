@@ -29,6 +29,12 @@ pub struct Notification {
 /// How many notifications are told before it is asked whether the client has room for more.
 const TAKEN_AT_ONCE: usize = 16;
 
+/// So many times it is asked whether a listener listens on a channel before others may do something.
+const HANDED_OUT_AT_ONCE: usize = 4096;
+
+/// The most channels that a session may listen on, and the most LISTEN and UNLISTEN that a transaction may have.
+pub(crate) const CHANNELS_MAX: usize = 16_384;
+
 impl Notification {
     /// How much memory it takes.
     fn size_bytes(&self) -> usize {
@@ -77,6 +83,11 @@ impl Pending {
         self.all.is_empty()
     }
 
+    /// All of them, each a channel and its payload.
+    pub(crate) fn into_all(self) -> Vec<Arc<(String, String)>> {
+        self.all
+    }
+
     /// Each channel with its payload.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.all.iter().map(|notification| (notification.0.as_str(), notification.1.as_str()))
@@ -121,13 +132,26 @@ struct Shared {
     /// Transactions that notify and are committing, by number. The place of each in the log is behind the position.
     committing: BTreeMap<u64, Lsn>,
     last_number: u64,
-    /// Notifications of transactions that may have committed after one of `committing`, by their places in the log.
-    held_back: BTreeMap<Lsn, Vec<Notification>>,
+    /// What has not been handed out: of transactions that may have committed after one of `committing`, for the most part. By
+    /// their places in the log.
+    held_back: BTreeMap<Lsn, VecDeque<Batch>>,
+    /// The number of the next transaction of which something will be handed out.
+    next_batch: u64,
+}
+
+/// The notifications of one transaction.
+struct Batch {
+    pid: i32,
+    /// The number by which listeners that came later know that it isn't for them, once something has been handed out.
+    number: Option<u64>,
+    /// What has not been handed out.
+    notifications: std::vec::IntoIter<Arc<(String, String)>>,
 }
 
 #[derive(Default)]
 struct Listener {
-    channels: FxHashSet<String>,
+    /// Each channel, and the first batch that is heard on it.
+    channels: FxHashMap<String, u64>,
     waiting: VecDeque<Arc<Notification>>,
     /// How much memory those take.
     waiting_bytes: usize,
@@ -139,7 +163,9 @@ impl Channels {
     /// `LISTEN channel`
     pub fn listen(&self, pid: i32, channel: &str) {
         self.has_any.store(true, Ordering::Relaxed);
-        self.shared.lock().listeners.entry(pid).or_default().channels.insert(channel.to_owned());
+        let mut shared = self.shared.lock();
+        let next_batch = shared.next_batch;
+        shared.listeners.entry(pid).or_default().channels.entry(channel.to_owned()).or_insert(next_batch);
     }
 
     /// `UNLISTEN channel`, or all of them.
@@ -157,7 +183,14 @@ impl Channels {
     /// The channels that a session listens on.
     pub fn listening(&self, pid: i32) -> Vec<String> {
         let shared = self.shared.lock();
-        shared.listeners.get(&pid).map(|listener| listener.channels.iter().cloned().collect()).unwrap_or_default()
+        shared.listeners.get(&pid).map(|listener| listener.channels.keys().cloned().collect()).unwrap_or_default()
+    }
+
+    /// How many those are, and whether `channel` is one of them.
+    pub(crate) fn listens(&self, pid: i32, channel: &str) -> (usize, bool) {
+        let shared = self.shared.lock();
+        let listener = shared.listeners.get(&pid);
+        listener.map_or((0, false), |listener| (listener.channels.len(), listener.channels.contains_key(channel)))
     }
 
     /// How the session is told that something waits while it idles.
@@ -175,19 +208,31 @@ impl Channels {
     }
 
     /// A transaction has committed and notified this, or has failed and notified nothing.
-    fn end_commit(&self, number: u64, notifications: Vec<Notification>) {
-        let mut wakes = Vec::new();
+    fn end_commit(&self, number: u64, batch: Option<(Lsn, Batch)>) {
         {
             let mut shared = self.shared.lock();
             shared.committing.remove(&number);
-            for notification in notifications {
-                shared.held_back.entry(notification.csn).or_default().push(notification);
+            if let Some((csn, batch)) = batch {
+                shared.held_back.entry(csn).or_default().push_back(batch);
             }
-            shared.hand_out(&mut wakes);
         }
+        // A session hands out what comes first, of any transaction.
+        while self.hand_out_some() {
+            // A session that unwinds can't be suspended.
+            if !std::thread::panicking() {
+                sync::let_others_run();
+            }
+        }
+    }
+
+    /// Hands out a part of what may be handed out, and says whether there is more.
+    fn hand_out_some(&self) -> bool {
+        let mut wakes = Vec::new();
+        let has_more = self.shared.lock().hand_out_some(&mut wakes);
         for wake in wakes {
             wake();
         }
+        has_more
     }
 
     /// Whether anybody listens at all: one relaxed load.
@@ -198,7 +243,7 @@ impl Channels {
     /// Whether all that listen have room for so many bytes more of `channel`, if each may have `limit_bytes`.
     pub fn has_room(&self, channel: &str, bytes: usize, limit_bytes: usize) -> bool {
         let shared = self.shared.lock();
-        let mut listening = shared.listeners.values().filter(|listener| listener.channels.contains(channel));
+        let mut listening = shared.listeners.values().filter(|listener| listener.channels.contains_key(channel));
         listening.all(|listener| listener.waiting_bytes + bytes <= limit_bytes)
     }
 
@@ -222,26 +267,45 @@ impl Channels {
 }
 
 impl Shared {
-    /// Hands to the listeners what no transaction that is still committing can have been before.
-    fn hand_out(&mut self, wakes: &mut Vec<Arc<dyn Fn() + Send + Sync>>) {
+    /// Hands to the listeners a part of what no transaction that is still committing can have been before. True if there is more.
+    fn hand_out_some(&mut self, wakes: &mut Vec<Arc<dyn Fn() + Send + Sync>>) -> bool {
         let limit = self.committing.values().min().copied();
         let mut woken = FxHashSet::default();
-        while let Some(first) = self.held_back.first_entry()
+        let mut left = (HANDED_OUT_AT_ONCE / self.listeners.len().max(1)).max(1);
+        while let Some(mut first) = self.held_back.first_entry()
             && limit.is_none_or(|limit| *first.key() <= limit)
         {
-            for notification in first.remove() {
-                let notification = Arc::new(notification);
-                for (pid, listener) in &mut self.listeners {
-                    if listener.channels.contains(&notification.channel) {
-                        listener.waiting_bytes += notification.size_bytes();
-                        listener.waiting.push_back(Arc::clone(&notification));
-                        if woken.insert(*pid) {
-                            wakes.extend(listener.wake.clone());
-                        }
+            let csn = *first.key();
+            let Some(batch) = first.get_mut().front_mut() else {
+                first.remove();
+                continue;
+            };
+            if batch.number.is_none() {
+                batch.number = Some(self.next_batch);
+                self.next_batch += 1;
+            }
+            let (pid, number) = (batch.pid, batch.number.unwrap_or_default());
+            if left == 0 {
+                return true;
+            }
+            let Some(notification) = batch.notifications.next() else {
+                first.get_mut().pop_front();
+                continue;
+            };
+            left -= 1;
+            let (channel, payload) = Arc::unwrap_or_clone(notification);
+            let notification = Arc::new(Notification { pid, channel, payload, csn });
+            for (pid, listener) in &mut self.listeners {
+                if listener.channels.get(&notification.channel).is_some_and(|first| *first <= number) {
+                    listener.waiting_bytes += notification.size_bytes();
+                    listener.waiting.push_back(Arc::clone(&notification));
+                    if woken.insert(*pid) {
+                        wakes.extend(listener.wake.clone());
                     }
                 }
             }
         }
+        false
     }
 }
 
@@ -252,16 +316,17 @@ pub struct Committing<'c> {
 }
 
 impl Committing<'_> {
-    /// It has committed.
-    pub fn committed(self, notifications: Vec<Notification>) {
-        self.channels.end_commit(self.number, notifications);
+    /// Session `pid` has committed at `csn`, and notified this: channels and payloads.
+    pub(crate) fn committed(self, pid: i32, csn: Lsn, notifications: Vec<Arc<(String, String)>>) {
+        let (channels, number) = (self.channels, self.number);
         std::mem::forget(self);
+        channels.end_commit(number, Some((csn, Batch { pid, number: None, notifications: notifications.into_iter() })));
     }
 }
 
 impl Drop for Committing<'_> {
     fn drop(&mut self) {
-        self.channels.end_commit(self.number, Vec::new());
+        self.channels.end_commit(self.number, None);
     }
 }
 
@@ -273,6 +338,12 @@ mod tests {
         Notification { pid: 3, channel: "a".to_owned(), payload: payload.to_owned(), csn: Lsn(csn) }
     }
 
+    /// Session 3 commits at `csn` and notifies channel `a` so often.
+    fn commit(committing: Committing<'_>, payload: &str, csn: u64, count: usize) {
+        let notifications = (0..count).map(|_| Arc::new(("a".to_owned(), payload.to_owned()))).collect();
+        committing.committed(3, Lsn(csn), notifications);
+    }
+
     fn taken(channels: &Channels, pid: i32) -> Vec<Notification> {
         channels.take(pid).0.iter().map(|notification| Notification::clone(notification)).collect()
     }
@@ -282,7 +353,7 @@ mod tests {
         let channels = Channels::default();
         channels.listen(1, "a");
         let size_bytes = notification("x", 9).size_bytes();
-        channels.begin_commit(Lsn(0)).committed(vec![notification("x", 9); 20]);
+        commit(channels.begin_commit(Lsn(0)), "x", 9, 20);
         assert!(channels.has_room("a", size_bytes, 21 * size_bytes) && channels.has_room("b", size_bytes, 0));
         assert!(!channels.has_room("a", size_bytes, 20 * size_bytes));
         assert!(channels.take(1).1);
@@ -296,11 +367,11 @@ mod tests {
         let channels = Channels::default();
         channels.listen(1, "a");
         channels.listen(2, "b");
-        channels.begin_commit(Lsn(0)).committed(vec![notification("x", 9)]);
+        commit(channels.begin_commit(Lsn(0)), "x", 9, 1);
         assert_eq!(taken(&channels, 1), [notification("x", 9)]);
         assert!(taken(&channels, 1).is_empty() && taken(&channels, 2).is_empty());
         channels.unlisten(1, None);
-        channels.begin_commit(Lsn(9)).committed(vec![notification("x", 10)]);
+        commit(channels.begin_commit(Lsn(9)), "x", 10, 1);
         assert!(taken(&channels, 1).is_empty());
     }
 
@@ -310,9 +381,9 @@ mod tests {
         channels.listen(1, "a");
         let first = channels.begin_commit(Lsn(5));
         let second = channels.begin_commit(Lsn(7));
-        second.committed(vec![notification("second", 20)]);
+        commit(second, "second", 20, 1);
         assert!(taken(&channels, 1).is_empty(), "the first may have committed before");
-        first.committed(vec![notification("first", 10)]);
+        commit(first, "first", 10, 1);
         assert_eq!(taken(&channels, 1), [notification("first", 10), notification("second", 20)]);
     }
 
@@ -321,13 +392,33 @@ mod tests {
         let channels = Channels::default();
         channels.listen(1, "a");
         let failed = channels.begin_commit(Lsn(5));
-        channels.begin_commit(Lsn(5)).committed(vec![notification("x", 20)]);
+        commit(channels.begin_commit(Lsn(5)), "x", 20, 1);
         assert!(taken(&channels, 1).is_empty());
         drop(failed);
         assert_eq!(taken(&channels, 1), [notification("x", 20)]);
         let later = channels.begin_commit(Lsn(30));
-        channels.begin_commit(Lsn(30)).committed(vec![notification("y", 30)]);
+        commit(channels.begin_commit(Lsn(30)), "y", 30, 1);
         assert_eq!(taken(&channels, 1), [notification("y", 30)], "it was there before the later one began");
         drop(later);
+    }
+
+    #[test]
+    fn a_listener_that_comes_while_a_transaction_is_told_hears_nothing_of_it() {
+        let channels = Channels::default();
+        channels.listen(1, "a");
+        let count = 3 * HANDED_OUT_AT_ONCE;
+        let notifications = (0..count).map(|_| Arc::new(("a".to_owned(), "x".to_owned()))).collect::<Vec<_>>();
+        let batch = Batch { pid: 3, number: None, notifications: notifications.into_iter() };
+        channels.shared.lock().held_back.entry(Lsn(9)).or_default().push_back(batch);
+        assert!(channels.hand_out_some());
+        channels.listen(2, "a");
+        commit(channels.begin_commit(Lsn(9)), "y", 10, 1);
+        assert_eq!(taken(&channels, 2), [notification("y", 10)]);
+        let mut heard = Vec::new();
+        while heard.len() <= count {
+            heard.extend(taken(&channels, 1));
+        }
+        assert!(heard[..count].iter().all(|heard| *heard == notification("x", 9)));
+        assert_eq!(heard[count..], [notification("y", 10)]);
     }
 }

@@ -8,7 +8,7 @@ use base::{Error, Lsn, Result, sqlstate};
 use engine::TransactionOptions;
 use rustc_hash::FxHashMap;
 
-use super::notify::{self, ChannelChange, Notification};
+use super::notify::{self, CHANNELS_MAX, ChannelChange};
 use super::settings;
 use super::state::SessionState;
 use crate::client::Client;
@@ -73,6 +73,43 @@ impl SessionState {
         if has_room { Ok(()) } else { Err(too_many_notifications()) }
     }
 
+    /// LISTEN, which counts when the transaction has committed.
+    ///
+    /// # Errors
+    /// 54000 if there are too many channels already.
+    pub(crate) fn listen(&self, channel: &str) -> Result<()> {
+        let mut changes = self.channel_changes.borrow_mut();
+        let (listening, is_known) = self.instance.channels.listens(self.info.pid, channel);
+        let is_unlisten = |change: &ChannelChange| matches!(change, ChannelChange::Unlisten(_));
+        if is_known && !changes.iter().any(is_unlisten) {
+            return Ok(());
+        }
+        let forgets_all = |change: &ChannelChange| matches!(change, ChannelChange::Unlisten(None));
+        let kept = if changes.iter().any(forgets_all) { 0 } else { listening };
+        if kept + changes.len() >= CHANNELS_MAX {
+            return Err(too_many_channels());
+        }
+        changes.push(ChannelChange::Listen(channel.to_owned()));
+        Ok(())
+    }
+
+    /// UNLISTEN of one channel or of all, which counts when the transaction has committed.
+    ///
+    /// # Errors
+    /// 54000 if the transaction has too many of these already.
+    pub(crate) fn unlisten(&self, channel: Option<&str>) -> Result<()> {
+        let mut changes = self.channel_changes.borrow_mut();
+        // A session that has never listened has nothing to take back.
+        if !self.has_listened.get() && changes.is_empty() {
+            return Ok(());
+        }
+        if changes.len() >= 2 * CHANNELS_MAX {
+            return Err(too_many_channels());
+        }
+        changes.push(ChannelChange::Unlisten(channel.map(str::to_owned)));
+        Ok(())
+    }
+
     /// Commits the transaction in progress. What is said from here on waits for it.
     pub(super) fn commit(&self, client: &mut dyn Client) -> Result<()> {
         self.end_cursors();
@@ -92,7 +129,8 @@ impl SessionState {
         }
         self.change_channels();
         if let Some(notifying) = notifying {
-            notifying.committed(self.take_notifications(place));
+            let notifications = std::mem::take(&mut *self.notifications.borrow_mut());
+            notifying.committed(self.info.pid, place, notifications.into_all());
         }
         Ok(())
     }
@@ -164,7 +202,9 @@ impl SessionState {
     /// What LISTEN and UNLISTEN have asked for.
     fn change_channels(&self) {
         let (pid, channels) = (self.info.pid, &self.instance.channels);
-        for change in self.channel_changes.borrow_mut().drain(..) {
+        let changes = std::mem::take(&mut *self.channel_changes.borrow_mut());
+        for change in changes {
+            sync::let_others_run();
             match change {
                 ChannelChange::Listen(channel) => {
                     channels.listen(pid, &channel);
@@ -174,19 +214,13 @@ impl SessionState {
             }
         }
     }
+}
 
-    /// Takes the notifications of the transaction that committed at `csn`.
-    fn take_notifications(&self, csn: Lsn) -> Vec<Notification> {
-        let pid = self.info.pid;
-        let taken = std::mem::take(&mut *self.notifications.borrow_mut());
-        let told = |(channel, payload): (&str, &str)| Notification {
-            pid,
-            channel: channel.to_owned(),
-            payload: payload.to_owned(),
-            csn,
-        };
-        taken.iter().map(told).collect()
-    }
+fn too_many_channels() -> Error {
+    let message = "too many channels that the session listens on or stops listening on";
+    let detail =
+        format!("A session may listen on {CHANNELS_MAX} channels, those of the transaction in progress included.");
+    Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message).detail(detail)
 }
 
 fn too_many_notifications() -> Error {
