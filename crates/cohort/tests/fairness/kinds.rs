@@ -153,6 +153,18 @@ pub const KINDS: &[Kind] = &[
     work("ilike", &["select repeat('A', 2000000) ilike '%' || repeat('a', 2000) || 'b%'"]),
     work("texts of megabytes", &["select length(upper(replace(reverse(repeat('xyé', 3000000)), 'x', 'zz')))"]),
     work("hashes", &["select md5(repeat('x', 30000000)), sha256(repeat('x', 30000000)::bytea)"]),
+    // Large results of small arguments.
+    work("repeat", &["select length(repeat('x', 200000000))"]),
+    work("lpad", &["select length(lpad('x', 200000000, 'yz'))"]),
+    work("format", &["select length(format('%200000000s', 'x'))"]),
+    work("growing replace", &["select length(replace(repeat('x', 30000), 'x', repeat('y', 6000)))"]),
+    work("growing regexp_replace", &["select length(regexp_replace(repeat('x', 30000), 'x', repeat('y', 6000), 'g'))"]),
+    work("concat", &["select length(concat(variadic array_fill(repeat('x', 20000), array[10000])))"]),
+    work("array_to_string", &["select length(array_to_string(array_fill(repeat('x', 20000), array[10000]), ','))"]),
+    work("array_fill", &["select cardinality(array_fill(1, array[10000000]))"]),
+    work("string_agg", &["select length(string_agg(repeat('x', 60000), '')) from generate_series(1, 5000)"]),
+    work("json_agg", &["select length(json_agg(repeat('x', 60000))::text) from generate_series(1, 5000)"]),
+    work("jsonb_object_agg", &["select jsonb_object_agg(i, i) is null from generate_series(1, 1000000) i"]),
     work("split", &["select cardinality(string_to_array(repeat('ab,', 3000000), ','))"]),
     work(
         "jsonb",

@@ -1,10 +1,12 @@
-//! Calls with large arguments: computed by another thread, so that sessions of the same worker don't wait for them.
+//! Calls with large arguments or results: computed by another thread, so that sessions of the same worker don't wait for them.
 //!
 //! A function that looks at a text of megabytes takes milliseconds or more, mostly in a library that can't stop on the way. Functions
-//! that take more than a time linear in their arguments let others run themselves instead. Its arguments are shared, not copied. The call may find out while it runs that it needs the session after all (for a
-//! type of the user's, for a setting). Then it runs again where the session is.
+//! that take more than a time linear in their arguments let others run themselves instead. The arguments are shared, not copied. The
+//! call may find out while it runs that it needs the session after all (for a type of the user's, for a setting). Then it runs again
+//! where the session is.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use base::Result;
 use sync::Work;
@@ -23,6 +25,9 @@ pub const BYTES_OF_A_PART: usize = 64;
 const LARGE_NUMBER_BYTES: usize = 2048;
 /// A function that looks at each letter a few times handles so many bytes within a time slice.
 const LONG_BYTES: usize = 512 << 10;
+
+/// A result longer than this takes longer to make than handing the call over.
+pub(super) const LARGE_RESULT_BYTES: usize = 1 << 20;
 
 /// Functions that look at a small part of a large argument.
 const QUICK: [&str; 17] = [
@@ -135,6 +140,40 @@ pub fn call_apart<R: Send + 'static>(
         Ok(result) => result,
         Err(interrupted) => Some(Err(interrupted)),
     }
+}
+
+/// Makes a result of up to so many bytes from arguments that may be small: on another thread if the result is large.
+///
+/// # Errors
+/// Those of `work`, and 57014 and its kin when the session is interrupted meanwhile.
+pub(super) fn make_result(
+    context: &mut dyn EvalContext,
+    arguments: &[Value],
+    bytes: usize,
+    work: impl Fn(&mut dyn EvalContext, &[Value]) -> Result<Value> + Copy + Send + 'static,
+) -> Result<Value> {
+    if bytes > LARGE_RESULT_BYTES
+        && let Some(result) = call_apart(context, arguments, work)
+    {
+        return result;
+    }
+    work(context, arguments)
+}
+
+/// Makes a value of up to so many bytes of what is shared: on another thread if it is large.
+///
+/// # Errors
+/// 57014 and its kin when the session is interrupted meanwhile.
+pub(super) fn make_of<T: Send + Sync + 'static>(
+    kept: &Arc<T>,
+    bytes: usize,
+    make: impl FnOnce(&T) -> Value + Send + 'static,
+) -> Result<Value> {
+    if bytes <= LARGE_RESULT_BYTES {
+        return Ok(make(kept));
+    }
+    let kept = Arc::clone(kept);
+    sync::on_other_thread(Work::Long, move || make(&kept))
 }
 
 /// The part of its session that a call on another thread can use.

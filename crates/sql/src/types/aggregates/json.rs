@@ -6,6 +6,7 @@ use base::{Error, Oid, Result, sqlstate};
 
 use super::Accumulator;
 use super::lists::check_length;
+use crate::types::apart::make_of;
 use crate::types::context::EvalContext;
 use crate::types::function_def::CallTypes;
 use crate::types::json::{Json, JsonbValue};
@@ -17,19 +18,26 @@ fn argument_type(types: &CallTypes, index: usize) -> Oid {
     types.arguments.get(index).map_or(oids::TEXT, |ty| ty.oid)
 }
 
+/// A document as it was gathered, with its end.
+fn finished(text: &[u8], end: &str) -> Value {
+    let mut text = String::from_utf8_lossy(text).into_owned();
+    text.push_str(end);
+    Value::from(text)
+}
+
 /// `json_agg` and `jsonb_agg`.
 #[derive(Debug)]
 pub(super) struct JsonList {
     element: Oid,
     binary: bool,
-    text: Vec<u8>,
-    values: Vec<Json>,
+    text: Arc<Vec<u8>>,
+    values: Arc<Vec<Json>>,
     bytes: usize,
 }
 
 impl JsonList {
     pub(super) fn new(types: &CallTypes, binary: bool) -> JsonList {
-        JsonList { element: argument_type(types, 0), binary, text: Vec::new(), values: Vec::new(), bytes: 0 }
+        JsonList { element: argument_type(types, 0), binary, text: Arc::default(), values: Arc::default(), bytes: 0 }
     }
 }
 
@@ -38,7 +46,7 @@ impl Accumulator for JsonList {
         if self.binary {
             let value = to_json(&arguments[0], self.element, context)?;
             self.bytes += 32 + value.heap_bytes();
-            self.values.push(value);
+            Arc::make_mut(&mut self.values).push(value);
             return check_length(self.bytes);
         }
         let separator: &[u8] = match &arguments[0] {
@@ -46,9 +54,10 @@ impl Accumulator for JsonList {
             Value::Record(_) | Value::Array(_) => b", \n ",
             _ => b", ",
         };
-        self.text.extend_from_slice(separator);
-        write_json(&arguments[0], self.element, context, &mut self.text)?;
-        check_length(self.text.len())
+        let text = Arc::make_mut(&mut self.text);
+        text.extend_from_slice(separator);
+        write_json(&arguments[0], self.element, context, text)?;
+        check_length(text.len())
     }
 
     fn finish(&self, _context: &mut dyn EvalContext) -> Result<Value> {
@@ -56,14 +65,14 @@ impl Accumulator for JsonList {
             if self.values.is_empty() {
                 return Ok(Value::Null);
             }
-            return Ok(Value::Jsonb(Arc::new(JsonbValue(Json::Array(self.values.clone())))));
+            return make_of(&self.values, self.bytes, |values| {
+                Value::Jsonb(Arc::new(JsonbValue(Json::Array(values.clone()))))
+            });
         }
         if self.text.is_empty() {
             return Ok(Value::Null);
         }
-        let mut text = String::from_utf8_lossy(&self.text).into_owned();
-        text.push(']');
-        Ok(Value::from(text))
+        make_of(&self.text, self.text.len(), |text| finished(text, "]"))
     }
 
     fn heap_bytes(&self) -> usize {
@@ -76,15 +85,15 @@ impl Accumulator for JsonList {
 pub(super) struct JsonMembers {
     types: [Oid; 2],
     binary: bool,
-    text: Vec<u8>,
-    members: Vec<(SmolStr, Json)>,
+    text: Arc<Vec<u8>>,
+    members: Arc<Vec<(SmolStr, Json)>>,
     bytes: usize,
 }
 
 impl JsonMembers {
     pub(super) fn new(types: &CallTypes, binary: bool) -> JsonMembers {
         let types = [argument_type(types, 0), argument_type(types, 1)];
-        JsonMembers { types, binary, text: Vec::new(), members: Vec::new(), bytes: 0 }
+        JsonMembers { types, binary, text: Arc::default(), members: Arc::default(), bytes: 0 }
     }
 }
 
@@ -98,15 +107,16 @@ impl Accumulator for JsonMembers {
             let key = key_text(key, self.types[0], context)?;
             let value = to_json(value, self.types[1], context)?;
             self.bytes += 56 + key.len() + value.heap_bytes();
-            self.members.push((key, value));
+            Arc::make_mut(&mut self.members).push((key, value));
             return check_length(self.bytes);
         }
-        self.text.extend_from_slice(if self.text.is_empty() { b"{ " } else { b", " });
         let key = key_text(key, self.types[0], context)?;
-        crate::types::json::write_string(&key, &mut self.text);
-        self.text.extend_from_slice(b" : ");
-        write_json(value, self.types[1], context, &mut self.text)?;
-        check_length(self.text.len())
+        let text = Arc::make_mut(&mut self.text);
+        text.extend_from_slice(if text.is_empty() { b"{ " } else { b", " });
+        crate::types::json::write_string(&key, text);
+        text.extend_from_slice(b" : ");
+        write_json(value, self.types[1], context, text)?;
+        check_length(text.len())
     }
 
     fn finish(&self, _context: &mut dyn EvalContext) -> Result<Value> {
@@ -114,14 +124,14 @@ impl Accumulator for JsonMembers {
             if self.members.is_empty() {
                 return Ok(Value::Null);
             }
-            return Ok(Value::Jsonb(Arc::new(JsonbValue(Json::object(self.members.clone())))));
+            return make_of(&self.members, self.bytes, |members| {
+                Value::Jsonb(Arc::new(JsonbValue(Json::object(members.clone()))))
+            });
         }
         if self.text.is_empty() {
             return Ok(Value::Null);
         }
-        let mut text = String::from_utf8_lossy(&self.text).into_owned();
-        text.push_str(" }");
-        Ok(Value::from(text))
+        make_of(&self.text, self.text.len(), |text| finished(text, " }"))
     }
 
     fn heap_bytes(&self) -> usize {

@@ -6,6 +6,7 @@ use base::{Error, Oid, Result, sqlstate};
 use smallvec::SmallVec;
 
 use super::Accumulator;
+use crate::types::apart::make_of;
 use crate::types::array_text::{MAX_DIMENSIONS, too_many_dimensions};
 use crate::types::context::EvalContext;
 use crate::types::function_def::CallTypes;
@@ -14,30 +15,32 @@ use crate::types::value::{ArrayValue, Dimension, Value};
 
 /// `string_agg` of text.
 #[derive(Debug, Default)]
-pub(super) struct StringList(Option<String>);
+pub(super) struct StringList(Option<Arc<String>>);
 
 impl Accumulator for StringList {
     fn update(&mut self, _context: &mut dyn EvalContext, arguments: &[Value]) -> Result<()> {
         let Value::Text(text) = &arguments[0] else { return Ok(()) };
         match &mut self.0 {
-            None => self.0 = Some(text.to_string()),
+            None => self.0 = Some(Arc::new(text.to_string())),
             Some(list) => {
+                let list = Arc::make_mut(list);
                 if let Value::Text(delimiter) = &arguments[1] {
                     list.push_str(delimiter);
                 }
+                check_length(list.len() + text.len())?;
                 list.push_str(text);
-                check_length(list.len())?;
             }
         }
         Ok(())
     }
 
     fn finish(&self, _context: &mut dyn EvalContext) -> Result<Value> {
-        Ok(self.0.as_deref().into())
+        let Some(list) = &self.0 else { return Ok(Value::Null) };
+        make_of(list, list.len(), |list| Value::text(list))
     }
 
     fn heap_bytes(&self) -> usize {
-        self.0.as_ref().map_or(0, String::capacity) + 32
+        self.0.as_ref().map_or(0, |list| list.capacity()) + 32
     }
 }
 
@@ -52,30 +55,32 @@ pub(super) fn check_length(bytes: usize) -> Result<()> {
 
 /// `string_agg` of bytea.
 #[derive(Debug, Default)]
-pub(super) struct ByteList(Option<Vec<u8>>);
+pub(super) struct ByteList(Option<Arc<Vec<u8>>>);
 
 impl Accumulator for ByteList {
     fn update(&mut self, _context: &mut dyn EvalContext, arguments: &[Value]) -> Result<()> {
         let Value::Bytea(bytes) = &arguments[0] else { return Ok(()) };
         match &mut self.0 {
-            None => self.0 = Some(bytes.to_vec()),
+            None => self.0 = Some(Arc::new(bytes.to_vec())),
             Some(list) => {
+                let list = Arc::make_mut(list);
                 if let Value::Bytea(delimiter) = &arguments[1] {
                     list.extend_from_slice(delimiter);
                 }
+                check_length(list.len() + bytes.len())?;
                 list.extend_from_slice(bytes);
-                check_length(list.len())?;
             }
         }
         Ok(())
     }
 
     fn finish(&self, _context: &mut dyn EvalContext) -> Result<Value> {
-        Ok(self.0.as_deref().map_or(Value::Null, Value::bytea))
+        let Some(list) = &self.0 else { return Ok(Value::Null) };
+        make_of(list, list.len(), |list| Value::bytea(list.as_slice()))
     }
 
     fn heap_bytes(&self) -> usize {
-        self.0.as_ref().map_or(0, Vec::capacity) + 32
+        self.0.as_ref().map_or(0, |list| list.capacity()) + 32
     }
 }
 
@@ -83,14 +88,14 @@ impl Accumulator for ByteList {
 #[derive(Debug)]
 pub(super) struct ArrayList {
     element: Oid,
-    values: Vec<Value>,
+    values: Arc<Vec<Value>>,
     bytes: usize,
 }
 
 impl ArrayList {
     pub(super) fn new(types: &CallTypes) -> ArrayList {
         let element = types.arguments.first().map_or(oids::TEXT, |ty| ty.oid);
-        ArrayList { element, values: Vec::new(), bytes: 0 }
+        ArrayList { element, values: Arc::default(), bytes: 0 }
     }
 }
 
@@ -98,7 +103,7 @@ impl Accumulator for ArrayList {
     fn update(&mut self, _context: &mut dyn EvalContext, arguments: &[Value]) -> Result<()> {
         self.bytes += 24 + arguments[0].heap_bytes();
         check_length(self.bytes)?;
-        self.values.push(arguments[0].clone());
+        Arc::make_mut(&mut self.values).push(arguments[0].clone());
         Ok(())
     }
 
@@ -106,7 +111,8 @@ impl Accumulator for ArrayList {
         if self.values.is_empty() {
             return Ok(Value::Null);
         }
-        Ok(Value::array(self.element, self.values.clone()))
+        let (element, bytes) = (self.element, self.values.len() * size_of::<Value>());
+        make_of(&self.values, bytes, move |values| Value::array(element, values.clone()))
     }
 
     fn heap_bytes(&self) -> usize {
@@ -119,14 +125,14 @@ impl Accumulator for ArrayList {
 pub(super) struct ArrayStack {
     element: Oid,
     dimensions: SmallVec<[Dimension; 1]>,
-    values: Vec<Value>,
+    values: Arc<Vec<Value>>,
     bytes: usize,
     count: u32,
 }
 
 impl ArrayStack {
     pub(super) fn new(_types: &CallTypes) -> ArrayStack {
-        ArrayStack { element: oids::TEXT, dimensions: SmallVec::new(), values: Vec::new(), bytes: 0, count: 0 }
+        ArrayStack { element: oids::TEXT, dimensions: SmallVec::new(), values: Arc::default(), bytes: 0, count: 0 }
     }
 }
 
@@ -150,7 +156,7 @@ impl Accumulator for ArrayStack {
         }
         self.bytes += array.values.iter().map(|value| 24 + value.heap_bytes()).sum::<usize>();
         check_length(self.bytes)?;
-        self.values.extend(array.values.iter().cloned());
+        Arc::make_mut(&mut self.values).extend(array.values.iter().cloned());
         self.count += 1;
         Ok(())
     }
@@ -162,7 +168,10 @@ impl Accumulator for ArrayStack {
         let mut dimensions: SmallVec<[Dimension; 1]> = SmallVec::new();
         dimensions.push(Dimension { length: self.count, lower_bound: 1 });
         dimensions.extend(self.dimensions.iter().copied());
-        Ok(Value::Array(Arc::new(ArrayValue { element: self.element, dimensions, values: self.values.clone() })))
+        let (element, bytes) = (self.element, self.values.len() * size_of::<Value>());
+        make_of(&self.values, bytes, move |values| {
+            Value::Array(Arc::new(ArrayValue { element, dimensions, values: values.clone() }))
+        })
     }
 
     fn heap_bytes(&self) -> usize {

@@ -10,6 +10,7 @@ use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 use super::{FunctionDef, mismatch};
+use crate::types::apart::make_of;
 use crate::types::array_text::{MAX_DIMENSIONS, MAX_ELEMENTS, array_too_large, too_many_dimensions};
 use crate::types::compare::{compare_padded, compare_values, hash_value};
 use crate::types::context::EvalContext;
@@ -200,12 +201,15 @@ fn to_string(context: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
     let null_text = a.get(2).and_then(Value::as_str);
     let parts = array.values.iter().filter_map(|value| match value {
         Value::Null => null_text.map(|text| Ok(text.to_owned())),
-        value => Some(text_io::output_string(value, array.element, context.format(), context.catalog())),
+        value => Some(
+            sync::yield_point()
+                .and_then(|()| text_io::output_string(value, array.element, context.format(), context.catalog())),
+        ),
     });
-    super::text::joined(&parts.collect::<Result<Vec<String>>>()?, delimiter)
+    super::text::joined(parts.collect::<Result<Vec<String>>>()?, delimiter)
 }
 
-fn fill(types: &CallTypes, a: &[Value]) -> Result<Value> {
+fn fill(_: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Result<Value> {
     let integers = |value: Option<&Value>| -> Result<Option<Vec<i32>>> {
         match value {
             None => Ok(None),
@@ -249,7 +253,12 @@ fn fill(types: &CallTypes, a: &[Value]) -> Result<Value> {
     if lengths.is_empty() || count == 0 {
         return Ok(Value::Array(Arc::new(ArrayValue::empty(element))));
     }
-    Ok(Value::Array(Arc::new(ArrayValue { element, dimensions, values: vec![a[0].clone(); count] })))
+    let bytes = count.saturating_mul(size_of::<Value>() + a[0].heap_bytes());
+    super::text::check_length(bytes)?;
+    make_of(&Arc::new((dimensions, a[0].clone())), bytes, move |(dimensions, value)| {
+        let (dimensions, values) = (dimensions.clone(), vec![value.clone(); count]);
+        Value::Array(Arc::new(ArrayValue { element, dimensions, values }))
+    })
 }
 
 fn trim(a: &[Value]) -> Result<Value> {
@@ -403,8 +412,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(3279, "array_positions", &[ANYCOMPATIBLEARRAY, ANYCOMPATIBLE], INT4_ARRAY, |_, a| positions(a)).not_strict(),
     FunctionDef::plain(395, "array_to_string", &[ANYARRAY, TEXT], TEXT, to_string).stable(),
     FunctionDef::plain(384, "array_to_string", &[ANYARRAY, TEXT, TEXT], TEXT, to_string).stable().not_strict(),
-    FunctionDef::typed(1193, "array_fill", &[ANYELEMENT, INT4_ARRAY], ANYARRAY, |_, types, a| fill(types, a)).not_strict(),
-    FunctionDef::typed(1286, "array_fill", &[ANYELEMENT, INT4_ARRAY, INT4_ARRAY], ANYARRAY, |_, types, a| fill(types, a)).not_strict(),
+    FunctionDef::typed(1193, "array_fill", &[ANYELEMENT, INT4_ARRAY], ANYARRAY, fill).not_strict(),
+    FunctionDef::typed(1286, "array_fill", &[ANYELEMENT, INT4_ARRAY, INT4_ARRAY], ANYARRAY, fill).not_strict(),
     FunctionDef::plain(6172, "trim_array", &[ANYARRAY, INT4], ANYARRAY, |_, a| trim(a)),
     FunctionDef::plain(515, "array_larger", &[ANYARRAY, ANYARRAY], ANYARRAY, |_, a| Ok(super::larger(a))),
     FunctionDef::plain(516, "array_smaller", &[ANYARRAY, ANYARRAY], ANYARRAY, |_, a| Ok(super::smaller(a))),

@@ -1,11 +1,13 @@
 //! LIKE, SIMILAR TO and regular expressions.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
 
 use super::text::check_length;
 use super::{FunctionDef, mismatch};
+use crate::types::apart::make_of;
 use crate::types::function_def::{ReadyRows, ValueStream};
 use crate::types::oids::*;
 use crate::types::pattern::{like, like_any_case, like_escape, similar_to_regex};
@@ -132,12 +134,15 @@ fn replace(text: &str, regex: &Regex, replacement: &str, start: i32, number: i32
     for captures in found.iter().skip(most.map_or(0, |most| most - 1)) {
         sync::yield_point()?;
         let whole = captures.whole();
+        check_length(out.len() + (whole.start - done))?;
         out.push_str(&text[done..whole.start]);
         expand(replacement, captures, &mut out)?;
         done = whole.end;
     }
     out.push_str(&text[done..]);
-    Ok(Value::from(out))
+    let bytes = out.len();
+    check_length(bytes)?;
+    make_of(&Arc::new(out), bytes, |out| Value::text(out))
 }
 
 /// Appends a replacement: `\1` to `\9` are groups, `\&` is the whole match. 54000
@@ -152,6 +157,7 @@ fn expand(replacement: &str, captures: &Captures<'_>, out: &mut String) -> Resul
             Some(group @ ('&' | '1'..='9')) => {
                 let group = group.to_digit(10).unwrap_or(0) as usize;
                 let text = captures.get(group).unwrap_or("");
+                sync::yield_point()?;
                 check_length(out.len() + text.len())?;
                 out.push_str(text);
             }

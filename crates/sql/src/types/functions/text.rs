@@ -1,11 +1,13 @@
 //! Functions of text.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{FunctionDef, mismatch};
+use crate::types::apart::{LARGE_RESULT_BYTES, call_apart, make_of, make_result};
 use crate::types::compare::{compare_padded, without_padding};
 use crate::types::context::EvalContext;
 use crate::types::function_def::{CallTypes, ReadyRows, ValueStream};
@@ -37,29 +39,42 @@ pub(in crate::types) fn check_length(bytes: usize) -> Result<()> {
 }
 
 /// Parts with a separator between them. 54000
-pub(super) fn joined<S: AsRef<str>>(parts: &[S], separator: &str) -> Result<Value> {
+pub(super) fn joined<S>(parts: Vec<S>, separator: &SmolStr) -> Result<Value>
+where
+    S: AsRef<str> + Send + Sync + 'static,
+{
     let bytes: usize = parts.iter().map(|part| part.as_ref().len()).sum();
-    check_length(bytes.saturating_add(separator.len().saturating_mul(parts.len().saturating_sub(1))))?;
-    let mut out = String::with_capacity(bytes);
-    for (index, part) in parts.iter().enumerate() {
-        if index > 0 {
-            out.push_str(separator);
+    let bytes = bytes.saturating_add(separator.len().saturating_mul(parts.len().saturating_sub(1)));
+    check_length(bytes)?;
+    let separator = separator.clone();
+    make_of(&Arc::new(parts), bytes, move |parts| {
+        let mut out = String::with_capacity(bytes);
+        for (index, part) in parts.iter().enumerate() {
+            if index > 0 {
+                out.push_str(&separator);
+            }
+            out.push_str(part.as_ref());
         }
-        out.push_str(part.as_ref());
-    }
-    Ok(Value::from(out))
+        Value::from(out)
+    })
 }
 
 /// Each `from` in a text replaced. 54000
-fn replaced(text: &SmolStr, from: &str, to: &str) -> Result<Value> {
+fn replace(context: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
+    take!(a; Text text, Text from, Text to);
     if from.is_empty() {
         return Ok(Value::Text(text.clone()));
     }
     let grown = to.len().saturating_sub(from.len());
+    let mut bytes = text.len();
     if grown > 0 {
-        check_length(text.len().saturating_add(text.matches(from).count().saturating_mul(grown)))?;
+        bytes = bytes.saturating_add(text.matches(from.as_str()).count().saturating_mul(grown));
+        check_length(bytes)?;
     }
-    Ok(Value::from(text.replace(from, to)))
+    make_result(context, a, bytes, |_, a| {
+        take!(a; Text text, Text from, Text to);
+        Ok(Value::from(text.replace(from.as_str(), to)))
+    })
 }
 
 /// How many characters text has.
@@ -169,8 +184,10 @@ fn trim<'a>(text: &'a str, set: &str, start: bool, end: bool) -> &'a str {
     if end { text.trim_end_matches(in_set) } else { text }
 }
 
-fn pad(text: &str, length: i32, fill: &str, on_left: bool) -> Result<Value> {
-    let length = length.max(0) as usize;
+fn pad(context: &mut dyn EvalContext, a: &[Value], on_left: bool) -> Result<Value> {
+    let [Value::Text(text), Value::Int4(length), fill @ ..] = a else { return Err(mismatch(&a[0])) };
+    let length = (*length).max(0) as usize;
+    let fill = fill.first().map_or(Some(" "), Value::as_str).unwrap_or_default();
     let characters = character_count(text) as usize;
     if length <= characters || fill.is_empty() {
         return Ok(Value::text(&text[..offset_of(text, length)]));
@@ -180,16 +197,31 @@ fn pad(text: &str, length: i32, fill: &str, on_left: bool) -> Result<Value> {
     if length.saturating_mul(4) > MAX_BYTES {
         return Err(too_large());
     }
-    let filler: String = fill.chars().cycle().take(missing).collect();
-    Ok(Value::from(if on_left { filler + text } else { text.to_owned() + &filler }))
+    let filler_bytes = (missing / character_count(fill) as usize + 1).saturating_mul(fill.len());
+    make_result(context, a, text.len() + filler_bytes, move |_, a| {
+        let [Value::Text(text), _, fill @ ..] = a else { return Err(mismatch(&a[0])) };
+        let fill = fill.first().map_or(Some(" "), Value::as_str).unwrap_or_default();
+        let mut padded = String::with_capacity(text.len() + filler_bytes);
+        if !on_left {
+            padded.push_str(text);
+        }
+        padded.extend(fill.chars().cycle().take(missing));
+        if on_left {
+            padded.push_str(text);
+        }
+        Ok(Value::from(padded))
+    })
 }
 
-fn repeat(text: &str, count: i32) -> Result<Value> {
-    let count = count.max(0) as usize;
-    if text.len().saturating_mul(count) > MAX_BYTES {
-        return Err(too_large());
-    }
-    Ok(Value::from(text.repeat(count)))
+fn repeat(context: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
+    take!(a; Text text, Int4 count);
+    let count = (*count).max(0) as usize;
+    let bytes = text.len().saturating_mul(count);
+    check_length(bytes)?;
+    make_result(context, a, bytes, move |_, a| {
+        take!(a; Text text, Int4 _count);
+        Ok(Value::from(text.repeat(count)))
+    })
 }
 
 fn translate(text: &str, from: &str, to: &str) -> String {
@@ -314,23 +346,45 @@ pub(super) fn quote_literal(text: &str) -> String {
 
 /// The arguments from `first` on, an array passed as VARIADIC taken apart: each with its text, `None` for NULL.
 fn texts_from(context: &dyn EvalContext, types: &CallTypes, a: &[Value], first: usize) -> Result<Vec<Option<SmolStr>>> {
-    (first..a.len()).map(|index| (!a[index].is_null()).then(|| text_of(context, types, a, index)).transpose()).collect()
+    let text = |index: usize| {
+        sync::yield_point()?;
+        (!a[index].is_null()).then(|| text_of(context, types, a, index)).transpose()
+    };
+    (first..a.len()).map(text).collect()
 }
 
 fn concat(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Result<Value> {
     let parts: Vec<SmolStr> = texts_from(context, types, a, 0)?.into_iter().flatten().collect();
-    joined(&parts, "")
+    joined(parts, &SmolStr::default())
 }
 
 fn concat_with_separator(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Result<Value> {
     let Value::Text(separator) = &a[0] else { return Ok(Value::Null) };
     let parts: Vec<SmolStr> = texts_from(context, types, a, 1)?.into_iter().flatten().collect();
-    joined(&parts, separator)
+    joined(parts, separator)
 }
 
-/// `format('%s %I %L %1$-10s', ...)`. 22023.
+/// `format('%s %I %L %1$-10s', ...)`. 22023, 54000.
 fn format(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Result<Value> {
-    let Value::Text(template) = &a[0] else { return Ok(Value::Null) };
+    // The first try is in vain where no other thread would be asked.
+    let limit_bytes = if sync::in_coroutine() { LARGE_RESULT_BYTES } else { usize::MAX };
+    if let Some(value) = format_up_to(limit_bytes, context, types, a)? {
+        return Ok(value);
+    }
+    let own_types = types.clone();
+    let made = call_apart(context, a, move |context, a| format_up_to(usize::MAX, context, &own_types, a));
+    let made = made.unwrap_or_else(|| format_up_to(usize::MAX, context, types, a))?;
+    made.ok_or_else(too_large)
+}
+
+/// The same; `None` if the result would be longer than so many bytes.
+fn format_up_to(
+    limit_bytes: usize,
+    context: &mut dyn EvalContext,
+    types: &CallTypes,
+    a: &[Value],
+) -> Result<Option<Value>> {
+    let Value::Text(template) = &a[0] else { return Ok(Some(Value::Null)) };
     let invalid = |message: &str| Error::new(sqlstate::INVALID_PARAMETER_VALUE, message);
     let unterminated = || invalid("unterminated format() type specifier").hint("For a single \"%\" use \"%%\".");
     let mut out = String::new();
@@ -436,7 +490,11 @@ fn format(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Resu
             }
         };
         let missing = width.unsigned_abs().saturating_sub(character_count(&text) as u64) as usize;
-        check_length(out.len() + text.len() + missing)?;
+        let bytes = out.len() + text.len() + missing;
+        check_length(bytes)?;
+        if bytes > limit_bytes {
+            return Ok(None);
+        }
         if left_justify || width < 0 {
             out.push_str(&text);
             out.extend(std::iter::repeat_n(' ', missing));
@@ -445,7 +503,7 @@ fn format(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Resu
             out.push_str(&text);
         }
     }
-    Ok(Value::from(out))
+    Ok(Some(Value::from(out)))
 }
 
 /// Splits a qualified name. 22023.
@@ -568,12 +626,12 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(875, "ltrim", &[TEXT, TEXT], TEXT, |_, a| { take!(a; Text t, Text set); Ok(Value::text(trim(t, set, true, false))) }),
     FunctionDef::plain(882, "rtrim", &[TEXT], TEXT, |_, a| { take!(a; Text t); Ok(Value::text(trim(t, " ", false, true))) }),
     FunctionDef::plain(876, "rtrim", &[TEXT, TEXT], TEXT, |_, a| { take!(a; Text t, Text set); Ok(Value::text(trim(t, set, false, true))) }),
-    FunctionDef::plain(879, "lpad", &[TEXT, INT4], TEXT, |_, a| { take!(a; Text t, Int4 n); pad(t, *n, " ", true) }),
-    FunctionDef::plain(873, "lpad", &[TEXT, INT4, TEXT], TEXT, |_, a| { take!(a; Text t, Int4 n, Text fill); pad(t, *n, fill, true) }),
-    FunctionDef::plain(880, "rpad", &[TEXT, INT4], TEXT, |_, a| { take!(a; Text t, Int4 n); pad(t, *n, " ", false) }),
-    FunctionDef::plain(874, "rpad", &[TEXT, INT4, TEXT], TEXT, |_, a| { take!(a; Text t, Int4 n, Text fill); pad(t, *n, fill, false) }),
-    FunctionDef::plain(1622, "repeat", &[TEXT, INT4], TEXT, |_, a| { take!(a; Text t, Int4 n); repeat(t, *n) }),
-    FunctionDef::plain(2087, "replace", &[TEXT, TEXT, TEXT], TEXT, |_, a| { take!(a; Text t, Text from, Text to); replaced(t, from, to) }),
+    FunctionDef::plain(879, "lpad", &[TEXT, INT4], TEXT, |context, a| pad(context, a, true)),
+    FunctionDef::plain(873, "lpad", &[TEXT, INT4, TEXT], TEXT, |context, a| pad(context, a, true)),
+    FunctionDef::plain(880, "rpad", &[TEXT, INT4], TEXT, |context, a| pad(context, a, false)),
+    FunctionDef::plain(874, "rpad", &[TEXT, INT4, TEXT], TEXT, |context, a| pad(context, a, false)),
+    FunctionDef::plain(1622, "repeat", &[TEXT, INT4], TEXT, repeat),
+    FunctionDef::plain(2087, "replace", &[TEXT, TEXT, TEXT], TEXT, replace),
     FunctionDef::plain(878, "translate", &[TEXT, TEXT, TEXT], TEXT, |_, a| { take!(a; Text t, Text from, Text to); Ok(Value::from(translate(t, from, to))) }),
     FunctionDef::plain(3062, "reverse", &[TEXT], TEXT, |_, a| { take!(a; Text t); Ok(Value::from(t.chars().rev().collect::<String>())) }),
     FunctionDef::plain(868, "strpos", &[TEXT, TEXT], INT4, |_, a| { take!(a; Text t, Text part); Ok(Value::Int4(position(t, part))) }),
