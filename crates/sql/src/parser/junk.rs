@@ -115,6 +115,8 @@ mod tests {
             ("select .5_0", ".5_0"),
             ("select 1e5_0 + 1", "1e5_0"),
             ("select '0x1' || 0x2é", "0x2é"),
+            // A line ends with a carriage return, too.
+            ("select 1 -- one\r + 1_0", "1_0"),
         ] {
             let wanted = format!("trailing junk after numeric literal at or near \"{near}\"");
             assert_eq!(message(text), Some(wanted), "{text}");

@@ -12,7 +12,7 @@ pub fn tokens(body: &str) -> Vec<(usize, usize)> {
             place += 1;
             continue;
         } else if rest.starts_with("--") {
-            place += rest.find('\n').unwrap_or(rest.len());
+            place += rest.find(['\n', '\r']).unwrap_or(rest.len());
             continue;
         } else if rest.starts_with("/*") {
             place += comment_length(rest);
