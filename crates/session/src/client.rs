@@ -2,6 +2,7 @@
 
 use base::{Error, Lsn, Oid, Result, sqlstate};
 use sql::client::{Client, Format, Formats, OutgoingRow, ResultColumn, RowDescription, Severity};
+use sql::types::Value;
 use sync::Interrupt;
 use wal::DelayPolicy;
 
@@ -70,18 +71,14 @@ impl Client for PortClient<'_> {
     }
 
     fn row(&mut self, row: &OutgoingRow<'_>) -> Result<()> {
-        self.port.borrow_mut().outgoing.try_message(b'D', |out| {
-            out.extend_from_slice(&(row.values.len() as u16).to_be_bytes());
-            for index in 0..row.values.len() {
-                let length_at = out.len();
-                out.extend_from_slice(&(-1i32).to_be_bytes());
-                if row.write_value(index, out)? {
-                    let length = (out.len() - length_at - 4) as u32;
-                    out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
-                }
-            }
-            Ok(())
-        })
+        if row.values.iter().any(has_parts) {
+            // Others run while a large value is written, and the port is not borrowed meanwhile.
+            let mut body = Vec::new();
+            write_row(row, &mut body)?;
+            self.port.borrow_mut().outgoing.message(b'D', |out| out.extend_from_slice(&body));
+            return Ok(());
+        }
+        self.port.borrow_mut().outgoing.try_message(b'D', |out| write_row(row, out))
     }
 
     fn command_complete(&mut self, tag: &str) {
@@ -197,6 +194,24 @@ impl Client for PortClient<'_> {
     fn relieve(&mut self) -> Result<()> {
         port::relieve(self.port, self.interrupt, |_| true)
     }
+}
+
+/// Whether writing the value goes through its parts, and lets others run between them.
+fn has_parts(value: &Value) -> bool {
+    matches!(value, Value::Array(_) | Value::Record(_) | Value::Jsonb(_))
+}
+
+fn write_row(row: &OutgoingRow<'_>, out: &mut Vec<u8>) -> Result<()> {
+    out.extend_from_slice(&(row.values.len() as u16).to_be_bytes());
+    for index in 0..row.values.len() {
+        let length_at = out.len();
+        out.extend_from_slice(&(-1i32).to_be_bytes());
+        if row.write_value(index, out)? {
+            let length = (out.len() - length_at - 4) as u32;
+            out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
+        }
+    }
+    Ok(())
 }
 
 fn copy_response(port: &SharedPort, kind: u8, format: Format, column_count: usize) {

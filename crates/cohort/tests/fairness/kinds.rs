@@ -428,6 +428,8 @@ pub const KINDS: &[Kind] = &[
             "do 'declare n int; begin loop execute $$select count(*) from small where id in ($$ || (select string_agg(i::text, $$,$$) from generate_series(1, 5000) i) || $$)$$ into n; end loop; end'",
         ],
     ),
+    work("arrays to the client", &["select array_agg(i), array_agg(i::text) from generate_series(1, 200000) i"]),
+    work("rows to the client", &["select row(b, b, row(b, 1)), jsonb_build_array(b.t, b.k) from big b"]),
     work("planning of a large join", &[PLANNED]),
     work(
         "planning of many arms",
