@@ -155,7 +155,7 @@ fn environment_number(name: &str) -> Option<u64> {
 fn with_servers(work: impl FnOnce(Servers<'_>)) {
     let Some(binaries) = server_binaries() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path(), &[]);
+    let server = Server::start_yielding(folder.path(), &[]);
     let reference = Reference::start_with(&binaries, &["timezone=Etc/UTC", "autovacuum=off"]);
     let (ours, theirs): (PathBuf, PathBuf) = (server.socket(), reference.socket());
     for socket in [&ours, &theirs] {

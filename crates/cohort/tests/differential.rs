@@ -97,7 +97,7 @@ fn compare(subject: &str) {
     let folder = tempfile::tempdir().unwrap();
     let files = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/statements").join(subject));
     assert!(!files.is_empty());
-    let server = Server::start(folder.path(), &[]);
+    let server = Server::start_yielding(folder.path(), &[]);
     let reference = Reference::start(&binaries);
     let (mut compared, mut differing, mut report) = (0, 0, String::new());
     for file in files {
@@ -305,7 +305,7 @@ fn snapshot_outcomes(mut clients: Vec<Client>) -> Vec<String> {
 fn snapshots_pass_between_sessions_as_in_postgresql() {
     let Some(binaries) = server_binaries() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path(), &[]);
+    let server = Server::start_yielding(folder.path(), &[]);
     let reference = Reference::start(&binaries);
     let expected = snapshot_outcomes((0..3).map(|_| Client::connect(&reference.url(), NoTls).unwrap()).collect());
     let found = snapshot_outcomes((0..3).map(|_| server.connect()).collect());

@@ -14,12 +14,16 @@
 //! up lets others run and then looks at the session's interrupts. A turn that is not over yet can be cancelled no later than
 //! one that is: the flag rises within two ticks either way.
 //!
+//! In a build with debug assertions, `COHORT_ALWAYS_YIELD=1` has each turn end at its first yield point. So tests find what is held across
+//! one.
+//!
 //! Other threads have no turns. Once such a thread has run code [`with_interrupt`](crate::with_interrupt), as in a program that
 //! embeds the engine, its flag stays up: a yield point then looks at interrupts only.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::Result;
@@ -66,11 +70,18 @@ fn slice_is_over() -> bool {
     IS_OVER.with(|is_over| is_over.load(Ordering::Relaxed))
 }
 
+/// Whether a turn ends at its first yield point.
+#[inline]
+fn always_yields() -> bool {
+    static IS_ASKED_FOR: LazyLock<bool> = LazyLock::new(|| std::env::var_os("COHORT_ALWAYS_YIELD").is_some());
+    cfg!(debug_assertions) && *IS_ASKED_FOR
+}
+
 #[cold]
 fn run_others() {
     if HAS_SLICES.get() {
         // Where nothing can be suspended, the next look at interrupts is when the ticker has come round again.
-        IS_OVER.with(|is_over| is_over.store(false, Ordering::Relaxed));
+        IS_OVER.with(|is_over| is_over.store(always_yields(), Ordering::Relaxed));
         coroutine::end_turn();
     }
 }
@@ -104,13 +115,13 @@ impl TimeSlices {
     #[inline]
     pub fn begin(&self) {
         self.turns.begin();
-        IS_OVER.with(|is_over| is_over.store(false, Ordering::Relaxed));
+        IS_OVER.with(|is_over| is_over.store(always_yields(), Ordering::Relaxed));
     }
 
     /// Whether the turn has lasted as long as it may.
     #[inline]
     pub fn is_over(&self) -> bool {
-        slice_is_over()
+        slice_is_over() && !always_yields()
     }
 
     /// The thread has nothing to do and is about to sleep.

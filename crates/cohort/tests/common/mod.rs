@@ -42,6 +42,13 @@ impl Server {
         Server::start_by(Command::new(env!("CARGO_BIN_EXE_cohort")), folder, port, settings, arguments)
     }
 
+    /// The same with sessions that let others run at each of their yield points: nothing may be held across one.
+    pub fn start_yielding(folder: &Path, settings: &[&str]) -> Server {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cohort"));
+        command.env("COHORT_ALWAYS_YIELD", "1");
+        Server::start_by(command, folder, free_port(), settings, &[])
+    }
+
     /// The same where the system allows only so many descriptors.
     pub fn start_limited(folder: &Path, descriptors: usize, settings: &[&str]) -> Server {
         let mut command = Command::new("sh");
