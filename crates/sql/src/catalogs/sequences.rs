@@ -50,7 +50,8 @@ pub fn pg_sequences(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value
         if catalog.is_temporary(sequence.schema) && Some(sequence.schema) != own_temporary {
             continue;
         }
-        let (last, is_called) = match run.engine().sequence_state(sequence.oid, LockMode::RowExclusive) {
+        // A look at all sequences waits for none that is only altered.
+        let (last, is_called) = match run.engine().sequence_state(sequence.oid, LockMode::AccessShare) {
             Ok(state) => state,
             // Dropped by a transaction that was waited for.
             Err(error) if error.sqlstate() == sqlstate::UNDEFINED_TABLE => continue,
