@@ -1,7 +1,8 @@
 //! Functions of `jsonb`.
 
+use std::collections::HashSet;
+
 use base::{Error, Result, sqlstate};
-use rustc_hash::FxHashSet;
 
 use super::json::{check_members, invalid, jsonb, key_value_rows, pairs, path_steps};
 use super::{FunctionDef, mismatch};
@@ -155,13 +156,12 @@ const FEW_TEXTS: usize = 4;
 
 /// Whether any of the texts [exists](exists), or each of them. NULLs don't count.
 fn exist(json: &Json, texts: &ArrayValue, each: bool) -> Result<bool> {
-    let strings: Option<FxHashSet<&str>> = match json {
-        Json::Array(values) if texts.values.len() > FEW_TEXTS => Some(
-            values
-                .iter()
-                .filter_map(|value| if let Json::String(text) = value { Some(text.as_str()) } else { None })
-                .collect(),
-        ),
+    let strings = match json {
+        Json::Array(values) if texts.values.len() > FEW_TEXTS => {
+            let texts =
+                values.iter().filter_map(|value| if let Json::String(text) = value { Some(text) } else { None });
+            Some(set_of(texts.map(|text| text.as_str()))?)
+        }
         _ => None,
     };
     for text in texts.values.iter().filter_map(Value::as_str) {
@@ -177,8 +177,18 @@ fn exist(json: &Json, texts: &ArrayValue, each: bool) -> Result<bool> {
     Ok(each)
 }
 
+/// A set of texts that clients choose: its hashes are seeded, so that nobody can choose texts that fall together.
+fn set_of<'t>(texts: impl Iterator<Item = &'t str>) -> Result<HashSet<&'t str>> {
+    let mut set = HashSet::new();
+    for text in texts {
+        sync::yield_point()?;
+        set.insert(text);
+    }
+    Ok(set)
+}
+
 fn delete_keys(json: &Json, keys: &[&str]) -> Result<Value> {
-    let keys: FxHashSet<&str> = keys.iter().copied().collect();
+    let keys = set_of(keys.iter().copied())?;
     match json {
         Json::Object(pairs) => {
             Ok(jsonb(Json::Object(pairs.iter().filter(|(key, _)| !keys.contains(key.as_str())).cloned().collect())))
