@@ -20,8 +20,6 @@ use super::{NEST_MAX, Options, SIZE_MAX_BYTES, compile_anywhere, invalid_regex};
 
 /// Within a time slice a search of the library looks at so many states at least, counted once for each byte.
 pub(super) const QUICK_STATES_MAX: usize = 1 << 21;
-/// Our own search keeps the places of all groups for each state twice: 32 bytes each.
-const PLACES_OF_GROUPS_MAX: usize = 4 << 20;
 /// Within a time slice a search of the library looks at so many bytes at least, if it has all states ready.
 pub(super) const QUICK_BYTES_MAX: usize = 8 << 20;
 /// So many states may be looked at between two yield points.
@@ -55,7 +53,7 @@ struct LazyAutomaton {
     spare: RefCell<Option<Box<Cache>>>,
 }
 
-/// What a search by the lazy automaton comes to.
+/// The outcome of a search by the lazy automaton.
 enum Found {
     /// The end of a match, or its start when the search goes backwards.
     At(usize),
@@ -118,9 +116,6 @@ impl Automaton {
     pub fn groups(&self, text: &str, range: Range<usize>) -> Result<Option<Vec<Option<Range<usize>>>>> {
         let input = Input::new(text).range(range).anchored(Anchored::Yes);
         let group_count = self.nfa.group_info().group_len(PatternID::ZERO);
-        if self.nfa.states().len().saturating_mul(group_count) > PLACES_OF_GROUPS_MAX {
-            return Err(super::failed("regular expression is too complex"));
-        }
         Simulation::new(&self.nfa, &input, group_count).first_match()
     }
 

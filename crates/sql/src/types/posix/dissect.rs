@@ -20,7 +20,7 @@ const WORK_BYTES_MAX: u64 = 1 << 28;
 /// Levels of a pattern that are dissected on any stack.
 const SHALLOW_LEVELS: usize = 32;
 
-/// What is known of a pattern before it is searched for.
+/// Facts about a pattern, known before any search.
 #[derive(Debug)]
 pub(super) struct Parsed {
     /// `None` where the library's own matches are right.

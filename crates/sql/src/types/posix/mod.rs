@@ -325,7 +325,7 @@ const LONG_PATTERN_BYTES: usize = 256;
 const VERY_LONG_PATTERN_BYTES: usize = 64 << 10;
 /// So many classes of letters are compiled within a time slice.
 const CLASSES_MAX: usize = 8;
-/// What a compiled pattern may take.
+/// The memory that a compiled pattern may take.
 const SIZE_MAX_BYTES: usize = 1 << 24;
 
 /// Compiles a pattern, on another thread if it may take long.

@@ -1,7 +1,8 @@
 //! A search that follows all ways through a pattern at once, and lets others run.
 //!
 //! It takes as long for each byte as the pattern is large, whatever the text, and does what the lazy automaton can't: word boundaries
-//! among all letters, and groups. It is the library's `PikeVM` with yield points.
+//! among all letters, and groups. It is the library's `PikeVM` with yield points. It keeps the places of groups for the ways that are
+//! open only, so a pattern with many groups takes little memory in most texts.
 
 use std::ops::Range;
 
@@ -13,6 +14,9 @@ use regex_automata::{Anchored, Input};
 /// The place of a group's edge that has not been passed.
 const NOWHERE: usize = usize::MAX;
 
+/// The most places of groups that are kept for the open ways.
+const SLOTS_MAX: usize = 8 << 20;
+
 pub(super) struct Simulation<'a> {
     nfa: &'a NFA,
     input: &'a Input<'a>,
@@ -20,17 +24,21 @@ pub(super) struct Simulation<'a> {
     slot_count: usize,
     current: Ways,
     next: Ways,
-    /// What is left to be done of a closure.
+    /// The rest of a closure, which is still to be done.
     stack: Vec<Task>,
     /// The groups' edges of the way that is followed.
     slots: Vec<usize>,
 }
 
-/// The states in which ways are, the preferred ones first, with the groups' edges that each has passed.
+/// The ways that are open at a place of the text, the preferred ones first.
 struct Ways {
-    states: Vec<StateID>,
-    /// The place of each state in `states`, if it is there.
+    /// All states that ways have come to here.
+    seen: Vec<StateID>,
+    /// The place of each state in `seen`, if it is there.
     places: Vec<u32>,
+    /// Those of them that wait for a byte, or are a match.
+    states: Vec<StateID>,
+    /// The groups' edges that the way of each of these has passed.
     slots: Vec<usize>,
 }
 
@@ -40,18 +48,24 @@ enum Task {
 }
 
 impl Ways {
-    fn new(state_count: usize, slot_count: usize) -> Ways {
-        Ways { states: Vec::new(), places: vec![0; state_count], slots: vec![NOWHERE; state_count * slot_count] }
+    fn new(state_count: usize) -> Ways {
+        Ways { seen: Vec::new(), places: vec![0; state_count], states: Vec::new(), slots: Vec::new() }
     }
 
-    /// Whether the state was not there before.
-    fn insert(&mut self, state: StateID) -> bool {
+    fn clear(&mut self) {
+        self.seen.clear();
+        self.states.clear();
+        self.slots.clear();
+    }
+
+    /// Whether the state was not seen before.
+    fn see(&mut self, state: StateID) -> bool {
         let place = self.places[state.as_usize()] as usize;
-        if self.states.get(place) == Some(&state) {
+        if self.seen.get(place) == Some(&state) {
             return false;
         }
-        self.places[state.as_usize()] = self.states.len() as u32;
-        self.states.push(state);
+        self.places[state.as_usize()] = self.seen.len() as u32;
+        self.seen.push(state);
         true
     }
 }
@@ -60,7 +74,7 @@ impl<'a> Simulation<'a> {
     /// A search for which so many groups are wanted; the whole match is the first of them.
     pub fn new(nfa: &'a NFA, input: &'a Input<'a>, group_count: usize) -> Simulation<'a> {
         let (state_count, slot_count) = (nfa.states().len(), 2 * group_count);
-        let ways = || Ways::new(state_count, slot_count);
+        let ways = || Ways::new(state_count);
         let slots = vec![NOWHERE; slot_count];
         Simulation { nfa, input, slot_count, current: ways(), next: ways(), stack: Vec::new(), slots }
     }
@@ -68,11 +82,11 @@ impl<'a> Simulation<'a> {
     /// The longest end of a match that begins with the range; the first one, if the input asks for the earliest.
     pub fn longest_end(mut self) -> Result<Option<usize>> {
         let range = self.input.get_range();
-        self.follow(self.nfa.start_anchored(), range.start);
+        self.follow(self.nfa.start_anchored(), range.start)?;
         let mut end = None;
         for at in range.start..=range.end {
             std::mem::swap(&mut self.current, &mut self.next);
-            self.next.states.clear();
+            self.next.clear();
             if self.current.states.is_empty() {
                 break;
             }
@@ -95,7 +109,7 @@ impl<'a> Simulation<'a> {
         let mut found: Option<Vec<usize>> = None;
         for at in range.start..=range.end {
             std::mem::swap(&mut self.current, &mut self.next);
-            self.next.states.clear();
+            self.next.clear();
             if self.current.states.is_empty() && (found.is_some() || (is_anchored && at > range.start)) {
                 break;
             }
@@ -103,12 +117,12 @@ impl<'a> Simulation<'a> {
                 // A match that begins here comes after those that began before.
                 std::mem::swap(&mut self.current, &mut self.next);
                 self.slots.fill(NOWHERE);
-                self.follow(self.nfa.start_anchored(), at);
+                self.follow(self.nfa.start_anchored(), at)?;
                 std::mem::swap(&mut self.current, &mut self.next);
             }
             for index in 0..self.current.states.len() {
                 if self.step(index, at)? {
-                    let first = self.current.states[index].as_usize() * self.slot_count;
+                    let first = index * self.slot_count;
                     found = Some(self.current.slots[first..first + self.slot_count].to_vec());
                     // The ways after this one are not preferred to it.
                     break;
@@ -136,15 +150,15 @@ impl<'a> Simulation<'a> {
             _ => None,
         };
         if let Some(next) = next {
-            let first = state.as_usize() * self.slot_count;
+            let first = index * self.slot_count;
             self.slots.copy_from_slice(&self.current.slots[first..first + self.slot_count]);
-            self.follow(next, at + 1);
+            self.follow(next, at + 1)?;
         }
         Ok(false)
     }
 
     /// Adds a state, and those that it leads to without a byte, to the next ones.
-    fn follow(&mut self, state: StateID, at: usize) {
+    fn follow(&mut self, state: StateID, at: usize) -> Result<()> {
         self.stack.push(Task::Follow(state));
         while let Some(task) = self.stack.pop() {
             match task {
@@ -152,11 +166,15 @@ impl<'a> Simulation<'a> {
                 Task::Follow(state) => self.follow_one(state, at),
             }
         }
+        if self.next.slots.len() > SLOTS_MAX {
+            return Err(super::failed("regular expression is too complex"));
+        }
+        Ok(())
     }
 
     fn follow_one(&mut self, mut state: StateID, at: usize) {
         loop {
-            if !self.next.insert(state) {
+            if !self.next.see(state) {
                 return;
             }
             state = match self.nfa.state(state) {
@@ -184,8 +202,8 @@ impl<'a> Simulation<'a> {
                     *next
                 }
                 State::ByteRange { .. } | State::Sparse(_) | State::Dense(_) | State::Match { .. } | State::Fail => {
-                    let first = state.as_usize() * self.slot_count;
-                    self.next.slots[first..first + self.slot_count].copy_from_slice(&self.slots);
+                    self.next.states.push(state);
+                    self.next.slots.extend_from_slice(&self.slots);
                     return;
                 }
             };
