@@ -278,6 +278,20 @@ const KINDS: &[Kind] = &[
         clear: &["drop view if exists v, x"],
     },
     Kind {
+        name: "identity",
+        make: "create table counted (a int generated always as identity, b int)",
+        firsts: &["select nextval('counted_a_seq')", "alter table counted alter a drop identity", "insert into counted (b) values (1)"],
+        seconds: &[
+            "select nextval('counted_a_seq')",
+            "select last_value from counted_a_seq",
+            "alter table counted alter a drop identity",
+            "alter table counted alter a drop identity if exists",
+        ],
+        state: "select attidentity, (select count(*) from pg_class where relname = 'counted_a_seq') from pg_attribute
+                where attrelid = 'counted'::regclass and attname = 'a'",
+        clear: &["drop table if exists counted"],
+    },
+    Kind {
         name: "sequence",
         make: "create sequence q",
         firsts: &[

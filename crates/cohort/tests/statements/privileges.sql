@@ -187,7 +187,15 @@ select nextval('p_schema.s');
 select currval('p_schema.s');
 select setval('p_schema.s', 9);
 select last_value from p_schema.s;
+select sequencename, last_value from pg_sequences where schemaname = 'p_schema' order by 1;
+select pg_sequence_last_value('p_schema.s'::regclass);
 reset role;
+revoke usage on sequence p_schema.s from p_bob;
+set role p_bob;
+select sequencename, last_value from pg_sequences where schemaname = 'p_schema' order by 1;
+select pg_sequence_last_value('p_schema.s'::regclass);
+reset role;
+grant usage on sequence p_schema.s to p_bob;
 -- Grant options.
 grant select on p_schema.t to p_ann with grant option;
 set role p_ann;

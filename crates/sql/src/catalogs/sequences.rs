@@ -11,6 +11,7 @@ use super::rows::row;
 use super::{Equal, registry};
 use crate::executor::Run;
 use crate::plan::VirtualTable;
+use crate::privileges::Privileges;
 use crate::types::{Value, oids};
 
 /// The columns of a sequence seen as a table.
@@ -50,13 +51,17 @@ pub fn pg_sequences(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value
         if catalog.is_temporary(sequence.schema) && Some(sequence.schema) != own_temporary {
             continue;
         }
-        // A look at all sequences waits for none that is only altered.
-        let (last, is_called) = match run.engine().sequence_state(sequence.oid, LockMode::AccessShare) {
-            Ok(state) => state,
-            // Dropped by a transaction that was waited for.
-            Err(error) if error.sqlstate() == sqlstate::UNDEFINED_TABLE => continue,
-            Err(error) => return Err(error),
-        };
+        let mut last_value = None;
+        // Nothing is locked that the role may not read.
+        if run.state.require(sequence.oid, Privileges::USAGE | Privileges::SELECT).is_ok() {
+            // A look at all sequences waits for none that is only altered.
+            last_value = match run.engine().sequence_state(sequence.oid, LockMode::AccessShare) {
+                Ok((last, is_called)) => is_called.then_some(last),
+                // Dropped by a transaction that was waited for.
+                Err(error) if error.sqlstate() == sqlstate::UNDEFINED_TABLE => continue,
+                Err(error) => return Err(error),
+            };
+        }
         rows.push(row![
             run.catalog.schema_name(sequence.schema),
             sequence.name.as_str(),
@@ -68,7 +73,7 @@ pub fn pg_sequences(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value
             sequence.increment,
             sequence.cycle,
             sequence.cache,
-            is_called.then_some(last),
+            last_value,
         ]);
     }
     Ok(rows)
@@ -89,14 +94,12 @@ pub fn sequence_table(sequence: &SequenceDef) -> Arc<VirtualTable> {
 /// The one row of a sequence.
 pub fn sequence_row(run: &mut Run<'_, '_>, sequence: Oid) -> Result<Vec<Vec<Value>>> {
     let name = run.catalog.catalog().sequence(sequence).map(|def| def.name.clone()).unwrap_or_default();
-    let (last, is_called) = run.engine().sequence_state(sequence, LockMode::AccessShare).map_err(|error| {
+    let (last, is_called) = match run.engine().sequence_state(sequence, LockMode::AccessShare) {
         // Dropped by a transaction that was waited for.
-        let is_gone = error.sqlstate() == sqlstate::UNDEFINED_TABLE;
-        if is_gone {
-            Error::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
-        } else {
-            error
+        Err(error) if error.sqlstate() == sqlstate::UNDEFINED_TABLE => {
+            return Err(Error::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")));
         }
-    })?;
+        state => state?,
+    };
     Ok(vec![row![last, 0i64, is_called]])
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base::limits::COLUMNS_MAX;
 use base::{Error, Oid, Result, sqlstate};
+use engine::LockMode;
 use engine::catalog::{ConstraintKind, RelationKind, TableDef};
 use engine::row::encode_row;
 
@@ -331,6 +332,7 @@ pub(super) fn drop_identity(ddl: &mut Ddl<'_>, oid: Oid, name: &Name, if_exists:
         }
         return Err(error);
     };
+    ddl.lock(identity.sequence, LockMode::AccessExclusive)?;
     let mut new = (*def).clone();
     new.columns[place].identity = None;
     ddl.replace(new)?;

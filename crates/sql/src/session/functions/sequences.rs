@@ -72,6 +72,7 @@ fn serial_sequence(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
 
 fn last_value(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let sequence = sequence(run, oid(args, 0)?)?;
+    run.state.require(sequence, Privileges::USAGE | Privileges::SELECT)?;
     let (last, is_called) = run.engine().sequence_state(sequence, LockMode::RowExclusive)?;
     Ok(is_called.then_some(last).into())
 }
