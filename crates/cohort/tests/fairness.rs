@@ -352,6 +352,29 @@ fn notifications_give_a_busy_listener_no_further_turns() {
     server.stop();
 }
 
+// invariants: row 41
+#[test]
+fn a_commit_that_notifies_many_channels_keeps_nobody_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["worker_threads=1"]);
+    let mut listeners: Vec<Client> = (0..85).map(|_| server.connect()).collect();
+    listeners.iter_mut().for_each(|listener| listener.batch_execute("listen other").unwrap());
+    let (mut notifying, mut short, clock) = (server.connect(), server.connect(), WorkerClock::new(&server));
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::SeqCst) {
+                let channels = "select count(pg_notify('channel ' || g, '')) from generate_series(1, 300000) g";
+                notifying.batch_execute(channels).unwrap();
+            }
+        });
+        let met = measure(&mut short, &clock, Duration::from_secs(3), 20);
+        is_done.store(true, Ordering::SeqCst);
+        assert!(met.computed_max <= COMPUTED_MAX, "the worker computed {:?} in one go", met.computed_max);
+    });
+    server.stop();
+}
+
 /// A statement whose constants are lifted out, that takes long to be planned and gives no rows. Each number gives another text.
 fn long_to_plan(number: usize) -> String {
     let names: Vec<String> = (1..=40).map(|table| format!("small s{table}")).collect();

@@ -46,11 +46,14 @@ impl SessionState {
             return Ok(());
         }
         let limit_bytes = self.notify_limit_bytes();
+        // There may be hundreds of thousands of channels. Only this session, which runs here, uses what it notifies.
         let mut bytes_by_channel: FxHashMap<&str, usize> = FxHashMap::default();
         for (channel, payload) in notifications.iter() {
+            sync::yield_point()?;
             *bytes_by_channel.entry(channel).or_default() += notify::memory_bytes(channel, payload);
         }
         for (channel, bytes) in bytes_by_channel {
+            sync::yield_point()?;
             if !self.instance.channels.has_room(channel, bytes, limit_bytes) {
                 return Err(too_many_notifications());
             }
