@@ -105,6 +105,18 @@ fn row(holder: Xid) -> Arc<Row> {
     Arc::new(Row { state: Mutex::new((holder, ROW)), next_xid: AtomicU64::new(20), updates: AtomicUsize::new(0) })
 }
 
+/// Makes a new version of the row for `id`, and returns its place, if no transaction holds it; otherwise its holder and newest version.
+fn take_if_free(row: &Row, locks: &LockManager, id: Xid) -> Result<Tid, (Xid, Tid)> {
+    let mut state = row.state.lock();
+    let (holder, newest) = *state;
+    if locks.owner_of(holder).is_some() {
+        return Err((holder, newest));
+    }
+    let next = Tid::new(newest.block + 1, 1);
+    *state = (id, next);
+    Ok(next)
+}
+
 /// One transaction that updates the row; false if it was cancelled.
 fn update(row: &Row, session: &Session) -> bool {
     let locks = &*session.locks;
@@ -113,19 +125,16 @@ fn update(row: &Row, session: &Session) -> bool {
     let mut turn: Option<RowTurn<'_>> = None;
     let mode = RowLockMode::NoKeyUpdate;
     let done = loop {
-        let mut state = row.state.lock();
-        let (holder, newest) = *state;
-        if locks.owner_of(holder).is_none() {
-            let next = Tid::new(newest.block + 1, 1);
-            *state = (id, next);
-            drop(state);
-            if let Some(turn) = turn.take() {
-                turn.updated(next, id, mode);
+        let (holder, newest) = match take_if_free(row, locks, id) {
+            Ok(next) => {
+                if let Some(turn) = turn.take() {
+                    turn.updated(next, id, mode);
+                }
+                row.updates.fetch_add(1, SeqCst);
+                break true;
             }
-            row.updates.fetch_add(1, SeqCst);
-            break true;
-        }
-        drop(state);
+            Err(held) => held,
+        };
         let waited = match &mut turn {
             Some(turn) => turn.wait_again(newest, holder, &session.options()).map(|_| ()),
             None => locks
@@ -357,18 +366,15 @@ fn try_to_get(row: &Row, session: &Session, id: Xid, wants: Wants) -> base::Resu
     }
     let mut turn: Option<RowTurn<'_>> = None;
     loop {
-        let mut state = row.state.lock();
-        let (holder, newest) = *state;
-        if locks.owner_of(holder).is_none() {
-            let next = Tid::new(newest.block + 1, 1);
-            *state = (id, next);
-            drop(state);
-            if let Some(turn) = turn.take() {
-                turn.updated(next, id, wants.mode);
+        let (holder, newest) = match take_if_free(row, locks, id) {
+            Ok(next) => {
+                if let Some(turn) = turn.take() {
+                    turn.updated(next, id, wants.mode);
+                }
+                return Ok(());
             }
-            return Ok(());
-        }
-        drop(state);
+            Err(held) => held,
+        };
         match &mut turn {
             Some(turn) => drop(turn.wait_again(newest, holder, &session.options())?),
             None => {
