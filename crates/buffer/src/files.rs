@@ -273,7 +273,7 @@ impl Files {
         Ok(())
     }
 
-    /// Marks files that are about to be removed. Whoever extends one of them is waited for.
+    /// Marks files that are about to be removed. This waits for a caller that extends one of them.
     pub(crate) fn begin_removal(&self, files: &[FileNumber]) {
         for &file in files {
             let unknown = || {

@@ -85,7 +85,7 @@ impl PageMeter {
         self.reader().read()
     }
 
-    /// What reads it and may be kept by what goes to other threads, where it finds nothing.
+    /// A reader of it, which may go to other threads. There it finds nothing.
     pub fn reader(&self) -> PageReader {
         PageReader { owner: self.owner }
     }

@@ -45,7 +45,7 @@ enum Access {
     Scan,
 }
 
-/// What became of an attempt to give a frame to a page.
+/// The outcome of an attempt to give a frame to a page.
 #[derive(PartialEq, Eq)]
 enum Published {
     /// The frame has the page now.
@@ -177,8 +177,8 @@ impl BufferPool {
     }
 
     /// Gives a claimed and latched frame to `page`, with a pin for the caller, unless another frame holds it already or the
-    /// page may not come. The latter is asked under the latch of the page's partition. Whoever refuses pages passes all these
-    /// latches before it looks for those that have come ([`BufferPool::discard`]).
+    /// page may not come. The latter is asked under the latch of the page's partition. [`BufferPool::discard`]
+    /// passes all these latches before it looks for pages that have come: later ones are refused.
     fn publish(&self, victim: u32, page: PageId, access: Access, may_come: impl FnOnce() -> bool) -> Published {
         let frame = &self.frames[victim];
         let partition = self.table.latch(page);
@@ -311,7 +311,7 @@ impl BufferPool {
     /// Forgets the pages of files, written or not, and removes the files; that is durable on return. Returns the files that
     /// could not be removed, and why; one that does not exist is no error. The files are in ascending order.
     ///
-    /// Whoever asks for a page of them from now on gets 58P01. A page that is pinned is waited for.
+    /// A request for a page of them fails with 58P01 from now on. This waits for pages that are pinned.
     pub fn drop_files(&self, files: &[FileNumber]) -> Vec<(FileNumber, Error)> {
         debug_assert!(files.is_sorted());
         self.files.begin_removal(files);

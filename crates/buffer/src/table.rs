@@ -65,8 +65,8 @@ impl Table {
         None
     }
 
-    /// Waits until each latch that is held now has been given back once. What the caller has stored before is seen by whoever
-    /// latches a partition afterwards; the caller sees what was done under a latch before.
+    /// Waits until each latch that is held now has been given back once. A thread that latches a
+    /// partition afterwards sees all that the caller has stored before. The caller sees all that was done under a latch before.
     pub(crate) fn pass_latches(&self) {
         self.partitions.iter().for_each(|partition| drop(partition.lock()));
     }

@@ -172,7 +172,7 @@ fn activity_shows_the_beginning_of_a_text() {
     server.stop();
 }
 
-/// What sessions ran last takes no memory in proportion to its length.
+/// The text that a session ran last takes no memory in proportion to its length.
 #[test]
 fn texts_that_ran_are_not_kept() {
     let folder = tempfile::tempdir().unwrap();

@@ -14,7 +14,7 @@ use postgres::error::SqlState;
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::{Client, NoTls};
 
-/// What comes about at all comes about within this time.
+/// The time for an event that must come. It comes much earlier on an idle machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A statement that lasts until it is cancelled.

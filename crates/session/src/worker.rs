@@ -88,7 +88,7 @@ impl WorkerHandle {
         self.peer.load()
     }
 
-    /// What the other workers hold of it.
+    /// The part of it that the other workers hold.
     pub(crate) fn peer(&self) -> Arc<Peer> {
         Arc::clone(&self.peer)
     }
@@ -182,7 +182,7 @@ struct Worker {
     shared: Arc<Shared>,
     wal: Arc<Wal>,
     ready: Arc<ReadyQueue>,
-    /// What the others hold of this worker.
+    /// The part of this worker that the others hold.
     peer: Arc<Peer>,
     newcomers: Arc<Mutex<Vec<Stream>>>,
     stacks: StackPool,

@@ -1,4 +1,4 @@
-//! What waits for the log leaves in order also where the session has gone to another worker meanwhile.
+//! Replies that wait for the log leave in order, even if their session goes to another worker meanwhile.
 
 mod support;
 
@@ -12,7 +12,7 @@ use postgres_protocol::message::frontend;
 use support::TestServer;
 use vfs::{RealVfs, SlowedVfs};
 
-/// What comes about at all comes about within this time.
+/// The time for an event that must come. It comes much earlier on an idle machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A client that sends without waiting for answers.

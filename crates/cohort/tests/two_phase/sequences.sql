@@ -1,4 +1,4 @@
--- Whoever asks a sequence waits for the prepared transaction that changes it.
+-- A session that asks a sequence waits for the prepared transaction that changes it.
 a: create sequence s;
 a: create sequence t;
 a: create table n (id serial primary key, v int);
@@ -20,7 +20,7 @@ b waits: select setval('s', 150);
 c: rollback prepared 'sequences';
 b answers
 b: select nextval('s');
--- What a session got last is told after the wait, too.
+-- The value that a session got last is told after the wait, too.
 a: begin;
 a: alter sequence s increment by 10;
 a: prepare transaction 'sequences';
@@ -72,7 +72,7 @@ a: prepare transaction 'sequences';
 b waits: select nextval('n_id_seq');
 c: rollback prepared 'sequences';
 b answers
--- Whoever has taken a value is waited for, and a prepared transaction has it taken.
+-- A change waits for a transaction that has taken a value, a prepared one too.
 a: begin;
 a: select nextval('s') > 0;
 a: prepare transaction 'sequences';

@@ -1,8 +1,7 @@
 //! Sequences.
 //!
-//! Whoever asks for a value or sets one locks the sequence in ROW EXCLUSIVE mode until the transaction ends, as in PostgreSQL.
-//! So a transaction that changes or drops the sequence, a prepared one too, is waited for, and the sequence's file stays while
-//! somebody uses it.
+//! A transaction that takes a value or sets one locks the sequence in ROW EXCLUSIVE mode until it ends, as in PostgreSQL. So it waits
+//! for a transaction that changes or drops the sequence, even for a prepared one, and the sequence's file stays as long as it is used.
 
 use base::{Error, Oid, Result, sqlstate};
 use lockmgr::{LockMode, Scope, WaitPolicy};

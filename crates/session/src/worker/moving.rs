@@ -171,7 +171,7 @@ impl Worker {
             other => connection.state = other,
         }
         let connection = &self.connections[index];
-        // What the socket has more of is announced, but not what has been decrypted already.
+        // The poll announces more bytes of the socket, but not bytes that have been decrypted already.
         if !matches!(connection.state, State::Running(_)) && connection.port.borrow().is_readable() {
             self.ready.push(token);
         }

@@ -1,4 +1,4 @@
-//! What a worker knows of the others: how much they have to do, and where a session is handed to them.
+//! The part of a worker that the others see: how much it has to do, and where a session is handed to it.
 
 use sync::atomic::{AtomicUsize, Ordering};
 use sync::{Arc, CachePadded, Mailbox, ReadyQueue};
@@ -8,7 +8,7 @@ use super::moving::Moving;
 /// A session with long work weighs as much as so many others when a new one is dealt out.
 const LONG_WORK_WEIGHT: usize = 4;
 
-/// What all workers, and the acceptor, hold of a worker.
+/// The part of a worker that all workers, and the acceptor, hold.
 pub(crate) struct Peer {
     pub(super) ready: Arc<ReadyQueue>,
     /// Its connections, those on their way to it included.

@@ -82,7 +82,7 @@ pub(super) fn from_grammar(message: String, position: u32) -> Error {
     if placed { error.at(position) } else { error }
 }
 
-/// What came of a stored text; `None` if it is none that can be read any more. Errors that say nothing about the text go through:
+/// The result of reading a stored text; `None` if the text can't be read any more. Errors that say nothing about the text go through:
 /// those of a session that is interrupted, and of a system without memory.
 pub(crate) fn if_readable<R>(result: Result<R>) -> Result<Option<R>> {
     match result {

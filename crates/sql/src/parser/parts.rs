@@ -119,7 +119,7 @@ fn end_of_part(scanner: &mut Scanner<'_>, text: &str, least: usize) -> Result<us
     }
 }
 
-/// What is to be known of the statements of a part.
+/// How many statements a part has, and how deep the deepest is nested.
 struct Summary {
     count: usize,
     depth: u32,
@@ -152,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    /// What texts are made of. Semicolons stand in them, and none is at an end where one belongs.
+    /// Pieces for random texts. Semicolons stand within them; those between them are added.
     const PIECES: [&str; 40] = [
         "select 1",
         "select 'é;''--', 2 as ä",

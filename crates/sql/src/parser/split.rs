@@ -16,7 +16,7 @@ pub(super) struct Scanner<'t> {
     depth: usize,
     /// In the body of `BEGIN ATOMIC`.
     is_in_body: bool,
-    /// What the token before was.
+    /// The kind of the token before.
     previous: Word,
     next_pause: usize,
 }
@@ -52,7 +52,7 @@ impl<'t> Scanner<'t> {
             self.pause()?;
             let mut word = Word::Other;
             match first {
-                // What stands between two words leaves them neighbours.
+                // Two words with only spaces and comments between them are neighbours.
                 b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C => {
                     self.at += 1;
                     word = self.previous;
@@ -155,7 +155,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// What begins with a quote here, up to the quote that ends it; a doubled one doesn't.
+    /// Skips a quoted string or name that begins here, up to the quote that ends it. A doubled quote doesn't end it.
     fn skip_until_quote(&mut self, quote: u8, has_escapes: bool) -> base::Result<()> {
         self.at += 1;
         while let Some(byte) = self.byte(0) {

@@ -132,8 +132,8 @@ struct Shared {
     /// Transactions that notify and are committing, by number. The place of each in the log is behind the position.
     committing: BTreeMap<u64, Lsn>,
     last_number: u64,
-    /// What has not been handed out: of transactions that may have committed after one of `committing`, for the most part. By
-    /// their places in the log.
+    /// Batches that have not been handed out, by the places of their transactions in the log. Most of them may have committed after
+    /// one of `committing`.
     held_back: BTreeMap<Lsn, VecDeque<Batch>>,
     /// The number of the next transaction of which something will be handed out.
     next_batch: u64,
@@ -144,7 +144,7 @@ struct Batch {
     pid: i32,
     /// The number by which listeners that came later know that it isn't for them, once something has been handed out.
     number: Option<u64>,
-    /// What has not been handed out.
+    /// Those that have not been handed out.
     notifications: std::vec::IntoIter<Arc<(String, String)>>,
 }
 

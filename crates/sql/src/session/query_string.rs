@@ -89,7 +89,7 @@ impl SqlSession {
             session.state.characters_before.set(0);
             Ok(())
         };
-        // What one part leaves behind that is nested deep may end in another.
+        // A part may leave something behind that is nested deep, and it may end in another part.
         if parts.depth <= parser::DEPTH_OF_COROUTINES {
             return run_all(self);
         }

@@ -10,8 +10,8 @@ use crate::privileges;
 /// Takes the relation locks of a statement's plans, until one of them may be run.
 ///
 /// A plan that was made while others held its tables may not fit these any more. So the catalog must not have moved on since the
-/// plan was made, or the plan must have been made under the very locks that it needs: then nobody can have changed its tables. What else
-/// has changed in the catalog meanwhile, such as others' temporary tables, counts as changed after the statement was planned.
+/// plan was made, or the plan must have been made under the very locks that it needs: then nobody can have changed its tables. Other
+/// changes of the catalog meanwhile, such as others' temporary tables, count as made after the statement was planned.
 /// So two plans are enough, however often the catalog changes.
 #[derive(Default)]
 pub(crate) struct RelationLocks {

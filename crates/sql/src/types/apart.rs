@@ -76,8 +76,8 @@ fn within(room: usize, value: &Value) -> Option<usize> {
     room_left(value, room)
 }
 
-/// What is left of room for so many elements when this value is in it. Texts in an array may be one and the same, which takes little
-/// memory, but is looked at each time.
+/// The rest of `room`, a number of elements, when this value has taken its part. All texts of an array may be the same one: that takes
+/// little memory, but each is looked at.
 fn room_left(value: &Value, room: usize) -> Option<usize> {
     let room = room.checked_sub(1)?;
     match value {

@@ -98,7 +98,7 @@ impl Json {
         }
     }
 
-    /// What is left of room for so many elements, members and scalars when this value is in it. A long string counts as several.
+    /// The rest of `room`, a number of elements, members and scalars, when this value has taken its part. A long string counts as several.
     pub fn room_left(&self, room: usize) -> Option<usize> {
         let room = room.checked_sub(1)?;
         match self {
