@@ -160,9 +160,21 @@ fn worker_times(process: u32) -> Vec<Duration> {
 
 #[test]
 fn two_sessions_with_long_work_use_two_workers() {
+    two_busy_sessions_use_two_workers(50_000);
+}
+
+/// No statement lasts as long as a time slice, and no two clients have something to do at the same moment.
+#[test]
+fn two_sessions_with_many_short_statements_use_two_workers() {
+    two_busy_sessions_use_two_workers(1_000);
+}
+
+/// Two sessions run nothing but statements over so many rows each.
+fn two_busy_sessions_use_two_workers(rows: u32) {
     let folder = tempfile::tempdir().unwrap();
     let server = common::Server::start(folder.path(), &["worker_threads=2"]);
     let mut sessions: Vec<Client> = (0..3).map(|_| server.connect()).collect();
+    let query = format!("select count(*) from generate_series(1, {rows})");
     // Two of three sessions share a worker.
     for idle in 0..3 {
         let before = worker_times(server.id());
@@ -173,7 +185,7 @@ fn two_sessions_with_long_work_use_two_workers() {
             for (_, session) in busy {
                 scope.spawn(|| {
                     while !is_over.load(Ordering::Relaxed) {
-                        session.batch_execute("select count(*) from generate_series(1, 50000)").unwrap();
+                        session.batch_execute(&query).unwrap();
                     }
                 });
             }

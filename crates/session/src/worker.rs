@@ -195,6 +195,8 @@ struct Worker {
     unsettled: Vec<usize>,
     /// Several connections have something to do in this round.
     is_crowded: bool,
+    /// The connection whose session began something last.
+    last_begun: Option<u64>,
     /// Replies waiting for the log.
     gated: BinaryHeap<Reverse<(Lsn, u64)>>,
     /// The lowest of them, for the listener.
@@ -252,6 +254,7 @@ pub fn start(shared: Arc<Shared>, number: usize) -> base::Result<WorkerHandle> {
             yielded: VecDeque::new(),
             unsettled: Vec::new(),
             is_crowded: false,
+            last_begun: None,
             gated: BinaryHeap::new(),
             waiting_for,
             delay: DelayPolicy::default(),
@@ -481,6 +484,7 @@ impl Worker {
     /// Has a session's task done in a coroutine.
     fn run_task(&mut self, index: usize, mut conversation: Box<Conversation>, task: Task) {
         let token = self.token_of(index);
+        self.last_begun = Some(token);
         let connection = &mut self.connections[index];
         let port = Rc::clone(&connection.port);
         let run = move || {

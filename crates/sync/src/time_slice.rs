@@ -124,6 +124,17 @@ impl TimeSlices {
         slice_is_over() && !always_yields()
     }
 
+    /// How many ticks in a row have met the thread awake. A thread that sleeps between its turns is hardly ever met awake many times.
+    #[inline]
+    pub fn awake_ticks(&self) -> u32 {
+        self.turns.awake_ticks()
+    }
+
+    /// Has [`awake_ticks`](Self::awake_ticks) begin anew.
+    pub fn forget_awake_ticks(&self) {
+        self.turns.forget_awake_ticks();
+    }
+
     /// The thread has nothing to do and is about to sleep.
     pub fn fall_asleep(&self) {
         self.turns.fall_asleep();
@@ -161,7 +172,7 @@ use ticking::Turns;
 mod ticking {
     use std::cell::Cell;
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
     use std::time::Duration;
 
     use crossbeam_utils::CachePadded;
@@ -180,17 +191,26 @@ mod ticking {
 
     /// The turn numbers that a thread shows to the ticker.
     pub(super) struct Turns {
-        number: Arc<CachePadded<AtomicU64>>,
+        shared: Arc<CachePadded<Shared>>,
         last: Cell<u64>,
+    }
+
+    /// What a thread and the ticker tell each other.
+    struct Shared {
+        /// The number of the thread's turn.
+        number: AtomicU64,
+        /// How many ticks in a row have met the thread awake. Nothing is ordered by it, and a tick more or less does no harm.
+        awake_ticks: AtomicU32,
     }
 
     impl Turns {
         /// Registers the calling thread with its flag.
         pub(super) fn new(is_over: &AtomicBool) -> Turns {
-            let number = Arc::new(CachePadded::new(AtomicU64::new(ASLEEP)));
+            let shared = Shared { number: AtomicU64::new(ASLEEP), awake_ticks: AtomicU32::new(0) };
+            let shared = Arc::new(CachePadded::new(shared));
             UNTIL_END.with(|_| ());
             let mut watched = TICKER.watched.lock();
-            watched.threads.push(Watched { number: Arc::clone(&number), seen: ASLEEP, is_over });
+            watched.threads.push(Watched { shared: Arc::clone(&shared), seen: ASLEEP, is_over });
             if !watched.is_ticking {
                 let made = thread::Builder::new().name("ticker".to_owned()).spawn(|| TICKER.run());
                 match made {
@@ -198,12 +218,12 @@ mod ticking {
                     Err(error) => eprintln!("cohort: could not start the ticker thread, turns have no end: {error}"),
                 }
             }
-            Turns { number, last: Cell::new(ASLEEP) }
+            Turns { shared, last: Cell::new(ASLEEP) }
         }
 
         #[inline]
         pub(super) fn begin(&self) {
-            self.number.store(self.next(), Ordering::Relaxed);
+            self.shared.number.store(self.next(), Ordering::Relaxed);
         }
 
         fn next(&self) -> u64 {
@@ -211,23 +231,43 @@ mod ticking {
             self.last.get()
         }
 
+        #[inline]
+        pub(super) fn awake_ticks(&self) -> u32 {
+            self.shared.awake_ticks.load(Ordering::Relaxed)
+        }
+
+        pub(super) fn forget_awake_ticks(&self) {
+            self.shared.awake_ticks.store(0, Ordering::Relaxed);
+        }
+
         pub(super) fn fall_asleep(&self) {
-            self.number.store(ASLEEP, Ordering::Relaxed);
+            self.shared.number.store(ASLEEP, Ordering::Relaxed);
         }
 
         /// The thread leaves its number and then looks whether the ticker sleeps; the ticker says so and then looks at the
         /// numbers. In sequentially consistent order at least one of the two sees the other.
         pub(super) fn wake_up(&self) {
-            self.number.store(self.next(), Ordering::SeqCst);
+            self.shared.number.store(self.next(), Ordering::SeqCst);
             if TICKER.is_asleep.load(Ordering::SeqCst) {
                 TICKER.wake();
             }
         }
     }
 
+    impl Shared {
+        /// A tick has found the thread in turn `number`.
+        fn count_tick(&self, number: u64) {
+            let count = self.awake_ticks.load(Ordering::Relaxed);
+            let new = if number == ASLEEP { 0 } else { count.saturating_add(1) };
+            if new != count {
+                self.awake_ticks.store(new, Ordering::Relaxed);
+            }
+        }
+    }
+
     impl Drop for Turns {
         fn drop(&mut self) {
-            TICKER.forget(|thread| Arc::ptr_eq(&thread.number, &self.number));
+            TICKER.forget(|thread| Arc::ptr_eq(&thread.shared, &self.shared));
         }
     }
 
@@ -263,7 +303,7 @@ mod ticking {
     }
 
     struct Watched {
-        number: Arc<CachePadded<AtomicU64>>,
+        shared: Arc<CachePadded<Shared>>,
         /// The number at the last tick.
         seen: u64,
         /// The thread's flag. `UntilEnd` takes the thread off the list before it ends.
@@ -284,7 +324,7 @@ mod ticking {
                     self.changed.wait_for(&mut watched, tick);
                 } else {
                     self.is_asleep.store(true, Ordering::SeqCst);
-                    if watched.threads.iter().all(|thread| thread.number.load(Ordering::SeqCst) == ASLEEP) {
+                    if watched.threads.iter().all(|thread| thread.shared.number.load(Ordering::SeqCst) == ASLEEP) {
                         self.changed.wait(&mut watched);
                     }
                     self.is_asleep.store(false, Ordering::SeqCst);
@@ -292,8 +332,9 @@ mod ticking {
                 }
                 let (mut any_awake, mut any_lasts) = (false, false);
                 for thread in &mut watched.threads {
-                    let number = thread.number.load(Ordering::Relaxed);
+                    let number = thread.shared.number.load(Ordering::Relaxed);
                     any_awake |= number != ASLEEP;
+                    thread.shared.count_tick(number);
                     if number != ASLEEP && number == thread.seen {
                         any_lasts = true;
                         // SAFETY: the thread that the flag belongs to takes itself off the list, whose lock is held, before
@@ -336,6 +377,10 @@ mod untimed {
             Turns
         }
         pub(super) fn begin(&self) {}
+        pub(super) fn awake_ticks(&self) -> u32 {
+            0
+        }
+        pub(super) fn forget_awake_ticks(&self) {}
         pub(super) fn fall_asleep(&self) {}
         pub(super) fn wake_up(&self) {}
     }

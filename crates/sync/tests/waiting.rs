@@ -445,6 +445,31 @@ fn a_turn_that_lasts_ends_at_a_yield_point_and_an_interrupt_is_found_there() {
 }
 
 #[test]
+fn ticks_are_counted_while_a_thread_is_awake_and_forgotten_when_it_sleeps() {
+    let slices = TimeSlices::new();
+    let wait_until = |what: &str, is_so: &dyn Fn() -> bool| {
+        let began = Instant::now();
+        while !is_so() {
+            assert!(began.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
+            // Turns end, and others begin.
+            slices.begin();
+            thread::sleep(Duration::from_micros(100));
+        }
+    };
+    assert_eq!(slices.awake_ticks(), 0);
+    slices.wake_up();
+    wait_until("five ticks meet the thread awake", &|| slices.awake_ticks() >= 5);
+    slices.fall_asleep();
+    let began = Instant::now();
+    while slices.awake_ticks() > 0 {
+        assert!(began.elapsed() < Duration::from_secs(60), "a tick finds the thread asleep");
+        thread::sleep(Duration::from_micros(100));
+    }
+    slices.wake_up();
+    wait_until("the next tick comes", &|| slices.awake_ticks() > 0);
+}
+
+#[test]
 fn others_run_while_another_thread_works_and_an_interrupt_ends_the_wait() {
     let mut worker = Worker::new();
     let (started, release) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));

@@ -11,6 +11,7 @@
 //! A worker hands a session over only to one that sleeps at this moment, and only if
 //!
 //! - it has long work under way, for which the message would have to wait again and again, or
+//! - it has hardly slept for some milliseconds, and the message before was another session's: two sessions are at it all the time, or
 //! - several of its sessions have something to do, and it has more of them than the other. Where long work has driven sessions to one
 //!   worker, they spread again when that work is over.
 //!
@@ -31,6 +32,9 @@ use crate::decode;
 use crate::port::Port;
 use crate::startup;
 use crate::stream::Keepalive;
+
+/// A worker that so many ticks in a row have met awake hardly sleeps.
+const BUSY_TICKS: u32 = 8;
 
 /// A connection on its way from one worker to another, with the message that its session is about to begin.
 pub(crate) struct Moving {
@@ -59,8 +63,9 @@ impl Worker {
 
     /// A worker that would begin the message earlier that has arrived for the session of connection `index`, if there is one.
     pub(super) fn peer_for(&self, index: usize) -> Option<Arc<Peer>> {
-        let has_long_work = !self.yielded.is_empty();
-        if !has_long_work && !self.is_crowded {
+        let is_busy = self.slices.awake_ticks() >= BUSY_TICKS && self.last_begun != Some(self.token_of(index));
+        let has_others_at_work = is_busy || !self.yielded.is_empty();
+        if !has_others_at_work && !self.is_crowded {
             return None;
         }
         let connection = &self.connections[index];
@@ -71,7 +76,7 @@ impl Worker {
         let own_count = self.peer.session_count();
         let others = peers.iter().filter(|peer| !Arc::ptr_eq(peer, &self.peer));
         // The counts hardly ever change. A look at them costs less than one at the mailboxes.
-        let mut lighter = others.filter(|peer| has_long_work || own_count > peer.session_count() + 1);
+        let mut lighter = others.filter(|peer| has_others_at_work || own_count > peer.session_count() + 1);
         let peer = lighter.find(|peer| peer.mailbox.is_open())?;
         // The rest of a message that arrives in pieces would not come to where the first one went, but wherever the socket is by then.
         let port = connection.port.borrow();
@@ -120,6 +125,8 @@ impl Worker {
         match peer.mailbox.put(moving) {
             Ok(()) => {
                 self.peer.discount_session();
+                // It may have enough time now for those that are left.
+                self.slices.forget_awake_ticks();
                 self.shared.moved_count.fetch_add(1, Ordering::Relaxed);
                 peer.ready.push(super::HANDED_OVER);
             }
