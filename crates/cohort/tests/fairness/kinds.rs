@@ -18,7 +18,7 @@ const fn work(name: &'static str, statements: &'static [&'static str]) -> Kind {
 /// Tables that all kinds may use.
 pub const TABLES: &[&str] = &[
     "create table big (id int primary key, k int, t text, n numeric)",
-    "insert into big select i, (i * 7919) % 10007, md5(i::text), i / 7.0 from generate_series(1, 40000) i",
+    "insert into big select i, (i::bigint * 7919) % 10007, md5(i::text), i / 7.0 from generate_series(1, 40000) i",
     "create table small as select * from big where id <= 2000",
     "create table parent (id int primary key)",
     "create table child (parent int references parent on delete cascade)",
@@ -47,6 +47,12 @@ pub const KINDS: &[Kind] = &[
         &["do 'declare s text := $$$$; begin while length(s) < 100000000 loop s := s || $$xy$$; end loop; end'"],
     ),
     work("plpgsql array growing", &["do 'declare a int[]; begin for i in 1..1000000 loop a := a || i; end loop; end'"]),
+    work(
+        "plpgsql array grown at once",
+        &[
+            "do 'declare a int[]; begin loop a := array[1]; a[5000000] := 1; a := array[1]; a[-5000000] := 1; end loop; end'",
+        ],
+    ),
     work(
         "plpgsql queries",
         &["do 'declare n int; begin loop select count(*) into n from small where id < 50; end loop; end'"],

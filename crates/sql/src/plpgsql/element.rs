@@ -128,26 +128,16 @@ fn stored(mut array: ArrayValue, places: &[i32], value: Value) -> Result<ArrayVa
     if places.len() != array.dimensions.len() {
         return Err(Error::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, "wrong number of array subscripts"));
     }
-    if let ([place], [dimension]) = (places, &mut array.dimensions[..]) {
+    if let ([place], [dimension]) = (places, &array.dimensions[..]) {
         let offset = i64::from(*place) - i64::from(dimension.lower_bound);
         let length = i64::from(dimension.length);
-        if (-offset).max(offset - length + 1) + length > ELEMENTS_MAX {
+        let (before, behind) = ((-offset).max(0), (offset - length + 1).max(0));
+        if before + length + behind > ELEMENTS_MAX {
             let message = format!("array size exceeds the maximum allowed ({ELEMENTS_MAX})");
             return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
         }
-        if offset < 0 {
-            let added = (-offset) as usize;
-            array.values.splice(0..0, std::iter::repeat_n(Value::Null, added));
-            dimension.lower_bound = *place;
-            dimension.length += added as u32;
-            array.values[0] = value;
-        } else {
-            if offset >= length {
-                array.values.resize(offset as usize + 1, Value::Null);
-                dimension.length = offset as u32 + 1;
-            }
-            array.values[offset as usize] = value;
-        }
+        array.pad(before as usize, behind as usize)?;
+        array.values[(offset + before) as usize] = value;
         return Ok(array);
     }
     let mut at = 0usize;

@@ -395,6 +395,41 @@ impl ArrayValue {
     pub fn empty(element: Oid) -> ArrayValue {
         ArrayValue { element, dimensions: SmallVec::new(), values: Vec::new() }
     }
+
+    /// Puts so many NULLs before and behind the elements of an array with one dimension. Lets others run meanwhile.
+    ///
+    /// # Errors
+    /// The error of an interrupt.
+    pub fn pad(&mut self, before: usize, behind: usize) -> Result<()> {
+        if before > 0 {
+            let mut padded = Vec::with_capacity(before + self.values.len() + behind);
+            lengthen(&mut padded, before, &Value::Null)?;
+            padded.append(&mut self.values);
+            self.values = padded;
+        }
+        let length = self.values.len() + behind;
+        lengthen(&mut self.values, length, &Value::Null)?;
+        let dimension = &mut self.dimensions[0];
+        dimension.length = self.values.len() as u32;
+        dimension.lower_bound -= before as i32;
+        Ok(())
+    }
+}
+
+/// Elements that are added between two yield points.
+const ADDED_AT_ONCE: usize = 1 << 14;
+
+/// Adds `element` until there are `length`. Lets others run meanwhile.
+///
+/// # Errors
+/// The error of an interrupt.
+pub fn lengthen<T: Clone>(elements: &mut Vec<T>, length: usize, element: &T) -> Result<()> {
+    elements.reserve(length.saturating_sub(elements.len()));
+    while elements.len() < length {
+        sync::yield_point()?;
+        elements.resize(length.min(elements.len() + ADDED_AT_ONCE), element.clone());
+    }
+    Ok(())
 }
 
 /// What the fields of a record are called and which types they have.

@@ -14,7 +14,7 @@ use crate::types::function_def::CallTypes;
 use crate::types::json::{Json, JsonbValue};
 use crate::types::oids::*;
 use crate::types::type_table::{base_type, element_type};
-use crate::types::value::{ArrayValue, Dimension, RecordValue, SmolStr, Value};
+use crate::types::value::{ArrayValue, Dimension, RecordValue, SmolStr, Value, lengthen};
 
 /// Array, new value, for each subscript a letter (`i`: an index; `s`: a slice; `l`, `u`, `n`: a slice with its lower
 /// bound only, its upper bound only, none), then two bounds for each.
@@ -83,11 +83,7 @@ fn extend(array: &mut ArrayValue, lower: i64, upper: i64) -> Result<()> {
     if new_last - new_first + 1 > MAX_ELEMENTS as i64 {
         return Err(array_too_large());
     }
-    let before = (first - new_first) as usize;
-    array.values.splice(0..0, std::iter::repeat_n(Value::Null, before));
-    array.values.resize((new_last - new_first + 1) as usize, Value::Null);
-    array.dimensions[0] = Dimension { length: array.values.len() as u32, lower_bound: new_first as i32 };
-    Ok(())
+    array.pad((first - new_first) as usize, (new_last - last) as usize)
 }
 
 fn assign_element(mut array: ArrayValue, indexes: &[i64], value: Value) -> Result<ArrayValue> {
@@ -272,8 +268,7 @@ fn fill(values: &mut Vec<Json>, length: i64) -> Result<()> {
         let message = format!("number of jsonb array elements exceeds the maximum allowed ({JSON_ELEMENTS_MAX})");
         return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
     }
-    values.resize(length.max(values.len()), Json::Null);
-    Ok(())
+    lengthen(values, length, &Json::Null)
 }
 
 fn assign_to_field(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Result<Value> {
