@@ -176,6 +176,8 @@ impl Linear {
 /// The same pattern with two limits.
 #[derive(Debug)]
 struct Backtracking {
+    /// About how many states the automata have that it uses for parts of the pattern.
+    weight: usize,
     /// Gives up within a time slice.
     quick: fancy_regex::Regex,
     /// Gives up when it has become hopeless. It runs on another thread.
@@ -242,6 +244,14 @@ fn failed(reason: impl std::fmt::Display) -> Error {
 }
 
 impl Regex {
+    /// About how many states its automata have.
+    fn weight(&self) -> usize {
+        match &self.engine {
+            Engine::Linear(linear) => linear.weight,
+            Engine::Backtracking(regex) => regex.weight,
+        }
+    }
+
     /// Whether it matches anywhere. 2201B if that is too hard to find out.
     pub fn is_match(&self, text: &str) -> Result<bool> {
         match &self.engine {
@@ -297,25 +307,40 @@ impl Regex {
 
 thread_local! {
     /// Patterns compiled lately: a statement applies the same few to many rows.
-    static COMPILED: RefCell<FxHashMap<(String, Options), Rc<Regex>>> = RefCell::new(FxHashMap::default());
+    static COMPILED: RefCell<Compiled> = RefCell::new(Compiled::default());
+}
+
+/// Compiled patterns, as many as [`COMPILED_MAX`] and [`COMPILED_WEIGHT_MAX`] allow.
+#[derive(Default)]
+struct Compiled {
+    patterns: FxHashMap<(String, Options), Rc<Regex>>,
+    weight: usize,
 }
 
 const COMPILED_MAX: usize = 64;
+/// The states that all compiled patterns of a thread have together. A state may take a kilobyte with what searches keep for it.
+const COMPILED_WEIGHT_MAX: usize = 1 << 16;
+
+impl Compiled {
+    fn keep(&mut self, key: (String, Options), regex: &Rc<Regex>) {
+        let weight = key.0.len().saturating_add(regex.weight());
+        if self.patterns.len() >= COMPILED_MAX || self.weight.saturating_add(weight) > COMPILED_WEIGHT_MAX {
+            *self = Compiled::default();
+        }
+        self.weight = self.weight.saturating_add(weight);
+        self.patterns.insert(key, Rc::clone(regex));
+    }
+}
 
 /// The compiled form of a pattern. 2201B for a bad one.
 pub fn regex(pattern: &str, options: Options) -> Result<Rc<Regex>> {
     let key = (pattern.to_owned(), options);
-    if let Some(regex) = COMPILED.with_borrow(|compiled| compiled.get(&key).cloned()) {
+    if let Some(regex) = COMPILED.with_borrow(|compiled| compiled.patterns.get(&key).cloned()) {
         return Ok(regex);
     }
     let regex = compile_anywhere(pattern, move |pattern| compile(pattern, options))?;
     let regex = Rc::new(regex);
-    COMPILED.with_borrow_mut(|compiled| {
-        if compiled.len() >= COMPILED_MAX {
-            compiled.clear();
-        }
-        compiled.insert(key, regex.clone());
-    });
+    COMPILED.with_borrow_mut(|compiled| compiled.keep(key, &regex));
     Ok(regex)
 }
 
@@ -390,6 +415,11 @@ fn compile(pattern: &str, mut options: Options) -> Result<Regex> {
     Ok(Regex { engine: Engine::Linear(Box::new(linear)), dissector })
 }
 
+/// What a part of a pattern may weigh that is repeated a given number of times.
+const REPEATED_WEIGHT: usize = 1 << 15;
+/// What a character of any other pattern may weigh.
+const CHARACTER_WEIGHT: usize = 16;
+
 fn compile_backtracking(translated: &str, options: Options) -> Result<Regex> {
     let flags = [(options.any_case, 'i'), (!options.line_bound_dot, 's'), (options.line_anchors, 'm')];
     let flags: String = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| *flag).collect();
@@ -400,8 +430,13 @@ fn compile_backtracking(translated: &str, options: Options) -> Result<Regex> {
             .build()
             .map_err(|_| invalid_regex("invalid regexp (reg version 0.8)"))
     };
-    let regex =
-        Backtracking { quick: with_limit(QUICK_BACKTRACKS_MAX)?, patient: Arc::new(with_limit(BACKTRACKS_MAX)?) };
+    let weight =
+        if translated.contains('{') { REPEATED_WEIGHT } else { translated.len().saturating_mul(CHARACTER_WEIGHT) };
+    let regex = Backtracking {
+        weight,
+        quick: with_limit(QUICK_BACKTRACKS_MAX)?,
+        patient: Arc::new(with_limit(BACKTRACKS_MAX)?),
+    };
     Ok(Regex { engine: Engine::Backtracking(Box::new(regex)), dissector: None })
 }
 
@@ -451,6 +486,21 @@ fn describe(error: &regex::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn few_large_patterns_are_kept_and_many_small_ones() {
+        let kept = || COMPILED.with_borrow(|compiled| (compiled.patterns.len(), compiled.weight));
+        for number in 1..=60 {
+            regex(&format!("^[a-c]{number}$"), Options::default()).unwrap();
+        }
+        assert_eq!(kept().0, 60);
+        for number in 1..=10 {
+            regex(&format!("(x{{1,100}}{number}){{1,200}}"), Options::default()).unwrap();
+            let (count, weight) = kept();
+            assert!(count == 1 || weight <= COMPILED_WEIGHT_MAX, "{count} patterns of weight {weight}");
+        }
+        assert!(kept().0 <= 3);
+    }
 
     #[test]
     fn regular_expressions_are_read_in_postgresql_s_notation() {
