@@ -116,6 +116,7 @@ impl Port {
     }
 
     /// Whether so much is unsent that [`relieve`] is worth its while.
+    #[inline]
     pub fn wants_relief(&self) -> bool {
         self.outgoing.unsent_bytes() >= self.unsent_limit_bytes / 4
     }
@@ -278,10 +279,15 @@ pub const UNREAD_WHEN_STOPPING: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// 08006 when the client is gone, 57P01 when it takes nothing while the server stops, and pending interrupts.
+#[inline]
 pub fn relieve(port: &SharedPort, interrupt: &Interrupt, may_wait: impl Fn(&mut Port) -> bool) -> Result<()> {
     if !port.borrow().wants_relief() {
         return Ok(());
     }
+    wait_for_relief(port, interrupt, may_wait)
+}
+
+fn wait_for_relief(port: &SharedPort, interrupt: &Interrupt, may_wait: impl Fn(&mut Port) -> bool) -> Result<()> {
     loop {
         let (waiter, deadline) = {
             let mut port = port.borrow_mut();

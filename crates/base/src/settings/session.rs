@@ -58,6 +58,7 @@ impl SessionSettings {
     }
 
     /// Changes whenever any value may have changed, so that callers can keep copies of what they read often.
+    #[inline]
     pub fn generation(&self) -> (u64, u64) {
         (self.generation, self.server.generation())
     }

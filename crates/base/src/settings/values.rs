@@ -65,6 +65,7 @@ impl ServerSettings {
     }
 
     /// Grows with every change, so that readers can keep copies.
+    #[inline]
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }

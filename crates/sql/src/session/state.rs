@@ -385,28 +385,34 @@ impl SessionState {
 
     /// Copies of the settings that are read often. A caller that still has them from before, while another thread has the
     /// settings read again, gets those from before once more.
+    #[inline]
     pub fn cached(&self) -> Ref<'_, CachedSettings> {
-        let generation = self.settings.borrow().generation();
-        if self.cached.borrow().generation != generation {
-            // Values were checked when they were set.
-            let fresh = CachedSettings::new(&self.settings.borrow());
-            if let Ok(mut cached) = fresh {
-                let search_path = Arc::clone(&cached.search_path_text);
-                cached.plan_path = plan_path(
-                    &search_path,
-                    &self.session_acting(),
-                    self.temporary_schema.get(),
-                    cached.planner_choices.as_deref(),
-                );
-                let Ok(mut place) = self.cached.try_borrow_mut() else { return self.cached.borrow() };
-                *place = cached;
-                drop(place);
-                // The role may be another one, too.
-                *self.catalog.borrow_mut() = None;
-            }
-            self.apply_settings();
+        if self.cached.borrow().generation != self.settings.borrow().generation() {
+            self.renew_cached();
         }
         self.cached.borrow()
+    }
+
+    /// Reads the settings anew, which have changed.
+    #[cold]
+    fn renew_cached(&self) {
+        // Values were checked when they were set.
+        let fresh = CachedSettings::new(&self.settings.borrow());
+        if let Ok(mut cached) = fresh {
+            let search_path = Arc::clone(&cached.search_path_text);
+            cached.plan_path = plan_path(
+                &search_path,
+                &self.session_acting(),
+                self.temporary_schema.get(),
+                cached.planner_choices.as_deref(),
+            );
+            let Ok(mut place) = self.cached.try_borrow_mut() else { return };
+            *place = cached;
+            drop(place);
+            // The role may be another one, too.
+            *self.catalog.borrow_mut() = None;
+        }
+        self.apply_settings();
     }
 
     /// Hands what the engine needs to know of the settings on to it.
