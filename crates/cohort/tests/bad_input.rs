@@ -218,10 +218,10 @@ fn values_that_double_end_where_values_end() {
     with_server(|session| {
         for statement in [
             nested("row(", "1"),
-            nested("quote_literal(", "repeat($$'$$, 100000000)"),
-            nested("format('%1$L%1$L',", "repeat('a', 100000000)"),
-            doubled("text := repeat('x', 100000000)", "x || x"),
-            doubled("bytea := repeat('x', 100000000)::bytea", "x || x"),
+            nested("quote_literal(", "repeat($$'$$, 540000000)"),
+            nested("format('%1$L%1$L',", "repeat('a', 300000000)"),
+            doubled("text := repeat('x', 300000000)", "x || x"),
+            doubled("bytea := repeat('x', 300000000)::bytea", "x || x"),
             doubled("int[] := array_fill(1, array[10000000])", "x || x"),
             doubled("jsonb := to_jsonb(repeat('x', 100000000))", "jsonb_build_array(x, x)"),
             doubled("json := to_json(repeat('x', 100000000))", "json_build_array(x, x)"),

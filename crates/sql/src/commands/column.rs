@@ -357,7 +357,7 @@ pub(super) fn count(
         Counted::Serial => {
             let schema = crate::session::quote_identifier(&ddl.view().schema_name(sequence.schema));
             let name = crate::session::quote_identifier(&sequence.name);
-            let literal = super::deparse::quote_literal(&format!("{schema}.{name}"));
+            let literal = crate::types::reg_types::quote_literal(&format!("{schema}.{name}"));
             table.columns[place].default = Some(format!("nextval({literal}::regclass)"));
         }
         Counted::Identity { always, .. } => {

@@ -358,7 +358,8 @@ pub fn definition(
         let condition = if pretty { deparser.pretty(true).text(&bound) } else { deparser.text(&bound) };
         let _ = write!(text, "WHEN ({condition}) ");
     }
-    let arguments: Vec<String> = def.arguments.iter().map(|text| super::deparse::quote_literal(text)).collect();
+    let arguments: Vec<String> =
+        def.arguments.iter().map(|text| crate::types::reg_types::quote_literal(text)).collect();
     let function = view.catalog().function(def.function).map_or_else(String::new, |function| {
         let name = quote_identifier(&function.name);
         let is_found = view

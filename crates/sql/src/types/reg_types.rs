@@ -62,6 +62,24 @@ pub fn truncate_name(name: &str) -> &str {
     &name[..end]
 }
 
+/// `text` as a literal: in quotes, with an `E` in front if it holds a backslash.
+pub fn quote_literal(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len() + 2);
+    if text.contains('\\') {
+        literal.push('E');
+    }
+    literal.push('\'');
+    let mut begin = 0;
+    for place in memchr::memchr2_iter(b'\'', b'\\', text.as_bytes()) {
+        literal.push_str(&text[begin..=place]);
+        // What follows begins with the same character, so it stands there twice.
+        begin = place;
+    }
+    literal.push_str(&text[begin..]);
+    literal.push('\'');
+    literal
+}
+
 /// A name in quotes if it needs them: unless it is a plain lower-case word that is no key word.
 pub fn quote_identifier(name: &str) -> String {
     let mut bytes = name.bytes();

@@ -19,12 +19,6 @@ pub use definition::{
 pub use expr::{Deparser, Names, NoNames, Qualify, TableNames, sort_suffix};
 pub use query::{KnownLiteral, QueryNames, WrittenNames, query_text};
 
-/// `text` as a literal: in quotes, with an `E` in front if it holds a backslash.
-pub fn quote_literal(text: &str) -> String {
-    let quoted = text.replace('\'', "''");
-    if quoted.contains('\\') { format!("E'{}'", quoted.replace('\\', "\\\\")) } else { format!("'{quoted}'") }
-}
-
 /// `text` as PostgreSQL writes constants within expressions: backslashes stand as they are.
 fn plain_literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))

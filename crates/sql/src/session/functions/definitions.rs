@@ -297,7 +297,7 @@ fn function(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
         text.push('\n');
     }
     for (name, value) in &def.settings {
-        let _ = writeln!(text, " SET {} TO {}", quote_identifier(name), deparse::quote_literal(value));
+        let _ = writeln!(text, " SET {} TO {}", quote_identifier(name), crate::types::reg_types::quote_literal(value));
     }
     let quote = dollar_quote(&def.body, if def.is_procedure() { "procedure" } else { "function" });
     let _ = writeln!(text, "AS {quote}{}{quote}", def.body);

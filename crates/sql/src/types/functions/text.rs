@@ -327,23 +327,6 @@ fn unpadded(text: &SmolStr) -> Value {
     if kept.len() == text.len() { Value::Text(text.clone()) } else { Value::text(kept) }
 }
 
-/// A string literal, with backslashes in the escape form.
-pub(super) fn quote_literal(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    if text.contains('\\') {
-        out.push('E');
-    }
-    out.push('\'');
-    for character in text.chars() {
-        if character == '\'' || character == '\\' {
-            out.push(character);
-        }
-        out.push(character);
-    }
-    out.push('\'');
-    out
-}
-
 /// The arguments from `first` on, an array passed as VARIADIC taken apart: each with its text, `None` for NULL.
 fn texts_from(context: &dyn EvalContext, types: &CallTypes, a: &[Value], first: usize) -> Result<Vec<Option<SmolStr>>> {
     let text = |index: usize| {
@@ -486,7 +469,7 @@ fn format_up_to(
             match kind {
                 's' => text.to_string(),
                 'I' => reg_types::quote_identifier(&text),
-                _ => quote_literal(&text),
+                _ => reg_types::quote_literal(&text),
             }
         };
         let missing = width.unsigned_abs().saturating_sub(character_count(&text) as u64) as usize;
@@ -671,10 +654,10 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(2163, "text_pattern_ge", &[TEXT, TEXT], BOOL, |_, a| { take!(a; Text l, Text r); Ok(Value::Bool(l.as_bytes().cmp(r.as_bytes()).is_ge())) }),
     FunctionDef::plain(2177, "bpchar_pattern_ge", &[BPCHAR, BPCHAR], BOOL, |_, a| Ok(Value::Bool(compare_padded(&a[0], &a[1]).is_ge()))),
     FunctionDef::plain(1282, "quote_ident", &[TEXT], TEXT, |_, a| { take!(a; Text t); Ok(Value::from(reg_types::quote_identifier(t))) }),
-    FunctionDef::plain(1283, "quote_literal", &[TEXT], TEXT, |_, a| { take!(a; Text t); Ok(Value::from(quote_literal(t))) }),
-    FunctionDef::typed(1285, "quote_literal", &[ANYELEMENT], TEXT, |context, types, a| Ok(Value::from(quote_literal(&cast_text_of(context, types, a, 0)?)))).stable(),
-    FunctionDef::plain(1289, "quote_nullable", &[TEXT], TEXT, |_, a| Ok(Value::from(a[0].as_str().map_or_else(|| "NULL".to_owned(), quote_literal)))).not_strict(),
-    FunctionDef::typed(1290, "quote_nullable", &[ANYELEMENT], TEXT, |context, types, a| Ok(Value::from(if a[0].is_null() { "NULL".to_owned() } else { quote_literal(&cast_text_of(context, types, a, 0)?) }))).stable().not_strict(),
+    FunctionDef::plain(1283, "quote_literal", &[TEXT], TEXT, |_, a| { take!(a; Text t); Ok(Value::from(reg_types::quote_literal(t))) }),
+    FunctionDef::typed(1285, "quote_literal", &[ANYELEMENT], TEXT, |context, types, a| Ok(Value::from(reg_types::quote_literal(&cast_text_of(context, types, a, 0)?)))).stable(),
+    FunctionDef::plain(1289, "quote_nullable", &[TEXT], TEXT, |_, a| Ok(Value::from(a[0].as_str().map_or_else(|| "NULL".to_owned(), reg_types::quote_literal)))).not_strict(),
+    FunctionDef::typed(1290, "quote_nullable", &[ANYELEMENT], TEXT, |context, types, a| Ok(Value::from(if a[0].is_null() { "NULL".to_owned() } else { reg_types::quote_literal(&cast_text_of(context, types, a, 0)?) }))).stable().not_strict(),
     FunctionDef::typed(3058, "concat", &[ANY], TEXT, concat).stable().not_strict().variadic(),
     FunctionDef::typed(3059, "concat_ws", &[TEXT, ANY], TEXT, concat_with_separator).stable().not_strict().variadic(),
     FunctionDef::typed(3540, "format", &[TEXT], TEXT, |context, types, a| format(context, types, a)).stable().not_strict(),
