@@ -26,6 +26,8 @@ pub async fn watch(torture: Arc<Torture>) {
         for _ in 0..2 {
             reason = match tokio::time::timeout(patience, unexplained(&torture, patience)).await {
                 Ok(Ok(unexplained)) => unexplained,
+                // Nobody can be asked then. The conductor sees to it that a stop takes no longer than it may.
+                Ok(Err(Trouble::Lost(why))) if why.contains("the database system is shutting down") => None,
                 Ok(Err(trouble)) => Some(format!("and pg_stat_activity says: {trouble}")),
                 Err(_) => Some("and a new connection gets no answer either".to_owned()),
             };
