@@ -48,15 +48,31 @@ struct Holder {
     session: usize,
     strength: usize,
     serial: u64,
-    /// Another session was given what this lock excludes. That is no error yet: this session's transaction may have been
-    /// aborted without its knowledge. It is one if a statement succeeds that begins later.
-    challenge: Option<Challenge>,
 }
 
-#[derive(Clone, Debug)]
-struct Challenge {
+/// Two sessions were given locks that exclude each other. That is no error yet: either session, or its transaction, may have been ended
+/// without its knowledge before the other one was given its lock. It is an error if in both a statement succeeds that begins later.
+#[derive(Debug)]
+struct Conflict {
     text: String,
+    sides: [Side; 2],
+}
+
+#[derive(Debug)]
+struct Side {
+    serial: u64,
     is_armed: bool,
+    has_survived: bool,
+}
+
+impl Side {
+    fn new(serial: u64) -> Side {
+        Side { serial, is_armed: false, has_survived: false }
+    }
+
+    fn is_of(&self, holds: &[Hold]) -> bool {
+        holds.iter().any(|hold| hold.serial == self.serial)
+    }
 }
 
 /// The holders of each lock.
@@ -68,6 +84,7 @@ pub struct Holders {
 #[derive(Default)]
 struct Table {
     held: HashMap<Key, Vec<Holder>>,
+    conflicts: Vec<Conflict>,
     last_serial: u64,
 }
 
@@ -79,19 +96,20 @@ impl Holders {
     /// A session was given a lock.
     pub fn grant(&self, key: Key, session: usize, strength: usize, is_transactional: bool) -> Hold {
         let mut table = self.table();
+        let table = &mut *table;
         table.last_serial += 1;
         let serial = table.last_serial;
         let holders = table.held.entry(key).or_default();
-        for holder in holders.iter_mut() {
+        for holder in holders.iter() {
             if holder.session != session && conflict(holder.strength, strength) {
                 let text = format!(
                     "session {session} was given {key:?} for {}, which session {} holds for {}",
                     STRENGTHS[strength], holder.session, STRENGTHS[holder.strength]
                 );
-                holder.challenge = Some(Challenge { text, is_armed: false });
+                table.conflicts.push(Conflict { text, sides: [Side::new(holder.serial), Side::new(serial)] });
             }
         }
-        holders.push(Holder { session, strength, serial, challenge: None });
+        holders.push(Holder { session, strength, serial });
         Hold { key, serial, is_transactional }
     }
 
@@ -103,37 +121,31 @@ impl Holders {
                 holders.retain(|holder| holder.serial != hold.serial);
             }
         }
+        // A side that has survived held its lock when the other one was given its own.
+        table.conflicts.retain(|conflict| !conflict.sides.iter().any(|side| side.is_of(holds) && !side.has_survived));
     }
 
     /// A session that holds these locks begins a statement.
     pub fn arm(&self, holds: &[Hold]) {
-        self.each_challenge(holds, |challenge| challenge.is_armed = true);
+        self.each_side(holds, |side| side.is_armed = true);
     }
 
     /// The statement has succeeded: an error tells who was given a lock beside it.
     ///
     /// # Errors
-    /// If somebody was given what the session holds.
+    /// If two sessions held what excludes each other, and both have gone on.
     pub fn survived(&self, holds: &[Hold]) -> Result<(), String> {
-        let mut problem = None;
-        self.each_challenge(holds, |challenge| {
-            if challenge.is_armed {
-                problem = Some(challenge.text.clone());
-            }
-        });
-        problem.map_or(Ok(()), Err)
+        self.each_side(holds, |side| side.has_survived = side.is_armed);
+        let table = self.table();
+        let proven = table.conflicts.iter().find(|conflict| conflict.sides.iter().all(|side| side.has_survived));
+        proven.map_or(Ok(()), |conflict| Err(conflict.text.clone()))
     }
 
-    fn each_challenge(&self, holds: &[Hold], mut visit: impl FnMut(&mut Challenge)) {
-        if holds.is_empty() {
-            return;
-        }
+    fn each_side(&self, holds: &[Hold], mut visit: impl FnMut(&mut Side)) {
         let mut table = self.table();
-        for hold in holds {
-            let holders = table.held.get_mut(&hold.key).into_iter().flatten();
-            for challenge in holders.filter(|holder| holder.serial == hold.serial).filter_map(|h| h.challenge.as_mut())
-            {
-                visit(challenge);
+        for side in table.conflicts.iter_mut().flat_map(|conflict| &mut conflict.sides) {
+            if side.is_of(holds) {
+                visit(side);
             }
         }
     }
@@ -209,13 +221,28 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_given_twice_is_an_error_once_the_first_holder_goes_on() {
+    fn a_lock_given_twice_is_an_error_once_both_holders_go_on() {
         let holders = Holders::default();
         let first = [holders.grant(Key::Row(1), 0, 3, true)];
-        holders.grant(Key::Row(1), 1, 1, true);
+        let second = [holders.grant(Key::Row(1), 1, 1, true)];
         assert!(holders.survived(&first).is_ok(), "its statement may have failed before");
         holders.arm(&first);
-        assert!(holders.survived(&first).is_err());
+        assert!(holders.survived(&first).is_ok(), "the other one may have ended as soon as it had the lock");
+        holders.release(&first);
+        holders.arm(&second);
+        assert!(holders.survived(&second).is_err());
+    }
+
+    #[test]
+    fn a_lock_whose_holder_may_have_ended_is_given_again() {
+        for ends in 0..2 {
+            let holders = Holders::default();
+            let holds = [[holders.grant(Key::Row(1), 0, 3, true)], [holders.grant(Key::Row(1), 1, 3, true)]];
+            holders.arm(&holds[ends]);
+            holders.release(&holds[ends]);
+            holders.arm(&holds[1 - ends]);
+            assert!(holders.survived(&holds[1 - ends]).is_ok());
+        }
     }
 
     #[test]
