@@ -1,4 +1,6 @@
-//! The heaps and trees in use, one of each per file, shared by all sessions: they remember where there is room.
+//! The heaps and trees in use, shared by all sessions: they remember where there is room.
+//!
+//! A file has one tree, or a heap for each fillfactor that it was opened with. All heaps of a file share what they remember.
 
 use base::{FileNumber, Oid, Result};
 use btree::{BTree, BTreeServices};
@@ -19,7 +21,8 @@ pub(crate) struct Relations {
 
 #[derive(Default)]
 struct Open {
-    heaps: FxHashMap<(FileNumber, u8), Arc<Heap>>,
+    /// With the fillfactor of each.
+    heaps: FxHashMap<FileNumber, Vec<(u8, Arc<Heap>)>>,
     trees: FxHashMap<FileNumber, Arc<BTree>>,
     tables: FxHashMap<Oid, Arc<Table>>,
     activities: FxHashMap<Oid, Arc<TableActivity>>,
@@ -34,12 +37,20 @@ impl Relations {
         file: FileNumber,
         fillfactor: u8,
     ) -> Arc<Heap> {
-        if let Some(heap) = self.open.read().heaps.get(&(file, fillfactor)) {
-            return heap.clone();
+        if let Some(heap) = self.open.read().heap(file, fillfactor) {
+            return heap;
         }
         let mut open = self.open.write();
-        let make = || Arc::new(Heap::new(services.clone(), relation, file, fillfactor));
-        open.heaps.entry((file, fillfactor)).or_insert_with(make).clone()
+        if let Some(heap) = open.heap(file, fillfactor) {
+            return heap;
+        }
+        let of_file = open.heaps.entry(file).or_default();
+        let heap = Arc::new(match of_file.first() {
+            Some((_, other)) => other.with_fillfactor(fillfactor),
+            None => Heap::new(services.clone(), relation, file, fillfactor),
+        });
+        of_file.push((fillfactor, heap.clone()));
+        heap
     }
 
     /// The tree in `file`.
@@ -78,12 +89,19 @@ impl Relations {
     /// Lets go of what is open of a file that is about to be removed.
     pub(crate) fn forget(&self, file: FileNumber) {
         let mut open = self.open.write();
-        open.heaps.retain(|(other, _), _| *other != file);
+        open.heaps.remove(&file);
         open.trees.remove(&file);
         let gone = |table: &Arc<Table>| {
             table.def.files().any(|other| other == file) || table.indexes.iter().any(|index| index.def.file == file)
         };
         open.tables.retain(|_, table| !gone(table));
+    }
+}
+
+impl Open {
+    fn heap(&self, file: FileNumber, fillfactor: u8) -> Option<Arc<Heap>> {
+        let of_file = self.heaps.get(&file)?;
+        of_file.iter().find(|(other, _)| *other == fillfactor).map(|(_, heap)| heap.clone())
     }
 }
 

@@ -5,9 +5,10 @@ mod common;
 use std::sync::Arc;
 
 use base::Xid;
+use cohort_engine::catalog::TableDef;
 use cohort_engine::key::PlainKeys;
 use cohort_engine::row::{Datum, PhysicalType};
-use cohort_engine::{Database, OpenOptions, Session, VacuumOptions};
+use cohort_engine::{Database, OpenOptions, Session, Table, VacuumOptions};
 use common::*;
 use vfs::{SimulatedVfs, Vfs};
 
@@ -100,4 +101,44 @@ fn once_every_row_is_frozen_the_commit_log_goes_and_no_row_with_it() {
     let database = Database::open(OpenOptions { vfs: Arc::new(disk.clone()), ..options.clone() }).unwrap();
     assert_eq!(files(&disk), 1);
     assert_eq!(rows(&mut database.session().unwrap()).len(), 100);
+}
+
+#[test]
+fn what_vacuum_cuts_off_is_forgotten_whatever_the_fillfactor_was() {
+    let (database, _disk) = simulated(5);
+    let mut session = database.session().unwrap();
+    let mut table = create_table(&mut session, "t", &[PhysicalType::I32, PhysicalType::Bytes]);
+    let filler = [7; 2000];
+    let fill = |session: &mut Session, table: &Table| {
+        run(session, |s| {
+            for id in 0..40 {
+                s.insert(table, &[Datum::I32(id), Datum::Bytes(&filler)], &PlainKeys)?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    };
+    let set_fillfactor = |session: &mut Session, table: &Table, fillfactor: u8| {
+        run(session, |s| s.replace_object(TableDef { fillfactor, ..(*table.def).clone() })).unwrap();
+        session.open_table(table.oid()).unwrap()
+    };
+    for fillfactor in [80, 50, 80] {
+        fill(&mut session, &table);
+        table = set_fillfactor(&mut session, &table, fillfactor);
+        run(&mut session, |s| {
+            let mut scan = s.scan(&table)?;
+            let mut places = Vec::new();
+            while let Some((tid, _)) = scan.next(s)? {
+                places.push(tid);
+            }
+            places.into_iter().try_for_each(|tid| s.delete(&table, tid).map(drop))
+        })
+        .unwrap();
+        database.wal().flush(database.wal().inserted());
+        let summary = session.vacuum(&table, VacuumOptions::default()).unwrap();
+        assert!(summary.truncated_pages > 0, "{summary:?}");
+        table = set_fillfactor(&mut session, &table, 100);
+    }
+    fill(&mut session, &table);
+    assert_eq!(run(&mut session, |s| Ok(all(s, &table, |_| ()))).unwrap().len(), 40);
 }

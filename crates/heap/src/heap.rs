@@ -81,14 +81,21 @@ pub struct Heap {
     pub(crate) services: Arc<HeapServices>,
     /// What an insert leaves free in a page that has tuples, in bytes.
     pub(crate) reserve_bytes: usize,
-    space: OnceLock<Space>,
+    /// Shared by all heaps of the file.
+    space: Arc<OnceLock<Space>>,
 }
 
 impl Heap {
     /// The heap in `file`, which exists. `fillfactor` in percent: how full inserts make a page; the rest is for updates.
     pub fn new(services: Arc<HeapServices>, relation: Oid, file: FileNumber, fillfactor: u8) -> Heap {
-        let reserve_bytes = base::limits::PAGE_SIZE_BYTES * (100 - usize::from(fillfactor.clamp(10, 100))) / 100;
-        Heap { relation, file, services, reserve_bytes, space: OnceLock::new() }
+        Heap { relation, file, services, reserve_bytes: reserve_bytes(fillfactor), space: Arc::default() }
+    }
+
+    /// The same heap with another fillfactor. Both know the same of where there is room: what one cuts off, the other must not use.
+    #[must_use]
+    pub fn with_fillfactor(&self, fillfactor: u8) -> Heap {
+        let (services, space) = (Arc::clone(&self.services), Arc::clone(&self.space));
+        Heap { relation: self.relation, file: self.file, services, reserve_bytes: reserve_bytes(fillfactor), space }
     }
 
     /// What it works with.
@@ -126,6 +133,10 @@ impl Heap {
     pub(crate) fn note_room(&self, block: u32, page: &[u8]) {
         self.space().note(block, Page::new(page).room());
     }
+}
+
+fn reserve_bytes(fillfactor: u8) -> usize {
+    base::limits::PAGE_SIZE_BYTES * (100 - usize::from(fillfactor.clamp(10, 100))) / 100
 }
 
 /// The own xid, without which nothing can be written.
