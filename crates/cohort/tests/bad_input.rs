@@ -209,6 +209,49 @@ fn expressions_that_inlining_makes_deep() {
 }
 
 /// Each of these doubles a value again and again.
+/// Flat texts whose plans are deep: each window needs an order of its own, and each common table expression reads the one before.
+#[test]
+fn statements_with_deep_plans_work_or_are_refused() {
+    let windows = |count: u32, between: &str| {
+        let windows: Vec<String> = (0..count).map(|number| format!("sum(a) over (order by b, {number})")).collect();
+        format!("select count(*) from (select {} from wide) s", windows.join(between))
+    };
+    let chain = |count: u32, how: &str| {
+        let from = |number: u32| number.checked_sub(1).map_or("wide".to_owned(), |before| format!("c{before}"));
+        let all: Vec<String> = (0..count).map(|i| format!("c{i} as {how} (select a from {})", from(i))).collect();
+        format!("with {} select count(*) from c{}", all.join(","), count - 1)
+    };
+    let deep = windows(500, ",");
+    with_server(|session| {
+        assert_eq!(outcome(session, "create table wide as select i as a, i as b from generate_series(1, 3) i"), "ok");
+        for (statement, expected) in [
+            (windows(900, ","), "ok"),
+            (windows(4000, "+"), "54001"),
+            (chain(500, "not materialized"), "ok"),
+            (chain(1500, "materialized"), "ok"),
+            (chain(8000, "materialized"), "54001"),
+            (format!("explain {}", windows(900, ",")), "ok"),
+            (format!("explain analyze {deep}"), "ok"),
+            (format!("explain (format json) {}", chain(1500, "materialized")), "ok"),
+            (format!("copy ({deep}) to stdout"), "ok"),
+            (format!("declare c cursor with hold for {deep}"), "ok"),
+            ("fetch all from c".to_owned(), "ok"),
+            ("close c".to_owned(), "ok"),
+            (format!("prepare p as {deep}"), "ok"),
+            ("execute p".to_owned(), "ok"),
+            (format!("create table made as {deep}"), "ok"),
+            (format!("create view seen as {deep}"), "ok"),
+            ("select (select * from seen) from wide".to_owned(), "ok"),
+            (format!("insert into made {deep}"), "ok"),
+            (format!("do $$ begin perform ({deep}); end $$"), "ok"),
+            (format!("create function f() returns bigint language sql as $$ {deep} $$"), "ok"),
+            ("select f(), f() from wide".to_owned(), "ok"),
+        ] {
+            assert_eq!(outcome(session, &statement), expected, "{}", &statement[..statement.len().min(100)]);
+        }
+    });
+}
+
 #[test]
 fn values_that_double_end_where_values_end() {
     let nested = |before: &str, middle: &str| format!("select {}{middle}{}", before.repeat(40), ")".repeat(40));

@@ -9,6 +9,7 @@ mod accumulator;
 mod aggregate;
 mod cte;
 mod current_of;
+mod deep;
 mod evaluate;
 mod foreign_key;
 mod function_scan;
@@ -356,12 +357,24 @@ impl EvalContext for Run<'_, '_> {
     }
 }
 
+/// The stack that a node takes, with what it runs for a row.
+const STACK_OF_NODE_BYTES: usize = 4 << 10;
+
 /// Makes the operators of a plan that is to be run.
 ///
 /// # Errors
-/// 55000 if it reads a materialized view that has no rows yet.
+/// 55000 if it reads a materialized view that has no rows yet; 54001 and its kin if there is not enough stack for it.
 pub fn build_to_run<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> Result<BoxOperator<'p>> {
-    let operator = build(plan, locals);
+    let needed_bytes = plan.depth as usize * STACK_OF_NODE_BYTES + STACK_RESERVE_BYTES;
+    let operator = if sync::remaining_stack_bytes() < needed_bytes {
+        if sync::is_on_further_stack() {
+            return Err(crate::parser::too_deep());
+        }
+        let deep = sync::on_further_stack(|| -> BoxOperator<'p> { Box::new(deep::DeepRows::new(build(plan, locals))) });
+        deep.map_err(|_| crate::parser::no_stack())?
+    } else {
+        build(plan, locals)
+    };
     match locals.unpopulated.take() {
         None => Ok(operator),
         Some(view) => {

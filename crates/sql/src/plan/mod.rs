@@ -179,6 +179,11 @@ pub struct ScanId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CteId(pub u32);
 
+/// So many nodes of a plan may run one within the other on a coroutine's stack. A deeper plan is made and run on a further one.
+pub const DEPTH_IN_COROUTINES_MAX: u32 = 250;
+/// The same on a further stack: the deepest that a plan may be.
+pub const DEPTH_MAX: u32 = 6000;
+
 /// A node of a plan, with what the planner expects of it.
 #[derive(Debug)]
 pub struct Plan {
@@ -190,6 +195,8 @@ pub struct Plan {
     pub rows: f64,
     /// The expected cost of running it to the end, in PostgreSQL's units (one sequential page read).
     pub cost: f64,
+    /// How many nodes may run one within the other, this one included.
+    pub depth: u32,
 }
 
 /// What a plan node does.
@@ -682,6 +689,8 @@ pub struct Delete {
 impl Plan {
     /// A node of `width` slots.
     pub fn new(node: Node, width: usize, rows: f64, cost: f64) -> Plan {
-        Plan { node, width: u32::try_from(width).expect("a row has fewer than 2^32 columns"), rows, cost }
+        let width = u32::try_from(width).expect("a row has fewer than 2^32 columns");
+        let depth = node.depth_of_inputs().saturating_add(1);
+        Plan { node, width, rows, cost, depth }
     }
 }

@@ -1,6 +1,59 @@
-//! Walking over expressions.
+//! Walking over expressions and plans.
 
-use super::{Expr, ExprKind, SubqueryKind, WindowFrameBound};
+use super::{Expr, ExprKind, Node, Plan, SubqueryKind, WindowFrameBound};
+
+impl Node {
+    /// Calls `visit` for each plan that gives it rows. Subqueries in its expressions are left out.
+    pub fn for_each_input<'p>(&'p self, visit: &mut dyn FnMut(&'p Plan)) {
+        match self {
+            Node::Result { .. }
+            | Node::Values { .. }
+            | Node::SeqScan(_)
+            | Node::IndexScan(_)
+            | Node::IndexPoint(_)
+            | Node::FunctionScan(_)
+            | Node::VirtualScan(_)
+            | Node::CteScan { .. }
+            | Node::WorkTableScan { .. }
+            | Node::CurrentOf(_) => {}
+            Node::Filter { input, .. }
+            | Node::Project { input, .. }
+            | Node::ProjectSet { input, .. }
+            | Node::Sort { input, .. }
+            | Node::Limit { input, .. }
+            | Node::Distinct { input, .. }
+            | Node::DistinctOn { input, .. } => visit(input),
+            Node::NestedLoop(join) => [&join.left, &join.right].into_iter().for_each(visit),
+            Node::HashJoin(join) => [&join.left, &join.right].into_iter().for_each(visit),
+            Node::MergeJoin(join) => [&join.left, &join.right].into_iter().for_each(visit),
+            Node::Aggregate(aggregate) => visit(&aggregate.input),
+            Node::Window(window) => visit(&window.input),
+            Node::SetOperation { left, right, .. } => [left, right].into_iter().for_each(|input| visit(input)),
+            Node::Append { inputs } => inputs.iter().for_each(visit),
+            Node::With { ctes, input } => {
+                ctes.iter().for_each(|cte| visit(&cte.plan));
+                visit(input);
+            }
+            Node::RecursiveUnion(union) => [&union.anchor, &union.recursive].into_iter().for_each(visit),
+            Node::LockRows(lock) => visit(&lock.input),
+            Node::Insert(insert) => visit(&insert.input),
+            Node::Update(update) => visit(&update.input),
+            Node::Delete(delete) => visit(&delete.input),
+            Node::ViewChange(change) => visit(&change.input),
+        }
+    }
+
+    /// How many nodes below it may run one within the other.
+    pub(super) fn depth_of_inputs(&self) -> u32 {
+        let (mut deepest, mut sum) = (0_u32, 0_u32);
+        self.for_each_input(&mut |input| {
+            deepest = deepest.max(input.depth);
+            sum = sum.saturating_add(input.depth);
+        });
+        // A common table expression may be run by one that reads it, and that one by a third one.
+        if matches!(self, Node::With { .. }) { sum } else { deepest }
+    }
+}
 
 impl Expr {
     /// Calls `visit` for each direct operand. Of a subquery, those that belong to the row around it: its left operands

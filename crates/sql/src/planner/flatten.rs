@@ -8,6 +8,7 @@ use super::lower::raised_levels;
 use super::semi_join::join_subqueries;
 use super::{Planner, fold as folding};
 use crate::binder::{Cte, Distinct, FromItem, Join, Lock, Query, RelationKind, for_each_inner, for_each_inner_mut};
+use crate::parser::too_deep;
 use crate::plan::{CteId, Expr, ExprKind, FunctionTarget, JoinKind, Quantifier, SubqueryKind};
 
 /// A set of range table entries.
@@ -82,7 +83,7 @@ impl Planner<'_, '_> {
     /// Merges what can be merged into `query`, folds its expressions, and takes its FROM and WHERE apart.
     pub(super) fn flatten(&mut self, query: &mut Query) -> Result<Group> {
         if !query.ctes.is_empty() {
-            inline_ctes(query);
+            inline_ctes(query)?;
         }
         self.inline_functions_in_from(query)?;
         pull_up(query);
@@ -331,18 +332,21 @@ fn subqueries_of(expr: &mut Expr, depth: u32, visit: &mut dyn FnMut(&mut Relatio
     }
 }
 
-/// Makes subqueries of common table expressions that are read once and have no effects.
-fn inline_ctes(query: &mut Query) {
+/// Makes subqueries of common table expressions that are read once and have no effects. 54001 if these are nested too deep then.
+fn inline_ctes(query: &mut Query) -> Result<()> {
     let mut index = 0;
     while index < query.ctes.len() {
         if !can_inline(&query.ctes[index]) {
             index += 1;
             continue;
         }
-        let cte = query.ctes.remove(index);
-        let Cte { id, query: body, .. } = cte;
-        replace_cte(query, id, &body);
+        sync::yield_point()?;
+        let Cte { id, query: body, .. } = query.ctes.remove(index);
+        if replace_cte(query, id, body) > super::queries_nested_max() {
+            return Err(too_deep());
+        }
     }
+    Ok(())
 }
 
 fn can_inline(cte: &Cte) -> bool {
@@ -355,15 +359,25 @@ fn can_inline(cte: &Cte) -> bool {
         && !cte.query.targets.iter().any(|target| is_volatile(&target.expr))
 }
 
-fn replace_cte(query: &mut Query, id: CteId, body: &Query) {
+/// Puts `body` wherever the common table expression is read, and tells how deep queries are nested now.
+fn replace_cte(query: &mut Query, id: CteId, body: Query) -> u32 {
+    let is_read = |kind: &RelationKind| matches!(kind, RelationKind::Cte(found) if *found == id);
+    let (mut reads, mut nested) = (0, 0);
+    for_each_relation(query, 0, &mut |kind, _| reads += u32::from(is_read(kind)));
+    let mut body = Some(body);
     for_each_relation(query, 0, &mut |kind, depth| {
-        if matches!(kind, RelationKind::Cte(found) if *found == id) {
-            let mut copy = body.clone();
-            // The body stood one query inside; now it stands one inside of `depth`.
-            raise_query(&mut copy, depth);
-            *kind = RelationKind::Subquery(Box::new(copy));
+        nested = nested.max(depth);
+        if !is_read(kind) {
+            return;
         }
+        reads -= 1;
+        let own = if reads == 0 { body.take() } else { body.clone() };
+        let mut own = own.expect("the last one that reads it takes it");
+        // The body stood one query inside; now it stands one inside of `depth`.
+        raise_query(&mut own, depth);
+        *kind = RelationKind::Subquery(Box::new(own));
     });
+    nested
 }
 
 /// Moves a query `levels` further in: what it reads of enclosing queries is that much further out.

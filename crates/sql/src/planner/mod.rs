@@ -323,6 +323,24 @@ const SET_RELATION: u32 = u32::MAX - 2;
 /// Stands for a relation in the slots of a select list.
 const TARGET_RELATION: u32 = u32::MAX - 3;
 
+/// One in so many nodes may be a query: each of them becomes several nodes.
+const NODES_OF_QUERY: u32 = 4;
+
+/// How deep a plan may be where it is made.
+fn plan_depth_max() -> u32 {
+    if sync::is_on_further_stack() { crate::plan::DEPTH_MAX } else { crate::plan::DEPTH_IN_COROUTINES_MAX }
+}
+
+/// How deep queries may be nested where they are planned.
+fn queries_nested_max() -> u32 {
+    plan_depth_max() / NODES_OF_QUERY
+}
+
+/// 54001 if a plan is too deep to be run with the stack there is.
+fn check_plan_depth(plan: &Plan) -> Result<()> {
+    if plan.depth > plan_depth_max() { Err(too_deep()) } else { Ok(()) }
+}
+
 impl Planner<'_, '_> {
     /// 54001 if the stack is nearly used up.
     fn check_stack(&self) -> Result<()> {

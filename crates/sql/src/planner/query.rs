@@ -51,6 +51,7 @@ impl Planner<'_, '_> {
         if let Some(insert) = insert {
             plan = self.insert(*insert, plan)?;
         }
+        super::check_plan_depth(&plan)?;
         if planned.is_empty() {
             return Ok(plan);
         }
@@ -58,7 +59,9 @@ impl Planner<'_, '_> {
         self.varying_reads.retain(|read| planned.iter().all(|cte| cte.id != *read));
         let (width, rows) = (plan.width as usize, plan.rows);
         let cost = plan.cost + planned.iter().map(|cte| cte.plan.cost).sum::<f64>();
-        Ok(node(Node::With { ctes: planned, input: Box::new(plan) }, width, rows, cost))
+        let plan = node(Node::With { ctes: planned, input: Box::new(plan) }, width, rows, cost);
+        super::check_plan_depth(&plan)?;
+        Ok(plan)
     }
 
     fn cte(&mut self, cte: Cte) -> Result<plan::Cte> {

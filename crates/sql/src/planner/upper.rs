@@ -302,6 +302,8 @@ impl Planner<'_, '_> {
             let cost = plan.cost + rows * self.context.settings.cpu_operator_cost * lowered.len() as f64;
             let built = Window { input: plan, partition, order, calls: lowered };
             plan = node(Node::Window(Box::new(built)), width, rows, cost);
+            super::check_plan_depth(&plan)?;
+            sync::yield_point()?;
             layout = Layout { slots };
         }
         Ok((plan, layout))

@@ -4,13 +4,14 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use base::settings::Id;
-use base::{Error, Result};
+use base::{Error, Result, sqlstate};
 use engine::catalog::TableDef;
 
 use super::catalog_view::CatalogView;
 use super::plan_cache::Planned;
 use super::state::SessionState;
 use crate::binder::{BindContext, Parameters, PlannerSettings, Resolved, VariableNames};
+use crate::parser::no_stack;
 use crate::plan::VirtualTable;
 use crate::types::random::RandomState;
 use crate::types::{CatalogLookup, EvalContext, FormatSettings};
@@ -98,11 +99,28 @@ impl<'a> Environment<'a> {
         self.with_context(text, |context| crate::planner::plan_statement(statement, context, &mut parameters))
     }
 
-    /// The same, ready to be run.
+    /// The same, ready to be run. What is too deep for this stack, as views over views may be, is planned on a further one.
     ///
     /// # Errors
     /// Whatever binding and planning raise.
     pub fn planned(
+        &self,
+        text: &str,
+        statement: &crate::tree::Statement,
+        parameters: Parameters,
+    ) -> Result<Arc<Planned>> {
+        match self.planned_here(text, statement, parameters.clone()) {
+            Err(error) if error.sqlstate() == sqlstate::STATEMENT_TOO_COMPLEX && !sync::is_on_further_stack() => {
+                self.state.nests_deep.set(true);
+                self.state.warnings.forget();
+                let plan = || self.planned_here(text, statement, parameters);
+                sync::on_further_stack(plan).map_err(|_| no_stack())?
+            }
+            planned => planned,
+        }
+    }
+
+    fn planned_here(
         &self,
         text: &str,
         statement: &crate::tree::Statement,

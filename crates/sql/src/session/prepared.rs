@@ -8,7 +8,6 @@ use sync::Mutex;
 use super::plan_cache::{Key, Planned};
 use super::state::SessionState;
 use crate::binder::Parameters;
-use crate::parser;
 use crate::tree;
 use crate::types::{SqlType, oids};
 
@@ -142,16 +141,7 @@ pub fn plan_uncached(
 ) -> Result<Arc<Planned>> {
     let environment = super::planning::Environment::new(state, &state.catalog());
     let types = types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>();
-    let plan = || environment.planned(text, &tree.statement, Parameters::declared(&types));
-    match plan() {
-        // Views over views nest deeper than the text shows.
-        Err(error) if error.sqlstate() == sqlstate::STATEMENT_TOO_COMPLEX && !sync::is_on_further_stack() => {
-            state.nests_deep.set(true);
-            state.warnings.forget();
-            sync::on_further_stack(plan).map_err(|_| parser::no_stack())?
-        }
-        planned => planned,
-    }
+    environment.planned(text, &tree.statement, Parameters::declared(&types))
 }
 
 /// A good plan kept by this session or by all.

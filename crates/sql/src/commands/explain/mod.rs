@@ -12,8 +12,8 @@ use engine::PageMeter;
 use super::{cursor, plan_inner};
 use crate::client::Client;
 use crate::executor::{Locals, Measurements, build_to_run, run_pending_checks};
-use crate::parser::character_position;
-use crate::plan::StatementKind;
+use crate::parser::{character_position, no_stack};
+use crate::plan::{DEPTH_IN_COROUTINES_MAX, StatementKind};
 use crate::session::{Planned, RelationLocks, SessionState, UtilityOutput, new_run, query_plan, refuse_read_only};
 use crate::tree::{Explain, Statement};
 use crate::types::Value;
@@ -113,11 +113,15 @@ pub fn run(
     let plan = query_plan(&planned)?;
     let view = state.catalog();
     let mut explainer = Explainer::new(state, &view, &planned.statement, options, &values, measured.as_ref());
-    let node = explainer.explain(plan);
-    Ok(output(match options.format {
-        Format::Text => text(&node, options, &summary),
-        structured => vec![document(&node, options, &summary, structured)],
-    }))
+    let mut lines = || {
+        let node = explainer.explain(plan);
+        match options.format {
+            Format::Text => text(&node, options, &summary),
+            structured => vec![document(&node, options, &summary, structured)],
+        }
+    };
+    let is_deep = plan.depth > DEPTH_IN_COROUTINES_MAX;
+    Ok(output(if is_deep { sync::on_further_stack(lines).map_err(|_| no_stack())? } else { lines() }))
 }
 
 fn output(lines: Vec<String>) -> UtilityOutput {
