@@ -130,7 +130,7 @@ impl TimeSlices {
         self.turns.awake_ticks()
     }
 
-    /// Has [`awake_ticks`](Self::awake_ticks) begin anew.
+    /// Sets [`awake_ticks`](Self::awake_ticks) back to 0.
     pub fn forget_awake_ticks(&self) {
         self.turns.forget_awake_ticks();
     }
@@ -195,7 +195,7 @@ mod ticking {
         last: Cell<u64>,
     }
 
-    /// What a thread and the ticker tell each other.
+    /// The values that a thread and the ticker tell each other.
     struct Shared {
         /// The number of the thread's turn.
         number: AtomicU64,

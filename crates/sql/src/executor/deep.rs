@@ -11,7 +11,7 @@ use crate::types::Value;
 pub struct DeepRows<'p> {
     /// Taken when it ends.
     root: Option<BoxOperator<'p>>,
-    /// What is to be done on the further stack before the next row: these have no error to tell that there is none.
+    /// Calls that can't fail, and so wait for the next row: it fails if there is no further stack.
     is_to_rescan: bool,
     bound: Option<u64>,
 }

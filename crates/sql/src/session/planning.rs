@@ -99,7 +99,7 @@ impl<'a> Environment<'a> {
         self.with_context(text, |context| crate::planner::plan_statement(statement, context, &mut parameters))
     }
 
-    /// The same, ready to be run. What is too deep for this stack, as views over views may be, is planned on a further one.
+    /// The same, ready to be run. A statement that is too deep for this stack, as views over views may be, is planned on a further one.
     ///
     /// # Errors
     /// Whatever binding and planning raise.

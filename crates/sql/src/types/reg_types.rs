@@ -72,7 +72,7 @@ pub fn quote_literal(text: &str) -> String {
     let mut begin = 0;
     for place in memchr::memchr2_iter(b'\'', b'\\', text.as_bytes()) {
         literal.push_str(&text[begin..=place]);
-        // What follows begins with the same character, so it stands there twice.
+        // The next piece starts at this character, so it is written twice.
         begin = place;
     }
     literal.push_str(&text[begin..]);

@@ -415,9 +415,9 @@ fn compile(pattern: &str, mut options: Options) -> Result<Regex> {
     Ok(Regex { engine: Engine::Linear(Box::new(linear)), dissector })
 }
 
-/// What a part of a pattern may weigh that is repeated a given number of times.
+/// The weight of a pattern with parts that are repeated a given number of times.
 const REPEATED_WEIGHT: usize = 1 << 15;
-/// What a character of any other pattern may weigh.
+/// The weight of each character of any other pattern.
 const CHARACTER_WEIGHT: usize = 16;
 
 fn compile_backtracking(translated: &str, options: Options) -> Result<Regex> {
