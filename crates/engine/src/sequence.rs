@@ -77,22 +77,10 @@ impl Sequences {
         let mut state = state.lock();
         self.check_open()?;
         let first = following(def, state.position)?;
-        let mut position = Position { last: first, is_called: true };
-        for _ in 1..count {
-            match step(def, position.last) {
-                Some(next) => position.last = next,
-                None => break,
-            }
-        }
+        let position = Position { last: steps(def, first, count - 1), is_called: true };
         let taken = values_between(first, position.last, def.increment);
         if state.covered < taken || state.increment != def.increment {
-            let mut ahead = position;
-            for _ in 0..LOGGED_AHEAD {
-                match step(def, ahead.last) {
-                    Some(next) => ahead.last = next,
-                    None => break,
-                }
-            }
+            let ahead = Position { last: steps(def, position.last, i64::from(LOGGED_AHEAD)), is_called: true };
             let mut page = pinned.write();
             let end = log(wal, def.file, ahead, Xid::INVALID);
             write(&mut page, ahead);
@@ -191,6 +179,14 @@ fn step(def: &SequenceDef, last: i64) -> Option<i64> {
     last.checked_add(def.increment).filter(|next| (def.minimum..=def.maximum).contains(next))
 }
 
+/// The value up to `count` steps further: the last one that lies within the bounds.
+fn steps(def: &SequenceDef, from: i64, count: i64) -> i64 {
+    let bound = if def.increment > 0 { def.maximum } else { def.minimum };
+    let room = (i128::from(bound) - i128::from(from)) / i128::from(def.increment);
+    let last = i128::from(from) + i128::from(def.increment) * room.clamp(0, i128::from(count));
+    i64::try_from(last).expect("it lies between two values of the sequence")
+}
+
 fn values_between(first: i64, last: i64, increment: i64) -> u32 {
     let distance = (i128::from(last) - i128::from(first)) / i128::from(increment);
     u32::try_from(distance).unwrap_or(u32::MAX - 1) + 1
@@ -286,6 +282,24 @@ mod tests {
         assert_eq!(following(&def(1, 1, 3, true), called(3)).unwrap(), 1);
         assert_eq!(following(&def(-2, -5, -1, true), called(-5)).unwrap(), -1);
         assert!(following(&def(i64::MAX, 1, i64::MAX, false), called(5)).is_err());
+    }
+
+    #[test]
+    fn as_many_steps_are_made_as_lie_within_the_bounds() {
+        for (increment, minimum, maximum) in [(1, 1, 9), (2, 0, 9), (-3, -7, 8), (20, 1, 9), (-20, 1, 9), (-1, 1, 9)] {
+            let def = def(increment, minimum, maximum, true);
+            for (from, count) in (minimum..=maximum).flat_map(|from| (0..12).map(move |count| (from, count))) {
+                let expected = (0..count).try_fold(from, |last, _| step(&def, last).ok_or(last));
+                assert_eq!(
+                    steps(&def, from, count),
+                    expected.unwrap_or_else(|last| last),
+                    "{increment}: {from}, {count}"
+                );
+            }
+        }
+        // A loop would not end.
+        assert_eq!(steps(&def(1, 1, i64::MAX, false), 1, i64::MAX - 1), i64::MAX);
+        assert_eq!(steps(&def(-2, i64::MIN, -1, false), -2, i64::MAX - 1), i64::MIN);
     }
 
     #[test]
