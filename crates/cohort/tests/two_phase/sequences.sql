@@ -100,3 +100,14 @@ b: select nextval('w');
 c: commit prepared 'sequences';
 b: select nextval('w') > 1;
 a: drop sequence u, w;
+-- Values that were taken by a definition that is undone.
+a: create sequence x;
+a: select setval('x', 10);
+a: begin;
+a: alter sequence x increment -1;
+a: select nextval('x'), nextval('x');
+a: prepare transaction 'sequences';
+b waits: select nextval('x') > 10;
+c: rollback prepared 'sequences';
+b answers
+a: drop sequence x;

@@ -123,6 +123,21 @@ impl Session {
         Ok(())
     }
 
+    /// Has a sequence in new storage stand where it stood: `last` is its last value, `is_called` whether that was given out. The
+    /// session's current value stays.
+    ///
+    /// # Errors
+    /// 42P01 if there is none; 22003 if it is out of the sequence's bounds; those of [`Session::lock_relation`].
+    pub fn place_sequence(&self, sequence: Oid, last: i64, is_called: bool) -> Result<()> {
+        self.with_sequence(sequence, LockMode::RowExclusive, |def| {
+            sequence::check_bounds(def, last)?;
+            let shared = self.shared();
+            let logged = shared.sequences.set(&shared.pool, &shared.wal, def.file, Position { last, is_called })?;
+            self.observe(logged);
+            Ok(())
+        })
+    }
+
     /// Last value and whether it was given out. `mode` is how the sequence is locked: ACCESS SHARE for `SELECT * FROM
     /// sequence`, ROW EXCLUSIVE for PostgreSQL's functions.
     ///

@@ -73,15 +73,17 @@ pub(super) fn change(ddl: &mut Ddl<'_>, def: &SequenceDef, options: &[Definition
         }
         changed.owned_by = owned_by(ddl, &changed, owner)?;
     }
-    let (last, _) = ddl.engine().sequence_state(def.oid, LockMode::ShareRowExclusive)?;
-    if said.restart.is_none() {
-        check_position(&changed, "RESTART", last)?;
+    let (last, is_called) = ddl.engine().sequence_state(def.oid, LockMode::ShareRowExclusive)?;
+    // A new position lies in new storage: it comes and goes with the transaction. So do the values that are taken by a new definition.
+    if let Some(position) = said.restart {
+        return restart(ddl, changed, position);
     }
-    match said.restart {
-        // A new position lies in new storage: it comes and goes with the transaction.
-        Some(position) => restart(ddl, changed, position),
-        None => ddl.replace(changed),
+    check_position(&changed, "RESTART", last)?;
+    if options.iter().all(|option| option.name == "owned_by") {
+        return ddl.replace(changed);
     }
+    restart(ddl, changed, last)?;
+    if is_called { ddl.engine().place_sequence(def.oid, last, true) } else { Ok(()) }
 }
 
 /// Gives a sequence a position that takes effect when the transaction commits.
