@@ -185,6 +185,7 @@ fn texts_that_ran_are_not_kept() {
         answer(talk, &text);
     }
     let growth = peak_bytes(server.id()).saturating_sub(before);
-    assert!(growth < 90 << 20, "the server has grown by {growth} bytes");
+    // A few copies are there while a text runs, now and then one of the text before. Eight that were kept would be 240 MB more.
+    assert!(growth < 180 << 20, "the server has grown by {growth} bytes");
     server.stop();
 }
