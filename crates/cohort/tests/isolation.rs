@@ -110,12 +110,16 @@ const LOOKS_MAX: usize = 3;
 /// Whether a difference may be due to the load of the machine.
 fn may_be_of_timing(expected: &str, found: &str) -> bool {
     const DEADLOCK: &str = "ERROR:  deadlock detected";
+    // PostgreSQL's waiters for a row may go in another order than they came, and then wait for a step that the tester holds back.
+    const CANCELED: &str = "isolationtester: canceling step";
     let sorted = |text: &str| {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         lines.sort_unstable();
         lines
     };
-    sorted(expected) == sorted(found) || (expected.contains(DEADLOCK) && found.contains(DEADLOCK))
+    sorted(expected) == sorted(found)
+        || (expected.contains(DEADLOCK) && found.contains(DEADLOCK))
+        || (expected.contains(CANCELED) && !found.contains(CANCELED))
 }
 
 /// What became of specs.
