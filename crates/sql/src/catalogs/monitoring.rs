@@ -308,5 +308,5 @@ pub fn pg_cursors(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>
     let portal_row = |portal: &crate::session::ListedPortal| {
         row![portal.name.as_str(), &*portal.statement, false, false, false, time(portal.bound_at)]
     };
-    Ok(cursors.iter().map(row).chain(portals.values().map(portal_row)).collect())
+    Ok(cursors.iter().map(row).chain(portals.iter().map(|(_, portal)| portal_row(portal))).collect())
 }

@@ -1,11 +1,11 @@
 //! Portals: bound statements and their running plans.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base::{Error, Result, sqlstate};
-use rustc_hash::FxHashMap;
 use self_cell::self_cell;
+use slab::Slab;
 use sync::{Mutex, MutexGuard};
 
 use super::SqlSession;
@@ -102,19 +102,25 @@ pub struct ListedPortal {
 }
 
 /// The portals of the protocol that a session has. The session alone uses it, and may move from thread to thread.
-#[derive(Default)]
 pub struct PortalList {
-    /// A leaf.
-    portals: Mutex<FxHashMap<u64, ListedPortal>>,
-    last_number: AtomicU64,
-    /// The number of the one that runs, or 0.
-    running: AtomicU64,
+    /// Each Bind adds one and most take it out again at once, so nothing is hashed. A leaf.
+    portals: Mutex<Slab<ListedPortal>>,
+    /// The key of the one that runs, or `NONE_RUNS`.
+    running: AtomicUsize,
+}
+
+const NONE_RUNS: usize = usize::MAX;
+
+impl Default for PortalList {
+    fn default() -> PortalList {
+        PortalList { portals: Mutex::default(), running: AtomicUsize::new(NONE_RUNS) }
+    }
 }
 
 /// Keeps a portal in the list as long as there is the portal.
 pub struct Listed {
     list: Arc<PortalList>,
-    number: u64,
+    key: usize,
 }
 
 impl PortalList {
@@ -126,23 +132,21 @@ impl PortalList {
         statement: Arc<str>,
         bound_at: i64,
     ) -> Listed {
-        let number = self.last_number.load(Ordering::Relaxed) + 1;
-        self.last_number.store(number, Ordering::Relaxed);
         let portal = ListedPortal { name: name.to_owned(), statement, bound_at, planned };
-        self.portals.lock().insert(number, portal);
-        Listed { list: Arc::clone(self), number }
+        let key = self.portals.lock().insert(portal);
+        Listed { list: Arc::clone(self), key }
     }
 
     /// Notes which one runs.
     pub(super) fn set_running(&self, listed: Option<&Listed>) {
-        self.running.store(listed.map_or(0, |listed| listed.number), Ordering::Relaxed);
+        self.running.store(listed.map_or(NONE_RUNS, |listed| listed.key), Ordering::Relaxed);
     }
 
     /// Whether the one of this name runs; `None` if there is none.
     pub(super) fn is_running(&self, name: &str) -> Option<bool> {
         let portals = self.portals.lock();
-        let (number, _) = portals.iter().find(|(_, portal)| portal.name == name)?;
-        Some(self.running.load(Ordering::Relaxed) == *number)
+        let (key, _) = portals.iter().find(|(_, portal)| portal.name == name)?;
+        Some(self.running.load(Ordering::Relaxed) == key)
     }
 
     /// The plan of the one of this name, if it gives rows and does not run.
@@ -151,19 +155,20 @@ impl PortalList {
             return None;
         }
         let portals = self.portals.lock();
-        let planned = portals.values().find(|portal| portal.name == name)?.planned.clone();
+        let (_, portal) = portals.iter().find(|(_, portal)| portal.name == name)?;
+        let planned = portal.planned.clone();
         planned.filter(|planned| planned.gives_rows())
     }
 
     /// The portals in the list.
-    pub fn portals(&self) -> MutexGuard<'_, FxHashMap<u64, ListedPortal>> {
+    pub fn portals(&self) -> MutexGuard<'_, Slab<ListedPortal>> {
         self.portals.lock()
     }
 }
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        let portal = self.list.portals.lock().remove(&self.number);
+        let portal = self.list.portals.lock().remove(self.key);
         // Its plan goes after the lock.
         drop(portal);
     }
