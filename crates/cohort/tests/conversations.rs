@@ -198,6 +198,52 @@ fn conversations_go_as_with_postgresql() {
     });
 }
 
+/// What a server answers to a whole conversation and its end, which it is sent in pieces.
+fn answers_to(socket: &Path, pieces: &[&[u8]]) -> Vec<String> {
+    let mut talk = Talk::start(socket);
+    talk.send(&Sent::query(SETUP).bytes());
+    let ready = talk.hear_until_ready();
+    assert_eq!(ready.last().map(String::as_str), Some("Z I"), "{ready:?}");
+    let mut heard = Vec::new();
+    for piece in pieces {
+        talk.send(piece);
+        heard.extend(talk.hear());
+    }
+    // The server may wait for the rest of a message whose length is wrong.
+    talk.end_sending();
+    heard.extend(talk.hear_to_the_end());
+    heard
+}
+
+// invariants: row 26
+#[test]
+fn conversations_go_the_same_however_their_bytes_arrive() {
+    let count = environment_number("COHORT_CONVERSATIONS").unwrap_or(CONVERSATIONS);
+    let first = environment_number("COHORT_CONVERSATIONS_FROM").unwrap_or(0);
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start_yielding(folder.path(), &[]);
+    let socket = server.socket();
+    let mut talk = Talk::start(&socket);
+    talk.send(&Sent::query(SHARED).bytes());
+    talk.hear_until_ready();
+    for seed in first..first + count {
+        let random = &mut StdRng::seed_from_u64(seed);
+        let conversation = messages::conversation(random);
+        let farewell = [Sent::new(b'S', []), Sent::new(b'X', [])];
+        let messages: Vec<Vec<u8>> = conversation.iter().chain(&farewell).map(Sent::bytes).collect();
+        let one_by_one: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
+        let whole = messages.concat();
+        let (start, end) = whole.split_at(random.random_range(0..whole.len()));
+        let expected = answers_to(&socket, &one_by_one);
+        for (how, pieces) in [("at once", &[&whole[..]][..]), ("in two pieces", &[start, end])] {
+            let found = answers_to(&socket, pieces);
+            assert_eq!(expected, found, "conversation {seed}, sent {how}, begins {start:?}: {conversation:#?}");
+        }
+    }
+    drop(talk);
+    server.stop();
+}
+
 /// The first packets of a connection, each sent when the one before it has been answered by a byte.
 fn starts() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     let (tls, gss) = (packet(80_877_103, b""), packet(80_877_104, b""));

@@ -1,9 +1,10 @@
 //! Statements that commit by themselves, between others that are sent without a Sync: what they are answered and what is left,
-//! compared with a PostgreSQL.
+//! compared with a PostgreSQL. And from where to where the time limit of a statement runs.
 
 mod common;
 
 use std::path::Path;
+use std::time::Duration;
 
 use common::Server;
 use common::conversation::{Sent, Talk};
@@ -69,4 +70,75 @@ fn statements_that_commit_by_themselves_take_nothing_along() {
             assert_eq!(converse(&server.socket(), statement, around), expected, "{statement} between {around:?}");
         }
     }
+}
+
+/// What a client does, one step after the other.
+enum Step {
+    Send(Sent),
+    /// Waits until the time limit has passed, and notes what has been told by then.
+    Wait,
+    /// Sends Sync and hears the answers to it.
+    Sync,
+}
+
+const LIMIT: &str = "150ms";
+const LONGER_THAN_THE_LIMIT: Duration = Duration::from_millis(700);
+
+/// Statements whose messages come slowly. `statement_timeout` runs out in each `Wait`.
+fn slow_clients() -> Vec<(&'static str, Vec<Step>)> {
+    use Step::{Send, Sync, Wait};
+    let parse = |text: &str| Send(Sent::parse("", text, &[]));
+    let bind = || Send(Sent::bind("", "", &[], &[], &[]));
+    let describe = || Send(Sent::named(b'D', b'P', ""));
+    let execute = |rows: i32| Send(Sent::execute("", rows));
+    let one = "select 1";
+    let three = "select g from generate_series(1, 3) g";
+    vec![
+        ("between statements", vec![Wait, parse(one), bind(), execute(0), Sync, Wait, parse(one), Sync]),
+        ("behind Parse", vec![parse(one), Wait, bind(), execute(0), Sync]),
+        ("behind Bind", vec![parse(one), bind(), Wait, execute(0), Sync]),
+        ("behind Describe", vec![parse(one), bind(), describe(), Wait, execute(0), Sync]),
+        ("behind a part of the rows", vec![parse(three), bind(), execute(1), Wait, execute(1), Sync]),
+        ("behind the last row", vec![parse(one), bind(), execute(0), Wait, parse(one), bind(), execute(0), Sync]),
+        ("behind an error", vec![parse("select nothing"), Wait, Sync, parse(one), bind(), execute(0), Sync]),
+        ("before Sync", vec![parse(one), Wait, Sync, parse(one), bind(), execute(0), Sync]),
+    ]
+}
+
+/// The answers to a client that waits here and there.
+fn answers_to_slow(socket: &Path, steps: &[Step]) -> Vec<String> {
+    let mut talk = Talk::start(socket);
+    talk.send(&Sent::query(&format!("set statement_timeout = '{LIMIT}'")).bytes());
+    talk.hear_until_ready();
+    let mut heard = Vec::new();
+    for step in steps {
+        match step {
+            Step::Send(message) => talk.send(&message.bytes()),
+            Step::Wait => {
+                std::thread::sleep(LONGER_THAN_THE_LIMIT);
+                heard.extend(talk.hear());
+                heard.push("the client goes on".to_owned());
+            }
+            Step::Sync => {
+                talk.send(&Sent::new(b'S', []).bytes());
+                heard.extend(talk.hear_until_ready());
+            }
+        }
+    }
+    heard
+}
+
+#[test]
+fn the_time_limit_of_a_statement_runs_from_its_first_message_to_its_last_row() {
+    let Some(binaries) = server_binaries() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let reference = Reference::start_with(&binaries, &["autovacuum=off"]);
+    let mut limited = 0;
+    for (place, steps) in slow_clients() {
+        let expected = answers_to_slow(&reference.socket(), &steps);
+        assert_eq!(answers_to_slow(&server.socket(), &steps), expected, "a client that waits {place}");
+        limited += usize::from(expected.iter().any(|message| message.contains("C=57014")));
+    }
+    assert!((1..slow_clients().len()).contains(&limited), "{limited} reach the limit");
 }

@@ -227,8 +227,13 @@ impl Conversation {
         }
         match bytes[0] {
             b'S' | b'Q' | b'F' => {
+                // Its time may have run out while the client sent nothing. That is told with its next message.
+                let is_under_way = self.is_in_pipeline && !self.is_skipping;
                 (self.is_skipping, self.is_in_pipeline) = (false, false);
-                let result = self.handle_cycle(bytes, port);
+                let result = match is_under_way && self.interrupt.clear(InterruptKind::StatementTimeout) {
+                    true => Err(InterruptKind::StatementTimeout.error()),
+                    false => self.handle_cycle(bytes, port),
+                };
                 self.finish_query(result, port)
             }
             b'X' => leave(port),
