@@ -4,6 +4,8 @@
 //! its seed; `COHORT_TRACE` shows how much each crash left.
 
 mod common;
+#[path = "common/counters.rs"]
+mod counters;
 #[path = "common/made.rs"]
 mod made;
 #[path = "common/workload.rs"]

@@ -73,7 +73,8 @@ fn slice_is_over() -> bool {
 /// Whether a turn ends at its first yield point.
 #[inline]
 fn always_yields() -> bool {
-    static IS_ASKED_FOR: LazyLock<bool> = LazyLock::new(|| std::env::var_os("COHORT_ALWAYS_YIELD").is_some());
+    static IS_ASKED_FOR: LazyLock<bool> =
+        LazyLock::new(|| std::env::var_os("COHORT_ALWAYS_YIELD").is_some_and(|value| value == "1"));
     cfg!(debug_assertions) && *IS_ASKED_FOR
 }
 

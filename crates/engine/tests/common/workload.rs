@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use base::settings::Source;
 use base::{Oid, Result};
 use cohort_engine::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
 use cohort_engine::key::PlainKeys;
@@ -18,10 +19,12 @@ use rand::rngs::StdRng;
 use rand::{Rng, RngCore, SeedableRng};
 
 use super::common::{all, begin, key_i32, statement};
+use super::counters::{Counter, SequenceModel};
 use super::made::{self, MAKERS, Made, MadeTable, Maker, PreparedModel};
 
 const TABLES: usize = 2;
 const SESSIONS: usize = 3;
+const COUNTERS: usize = 2;
 const IDS_PER_SESSION: i32 = 12;
 
 pub type Value = (i64, Vec<u8>);
@@ -55,6 +58,8 @@ pub struct Model {
     pub acknowledged: usize,
     /// Transactions that are prepared, or may be.
     pub prepared: Vec<PreparedModel>,
+    /// What must hold for the values of a sequence.
+    sequence: SequenceModel,
     next_number: i64,
     tables: Option<(Vec<Oid>, Oid)>,
 }
@@ -110,6 +115,7 @@ impl Model {
         let ledger_oid = ledger.oid;
         session.create_object(ledger)?;
         session.create_object(pkey)?;
+        self.sequence.create(session)?;
         // Perhaps this is as far as it gets: then they may be there or not.
         self.tables = Some((oids, ledger_oid));
         session.commit_and_wait()
@@ -154,6 +160,7 @@ pub struct Runner<'a> {
     database: &'a Database,
     clients: Vec<Client>,
     makers: Vec<Maker>,
+    counters: Vec<Counter>,
     helper: Option<Session>,
 }
 
@@ -163,7 +170,8 @@ impl<'a> Runner<'a> {
             .map(|number| Client { session: database.session().unwrap(), pending: None, number })
             .collect();
         let makers = (0..MAKERS).map(|number| Maker::new(database, number)).collect();
-        Runner { database, clients, makers, helper: Some(database.session().unwrap()) }
+        let counters = (0..COUNTERS).map(|_| Counter::new(database)).collect();
+        Runner { database, clients, makers, counters, helper: Some(database.session().unwrap()) }
     }
 
     /// Makes the tables unless they were made before.
@@ -187,7 +195,15 @@ impl<'a> Runner<'a> {
                 5..7 => vacuum(helper, model, &mut random),
                 7..10 => read_only(helper, model),
                 10..13 => made::vacuum(helper, model, &mut random),
-                13..33 => {
+                13..14 => {
+                    reload(self.database, &mut random);
+                    Ok(())
+                }
+                14..20 => {
+                    let which = random.random_range(0..self.counters.len());
+                    self.counters[which].step(&mut model.sequence, &mut random)
+                }
+                20..36 => {
                     let which = random.random_range(0..self.makers.len());
                     self.makers[which].step(model, &mut random)
                 }
@@ -213,11 +229,26 @@ impl Drop for Runner<'_> {
     fn drop(&mut self) {
         let clients = self.clients.drain(..).map(|client| client.session);
         let makers = self.makers.drain(..).map(Maker::into_session);
-        for session in clients.chain(makers).chain(self.helper.take()) {
+        let counters = self.counters.drain(..).map(Counter::into_session);
+        for session in clients.chain(makers).chain(counters).chain(self.helper.take()) {
             // What is in progress is rolled back, which the end of the simulated process may stop.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(session)));
         }
     }
+}
+
+/// A change of the settings of the commit path while transactions are under way.
+fn reload(database: &Database, random: &mut StdRng) {
+    let changes: [(&str, &[&str]); 4] = [
+        ("group_commit", &["on", "off"]),
+        ("early_lock_release", &["on", "off"]),
+        ("clog_update", &["cohort", "group", "each"]),
+        ("twophase_state", &["memory", "wal", "file"]),
+    ];
+    let (name, values) = changes[random.random_range(0..changes.len())];
+    let value = values[random.random_range(0..values.len())];
+    database.settings().set_at_start(name, value, Source::CommandLine).unwrap();
+    database.reload();
 }
 
 fn vacuum(session: &mut Session, model: &Model, random: &mut StdRng) -> Result<()> {
@@ -415,6 +446,7 @@ pub fn verify(database: &Database, model: &mut Model) {
     session.commit().unwrap();
     model.committed.truncate(found);
     model.acknowledged = found;
+    model.sequence.verify(database);
     made::verify_prepared(database, model, &numbers, found.is_multiple_of(2));
     let made_now = model.made();
     begin(&mut session);

@@ -32,7 +32,7 @@ const TAKEN_AT_ONCE: usize = 16;
 /// So many times it is asked whether a listener listens on a channel before others may do something.
 const HANDED_OUT_AT_ONCE: usize = 4096;
 
-/// The most channels that a session may listen on, and the most LISTEN and UNLISTEN that a transaction may have.
+/// The most channels that a session may listen on. A transaction may have twice as many LISTEN and UNLISTEN.
 pub(crate) const CHANNELS_MAX: usize = 16_384;
 
 impl Notification {

@@ -12,7 +12,7 @@ use crate::privileges;
 /// A plan that was made while others held its tables may not fit these any more. So the catalog must not have moved on since the
 /// plan was made, or the plan must have been made under the very locks that it needs: then nobody can have changed its tables. Other
 /// changes of the catalog meanwhile, such as others' temporary tables, count as made after the statement was planned.
-/// So two plans are enough, however often the catalog changes.
+/// So two plans are mostly enough, however often the catalog changes. A third is made where the second needs further locks.
 #[derive(Default)]
 pub(crate) struct RelationLocks {
     /// Those that were taken before the plan at hand was made; `None` while it is the first one.
