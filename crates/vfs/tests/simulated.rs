@@ -283,6 +283,30 @@ fn reads_and_writes_fail_on_order_and_once() {
 }
 
 #[test]
+fn one_open_file_too_many_fails_until_another_is_closed() {
+    let disk = SimulatedVfs::new(3);
+    disk.set_open_max(3);
+    let made = |disk: &SimulatedVfs, name: &str| disk.open(path(name), OpenMode::Create).unwrap();
+    let one = made(&disk, "/one");
+    let lock = disk.lock_exclusive(path("/lock")).unwrap();
+    let two = made(&disk, "/two");
+    let is_too_many = |error: std::io::Error| error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error());
+    assert!(disk.open(path("/three"), OpenMode::Create).is_err_and(is_too_many));
+    assert!(!disk.exists(path("/three")), "what can't be opened is not made");
+    assert!(disk.sync_dir(path("/")).is_err_and(is_too_many));
+    assert!(disk.list_dir(path("/")).is_err_and(is_too_many));
+    one.write_all_at(b"1", 0).unwrap();
+    drop(lock);
+    assert!(disk.open(path("/none"), OpenMode::Read).is_err_and(|error| error.kind() == ErrorKind::NotFound));
+    disk.sync_dir(path("/")).unwrap();
+    drop((one, two));
+    let next = disk.crash();
+    let _files: Vec<_> = (0..3).map(|number| made(&next, &format!("/{number}"))).collect();
+    assert!(next.open(path("/four"), OpenMode::Create).is_err_and(is_too_many));
+    assert_eq!((disk.most_open(), next.most_open()), (3, 3));
+}
+
+#[test]
 fn lengths_removals_and_syncs_of_directories_fail_on_order_and_once() {
     let disk = SimulatedVfs::new(3);
     let file = file(&disk, "/file");

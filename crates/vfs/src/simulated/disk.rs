@@ -23,6 +23,17 @@ pub(crate) struct Disk {
     crashed: bool,
     /// Files that somebody has locked.
     locked: BTreeSet<NodeNumber>,
+    handles: Handles,
+}
+
+/// How many files are open, those that are locked among them.
+#[derive(Clone, Copy, Debug)]
+struct Handles {
+    open: usize,
+    /// So many may be.
+    open_max: usize,
+    /// So many were, at the most.
+    most_open: usize,
 }
 
 /// Calls so far.
@@ -69,6 +80,7 @@ impl Disk {
             counts: Counts::default(),
             crashed: false,
             locked: BTreeSet::new(),
+            handles: Handles { open: 0, open_max: usize::MAX, most_open: 0 },
         }
     }
 
@@ -271,6 +283,45 @@ impl Disk {
             return Err(input_output_error("read"));
         }
         Ok(self.tree.file(node).read(buffer, offset))
+    }
+
+    pub(crate) fn open_max(&self) -> usize {
+        self.handles.open_max
+    }
+
+    pub(crate) fn set_open_max(&mut self, open_max: usize) {
+        self.handles.open_max = open_max;
+    }
+
+    pub(crate) fn open_files(&self) -> usize {
+        self.handles.open
+    }
+
+    pub(crate) fn most_open(&self) -> usize {
+        self.handles.most_open
+    }
+
+    /// Counts a handle that is about to be opened, of a file or a directory; EMFILE if that would be one too many.
+    pub(crate) fn open_handle(&mut self) -> Result<()> {
+        self.look()?;
+        if self.handles.open >= self.handles.open_max {
+            return Err(rustix::io::Errno::MFILE.into());
+        }
+        self.handles.open += 1;
+        self.handles.most_open = self.handles.most_open.max(self.handles.open);
+        Ok(())
+    }
+
+    pub(crate) fn close_handle(&mut self) {
+        self.handles.open -= 1;
+    }
+
+    /// A call on a directory, which is open for as long as it lasts.
+    pub(crate) fn with_directory<R>(&mut self, call: impl FnOnce(&mut Disk) -> Result<R>) -> Result<R> {
+        self.open_handle()?;
+        let result = call(self);
+        self.close_handle();
+        result
     }
 
     /// Locks a file; whether nobody else has.

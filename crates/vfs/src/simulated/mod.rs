@@ -109,11 +109,13 @@ pub struct SimulatedVfs {
     shared: Arc<Shared>,
 }
 
-/// A call that a hook is told of before it does anything.
+/// A call that a hook is told of, before it does anything unless it says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookedCall<'a> {
     /// A file is about to be opened.
     Open(&'a Path),
+    /// A file has been opened, and the caller is about to hear of it.
+    Opened(&'a Path),
     /// A file is about to be cut, or extended with a hole.
     SetLength,
     /// A file's name is about to be removed.
@@ -143,7 +145,18 @@ impl SimulatedVfs {
     }
 
     fn with_tree(options: SimulatedOptions, tree: Tree) -> SimulatedVfs {
-        let disk = Mutex::new(Disk::new(options, tree));
+        SimulatedVfs::of(Disk::new(options, tree))
+    }
+
+    /// The disk that comes after another one, for a process that may have as many files open as the one before.
+    fn succeeding(before: &Disk, options: SimulatedOptions, tree: Tree) -> SimulatedVfs {
+        let mut disk = Disk::new(options, tree);
+        disk.set_open_max(before.open_max());
+        SimulatedVfs::of(disk)
+    }
+
+    fn of(disk: Disk) -> SimulatedVfs {
+        let disk = Mutex::new(disk);
         let shared = Shared { disk, hook: Mutex::new(None), now_us: AtomicU64::new(0) };
         SimulatedVfs { shared: Arc::new(shared) }
     }
@@ -184,13 +197,14 @@ impl SimulatedVfs {
         let mut disk = self.shared.disk.lock();
         disk.power_off();
         let tree = disk.after_crash(options.seed, options.survival);
-        SimulatedVfs::with_tree(options, tree)
+        SimulatedVfs::succeeding(&disk, options, tree)
     }
 
     /// The disk that a crash now would leave; this one goes on.
     pub fn survivor(&self, options: SimulatedOptions) -> SimulatedVfs {
-        let tree = self.shared.disk.lock().after_crash(options.seed, options.survival);
-        SimulatedVfs::with_tree(options, tree)
+        let disk = self.shared.disk.lock();
+        let tree = disk.after_crash(options.seed, options.survival);
+        SimulatedVfs::succeeding(&disk, options, tree)
     }
 
     /// Ends the process but not the power: every later call on this disk fails, and the new one holds everything, what
@@ -199,7 +213,8 @@ impl SimulatedVfs {
         let mut disk = self.shared.disk.lock();
         disk.power_off();
         let options = disk.successor();
-        SimulatedVfs::with_tree(options, disk.tree().clone())
+        let tree = disk.tree().clone();
+        SimulatedVfs::succeeding(&disk, options, tree)
     }
 
     /// How many calls were made that change the disk or sync it: what [`Fault::CrashAtCall`] counts.
@@ -237,6 +252,22 @@ impl SimulatedVfs {
         self.shared.disk.lock().reads()
     }
 
+    /// From now on so many files may be open at a time, locked ones among them; one more fails with EMFILE, and so does a look at
+    /// a directory or its sync, which takes a handle for a moment. Holds for the disks that come after this one, too.
+    pub fn set_open_max(&self, open_max: usize) {
+        self.shared.disk.lock().set_open_max(open_max);
+    }
+
+    /// How many files are open.
+    pub fn open_files(&self) -> usize {
+        self.shared.disk.lock().open_files()
+    }
+
+    /// How many files were open at a time, at the most.
+    pub fn most_open(&self) -> usize {
+        self.shared.disk.lock().most_open()
+    }
+
     /// Whether the power is off.
     pub fn is_crashed(&self) -> bool {
         self.shared.disk.lock().is_crashed()
@@ -267,16 +298,21 @@ impl SimulatedVfs {
     fn open_file(&self, path: &Path, mode: OpenMode, writes_sync: bool) -> io::Result<Arc<dyn File>> {
         self.run_hook(HookedCall::Open(path));
         let mut disk = self.disk();
-        let found = disk.look()?.find_file(path);
+        disk.open_handle()?;
+        let found = disk.look().and_then(|tree| tree.find_file(path));
         let node = match (mode, found) {
-            (OpenMode::CreateNew, _) => disk.change_names(|tree| tree.create_file(path))?,
+            (OpenMode::CreateNew, _) => disk.change_names(|tree| tree.create_file(path)),
             (OpenMode::Create, Err(error)) if error.kind() == io::ErrorKind::NotFound => {
-                disk.change_names(|tree| tree.create_file(path))?
+                disk.change_names(|tree| tree.create_file(path))
             }
-            (_, found) => found?,
+            (_, found) => found,
         };
+        let node = node.inspect_err(|_| disk.close_handle())?;
+        drop(disk);
         let is_writable = mode != OpenMode::Read;
-        Ok(Arc::new(SimulatedFile { vfs: self.clone(), node, is_writable, writes_sync }))
+        let file = SimulatedFile { vfs: self.clone(), node, is_writable, writes_sync };
+        self.run_hook(HookedCall::Opened(path));
+        Ok(Arc::new(file))
     }
 }
 
@@ -323,11 +359,11 @@ impl Vfs for SimulatedVfs {
     }
 
     fn list_dir(&self, path: &Path) -> io::Result<Vec<String>> {
-        self.disk().look()?.list(path)
+        self.disk().with_directory(|disk| disk.look()?.list(path))
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        self.disk().sync(SyncTarget::Directory(path))
+        self.disk().with_directory(|disk| disk.sync(SyncTarget::Directory(path)))
     }
 
     fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
@@ -338,13 +374,13 @@ impl Vfs for SimulatedVfs {
     }
 
     fn lock_exclusive(&self, path: &Path) -> io::Result<Box<dyn Any + Send + Sync>> {
-        self.open(path, OpenMode::Create)?;
+        let file = self.open(path, OpenMode::Create)?;
         let mut disk = self.disk();
         let node = disk.look()?.find_file(path)?;
         if !disk.lock(node) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        Ok(Box::new(SimulatedLock { vfs: self.clone(), node }))
+        Ok(Box::new(SimulatedLock { vfs: self.clone(), node, _file: file }))
     }
 
     fn now_micros(&self) -> u64 {
@@ -372,6 +408,7 @@ impl Vfs for SimulatedVfs {
 struct SimulatedLock {
     vfs: SimulatedVfs,
     node: NodeNumber,
+    _file: Arc<dyn File>,
 }
 
 impl Drop for SimulatedLock {
@@ -386,6 +423,12 @@ struct SimulatedFile {
     is_writable: bool,
     /// Opened with O_DSYNC.
     writes_sync: bool,
+}
+
+impl Drop for SimulatedFile {
+    fn drop(&mut self) {
+        self.vfs.shared.disk.lock().close_handle();
+    }
 }
 
 impl SimulatedFile {
