@@ -5,12 +5,12 @@ mod common;
 use std::path::Path;
 use std::sync::Arc;
 
-use base::sqlstate;
+use base::{Oid, sqlstate};
 use cohort_engine::key::PlainKeys;
 use cohort_engine::row::{Datum, PhysicalType};
 use cohort_engine::{CONTROL_FILE, Database, OpenOptions};
 use common::*;
-use vfs::{Fault, OpenMode, SimulatedVfs, Vfs};
+use vfs::{FailStop, Fault, OpenMode, SimulatedOptions, SimulatedVfs, Survival, Vfs};
 
 const TYPES: [PhysicalType; 2] = [PhysicalType::I32, PhysicalType::I64];
 
@@ -89,6 +89,90 @@ fn an_unreadable_directory_is_an_error() {
             assert_eq!(error.sqlstate(), sqlstate::IO_ERROR);
         }
     }
+}
+
+/// A database that was killed with work in its log: a start has to make files longer, and to write the log, for which it needs
+/// another segment if this one is nearly full.
+fn killed_with_work_to_redo(is_segment_full: bool) -> (SimulatedVfs, Vec<Oid>) {
+    let (database, disk) = simulated(5);
+    let mut session = database.session().unwrap();
+    let mut tables = Vec::new();
+    for number in 0..4 {
+        let table = create_table(&mut session, &format!("t{number}"), &TYPES);
+        begin(&mut session);
+        for id in 0..1000 {
+            statement(&session, |s| s.insert(&table, &[Datum::I32(id), Datum::I64(0)], &PlainKeys)).unwrap();
+        }
+        session.commit_and_wait().unwrap();
+        tables.push(table.oid());
+    }
+    let left_bytes = || SEGMENT_BYTES - database.wal().durable().0 % SEGMENT_BYTES;
+    let other = create_table(&mut session, "other", &TYPES);
+    for id in 0.. {
+        if !is_segment_full || left_bytes() < 100 {
+            break;
+        }
+        run(&mut session, |s| s.insert(&other, &[Datum::I32(id), Datum::I64(0)], &PlainKeys)).unwrap();
+    }
+    drop((session, database));
+    (disk, tables)
+}
+
+/// As [`options_on`] says.
+const SEGMENT_BYTES: u64 = 64 << 10;
+
+/// Starts at every write from which on the disk is full; then there is room again. How many of the starts were refused with 53100,
+/// and how many ended the process.
+fn starts_without_room(is_segment_full: bool) -> (u32, u32) {
+    let (killed, tables) = killed_with_work_to_redo(is_segment_full);
+    let survivors = || killed.crash_with(SimulatedOptions { survival: Survival::Nothing, ..SimulatedOptions::new(5) });
+    let writes = {
+        let disk = survivors();
+        drop(Database::open(options_on(&disk, &[])).unwrap());
+        disk.writes()
+    };
+    let (mut refused, mut ended) = (0, 0);
+    for write in 1..=writes {
+        let disk = survivors();
+        disk.add_fault(Fault::NoSpaceFromWrite(write));
+        let opened = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| Database::open(options_on(&disk, &[]))));
+        match opened {
+            Ok(Ok(database)) => drop(database),
+            Ok(Err(error)) => {
+                assert_eq!(error.sqlstate(), sqlstate::DISK_FULL, "write {write}: {error}");
+                refused += 1;
+            }
+            Err(panic) => {
+                let FailStop(message) = panic.downcast_ref().expect("it ends itself");
+                assert!(message.contains("No space left on device (simulated) (SQLSTATE 53100)"), "{message}");
+                ended += 1;
+            }
+        }
+        disk.clear_faults();
+        let disk = if write % 2 == 0 { disk.kill() } else { disk.crash() };
+        let database = Database::open(options_on(&disk, &[])).unwrap_or_else(|error| panic!("write {write}: {error}"));
+        let mut session = database.session().unwrap();
+        for oid in &tables {
+            let table = session.open_table(*oid).unwrap();
+            let rows = run(&mut session, |s| Ok(all(s, &table, |_| ()).len())).unwrap();
+            assert_eq!(rows, 1000, "write {write}");
+        }
+    }
+    (refused, ended)
+}
+
+// invariants: row 7
+#[test]
+fn a_start_without_room_for_a_table_says_so_and_a_later_one_with_room_has_everything() {
+    let (refused, ended) = starts_without_room(false);
+    assert!(refused > 0 && ended == 0, "{refused} were refused, {ended} ended");
+}
+
+// invariants: row 7
+#[test]
+fn a_start_without_room_for_the_log_says_so_and_a_later_one_with_room_has_everything() {
+    let (refused, ended) = starts_without_room(true);
+    assert!(refused > 0 && ended > 0, "{refused} were refused, {ended} ended");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use base::Lsn;
+use base::{Error, Lsn};
 use sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use sync::{Arc, Mutex};
 use vfs::Vfs;
@@ -226,7 +226,7 @@ impl Shared {
     /// A write or sync failed: the process ends (rule R4).
     #[cold]
     pub fn fail(&self, what: &str, error: &io::Error) -> ! {
-        self.fail_stop(&format!("{what}: {error}"))
+        self.fail_stop(&Error::io(what, error).to_string())
     }
 
     #[cold]
