@@ -5,6 +5,11 @@ use std::panic::Location;
 
 use crate::sqlstate::{self, SqlState};
 
+/// The numbers of "too many open files": in the process, and in the system. The same wherever this runs; the standard library has
+/// no kind for them.
+const EMFILE: i32 = 24;
+const ENFILE: i32 = 23;
+
 /// The result of everything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -122,6 +127,7 @@ impl Error {
             ErrorKind::AlreadyExists => sqlstate::DUPLICATE_FILE,
             ErrorKind::PermissionDenied => sqlstate::INSUFFICIENT_PRIVILEGE,
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => sqlstate::DISK_FULL,
+            _ if matches!(error.raw_os_error(), Some(EMFILE | ENFILE)) => sqlstate::INSUFFICIENT_RESOURCES,
             _ => sqlstate::IO_ERROR,
         };
         Error::new(sqlstate, format!("{what}: {error}"))

@@ -32,7 +32,7 @@ fn main() -> base::Result<()> {
     std::fs::create_dir_all(&directory).expect("the temporary directory can be made");
     let vfs = Arc::new(RealVfs::new());
     let doublewrite = DoubleWrite::open(vfs.clone(), &directory, DoubleWriteOptions::default())?;
-    let options = BufferPoolOptions { frames: 2048 };
+    let options = BufferPoolOptions { frames: 2048, ..BufferPoolOptions::default() };
     let pool = BufferPool::new(vfs, &directory.join("base"), Arc::new(LateLog::new()), doublewrite, options)?;
     pool.create_file(FILE)?;
     for _ in 0..PAGES {

@@ -102,7 +102,6 @@ struct Region {
 struct Place {
     file: u64,
     block: u32,
-    handle: Arc<dyn File>,
 }
 
 impl DoubleWrite {
@@ -193,7 +192,7 @@ impl DoubleWrite {
 
     /// Ends the process: after a failed write or sync nobody knows what is on the disk (R4).
     fn failed(&self, what: &str, error: &std::io::Error) -> ! {
-        self.vfs.fail_stop(&format!("could not {what}: {error}"))
+        self.vfs.fail_stop(&Error::io(format!("could not {what}"), error).to_string())
     }
 
     fn sync(&self, file: &dyn File, what: &str) {
@@ -227,11 +226,11 @@ impl<'a> Batch<'a> {
         Batch { doublewrite, region }
     }
 
-    /// Adds a page; the caller copies it into the returned bytes. `handle` is the file that `file` names.
-    pub(crate) fn push(&mut self, handle: Arc<dyn File>, file: u64, block: u32) -> &mut [u8] {
+    /// Adds a page; the caller copies it into the returned bytes. The pages of one file come one after the other.
+    pub(crate) fn push(&mut self, file: u64, block: u32) -> &mut [u8] {
         let index = self.region.places.len();
         assert!(index < BATCH_PAGES_MAX, "a batch has room for {BATCH_PAGES_MAX} pages");
-        self.region.places.push(Place { file, block, handle });
+        self.region.places.push(Place { file, block });
         copy_at_mut(&mut self.region.bytes, index)
     }
 
@@ -241,7 +240,8 @@ impl<'a> Batch<'a> {
     }
 
     /// Writes all copies: on return they are durable in place, if syncing is on. The log that justifies them must be durable already.
-    pub(crate) fn write(mut self) {
+    /// `open` gives the file of a number. One is open at a time, however many the pages belong to: descriptors are few.
+    pub(crate) fn write(mut self, open: impl Fn(u64) -> Result<Arc<dyn File>>) {
         let Region { index, bytes, places } = &mut *self.region;
         if places.is_empty() {
             return;
@@ -264,7 +264,7 @@ impl<'a> Batch<'a> {
                 doublewrite.sync(&*doublewrite.area, "sync the double-write area");
             }
         }
-        write_in_place(doublewrite, bytes, places, fsync);
+        write_in_place(doublewrite, bytes, places, fsync, open);
         if doublewrite.enabled {
             // Need not last: until the next batch is synced, and this with it, these copies are the newest there are.
             if let Err(error) = doublewrite.area.write_all_at(&FREE_HEADER, region_at) {
@@ -274,38 +274,38 @@ impl<'a> Batch<'a> {
     }
 }
 
-impl Drop for Batch<'_> {
-    fn drop(&mut self) {
-        // Lets go of the files' handles.
-        self.region.places.clear();
-    }
-}
-
-/// Writes each copy where it belongs, neighbours in one write, and syncs each file once, or notes that it is to be synced.
-fn write_in_place(doublewrite: &DoubleWrite, bytes: &[u8], places: &[Place], fsync: bool) {
+/// Writes the copies where they belong and syncs their files, or notes that those are to be synced.
+fn write_in_place(
+    doublewrite: &DoubleWrite,
+    bytes: &[u8],
+    places: &[Place],
+    fsync: bool,
+    open: impl Fn(u64) -> Result<Arc<dyn File>>,
+) {
     let mut at = 0;
-    while at < places.len() {
-        let first = &places[at];
-        let follows = |offset: usize| {
-            let Some(next) = places.get(at + offset) else { return false };
-            next.file == first.file && u64::from(next.block) == u64::from(first.block) + offset as u64
+    for of_one_file in places.chunk_by(|left, right| left.file == right.file) {
+        let file = of_one_file[0].file;
+        let handle = match open(file) {
+            Ok(handle) => handle,
+            Err(error) => {
+                doublewrite.vfs.fail_stop(&format!("could not write block {}: {error}", of_one_file[0].block))
+            }
         };
-        let run = (1..).find(|&offset| !follows(offset)).expect("the places end");
-        let copies = &bytes[(1 + at) * PAGE_BYTES..(1 + at + run) * PAGE_BYTES];
-        if let Err(error) = first.handle.write_all_at(copies, u64::from(first.block) * PAGE_BYTES as u64) {
-            doublewrite.failed(&format!("write block {} of file {}", first.block, name_of(first.file)), &error);
+        // Neighbours in one write.
+        for run in of_one_file.chunk_by(|left, right| left.block.checked_add(1) == Some(right.block)) {
+            let copies = &bytes[(1 + at) * PAGE_BYTES..][..run.len() * PAGE_BYTES];
+            let block = run[0].block;
+            if let Err(error) = handle.write_all_at(copies, u64::from(block) * PAGE_BYTES as u64) {
+                doublewrite.failed(&format!("write block {block} of file {}", name_of(file)), &error);
+            }
+            at += run.len();
         }
-        at += run;
+        if fsync {
+            doublewrite.sync(&*handle, &format!("sync file {}", name_of(file)));
+        }
     }
     if !fsync {
         doublewrite.unsynced.lock().files.extend(places.iter().map(|place| place.file));
-        return;
-    }
-    let mut written: Vec<&Place> = places.iter().collect();
-    written.sort_unstable_by_key(|place| place.file);
-    written.dedup_by_key(|place| place.file);
-    for place in written {
-        doublewrite.sync(&*place.handle, &format!("sync file {}", name_of(place.file)));
     }
 }
 

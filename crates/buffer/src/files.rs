@@ -8,6 +8,9 @@
 //! to a megabyte; the block count that the engine sees grows page by page. After a restart it is the file's length, so that
 //! empty pages may be found at the end.
 //!
+//! So many handles are kept open, the one opened longest ago giving way to the next. Beside them each thread has one that it
+//! uses at the moment. None is held while something else is waited for.
+//!
 //! The removal of a file begins with a mark on it ([`Files::begin_removal`]). From then on only write-back finds the file, and
 //! no page of it comes into the cache. Write-back needs it until the remover has taken the last page out of the cache.
 
@@ -17,8 +20,8 @@ use std::path::{Path, PathBuf};
 
 use base::{Error, FileNumber, Result, sqlstate};
 use rustc_hash::FxHashMap;
-use sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use sync::{Arc, Mutex, RwLock};
+use sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use sync::{Arc, Mutex, MutexGuard, RwLock};
 use vfs::{File, OpenMode, Vfs};
 
 use crate::PAGE_BYTES;
@@ -44,7 +47,9 @@ pub(crate) struct Files {
     vfs: Arc<dyn Vfs>,
     directory: PathBuf,
     known: RwLock<FxHashMap<u64, Arc<RelationFile>>>,
-    /// Files with an open handle, the one opened longest ago first.
+    /// Counts files that were removed. Raised while `known` forgets one.
+    removed: AtomicU64,
+    /// Files whose handle is kept, the one opened longest ago first. A leaf.
     opened: Mutex<VecDeque<Arc<RelationFile>>>,
     /// Files held open at a time; more are closed and opened again as needed.
     opened_max: usize,
@@ -53,6 +58,7 @@ pub(crate) struct Files {
 /// One file. Kept from first use until it is dropped; its handle may be closed in between.
 pub(crate) struct RelationFile {
     pub(crate) number: FileNumber,
+    /// The handle that is kept. A thread has one file's at a time, and takes `Files::opened` under it.
     handle: Mutex<Option<Arc<dyn File>>>,
     /// Blocks the engine knows of.
     blocks: AtomicU32,
@@ -91,11 +97,11 @@ pub(crate) fn make_directory(vfs: &dyn Vfs, directory: &Path) -> Result<()> {
 }
 
 impl Files {
-    pub(crate) fn new(vfs: Arc<dyn Vfs>, directory: &Path) -> Result<Files> {
+    pub(crate) fn new(vfs: Arc<dyn Vfs>, directory: &Path, opened_max: usize) -> Result<Files> {
         make_directory(&*vfs, directory)?;
         let (known, opened) = (RwLock::new(FxHashMap::default()), Mutex::new(VecDeque::new()));
-        let opened_max = vfs::descriptors::for_tables();
-        Ok(Files { vfs, directory: directory.to_owned(), known, opened, opened_max })
+        let (directory, removed) = (directory.to_owned(), AtomicU64::new(0));
+        Ok(Files { vfs, directory, known, removed, opened, opened_max: opened_max.max(1) })
     }
 
     pub(crate) fn vfs(&self) -> &Arc<dyn Vfs> {
@@ -115,15 +121,22 @@ impl Files {
 
     /// The file of a page in the cache. It may be on its way out: then its remover waits until the page is written.
     pub(crate) fn get_to_write_back(&self, file: FileNumber) -> Result<Arc<RelationFile>> {
-        if let Some(known) = self.known.read().get(&file.0) {
-            return Ok(Arc::clone(known));
+        loop {
+            if let Some(known) = self.known.read().get(&file.0) {
+                return Ok(Arc::clone(known));
+            }
+            let removed = self.removed.load(Ordering::Acquire);
+            let handle = self.open(file)?;
+            // Since it was opened it may have been removed, and forgotten, so that nothing tells of it but the count.
+            if let Some(relation) = self.remember(file, handle, Some(removed))? {
+                return Ok(relation);
+            }
         }
-        let path = self.path(file);
-        let handle = self
-            .vfs
-            .open(&path, OpenMode::ReadWrite)
-            .map_err(|error| Error::io(format!("could not open file \"base/{file}\""), &error))?;
-        self.remember(file, handle)
+    }
+
+    fn open(&self, file: FileNumber) -> Result<Arc<dyn File>> {
+        let failed = |error| Error::io(format!("could not open file \"base/{file}\""), &error);
+        self.vfs.open(&self.path(file), OpenMode::ReadWrite).map_err(failed)
     }
 
     /// How many blocks the file has.
@@ -134,7 +147,14 @@ impl Files {
         Ok(self.get(file)?.blocks())
     }
 
-    fn remember(&self, file: FileNumber, handle: Arc<dyn File>) -> Result<Arc<RelationFile>> {
+    /// The file from now on, with this handle unless it is known already. Nothing if any file was removed since so many
+    /// were.
+    fn remember(
+        &self,
+        file: FileNumber,
+        handle: Arc<dyn File>,
+        removed: Option<u64>,
+    ) -> Result<Option<Arc<RelationFile>>> {
         let failed = |error| Error::io(format!("could not find the size of file \"base/{file}\""), &error);
         let bytes = handle.len().map_err(failed)?;
         // A crash while the file was extended may have left a part of a page.
@@ -148,47 +168,57 @@ impl Files {
             .map_err(|_| Error::corrupted(format!("file \"base/{file}\" is larger than a relation can be")))?;
         let mut known = self.known.write();
         if let Some(known) = known.get(&file.0) {
-            return Ok(Arc::clone(known));
+            return Ok(Some(Arc::clone(known)));
+        }
+        if removed.is_some_and(|removed| self.removed.load(Ordering::Relaxed) != removed) {
+            return Ok(None);
         }
         let relation = Arc::new(RelationFile {
             number: file,
-            handle: Mutex::new(Some(handle)),
+            handle: Mutex::new(None),
             blocks: AtomicU32::new(blocks),
             allocated: Mutex::new(blocks),
             is_removed: AtomicBool::new(false),
         });
         known.insert(file.0, Arc::clone(&relation));
         drop(known);
-        self.note_opened(&relation);
-        Ok(relation)
+        let kept = relation.handle.lock();
+        self.keep(&relation, kept, handle);
+        Ok(Some(relation))
     }
 
-    /// Closes handles when too many are open. One that is in use stays open until its user is done with it.
-    fn note_opened(&self, relation: &Arc<RelationFile>) {
+    /// Keeps a handle, unless the file has one or is being removed: then nobody closes it later but the one that uses it. Closes the
+    /// one that was opened longest ago, if there are too many. One that is in use stays open until its user is done with it.
+    fn keep(
+        &self,
+        relation: &Arc<RelationFile>,
+        mut kept: MutexGuard<'_, Option<Arc<dyn File>>>,
+        handle: Arc<dyn File>,
+    ) {
+        if kept.is_some() || relation.is_removed.load(Ordering::Acquire) {
+            return;
+        }
+        *kept = Some(handle);
         let oldest = {
             let mut opened = self.opened.lock();
             opened.push_back(Arc::clone(relation));
             if opened.len() > self.opened_max { opened.pop_front() } else { None }
         };
+        drop(kept);
         if let Some(oldest) = oldest {
-            *oldest.handle.lock() = None;
+            let closed = oldest.handle.lock().take();
+            drop(closed);
         }
     }
 
-    /// The open handle of a file.
+    /// The open handle of a file, for a call that ends soon.
     pub(crate) fn handle(&self, relation: &Arc<RelationFile>) -> Result<Arc<dyn File>> {
-        let mut handle = relation.handle.lock();
-        if let Some(handle) = &*handle {
+        let kept = relation.handle.lock();
+        if let Some(handle) = &*kept {
             return Ok(Arc::clone(handle));
         }
-        let file = relation.number;
-        let opened = self
-            .vfs
-            .open(&self.path(file), OpenMode::ReadWrite)
-            .map_err(|error| Error::io(format!("could not open file \"base/{file}\""), &error))?;
-        *handle = Some(Arc::clone(&opened));
-        drop(handle);
-        self.note_opened(relation);
+        let opened = self.open(relation.number)?;
+        self.keep(relation, kept, Arc::clone(&opened));
         Ok(opened)
     }
 
@@ -238,7 +268,13 @@ impl Files {
     pub(crate) fn create(&self, file: FileNumber, mode: OpenMode) -> Result<Arc<RelationFile>> {
         let handle = self.make(file, mode)?;
         self.sync_directory();
-        self.remember(file, handle)
+        self.remember_made(file, handle)
+    }
+
+    /// The file that the caller has made: nobody else removes it meanwhile.
+    fn remember_made(&self, file: FileNumber, handle: Arc<dyn File>) -> Result<Arc<RelationFile>> {
+        let remembered = self.remember(file, handle, None)?;
+        Ok(remembered.expect("nothing only if removals were counted"))
     }
 
     fn make(&self, file: FileNumber, mode: OpenMode) -> Result<Arc<dyn File>> {
@@ -248,21 +284,16 @@ impl Files {
 
     /// The file, made if it does not exist. Its name may not be durable.
     pub(crate) fn create_if_missing(&self, file: FileNumber) -> Result<Arc<RelationFile>> {
-        if self.exists(file) { self.get(file) } else { self.remember(file, self.make(file, OpenMode::Create)?) }
+        if self.exists(file) { self.get(file) } else { self.remember_made(file, self.make(file, OpenMode::Create)?) }
     }
 
     /// Cuts the file, and makes that durable. `discard` forgets the cached pages of what is cut off; by then nobody can
     /// bring in more of them.
-    pub(crate) fn truncate(
-        &self,
-        relation: &RelationFile,
-        handle: &dyn File,
-        blocks: u32,
-        discard: impl FnOnce(),
-    ) -> Result<()> {
+    pub(crate) fn truncate(&self, relation: &Arc<RelationFile>, blocks: u32, discard: impl FnOnce()) -> Result<()> {
         let mut allocated = relation.allocated.lock();
         relation.blocks.store(blocks, Ordering::Release);
         discard();
+        let handle = self.handle(relation)?;
         handle
             .set_len(u64::from(blocks) * PAGE_BYTES as u64)
             .map_err(|error| Error::io(format!("could not truncate file \"base/{}\"", relation.number), &error))?;
@@ -294,7 +325,9 @@ impl Files {
         for file in files {
             let known = self.known.read().get(&file.0).cloned();
             if let Some(known) = known {
-                known.handle.lock().take();
+                // Both at once: whoever opens it from now on does not keep it.
+                let mut handle = known.handle.lock();
+                handle.take();
                 self.opened.lock().retain(|opened| !Arc::ptr_eq(opened, &known));
             }
             match self.vfs.remove_file(&self.path(*file)) {
@@ -304,7 +337,9 @@ impl Files {
                 _ => {}
             }
             // Not before: others would open it again.
-            self.known.write().remove(&file.0);
+            let mut known = self.known.write();
+            known.remove(&file.0);
+            self.removed.fetch_add(1, Ordering::Release);
         }
         self.sync_directory();
         errors
@@ -327,5 +362,50 @@ impl Files {
         if let Err(error) = self.vfs.sync_dir(&self.directory) {
             self.vfs.fail_stop(&format!("could not sync directory \"{}\": {error}", self.directory.display()));
         }
+    }
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use vfs::{HookedCall, SimulatedVfs};
+
+    use super::*;
+
+    const FILE: FileNumber = FileNumber(16384);
+
+    fn files_on(disk: &SimulatedVfs, opened_max: usize) -> Arc<Files> {
+        Arc::new(Files::new(Arc::new(disk.clone()), Path::new("/base"), opened_max).unwrap())
+    }
+
+    #[test]
+    fn no_more_files_are_held_open_than_may_be() {
+        let disk = SimulatedVfs::new(1);
+        let files = files_on(&disk, 3);
+        let relations: Vec<_> =
+            (0..10).map(|number| files.create(FileNumber(number), OpenMode::CreateNew).unwrap()).collect();
+        assert_eq!(disk.open_files(), 3);
+        for relation in relations.iter().chain(&relations) {
+            assert_eq!(files.handle(relation).unwrap().len().unwrap(), 0);
+            assert_eq!(disk.open_files(), 3);
+        }
+        // The one that the caller uses, and one that gives way to it.
+        assert!(disk.most_open() <= 5, "{} were open", disk.most_open());
+    }
+
+    #[test]
+    fn a_file_that_is_opened_while_it_is_removed_is_closed_by_its_user() {
+        let disk = SimulatedVfs::new(1);
+        let files = files_on(&disk, 3);
+        let relation = files.create(FILE, OpenMode::CreateNew).unwrap();
+        let (user, used) = (Arc::downgrade(&files), relation.clone());
+        disk.set_hook(move |call| {
+            if matches!(call, HookedCall::Remove(_)) {
+                drop(user.upgrade().expect("it is in use").handle(&used).unwrap());
+            }
+        });
+        files.begin_removal(&[FILE]);
+        assert!(files.remove(&[FILE]).is_empty());
+        assert_eq!(disk.open_files(), 0);
+        assert!(files.opened.lock().is_empty());
     }
 }

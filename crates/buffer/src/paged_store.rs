@@ -17,6 +17,7 @@ use base::{Error, Lsn, Result};
 use rustc_hash::FxHashMap;
 use sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use sync::{Arc, ExclusiveGuard, Latch, Mutex};
+use vfs::descriptors::STATUS_FILES;
 use vfs::{File, OpenMode, Vfs};
 
 use crate::doublewrite::{BATCH_PAGES_MAX, STORE_SEGMENT};
@@ -28,8 +29,6 @@ use crate::{DoubleWrite, DurableLog, HEADER_BYTES, PAGE_BYTES, page};
 pub const STORE_PAGE_BYTES: usize = PAGE_BYTES - HEADER_BYTES;
 /// Pages in a file.
 pub const SEGMENT_PAGES: u64 = 32;
-/// Files held open at a time.
-const OPEN_SEGMENTS_MAX: usize = 64;
 /// Pages in a bank. Few under the model checker, so that it meets evictions.
 const BANK_PAGES: usize = if cfg!(shuttle) { 2 } else { 16 };
 
@@ -86,7 +85,7 @@ pub struct PagedStore {
     banks: Box<[Latch<Bank>]>,
     /// The turn to write pages. Taken without any bank's latch, and not held while waiting for the log.
     write_turn: Mutex<()>,
-    /// Files that are open; few enough to close all when they get many.
+    /// Files that are open, at most [`STATUS_FILES`]; all are closed to make room for another.
     segments: Mutex<FxHashMap<u64, Arc<dyn File>>>,
     first_page: AtomicU64,
     missing_allowed_from: u64,
@@ -318,6 +317,9 @@ impl PagedStore {
         if let Some(file) = segments.get(&segment) {
             return Ok(Some(Arc::clone(file)));
         }
+        if segments.len() >= STATUS_FILES {
+            segments.clear();
+        }
         let path = self.directory.join(segment_name(segment));
         let is_new = !self.vfs.exists(&path);
         if is_new && mode != OpenMode::Create {
@@ -327,9 +329,6 @@ impl PagedStore {
         let file = self.vfs.open(&path, mode).map_err(failed)?;
         if is_new {
             self.vfs.sync_dir(&self.directory).map_err(failed)?;
-        }
-        if segments.len() >= OPEN_SEGMENTS_MAX {
-            segments.clear();
         }
         segments.insert(segment, Arc::clone(&file));
         Ok(Some(file))
@@ -349,16 +348,13 @@ impl PagedStore {
                 }
                 drop(bank);
                 let (segment, block) = place_of(copy.page);
-                match self.segment(segment, OpenMode::Create) {
-                    Ok(file) => {
-                        let file = file.expect("a segment that is made exists");
-                        batch.push(file, STORE_SEGMENT | segment, block).copy_from_slice(&copy.bytes);
-                    }
-                    Err(error) => self.vfs.fail_stop(&error.to_string()),
-                }
+                batch.push(STORE_SEGMENT | segment, block).copy_from_slice(&copy.bytes);
                 written.push(copy);
             }
-            batch.write();
+            batch.write(|file| {
+                let made = self.segment(file & !STORE_SEGMENT, OpenMode::Create)?;
+                Ok(made.expect("a segment that is made exists"))
+            });
             self.counters.writes.fetch_add(written.len() as u64, Ordering::Relaxed);
             for copy in written {
                 let mut bank = self.bank(copy.page).exclusive();

@@ -10,6 +10,7 @@ use std::path::Path;
 use base::{Error, FileNumber, Lsn, Result};
 use sync::atomic::{AtomicUsize, Ordering};
 use sync::{Arc, Mutex};
+use vfs::descriptors::FileShare;
 use vfs::{OpenMode, Vfs};
 
 use crate::files::{Files, RelationFile};
@@ -28,11 +29,13 @@ const FRAMES_MIN: usize = 16;
 pub struct BufferPoolOptions {
     /// Pages held in memory (`shared_buffers`); at least 16.
     pub frames: usize,
+    /// Files held open at a time, beside the one that each thread uses at the moment.
+    pub open_files: usize,
 }
 
 impl Default for BufferPoolOptions {
     fn default() -> Self {
-        BufferPoolOptions { frames: 16384 }
+        BufferPoolOptions { frames: 16384, open_files: FileShare::of_process().tables }
     }
 }
 
@@ -84,7 +87,7 @@ impl BufferPool {
         Ok(BufferPool {
             frames: Frames::new(frames),
             table: Table::new(frames),
-            files: Files::new(vfs, base_dir)?,
+            files: Files::new(vfs, base_dir, options.open_files)?,
             log,
             doublewrite,
             hand: AtomicUsize::new(0),
@@ -329,12 +332,13 @@ impl BufferPool {
         if blocks >= relation.blocks() {
             return Ok(None);
         }
-        let handle = self.files.handle(&relation)?;
+        // Not held while the log is waited for: it only has to be seen that the file can be opened.
+        drop(self.files.handle(&relation)?);
         let _under_way = self.truncations.begin();
         let cut = catch_unwind(AssertUnwindSafe(|| {
             let end = log();
             self.log.flush(end);
-            self.files.truncate(&relation, &*handle, blocks, || self.discard_tail(file, blocks))?;
+            self.files.truncate(&relation, blocks, || self.discard_tail(file, blocks))?;
             Ok::<_, Error>(end)
         }));
         match cut {
@@ -351,8 +355,7 @@ impl BufferPool {
         if blocks >= relation.blocks() {
             return Ok(());
         }
-        let handle = self.files.handle(&relation)?;
-        self.files.truncate(&relation, &*handle, blocks, || self.discard_tail(file, blocks))
+        self.files.truncate(&relation, blocks, || self.discard_tail(file, blocks))
     }
 
     /// Waits until every file is cut whose cutting is under way. A checkpoint does this when it has its redo point. The

@@ -123,10 +123,7 @@ impl BufferPool {
     /// Takes a copy of a page that the caller has latched, and whose write has begun.
     fn copy(&self, frame: &Frame, view: &PageRead<'_>, batch: &mut Batch<'_>) {
         let page = frame.page_id();
-        match self.files.get_to_write_back(page.file).and_then(|relation| self.files.handle(&relation)) {
-            Ok(handle) => batch.push(handle, page.file.0, page.block).copy_from_slice(view),
-            Err(error) => self.files.vfs().fail_stop(&format!("could not write block {}: {error}", page.block)),
-        }
+        batch.push(page.file.0, page.block).copy_from_slice(view);
         frame.copy_taken();
     }
 
@@ -135,7 +132,7 @@ impl BufferPool {
         let pages = under_way.frames.len();
         if pages > 0 {
             make_durable(&*self.log, batch.pages().map(page::page_lsn).max().unwrap_or(Lsn::ZERO));
-            batch.write();
+            batch.write(|file| self.files.handle(&self.files.get_to_write_back(FileNumber(file))?));
             self.counters.count_written(cause, pages);
         }
         pages
@@ -251,7 +248,7 @@ mod tests {
     fn pool_with_a_larger_file(directory: &std::path::Path) -> BufferPool {
         let vfs: Arc<dyn Vfs> = Arc::new(RealVfs::new());
         let doublewrite = DoubleWrite::open(vfs.clone(), directory, DoubleWriteOptions::default()).unwrap();
-        let options = BufferPoolOptions { frames: FRAMES as usize };
+        let options = BufferPoolOptions { frames: FRAMES as usize, ..BufferPoolOptions::default() };
         let log = Arc::new(LateLog::default());
         let pool = BufferPool::new(vfs, &directory.join("base"), log, doublewrite, options).unwrap();
         pool.create_file(FILE).unwrap();

@@ -384,7 +384,7 @@ fn without_the_double_write_area_a_torn_page_is_found_out() {
         let log = Arc::new(TestLog::default());
         let options = cohort_buffer::DoubleWriteOptions { enabled: false, ..Default::default() };
         let doublewrite = cohort_buffer::DoubleWrite::open(vfs.clone(), &data_dir(), options).unwrap();
-        let pool_options = cohort_buffer::BufferPoolOptions { frames: 32 };
+        let pool_options = cohort_buffer::BufferPoolOptions { frames: 32, ..Default::default() };
         let pool =
             cohort_buffer::BufferPool::new(vfs, &data_dir().join("base"), log.clone(), doublewrite, pool_options)
                 .unwrap();

@@ -281,7 +281,7 @@ fn eviction_under_a_page_latch_never_suspends_the_coroutine() {
     let vfs = Arc::new(RealVfs::new());
     let doublewrite = DoubleWrite::open(vfs.clone(), directory.path(), DoubleWriteOptions::default()).unwrap();
     let log = Arc::new(SlowLog::default());
-    let options = BufferPoolOptions { frames: 16 };
+    let options = BufferPoolOptions { frames: 16, ..BufferPoolOptions::default() };
     let pool =
         Arc::new(BufferPool::new(vfs, &directory.path().join("base"), log.clone(), doublewrite, options).unwrap());
     pool.create_file(FILE).unwrap();
@@ -353,7 +353,7 @@ fn a_panic_between_the_record_of_a_cut_and_the_cut_ends_the_process() {
     vfs.create_dir_all(&support::data_dir()).unwrap();
     let doublewrite = DoubleWrite::open(vfs.clone(), &support::data_dir(), DoubleWriteOptions::default()).unwrap();
     let log = Arc::new(PanickingLog::default());
-    let options = BufferPoolOptions { frames: 24 };
+    let options = BufferPoolOptions { frames: 24, ..BufferPoolOptions::default() };
     let pool = BufferPool::new(vfs, &support::data_dir().join("base"), log.clone(), doublewrite, options).unwrap();
     pool.create_file(FILE).unwrap();
     for _ in 0..2 {

@@ -10,18 +10,21 @@ use base::{FileNumber, Lsn};
 use cohort_buffer::{BufferPool, BufferPoolOptions, DoubleWrite, DoubleWriteOptions, FileRemovals};
 use support::{TestLog, data_dir};
 use sync::Arc;
-use vfs::{SimulatedVfs, Vfs};
+use vfs::{HookedCall, SimulatedVfs, Vfs};
 
 const FILES: u64 = 1500;
 
-/// Files that exist and have been handed over.
-fn handed_over(disk: &SimulatedVfs) -> (Arc<BufferPool>, FileRemovals) {
+fn open_pool(disk: &SimulatedVfs) -> BufferPool {
+    let options = BufferPoolOptions { frames: 64, ..BufferPoolOptions::default() };
     let vfs: Arc<dyn Vfs> = Arc::new(disk.clone());
     vfs.create_dir_all(&data_dir()).unwrap();
     let doublewrite = DoubleWrite::open(vfs.clone(), &data_dir(), DoubleWriteOptions::default()).unwrap();
-    let options = BufferPoolOptions { frames: 64 };
-    let log = Arc::new(TestLog::default());
-    let pool = Arc::new(BufferPool::new(vfs, &data_dir().join("base"), log, doublewrite, options).unwrap());
+    BufferPool::new(vfs, &data_dir().join("base"), Arc::new(TestLog::default()), doublewrite, options).unwrap()
+}
+
+/// Files that exist and have been handed over.
+fn handed_over(disk: &SimulatedVfs) -> (Arc<BufferPool>, FileRemovals) {
+    let pool = Arc::new(open_pool(disk));
     let removals = FileRemovals::new(pool.clone(), |_| ());
     for file in (0..FILES).map(FileNumber) {
         pool.create_file(file).unwrap();
@@ -74,4 +77,28 @@ fn the_thread_that_removes_files_ends_at_once_when_it_is_told_to() {
         removals.wait_for_work(Duration::from_secs(3600));
     });
     removals.wait_for_work(Duration::from_secs(3600));
+}
+
+/// A file is opened just when it is removed. Whoever opens it must not bring it back among those that are known: nobody would ever
+/// close it, and the room on the disk would not be given back.
+#[test]
+fn a_file_that_is_removed_while_it_is_opened_is_gone() {
+    const FILE: FileNumber = FileNumber(7);
+    let disk = SimulatedVfs::new(1);
+    {
+        let pool = open_pool(&disk);
+        pool.create_file(FILE).unwrap();
+    }
+    let pool = Arc::new(open_pool(&disk));
+    // The opener has found the file on the disk when the other one comes, and goes on when that one has removed it.
+    let (remover, is_first) = (Arc::downgrade(&pool), AtomicBool::new(true));
+    disk.set_hook(move |call| {
+        if matches!(call, HookedCall::Opened(path) if path.ends_with("7")) && is_first.swap(false, Ordering::SeqCst) {
+            assert!(remover.upgrade().unwrap().drop_files(&[FILE]).is_empty());
+        }
+    });
+    let open_before = disk.open_files();
+    assert_eq!(pool.block_count(FILE).unwrap_err().sqlstate(), base::sqlstate::UNDEFINED_FILE);
+    assert!(!pool.file_exists(FILE), "it is known again");
+    assert_eq!(disk.open_files(), open_before, "it is held open");
 }

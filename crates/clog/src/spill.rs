@@ -1,12 +1,12 @@
 //! Where pages of csns go that leave the window in memory while somebody may still ask for them: files without a log and
 //! without syncs, worthless after a restart. Written once, read an entry at a time.
 
-use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 
 use base::{Error, Result};
 use rustc_hash::FxHashMap;
 use sync::{Arc, Mutex};
+use vfs::descriptors::SPILLED_FILES;
 use vfs::{File, OpenMode, Vfs};
 
 use crate::csn::PAGE_ENTRIES;
@@ -19,14 +19,16 @@ const PAGE_BYTES: u64 = PAGE_ENTRIES * 8;
 pub(crate) struct Spill {
     vfs: Arc<dyn Vfs>,
     directory: PathBuf,
-    /// Open files by segment, with the number of pages in each that are still wanted.
+    /// The files there are, by segment.
     segments: Mutex<FxHashMap<u64, Segment>>,
     /// Pages that could not be written: kept here instead.
     unwritten: Mutex<FxHashMap<u64, Box<[u64]>>>,
 }
 
 struct Segment {
-    file: Arc<dyn File>,
+    /// Open at most [`SPILLED_FILES`] at a time: a snapshot that is held for long may need any number of files.
+    file: Option<Arc<dyn File>>,
+    /// How many of its pages are still wanted.
     pages: u64,
 }
 
@@ -56,15 +58,28 @@ impl Spill {
     fn write_to_file(&self, page: u64, bytes: &[u8]) -> std::io::Result<()> {
         let mut segments = self.segments.lock();
         let number = page / SEGMENT_PAGES;
-        let segment = match segments.entry(number) {
-            Entry::Occupied(segment) => segment.into_mut(),
-            Entry::Vacant(place) => {
-                place.insert(Segment { file: self.vfs.open(&self.path(number), OpenMode::Create)?, pages: 0 })
-            }
-        };
-        segment.file.write_all_at(bytes, page % SEGMENT_PAGES * PAGE_BYTES)?;
-        segment.pages += 1;
+        let file = self.open(&mut segments, number, OpenMode::Create)?;
+        file.write_all_at(bytes, page % SEGMENT_PAGES * PAGE_BYTES)?;
+        segments.get_mut(&number).expect("it was opened").pages += 1;
         Ok(())
+    }
+
+    /// The open file of a segment. Closes the others if they are many.
+    fn open(
+        &self,
+        segments: &mut FxHashMap<u64, Segment>,
+        number: u64,
+        mode: OpenMode,
+    ) -> std::io::Result<Arc<dyn File>> {
+        if let Some(file) = segments.get(&number).and_then(|segment| segment.file.as_ref()) {
+            return Ok(Arc::clone(file));
+        }
+        if segments.values().filter(|segment| segment.file.is_some()).count() >= SPILLED_FILES {
+            segments.values_mut().for_each(|segment| segment.file = None);
+        }
+        let file = self.vfs.open(&self.path(number), mode)?;
+        segments.entry(number).or_insert(Segment { file: None, pages: 0 }).file = Some(Arc::clone(&file));
+        Ok(file)
     }
 
     /// An entry of a page that was taken over.
@@ -88,9 +103,9 @@ impl Spill {
     }
 
     fn read(&self, page: u64, offset: u64, bytes: &mut [u8]) {
-        let file = self.segments.lock().get(&(page / SEGMENT_PAGES)).map(|segment| Arc::clone(&segment.file));
-        let file = file.expect("a spilled page has a file");
-        if let Err(error) = file.read_exact_at(bytes, page % SEGMENT_PAGES * PAGE_BYTES + offset) {
+        let file = self.open(&mut self.segments.lock(), page / SEGMENT_PAGES, OpenMode::ReadWrite);
+        let read = file.and_then(|file| file.read_exact_at(bytes, page % SEGMENT_PAGES * PAGE_BYTES + offset));
+        if let Err(error) = read {
             // Without it nobody can tell what a snapshot sees.
             self.vfs.fail_stop(&format!("could not read commit sequence numbers: {error}"));
         }

@@ -1,7 +1,7 @@
 //! A small HTTP server on one thread of its own, for those who look on: metrics and the dashboard.
 //!
 //! Nobody who looks on can hold the database up: its threads don't come here. Nor can many of them, or slow ones, take much memory or
-//! keep others out for long: there are at most [`MAX_CONNECTIONS`], each has one request and must be done in time, and a
+//! keep others out for long: there are at most as many as [`for_onlookers`] says, each has one request and must be done in time, and a
 //! request's body is not read.
 
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -17,9 +17,8 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::MissedTickBehavior;
+use vfs::descriptors::for_onlookers;
 
-/// Who comes while so many are there is turned away.
-const MAX_CONNECTIONS: usize = 64;
 /// Who has not sent a request by then is let go.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Who has not taken the answer by then is let go as well.
@@ -141,7 +140,7 @@ async fn run_regularly(mut chore: Chore) {
 }
 
 async fn accept_all(listener: tokio::net::TcpListener, answer: Arc<Answer>) {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let places = Arc::new(Semaphore::new(for_onlookers()));
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {

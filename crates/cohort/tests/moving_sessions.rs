@@ -37,6 +37,7 @@ impl TwoWorkers {
             socket_directory: Some(folder.path().to_owned()),
             socket_permissions: 0o700,
             worker_count: 2,
+            connections: None,
             max_connections,
             superuser_reserved_connections: 0,
             credentials: CurrentCredentials::default(),

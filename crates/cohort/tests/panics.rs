@@ -22,6 +22,7 @@ fn start(folder: &Path) -> (Database, Server) {
         socket_directory: Some(folder.to_owned()),
         socket_permissions: 0o700,
         worker_count: 1,
+        connections: None,
         max_connections: 8,
         superuser_reserved_connections: 1,
         credentials: CurrentCredentials::default(),

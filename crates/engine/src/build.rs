@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base::{Error, Result, Tid};
-use vfs::{File, OpenMode, Vfs};
+use vfs::{OpenMode, Vfs};
 
 /// Bytes that a run is read and written by.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -85,8 +85,10 @@ impl Sorter {
         self.vfs.create_dir_all(&self.directory).map_err(io)?;
         // From here on the file is removed with the sorter, also if this fails.
         self.runs.push(path.clone());
-        let file = self.vfs.open(&path, OpenMode::Create).map_err(io)?;
-        file.set_len(0).map_err(io)?;
+        self.vfs.open(&path, OpenMode::Create).and_then(|file| file.set_len(0)).map_err(io)?;
+        // Open for each chunk only: others run in between, and may be building indexes too.
+        let write =
+            |bytes: &[u8], at| self.vfs.open(&path, OpenMode::ReadWrite).and_then(|file| file.write_all_at(bytes, at));
         let (mut buffer, mut at) = (Vec::with_capacity(CHUNK_BYTES + 4096), 0);
         for (start, length, tid, unique) in self.entries.drain(..) {
             buffer.extend_from_slice(&length.to_le_bytes());
@@ -95,12 +97,12 @@ impl Sorter {
             buffer.extend_from_slice(&self.keys[start as usize..][..length as usize]);
             if buffer.len() >= CHUNK_BYTES {
                 sync::yield_point()?;
-                file.write_all_at(&buffer, at).map_err(io)?;
+                write(&buffer, at).map_err(io)?;
                 at += buffer.len() as u64;
                 buffer.clear();
             }
         }
-        file.write_all_at(&buffer, at).map_err(io)?;
+        write(&buffer, at).map_err(io)?;
         self.keys.clear();
         Ok(())
     }
@@ -115,7 +117,7 @@ impl Sorter {
         let mut readers = Vec::with_capacity(self.runs.len());
         let mut heads = BinaryHeap::new();
         for path in &self.runs {
-            let mut reader = RunReader::open(self.vfs.as_ref(), path)?;
+            let mut reader = RunReader::new(self.vfs.clone(), path);
             if let Some(entry) = reader.next()? {
                 heads.push(std::cmp::Reverse((entry, readers.len())));
             }
@@ -161,8 +163,9 @@ impl Iterator for Sorted<'_> {
     }
 }
 
+/// Reads a run, which is open for a chunk at a time: there may be more runs than descriptors.
 struct RunReader {
-    file: Arc<dyn File>,
+    vfs: Arc<dyn Vfs>,
     path: PathBuf,
     at: u64,
     buffer: Vec<u8>,
@@ -170,11 +173,8 @@ struct RunReader {
 }
 
 impl RunReader {
-    fn open(vfs: &dyn Vfs, path: &Path) -> Result<RunReader> {
-        let file = vfs
-            .open(path, OpenMode::Read)
-            .map_err(|error| Error::io(format!("could not open temporary file \"{}\"", path.display()), &error))?;
-        Ok(RunReader { file, path: path.to_owned(), at: 0, buffer: Vec::new(), taken: 0 })
+    fn new(vfs: Arc<dyn Vfs>, path: &Path) -> RunReader {
+        RunReader { vfs, path: path.to_owned(), at: 0, buffer: Vec::new(), taken: 0 }
     }
 
     /// Makes sure of `bytes` bytes in the buffer; false at the file's end.
@@ -184,7 +184,8 @@ impl RunReader {
             self.taken = 0;
             let had = self.buffer.len();
             self.buffer.resize(had + CHUNK_BYTES, 0);
-            let got = self.file.read_at(&mut self.buffer[had..], self.at).map_err(|error| {
+            let file = self.vfs.open(&self.path, OpenMode::Read);
+            let got = file.and_then(|file| file.read_at(&mut self.buffer[had..], self.at)).map_err(|error| {
                 Error::io(format!("could not read temporary file \"{}\"", self.path.display()), &error)
             })?;
             self.buffer.truncate(had + got);

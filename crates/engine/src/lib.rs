@@ -27,7 +27,7 @@ pub use btree::{Direction, KeyRange};
 pub use buffer::{PageId, PageMeter, PageReader, PageUse, PagedStoreStatistics, count_use};
 pub use clog::{ClogUpdate, Snapshot, TransactionStatus};
 pub use control::{CONTROL_FILE, ControlData, FORMAT_VERSION, read_control};
-pub use database::{CheckpointStatistics, Database, OpenOptions, Statistics};
+pub use database::{CheckpointStatistics, Database, OpenOptions, Statistics, too_few_descriptors};
 pub use heap::{PageTuples, Version};
 pub use lockmgr::{AdvisoryKey, Granted, LockMode, LockTag, LockView, RowLockMode, WaitPolicy};
 pub use modify::{ConflictOutcome, Modify};
@@ -39,7 +39,7 @@ pub use session::{
 pub use shared_scan::SharedScan;
 pub use ssi::{PredicateLock, PredicatePlace};
 pub use table::{Index, Table};
-pub use temporary::TemporaryFile;
+pub use temporary::{StatementFile, TemporaryFile};
 pub use wal::{CommitTicket, DelayPolicy, DelaySetting, Histogram, WalStatistics};
 pub use xact::twophase::{Gid, PreparedTransaction, TwophaseState};
 pub use xact::{Isolation, LatencyHistogram, SavepointId, TransactionStatistics};

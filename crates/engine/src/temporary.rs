@@ -20,41 +20,53 @@ pub struct TemporaryFile {
     path: PathBuf,
     file: Arc<dyn File>,
     length_bytes: u64,
-    _place: Place,
+    _place: StatementFile,
 }
 
-/// How many temporary files are open in this process. The log needs descriptors, too.
-static OPEN: AtomicUsize = AtomicUsize::new(0);
+/// How many files of statements are open: temporary ones, and those that COPY reads or writes. A database's own files need
+/// descriptors, too.
+pub(crate) struct StatementFiles {
+    open: AtomicUsize,
+    open_max: usize,
+}
 
-/// One of the descriptors that are for temporary files.
-struct Place;
-
-impl Place {
-    fn take() -> Result<Place> {
-        let place = Place;
-        let most = vfs::descriptors::for_temporary_files();
-        if OPEN.fetch_add(1, Ordering::Relaxed) < most {
-            return Ok(place);
-        }
-        let message = format!("could not open a temporary file: {most} are open");
-        Err(Error::new(sqlstate::INSUFFICIENT_RESOURCES, message)
-            .hint("Raise work_mem, or the number of files that the system lets the server open."))
+impl StatementFiles {
+    pub(crate) fn new(open_max: usize) -> Arc<StatementFiles> {
+        Arc::new(StatementFiles { open: AtomicUsize::new(0), open_max })
     }
 }
 
-impl Drop for Place {
+/// The right of a statement to have one file open, until this is dropped.
+pub struct StatementFile(Arc<StatementFiles>);
+
+impl Drop for StatementFile {
     fn drop(&mut self) {
-        OPEN.fetch_sub(1, Ordering::Relaxed);
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Database {
+    /// Counts a file that a statement is about to open.
+    ///
+    /// # Errors
+    /// 53000 if too many are open.
+    pub fn statement_file(&self) -> Result<StatementFile> {
+        let files = &self.shared.statement_files;
+        let place = StatementFile(Arc::clone(files));
+        if files.open.fetch_add(1, Ordering::Relaxed) < files.open_max {
+            return Ok(place);
+        }
+        let message = format!("could not open a file for a statement: {} are open", files.open_max);
+        Err(Error::new(sqlstate::INSUFFICIENT_RESOURCES, message)
+            .hint("Raise work_mem, or the number of files that the system lets the server open."))
+    }
+
     /// A new temporary file in the data directory's folder for them.
     ///
     /// # Errors
     /// 53000 if too many are open, 58030 and its kin if it can't be made.
     pub fn temporary_file(&self) -> Result<TemporaryFile> {
-        let place = Place::take()?;
+        let place = self.statement_file()?;
         let options = &self.shared.options;
         let folder = options.directory.join(TEMPORARY_DIRECTORY);
         let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);

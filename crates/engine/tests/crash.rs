@@ -14,10 +14,14 @@ mod workload;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use base::Oid;
 use cohort_engine::Database;
-use common::options_on;
+use cohort_engine::key::PlainKeys;
+use cohort_engine::row::{Datum, PhysicalType};
+use common::{all, begin, create_table, get, options_on, statement};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use vfs::descriptors::FileShare;
 use vfs::{FailStop, Fault, SimulatedOptions, SimulatedVfs, Survival};
 use workload::{Model, Runner, verify};
 
@@ -111,6 +115,73 @@ fn after_a_crash_at_any_call_what_was_acknowledged_is_there_and_nothing_by_halve
             verify(&database, &mut model);
             opened = Some(database);
         }
+    });
+}
+
+/// More tables than files may be open, with an index each, and a row for each round.
+struct ManyTables(Vec<Oid>);
+
+impl ManyTables {
+    fn make(database: &Database) -> ManyTables {
+        let mut session = database.session().unwrap();
+        let make = |number| {
+            create_table(&mut session, &format!("many{number}"), &[PhysicalType::I32, PhysicalType::I64]).oid()
+        };
+        ManyTables((0..50).map(make).collect())
+    }
+
+    fn fill(&self, database: &Database, round: i32) {
+        let mut session = database.session().unwrap();
+        begin(&mut session);
+        for oid in &self.0 {
+            let table = session.open_table(*oid).unwrap();
+            statement(&session, |s| s.insert(&table, &[Datum::I32(round), Datum::I64(1)], &PlainKeys)).unwrap();
+        }
+        session.commit_and_wait().unwrap();
+    }
+
+    fn verify(&self, database: &Database, rounds: i32) {
+        let mut session = database.session().unwrap();
+        begin(&mut session);
+        for oid in &self.0 {
+            let table = session.open_table(*oid).unwrap();
+            session.begin_statement().unwrap();
+            assert_eq!(all(&session, &table, |_| ()).len() as i32, rounds);
+            assert!((0..rounds).all(|round| get(&session, &table, round, |_| ()).is_some()));
+            session.end_statement();
+        }
+        session.commit_and_wait().unwrap();
+    }
+}
+
+#[test]
+fn as_few_open_files_as_a_database_needs_are_enough_for_any_number_of_tables_checkpoints_and_recoveries() {
+    for_each_seed(8, |seed| {
+        let mut random = StdRng::seed_from_u64(seed);
+        let mut disk = SimulatedVfs::new(seed);
+        disk.set_open_max(FileShare::SMALLEST.most_open(1));
+        let mut model = Model::default();
+        let mut database = Database::open(options_on(&disk, &[])).unwrap();
+        let tables = ManyTables::make(&database);
+        for round in 0..3 {
+            tables.fill(&database, round);
+            disk.add_fault(Fault::CrashAtCall(disk.io_calls() + random.random_range(1..600)));
+            let (seed, steps) = (random.random(), random.random_range(50..400));
+            let mut runner = Runner::new(&database);
+            lives(&disk, || {
+                if runner.create_tables(&mut model).is_ok() {
+                    runner.run(&mut model, seed, steps);
+                }
+                database.checkpoint().unwrap();
+            });
+            drop(runner);
+            drop(database);
+            let (recovered, recovered_on) = recover(disk.crash(), &mut random, round as u32);
+            (database, disk) = (recovered, recovered_on);
+            verify(&database, &mut model);
+            tables.verify(&database, round + 1);
+        }
+        assert!(disk.most_open() > FileShare::SMALLEST.tables, "{} were open at most", disk.most_open());
     });
 }
 

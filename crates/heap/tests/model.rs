@@ -375,7 +375,14 @@ fn redo_gives_the_same_bytes(db: &Db, options: &Options, random: &mut StdRng) {
         let area = DoubleWrite::open(vfs.clone(), directory.path(), DoubleWriteOptions::default()).unwrap();
         let base_dir = directory.path().join("base");
         let log = Arc::new(LateLog::new());
-        BufferPool::new(vfs.clone(), &base_dir, log, area, BufferPoolOptions { frames: 64 }).unwrap()
+        BufferPool::new(
+            vfs.clone(),
+            &base_dir,
+            log,
+            area,
+            BufferPoolOptions { frames: 64, ..BufferPoolOptions::default() },
+        )
+        .unwrap()
     };
     let mut records: Vec<(Lsn, Xid, u8, Vec<u8>)> = Vec::new();
     let mut reader = db.wal.reader(Lsn(options.wal.segment_size_bytes)).unwrap();

@@ -33,12 +33,23 @@ pub struct ServerOptions {
     pub socket_permissions: u32,
     /// Threads that run sessions; 0 for one per core.
     pub worker_count: usize,
-    /// The most sessions at a time, if the system has descriptors for so many.
+    /// How many connections there are descriptors for, with a session or without ([`vfs::descriptors::ServerShare`]). None for
+    /// what an embedded database leaves.
+    pub connections: Option<usize>,
+    /// The most sessions at a time, if there are descriptors for so many.
     pub max_connections: usize,
     /// How many of them only superusers may have.
     pub superuser_reserved_connections: usize,
     /// What connections are encrypted with.
     pub credentials: CurrentCredentials,
+}
+
+/// How many threads run sessions if so many are asked for; 0 asks for one per core.
+pub fn worker_threads(worker_count: usize) -> usize {
+    match worker_count {
+        0 => std::thread::available_parallelism().map_or(2, usize::from),
+        count => count,
+    }
 }
 
 /// A running server.
@@ -88,9 +99,9 @@ impl Server {
             return Err(Error::new(sqlstate::CONFIG_FILE_ERROR, "no address to listen on")
                 .hint("Give --host, or --socket-dir, or both."));
         }
-        let descriptors = vfs::descriptors::for_connections();
-        let budget =
-            ConnectionBudget::new(descriptors, options.max_connections, options.superuser_reserved_connections)?;
+        let ServerOptions { max_connections, superuser_reserved_connections, .. } = *options;
+        let connections = options.connections.unwrap_or_else(vfs::descriptors::for_connections);
+        let budget = ConnectionBudget::new(connections, max_connections, superuser_reserved_connections)?;
         if budget.sessions_max() < options.max_connections {
             eprintln!(
                 "cohort: the system allows {} open files, which are enough for {} sessions; max_connections is {}",
@@ -107,12 +118,9 @@ impl Server {
             budget,
             credentials: options.credentials.clone(),
         });
-        let worker_count = match options.worker_count {
-            0 => std::thread::available_parallelism().map_or(2, usize::from),
-            count => count,
-        };
-        let workers =
-            (0..worker_count).map(|number| worker::start(Arc::clone(&shared), number)).collect::<Result<_>>()?;
+        let workers = (0..worker_threads(options.worker_count))
+            .map(|number| worker::start(Arc::clone(&shared), number))
+            .collect::<Result<_>>()?;
         let workers: Arc<Vec<WorkerHandle>> = Arc::new(workers);
         if workers.len() > 1 {
             shared.peers.get_or_init(|| workers.iter().map(WorkerHandle::peer).collect());

@@ -110,8 +110,8 @@ struct Writing {
 
 /// Segments ahead of the current one, and old ones.
 struct Supply {
-    /// Prepared segments, in order and without gaps.
-    ready: VecDeque<(u64, Arc<dyn File>)>,
+    /// Prepared segments, in order and without gaps. They are not open: there are no descriptors to spare for what waits.
+    ready: VecDeque<u64>,
     /// Old segments that may be renamed.
     spare: BTreeSet<u64>,
     /// The segment that would be prepared next.
@@ -207,14 +207,14 @@ impl Segments {
 
     /// Makes segment `number` the one being written.
     fn turn_to(&self, writing: &mut Writing, number: u64) -> io::Result<()> {
-        let file = loop {
+        loop {
             {
                 let mut supply = self.supply.lock();
-                while supply.ready.front().is_some_and(|(ready, _)| *ready < number) {
+                while supply.ready.front().is_some_and(|ready| *ready < number) {
                     supply.ready.pop_front();
                 }
-                if let Some((_, file)) = supply.ready.pop_front_if(|(ready, _)| *ready == number) {
-                    break file;
+                if supply.ready.pop_front_if(|ready| *ready == number).is_some() {
+                    break;
                 }
                 supply.next_number = supply.next_number.max(number);
             }
@@ -222,11 +222,8 @@ impl Segments {
             if self.make_next(|supply| supply.next_number <= number)? && !was_there && writing.current.is_some() {
                 self.unprepared.fetch_add(1, Ordering::Relaxed);
             }
-        };
-        writing.current = Some(match self.wanted_opening() {
-            Opening::PLAIN => Current { number, file, opening: Opening::PLAIN },
-            _ => self.open_as_wanted(number)?,
-        });
+        }
+        writing.current = Some(self.open_as_wanted(number)?);
         Ok(())
     }
 
@@ -240,17 +237,14 @@ impl Segments {
             }
             (supply.next_number, supply.spare.pop_first())
         };
-        let file = if self.layout.vfs.exists(&self.layout.path(number)) {
+        if self.layout.vfs.exists(&self.layout.path(number)) {
             self.supply.lock().spare.extend(spare);
-            self.complete(number)?
-        } else {
-            match spare.map_or(Ok(None), |spare| self.recycle(spare, number))? {
-                Some(file) => file,
-                None => self.make_anew(number)?,
-            }
-        };
+            self.complete(number)?;
+        } else if !spare.map_or(Ok(false), |spare| self.recycle(spare, number))? {
+            self.make_anew(number)?;
+        }
         let mut supply = self.supply.lock();
-        supply.ready.push_back((number, file));
+        supply.ready.push_back(number);
         supply.next_number = number + 1;
         Ok(true)
     }
@@ -265,10 +259,10 @@ impl Segments {
         Ok(file)
     }
 
-    /// Gives an old segment a new number; `None` if somebody has removed it.
-    fn recycle(&self, spare: u64, number: u64) -> io::Result<Option<Arc<dyn File>>> {
+    /// Gives an old segment a new number; false if somebody has removed it.
+    fn recycle(&self, spare: u64, number: u64) -> io::Result<bool> {
         match self.layout.vfs.rename(&self.layout.path(spare), &self.layout.path(number)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             renamed => renamed?,
         }
         self.layout.vfs.sync_dir(&self.layout.dir).map_err(not_synced)?;
@@ -277,10 +271,10 @@ impl Segments {
             warm(&*file, self.layout.size_bytes)?;
         }
         self.recycled.fetch_add(1, Ordering::Relaxed);
-        Ok(Some(file))
+        Ok(true)
     }
 
-    fn make_anew(&self, number: u64) -> io::Result<Arc<dyn File>> {
+    fn make_anew(&self, number: u64) -> io::Result<()> {
         let vfs = &self.layout.vfs;
         let unfinished = self.layout.dir.join(UNFINISHED);
         if vfs.exists(&unfinished) {
@@ -294,7 +288,7 @@ impl Segments {
         vfs.rename(&unfinished, &self.layout.path(number))?;
         vfs.sync_dir(&self.layout.dir).map_err(not_synced)?;
         self.created.fetch_add(1, Ordering::Relaxed);
-        Ok(file)
+        Ok(())
     }
 
     fn append_piece(&self, mut position: u64, mut bytes: &[u8]) -> io::Result<()> {

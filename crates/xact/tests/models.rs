@@ -416,7 +416,7 @@ fn pool_of(database: &Database, vfs: &Arc<dyn Vfs>) -> (Arc<BufferPool>, Arc<Fil
     vfs.create_dir_all(directory).unwrap();
     let area = DoubleWrite::open(vfs.clone(), directory, DoubleWriteOptions::default()).unwrap();
     let log = database.wal().clone();
-    let options = BufferPoolOptions { frames: 16 };
+    let options = BufferPoolOptions { frames: 16, ..BufferPoolOptions::default() };
     let pool = Arc::new(BufferPool::new(vfs.clone(), &directory.join("base"), log, area, options).unwrap());
     let removals = Arc::new(FileRemovals::new(pool.clone(), |_| ()));
     assert!(database.removed.1.set(removals.clone()).is_ok());

@@ -60,7 +60,7 @@ impl Stand {
         vfs.sync_dir(data_dir.parent().unwrap()).map_err(failed)?;
         let log = Arc::new(log);
         let doublewrite = DoubleWrite::open(vfs.clone(), data_dir, DoubleWriteOptions::default())?;
-        let options = BufferPoolOptions { frames };
+        let options = BufferPoolOptions { frames, ..BufferPoolOptions::default() };
         let pool = BufferPool::new(vfs, &data_dir.join("base"), log.clone(), Arc::clone(&doublewrite), options)?;
         Ok(Stand { log, doublewrite, pool })
     }

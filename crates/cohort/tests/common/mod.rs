@@ -26,6 +26,13 @@ pub fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
+/// The program under a limit of open files.
+fn limited(descriptors: usize) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("ulimit -n {descriptors}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_cohort")]);
+    command
+}
+
 impl Server {
     /// Serves `folder/data`; the socket lies in `folder`.
     pub fn start(folder: &Path, settings: &[&str]) -> Server {
@@ -51,9 +58,18 @@ impl Server {
 
     /// The same where the system allows only so many descriptors.
     pub fn start_limited(folder: &Path, descriptors: usize, settings: &[&str]) -> Server {
-        let mut command = Command::new("sh");
-        command.args(["-c", &format!("ulimit -n {descriptors}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_cohort")]);
-        Server::start_by(command, folder, free_port(), settings, &[])
+        Server::start_by(limited(descriptors), folder, free_port(), settings, &[])
+    }
+
+    /// What a server says that does not start, since the system allows so few descriptors.
+    pub fn refused_limited(folder: &Path, descriptors: usize, settings: &[&str]) -> String {
+        let mut command = limited(descriptors);
+        command.arg("serve").arg(folder.join("data")).args(["--host", "127.0.0.1", "--port", "0"]);
+        settings.iter().for_each(|setting| _ = command.args(["-c", setting]));
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "it started: {said}");
+        said
     }
 
     fn start_by(mut command: Command, folder: &Path, port: u16, settings: &[&str], arguments: &[&str]) -> Server {

@@ -25,6 +25,7 @@ use wal::Wal;
 use xact::TransactionManager;
 
 pub use checkpoint::CheckpointStatistics;
+pub use open::too_few_descriptors;
 pub use options::OpenOptions;
 pub(crate) use options::{delay_policy, integer};
 pub(crate) use vacuum::{Vacuumed, raise_oldest, vacuum_relation};
@@ -37,6 +38,7 @@ use crate::numbers::Numbers;
 use crate::relations::Relations;
 use crate::sequence::Sequences;
 use crate::session::{Exports, Session};
+use crate::temporary::StatementFiles;
 
 use background::Background;
 use checkpoint::Checkpointer;
@@ -74,6 +76,7 @@ pub(crate) struct Shared {
     pub(crate) checkpointer: Checkpointer,
     pub(crate) frozen: Arc<Frozen>,
     pub(crate) exports: Exports,
+    pub(crate) statement_files: Arc<StatementFiles>,
     /// How far a close has come; held by the one who closes the database.
     closed: Mutex<Closing>,
     /// Work under way that is in no transaction, or in one that neither has an xid nor a snapshot.
@@ -111,6 +114,7 @@ impl Shared {
         catalog: CatalogStore,
     ) -> Shared {
         let data = control.data();
+        let statement_files = StatementFiles::new(options.files.statements);
         Shared {
             options,
             control,
@@ -129,6 +133,7 @@ impl Shared {
             catalog,
             checkpointer: Checkpointer::new(data.redo),
             exports: Exports::default(),
+            statement_files,
             closed: Mutex::new(Closing::NotBegun),
             operations: AtomicUsize::new(0),
             vacuuming: Mutex::new(()),

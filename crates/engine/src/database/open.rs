@@ -30,6 +30,7 @@ use heap::{HeapServices, RemovalFloor};
 use lockmgr::LockManager;
 use rustc_hash::FxHashSet;
 use sync::atomic::AtomicU64;
+use vfs::descriptors::TooFew;
 use vfs::{OpenMode, Vfs};
 use wal::{Epoch, Wal, WalControl};
 use xact::twophase::{PreparedOptions, saved};
@@ -54,6 +55,7 @@ const BOOTSTRAP_MARKER: &str = "bootstrap";
 const NOT_OURS: [&str; 3] = [LOCK_FILE, "cohort.conf", "lost+found"];
 
 pub(crate) fn open(options: OpenOptions) -> Result<Database> {
+    options.files.check().map_err(too_few_descriptors)?;
     let (vfs, directory) = (options.vfs.clone(), options.directory.clone());
     let existed = vfs.exists(&directory);
     if !existed {
@@ -113,6 +115,16 @@ fn sync_above(vfs: &dyn Vfs, directory: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         synced => synced,
     }
+}
+
+/// The error of a process that the system allows too few descriptors.
+#[cold]
+pub fn too_few_descriptors(too_few: TooFew) -> Error {
+    let TooFew { allowed, needed } = too_few;
+    Error::new(sqlstate::INSUFFICIENT_RESOURCES, "insufficient file descriptors available to start server process")
+        .detail(format!("The system allows {allowed}, the server needs at least {needed}."))
+        .hint(format!("Raise the limit of open files (\"ulimit -n\") to {needed} or more."))
+        .fatal()
 }
 
 #[cold]
@@ -246,7 +258,7 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
         &directory.join("base"),
         log.clone(),
         area.clone(),
-        BufferPoolOptions { frames },
+        BufferPoolOptions { frames, open_files: options.files.tables },
     )?);
     let status = Arc::new(StatusStore::open(
         vfs.clone(),

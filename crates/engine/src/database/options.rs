@@ -6,6 +6,7 @@ use std::sync::Arc;
 use base::Xid;
 use base::settings::{Id, ServerSettings};
 use ssi::SsiOptions;
+use vfs::descriptors::FileShare;
 use vfs::{RealVfs, Vfs};
 use wal::{DelayPolicy, DelayScope, DelaySetting, SyncMethod, WalOptions};
 use xact::twophase::TwophaseState;
@@ -38,6 +39,8 @@ pub struct OpenOptions {
     pub first_xid: Xid,
     /// Transactions whose commit positions are kept in memory.
     pub csn_window: usize,
+    /// How many files may be open at a time.
+    pub files: FileShare,
 }
 
 impl OpenOptions {
@@ -53,6 +56,7 @@ impl OpenOptions {
             segment_size_bytes: 16 << 20,
             first_xid: Xid::FIRST_NORMAL,
             csn_window: 1 << 20,
+            files: FileShare::of_process(),
         }
     }
 

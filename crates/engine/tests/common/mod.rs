@@ -10,6 +10,7 @@ use cohort_engine::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
 use cohort_engine::key::{KeyBuffer, PlainKeys};
 use cohort_engine::row::{ColumnSet, Datum, PhysicalType, RowBytes};
 use cohort_engine::{Database, Modify, OpenOptions, Session, Table, TransactionOptions};
+use vfs::descriptors::FileShare;
 use vfs::{SimulatedVfs, Vfs};
 
 /// Settings small enough for tests, with some of their own.
@@ -28,7 +29,7 @@ pub fn settings(own: &[(&str, &str)]) -> Arc<ServerSettings> {
     Arc::new(settings)
 }
 
-/// A database on a simulated disk, everything done by the calling thread.
+/// A database on a simulated disk, everything done by the calling thread, with as few files open as may be.
 pub fn options_on(disk: &SimulatedVfs, own: &[(&str, &str)]) -> OpenOptions {
     OpenOptions {
         vfs: Arc::new(disk.clone()) as Arc<dyn Vfs>,
@@ -36,6 +37,7 @@ pub fn options_on(disk: &SimulatedVfs, own: &[(&str, &str)]) -> OpenOptions {
         background: false,
         segment_size_bytes: 64 << 10,
         csn_window: 4096,
+        files: FileShare::SMALLEST,
         ..OpenOptions::new("/data")
     }
 }

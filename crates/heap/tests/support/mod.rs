@@ -235,7 +235,13 @@ fn stores(
 ) -> Result<(BufferPool, StatusStore)> {
     let area = DoubleWrite::open(vfs.clone(), directory, DoubleWriteOptions::default())?;
     let base_dir: PathBuf = directory.join("base");
-    let pool = BufferPool::new(vfs.clone(), &base_dir, log.clone(), area.clone(), BufferPoolOptions { frames })?;
+    let pool = BufferPool::new(
+        vfs.clone(),
+        &base_dir,
+        log.clone(),
+        area.clone(),
+        BufferPoolOptions { frames, ..BufferPoolOptions::default() },
+    )?;
     let options = StatusStoreOptions {
         csn_window: 1 << 16,
         transaction_buffers: 16,

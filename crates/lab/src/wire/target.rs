@@ -104,6 +104,7 @@ impl Target {
                 socket_directory: Some(folder.path().to_owned()),
                 socket_permissions: 0o700,
                 worker_count: 0,
+                connections: None,
                 max_connections: 2000,
                 superuser_reserved_connections: 0,
                 credentials: CurrentCredentials::default(),

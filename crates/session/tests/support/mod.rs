@@ -40,6 +40,7 @@ impl TestServer {
             socket_directory: Some(folder.path().to_owned()),
             socket_permissions: 0o700,
             worker_count,
+            connections: None,
             max_connections: 100,
             superuser_reserved_connections: 3,
             credentials: CurrentCredentials::default(),

@@ -7,11 +7,15 @@ use base::settings::{Id, ServerSettings, Source, lookup, show};
 use base::{Error, Result, sqlstate};
 use clap::Args;
 use cohort::dashboard::Dashboard;
+use cohort::engine::too_few_descriptors;
 use cohort::metrics::MetricsServer;
-use cohort::{CurrentCredentials, Database, Instance, OpenOptions, Server, ServerOptions, StopMode, configuration};
+use cohort::{
+    CurrentCredentials, Database, Instance, OpenOptions, Server, ServerOptions, StopMode, configuration, worker_threads,
+};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sync::{Arc, Mutex};
+use vfs::descriptors::ServerShare;
 
 use crate::memory;
 
@@ -63,8 +67,13 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
     if let Some(address) = &arguments.dashboard {
         settings.set_at_start("dashboard_listen", address, Source::CommandLine)?;
     }
-    let database =
-        Database::open(OpenOptions { settings: Arc::clone(&settings), ..OpenOptions::new(&arguments.directory) })?;
+    // Refused before anything is written.
+    let share = share_of_descriptors(&settings)?;
+    let database = Database::open(OpenOptions {
+        settings: Arc::clone(&settings),
+        files: share.files,
+        ..OpenOptions::new(&arguments.directory)
+    })?;
     configuration::create(&arguments.directory)?;
     let instance = Instance::new(database.clone());
     let credentials = CurrentCredentials::default();
@@ -85,7 +94,8 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
         listen_where(&settings, Id::MetricsListen, |address| MetricsServer::start(address, Arc::clone(&instance)))?;
     let dashboard =
         listen_where(&settings, Id::DashboardListen, |address| Dashboard::start(address, Arc::clone(&instance)))?;
-    let server = Arc::new(Server::start(Arc::clone(&instance), &server_options(arguments, &settings, credentials)?)?);
+    let options = server_options(arguments, &settings, credentials, share)?;
+    let server = Arc::new(Server::start(Arc::clone(&instance), &options)?);
     eprintln!(
         "cohort: serving \"{}\" on port {}, ready to accept connections",
         arguments.directory.display(),
@@ -151,12 +161,28 @@ fn listen_where<S>(settings: &ServerSettings, setting: Id, start: impl FnOnce(&s
     if address.is_empty() { Ok(None) } else { start(address).map(Some) }
 }
 
+fn integer(settings: &ServerSettings, id: Id) -> i64 {
+    settings.get(id).as_integer().unwrap_or_default()
+}
+
+/// How the descriptors that the system allows are shared out.
+///
+/// # Errors
+/// 53000 if they are too few.
+fn share_of_descriptors(settings: &ServerSettings) -> Result<ServerShare> {
+    let onlookers = [Id::MetricsListen, Id::DashboardListen].map(|id| !settings.get(id).as_text().is_empty());
+    let workers = worker_threads(integer(settings, Id::WorkerThreads) as usize);
+    ServerShare::of_process(workers, onlookers.into_iter().filter(|looks_on| *looks_on).count())
+        .map_err(too_few_descriptors)
+}
+
 fn server_options(
     arguments: &ServeArguments,
     settings: &ServerSettings,
     credentials: CurrentCredentials,
+    share: ServerShare,
 ) -> Result<ServerOptions> {
-    let integer = |id: Id| settings.get(id).as_integer().unwrap_or_default();
+    let integer = |id: Id| integer(settings, id);
     let text = |id: Id| settings.get(id).as_text().to_string();
     let socket_directory = match (&arguments.socket_dir, text(Id::UnixSocketDirectories)) {
         (Some(directory), _) => directory.clone(),
@@ -174,6 +200,7 @@ fn server_options(
         socket_directory: Some(socket_directory),
         socket_permissions: integer(Id::UnixSocketPermissions) as u32,
         worker_count: integer(Id::WorkerThreads) as usize,
+        connections: Some(share.connections),
         max_connections: integer(Id::MaxConnections) as usize,
         superuser_reserved_connections: integer(Id::SuperuserReservedConnections) as usize,
         credentials,

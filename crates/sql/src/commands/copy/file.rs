@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
 use base::{Error, Lsn, Result, sqlstate};
+use engine::StatementFile;
 
 use crate::client::{Client, OutgoingRow, Severity};
 use crate::session::SessionState;
@@ -15,13 +16,15 @@ pub(super) struct FileClient<'c> {
     file: File,
     /// What writing has met; told when COPY next asks.
     failure: Option<std::io::Error>,
+    _place: StatementFile,
 }
 
 impl<'c> FileClient<'c> {
     /// Opens the file.
     ///
     /// # Errors
-    /// 42501 for who is no superuser, 42602 for a relative path to write to, and what the system says.
+    /// 42501 for who is no superuser, 42602 for a relative path to write to, 53000 if statements have too many files open, and
+    /// what the system says.
     pub fn open(state: &SessionState, name: &str, is_from: bool, client: &'c mut dyn Client) -> Result<FileClient<'c>> {
         let (word, role) = if is_from { ("from", "pg_read_server_files") } else { ("to", "pg_write_server_files") };
         if !state.is_superuser() {
@@ -32,6 +35,7 @@ impl<'c> FileClient<'c> {
         if !is_from && !Path::new(name).is_absolute() {
             return Err(Error::new(sqlstate::INVALID_NAME, "relative path not allowed for COPY to file"));
         }
+        let place = state.instance.database().statement_file()?;
         let opened = if is_from { File::open(name) } else { File::create(name) };
         let file = opened.map_err(|error| {
             let (purpose, verb, what) = if is_from { ("reading", "FROM", "read") } else { ("writing", "TO", "write") };
@@ -48,7 +52,7 @@ impl<'c> FileClient<'c> {
             );
             Error::new(code, message).hint(hint)
         })?;
-        Ok(FileClient { client, file, failure: None })
+        Ok(FileClient { client, file, failure: None, _place: place })
     }
 }
 
