@@ -163,11 +163,15 @@ impl<'a> Simulation<'a> {
         while let Some(task) = self.stack.pop() {
             match task {
                 Task::Restore { slot, place } => self.slots[slot] = place,
-                Task::Follow(state) => self.follow_one(state, at),
+                Task::Follow(state) => {
+                    sync::yield_point()?;
+                    self.follow_one(state, at);
+                    // A single closure may open as many ways as the pattern has alternatives.
+                    if self.next.slots.len() > SLOTS_MAX {
+                        return Err(super::failed("regular expression is too complex"));
+                    }
+                }
             }
-        }
-        if self.next.slots.len() > SLOTS_MAX {
-            return Err(super::failed("regular expression is too complex"));
         }
         Ok(())
     }
@@ -208,5 +212,21 @@ impl<'a> Simulation<'a> {
                 }
             };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_with_many_groups_is_refused_before_their_places_take_much_memory() {
+        let alternatives: Vec<String> = (0..4000).map(|number| format!("({number})")).collect();
+        let nfa = NFA::new(&alternatives.join("|")).unwrap();
+        let input = Input::new("3999");
+        let mut simulation = Simulation::new(&nfa, &input, alternatives.len() + 1);
+        let refused = simulation.follow(nfa.start_anchored(), 0);
+        assert_eq!(refused.unwrap_err().message(), "regular expression failed: regular expression is too complex");
+        assert!(simulation.next.slots.len() <= SLOTS_MAX + simulation.slot_count);
     }
 }
