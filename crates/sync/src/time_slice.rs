@@ -24,18 +24,25 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use base::Result;
 
 use crate::coroutine;
 
 thread_local! {
-    /// The flag: whether yield points have something to do.
-    static IS_OVER: AtomicBool = const { AtomicBool::new(false) };
+    /// The flag: whether yield points have something to do, and what.
+    static FLAG: AtomicU8 = const { AtomicU8::new(DOWN) };
     /// This thread has time slices.
     static HAS_SLICES: Cell<bool> = const { Cell::new(false) };
 }
+
+/// Yield points have nothing to do.
+const DOWN: u8 = 0;
+/// The next yield point looks at the interrupt. The turn goes on.
+const LOOK: u8 = 1;
+/// The turn is over.
+const OVER: u8 = 2;
 
 /// Lets others run if the time slice is over, and fails if the code that runs has been interrupted.
 ///
@@ -46,11 +53,20 @@ thread_local! {
 /// similar one.
 #[inline]
 pub fn yield_point() -> Result<()> {
-    if slice_is_over() {
-        run_others();
-        return coroutine::check_interrupt();
+    if FLAG.with(|flag| flag.load(Ordering::Relaxed)) != DOWN {
+        return run_others_or_fail();
     }
     Ok(())
+}
+
+#[cold]
+fn run_others_or_fail() -> Result<()> {
+    if slice_is_over() {
+        run_others();
+    } else if HAS_SLICES.get() {
+        set_flag(DOWN);
+    }
+    coroutine::check_interrupt()
 }
 
 /// Lets others run if the time slice is over: for what can't fail. The caller holds what it may at a [`yield_point`]. The next yield point
@@ -59,15 +75,26 @@ pub fn yield_point() -> Result<()> {
 pub fn let_others_run() {
     if slice_is_over() {
         run_others();
-        if coroutine::is_interrupted() {
-            IS_OVER.with(|is_over| is_over.store(true, Ordering::Relaxed));
+        if !slice_is_over() && coroutine::is_interrupted() {
+            set_flag(LOOK);
         }
     }
 }
 
 #[inline]
 fn slice_is_over() -> bool {
-    IS_OVER.with(|is_over| is_over.load(Ordering::Relaxed))
+    FLAG.with(|flag| flag.load(Ordering::Relaxed)) == OVER
+}
+
+#[inline]
+fn set_flag(value: u8) {
+    FLAG.with(|flag| flag.store(value, Ordering::Relaxed));
+}
+
+/// The flag at the beginning of a turn.
+#[inline]
+fn lower_flag() {
+    set_flag(if always_yields() { OVER } else { DOWN });
 }
 
 /// Whether a turn ends at its first yield point.
@@ -82,7 +109,7 @@ fn always_yields() -> bool {
 fn run_others() {
     if HAS_SLICES.get() {
         // Where nothing can be suspended, the next look at interrupts is when the ticker has come round again.
-        IS_OVER.with(|is_over| is_over.store(always_yields(), Ordering::Relaxed));
+        lower_flag();
         coroutine::end_turn();
     }
 }
@@ -90,7 +117,7 @@ fn run_others() {
 /// A thread without turns gets its flag raised for good, as the ticker never looks at it.
 pub(crate) fn look_at_interrupts() {
     if !HAS_SLICES.get() {
-        IS_OVER.with(|is_over| is_over.store(true, Ordering::Relaxed));
+        set_flag(LOOK);
     }
 }
 
@@ -106,17 +133,15 @@ impl TimeSlices {
     pub fn new() -> TimeSlices {
         debug_assert!(!HAS_SLICES.get(), "a thread has time slices once");
         HAS_SLICES.set(true);
-        IS_OVER.with(|is_over| {
-            is_over.store(false, Ordering::Relaxed);
-            TimeSlices { turns: Turns::new(is_over), not_send: PhantomData }
-        })
+        set_flag(DOWN);
+        FLAG.with(|flag| TimeSlices { turns: Turns::new(flag), not_send: PhantomData })
     }
 
     /// Somebody's turn begins.
     #[inline]
     pub fn begin(&self) {
         self.turns.begin();
-        IS_OVER.with(|is_over| is_over.store(always_yields(), Ordering::Relaxed));
+        lower_flag();
     }
 
     /// Whether the turn has lasted as long as it may.
@@ -156,7 +181,7 @@ impl Default for TimeSlices {
 impl Drop for TimeSlices {
     fn drop(&mut self) {
         HAS_SLICES.set(false);
-        IS_OVER.with(|is_over| is_over.store(true, Ordering::Relaxed));
+        set_flag(LOOK);
     }
 }
 
@@ -173,7 +198,7 @@ use ticking::Turns;
 mod ticking {
     use std::cell::Cell;
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
     use std::time::Duration;
 
     use crossbeam_utils::CachePadded;
@@ -206,12 +231,12 @@ mod ticking {
 
     impl Turns {
         /// Registers the calling thread with its flag.
-        pub(super) fn new(is_over: &AtomicBool) -> Turns {
+        pub(super) fn new(flag: &AtomicU8) -> Turns {
             let shared = Shared { number: AtomicU64::new(ASLEEP), awake_ticks: AtomicU32::new(0) };
             let shared = Arc::new(CachePadded::new(shared));
             UNTIL_END.with(|_| ());
             let mut watched = TICKER.watched.lock();
-            watched.threads.push(Watched { shared: Arc::clone(&shared), seen: ASLEEP, is_over });
+            watched.threads.push(Watched { shared: Arc::clone(&shared), seen: ASLEEP, flag });
             if !watched.is_ticking {
                 let made = thread::Builder::new().name("ticker".to_owned()).spawn(|| TICKER.run());
                 match made {
@@ -281,7 +306,7 @@ mod ticking {
 
     impl Drop for UntilEnd {
         fn drop(&mut self) {
-            super::IS_OVER.with(|is_over| TICKER.forget(|thread| std::ptr::eq(thread.is_over, is_over)));
+            super::FLAG.with(|flag| TICKER.forget(|thread| std::ptr::eq(thread.flag, flag)));
         }
     }
 
@@ -308,10 +333,10 @@ mod ticking {
         /// The number at the last tick.
         seen: u64,
         /// The thread's flag. `UntilEnd` takes the thread off the list before it ends.
-        is_over: *const AtomicBool,
+        flag: *const AtomicU8,
     }
 
-    // SAFETY: the pointer leads to an atomic, which any thread may use as long as it lives: see `is_over`.
+    // SAFETY: the pointer leads to an atomic, which any thread may use as long as it lives: see `flag`.
     unsafe impl Send for Watched {}
 
     impl Ticker {
@@ -340,7 +365,7 @@ mod ticking {
                         any_lasts = true;
                         // SAFETY: the thread that the flag belongs to takes itself off the list, whose lock is held, before
                         // it ends.
-                        unsafe { (*thread.is_over).store(true, Ordering::Relaxed) };
+                        unsafe { (*thread.flag).store(super::OVER, Ordering::Relaxed) };
                     }
                     thread.seen = number;
                 }
@@ -374,7 +399,7 @@ mod untimed {
     pub(super) struct Turns;
 
     impl Turns {
-        pub(super) fn new(_is_over: &std::sync::atomic::AtomicBool) -> Turns {
+        pub(super) fn new(_flag: &std::sync::atomic::AtomicU8) -> Turns {
             Turns
         }
         pub(super) fn begin(&self) {}

@@ -414,6 +414,36 @@ fn code_that_only_lets_others_run_hides_no_interrupt_from_the_next_yield_point()
 
 // invariants: row 41
 #[test]
+fn code_that_only_lets_others_run_keeps_its_turns_when_it_has_been_interrupted() {
+    const CALLS: u32 = 100_000;
+    let slices = TimeSlices::new();
+    let interrupt = Arc::new(Interrupt::new());
+    interrupt.raise(InterruptKind::Cancel);
+    let mut coroutine = Coroutine::new(&StackPool::default(), quiet_queue(), 1, move || {
+        with_interrupt(&interrupt, || {
+            let began = Instant::now();
+            // The first turn ends.
+            while began.elapsed() < Duration::from_millis(100) {
+                let_others_run();
+            }
+            (0..CALLS).for_each(|_| let_others_run());
+        });
+    });
+    slices.wake_up();
+    let mut turns = 0;
+    loop {
+        slices.begin();
+        match coroutine.resume() {
+            Step::Finished(()) => break,
+            step => assert!(matches!(step, Step::Yielded)),
+        }
+        turns += 1;
+    }
+    assert!(turns < CALLS / 2, "{turns} turns");
+}
+
+// invariants: row 41
+#[test]
 fn a_turn_that_lasts_ends_at_a_yield_point_and_an_interrupt_is_found_there() {
     let slices = TimeSlices::new();
     let interrupt = Arc::new(Interrupt::new());
