@@ -243,8 +243,11 @@ fn run_here(
     let mut values = Vec::new();
     let count = statements.len();
     for (number, tree) in statements.iter().enumerate() {
-        let in_context =
-            |error: Error| error.context(format!("SQL function \"{}\" statement {}", function.name, number + 1));
+        let in_context = |error: Error| {
+            // It may leave thousands of calls, one after the other.
+            sync::let_others_run();
+            error.context(format!("SQL function \"{}\" statement {}", function.name, number + 1))
+        };
         let mut locks = RelationLocks::default();
         let planned = loop {
             let environment = Environment::new(run.state, &run.catalog).with_variables(&names);

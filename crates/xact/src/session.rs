@@ -69,6 +69,14 @@ pub(crate) struct Completion {
     pub(crate) xid: Xid,
 }
 
+/// One of the snapshots that a session keeps. Statements of nested calls keep one each, and give up the last one first.
+#[derive(Clone, Copy)]
+struct Hold {
+    csn: Lsn,
+    /// The oldest one of those up to here.
+    oldest: Lsn,
+}
+
 /// A snapshot kept beyond its statement, by a portal or an export.
 #[derive(Debug)]
 #[must_use]
@@ -114,7 +122,7 @@ pub struct SessionSlot {
     pub(crate) tries_again: bool,
     /// The turn of one that tries again.
     pub(crate) turn: Option<RetryTurn>,
-    holds: SmallVec<[Lsn; 2]>,
+    holds: SmallVec<[Hold; 2]>,
     pub(crate) command: CommandId,
     pub(crate) top_xid: Xid,
     pub(crate) savepoints: Vec<Savepoint>,
@@ -389,13 +397,22 @@ impl SessionSlot {
     /// Keeps the current snapshot until [`SessionSlot::release_hold`] or the transaction's end.
     pub fn hold_snapshot(&mut self) -> SnapshotHold {
         let csn = self.take_current();
-        self.holds.push(csn);
+        self.push_hold(csn);
         SnapshotHold { csn }
     }
 
     /// Keeps `csn` until the transaction's end; the session must be using it, or an older one, already.
     pub fn hold_snapshot_at(&mut self, csn: Lsn) {
-        self.holds.push(csn);
+        self.push_hold(csn);
+    }
+
+    fn push_hold(&mut self, csn: Lsn) {
+        let oldest = self.oldest_hold().map_or(csn, |oldest| oldest.min(csn));
+        self.holds.push(Hold { csn, oldest });
+    }
+
+    fn oldest_hold(&self) -> Option<Lsn> {
+        self.holds.last().map(|last| last.oldest)
     }
 
     fn take_current(&mut self) -> Lsn {
@@ -407,15 +424,16 @@ impl SessionSlot {
 
     /// Gives a kept snapshot up.
     pub fn release_hold(&mut self, hold: SnapshotHold) {
-        if let Some(position) = self.holds.iter().position(|held| *held == hold.csn) {
-            self.holds.swap_remove(position);
+        if let Some(position) = self.holds.iter().rposition(|held| held.csn == hold.csn) {
+            let later: SmallVec<[Hold; 2]> = self.holds.drain(position..).skip(1).collect();
+            later.iter().for_each(|held| self.push_hold(held.csn));
             self.publish_oldest();
         }
     }
 
     /// The oldest snapshot that the transaction reads with, or may go on with.
     pub fn oldest_snapshot(&self) -> Option<Lsn> {
-        self.holds.iter().copied().chain(self.snapshot).min()
+        self.oldest_hold().into_iter().chain(self.snapshot).min()
     }
 
     fn publish_oldest(&self) {

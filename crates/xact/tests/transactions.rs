@@ -384,6 +384,30 @@ fn the_removal_floor_stays_below_every_snapshot_in_use() {
     assert_eq!(error.sqlstate(), sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE);
 }
 
+#[test]
+fn snapshots_that_are_kept_are_given_up_in_any_order() {
+    let database = Database::new();
+    let mut writer = database.session();
+    for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0]] {
+        let mut reader = database.session();
+        reader.begin(BeginOptions::default());
+        let mut kept = [None, None, None];
+        for hold in &mut kept {
+            reader.take_snapshot();
+            *hold = Some(reader.hold_snapshot());
+            let _ = commit_one(&mut writer, b"1");
+        }
+        reader.release_statement_snapshot();
+        for place in order {
+            let oldest = kept.iter().flatten().map(|hold| hold.csn).min();
+            assert_eq!(reader.oldest_snapshot(), oldest, "{order:?}");
+            reader.release_hold(kept[place].take().unwrap());
+        }
+        assert_eq!(reader.oldest_snapshot(), None);
+        let _ = reader.commit();
+    }
+}
+
 // invariants: row 9, as far as counting goes
 #[test]
 fn siblings_are_those_with_an_xid_who_do_not_wait() {

@@ -42,16 +42,17 @@ impl SharedChange {
         is_read: bool,
     ) -> Arc<SharedChange> {
         let mut changes = state.shared_changes.borrow_mut();
+        // Those of the statements around this one come before it; there may be thousands.
+        let may_be_part = |change: &&Arc<SharedChange>| match statement {
+            Some(first) => change.number >= first,
+            None => change.command >= command,
+        };
         let goes_on = |change: &&Arc<SharedChange>| {
-            let is_part = match statement {
-                Some(first) => change.number >= first,
-                None => change.command == command,
-            };
-            is_part
+            (statement.is_some() || change.command == command)
                 && (change.table, change.event) == (table, event)
                 && !change.captured.as_ref().is_some_and(|captured| captured.is_closed.load(Ordering::Relaxed))
         };
-        if let Some(change) = changes.iter().rev().find(goes_on) {
+        if let Some(change) = changes.iter().rev().take_while(may_be_part).find(goes_on) {
             return Arc::clone(change);
         }
         let change = Arc::new(SharedChange {
@@ -140,8 +141,7 @@ impl SessionState {
     /// The statement whose checks are numbered from here on has ended, or is undone.
     pub(crate) fn forget_shared_changes_from(&self, first: u64) {
         let mut changes = self.shared_changes.borrow_mut();
-        if !changes.is_empty() {
-            changes.retain(|change| change.number < first);
-        }
+        // They are in the order of their numbers. Those of the statements around this one may be thousands.
+        while changes.pop_if(|change| change.number >= first).is_some() {}
     }
 }

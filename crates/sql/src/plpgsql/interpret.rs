@@ -159,8 +159,9 @@ fn mark_placed(mut error: Error) -> Error {
     error
 }
 
-/// The error as it leaves the function, with its context.
+/// The error as it leaves the function, with its context. It may leave thousands of calls, one after the other.
 pub fn leaving(error: Error, frame: &Frame<'_>) -> Error {
+    sync::let_others_run();
     let mut error = at_place(error, frame);
     if let Some(context) = &mut error.fields_mut().context {
         context.truncate(context.trim_end_matches(PLACED).len());
