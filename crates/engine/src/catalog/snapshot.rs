@@ -104,7 +104,7 @@ impl Catalog {
     }
 
     /// All objects, in no order.
-    pub fn objects(&self) -> impl Iterator<Item = &Object> {
+    pub fn objects(&self) -> impl Iterator<Item = &Object> + Clone {
         self.objects.values().map(|entry| &entry.object)
     }
 
@@ -234,7 +234,7 @@ impl Catalog {
     }
 
     /// All tables and views.
-    pub fn tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<TableDef>> + Clone {
         self.objects().filter_map(|object| if let Object::Table(def) = object { Some(def) } else { None })
     }
 

@@ -36,6 +36,7 @@ pub(super) fn make_check(
     expr: &tree::Expr,
     taken: &[String],
 ) -> Result<(ConstraintDef, Expr)> {
+    sync::yield_point()?;
     let condition = ddl.expression(Some(table), expr, DefinitionUse::Check)?;
     let name = match &constraint.name {
         Some(name) => {

@@ -1,9 +1,12 @@
 //! The names that PostgreSQL gives to what is not named: `t_pkey`, `t_a_b_key`, `t_a_idx`, `t_a_seq`, `t_check`,
 //! numbered when taken.
 
+use std::cell::{Cell, OnceCell};
+use std::collections::HashSet;
+
 use base::limits::NAME_MAX_BYTES;
 use base::{Oid, Result};
-use engine::catalog::{Catalog, IndexKey, TableDef};
+use engine::catalog::{Catalog, ConstraintDef, IndexKey, TableDef};
 
 use crate::catalogs::user_types::relation_name_is_taken;
 use crate::parser::{if_readable, parse_expression};
@@ -63,15 +66,29 @@ pub fn constraint_name(
     label: &str,
     also_taken: &[String],
 ) -> String {
-    numbered(table, columns, label, |name| {
-        also_taken.iter().any(|taken| taken == name) || constraint_is_there(catalog, schema, name)
-    })
+    free_constraint_name(catalog, schema, (table, columns, label), also_taken)
 }
 
 /// As [`constraint_name`], for a check of a domain.
 pub fn type_constraint_name(catalog: &Catalog, schema: Oid, domain: &str, also_taken: &[String]) -> String {
-    numbered(domain, None, "check", |name| {
-        also_taken.iter().any(|taken| taken == name) || constraint_is_there(catalog, schema, name)
+    free_constraint_name(catalog, schema, (domain, None, "check"), also_taken)
+}
+
+fn free_constraint_name(
+    catalog: &Catalog,
+    schema: Oid,
+    (first, second, label): (&str, Option<&str>, &str),
+    also_taken: &[String],
+) -> String {
+    let there = constraints_of(catalog, schema).map(|constraint| constraint.name.as_str());
+    let taken = || also_taken.iter().map(String::as_str).chain(there.clone());
+    // The first name is free most of the time. If it isn't, thousands may have been numbered before.
+    let (is_first, all) = (Cell::new(true), OnceCell::<HashSet<&str>>::new());
+    numbered(first, second, label, |name| {
+        if is_first.replace(false) {
+            return taken().any(|taken| taken == name);
+        }
+        all.get_or_init(|| taken().collect()).contains(name)
     })
 }
 
@@ -86,10 +103,11 @@ fn numbered(first: &str, second: Option<&str>, label: &str, is_taken: impl Fn(&s
 }
 
 fn constraint_is_there(catalog: &Catalog, schema: Oid, name: &str) -> bool {
-    catalog
-        .tables()
-        .filter(|table| table.schema == schema)
-        .any(|table| table.constraints.iter().any(|constraint| constraint.name == name))
+    constraints_of(catalog, schema).any(|constraint| constraint.name == name)
+}
+
+fn constraints_of(catalog: &Catalog, schema: Oid) -> impl Iterator<Item = &ConstraintDef> + Clone {
+    catalog.tables().filter(move |table| table.schema == schema).flat_map(|table| &table.constraints)
 }
 
 /// What an index's name says of its columns: their names joined, not longer than a name.

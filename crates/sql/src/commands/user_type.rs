@@ -1,5 +1,6 @@
 //! CREATE TYPE, CREATE DOMAIN, and the statements that change either.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use base::limits::COLUMNS_MAX;
@@ -40,9 +41,11 @@ pub(super) fn create_enum(ddl: &Ddl<'_>, name: &QualifiedName, labels: &[String]
     let schema = free_name(ddl, name)?;
     let oid = ddl.allocate_oid();
     let mut made: Vec<(i64, String)> = Vec::with_capacity(labels.len());
+    let mut seen = HashSet::with_capacity(labels.len());
     for (place, label) in labels.iter().enumerate() {
+        sync::yield_point()?;
         check_label(label)?;
-        if made.iter().any(|(_, other)| other == label) {
+        if !seen.insert(label) {
             return Err(Error::new(
                 sqlstate::UNIQUE_VIOLATION,
                 "duplicate key value violates unique constraint \"pg_enum_typid_label_index\"",
