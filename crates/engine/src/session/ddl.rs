@@ -121,7 +121,12 @@ impl Session {
             return own.clone();
         }
         let version = OWN_VERSION | self.shared().own_versions.fetch_add(1, Ordering::Relaxed);
-        let own = Arc::new(committed.with_changes(&ddl.changes, version));
+        // Each of a transaction's thousands of definitions adds to what the one before made.
+        let own = match &ddl.own {
+            Some((of, count, own)) if *of == committed.version() => own.with_changes(&ddl.changes[*count..], version),
+            _ => committed.with_changes(&ddl.changes, version),
+        };
+        let own = Arc::new(own);
         ddl.own = Some((committed.version(), ddl.changes.len(), own.clone()));
         own
     }

@@ -111,6 +111,7 @@ impl SqlSession {
                 drop(string.timer.take());
                 string.timer = self.statement_timer();
                 self.relieve(client)?;
+                sync::yield_point()?;
             }
             self.check_not_failed(Some(&statement.statement))?;
             string.begun += 1;
