@@ -31,7 +31,7 @@ pub fn pg_depend(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Valu
     add_uses_of_types(&catalog, &mut rows);
     let wants_rules = equal.iter().all(|(place, value)| *place != 0 || value.as_i64() == Some(i64::from(RULE.0)));
     if wants_rules {
-        add_views(run, &mut rows);
+        add_views(run, &mut rows)?;
     }
     Ok(rows)
 }
@@ -127,8 +127,8 @@ fn add_uses_of_types(catalog: &Catalog, rows: &mut Vec<Vec<Value>>) {
 }
 
 /// Views, by the rules they are, of what they read.
-fn add_views(run: &mut Run<'_, '_>, rows: &mut Vec<Vec<Value>>) {
-    for used in crate::commands::what_views_use(run.state, &mut *run.client) {
+fn add_views(run: &mut Run<'_, '_>, rows: &mut Vec<Vec<Value>>) -> Result<()> {
+    for used in crate::commands::what_views_use(run.state, &mut *run.client)? {
         let rule = rule_oid(used.view);
         rows.push(row![RULE, rule, 0i32, class::RELATION, used.view, 0i32, letter('i')]);
         for relation in used.named.relations {
@@ -142,4 +142,5 @@ fn add_views(run: &mut Run<'_, '_>, rows: &mut Vec<Vec<Value>>) {
             rows.push(row![RULE, rule, 0i32, class::TYPE, part, 0i32, letter('n')]);
         }
     }
+    Ok(())
 }

@@ -174,15 +174,15 @@ pub fn pg_matviews(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
 }
 
 /// Views and what they read, for `view_table_usage` and `view_column_usage`: only of what the acting role owns.
-fn usage(run: &mut Run<'_, '_>) -> Vec<(Vec<Value>, ViewUse)> {
+fn usage(run: &mut Run<'_, '_>) -> Result<Vec<(Vec<Value>, ViewUse)>> {
     let catalog = Arc::clone(run.catalog.catalog());
-    let used = crate::commands::what_views_use(run.state, &mut *run.client);
+    let used = crate::commands::what_views_use(run.state, &mut *run.client)?;
     let named = used.into_iter().filter_map(|used| {
         let view = catalog.table(used.view).filter(|view| view.kind == RelationKind::View)?;
         let schema = run.catalog.schema_name(view.schema);
         Some((row![run.state.database_name(), schema, view.name.as_str()], used))
     });
-    named.collect()
+    Ok(named.collect())
 }
 
 /// Catalog, schema and name of a table or view that the acting role owns.
@@ -196,7 +196,7 @@ fn owned_table(run: &Run<'_, '_>, oid: Oid) -> Option<Vec<Value>> {
 /// `view_table_usage`
 pub fn view_table_usage(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let mut rows = Vec::new();
-    for (view, used) in usage(run) {
+    for (view, used) in usage(run)? {
         for table in used.named.relations.iter().filter_map(|oid| owned_table(run, *oid)) {
             rows.push(view.iter().cloned().chain(table).collect());
         }
@@ -208,7 +208,7 @@ pub fn view_table_usage(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<V
 pub fn view_column_usage(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let catalog = Arc::clone(run.catalog.catalog());
     let mut rows = Vec::new();
-    for (view, used) in usage(run) {
+    for (view, used) in usage(run)? {
         let columns: BTreeSet<&(Oid, usize)> = used.columns.iter().collect();
         for (oid, place) in columns {
             let column = catalog.table(*oid).and_then(|table| table.columns.get(*place));

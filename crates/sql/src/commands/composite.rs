@@ -162,7 +162,7 @@ pub(super) fn rename_attribute(ddl: &Ddl<'_>, rename: &Rename) -> Result<()> {
         return Err(Error::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{old}\" does not exist")));
     };
     composite.check_is_free(&rename.new_name)?;
-    let naming = naming_objects(ddl);
+    let naming = naming_objects(ddl)?;
     composite.fields[place].0 = rename.new_name.to_string();
     composite.store(ddl)?;
     naming.store(ddl)

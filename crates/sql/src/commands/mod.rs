@@ -169,7 +169,10 @@ pub fn create_table_as(
 }
 
 /// What all views use.
-pub fn what_views_use(state: &SessionState, client: &mut dyn Client) -> Vec<dependencies::ViewUse> {
+///
+/// # Errors
+/// 57014 and its kin.
+pub fn what_views_use(state: &SessionState, client: &mut dyn Client) -> Result<Vec<dependencies::ViewUse>> {
     let text = Arc::from("");
     let mut uses = || dependencies::uses_of_views(&ddl::Ddl::new(state, &text, client), &|_| true);
     match sync::on_further_stack(&mut uses) {

@@ -141,7 +141,7 @@ fn rename_relation(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_exists
     if matches!(found, Found::Table(_)) && user_types::named(&ddl.view(), schema, new).is_some() {
         return Err(Error::new(sqlstate::DUPLICATE_OBJECT, format!("type \"{new}\" already exists")));
     }
-    let naming = naming_objects(ddl);
+    let naming = naming_objects(ddl)?;
     match found {
         Found::Table(table) => ddl.replace(TableDef { name: new.to_string(), ..(*table).clone() })?,
         Found::Sequence(sequence) => ddl.replace(SequenceDef { name: new.to_string(), ..(*sequence).clone() })?,
@@ -198,7 +198,7 @@ fn rename_column(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<()> {
         let message = format!("column \"{new}\" of relation \"{}\" already exists", table.name);
         return Err(Error::new(sqlstate::DUPLICATE_COLUMN, message));
     }
-    let naming = naming_columns(ddl, &table);
+    let naming = naming_columns(ddl, &table)?;
     let mut renamed = (*table).clone();
     renamed.columns[place].name = new.to_string();
     ddl.replace(renamed)?;
@@ -239,14 +239,14 @@ fn rename_schema(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
     let Some(schema) = catalog.schema(oid).filter(|_| oid != PG_CATALOG_SCHEMA && oid != INFORMATION_SCHEMA) else {
         return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied for schema {old}")));
     };
-    let naming = naming_objects(ddl);
+    let naming = naming_objects(ddl)?;
     ddl.replace(SchemaDef { name: new.to_string(), ..(**schema).clone() })?;
     naming.store(ddl)
 }
 
 fn rename_function(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name) -> Result<()> {
     let function = hold_function(ddl, object, CHANGE_LOCK)?;
-    let naming = naming_objects(ddl);
+    let naming = naming_objects(ddl)?;
     let mut renamed = (*function).clone();
     renamed.name = new.to_string();
     ddl.replace(renamed)?;
@@ -274,7 +274,7 @@ pub(super) fn set_schema(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_
         ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => {
             let function = hold_function(ddl, object, CHANGE_LOCK)?;
             let schema = target_schema(ddl, function.schema, new)?;
-            let naming = naming_objects(ddl);
+            let naming = naming_objects(ddl)?;
             let mut moved = (*function).clone();
             moved.schema = schema;
             ddl.replace(moved)?;
@@ -332,7 +332,7 @@ fn move_relation(ddl: &Ddl<'_>, found: &Found, new: &Name) -> Result<()> {
         let message = format!("relation \"{}\" already exists in schema \"{new}\"", found.name());
         return Err(Error::new(sqlstate::DUPLICATE_TABLE, message));
     }
-    let naming = naming_objects(ddl);
+    let naming = naming_objects(ddl)?;
     match found {
         Found::Table(table) => {
             ddl.replace(TableDef { schema, ..(**table).clone() })?;

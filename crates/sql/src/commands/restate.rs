@@ -25,33 +25,33 @@ pub(super) struct Restatement {
 }
 
 /// What names columns of a table: one of them is going to be called otherwise.
-pub(super) fn naming_columns(ddl: &Ddl<'_>, table: &Arc<TableDef>) -> Restatement {
+pub(super) fn naming_columns(ddl: &Ddl<'_>, table: &Arc<TableDef>) -> Result<Restatement> {
     // Elsewhere, fields of the table's rows may be named.
-    let mut expressions = expressions_naming_objects(ddl);
+    let mut expressions = expressions_naming_objects(ddl)?;
     for_each_of_table(ddl, table, &mut |place, expr| {
         if !matches!(place, Place::Default { .. }) && expressions.iter().all(|(other, _)| *other != place) {
             expressions.push((place, expr));
         }
-    });
+    })?;
     let restate = Box::new(with_column_names(table));
-    Restatement { expressions, queries: stored_queries(ddl, None), restate }
+    Ok(Restatement { expressions, queries: stored_queries(ddl, None)?, restate })
 }
 
 /// What names anything outside of its table's columns: something is going to be called otherwise.
-pub(super) fn naming_objects(ddl: &Ddl<'_>) -> Restatement {
-    let expressions = expressions_naming_objects(ddl);
-    Restatement { expressions, queries: stored_queries(ddl, None), restate: Box::new(as_written) }
+pub(super) fn naming_objects(ddl: &Ddl<'_>) -> Result<Restatement> {
+    let expressions = expressions_naming_objects(ddl)?;
+    Ok(Restatement { expressions, queries: stored_queries(ddl, None)?, restate: Box::new(as_written) })
 }
 
-fn expressions_naming_objects(ddl: &Ddl<'_>) -> Vec<(Place, Expr)> {
+fn expressions_naming_objects(ddl: &Ddl<'_>) -> Result<Vec<(Place, Expr)>> {
     let view = ddl.view();
     let mut expressions = Vec::new();
     for_each_naming(ddl, &|_| true, &mut |place, expr| {
         if expr.any(&|inner| names_object(inner, &view)) {
             expressions.push((place, expr));
         }
-    });
-    expressions
+    })?;
+    Ok(expressions)
 }
 
 fn names_object(expr: &Expr, view: &crate::session::CatalogView) -> bool {

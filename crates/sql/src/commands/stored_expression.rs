@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::Oid;
+use base::{Oid, Result};
 use engine::catalog::{Catalog, ConstraintKind, CustomDef, FunctionDef, TableDef};
 
 use super::ddl::Ddl;
@@ -11,6 +11,7 @@ use super::trigger::bound_condition;
 use super::user_type::bound_check;
 use crate::binder::DefinitionUse;
 use crate::catalogs::user_types::{TYPE_CLASS, TypeBody};
+use crate::parser::if_readable;
 use crate::plan::Expr;
 use crate::types::SqlType;
 
@@ -45,23 +46,29 @@ impl Place {
 }
 
 /// All of them that may name an object and whose texts `mention` something: calls and casts are what names one.
-pub(super) fn for_each_naming(ddl: &Ddl<'_>, mention: &dyn Fn(&str) -> bool, take: &mut dyn FnMut(Place, Expr)) {
+pub(super) fn for_each_naming(
+    ddl: &Ddl<'_>,
+    mention: &dyn Fn(&str) -> bool,
+    take: &mut dyn FnMut(Place, Expr),
+) -> Result<()> {
     let catalog = ddl.catalog();
     let may_name = |text: &str| (text.contains('(') || text.contains("::")) && mention(text);
     for table in catalog.tables() {
-        of_table(ddl, &catalog, table, &may_name, take);
+        sync::yield_point()?;
+        of_table(ddl, &catalog, table, &may_name, take)?;
     }
     for domain in catalog.customs(TYPE_CLASS) {
-        of_domain(ddl, domain, &may_name, take);
+        of_domain(ddl, domain, &may_name, take)?;
     }
     for function in catalog.functions() {
-        of_function(ddl, function, &may_name, take);
+        of_function(ddl, function, &may_name, take)?;
     }
+    Ok(())
 }
 
 /// Those of a table.
-pub(super) fn for_each_of_table(ddl: &Ddl<'_>, table: &Arc<TableDef>, take: &mut dyn FnMut(Place, Expr)) {
-    of_table(ddl, &ddl.catalog(), table, &|_| true, take);
+pub(super) fn for_each_of_table(ddl: &Ddl<'_>, table: &Arc<TableDef>, take: &mut dyn FnMut(Place, Expr)) -> Result<()> {
+    of_table(ddl, &ddl.catalog(), table, &|_| true, take)
 }
 
 fn of_table(
@@ -70,71 +77,87 @@ fn of_table(
     table: &Arc<TableDef>,
     wanted: &dyn Fn(&str) -> bool,
     take: &mut dyn FnMut(Place, Expr),
-) {
-    let mut bind = |text: &str, place: Place, used_for: DefinitionUse<'_>| {
+) -> Result<()> {
+    let mut bind = |text: &str, place: Place, used_for: DefinitionUse<'_>| -> Result<()> {
         if !wanted(text) {
-            return;
+            return Ok(());
         }
         // What can't be bound any more can't be written either: it stays.
-        if let Ok(expr) = ddl.stored_expression(table, text, used_for) {
+        if let Some(expr) = if_readable(ddl.stored_expression(table, text, used_for))? {
             take(place, expr);
         }
+        Ok(())
     };
     let oid = table.oid;
     for (number, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
         let (sql_type, name) = (SqlType::with_typmod(column.type_oid, column.typmod), &column.name);
         if let Some(text) = &column.default {
             let used_for = DefinitionUse::Default { column: name, sql_type };
-            bind(text, Place::Default { table: oid, column: number }, used_for);
+            bind(text, Place::Default { table: oid, column: number }, used_for)?;
         }
         if let Some(text) = &column.generated {
             let used_for = DefinitionUse::Generated { column: name, sql_type };
-            bind(text, Place::Generated { table: oid, column: number }, used_for);
+            bind(text, Place::Generated { table: oid, column: number }, used_for)?;
         }
     }
     for constraint in &table.constraints {
         if let ConstraintKind::Check { expression, .. } = &constraint.kind {
-            bind(expression, Place::Check { table: oid, constraint: constraint.oid }, DefinitionUse::Check);
+            bind(expression, Place::Check { table: oid, constraint: constraint.oid }, DefinitionUse::Check)?;
         }
     }
     for index in catalog.indexes_of(oid) {
         for (number, key) in index.keys.iter().enumerate() {
             if let Some(text) = &key.expression {
-                bind(text, Place::IndexKey { index: index.oid, number }, DefinitionUse::IndexKey);
+                bind(text, Place::IndexKey { index: index.oid, number }, DefinitionUse::IndexKey)?;
             }
         }
         if let Some(text) = &index.predicate {
-            bind(text, Place::IndexPredicate { index: index.oid }, DefinitionUse::IndexPredicate);
+            bind(text, Place::IndexPredicate { index: index.oid }, DefinitionUse::IndexPredicate)?;
         }
     }
     for trigger in &table.triggers {
         if trigger.condition.as_deref().is_some_and(wanted)
-            && let Some(expr) = bound_condition(ddl.state, table, trigger)
+            && let Some(expr) = bound_condition(ddl.state, table, trigger)?
         {
             take(Place::TriggerCondition { table: oid, trigger: trigger.oid }, expr);
         }
     }
+    Ok(())
 }
 
-fn of_domain(ddl: &Ddl<'_>, def: &CustomDef, wanted: &dyn Fn(&str) -> bool, take: &mut dyn FnMut(Place, Expr)) {
-    let Ok(TypeBody::Domain { base, default, checks, .. }) = TypeBody::decode(&def.body) else { return };
+fn of_domain(
+    ddl: &Ddl<'_>,
+    def: &CustomDef,
+    wanted: &dyn Fn(&str) -> bool,
+    take: &mut dyn FnMut(Place, Expr),
+) -> Result<()> {
+    let Ok(TypeBody::Domain { base, default, checks, .. }) = TypeBody::decode(&def.body) else { return Ok(()) };
     let used_for = DefinitionUse::Default { column: &def.name, sql_type: base };
-    if let Some(Ok(expr)) = default.filter(|text| wanted(text)).map(|text| ddl.stored_default(&text, used_for)) {
+    if let Some(text) = default.filter(|text| wanted(text))
+        && let Some(expr) = if_readable(ddl.stored_default(&text, used_for))?
+    {
         take(Place::DomainDefault { domain: def.oid }, expr);
     }
     for check in checks.iter().filter(|check| wanted(&check.expression)) {
-        if let Ok(expr) = bound_check(ddl, check, base) {
+        if let Some(expr) = if_readable(bound_check(ddl, check, base))? {
             take(Place::DomainCheck { domain: def.oid, check: check.oid }, expr);
         }
     }
+    Ok(())
 }
 
-fn of_function(ddl: &Ddl<'_>, def: &FunctionDef, wanted: &dyn Fn(&str) -> bool, take: &mut dyn FnMut(Place, Expr)) {
+fn of_function(
+    ddl: &Ddl<'_>,
+    def: &FunctionDef,
+    wanted: &dyn Fn(&str) -> bool,
+    take: &mut dyn FnMut(Place, Expr),
+) -> Result<()> {
     for (number, argument) in def.arguments.iter().enumerate() {
         let Some(text) = argument.default.as_deref().filter(|text| wanted(text)) else { continue };
         let used_for = DefinitionUse::ParameterDefault(SqlType::new(argument.type_oid));
-        if let Ok(expr) = ddl.stored_default(text, used_for) {
+        if let Some(expr) = if_readable(ddl.stored_default(text, used_for))? {
             take(Place::ArgumentDefault { function: def.oid, number }, expr);
         }
     }
+    Ok(())
 }

@@ -16,7 +16,7 @@ use super::ddl::{CHANGE_LOCK, Ddl, Found};
 use super::deparse::{Deparser, KnownLiteral, NoNames, Qualify, QueryNames, WrittenNames, query_text};
 use super::dependencies::Named;
 use crate::binder::{self, Bound, Parameters, Resolved};
-use crate::parser::{ParseOptions, parse};
+use crate::parser::{ParseOptions, if_readable, parse};
 use crate::plan::Expr;
 use crate::session::planning::Environment;
 use crate::tree::{Alias, Location, Name, QualifiedName, Query, Statement, TableReference, TypeName};
@@ -43,17 +43,22 @@ impl StoredQuery {
     }
 
     /// Of a view, as it is stored; and bound, if it still can be.
-    pub fn of_view(ddl: &Ddl<'_>, view: &Arc<TableDef>) -> Option<(StoredQuery, Option<Bound>)> {
-        let text = view.view_query.as_deref()?;
-        let statement = Statement::Select(parsed(text)?);
+    ///
+    /// # Errors
+    /// 57014 and its kin: an interrupt says nothing about the text.
+    pub fn of_view(ddl: &Ddl<'_>, view: &Arc<TableDef>) -> Result<Option<(StoredQuery, Option<Bound>)>> {
+        let Some(text) = view.view_query.as_deref() else { return Ok(None) };
+        let Some(query) = parsed(text)? else { return Ok(None) };
+        let statement = Statement::Select(query);
         let resolved = RefCell::default();
         // Of one that can't be bound any more, names are kept in step as far as they stand for something.
         let bound = Environment::new(ddl.state, &ddl.view())
             .for_query_of(view)
             .taking_down(&resolved)
             .with_context(text, |context| binder::bind(&statement, context, &mut Parameters::fixed(Vec::new())));
-        let Statement::Select(query) = statement else { return None };
-        Some((StoredQuery::new(ddl, query, resolved.into_inner()), bound.ok().flatten()))
+        let bound = if_readable(bound)?.flatten();
+        let Statement::Select(query) = statement else { return Ok(None) };
+        Ok(Some((StoredQuery::new(ddl, query, resolved.into_inner()), bound)))
     }
 
     /// The query as it is to be stored, with the names that things have now.
@@ -117,12 +122,13 @@ pub(super) fn lock_relations_of(ddl: &Ddl<'_>, query: &Query) -> Result<()> {
     }
 }
 
-/// The query of a view's text.
-pub(super) fn parsed(text: &str) -> Option<Box<Query>> {
-    match parse(text, ParseOptions::default()).ok()?.pop()?.statement {
-        Statement::Select(query) => Some(query),
+/// The query of a view's text, if it can be read.
+pub(super) fn parsed(text: &str) -> Result<Option<Box<Query>>> {
+    let statements = if_readable(parse(text, ParseOptions::default()))?;
+    Ok(match statements.and_then(|mut statements| statements.pop()).map(|parsed| parsed.statement) {
+        Some(Statement::Select(query)) => Some(query),
         _ => None,
-    }
+    })
 }
 
 /// Looks names up, and writes nothing.
@@ -244,7 +250,7 @@ impl QueryNames for NamesNow<'_, '_, '_> {
 pub(super) struct StoredQueries(Vec<(Oid, StoredQuery)>);
 
 /// Those of all views; or of those that read a relation.
-pub(super) fn stored_queries(ddl: &Ddl<'_>, reading: Option<Oid>) -> StoredQueries {
+pub(super) fn stored_queries(ddl: &Ddl<'_>, reading: Option<Oid>) -> Result<StoredQueries> {
     let catalog = ddl.catalog();
     let views =
         catalog.tables().filter(|view| matches!(view.kind, RelationKind::View | RelationKind::MaterializedView));
@@ -252,7 +258,14 @@ pub(super) fn stored_queries(ddl: &Ddl<'_>, reading: Option<Oid>) -> StoredQueri
         (Some(relation), Some(scope)) => scope.columns_of(relation).is_some(),
         _ => true,
     });
-    StoredQueries(concerned.filter_map(|view| Some((view.oid, StoredQuery::of_view(ddl, view)?.0))).collect())
+    let mut queries = Vec::new();
+    for view in concerned {
+        sync::yield_point()?;
+        if let Some((stored, _)) = StoredQuery::of_view(ddl, view)? {
+            queries.push((view.oid, stored));
+        }
+    }
+    Ok(StoredQueries(queries))
 }
 
 impl StoredQueries {
@@ -293,7 +306,7 @@ pub(super) fn with_column_names(relation: &TableDef) -> impl Fn(Oid, TableRefere
 /// A column that no view uses is going to be dropped: aliases that list a table's columns do without it.
 pub(super) fn column_dropped(ddl: &Ddl<'_>, table: &TableDef, place: usize) -> Result<()> {
     let number = table.columns[..place].iter().filter(|column| !column.dropped).count();
-    stored_queries(ddl, Some(table.oid)).store(ddl, &|oid, mut reference| {
+    stored_queries(ddl, Some(table.oid))?.store(ddl, &|oid, mut reference| {
         if oid == table.oid
             && let Some(alias) = reference.alias.as_mut().filter(|alias| alias.columns.len() > number)
         {

@@ -145,7 +145,7 @@ pub(super) fn refresh(
     }
     ddl.state.check_not_in_use(table.oid, "REFRESH MATERIALIZED VIEW", &table.name)?;
     let text: Arc<str> = Arc::from(table.view_query.as_deref().unwrap_or_default());
-    let tree = stored_query::parsed(&text).ok_or_else(|| Error::internal("a materialized view without a query"))?;
+    let tree = stored_query::parsed(&text)?.ok_or_else(|| Error::internal("a materialized view without a query"))?;
     let statement = Statement::Select(tree);
     let state = ddl.state;
     let planned = state.restricted_to(table.owner, || {

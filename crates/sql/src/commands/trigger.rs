@@ -14,6 +14,7 @@ use super::deparse::{Deparser, Names, Qualify};
 use super::dependencies::relation;
 use crate::binder::trigger_condition;
 use crate::catalogs::user_types::is_composite_type;
+use crate::parser::if_readable;
 use crate::privileges::Privileges;
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, SessionState, UtilityOutput, quote_identifier};
@@ -273,39 +274,47 @@ impl Names for BothRows<'_> {
 }
 
 /// The columns that a stored WHEN reads, of either row.
-pub(super) fn columns_read(state: &SessionState, table: &Arc<TableDef>, def: &TriggerDef) -> Vec<usize> {
-    let Some(bound) = bound_condition(state, table, def) else { return Vec::new() };
+pub(super) fn columns_read(state: &SessionState, table: &Arc<TableDef>, def: &TriggerDef) -> Result<Vec<usize>> {
+    let Some(bound) = bound_condition(state, table, def)? else { return Ok(Vec::new()) };
     let width = table.columns.len();
-    (0..width)
+    let read = (0..width)
         .filter(|place| {
             bound.any(
                 &|inner| matches!(inner.kind, crate::plan::ExprKind::Column(slot) if slot as usize % width == *place),
             )
         })
-        .collect()
+        .collect();
+    Ok(read)
 }
 
 /// A trigger's stored WHEN; nothing if it has none, or one that can't be bound any more.
+///
+/// # Errors
+/// 57014 and its kin.
 pub(super) fn bound_condition(
     state: &SessionState,
     table: &Arc<TableDef>,
     def: &TriggerDef,
-) -> Option<crate::plan::Expr> {
-    let text = def.condition.as_ref()?;
-    let expr = crate::parser::parse_expression(text).ok()?;
-    Environment::new(state, &state.catalog())
-        .with_context(text, |context| trigger_condition(context, table, &expr, def))
-        .ok()
+) -> Result<Option<crate::plan::Expr>> {
+    let Some(text) = def.condition.as_ref() else { return Ok(None) };
+    let Some(expr) = if_readable(crate::parser::parse_expression(text))? else { return Ok(None) };
+    if_readable(
+        Environment::new(state, &state.catalog())
+            .with_context(text, |context| trigger_condition(context, table, &expr, def)),
+    )
 }
 
 /// A trigger as SQL.
+///
+/// # Errors
+/// 57014 and its kin.
 pub fn definition(
     state: &SessionState,
     view: &CatalogView,
     table: &Arc<TableDef>,
     def: &TriggerDef,
     pretty: bool,
-) -> String {
+) -> Result<String> {
     let mut text = String::from("CREATE ");
     if def.is_constraint {
         text.push_str("CONSTRAINT ");
@@ -352,7 +361,7 @@ pub fn definition(
         }
     }
     let _ = write!(text, "FOR EACH {} ", if def.for_each_row { "ROW" } else { "STATEMENT" });
-    if let Some(bound) = bound_condition(state, table, def) {
+    if let Some(bound) = bound_condition(state, table, def)? {
         let names = BothRows(table);
         let deparser = Deparser::new(view, &names, Qualify::WhereNeeded);
         let condition = if pretty { deparser.pretty(true).text(&bound) } else { deparser.text(&bound) };
@@ -373,5 +382,5 @@ pub fn definition(
         }
     });
     let _ = write!(text, "EXECUTE FUNCTION {function}({})", arguments.join(", "));
-    text
+    Ok(text)
 }

@@ -313,7 +313,7 @@ pub(super) fn alter_enum(ddl: &mut Ddl<'_>, alter: &AlterEnum) -> Result<Utility
         if is_there {
             return Err(Error::new(sqlstate::DUPLICATE_OBJECT, exists));
         }
-        let naming = naming_objects(ddl);
+        let naming = naming_objects(ddl)?;
         labels[place].1.clone_from(&alter.new_label);
         store(ddl, &def, &TypeBody::Enum { labels, comment })?;
         naming.store(ddl)?;
@@ -483,7 +483,7 @@ pub(super) fn rename(ddl: &Ddl<'_>, object: &ObjectName, new: &str) -> Result<()
     if user_types::named(&ddl.view(), def.schema, new).is_some_and(|other| other != def.oid) {
         return Err(Error::new(sqlstate::DUPLICATE_OBJECT, format!("type \"{new}\" already exists")));
     }
-    let naming = naming_objects(ddl);
+    let naming = naming_objects(ddl)?;
     ddl.replace(CustomDef { name: new.to_owned(), ..(*def).clone() })?;
     naming.store(ddl)
 }
@@ -501,7 +501,7 @@ pub(super) fn move_to(ddl: &Ddl<'_>, def: &CustomDef, schema: Oid, schema_name: 
             return Err(Error::new(sqlstate::DUPLICATE_TABLE, message));
         }
     }
-    let naming = naming_objects(ddl);
+    let naming = naming_objects(ddl)?;
     ddl.replace(CustomDef { schema, ..def.clone() })?;
     naming.store(ddl)
 }

@@ -153,7 +153,7 @@ fn refuse_dependents(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize) -> Resu
     let name = &table.columns[place].name;
     let view = ddl.view();
     if let Some(user) =
-        uses_of_views(ddl, &mentioning(&table.name)).iter().find(|user| user.columns.contains(&(table.oid, place)))
+        uses_of_views(ddl, &mentioning(&table.name))?.iter().find(|user| user.columns.contains(&(table.oid, place)))
     {
         let user = super::super::dependencies::describe(&view, Node::Object(user.view));
         return Err(Error::unsupported("cannot alter type of a column used by a view or rule").detail(format!(
@@ -161,14 +161,13 @@ fn refuse_dependents(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize) -> Resu
             quote_identifier(name).trim_matches('"')
         )));
     }
-    let uses_it = |text: &str| stored_columns(ddl, table, text).contains(&place);
-    let generated =
-        table.columns.iter().enumerate().find(|(other, column)| {
-            *other != place && !column.dropped && column.generated.as_deref().is_some_and(uses_it)
-        });
-    if let Some((_, generated)) = generated {
-        return Err(Error::unsupported("cannot alter type of a column used by a generated column")
-            .detail(format!("Column \"{name}\" is used by generated column \"{}\".", generated.name)));
+    for (_, column) in table.columns.iter().enumerate().filter(|(other, column)| *other != place && !column.dropped) {
+        if let Some(text) = &column.generated
+            && stored_columns(ddl, table, text)?.contains(&place)
+        {
+            return Err(Error::unsupported("cannot alter type of a column used by a generated column")
+                .detail(format!("Column \"{name}\" is used by generated column \"{}\".", column.name)));
+        }
     }
     Ok(())
 }

@@ -5,6 +5,8 @@
 
 mod views;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
@@ -15,6 +17,7 @@ use super::ddl::{DROP_LOCK, Ddl};
 use super::reshape::{Reshaping, Stored};
 use crate::catalogs::user_types;
 use crate::client::Severity;
+use crate::parser::if_readable;
 use crate::plan::{Expr, ExprKind, FunctionTarget};
 use crate::session::{CatalogView, describe_function, quote_identifier};
 use crate::types::{self, Value, oids};
@@ -65,6 +68,8 @@ enum Link {
 struct Dependencies<'d, 'a> {
     ddl: &'d Ddl<'a>,
     catalog: Arc<Catalog>,
+    /// What the views use that have been asked for so far; none of those whose texts can't be read any more.
+    views: RefCell<HashMap<Oid, Option<Arc<ViewUse>>>>,
 }
 
 /// Whether a stored text may name what is called `name`: only such texts need be bound to find out.
@@ -80,22 +85,41 @@ impl Dependencies<'_, '_> {
         self.catalog.object(oid).map_or_else(String::new, |object| object.name().to_owned())
     }
 
+    /// What the views use whose texts `mention` something.
+    fn users(&self, mention: &dyn Fn(&str) -> bool) -> Result<Vec<Arc<ViewUse>>> {
+        let mut users = Vec::new();
+        for view in views::views(&self.catalog).filter(|view| view.view_query.as_deref().is_some_and(mention)) {
+            let known = self.views.borrow().get(&view.oid).cloned();
+            let user = match known {
+                Some(user) => user,
+                None => {
+                    let user = views::use_of_view(self.ddl, view)?.map(Arc::new);
+                    self.views.borrow_mut().insert(view.oid, user.clone());
+                    user
+                }
+            };
+            users.extend(user);
+        }
+        Ok(users)
+    }
+
     /// What depends on `node` itself, the newest first.
-    fn of(&mut self, node: Node) -> Vec<(Node, Link)> {
+    fn of(&mut self, node: Node) -> Result<Vec<(Node, Link)>> {
+        sync::yield_point()?;
         let mut found = match node {
-            Node::Object(oid) if user_types::element_of_array(oid).is_some() => self.of_type(oid),
+            Node::Object(oid) if user_types::element_of_array(oid).is_some() => self.of_type(oid)?,
             Node::Object(oid) => match self.catalog.object(oid).cloned() {
                 Some(Object::Schema(_)) => self.of_schema(oid),
-                Some(Object::Table(_)) => self.of_table(oid),
+                Some(Object::Table(_)) => self.of_table(oid)?,
                 Some(Object::Index(_)) => self.of_index(oid),
-                Some(Object::Sequence(_)) => self.of_sequence(oid),
-                Some(Object::Function(_)) => self.of_function(oid),
-                Some(Object::Custom(_)) => self.of_type(oid),
+                Some(Object::Sequence(_)) => self.of_sequence(oid)?,
+                Some(Object::Function(_)) => self.of_function(oid)?,
+                Some(Object::Custom(_)) => self.of_type(oid)?,
                 _ => Vec::new(),
             },
-            Node::Column(table, place) => self.of_column(table, place),
+            Node::Column(table, place) => self.of_column(table, place)?,
             Node::Constraint(table, constraint) => self.of_constraint(table, constraint),
-            Node::RowType(table) => self.of_type(table),
+            Node::RowType(table) => self.of_type(table)?,
             Node::Default(..) | Node::Trigger(..) => Vec::new(),
         };
         let newest = |node: &Node| match node {
@@ -106,7 +130,7 @@ impl Dependencies<'_, '_> {
             Node::Default(table, place) => (table.0, *place),
         };
         found.sort_by_key(|(node, _)| std::cmp::Reverse(newest(node)));
-        found
+        Ok(found)
     }
 
     fn of_schema(&self, schema: Oid) -> Vec<(Node, Link)> {
@@ -125,7 +149,7 @@ impl Dependencies<'_, '_> {
             .collect()
     }
 
-    fn of_table(&mut self, table: Oid) -> Vec<(Node, Link)> {
+    fn of_table(&mut self, table: Oid) -> Result<Vec<(Node, Link)>> {
         let catalog = Arc::clone(&self.catalog);
         let mut found: Vec<(Node, Link)> = Vec::new();
         found.extend(catalog.indexes_of(table).iter().map(|index| (Node::Object(index.oid), Link::Automatic)));
@@ -139,17 +163,17 @@ impl Dependencies<'_, '_> {
                 }
             }
         }
-        let users = uses_of_views(self.ddl, &mentioning(&self.name_of(table)));
+        let users = self.users(&mentioning(&self.name_of(table)))?;
         let users = users.iter().filter(|user| user.named.relations.contains(&table));
         found.extend(users.map(|user| (Node::Object(user.view), Link::Cascade)));
         found.push((Node::RowType(table), Link::Automatic));
-        found
+        Ok(found)
     }
 
     /// Columns and functions of a type (or of a table's row type), and its array type.
-    fn of_type(&mut self, type_oid: Oid) -> Vec<(Node, Link)> {
+    fn of_type(&mut self, type_oid: Oid) -> Result<Vec<(Node, Link)>> {
         let name = self.name_of(type_oid);
-        let mut found = self.naming(&mentioning(&name), |named| named.types.contains(&type_oid));
+        let mut found = self.naming(&mentioning(&name), |named| named.types.contains(&type_oid))?;
         if user_types::element_of_array(type_oid).is_none() {
             found.push((Node::Object(user_types::array_of(type_oid)), Link::Automatic));
         }
@@ -181,7 +205,7 @@ impl Dependencies<'_, '_> {
                 found.push((Node::Object(function.oid), Link::Cascade));
             }
         }
-        found
+        Ok(found)
     }
 
     fn of_index(&self, index: Oid) -> Vec<(Node, Link)> {
@@ -197,13 +221,13 @@ impl Dependencies<'_, '_> {
         found
     }
 
-    fn of_sequence(&mut self, sequence: Oid) -> Vec<(Node, Link)> {
+    fn of_sequence(&mut self, sequence: Oid) -> Result<Vec<(Node, Link)>> {
         let name = self.name_of(sequence);
         self.naming(&mentioning(&name), |named| named.relations.contains(&sequence))
     }
 
     /// The expressions and views that name something, among those whose texts mention it.
-    fn naming(&self, mentions: &dyn Fn(&str) -> bool, names_it: impl Fn(&Named) -> bool) -> Vec<(Node, Link)> {
+    fn naming(&self, mentions: &dyn Fn(&str) -> bool, names_it: impl Fn(&Named) -> bool) -> Result<Vec<(Node, Link)>> {
         let mut found: Vec<(Node, Link)> = Vec::new();
         for_each_naming(self.ddl, mentions, &mut |place, expr| {
             let mut named = Named::default();
@@ -211,25 +235,25 @@ impl Dependencies<'_, '_> {
             if names_it(&named) {
                 found.push((place.owner(), Link::Cascade));
             }
-        });
-        let users = uses_of_views(self.ddl, mentions);
+        })?;
+        let users = self.users(mentions)?;
         let users = users.iter().filter(|user| names_it(&user.named));
         found.extend(users.map(|user| (Node::Object(user.view), Link::Cascade)));
-        found
+        Ok(found)
     }
 
-    fn of_function(&mut self, function: Oid) -> Vec<(Node, Link)> {
+    fn of_function(&mut self, function: Oid) -> Result<Vec<(Node, Link)>> {
         let name = self.name_of(function);
-        let mut found = self.naming(&mentioning(&name), |named| named.functions.contains(&function));
+        let mut found = self.naming(&mentioning(&name), |named| named.functions.contains(&function))?;
         for table in self.catalog.tables() {
             let called = table.triggers.iter().filter(|def| def.function == function);
             found.extend(called.map(|def| (Node::Trigger(table.oid, def.oid), Link::Cascade)));
         }
-        found
+        Ok(found)
     }
 
     /// Expressions and views that read a field of rows of a type, or of a domain over it.
-    fn of_field(&mut self, row_type: Oid, place: usize) -> Vec<(Node, Link)> {
+    fn of_field(&mut self, row_type: Oid, place: usize) -> Result<Vec<(Node, Link)>> {
         let view = self.ddl.view();
         let shape = types::composite_shape(&view, row_type);
         let field = shape.as_ref().and_then(|shape| shape.fields.get(place)).map(|(name, _)| name.as_str());
@@ -242,13 +266,13 @@ impl Dependencies<'_, '_> {
         })
     }
 
-    fn of_column(&mut self, table: Oid, place: usize) -> Vec<(Node, Link)> {
+    fn of_column(&mut self, table: Oid, place: usize) -> Result<Vec<(Node, Link)>> {
         let catalog = Arc::clone(&self.catalog);
         let Some(def) = catalog.table(table) else { return self.of_field(table, place) };
         let place_in_rows = def.columns[..place].iter().filter(|column| !column.dropped).count();
-        let mut found = self.of_field(table, place_in_rows);
+        let mut found = self.of_field(table, place_in_rows)?;
         for trigger in &def.triggers {
-            let read = super::trigger::columns_read(self.ddl.state, def, trigger);
+            let read = super::trigger::columns_read(self.ddl.state, def, trigger)?;
             if trigger.update_columns.contains(&place) || read.contains(&place) {
                 found.push((Node::Trigger(table, trigger.oid), Link::Cascade));
             }
@@ -260,7 +284,7 @@ impl Dependencies<'_, '_> {
                         index.keys.iter().any(|key| key.column == Some(place)) || index.included.contains(&place)
                     })
                 }
-                ConstraintKind::Check { expression, .. } => stored_columns(self.ddl, def, expression).contains(&place),
+                ConstraintKind::Check { expression, .. } => stored_columns(self.ddl, def, expression)?.contains(&place),
                 ConstraintKind::ForeignKey { columns, .. } => columns.contains(&place),
             };
             if concerns {
@@ -291,15 +315,15 @@ impl Dependencies<'_, '_> {
         }
         for (other, column) in def.columns.iter().enumerate().filter(|(other, _)| *other != place) {
             if let Some(text) = column.generated.as_ref().filter(|_| !column.dropped)
-                && stored_columns(self.ddl, def, text).contains(&place)
+                && stored_columns(self.ddl, def, text)?.contains(&place)
             {
                 found.push((Node::Column(table, other), Link::Cascade));
             }
         }
-        let users = uses_of_views(self.ddl, &mentioning(&def.name));
+        let users = self.users(&mentioning(&def.name))?;
         let users = users.iter().filter(|user| user.columns.contains(&(table, place)));
         found.extend(users.map(|user| (Node::Object(user.view), Link::Cascade)));
-        found
+        Ok(found)
     }
 
     fn of_constraint(&self, table: Oid, constraint: Oid) -> Vec<(Node, Link)> {
@@ -315,10 +339,12 @@ impl Dependencies<'_, '_> {
 }
 
 /// The columns that a stored expression reads; none if it can't be read any more.
-pub(super) fn stored_columns(ddl: &Ddl<'_>, table: &Arc<TableDef>, text: &str) -> Vec<usize> {
-    ddl.stored_expression(table, text, crate::binder::DefinitionUse::IndexKey)
-        .map(|expr| crate::binder::expression_columns(&expr))
-        .unwrap_or_default()
+///
+/// # Errors
+/// 57014 and its kin.
+pub(super) fn stored_columns(ddl: &Ddl<'_>, table: &Arc<TableDef>, text: &str) -> Result<Vec<usize>> {
+    let expr = if_readable(ddl.stored_expression(table, text, crate::binder::DefinitionUse::IndexKey))?;
+    Ok(expr.map(|expr| crate::binder::expression_columns(&expr)).unwrap_or_default())
 }
 
 /// Objects that expressions name.
@@ -404,21 +430,23 @@ pub(super) fn drop_dependents(ddl: &mut Ddl<'_>, target: Node, cascade: bool) ->
 }
 
 /// Everything that goes, locked against other transactions. After a wait for a lock it is collected again, as another
-/// transaction may have dropped some of it or made more.
+/// transaction may have dropped some of it or made more; so it is if the catalog has changed since the collecting began.
 fn collect_locked(ddl: &Ddl<'_>, targets: &[Node]) -> Result<Vec<Doomed>> {
-    let mut doomed = collect(ddl, targets);
+    let mut locked: Option<Vec<Doomed>> = None;
     loop {
         let version = ddl.catalog().version();
+        let doomed = collect(ddl, targets)?;
+        let is_locked = locked.is_some_and(|locked| {
+            locked.len() == doomed.len() && locked.iter().zip(&doomed).all(|(then, now)| then.node == now.node)
+        });
+        if is_locked {
+            return Ok(doomed);
+        }
         lock_all(ddl, &doomed)?;
         if ddl.catalog().version() == version {
             return Ok(doomed);
         }
-        let again = collect(ddl, targets);
-        let is_same = again.len() == doomed.len() && again.iter().zip(&doomed).all(|(now, then)| now.node == then.node);
-        if is_same {
-            return Ok(again);
-        }
-        doomed = again;
+        locked = Some(doomed);
     }
 }
 
@@ -446,7 +474,7 @@ fn lock_all(ddl: &Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
 }
 
 /// Everything that goes, dependents before what they depend on.
-fn collect(ddl: &Ddl<'_>, targets: &[Node]) -> Vec<Doomed> {
+fn collect(ddl: &Ddl<'_>, targets: &[Node]) -> Result<Vec<Doomed>> {
     fn visit(
         dependencies: &mut Dependencies<'_, '_>,
         targets: &[Node],
@@ -455,16 +483,16 @@ fn collect(ddl: &Ddl<'_>, targets: &[Node]) -> Vec<Doomed> {
         is_silent: bool,
         path: &mut Vec<Node>,
         doomed: &mut Vec<Doomed>,
-    ) {
+    ) -> Result<()> {
         if path.contains(&node) {
-            return;
+            return Ok(());
         }
         if let Some(known) = doomed.iter_mut().find(|known| known.node == node) {
             known.is_silent |= is_silent;
-            return;
+            return Ok(());
         }
         if because_of.is_some() && targets.contains(&node) {
-            return;
+            return Ok(());
         }
         // A part of a table that goes as a whole needs no mention.
         let whole = node.table().map(Node::Object);
@@ -473,21 +501,22 @@ fn collect(ddl: &Ddl<'_>, targets: &[Node]) -> Vec<Doomed> {
             _ => None,
         };
         if whole.into_iter().chain(column).any(|around| path.contains(&around) || targets.contains(&around)) {
-            return;
+            return Ok(());
         }
         path.push(node);
-        for (dependent, link) in dependencies.of(node) {
-            visit(dependencies, targets, dependent, Some(node), link == Link::Automatic, path, doomed);
+        for (dependent, link) in dependencies.of(node)? {
+            visit(dependencies, targets, dependent, Some(node), link == Link::Automatic, path, doomed)?;
         }
         path.pop();
         doomed.push(Doomed { node, because_of, is_silent });
+        Ok(())
     }
-    let mut dependencies = Dependencies { ddl, catalog: ddl.catalog() };
+    let mut dependencies = Dependencies { ddl, catalog: ddl.catalog(), views: RefCell::default() };
     let mut doomed = Vec::new();
     for target in targets {
-        visit(&mut dependencies, targets, *target, None, true, &mut Vec::new(), &mut doomed);
+        visit(&mut dependencies, targets, *target, None, true, &mut Vec::new(), &mut doomed)?;
     }
-    doomed
+    Ok(doomed)
 }
 
 /// How many dependents a message names.

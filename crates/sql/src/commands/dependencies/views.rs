@@ -1,7 +1,9 @@
 //! What views use.
 
-use base::Oid;
-use engine::catalog::RelationKind as TableKind;
+use std::sync::Arc;
+
+use base::{Oid, Result};
+use engine::catalog::{Catalog, RelationKind as TableKind, TableDef};
 
 use super::Named;
 use crate::binder::{FromItem, Query, RelationKind};
@@ -29,23 +31,29 @@ pub struct ViewUse {
 }
 
 /// What the views use whose texts `mention` something.
-pub(in crate::commands) fn uses_of_views(ddl: &Ddl<'_>, mention: &dyn Fn(&str) -> bool) -> Vec<ViewUse> {
+pub(in crate::commands) fn uses_of_views(ddl: &Ddl<'_>, mention: &dyn Fn(&str) -> bool) -> Result<Vec<ViewUse>> {
     let catalog = ddl.catalog();
-    let views = catalog.tables().filter(|table| matches!(table.kind, TableKind::View | TableKind::MaterializedView));
-    views
-        .filter(|view| view.view_query.as_deref().is_some_and(mention))
-        .filter_map(|view| {
-            let (stored, bound) = StoredQuery::of_view(ddl, view)?;
-            let (mut named, mut read) = (stored.named(), Read::default());
-            if let Some(bound) = bound {
-                walk(&bound.query, &mut Vec::new(), &mut read);
-            }
-            // What stands in the views that this one reads is theirs.
-            read.columns.retain(|(table, _)| named.relations.contains(table));
-            named.fields = read.fields;
-            Some(ViewUse { view: view.oid, named, columns: read.columns })
-        })
-        .collect()
+    let mentioning = views(&catalog).filter(|view| view.view_query.as_deref().is_some_and(mention));
+    mentioning.filter_map(|view| use_of_view(ddl, view).transpose()).collect()
+}
+
+/// All views, materialized ones among them.
+pub(super) fn views(catalog: &Catalog) -> impl Iterator<Item = &Arc<TableDef>> {
+    catalog.tables().filter(|table| matches!(table.kind, TableKind::View | TableKind::MaterializedView))
+}
+
+/// What a view uses. Its query is bound for that, and those of the views that it reads.
+pub(super) fn use_of_view(ddl: &Ddl<'_>, view: &Arc<TableDef>) -> Result<Option<ViewUse>> {
+    sync::yield_point()?;
+    let Some((stored, bound)) = StoredQuery::of_view(ddl, view)? else { return Ok(None) };
+    let (mut named, mut read) = (stored.named(), Read::default());
+    if let Some(bound) = bound {
+        walk(&bound.query, &mut Vec::new(), &mut read);
+    }
+    // What stands in the views that this one reads is theirs.
+    read.columns.retain(|(table, _)| named.relations.contains(table));
+    named.fields = read.fields;
+    Ok(Some(ViewUse { view: view.oid, named, columns: read.columns }))
 }
 
 /// Collects what a bound query uses; `outer` are the queries around it.

@@ -109,7 +109,7 @@ fn trigger(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let catalog = Arc::clone(run.catalog.catalog());
     for table in catalog.tables() {
         if let Some(def) = table.triggers.iter().find(|def| def.oid == wanted) {
-            let text = crate::commands::trigger::definition(run.state, &run.catalog, table, def, is_pretty(args, 1));
+            let text = crate::commands::trigger::definition(run.state, &run.catalog, table, def, is_pretty(args, 1))?;
             return Ok(text.into());
         }
     }
