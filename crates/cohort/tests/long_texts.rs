@@ -64,6 +64,22 @@ fn a_text_that_runs_takes_little_memory() {
     server.stop();
 }
 
+/// What is kept of a pattern grows with it, and not faster.
+#[test]
+fn a_long_pattern_takes_little_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut talk = Talk::start(&server.socket());
+    for pattern in ["repeat('a', 40000)", "repeat('a', 40000) || '(b|c)?'"] {
+        let before = peak_bytes(server.id());
+        let (kinds, error) = answer(&mut talk, &format!("select 'x' ~ ({pattern})"));
+        let growth = peak_bytes(server.id()).saturating_sub(before);
+        assert_eq!((String::from_utf8(kinds).unwrap().as_str(), error), ("TDCZ", None));
+        assert!(growth < GROWTH_MAX_BYTES, "{pattern}: the server has grown by {growth} bytes");
+    }
+    server.stop();
+}
+
 #[test]
 fn other_sessions_go_on_beside_a_long_text_and_it_can_be_cancelled() {
     let folder = tempfile::tempdir().unwrap();

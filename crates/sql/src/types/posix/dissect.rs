@@ -7,6 +7,7 @@
 
 use std::cell::{Cell, OnceCell};
 use std::ops::Range;
+use std::sync::Arc;
 
 use base::{Error, Result};
 use regex_syntax::ast::{self, Ast, GroupKind, RepetitionKind, RepetitionRange};
@@ -16,6 +17,9 @@ use super::{NEST_MAX, Options, invalid_regex};
 
 /// Bytes that may be looked at to find the groups of one match.
 const WORK_BYTES_MAX: u64 = 1 << 28;
+
+/// What an automaton counts for, for each byte of its pattern: about as many as it takes memory for.
+const AUTOMATON_WORK_BYTES: u64 = 64;
 
 /// Levels of a pattern that are dissected on any stack.
 const SHALLOW_LEVELS: usize = 32;
@@ -42,7 +46,7 @@ pub(super) fn parse(pattern: &str, options: Options) -> Result<Parsed> {
         .parse(pattern)
         .map_err(|_| invalid_regex("invalid regexp"))?;
     let mut reader = Reader {
-        pattern,
+        pattern: Arc::from(pattern),
         options,
         groups: 0,
         is_plain: true,
@@ -127,16 +131,31 @@ struct Dissection {
 impl Dissection {
     /// The longest or the shortest end of a match of `node` that begins with `range`.
     fn end(&self, node: &Node, text: &str, range: Range<usize>, shortest: bool) -> Result<Option<usize>> {
-        let automaton = node.automaton.get_or_try(|| automaton(&node.pattern, node.options))?;
+        let automaton = self.own(node)?;
         self.end_by(automaton, text, range, shortest)
     }
 
-    fn end_by(&self, automaton: &Automaton, text: &str, range: Range<usize>, shortest: bool) -> Result<Option<usize>> {
-        let work = self.work_bytes.get() + range.len() as u64 + 1;
-        self.work_bytes.set(work);
-        if work > WORK_BYTES_MAX {
+    /// The automaton of `node` by itself.
+    fn own<'n>(&self, node: &'n Node) -> Result<&'n Automaton> {
+        node.automaton.get_or_try(|| self.automaton(node.pattern(), node.options))
+    }
+
+    /// Makes an automaton. It counts as work, and bounds the memory that those of all parts take.
+    fn automaton(&self, pattern: &str, options: Options) -> Result<Automaton> {
+        self.count_work(pattern.len() as u64 * AUTOMATON_WORK_BYTES)?;
+        Automaton::new(pattern, options, Matches::All)
+    }
+
+    fn count_work(&self, bytes: u64) -> Result<()> {
+        self.work_bytes.set(self.work_bytes.get() + bytes);
+        if self.work_bytes.get() > WORK_BYTES_MAX {
             return Err(super::failed("regular expression is too complex"));
         }
+        Ok(())
+    }
+
+    fn end_by(&self, automaton: &Automaton, text: &str, range: Range<usize>, shortest: bool) -> Result<Option<usize>> {
+        self.count_work(range.len() as u64 + 1)?;
         automaton.end(text, range, shortest)
     }
 
@@ -162,15 +181,13 @@ impl Dissection {
             }
             Kind::Sequence(parts) => {
                 let mut start = range.start;
-                for (index, part) in parts.iter().enumerate() {
-                    if !parts[index..].iter().any(|part| part.has_groups) {
-                        break;
-                    }
+                let wanted = parts.iter().rposition(|part| part.has_groups).map_or(0, |last| last + 1);
+                for (index, part) in parts[..wanted].iter().enumerate() {
                     let end = match parts.get(index + 1) {
                         None => range.end,
                         Some(next) => {
-                            let rest = part.rest.get_or_try(|| automaton(&next.pattern_to_end, node.options))?;
-                            let own = part.automaton.get_or_try(|| automaton(&part.pattern, part.options))?;
+                            let rest = part.rest.get_or_try(|| self.automaton(next.pattern_to_end(), node.options))?;
+                            let own = self.own(part)?;
                             self.cut(own, part.is_short(), rest, text, start..range.end)?
                         }
                     };
@@ -186,9 +203,9 @@ impl Dissection {
                 // Only the last round's groups matter: all rounds before it are one part, which comes first.
                 let before = node.before.get_or_try(|| {
                     let most = most.map_or(String::new(), |most| (most - 1).to_string());
-                    automaton(&format!("(?:{}){{{},{most}}}", inner.pattern, least - 1), node.options)
+                    self.automaton(&format!("(?:{}){{{},{most}}}", inner.pattern(), least - 1), node.options)
                 })?;
-                let last = inner.automaton.get_or_try(|| automaton(&inner.pattern, inner.options))?;
+                let last = self.own(inner)?;
                 let start = self.cut(before, node.is_short(), last, text, range.clone())?;
                 self.dissect(inner, text, start..range.end, groups)
             }
@@ -208,8 +225,9 @@ impl Dissection {
         if range.is_empty() {
             return Ok(());
         }
-        let round = inner.automaton.get_or_try(|| automaton(&inner.pattern, inner.options))?;
-        let unbounded = node.before.get_or_try(|| automaton(&format!("(?:{})*", inner.pattern), node.options))?;
+        let round = self.own(inner)?;
+        let unbounded =
+            node.before.get_or_try(|| self.automaton(&format!("(?:{})*", inner.pattern()), node.options))?;
         let mut start = range.start;
         let mut done = 0;
         let last = loop {
@@ -219,7 +237,7 @@ impl Dissection {
                 None => unbounded,
                 Some(most) => {
                     let left = most.saturating_sub(done);
-                    bounded = automaton(&format!("(?:{}){{0,{left}}}", inner.pattern), node.options)?;
+                    bounded = self.automaton(&format!("(?:{}){{0,{left}}}", inner.pattern()), node.options)?;
                     &bounded
                 }
             };
@@ -278,9 +296,10 @@ struct Node {
     weight: usize,
     /// Its letters and classes of letters, each as often as it may be repeated.
     letters: usize,
-    /// Its own notation, and that of it and what follows in its sequence.
-    pattern: String,
-    pattern_to_end: String,
+    /// The whole pattern; where its own notation is in there, and where its sequence ends.
+    whole: Arc<str>,
+    span: Range<usize>,
+    end_of_sequence: usize,
     options: Options,
     automaton: Lazy,
     /// What follows it in its sequence.
@@ -308,10 +327,24 @@ impl Node {
     fn is_short(&self) -> bool {
         self.prefers_short == Some(true)
     }
+
+    /// Its own notation.
+    fn pattern(&self) -> &str {
+        &self.whole[self.span.clone()]
+    }
+
+    /// That of it and of what follows in its sequence.
+    fn pattern_to_end(&self) -> &str {
+        &self.whole[self.span.start..self.end_of_sequence]
+    }
+
+    fn is_leaf(&self) -> bool {
+        matches!(self.kind, Kind::Leaf)
+    }
 }
 
-struct Reader<'p> {
-    pattern: &'p str,
+struct Reader {
+    pattern: Arc<str>,
     options: Options,
     groups: usize,
     /// There are neither alternatives nor lazy quantifiers.
@@ -333,10 +366,9 @@ const CLASS_WEIGHT: usize = 100;
 /// The same for any letter.
 const DOT_WEIGHT: usize = 8;
 
-impl Reader<'_> {
+impl Reader {
     fn node(&mut self, ast: &Ast) -> Node {
-        let span = ast.span();
-        let pattern = self.pattern[span.start.offset..span.end.offset].to_owned();
+        let span = ast.span().start.offset..ast.span().end.offset;
         self.level += 1;
         self.levels = self.levels.max(self.level);
         let (kind, prefers_short) = match ast {
@@ -355,9 +387,19 @@ impl Reader<'_> {
                 (kind, prefers)
             }
             Ast::Concat(concat) => {
-                let mut parts = concat.asts.iter().map(|part| self.node(part)).collect::<Vec<_>>();
-                for (part, ast) in parts.iter_mut().zip(&concat.asts) {
-                    part.pattern_to_end = self.pattern[ast.span().start.offset..span.end.offset].to_owned();
+                let mut parts: Vec<Node> = Vec::new();
+                for ast in &concat.asts {
+                    let mut part = self.node(ast);
+                    part.end_of_sequence = span.end;
+                    // Letters in a row are one part: they fit a text in one way.
+                    match parts.last_mut() {
+                        Some(last) if last.is_leaf() && part.is_leaf() => {
+                            last.span.end = part.span.end;
+                            last.weight = last.weight.saturating_add(part.weight);
+                            last.letters = last.letters.saturating_add(part.letters);
+                        }
+                        _ => parts.push(part),
+                    }
                 }
                 let prefers = parts.iter().find_map(|part| part.prefers_short);
                 (Kind::Sequence(parts), prefers)
@@ -417,8 +459,9 @@ impl Reader<'_> {
             has_groups,
             weight,
             letters,
-            pattern,
-            pattern_to_end: String::new(),
+            whole: Arc::clone(&self.pattern),
+            end_of_sequence: span.end,
+            span,
             options: self.options,
             automaton: Lazy::default(),
             rest: Lazy::default(),
@@ -427,7 +470,7 @@ impl Reader<'_> {
     }
 }
 
-impl Reader<'_> {
+impl Reader {
     fn leaf_weight(&mut self, leaf: &Ast) -> usize {
         match leaf {
             Ast::Literal(_) | Ast::Empty(_) | Ast::Flags(_) => 1 + usize::from(self.options.any_case),
@@ -447,10 +490,6 @@ impl Reader<'_> {
             }
         }
     }
-}
-
-fn automaton(pattern: &str, options: Options) -> Result<Automaton> {
-    Automaton::new(pattern, options, Matches::All)
 }
 
 /// An automaton that is made when it is wanted first.
