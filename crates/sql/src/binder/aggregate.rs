@@ -75,19 +75,24 @@ pub(crate) fn same(left: &Expr, right: &Expr) -> bool {
         (ExprKind::Set(a), ExprKind::Set(b)) => {
             same_function(&a.function, &b.function) && all(&a.arguments, &b.arguments)
         }
-        (ExprKind::Aggregate(a), ExprKind::Aggregate(b)) => {
-            a.function.oid == b.function.oid
-                && a.level == b.level
-                && a.distinct == b.distinct
-                && all(&a.arguments, &b.arguments)
-                && same_optional(a.filter.as_ref(), b.filter.as_ref())
-                && a.order.len() == b.order.len()
-                && a.order.iter().zip(&b.order).all(|(a, b)| {
-                    a.descending == b.descending && a.nulls_first == b.nulls_first && same(&a.expr, &b.expr)
-                })
-        }
+        (ExprKind::Aggregate(a), ExprKind::Aggregate(b)) => same_aggregate(a, b),
         _ => false,
     }
+}
+
+/// The same of two aggregates.
+pub(crate) fn same_aggregate(a: &AggregateCall, b: &AggregateCall) -> bool {
+    a.function.oid == b.function.oid
+        && a.level == b.level
+        && a.distinct == b.distinct
+        && a.arguments.len() == b.arguments.len()
+        && a.arguments.iter().zip(&b.arguments).all(|(a, b)| same(a, b))
+        && same_optional(a.filter.as_ref(), b.filter.as_ref())
+        && a.order.len() == b.order.len()
+        && a.order
+            .iter()
+            .zip(&b.order)
+            .all(|(a, b)| a.descending == b.descending && a.nulls_first == b.nulls_first && same(&a.expr, &b.expr))
 }
 
 fn same_variable(left: &Variable, right: &Variable) -> bool {

@@ -37,7 +37,7 @@ mod types;
 mod updatable_view;
 mod window;
 
-pub(crate) use aggregate::same;
+pub(crate) use aggregate::{same, same_aggregate};
 pub(crate) use change::implies;
 pub use definition::{DefinitionUse, column_default, definition_expression, definition_type, procedure_call};
 pub(crate) use operator::null_test;

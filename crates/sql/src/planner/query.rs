@@ -289,11 +289,8 @@ pub(super) fn collect_aggregates(expr: &Expr, calls: &mut Vec<AggregateCall>) {
         {
             let own = super::lower::lowered_levels(inner.clone(), depth);
             let ExprKind::Aggregate(own_call) = &own.kind else { return };
-            let known = calls.iter().any(|known| {
-                let known = Expr::new(ExprKind::Aggregate(Box::new(known.clone())), own.sql_type);
-                crate::binder::same(&known, &own)
-            });
-            if !known {
+            sync::let_others_run();
+            if !calls.iter().any(|known| crate::binder::same_aggregate(known, own_call)) {
                 calls.push((**own_call).clone());
             }
         }

@@ -219,6 +219,7 @@ impl Planner<'_, '_> {
         });
         let calls = calls.collect::<Vec<_>>();
         for target in &mut query.targets {
+            sync::yield_point()?;
             replace_grouped(&mut target.expr, &groups, &calls);
         }
         for window in &mut query.windows {
