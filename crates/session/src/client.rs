@@ -2,7 +2,6 @@
 
 use base::{Error, Lsn, Oid, Result, sqlstate};
 use sql::client::{Client, Format, Formats, OutgoingRow, ResultColumn, RowDescription, Severity};
-use sql::types::Value;
 use sync::Interrupt;
 use wal::DelayPolicy;
 
@@ -71,7 +70,7 @@ impl Client for PortClient<'_> {
     }
 
     fn row(&mut self, row: &OutgoingRow<'_>) -> Result<()> {
-        if row.values.iter().any(has_parts) {
+        if row.lets_others_run() {
             // Others run while a large value is written, and the port is not borrowed meanwhile.
             let mut body = Vec::new();
             write_row(row, &mut body)?;
@@ -194,11 +193,6 @@ impl Client for PortClient<'_> {
     fn relieve(&mut self) -> Result<()> {
         port::relieve(self.port, self.interrupt, |_| true)
     }
-}
-
-/// Whether writing the value goes through its parts, and lets others run between them.
-fn has_parts(value: &Value) -> bool {
-    matches!(value, Value::Array(_) | Value::Record(_) | Value::Jsonb(_))
 }
 
 fn write_row(row: &OutgoingRow<'_>, out: &mut Vec<u8>) -> Result<()> {

@@ -134,7 +134,7 @@ pub fn evaluate<'a, 'p: 'a, E: Evaluator<'a, 'p>>(expr: &'p Expr, row: &[Value],
                 bounds.push((lower, upper));
             }
             Ok(match array {
-                Value::Array(array) => subscript(&array, &bounds, *slice),
+                Value::Array(array) => subscript(&array, &bounds, *slice)?,
                 _ => Value::Null,
             })
         }
@@ -359,10 +359,10 @@ pub(super) fn nested_array(element: base::Oid, values: &[Value]) -> Result<Value
 }
 
 /// An element of `array`, or a slice of it.
-fn subscript(array: &ArrayValue, bounds: &[(Option<i32>, Option<i32>)], slice: bool) -> Value {
+fn subscript(array: &ArrayValue, bounds: &[(Option<i32>, Option<i32>)], slice: bool) -> Result<Value> {
     let empty = || if slice { Value::Array(Arc::new(ArrayValue::empty(array.element))) } else { Value::Null };
     if bounds.len() != array.dimensions.len() && !(slice && bounds.len() < array.dimensions.len()) {
-        return empty();
+        return Ok(empty());
     }
     let mut ranges: SmallVec<[(i64, i64); 2]> = SmallVec::new();
     for (number, dimension) in array.dimensions.iter().enumerate() {
@@ -373,14 +373,14 @@ fn subscript(array: &ArrayValue, bounds: &[(Option<i32>, Option<i32>)], slice: b
             // A plain index among slices means 1 to that index.
             (lower.map_or(first, i64::from).max(first), upper.map_or(last, i64::from).min(last))
         } else {
-            let Some(index) = upper.map(i64::from) else { return Value::Null };
+            let Some(index) = upper.map(i64::from) else { return Ok(Value::Null) };
             if index < first || index > last {
-                return Value::Null;
+                return Ok(Value::Null);
             }
             (index, index)
         };
         if from > to {
-            return empty();
+            return Ok(empty());
         }
         ranges.push((from - first, to - first));
     }
@@ -390,11 +390,12 @@ fn subscript(array: &ArrayValue, bounds: &[(Option<i32>, Option<i32>)], slice: b
     }
     if !slice {
         let at: i64 = ranges.iter().zip(&strides).map(|((at, _), stride)| at * stride).sum();
-        return array.values[at as usize].clone();
+        return Ok(array.values[at as usize].clone());
     }
     let mut values = Vec::new();
     let mut at: SmallVec<[i64; 2]> = ranges.iter().map(|(from, _)| *from).collect();
     loop {
+        sync::yield_point()?;
         let place: i64 = at.iter().zip(&strides).map(|(at, stride)| at * stride).sum();
         values.push(array.values[place as usize].clone());
         let Some(number) = (0..at.len()).rev().find(|number| at[*number] < ranges[*number].1) else { break };
@@ -405,7 +406,7 @@ fn subscript(array: &ArrayValue, bounds: &[(Option<i32>, Option<i32>)], slice: b
     }
     let dimensions =
         ranges.iter().map(|(from, to)| Dimension { length: (to - from + 1) as u32, lower_bound: 1 }).collect();
-    Value::Array(Arc::new(ArrayValue { element: array.element, dimensions, values }))
+    Ok(Value::Array(Arc::new(ArrayValue { element: array.element, dimensions, values })))
 }
 
 fn evaluate_quantified<'a, 'p: 'a, E: Evaluator<'a, 'p>>(

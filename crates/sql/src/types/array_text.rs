@@ -393,14 +393,10 @@ fn write_level(
 }
 
 fn write_item(item: &[u8], out: &mut Vec<u8>) -> Result<()> {
-    let needs_quotes = item.is_empty()
-        || item.eq_ignore_ascii_case(b"null")
-        || item
-            .iter()
-            .any(|byte| matches!(byte, b'"' | b'\\' | b'{' | b'}' | b',' | 0x0b) || byte.is_ascii_whitespace());
+    let is_special = |byte: u8| matches!(byte, b'"' | b'\\' | b'{' | b'}' | b',' | 0x0b) || byte.is_ascii_whitespace();
+    let needs_quotes = item.is_empty() || item.eq_ignore_ascii_case(b"null") || text_io::has_any(item, is_special)?;
     if !needs_quotes {
-        out.extend_from_slice(item);
-        return Ok(());
+        return text_io::append(item, out);
     }
     text_io::write_quoted(item, |_| b'\\', out)
 }

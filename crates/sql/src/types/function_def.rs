@@ -210,8 +210,16 @@ impl FunctionDef {
             Value::Null if self.name == "format" => &[],
             _ => return Ok(Value::Null),
         };
-        let values = first.iter().chain(elements).cloned().collect::<Vec<_>>();
-        let value_types = first_types.iter().copied().chain(elements.iter().map(|_| element));
+        let mut values = Vec::with_capacity(first.len() + elements.len());
+        for value in first.iter().chain(elements) {
+            sync::yield_point()?;
+            values.push(value.clone());
+        }
+        let element_types = elements.iter().map(|_| {
+            sync::let_others_run();
+            element
+        });
+        let value_types = first_types.iter().copied().chain(element_types);
         function(context, &CallTypes::new(value_types, types.result), &values)
     }
 

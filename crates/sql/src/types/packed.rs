@@ -105,8 +105,11 @@ fn write_array(array: &ArrayValue, out: &mut Packed) {
         out.extend_from_slice(&dimension.length.to_le_bytes());
         out.extend_from_slice(&dimension.lower_bound.to_le_bytes());
     }
-    for value in &array.values {
-        write_tagged(value, out);
+    for values in array.values.chunks(THINGS_AT_ONCE) {
+        values.iter().for_each(|value| write_tagged(value, out));
+        if values.len() == THINGS_AT_ONCE {
+            sync::let_others_run();
+        }
     }
 }
 
@@ -138,8 +141,11 @@ fn write_json(json: &Json, out: &mut Packed) {
         Json::Array(values) => {
             out.push(5);
             out.extend_from_slice(&(values.len() as u32).to_le_bytes());
-            for value in values {
-                write_json(value, out);
+            for values in values.chunks(THINGS_AT_ONCE) {
+                values.iter().for_each(|value| write_json(value, out));
+                if values.len() == THINGS_AT_ONCE {
+                    sync::let_others_run();
+                }
             }
         }
         Json::Object(pairs) => {
@@ -247,6 +253,9 @@ fn write_tagged(value: &Value, out: &mut Packed) {
     }
 }
 
+/// Elements that are read or written between two yield points: more than fit a page.
+const THINGS_AT_ONCE: usize = 1 << 14;
+
 struct Reader<'a> {
     bytes: &'a [u8],
 }
@@ -317,14 +326,26 @@ impl<'a> Reader<'a> {
             4 => Json::String(self.text()?),
             5 => {
                 let count = self.count()?;
-                Json::Array((0..count).map(|_| self.json(depth + 1)).collect::<Result<_>>()?)
+                Json::Array(self.many(count, |reader| reader.json(depth + 1))?)
             }
             6 => {
                 let count = self.count()?;
-                Json::Object((0..count).map(|_| Ok((self.text()?, self.json(depth + 1)?))).collect::<Result<_>>()?)
+                Json::Object(self.many(count, |reader| Ok((reader.text()?, reader.json(depth + 1)?)))?)
             }
             _ => return Err(damaged()),
         })
+    }
+
+    /// So many things. Rows of a page are too short for the yield points.
+    fn many<T>(&mut self, count: usize, read: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let mut things = Vec::with_capacity(count.min(THINGS_AT_ONCE));
+        while things.len() < count {
+            if things.len() % THINGS_AT_ONCE == THINGS_AT_ONCE - 1 {
+                sync::yield_point()?;
+            }
+            things.push(read(self)?);
+        }
+        Ok(things)
     }
 
     fn array(&mut self) -> Result<ArrayValue> {
@@ -347,7 +368,7 @@ impl<'a> Reader<'a> {
         if count > self.bytes.len() {
             return Err(damaged());
         }
-        let values = (0..count).map(|_| self.tagged()).collect::<Result<_>>()?;
+        let values = self.many(count, Reader::tagged)?;
         Ok(ArrayValue { element, dimensions, values })
     }
 

@@ -90,12 +90,10 @@ pub fn write_record(
         item.clear();
         let oid = record.shape.fields.get(index).map_or(super::oids::TEXT, |(_, ty)| ty.oid);
         text_io::output(value, oid, format, catalog, &mut item)?;
-        let needs_quotes = item.is_empty()
-            || item
-                .iter()
-                .any(|byte| matches!(byte, b'"' | b'\\' | b'(' | b')' | b',' | 0x0b) || byte.is_ascii_whitespace());
-        if !needs_quotes {
-            out.extend_from_slice(&item);
+        let is_special =
+            |byte: u8| matches!(byte, b'"' | b'\\' | b'(' | b')' | b',' | 0x0b) || byte.is_ascii_whitespace();
+        if !item.is_empty() && !text_io::has_any(&item, is_special)? {
+            text_io::append(&item, out)?;
             continue;
         }
         text_io::write_quoted(&item, |byte| byte, out)?;

@@ -144,28 +144,39 @@ pub fn parse_hex(hex: &str) -> Result<Vec<u8>> {
 }
 
 /// Appends `bytea`.
-pub fn write_bytea(bytes: &[u8], format: ByteaOutput, out: &mut Vec<u8>) {
+pub fn write_bytea(bytes: &[u8], format: ByteaOutput, out: &mut Vec<u8>) -> Result<()> {
     match format {
         ByteaOutput::Hex => {
             out.reserve(2 + bytes.len() * 2);
             out.extend_from_slice(b"\\x");
-            for byte in bytes {
-                push_hex(*byte, out);
+            for (number, piece) in bytes.chunks(PIECE_BYTES).enumerate() {
+                if number > 0 {
+                    sync::yield_point()?;
+                }
+                piece.iter().for_each(|byte| push_hex(*byte, out));
             }
         }
-        ByteaOutput::Escape => write_escaped(bytes, out),
+        ByteaOutput::Escape => write_escaped(bytes, out)?,
     }
+    Ok(())
 }
 
+/// Bytes that are written between two yield points. None come in fewer.
+pub(super) const PIECE_BYTES: usize = 1 << 16;
+
 /// Appends bytes in the escape format.
-pub fn write_escaped(bytes: &[u8], out: &mut Vec<u8>) {
-    for byte in bytes {
+pub fn write_escaped(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    for (place, byte) in bytes.iter().enumerate() {
+        if place % PIECE_BYTES == 0 && place > 0 {
+            sync::yield_point()?;
+        }
         match byte {
             b'\\' => out.extend_from_slice(b"\\\\"),
             0x20..=0x7E => out.push(*byte),
             other => write_octal(*other, out),
         }
     }
+    Ok(())
 }
 
 fn write_octal(byte: u8, out: &mut Vec<u8>) {

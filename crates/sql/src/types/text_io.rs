@@ -155,6 +155,15 @@ pub fn is_reg_type(oid: Oid) -> bool {
     )
 }
 
+/// Whether [`output`] lets others run while it writes the value: then nothing that they need may be borrowed.
+pub fn lets_others_run(value: &Value) -> bool {
+    match value {
+        Value::Array(_) | Value::Record(_) | Value::Jsonb(_) => true,
+        Value::Bytea(bytes) => bytes.len() > string_types::PIECE_BYTES,
+        _ => false,
+    }
+}
+
 /// Appends the text form of `value`, which has type `oid` and is not NULL (nothing is appended for NULL and void).
 pub fn output(
     value: &Value,
@@ -173,7 +182,7 @@ pub fn output(
         Value::Float4(value) => number_text::write_float4(*value, format.extra_float_digits, out),
         Value::Float8(value) => number_text::write_float8(*value, format.extra_float_digits, out),
         Value::Numeric(value) => value.write(out),
-        Value::Bytea(bytes) => string_types::write_bytea(bytes, format.bytea_output, out),
+        Value::Bytea(bytes) => string_types::write_bytea(bytes, format.bytea_output, out)?,
         Value::Char(byte) => string_types::write_char(*byte, out),
         Value::Date(days) => date_format::write_date(*days, format, out),
         Value::Time(micros) => date_format::write_time(*micros, out),
@@ -203,22 +212,61 @@ pub fn output(
 /// doubles with each level. 54000 if it becomes too long.
 pub(super) fn write_quoted(item: &[u8], escape: fn(u8) -> u8, out: &mut Vec<u8>) -> Result<()> {
     let is_special = |byte: u8| matches!(byte, b'"' | b'\\');
-    let needed = item.len() + item.iter().filter(|byte| is_special(**byte)).count() + 2;
+    let mut needed = item.len() + 2;
+    for piece in item.chunks(PIECE_BYTES) {
+        sync::yield_point()?;
+        needed += piece.iter().filter(|byte| is_special(**byte)).count();
+    }
     if out.len() + needed > VALUE_MAX_BYTES {
         let detail = format!("Cannot enlarge string buffer containing {} bytes by {needed} more bytes.", out.len());
         return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "out of memory").detail(detail));
     }
     out.reserve(needed);
     out.push(b'"');
-    for byte in item {
-        if is_special(*byte) {
-            out.push(escape(*byte));
+    for piece in item.chunks(PIECE_BYTES) {
+        sync::yield_point()?;
+        for byte in piece {
+            if is_special(*byte) {
+                out.push(escape(*byte));
+            }
+            out.push(*byte);
         }
-        out.push(*byte);
     }
     out.push(b'"');
     Ok(())
 }
+
+/// Bytes of a long text that are looked at between two yield points.
+const PIECE_BYTES: usize = 1 << 16;
+
+/// Whether an element or a field holds a byte for which it must be quoted.
+pub(super) fn has_any(item: &[u8], is_special: impl Fn(u8) -> bool) -> Result<bool> {
+    for piece in item.chunks(PIECE_BYTES) {
+        sync::yield_point()?;
+        if piece.iter().any(|byte| is_special(*byte)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Appends a text that may be very long.
+#[inline]
+pub(super) fn append(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    if text.len() <= APPENDED_BYTES {
+        out.extend_from_slice(text);
+        return Ok(());
+    }
+    out.reserve(text.len());
+    for piece in text.chunks(APPENDED_BYTES) {
+        sync::yield_point()?;
+        out.extend_from_slice(piece);
+    }
+    Ok(())
+}
+
+/// The same where they are only copied.
+const APPENDED_BYTES: usize = 1 << 20;
 
 /// 55P04 for a label that the transaction in progress has added: were it undone, nothing would say what it is in an index.
 pub(crate) fn refuse_new_label(context: &dyn EvalContext, enum_type: Oid, label: &EnumLabel) -> Result<()> {

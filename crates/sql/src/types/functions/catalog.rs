@@ -87,8 +87,13 @@ fn size_bytes(_: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
     Ok(Value::Int8(size.to_integer("bigint", i64::MIN..=i64::MAX)?))
 }
 
-fn count_nulls(a: &[Value], nulls: bool) -> Value {
-    Value::Int4(a.iter().filter(|value| value.is_null() == nulls).count() as i32)
+fn count_nulls(a: &[Value], nulls: bool) -> Result<Value> {
+    let mut count = 0;
+    for value in a {
+        sync::yield_point()?;
+        count += i32::from(value.is_null() == nulls);
+    }
+    Ok(Value::Int4(count))
 }
 
 /// The object text names, NULL if there is none; a number is not a name.
@@ -282,8 +287,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(2288, "pg_size_pretty", &[INT8], TEXT, |_, a| { take!(a; Int8 bytes); Ok(Value::from(size_pretty(i128::from(*bytes)))) }),
     FunctionDef::plain(3166, "pg_size_pretty", &[NUMERIC], TEXT, |_, a| { take!(a; Numeric bytes); size_pretty_numeric(bytes) }),
     FunctionDef::plain(3334, "pg_size_bytes", &[TEXT], INT8, size_bytes),
-    FunctionDef::typed(438, "num_nulls", &[ANY], INT4, |_, _, a| Ok(count_nulls(a, true))).not_strict().variadic(),
-    FunctionDef::typed(440, "num_nonnulls", &[ANY], INT4, |_, _, a| Ok(count_nulls(a, false))).not_strict().variadic(),
+    FunctionDef::typed(438, "num_nulls", &[ANY], INT4, |_, _, a| count_nulls(a, true)).not_strict().variadic(),
+    FunctionDef::typed(440, "num_nonnulls", &[ANY], INT4, |_, _, a| count_nulls(a, false)).not_strict().variadic(),
     FunctionDef::plain(3495, "to_regclass", &[TEXT], REGCLASS, |context, a| to_reg(context, a, REGCLASS)).stable(),
     FunctionDef::plain(3493, "to_regtype", &[TEXT], REGTYPE, |context, a| to_reg(context, a, REGTYPE)).stable(),
     FunctionDef::plain(3494, "to_regproc", &[TEXT], REGPROC, |context, a| to_reg(context, a, REGPROC)).stable(),

@@ -217,6 +217,7 @@ fn build_object(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -
 fn build_array(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Result<Value> {
     let mut out = vec![b'['];
     for (index, value) in a.iter().enumerate() {
+        sync::yield_point()?;
         if index > 0 {
             out.extend_from_slice(b", ");
         }

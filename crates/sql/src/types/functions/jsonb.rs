@@ -75,8 +75,11 @@ fn build_object(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -
 }
 
 fn build_array(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Result<Value> {
-    let values =
-        a.iter().zip(&types.arguments).map(|(value, ty)| to_json(value, ty.oid, context)).collect::<Result<_>>()?;
+    let mut values = Vec::with_capacity(a.len());
+    for (value, ty) in a.iter().zip(&types.arguments) {
+        sync::yield_point()?;
+        values.push(to_json(value, ty.oid, context)?);
+    }
     Ok(jsonb(Json::Array(values)))
 }
 
