@@ -89,6 +89,9 @@ fn run_statement(client: &mut Client, statement: &str) -> Result<(), postgres::E
             let error = error.into_inner().expect("the driver's error is inside");
             return Err(*error.downcast::<postgres::Error>().expect("it is the driver's"));
         }
+    } else if let Some((times, statement)) = statement.split_once(" times: ") {
+        let times = times.parse().expect("it is a number");
+        client.batch_execute(&format!("{statement};").repeat(times))?;
     } else {
         client.batch_execute(statement)?;
     }
@@ -116,6 +119,7 @@ fn run_until(kind: &Kind, client: &mut Client, stop: &AtomicBool) {
                         SqlState::INVALID_REGULAR_EXPRESSION,
                         SqlState::INVALID_TEXT_REPRESENTATION,
                         SqlState::PROGRAM_LIMIT_EXCEEDED,
+                        SqlState::STATEMENT_TOO_COMPLEX,
                     ]
                     .contains(code)
                 });

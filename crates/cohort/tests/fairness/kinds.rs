@@ -5,7 +5,7 @@ pub struct Kind {
     pub name: &'static str,
     /// Run once before, one by one.
     pub before: &'static [&'static str],
-    /// Run one by one until cancelled.
+    /// Run one by one until cancelled. One that begins with `2000 times: ` is so many in one text.
     pub statements: &'static [&'static str],
     /// Run one by one after, whatever became of the others.
     pub after: &'static [&'static str],
@@ -37,10 +37,20 @@ pub const TABLES: &[&str] = &[
     "create type pair as (a int, b text)",
     "create type mood as enum ('sad', 'ok', 'happy')",
     "create trigger note before insert on noted for each row execute function note()",
+    "create function endless(n int) returns int language plpgsql as 'begin return endless(n + 1); end'",
+    "create function endless_sql(n int) returns int language sql volatile as 'select 1'",
+    "create or replace function endless_sql(n int) returns int language sql volatile as 'select endless_sql(n + 1)'",
+    "create table endless (i int)",
+    "create function insert_more() returns trigger language plpgsql as
+     'begin insert into endless values (1); return null; end'",
+    "create trigger more after insert on endless for each statement execute function insert_more()",
 ];
 
 pub const KINDS: &[Kind] = &[
     work("plpgsql recursion", &["select fib(40)"]),
+    work("endless recursion of a function", &["select endless(1)"]),
+    work("endless recursion of a function in SQL", &["select endless_sql(1)"]),
+    work("endless recursion of a trigger", &["insert into endless values (1)"]),
     work("plpgsql loop", &["do 'declare i int := 0; begin loop i := i + 1; end loop; end'"]),
     work(
         "plpgsql while",
@@ -452,6 +462,68 @@ pub const KINDS: &[Kind] = &[
     work(
         "many notifications",
         &["do 'begin for i in 1 .. 30000 loop perform pg_notify($$channel$$, i::text); end loop; end'"],
+    ),
+    Kind {
+        name: "drop of chained views",
+        before: &["do 'begin execute $$create temp view chained1 as select 1 as a$$;
+            for i in 2 .. 200 loop
+                execute format($$create temp view chained%s as select a from chained%s$$, i, i - 1);
+            end loop; end'"],
+        statements: &["begin", "drop view chained1 cascade", "rollback"],
+        after: &["rollback"],
+    },
+    Kind {
+        name: "many definitions in a text",
+        before: &["create temp table commented (i int)"],
+        statements: &["2000 times: comment on table commented is 'a comment'"],
+        after: &[],
+    },
+    Kind {
+        name: "a table with many checks",
+        before: &[],
+        statements: &[
+            "do 'begin execute $$create temp table checked (a int$$ || repeat($$, check (a > 0)$$, 600) || $$)$$; end'",
+            "drop table checked",
+        ],
+        after: &["drop table if exists checked"],
+    },
+    Kind {
+        name: "an enum of many labels",
+        before: &[],
+        statements: &[
+            "begin",
+            "do 'begin execute $$create type labels as enum ($$
+                || (select string_agg(quote_literal(i), $$, $$) from generate_series(1, 15000) i) || $$)$$; end'",
+            "rollback",
+        ],
+        after: &["rollback"],
+    },
+    work(
+        "rows in rows",
+        &[
+            "do 'begin execute $$select length($$ || repeat($$row($$, 24) || $$''\"''$$ || repeat($$)$$, 24) || $$::text)$$; end'",
+        ],
+    ),
+    Kind {
+        name: "large stored arrays",
+        before: &["create temp table arrays as select array_fill(1, array[2000000]) a"],
+        statements: &["select cardinality(a) from arrays"],
+        after: &[],
+    },
+    work(
+        "large arrays as arguments",
+        &["select num_nulls(variadic a) from (select array_fill(1, array[2000000]) a offset 0) s"],
+    ),
+    work(
+        "slices of large arrays",
+        &["select cardinality(a[2:2999999]) from (select array_fill(1, array[3000000]) a offset 0) s"],
+    ),
+    work("bytes to the client", &["select convert_to(repeat('x', 30000000), 'UTF8')"]),
+    work(
+        "many aggregates",
+        &[
+            "do 'begin execute (select $$select $$ || string_agg($$sum(k + $$ || i || $$)$$, $$, $$) || $$ from small$$ from generate_series(1, 1600) i); end'",
+        ],
     ),
 ];
 
