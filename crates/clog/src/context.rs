@@ -35,9 +35,12 @@ pub trait ReadWatch {
     /// `committed`: at which csn, if it has.
     fn met(&self, by: Xid, committed: Option<Lsn>);
 
-    /// The transaction is about to make a row whose unique key one had that `by` took away, which the snapshot doesn't show. Who
-    /// took it away had found it by that key, and comes before.
+    /// The check of a constraint has met a row that `by` made or took away, which the transaction's snapshot doesn't show: `by` comes
+    /// before it.
     fn succeeds(&self, by: Xid, committed: Lsn);
+
+    /// The commits that the transaction's own snapshot shows. Checks of constraints see later ones, too.
+    fn snapshot(&self) -> Lsn;
 
     /// Whether [`ReadWatch::saw`] is to be called for each version of a scan, though the scan was noted as a whole.
     fn locks_per_tuple(&self) -> bool;

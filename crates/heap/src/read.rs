@@ -2,7 +2,7 @@
 
 use base::{CommandId, Liveness, Lsn, Result, Tid, Xid};
 use buffer::{PageRead, Pinned};
-use clog::{TransactionStatus, TxnCtx};
+use clog::{ReadWatch, TransactionStatus, TxnCtx};
 
 use crate::heap::Heap;
 use crate::page::{Item, Page, PageMut};
@@ -206,12 +206,13 @@ impl Heap {
     }
 
     /// Whether the row whose index entry points to `root` is there, as things stand: for unique checks. A commit that is met is
-    /// observed.
+    /// observed. A serializable transaction's watch is told of the row that is there, and of the transactions that come
+    /// before because they have made it or taken the key away.
     pub fn dirty_status(&self, ctx: &TxnCtx<'_>, root: Tid) -> Result<Liveness> {
         let pinned = self.pin(root.block)?;
         let guard = pinned.read();
         let mut taken_away = None;
-        for (_, tuple) in Chain::new(Page::new(&guard), root.slot) {
+        for (slot, tuple) in Chain::new(Page::new(&guard), root.slot) {
             let made_at = match self.now(ctx, tuple.xmin(), tuple.has(flag::XMIN_FROZEN)) {
                 Now::Aborted => continue,
                 Now::Other(xid) => return Ok(Liveness::InProgressInsert(xid)),
@@ -219,13 +220,13 @@ impl Heap {
                 Now::Committed(csn) => csn,
             };
             let xmax = tuple.xmax();
-            if !xmax.is_valid() {
-                ctx.observe(made_at);
-                return Ok(Liveness::Live(made_at));
-            }
-            match self.now(ctx, xmax, false) {
+            let removed = if xmax.is_valid() { self.now(ctx, xmax, false) } else { Now::Aborted };
+            match removed {
                 Now::Aborted => {
                     ctx.observe(made_at);
+                    if let Some(watch) = ctx.watch {
+                        self.tell_found(watch, Tid::new(root.block, slot), tuple.xmin(), made_at);
+                    }
                     return Ok(Liveness::Live(made_at));
                 }
                 Now::Other(xid) => return Ok(Liveness::InProgressDelete(xid)),
@@ -233,14 +234,27 @@ impl Heap {
                 Now::Own => {}
                 Now::Committed(csn) => {
                     ctx.observe(csn);
-                    taken_away = (tuple.has(flag::KEYS_CHANGED) && !ctx.snapshot.sees(csn)).then_some((xmax, csn));
+                    taken_away = tuple.has(flag::KEYS_CHANGED).then_some((xmax, csn));
                 }
             }
         }
-        if let (Some((xid, csn)), Some(watch)) = (taken_away, ctx.watch) {
+        // The transaction that took the key away had found the row by it, and no other row that is made now: it comes before.
+        if let (Some((xid, csn)), Some(watch)) = (taken_away, ctx.watch)
+            && csn > watch.snapshot()
+        {
             watch.succeeds(xid, csn);
         }
         Ok(Liveness::Dead)
+    }
+
+    /// A unique check of a serializable transaction has found the version at `tid`, made by `xmin` at `made_at` (zero: by itself, or
+    /// long ago). A transaction that removes it comes after; the one that made it comes before.
+    #[cold]
+    fn tell_found(&self, watch: &dyn ReadWatch, tid: Tid, xmin: Xid, made_at: Lsn) {
+        watch.saw(self.file, tid);
+        if made_at > watch.snapshot() {
+            watch.succeeds(xmin, made_at);
+        }
     }
 
     /// What became of `xid`, which made or removed a version.

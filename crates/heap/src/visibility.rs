@@ -80,4 +80,21 @@ pub(crate) fn tell_writers(watch: &dyn ReadWatch, ctx: &TxnCtx<'_>, tuple: Tuple
     if let Some((xid, committed)) = met {
         watch.met(xid, committed);
     }
+    if ctx.snapshot.csn > watch.snapshot() {
+        tell_predecessors(watch, ctx, tuple);
+    }
+}
+
+/// The check of a constraint sees more than the transaction's own snapshot: tells the watch which transactions have made or removed the
+/// version in between.
+fn tell_predecessors(watch: &dyn ReadWatch, ctx: &TxnCtx<'_>, tuple: Tuple<'_>) {
+    let made_by = (!tuple.has(flag::XMIN_FROZEN)).then_some(tuple.xmin());
+    for xid in made_by.into_iter().chain([tuple.xmax()]).filter(|xid| xid.is_normal()) {
+        if let TransactionStatus::Committed(csn) = ctx.status.status(xid)
+            && ctx.snapshot.sees(csn)
+            && csn > watch.snapshot()
+        {
+            watch.succeeds(xid, csn);
+        }
+    }
 }

@@ -190,7 +190,7 @@ impl Ssi {
         xids: impl Iterator<Item = Xid>,
     ) -> Result<SerializableTransaction> {
         let (id, signals) = self.conflicts.lock().restore_prepared(owner, horizon, state.first() == Some(&1));
-        let restored = SerializableTransaction::new(self.entrance(), id, signals);
+        let restored = SerializableTransaction::new(self.entrance(), id, horizon, signals);
         xids.for_each(|xid| restored.note_xid(xid));
         if !state.split_first().is_some_and(|(_, locks)| restored.lock_prepared_state(locks)) {
             return Err(Error::corrupted("invalid predicate locks of a prepared transaction"));
@@ -225,9 +225,10 @@ impl Ssi {
         result
     }
 
-    /// `me` makes a row of a key that `remover`, which has committed, had looked for and taken away.
-    pub(crate) fn conflict_in_from_remover(&self, me: XactId, remover: Xid, commit: Lsn) -> Result<(), Reason> {
-        let reader = self.xids.get(remover);
+    /// `me` has met, where it could not by its snapshot, what `before` has made or removed and committed: it comes after it, as if it had
+    /// written what `before` has read.
+    pub(crate) fn conflict_in_from_predecessor(&self, me: XactId, before: Xid, commit: Lsn) -> Result<(), Reason> {
+        let reader = self.xids.get(before);
         if reader.is_none() && !self.has_summary.load(Acquire) {
             return Ok(());
         }
@@ -504,14 +505,16 @@ impl Entrance {
                 Counters::add(&self.counters.safe_at_once);
                 (snapshot, None)
             }
-            Begun::Watched(id, signals) => (snapshot, Some(SerializableTransaction::new(self.clone(), id, signals))),
+            Begun::Watched(id, signals) => {
+                (snapshot, Some(SerializableTransaction::new(self.clone(), id, snapshot, signals)))
+            }
         }
     }
 
     /// As [`Entrance::begin`], with the snapshot of another serializable transaction, which is in progress until this has returned.
     pub fn begin_imported(&self, owner: OwnerId, read_only: bool, snapshot: Lsn) -> SerializableTransaction {
         let begun = self.conflicts.lock().begin_imported(owner, snapshot, read_only);
-        SerializableTransaction::new(self.clone(), begun.0, begun.1)
+        SerializableTransaction::new(self.clone(), begun.0, snapshot, begun.1)
     }
 }
 

@@ -25,6 +25,8 @@ const RANGES_PER_INDEX: u32 = 32;
 pub struct SerializableTransaction {
     ssi: Entrance,
     id: XactId,
+    /// The commits that it sees.
+    snapshot: Lsn,
     signals: Arc<Signals>,
     held: RefCell<Held>,
     /// Found while a page was latched: to be raised when it isn't.
@@ -106,10 +108,11 @@ impl Many {
 }
 
 impl SerializableTransaction {
-    pub(crate) fn new(ssi: Entrance, id: XactId, signals: Arc<Signals>) -> SerializableTransaction {
+    pub(crate) fn new(ssi: Entrance, id: XactId, snapshot: Lsn, signals: Arc<Signals>) -> SerializableTransaction {
         SerializableTransaction {
             ssi,
             id,
+            snapshot,
             signals,
             held: RefCell::default(),
             failure: Cell::new(None),
@@ -411,10 +414,14 @@ impl ReadWatch for SerializableTransaction {
 
     fn succeeds(&self, by: Xid, committed: Lsn) {
         if self.failure.get().is_none()
-            && let Err(reason) = self.ssi.conflict_in_from_remover(self.id, by, committed)
+            && let Err(reason) = self.ssi.conflict_in_from_predecessor(self.id, by, committed)
         {
             self.failure.set(Some(reason));
         }
+    }
+
+    fn snapshot(&self) -> Lsn {
+        self.snapshot
     }
 
     fn locks_per_tuple(&self) -> bool {

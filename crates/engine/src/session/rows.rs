@@ -132,6 +132,10 @@ impl Session {
         let index = &table.indexes[position];
         let mut unique = check && is_unique(table, position, key);
         self.with_ctx(|ctx| {
+            if unique && ctx.watch.is_some() && self.slot.borrow().depth() > 0 {
+                // The entry may be undone with its savepoint. The transaction knows then that no other row had the key.
+                self.lock_key(index.def.file, key.as_slice());
+            }
             let liveness = |other: Tid| table.heap.dirty_status(ctx, other);
             loop {
                 let check: Option<&dyn Fn(Tid) -> Result<Liveness>> = if unique { Some(&liveness) } else { None };
@@ -625,8 +629,8 @@ impl Session {
         Ok(found)
     }
 
-    /// As [`Session::index_point`] of a unique index, for a row that is updated or deleted next, or the statement fails: writing it
-    /// keeps others away, so a serializable transaction needn't note that it was read.
+    /// As [`Session::index_point`] of a unique index, for a row that is surely updated or deleted next, or the statement fails: writing
+    /// it keeps others away, so a serializable transaction needn't note that it was read.
     ///
     /// # Errors
     /// As [`Session::index_point`].
