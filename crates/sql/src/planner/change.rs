@@ -2,7 +2,7 @@
 
 use base::{Error, Result};
 use engine::LockMode;
-use engine::catalog::RelationKind;
+use engine::catalog::{RelationKind, TriggerTiming};
 
 use super::build::Builder;
 use super::flatten::Group;
@@ -27,6 +27,10 @@ impl Planner<'_, '_> {
             return Err(Error::internal("INSERT is planned elsewhere"));
         };
         let relation = *relation;
+        let event = if matches!(change, Change::Update { .. }) { Event::Update } else { Event::Delete };
+        // Such triggers may leave the row as it is.
+        let asks_triggers =
+            target.triggers.as_ref().is_some_and(|triggers| triggers.has(TriggerTiming::Before, true, event));
         let is_view = target.table.kind == RelationKind::View;
         self.lock_table(target.table.oid, LockMode::RowExclusive);
         let conditions = group.conditions.clone();
@@ -62,7 +66,7 @@ impl Planner<'_, '_> {
         }
         let scan = *scans.get(&relation).ok_or_else(|| Error::internal("the target is not scanned"))?;
         if let Node::IndexPoint(point) = &mut input.node {
-            point.is_changed = point.scan == scan && point.filter.is_none();
+            point.is_changed = point.scan == scan && point.filter.is_none() && !asks_triggers;
         }
         let ctid = layout.find(relation, -1).ok_or_else(|| Error::internal("the target has no ctid"))? as u32;
         let recheck = self.recheck(&query, &[relation], &layout, &scans, conditions, has_outer_join)?;
