@@ -408,6 +408,22 @@ fn a_time_limit_that_passes_while_a_statement_is_planned_ends_it() {
     server.stop();
 }
 
+// invariants: row 41
+#[test]
+fn a_time_limit_that_passes_while_a_constant_is_computed_ends_the_statement() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["worker_threads=1"]);
+    let mut client = server.connect();
+    client.batch_execute("set statement_timeout = '2ms'").unwrap();
+    for number in 0..4 {
+        // Each is another text, which is planned anew. Its constants are computed by another thread.
+        let statement = format!("select sha512(repeat('x', 100000000)::bytea) as c{number}");
+        let error = client.simple_query(&statement).unwrap_err();
+        assert_eq!(error.code(), Some(&SqlState::QUERY_CANCELED));
+    }
+    server.stop();
+}
+
 /// Nobody is at the other end.
 struct Nobody;
 

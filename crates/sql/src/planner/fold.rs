@@ -207,7 +207,8 @@ fn fold_call(call: &Call, context: &mut BindContext<'_>, inlining: &Inlining) ->
     let mut eval = WithoutSettings { inner: &mut *context.eval, has_asked: Cell::new(false) };
     let result = function.call(&mut eval, &call.types, &values);
     if eval.has_asked.get() {
-        return Ok(None);
+        // An interrupt is told once: nobody else would notice that this one has come.
+        return result.map_or_else(|error| if is_interruption(&error) { Err(error) } else { Ok(None) }, |_| Ok(None));
     }
     computed(result, inlining)
 }
