@@ -176,10 +176,13 @@ fn as_few_open_files_as_a_database_needs_are_enough_for_any_number_of_tables_che
             });
             drop(runner);
             drop(database);
+            // What ended it was the crash that was asked for.
+            assert_eq!(disk.opens_refused(), 0);
             let (recovered, recovered_on) = recover(disk.crash(), &mut random, round as u32);
             (database, disk) = (recovered, recovered_on);
             verify(&database, &mut model);
             tables.verify(&database, round + 1);
+            assert_eq!(disk.opens_refused(), 0);
         }
         assert!(disk.most_open() > FileShare::SMALLEST.tables, "{} were open at most", disk.most_open());
     });

@@ -304,6 +304,7 @@ fn one_open_file_too_many_fails_until_another_is_closed() {
     let _files: Vec<_> = (0..3).map(|number| made(&next, &format!("/{number}"))).collect();
     assert!(next.open(path("/four"), OpenMode::Create).is_err_and(is_too_many));
     assert_eq!((disk.most_open(), next.most_open()), (3, 3));
+    assert!(disk.opens_refused() > 0);
 }
 
 #[test]

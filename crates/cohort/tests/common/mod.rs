@@ -66,9 +66,18 @@ impl Server {
         let mut command = limited(descriptors);
         command.arg("serve").arg(folder.join("data")).args(["--host", "127.0.0.1", "--port", "0"]);
         settings.iter().for_each(|setting| _ = command.args(["-c", setting]));
-        let output = command.stdin(Stdio::null()).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!output.status.success(), "it started: {said}");
+        let mut process = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let begun = Instant::now();
+        let status = loop {
+            match process.try_wait().unwrap() {
+                Some(status) => break Some(status),
+                None if begun.elapsed() > Duration::from_secs(60) => break None,
+                None => std::thread::sleep(Duration::from_millis(20)),
+            }
+        };
+        process.kill().unwrap();
+        let said = String::from_utf8_lossy(&process.wait_with_output().unwrap().stderr).into_owned();
+        assert!(status.is_some_and(|status| !status.success()), "it started: {said}");
         said
     }
 

@@ -34,6 +34,8 @@ struct Handles {
     open_max: usize,
     /// So many were, at the most.
     most_open: usize,
+    /// So many calls were refused, since that would have been one too many.
+    refused: u64,
 }
 
 /// Calls so far.
@@ -80,7 +82,7 @@ impl Disk {
             counts: Counts::default(),
             crashed: false,
             locked: BTreeSet::new(),
-            handles: Handles { open: 0, open_max: usize::MAX, most_open: 0 },
+            handles: Handles { open: 0, open_max: usize::MAX, most_open: 0, refused: 0 },
         }
     }
 
@@ -301,10 +303,15 @@ impl Disk {
         self.handles.most_open
     }
 
+    pub(crate) fn opens_refused(&self) -> u64 {
+        self.handles.refused
+    }
+
     /// Counts a handle that is about to be opened, of a file or a directory; EMFILE if that would be one too many.
     pub(crate) fn open_handle(&mut self) -> Result<()> {
         self.look()?;
         if self.handles.open >= self.handles.open_max {
+            self.handles.refused += 1;
             return Err(rustix::io::Errno::MFILE.into());
         }
         self.handles.open += 1;

@@ -268,6 +268,11 @@ impl SimulatedVfs {
         self.shared.disk.lock().most_open()
     }
 
+    /// How many calls were refused with EMFILE.
+    pub fn opens_refused(&self) -> u64 {
+        self.shared.disk.lock().opens_refused()
+    }
+
     /// Whether the power is off.
     pub fn is_crashed(&self) -> bool {
         self.shared.disk.lock().is_crashed()
