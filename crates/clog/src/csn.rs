@@ -46,7 +46,7 @@ use sync::{Arc, CachePadded, Mutex, RwLock, RwLockWriteGuard};
 use vfs::Vfs;
 
 use crate::spill::Spill;
-use crate::{Clog, ClogBits};
+use crate::{Clog, ClogBits, StatusStoreOptions};
 
 /// Entries in a page. Few under the model checker, which takes each access to one for a step.
 pub(crate) const PAGE_ENTRIES: u64 = if cfg!(any(shuttle, loom)) { 4 } else { 1024 };
@@ -143,15 +143,15 @@ fn page_of(xid: Xid) -> u64 {
 }
 
 impl CsnStore {
-    pub(crate) fn new(vfs: Arc<dyn Vfs>, spill_directory: &Path, window: usize) -> Result<CsnStore> {
-        let slots = window.div_ceil(PAGE_ENTRIES as usize).max(SLOTS_MIN).next_power_of_two();
+    pub(crate) fn new(vfs: Arc<dyn Vfs>, spill_directory: &Path, options: &StatusStoreOptions) -> Result<CsnStore> {
+        let slots = options.csn_window.div_ceil(PAGE_ENTRIES as usize).max(SLOTS_MIN).next_power_of_two();
         let slot = || Slot { number: AtomicU64::new(NO_PAGE), entries: OnceLock::new() };
         Ok(CsnStore {
             slots: (0..slots).map(|_| CachePadded::new(slot())).collect(),
             first_xid: AtomicU64::new(u64::MAX),
             pages_end: AtomicU64::new(0),
             old: RwLock::new(Old { kept_from: 0, spilled: BTreeMap::new(), stragglers: BTreeMap::new() }),
-            spill: Spill::new(vfs, spill_directory)?,
+            spill: Spill::new(vfs, spill_directory, options.spilled_files)?,
             trimming: Mutex::new(()),
         })
     }

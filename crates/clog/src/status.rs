@@ -14,6 +14,7 @@ use buffer::{DoubleWrite, DurableLog};
 use sync::Arc;
 use sync::atomic::{AtomicU64, Ordering};
 use vfs::Vfs;
+use vfs::descriptors::FileShare;
 
 use crate::csn::{CsnStore, Entry};
 use crate::{Clog, ClogBits, ClogUpdate, CsnStatistics};
@@ -37,6 +38,8 @@ pub struct StatusStoreOptions {
     /// Transactions whose csn is kept in memory; rounded up to a power of two of 4096 at least. Older ones that somebody
     /// may still ask for spill to a file. Memory is taken as it is first used, 8 bytes per transaction.
     pub csn_window: usize,
+    /// Files of spilled csns that are open at a time; more are closed and opened again.
+    pub spilled_files: usize,
     /// Who sets the status bits.
     pub clog_update: ClogUpdate,
     /// The oldest xid whose bits are still kept.
@@ -50,6 +53,7 @@ impl Default for StatusStoreOptions {
         StatusStoreOptions {
             transaction_buffers: 64,
             csn_window: 1 << 22,
+            spilled_files: FileShare::of_process().spilled,
             clog_update: ClogUpdate::Cohort,
             oldest_xid: Xid::FIRST_NORMAL,
             next_xid_at_checkpoint: Xid::FIRST_NORMAL,
@@ -77,7 +81,7 @@ impl StatusStore {
         options: StatusStoreOptions,
     ) -> Result<StatusStore> {
         let clog = Clog::open(Arc::clone(&vfs), &data_dir.join("clog"), log, doublewrite, &options)?;
-        let csn = CsnStore::new(Arc::clone(&vfs), &data_dir.join("csn"), options.csn_window)?;
+        let csn = CsnStore::new(Arc::clone(&vfs), &data_dir.join("csn"), &options)?;
         Ok(StatusStore { csn, clog, oldest_xid: AtomicU64::new(options.oldest_xid.0), vfs })
     }
 

@@ -6,11 +6,12 @@
 //! | a database's own files ([`OWN_FILES`]), and what each thread opens for a moment | a fixed number |
 //! | a server's listeners, polls and wakers | a fixed number, and two a worker |
 //! | those who look on: metrics, dashboard | a fixed number each |
-//! | tables and indexes | a quarter of the rest, 8 to 512: more files are closed and opened again |
-//! | files of statements: what spills, COPY | an eighth of the rest, at least 8: a statement that needs one more fails with 53000 |
+//! | commit positions for old snapshots | a sixteenth of the rest, at least 4: more files are closed and opened again |
+//! | tables and indexes | a quarter of what then remains, 8 to 512: more files are closed and opened again |
+//! | files of statements: what spills, COPY | an eighth of it, at least 8: a statement that needs one more fails with 53000 |
 //! | connections | what is left, at least 16: one more is refused with 53300 |
 //!
-//! Only the last three can be less. A process that can't have the least of each is refused before it touches a file.
+//! Only the last four shares shrink. A process that can't have the least of each is refused before it touches a file.
 
 use std::fmt;
 
@@ -23,14 +24,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// | lock, control file, double-write area | 3 |
 /// | log: the segment being written and the next one, one being synced, an older one, one being made, the directory | 6 |
 /// | segments of the commit log | [`STATUS_FILES`] |
-/// | segments of spilled commit positions | [`SPILLED_FILES`] |
-pub const OWN_FILES: usize = 3 + 6 + STATUS_FILES + SPILLED_FILES;
+pub const OWN_FILES: usize = 3 + 6 + STATUS_FILES;
 
 /// Segments of the commit log that are held open at a time.
 pub const STATUS_FILES: usize = 8;
-
-/// Files with commit positions for old snapshots that are held open at a time.
-pub const SPILLED_FILES: usize = 4;
 
 /// What one thread has open for a moment at most: a file that is being read, written or made though its place was given to
 /// another one, one that it is closing, and a directory.
@@ -39,6 +36,7 @@ const MOMENTARY: usize = 3;
 /// Threads of a database that use its files: checkpointer, tidy, vacuum, file remover, log writer.
 const BACKGROUND_THREADS: usize = 5;
 
+const SPILLED_MIN: usize = 4;
 const TABLES_MIN: usize = 8;
 const TABLES_MAX: usize = 512;
 const STATEMENTS_MIN: usize = 8;
@@ -78,6 +76,8 @@ fn processors() -> usize {
 /// The files of a database that are many: how many of each kind may be open at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileShare {
+    /// Files with commit positions for old snapshots.
+    pub spilled: usize,
     /// Tables and indexes.
     pub tables: usize,
     /// Files of statements.
@@ -86,7 +86,7 @@ pub struct FileShare {
 
 impl FileShare {
     /// With fewer no database is opened.
-    pub const SMALLEST: FileShare = FileShare { tables: TABLES_MIN, statements: STATEMENTS_MIN };
+    pub const SMALLEST: FileShare = FileShare { spilled: SPILLED_MIN, tables: TABLES_MIN, statements: STATEMENTS_MIN };
 
     /// What a program takes for a database that it embeds, whose limit it leaves as it is.
     pub fn of_process() -> FileShare {
@@ -94,12 +94,15 @@ impl FileShare {
     }
 
     fn of(limit: usize) -> FileShare {
-        FileShare { tables: (limit / 4).clamp(TABLES_MIN, TABLES_MAX), statements: (limit / 8).max(STATEMENTS_MIN) }
+        let spilled = (limit / 16).max(SPILLED_MIN);
+        let remaining = limit.saturating_sub(spilled);
+        let tables = (remaining / 4).clamp(TABLES_MIN, TABLES_MAX);
+        FileShare { spilled, tables, statements: (remaining / 8).max(STATEMENTS_MIN) }
     }
 
     /// The most descriptors that a database has open, used by so many threads at a time.
     pub const fn most_open(&self, threads: usize) -> usize {
-        OWN_FILES + self.tables + self.statements + MOMENTARY * threads
+        OWN_FILES + self.spilled + self.tables + self.statements + MOMENTARY * threads
     }
 
     /// Whether the process may have as many as the database will have, used by one thread and its own.
@@ -136,7 +139,7 @@ impl ServerShare {
         let threads = workers + processors() + BACKGROUND_THREADS;
         let before_onlookers = open_now + OWN_FILES + MOMENTARY * threads + SERVER + WORKER * workers;
         let fixed = |limit| before_onlookers + onlookers * (ONLOOKER + connections_of_an_onlooker(limit));
-        let least = |limit| fixed(limit) + TABLES_MIN + STATEMENTS_MIN + CONNECTIONS_MIN;
+        let least = |limit| fixed(limit) + SPILLED_MIN + TABLES_MIN + STATEMENTS_MIN + CONNECTIONS_MIN;
         // The more there are, the more onlookers have.
         let mut needed = least(0);
         while needed < least(needed) {
@@ -147,7 +150,7 @@ impl ServerShare {
         }
         let rest = limit - fixed(limit);
         let files = FileShare::of(rest);
-        let connections = rest - files.tables - files.statements;
+        let connections = rest - files.spilled - files.tables - files.statements;
         Ok(ServerShare { files, connections })
     }
 }
@@ -155,8 +158,8 @@ impl ServerShare {
 /// How many connections a server may have beside a database with [`FileShare::of_process`].
 pub fn for_connections() -> usize {
     let limit = limit();
-    let FileShare { tables, statements } = FileShare::of(limit);
-    (limit - limit / 8).saturating_sub(tables).saturating_sub(statements)
+    let FileShare { spilled, tables, statements } = FileShare::of(limit);
+    (limit - limit / 8).saturating_sub(spilled).saturating_sub(tables).saturating_sub(statements)
 }
 
 /// How many connections one of those servers may have that are for who looks on.
@@ -202,15 +205,17 @@ mod tests {
                 let share = ServerShare::of(limit, 5, workers, onlookers).unwrap();
                 assert!(total(share, 5, workers, onlookers, limit) <= limit, "{limit}: {share:?}");
                 assert!(share.files.tables >= TABLES_MIN && share.files.statements >= STATEMENTS_MIN, "{share:?}");
+                assert!(share.files.spilled >= SPILLED_MIN, "{share:?}");
                 assert!(share.connections >= CONNECTIONS_MIN, "{limit}: {share:?}");
             }
         }
     }
 
     #[test]
-    fn most_of_many_are_for_connections() {
+    fn most_of_many_are_for_connections_and_many_are_for_old_snapshots() {
         let share = ServerShare::of(20_000, 5, 2, 0).unwrap();
         assert_eq!(share.files.tables, TABLES_MAX);
+        assert!(share.files.spilled > 1000, "{share:?}");
         assert!(share.connections > 15_000, "{share:?}");
     }
 

@@ -268,6 +268,7 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
         StatusStoreOptions {
             transaction_buffers: options.integer(Id::TransactionBuffers) as usize,
             csn_window: options.csn_window,
+            spilled_files: options.files.spilled,
             clog_update: clog_update(&options.settings),
             oldest_xid: from.oldest_xid,
             next_xid_at_checkpoint: from.next_xid,
