@@ -8,7 +8,7 @@
 //! to a megabyte; the block count that the engine sees grows page by page. After a restart it is the file's length, so that
 //! empty pages may be found at the end.
 //!
-//! So many handles are kept open, the one opened longest ago giving way to the next. Beside them each thread has one that it
+//! At most `opened_max` handles stay open; the one opened longest ago gives way to the next. Beside them each thread has one that it
 //! uses at the moment. None is held while something else is waited for.
 //!
 //! The removal of a file begins with a mark on it ([`Files::begin_removal`]). From then on only write-back finds the file, and
@@ -147,8 +147,8 @@ impl Files {
         Ok(self.get(file)?.blocks())
     }
 
-    /// The file from now on, with this handle unless it is known already. Nothing if any file was removed since so many
-    /// were.
+    /// The file from now on, with this handle unless it is known already. `None` if a file has been removed since the
+    /// count was `removed`.
     fn remember(
         &self,
         file: FileNumber,
@@ -187,7 +187,7 @@ impl Files {
         Ok(Some(relation))
     }
 
-    /// Keeps a handle, unless the file has one or is being removed: then nobody closes it later but the one that uses it. Closes the
+    /// Keeps a handle, unless the file has one or is being removed: then the handle is not kept, and its user closes it. Closes the
     /// one that was opened longest ago, if there are too many. One that is in use stays open until its user is done with it.
     fn keep(
         &self,
@@ -299,7 +299,8 @@ impl Files {
             .map_err(|error| Error::io(format!("could not truncate file \"base/{}\"", relation.number), &error))?;
         *allocated = blocks;
         if let Err(error) = handle.sync_all() {
-            self.vfs.fail_stop(&format!("could not sync file \"base/{}\": {error}", relation.number));
+            let error = Error::io(format!("could not sync file \"base/{}\"", relation.number), &error);
+            self.vfs.fail_stop(&error.to_string());
         }
         Ok(())
     }
@@ -360,14 +361,15 @@ impl Files {
 
     pub(crate) fn sync_directory(&self) {
         if let Err(error) = self.vfs.sync_dir(&self.directory) {
-            self.vfs.fail_stop(&format!("could not sync directory \"{}\": {error}", self.directory.display()));
+            let error = Error::io(format!("could not sync directory \"{}\"", self.directory.display()), &error);
+            self.vfs.fail_stop(&error.to_string());
         }
     }
 }
 
 #[cfg(all(test, not(shuttle)))]
 mod tests {
-    use vfs::{HookedCall, SimulatedVfs};
+    use vfs::{FailStop, Fault, HookedCall, SimulatedVfs};
 
     use super::*;
 
@@ -390,6 +392,26 @@ mod tests {
         }
         // The one that the caller uses, and one that gives way to it.
         assert!(disk.most_open() <= 5, "{} were open", disk.most_open());
+    }
+
+    #[test]
+    fn a_failed_sync_ends_the_process_with_its_sqlstate() {
+        let ends_with = |disk: &SimulatedVfs, call: &dyn Fn()| {
+            let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).unwrap_err();
+            let FailStop(message) = ended.downcast_ref().expect("it ends itself");
+            assert!(message.ends_with("(SQLSTATE 58030)"), "{message}");
+            assert!(disk.is_crashed());
+        };
+        let disk = SimulatedVfs::new(1);
+        let files = files_on(&disk, 3);
+        let relation = files.create(FILE, OpenMode::CreateNew).unwrap();
+        disk.add_fault(Fault::FailSync(disk.syncs() + 1));
+        ends_with(&disk, &|| files.truncate(&relation, 0, || ()).unwrap());
+
+        let disk = SimulatedVfs::new(1);
+        let files = files_on(&disk, 3);
+        disk.add_fault(Fault::FailSync(disk.syncs() + 1));
+        ends_with(&disk, &|| files.sync_directory());
     }
 
     #[test]

@@ -412,7 +412,7 @@ impl PagedStore {
             self.vfs.remove_file(&self.directory.join(name)).map_err(failed)?;
         }
         if let Err(error) = self.vfs.sync_dir(&self.directory) {
-            self.vfs.fail_stop(&format!("could not sync directory \"clog\": {error}"));
+            self.vfs.fail_stop(&Error::io("could not sync directory \"clog\"", &error).to_string());
         }
         self.counters.truncates.fetch_add(1, Ordering::Relaxed);
         Ok(())

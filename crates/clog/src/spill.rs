@@ -119,7 +119,7 @@ impl Spill {
         let read = file.and_then(|file| file.read_exact_at(bytes, page % SEGMENT_PAGES * PAGE_BYTES + offset));
         if let Err(error) = read {
             // Without it nobody can tell what a snapshot sees.
-            self.vfs.fail_stop(&format!("could not read commit sequence numbers: {error}"));
+            self.vfs.fail_stop(&Error::io("could not read commit sequence numbers", &error).to_string());
         }
     }
 
