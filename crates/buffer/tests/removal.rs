@@ -79,8 +79,8 @@ fn the_thread_that_removes_files_ends_at_once_when_it_is_told_to() {
     removals.wait_for_work(Duration::from_secs(3600));
 }
 
-/// A file is opened just when it is removed. Whoever opens it must not bring it back among those that are known: nobody would ever
-/// close it, and the room on the disk would not be given back.
+/// A file is opened just when it is removed. The opener must not make the file known again: its handle would stay open and its
+/// disk space would not be freed.
 #[test]
 fn a_file_that_is_removed_while_it_is_opened_is_gone() {
     const FILE: FileNumber = FileNumber(7);

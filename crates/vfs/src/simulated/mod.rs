@@ -109,7 +109,7 @@ pub struct SimulatedVfs {
     shared: Arc<Shared>,
 }
 
-/// A call that a hook is told of, before it does anything unless it says otherwise.
+/// A call that runs the hook; the hook runs before the call except for `Opened`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookedCall<'a> {
     /// A file is about to be opened.
