@@ -1,7 +1,7 @@
 //! A small HTTP server on one thread of its own, for those who look on: metrics and the dashboard.
 //!
 //! Nobody who looks on can hold the database up: its threads don't come here. Nor can many of them, or slow ones, take much memory or
-//! keep others out for long: there are at most as many as [`for_onlookers`] says, each has one request and must be done in time, and a
+//! keep others out for long: there are at most as many as [`connections_of_monitor`] says, each has one request and must be done in time, and a
 //! request's body is not read.
 
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -17,11 +17,11 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::MissedTickBehavior;
-use vfs::descriptors::for_onlookers;
+use vfs::descriptors::connections_of_monitor;
 
-/// Who has not sent a request by then is let go.
+/// A client that has not sent its request by then is disconnected.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// Who has not taken the answer by then is let go as well.
+/// A client that has not taken the answer by then is disconnected as well.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(20);
 /// What a request's head may have.
 const HEAD_LIMIT_BYTES: usize = 16 << 10;
@@ -140,7 +140,7 @@ async fn run_regularly(mut chore: Chore) {
 }
 
 async fn accept_all(listener: tokio::net::TcpListener, answer: Arc<Answer>) {
-    let places = Arc::new(Semaphore::new(for_onlookers()));
+    let places = Arc::new(Semaphore::new(connections_of_monitor()));
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {

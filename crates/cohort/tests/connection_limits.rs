@@ -68,7 +68,7 @@ fn thousands_of_silent_connections_keep_nobody_out() {
 fn without_descriptors_for_clients_the_log_and_all_files_have_theirs() {
     vfs::descriptors::raise_limit();
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::start_limited(folder.path(), 256, &["worker_threads=2", "work_mem=64kB"]);
+    let server = Server::start_limited(folder.path(), 256, &["worker_threads=2", "work_mem=64kB"], &[]);
     assert!(server.log().contains("the system allows 256 open files"), "{}", server.log());
     let mut control = server.connect();
     control.batch_execute(SETUP).unwrap();

@@ -21,12 +21,27 @@ const SETTINGS: [&str; 6] = [
 ];
 
 /// The fewest descriptors that the server starts with, as it says itself.
-fn fewest(folder: &Path) -> usize {
-    let said = Server::refused_limited(folder, 24, &SETTINGS);
+fn fewest(folder: &Path, arguments: &[&str]) -> usize {
+    let said = Server::refused_limited(folder, 24, &SETTINGS, arguments);
     assert!(said.contains("insufficient file descriptors available to start server process"), "{said}");
     assert!(!folder.join("data").exists(), "something was written");
     let hint = said.lines().find(|line| line.contains("Raise the limit of open files")).expect(&said);
     hint.split_whitespace().find_map(|word| word.parse().ok()).expect(hint)
+}
+
+#[test]
+fn each_address_that_is_listened_on_has_a_descriptor() {
+    const ADDRESSES: usize = 24;
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path();
+    let addresses: Vec<_> = (1..=ADDRESSES).map(|last| format!("127.0.0.{last}")).collect();
+    let host = ["--host", &addresses.join(",")];
+    let of_one = fewest(folder, &[]);
+    let of_all = fewest(folder, &host);
+    assert_eq!(of_all - of_one, ADDRESSES - 1);
+    let server = Server::start_limited(folder, of_all, &SETTINGS, &host);
+    assert!(crowd(&server).len() >= 8);
+    server.stop();
 }
 
 /// As many clients as the server takes, until it says that they are too many.
@@ -105,11 +120,11 @@ fn verify(client: &mut Client) {
 fn with_the_fewest_descriptors_no_number_of_tables_ends_the_server_or_hinders_a_start() {
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path();
-    let fewest = fewest(folder);
-    let said = Server::refused_limited(folder, fewest - 1, &SETTINGS);
+    let fewest = fewest(folder, &[]);
+    let said = Server::refused_limited(folder, fewest - 1, &SETTINGS, &[]);
     assert!(said.contains(&format!("to {fewest} or more")), "{said}");
 
-    let server = Server::start_limited(folder, fewest, &SETTINGS);
+    let server = Server::start_limited(folder, fewest, &SETTINGS, &[]);
     fill(&mut server.connect());
     let mut clients = crowd(&server);
     assert!(clients.len() >= 8, "{} clients", clients.len());
@@ -117,7 +132,7 @@ fn with_the_fewest_descriptors_no_number_of_tables_ends_the_server_or_hinders_a_
     server.kill();
     drop(clients);
 
-    let server = Server::start_limited(folder, fewest, &SETTINGS);
+    let server = Server::start_limited(folder, fewest, &SETTINGS, &[]);
     let mut client = server.connect();
     for number in 0..PREPARED {
         client.batch_execute(&format!("commit prepared 'p{number}'")).unwrap();

@@ -18,6 +18,6 @@ pub mod stream;
 pub mod tls;
 pub mod worker;
 
-pub use server::{Server, ServerOptions, worker_threads};
+pub use server::{Server, ServerOptions, address_count, worker_threads};
 pub use tls::CurrentCredentials;
 pub use worker::StopMode;

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use base::{Error, Lsn, Result, sqlstate};
+use engine::too_few_descriptors;
 use mio::net::{TcpListener, UnixListener};
 use mio::{Events, Interest, Poll, Token};
 use sql::session::Instance;
@@ -34,7 +35,7 @@ pub struct ServerOptions {
     /// Threads that run sessions; 0 for one per core.
     pub worker_count: usize,
     /// How many connections there are descriptors for, with a session or without ([`vfs::descriptors::ServerShare`]). None for
-    /// what an embedded database leaves.
+    /// what the database leaves.
     pub connections: Option<usize>,
     /// The most sessions at a time, if there are descriptors for so many.
     pub max_connections: usize,
@@ -100,7 +101,13 @@ impl Server {
                 .hint("Give --host, or --socket-dir, or both."));
         }
         let ServerOptions { max_connections, superuser_reserved_connections, .. } = *options;
-        let connections = options.connections.unwrap_or_else(vfs::descriptors::for_connections);
+        let connections = match options.connections {
+            Some(connections) => connections,
+            None => {
+                let files = instance.database().file_share();
+                files.connections_beside(worker_threads(options.worker_count)).map_err(too_few_descriptors)?
+            }
+        };
         let budget = ConnectionBudget::new(connections, max_connections, superuser_reserved_connections)?;
         if budget.sessions_max() < options.max_connections {
             eprintln!(
@@ -180,6 +187,14 @@ impl Server {
         self.begin_stop(mode);
         self.finish();
     }
+}
+
+/// How many addresses a server listens on that is given these host names or addresses, separated by commas.
+///
+/// # Errors
+/// When a name can't be translated.
+pub fn address_count(host: &str) -> Result<usize> {
+    addresses(host, 0).map(|addresses| addresses.len())
 }
 
 fn addresses(host: &str, port: u16) -> Result<Vec<SocketAddr>> {

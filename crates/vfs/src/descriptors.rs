@@ -2,10 +2,10 @@
 //!
 //! | for | how many |
 //! | --- | --- |
-//! | what the process has open when it asks | so many |
+//! | open before the start | as counted |
 //! | a database's own files ([`OWN_FILES`]), and what each thread opens for a moment | a fixed number |
-//! | a server's listeners, polls and wakers | a fixed number, and two a worker |
-//! | those who look on: metrics, dashboard | a fixed number each |
+//! | a server's listeners, polls and wakers | a fixed number, one a listener, and two a worker |
+//! | monitoring: metrics, dashboard | a fixed number each, and connections by the limit |
 //! | commit positions for old snapshots | a sixteenth of the rest, at least 4: more files are closed and opened again |
 //! | tables and indexes | a quarter of what then remains, 8 to 512: more files are closed and opened again |
 //! | files of statements: what spills, COPY | an eighth of it, at least 8: a statement that needs one more fails with 53000 |
@@ -13,11 +13,9 @@
 //!
 //! Only the last four shares shrink. A process that can't have the least of each is refused before it touches a file.
 
-use std::fmt;
-
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What one database may have open of its own at a time, each holder keeping to its number:
+/// The most files of its own that one database has open at a time. Each holder keeps to its number:
 ///
 /// | | |
 /// | --- | --- |
@@ -42,15 +40,16 @@ const TABLES_MAX: usize = 512;
 const STATEMENTS_MIN: usize = 8;
 const CONNECTIONS_MIN: usize = 16;
 
-/// A server's listeners, the acceptor's poll and waker, and a connection that is accepted and not counted yet.
+/// A server's poll and waker, its sockets for signals, and a connection that is accepted and not counted yet. Its listeners are
+/// counted beside them.
 const SERVER: usize = 8;
 /// A worker's poll and waker.
 const WORKER: usize = 2;
 /// An HTTP server's listener and runtime.
-const ONLOOKER: usize = 8;
-/// What one has connections for at least.
-const ONLOOKER_CONNECTIONS_MIN: usize = 4;
-const ONLOOKER_CONNECTIONS_MAX: usize = 64;
+const MONITOR: usize = 8;
+/// Smallest number of connections of an HTTP server.
+const MONITOR_CONNECTIONS_MIN: usize = 4;
+const MONITOR_CONNECTIONS_MAX: usize = 64;
 
 /// How many descriptors the process may have.
 pub fn limit() -> usize {
@@ -85,7 +84,7 @@ pub struct FileShare {
 }
 
 impl FileShare {
-    /// With fewer no database is opened.
+    /// A database is not opened with a share that is smaller than its part of this.
     pub const SMALLEST: FileShare = FileShare { spilled: SPILLED_MIN, tables: TABLES_MIN, statements: STATEMENTS_MIN };
 
     /// What a program takes for a database that it embeds, whose limit it leaves as it is.
@@ -105,15 +104,55 @@ impl FileShare {
         OWN_FILES + self.spilled + self.tables + self.statements + MOMENTARY * threads
     }
 
-    /// Whether the process may have as many as the database will have, used by one thread and its own.
+    /// Checks that no share is smaller than in [`FileShare::SMALLEST`], and that the process may have as many descriptors as the
+    /// database will have, used by one thread and its own.
     ///
     /// # Errors
-    /// If it may not.
+    /// If a share is too small, or the process may not have so many.
     pub fn check(&self) -> Result<(), TooFew> {
-        let needed = self.most_open(1 + BACKGROUND_THREADS);
+        let enlarged = FileShare {
+            spilled: self.spilled.max(SPILLED_MIN),
+            tables: self.tables.max(TABLES_MIN),
+            statements: self.statements.max(STATEMENTS_MIN),
+        };
+        let needed = enlarged.most_open(1 + BACKGROUND_THREADS);
+        if enlarged != *self {
+            return Err(TooFew { allowed: self.most_open(1 + BACKGROUND_THREADS), needed });
+        }
         let allowed = limit();
         if allowed < needed { Err(TooFew { allowed, needed }) } else { Ok(()) }
     }
+
+    /// How many connections a server may have that listens already, has so many workers, and serves a database that was opened with
+    /// these shares. What the database has open by now counts twice: nobody can tell it from what else the process has open.
+    ///
+    /// # Errors
+    /// If the system allows too few.
+    pub fn connections_beside(&self, workers: usize) -> Result<usize, TooFew> {
+        self.connections_of(limit(), open_now(), workers)
+    }
+
+    fn connections_of(&self, allowed: usize, open_now: usize, workers: usize) -> Result<usize, TooFew> {
+        let others = open_now + self.most_open(threads(workers)) + SERVER + WORKER * workers;
+        let needed = others + CONNECTIONS_MIN;
+        if allowed < needed { Err(TooFew { allowed, needed }) } else { Ok(allowed - others) }
+    }
+}
+
+/// The threads that use the files of a server's database: workers, helpers of scans, and the database's own.
+fn threads(workers: usize) -> usize {
+    workers + processors() + BACKGROUND_THREADS
+}
+
+/// What a server has that needs descriptors, beside its database and its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerSize {
+    /// Sockets that it listens on.
+    pub listeners: usize,
+    /// Threads that run sessions.
+    pub workers: usize,
+    /// HTTP servers for monitoring.
+    pub monitors: usize,
 }
 
 /// How a server's process shares out its descriptors.
@@ -126,21 +165,20 @@ pub struct ServerShare {
 }
 
 impl ServerShare {
-    /// For a server with so many workers, and so many HTTP servers for those who look on, of what the process may have beyond
-    /// what it has open now.
+    /// The shares of a server that is about to start, of the descriptors that the process does not have open yet.
     ///
     /// # Errors
     /// If the system allows too few.
-    pub fn of_process(workers: usize, onlookers: usize) -> Result<ServerShare, TooFew> {
-        ServerShare::of(limit(), open_now(), workers, onlookers)
+    pub fn of_process(server: &ServerSize) -> Result<ServerShare, TooFew> {
+        ServerShare::of(limit(), open_now(), server)
     }
 
-    fn of(limit: usize, open_now: usize, workers: usize, onlookers: usize) -> Result<ServerShare, TooFew> {
-        let threads = workers + processors() + BACKGROUND_THREADS;
-        let before_onlookers = open_now + OWN_FILES + MOMENTARY * threads + SERVER + WORKER * workers;
-        let fixed = |limit| before_onlookers + onlookers * (ONLOOKER + connections_of_an_onlooker(limit));
+    fn of(limit: usize, open_now: usize, server: &ServerSize) -> Result<ServerShare, TooFew> {
+        let ServerSize { listeners, workers, monitors } = *server;
+        let unmonitored = open_now + OWN_FILES + MOMENTARY * threads(workers) + SERVER + listeners + WORKER * workers;
+        let fixed = |limit| unmonitored + monitors * (MONITOR + monitor_connections(limit));
         let least = |limit| fixed(limit) + SPILLED_MIN + TABLES_MIN + STATEMENTS_MIN + CONNECTIONS_MIN;
-        // The more there are, the more onlookers have.
+        // The higher the limit, the more connections a monitor has.
         let mut needed = least(0);
         while needed < least(needed) {
             needed = least(needed);
@@ -155,55 +193,46 @@ impl ServerShare {
     }
 }
 
-/// How many connections a server may have beside a database with [`FileShare::of_process`].
-pub fn for_connections() -> usize {
-    let limit = limit();
-    let FileShare { spilled, tables, statements } = FileShare::of(limit);
-    (limit - limit / 8).saturating_sub(spilled).saturating_sub(tables).saturating_sub(statements)
+/// The most connections of an HTTP server for monitoring.
+pub fn connections_of_monitor() -> usize {
+    monitor_connections(limit())
 }
 
-/// How many connections one of those servers may have that are for who looks on.
-pub fn for_onlookers() -> usize {
-    connections_of_an_onlooker(limit())
+fn monitor_connections(limit: usize) -> usize {
+    (limit / 32).clamp(MONITOR_CONNECTIONS_MIN, MONITOR_CONNECTIONS_MAX)
 }
 
-fn connections_of_an_onlooker(limit: usize) -> usize {
-    (limit / 32).clamp(ONLOOKER_CONNECTIONS_MIN, ONLOOKER_CONNECTIONS_MAX)
-}
-
-/// The system allows the process fewer descriptors than it needs.
+/// There are fewer descriptors than are needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooFew {
-    /// So many are allowed.
+    /// How many the process, or the database, may have.
     pub allowed: usize,
-    /// So many are needed at least.
+    /// How many are needed at least.
     pub needed: usize,
-}
-
-impl fmt::Display for TooFew {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} open files are allowed, {} are needed", self.allowed, self.needed)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn total(share: ServerShare, open_now: usize, workers: usize, onlookers: usize, limit: usize) -> usize {
-        let threads = workers + processors() + BACKGROUND_THREADS;
-        let looking_on = onlookers * (ONLOOKER + connections_of_an_onlooker(limit));
-        open_now + share.files.most_open(threads) + SERVER + WORKER * workers + looking_on + share.connections
+    const SMALL: ServerSize = ServerSize { listeners: 2, workers: 2, monitors: 0 };
+
+    fn total(share: ServerShare, open_now: usize, server: &ServerSize, limit: usize) -> usize {
+        let ServerSize { listeners, workers, monitors } = *server;
+        let monitoring = monitors * (MONITOR + monitor_connections(limit));
+        let files = share.files.most_open(threads(workers));
+        open_now + files + SERVER + listeners + WORKER * workers + monitoring + share.connections
     }
 
     #[test]
     fn all_shares_together_are_never_more_than_the_limit() {
-        for (workers, onlookers) in [(1, 0), (2, 2), (64, 1)] {
-            let TooFew { needed, .. } = ServerShare::of(10, 5, workers, onlookers).unwrap_err();
-            assert!(ServerShare::of(needed - 1, 5, workers, onlookers).is_err());
+        for (listeners, workers, monitors) in [(1, 1, 0), (2, 2, 2), (100, 64, 1)] {
+            let server = ServerSize { listeners, workers, monitors };
+            let TooFew { needed, .. } = ServerShare::of(10, 5, &server).unwrap_err();
+            assert!(ServerShare::of(needed - 1, 5, &server).is_err());
             for limit in (needed..needed + 3000).chain([20_000, 1 << 20]) {
-                let share = ServerShare::of(limit, 5, workers, onlookers).unwrap();
-                assert!(total(share, 5, workers, onlookers, limit) <= limit, "{limit}: {share:?}");
+                let share = ServerShare::of(limit, 5, &server).unwrap();
+                assert!(total(share, 5, &server, limit) <= limit, "{limit}: {share:?}");
                 assert!(share.files.tables >= TABLES_MIN && share.files.statements >= STATEMENTS_MIN, "{share:?}");
                 assert!(share.files.spilled >= SPILLED_MIN, "{share:?}");
                 assert!(share.connections >= CONNECTIONS_MIN, "{limit}: {share:?}");
@@ -212,8 +241,37 @@ mod tests {
     }
 
     #[test]
+    fn an_embedded_database_and_its_server_are_never_given_more_than_the_limit() {
+        for workers in [1, 4, 64] {
+            for limit in (0..3000).chain([20_000, 1 << 20, usize::MAX]) {
+                let files = FileShare::of(limit);
+                match files.connections_of(limit, 20, workers) {
+                    Ok(connections) => {
+                        let total = 20 + files.most_open(threads(workers)) + SERVER + WORKER * workers + connections;
+                        assert!(total <= limit && connections >= CONNECTIONS_MIN, "{limit}: {files:?}, {connections}");
+                    }
+                    Err(TooFew { allowed, needed }) => assert!(allowed == limit && needed > limit && limit < 20_000),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_share_that_is_smaller_than_the_smallest_is_refused_whatever_the_sum() {
+        FileShare::SMALLEST.check().unwrap();
+        for less in [
+            FileShare { spilled: SPILLED_MIN - 1, tables: 100, ..FileShare::SMALLEST },
+            FileShare { tables: TABLES_MIN - 1, statements: 100, ..FileShare::SMALLEST },
+            FileShare { statements: STATEMENTS_MIN - 1, spilled: 100, ..FileShare::SMALLEST },
+        ] {
+            let TooFew { allowed, needed } = less.check().unwrap_err();
+            assert_eq!(needed - allowed, 1);
+        }
+    }
+
+    #[test]
     fn most_of_many_are_for_connections_and_many_are_for_old_snapshots() {
-        let share = ServerShare::of(20_000, 5, 2, 0).unwrap();
+        let share = ServerShare::of(20_000, 5, &SMALL).unwrap();
         assert_eq!(share.files.tables, TABLES_MAX);
         assert!(share.files.spilled > 1000, "{share:?}");
         assert!(share.connections > 15_000, "{share:?}");
@@ -221,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_process_without_a_limit_has_enough_of_everything() {
-        let share = ServerShare::of(usize::MAX, 5, 2, 0).unwrap();
+        let share = ServerShare::of(usize::MAX, 5, &SMALL).unwrap();
         assert!(share.connections > 1 << 40 && share.files.statements > 1 << 40);
     }
 }

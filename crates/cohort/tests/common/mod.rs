@@ -33,6 +33,11 @@ fn limited(descriptors: usize) -> Command {
     command
 }
 
+/// Where the server listens, unless the arguments say so.
+fn default_host(arguments: &[&str]) -> &'static [&'static str] {
+    if arguments.contains(&"--host") { &[] } else { &["--host", "127.0.0.1"] }
+}
+
 impl Server {
     /// Serves `folder/data`; the socket lies in `folder`.
     pub fn start(folder: &Path, settings: &[&str]) -> Server {
@@ -57,14 +62,19 @@ impl Server {
     }
 
     /// The same where the system allows only so many descriptors.
-    pub fn start_limited(folder: &Path, descriptors: usize, settings: &[&str]) -> Server {
-        Server::start_by(limited(descriptors), folder, free_port(), settings, &[])
+    pub fn start_limited(folder: &Path, descriptors: usize, settings: &[&str], arguments: &[&str]) -> Server {
+        Server::start_by(limited(descriptors), folder, free_port(), settings, arguments)
     }
 
     /// What a server says that does not start, since the system allows so few descriptors.
-    pub fn refused_limited(folder: &Path, descriptors: usize, settings: &[&str]) -> String {
+    pub fn refused_limited(folder: &Path, descriptors: usize, settings: &[&str], arguments: &[&str]) -> String {
         let mut command = limited(descriptors);
-        command.arg("serve").arg(folder.join("data")).args(["--host", "127.0.0.1", "--port", "0"]);
+        command
+            .arg("serve")
+            .arg(folder.join("data"))
+            .args(["--port", "0"])
+            .args(default_host(arguments))
+            .args(arguments);
         settings.iter().for_each(|setting| _ = command.args(["-c", setting]));
         let mut process = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let begun = Instant::now();
@@ -82,8 +92,8 @@ impl Server {
     }
 
     fn start_by(mut command: Command, folder: &Path, port: u16, settings: &[&str], arguments: &[&str]) -> Server {
-        command.arg("serve").arg(folder.join("data")).args(["--host", "127.0.0.1", "--port", &port.to_string()]);
-        command.arg("--socket-dir").arg(folder).args(arguments);
+        command.arg("serve").arg(folder.join("data")).args(["--port", &port.to_string()]);
+        command.arg("--socket-dir").arg(folder).args(default_host(arguments)).args(arguments);
         for setting in settings {
             command.args(["-c", setting]);
         }

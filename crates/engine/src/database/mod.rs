@@ -21,6 +21,7 @@ use heap::HeapServices;
 use lockmgr::LockManager;
 use sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use sync::{Interrupt, Mutex};
+use vfs::descriptors::FileShare;
 use wal::Wal;
 use xact::TransactionManager;
 
@@ -354,6 +355,11 @@ impl Database {
     /// The lock manager: views of locks and waits.
     pub fn locks(&self) -> &Arc<LockManager> {
         &self.shared.locks
+    }
+
+    /// How many files of each kind it may have open.
+    pub fn file_share(&self) -> FileShare {
+        self.shared.options.files
     }
 
     /// Outcomes of transactions.

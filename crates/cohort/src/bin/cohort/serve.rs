@@ -10,12 +10,13 @@ use cohort::dashboard::Dashboard;
 use cohort::engine::too_few_descriptors;
 use cohort::metrics::MetricsServer;
 use cohort::{
-    CurrentCredentials, Database, Instance, OpenOptions, Server, ServerOptions, StopMode, configuration, worker_threads,
+    CurrentCredentials, Database, Instance, OpenOptions, Server, ServerOptions, StopMode, address_count, configuration,
+    worker_threads,
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sync::{Arc, Mutex};
-use vfs::descriptors::ServerShare;
+use vfs::descriptors::{ServerShare, ServerSize};
 
 use crate::memory;
 
@@ -68,7 +69,7 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
         settings.set_at_start("dashboard_listen", address, Source::CommandLine)?;
     }
     // Refused before anything is written.
-    let share = share_of_descriptors(&settings)?;
+    let share = share_of_descriptors(arguments, &settings)?;
     let database = Database::open(OpenOptions {
         settings: Arc::clone(&settings),
         files: share.files,
@@ -168,12 +169,20 @@ fn integer(settings: &ServerSettings, id: Id) -> i64 {
 /// How the descriptors that the system allows are shared out.
 ///
 /// # Errors
-/// 53000 if they are too few.
-fn share_of_descriptors(settings: &ServerSettings) -> Result<ServerShare> {
-    let onlookers = [Id::MetricsListen, Id::DashboardListen].map(|id| !settings.get(id).as_text().is_empty());
-    let workers = worker_threads(integer(settings, Id::WorkerThreads) as usize);
-    ServerShare::of_process(workers, onlookers.into_iter().filter(|looks_on| *looks_on).count())
-        .map_err(too_few_descriptors)
+/// 53000 if they are too few; an error if a host's name can't be translated.
+fn share_of_descriptors(arguments: &ServeArguments, settings: &ServerSettings) -> Result<ServerShare> {
+    let monitors = [Id::MetricsListen, Id::DashboardListen];
+    let server = ServerSize {
+        // The Unix socket is one more.
+        listeners: address_count(&host(arguments, settings))? + 1,
+        workers: worker_threads(integer(settings, Id::WorkerThreads) as usize),
+        monitors: monitors.into_iter().filter(|id| !settings.get(*id).as_text().is_empty()).count(),
+    };
+    ServerShare::of_process(&server).map_err(too_few_descriptors)
+}
+
+fn host(arguments: &ServeArguments, settings: &ServerSettings) -> String {
+    arguments.host.clone().unwrap_or_else(|| settings.get(Id::ListenAddresses).as_text().to_string())
 }
 
 fn server_options(
@@ -195,7 +204,7 @@ fn server_options(
             .map_err(|_| Error::new(sqlstate::INVALID_PARAMETER_VALUE, "port is out of range"))?,
     };
     Ok(ServerOptions {
-        host: arguments.host.clone().unwrap_or_else(|| text(Id::ListenAddresses)),
+        host: host(arguments, settings),
         port,
         socket_directory: Some(socket_directory),
         socket_permissions: integer(Id::UnixSocketPermissions) as u32,
