@@ -14,6 +14,7 @@ use super::super::{column, constraint, sequence};
 use super::place_of;
 use crate::binder::{DefinitionUse, expression_columns};
 use crate::executor::evaluate;
+use crate::parser::if_readable;
 use crate::plan::Expr;
 use crate::session::quote_identifier;
 use crate::tree::{self, Name, TypeName};
@@ -111,15 +112,12 @@ fn converted_default(ddl: &Ddl<'_>, old: &Arc<TableDef>, new: &TableDef, place: 
     let Some(text) = &before.default else { return Ok(None) };
     let sql_type = SqlType::with_typmod(after.type_oid, after.typmod);
     let used_for = DefinitionUse::Default { column: &before.name, sql_type };
-    match ddl.stored_expression(old, text, used_for) {
-        Ok(expr) => Ok(Some(ddl.to_store(&expr, &NoNames))),
-        Err(_) => {
-            let wanted = types::format_type_name(&ddl.view(), after.type_oid);
-            let message =
-                format!("default for column \"{}\" cannot be cast automatically to type {wanted}", before.name);
-            Err(Error::new(sqlstate::DATATYPE_MISMATCH, message))
-        }
+    if let Some(expr) = if_readable(ddl.stored_expression(old, text, used_for))? {
+        return Ok(Some(ddl.to_store(&expr, &NoNames)));
     }
+    let wanted = types::format_type_name(&ddl.view(), after.type_oid);
+    let message = format!("default for column \"{}\" cannot be cast automatically to type {wanted}", before.name);
+    Err(Error::new(sqlstate::DATATYPE_MISMATCH, message))
 }
 
 /// The sequence behind an identity column takes the column's type.
