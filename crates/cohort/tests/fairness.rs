@@ -424,6 +424,31 @@ fn a_time_limit_that_passes_while_a_constant_is_computed_ends_the_statement() {
     server.stop();
 }
 
+// invariants: row 41
+#[test]
+fn a_time_limit_that_passes_while_a_stored_expression_is_read_ends_the_statement() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["worker_threads=1"]);
+    let mut client = server.connect();
+    let long = format!("array_length(array[1{}], 1)", ", 1".repeat(200_000));
+    client.batch_execute("create table long (a int, b int)").unwrap();
+    client.batch_execute(&format!("alter table long alter a set default {long}")).unwrap();
+    client.batch_execute(&format!("alter table long add constraint checked check (b < {long})")).unwrap();
+    client.batch_execute(&format!("create index long_index on long ((b + {long}))")).unwrap();
+    client.batch_execute("set statement_timeout = '2ms'").unwrap();
+    for statement in [
+        "alter table long alter a type bigint",
+        "select length(pg_get_expr(adbin, adrelid)) from pg_attrdef where adrelid = 'long'::regclass",
+        "select length(pg_get_constraintdef(oid)) from pg_constraint where conname = 'checked'",
+        "select length(pg_get_indexdef('long_index'::regclass))",
+        "select length(column_default) from information_schema.columns where table_name = 'long'",
+    ] {
+        let error = client.simple_query(statement).expect_err(statement);
+        assert_eq!(error.code(), Some(&SqlState::QUERY_CANCELED), "{statement}");
+    }
+    server.stop();
+}
+
 /// Nobody is at the other end.
 struct Nobody;
 

@@ -211,21 +211,21 @@ impl ColumnRow<'_> {
     }
 }
 
-fn own_column(run: &Run<'_, '_>, table: &Arc<TableDef>, place: usize, column: &ColumnDef) -> Vec<Value> {
+fn own_column(run: &Run<'_, '_>, table: &Arc<TableDef>, place: usize, column: &ColumnDef) -> Result<Vec<Value>> {
     let shown = |text: &String, stored_as| stored_expression(run.state, table, text, stored_as, false);
-    ColumnRow {
+    let row = ColumnRow {
         schema: run.catalog.schema_name(table.schema),
         table: &table.name,
         name: &column.name,
         place,
-        default: column.default.as_ref().map(|text| shown(text, StoredAs::Default(place))),
+        default: column.default.as_ref().map(|text| shown(text, StoredAs::Default(place))).transpose()?,
         not_null: column.not_null,
         sql_type: SqlType::with_typmod(column.type_oid, column.typmod),
         identity: column.identity,
-        generated: column.generated.as_ref().map(|text| shown(text, StoredAs::OverRow)),
+        generated: column.generated.as_ref().map(|text| shown(text, StoredAs::OverRow)).transpose()?,
         updatable: crate::session::functions::is_updatable(run.state, table, place, false),
-    }
-    .values(run)
+    };
+    Ok(row.values(run))
 }
 
 fn system_columns(run: &Run<'_, '_>, table: &VirtualTable) -> Vec<Vec<Value>> {
@@ -265,7 +265,7 @@ pub fn columns(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>
         }
         for (place, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
             if column_is_accessible(run, &table, place) {
-                rows.push(own_column(run, &table, place, column));
+                rows.push(own_column(run, &table, place, column)?);
             }
         }
     }

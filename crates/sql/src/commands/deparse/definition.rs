@@ -30,13 +30,16 @@ pub enum StoredAs {
 
 /// A stored expression as it reads under the session's search path, as `pg_get_expr` shows it. One that can't be bound
 /// any more is shown as it is stored.
+///
+/// # Errors
+/// Interrupts (57014, fatal errors) and 53200.
 pub fn stored_expression(
     state: &SessionState,
     table: &Arc<TableDef>,
     text: &str,
     stored_as: StoredAs,
     pretty: bool,
-) -> String {
+) -> Result<String> {
     let view = state.catalog();
     let shown = match stored_as {
         StoredAs::Default(place) => {
@@ -50,12 +53,15 @@ pub fn stored_expression(
             Deparser::new(&view, &TableNames(table), Qualify::WhereNeeded).indented().pretty(pretty).text(&expr)
         }),
     };
-    shown.unwrap_or_else(|_| text.to_owned())
+    Ok(parser::if_readable(shown)?.unwrap_or_else(|| text.to_owned()))
 }
 
 /// `CHECK ((a > 0))`
-pub fn check_clause(state: &SessionState, table: &Arc<TableDef>, text: &str, pretty: bool) -> String {
-    format!("CHECK ({})", stored_expression(state, table, text, StoredAs::OverRow, pretty))
+///
+/// # Errors
+/// Interrupts (57014, fatal errors) and 53200.
+pub fn check_clause(state: &SessionState, table: &Arc<TableDef>, text: &str, pretty: bool) -> Result<String> {
+    Ok(format!("CHECK ({})", stored_expression(state, table, text, StoredAs::OverRow, pretty)?))
 }
 
 fn column_list(table: &TableDef, columns: &[usize]) -> String {
@@ -64,12 +70,15 @@ fn column_list(table: &TableDef, columns: &[usize]) -> String {
 }
 
 /// A constraint, as `pg_get_constraintdef` shows it.
+///
+/// # Errors
+/// Interrupts (57014, fatal errors) and 53200.
 pub fn constraint_definition(
     state: &SessionState,
     table: &Arc<TableDef>,
     constraint: &ConstraintDef,
     pretty: bool,
-) -> String {
+) -> Result<String> {
     let view = state.catalog();
     let catalog = view.catalog();
     let key = |words: &str, index: base::Oid| match catalog.index(index) {
@@ -88,7 +97,7 @@ pub fn constraint_definition(
         ConstraintKind::PrimaryKey { index } => key("PRIMARY KEY", *index),
         ConstraintKind::Unique { index } => key("UNIQUE", *index),
         ConstraintKind::Check { expression, no_inherit } => {
-            let mut text = check_clause(state, table, expression, pretty);
+            let mut text = check_clause(state, table, expression, pretty)?;
             if *no_inherit {
                 text.push_str(" NO INHERIT");
             }
@@ -136,29 +145,31 @@ pub fn constraint_definition(
     if !constraint.validated {
         text.push_str(" NOT VALID");
     }
-    text
+    Ok(text)
 }
 
 /// Column `number` of an index (from 0), as `pg_get_indexdef` shows it; nothing beyond the last one.
+///
+/// # Errors
+/// Interrupts (57014, fatal errors) and 53200.
 pub fn index_column(
     state: &SessionState,
     table: &Arc<TableDef>,
     index: &IndexDef,
     number: usize,
     pretty: bool,
-) -> Option<String> {
+) -> Result<Option<String>> {
     if let Some(included) = number.checked_sub(index.keys.len()) {
-        let place = *index.included.get(included)?;
-        return Some(quote_identifier(&table.columns[place].name));
+        return Ok(index.included.get(included).map(|place| quote_identifier(&table.columns[*place].name)));
     }
     let key = &index.keys[number];
-    match (key.column, &key.expression) {
+    Ok(match (key.column, &key.expression) {
         (Some(place), _) => Some(quote_identifier(&table.columns[place].name)),
         (None, Some(text)) => {
             let view = state.catalog();
-            let bound: Result<_> = bind_stored(state, table, text, DefinitionUse::IndexKey);
+            let bound = parser::if_readable(bind_stored(state, table, text, DefinitionUse::IndexKey))?;
             Some(match bound {
-                Ok(expr) => {
+                Some(expr) => {
                     let names = TableNames(table);
                     let deparser = Deparser::new(&view, &names, Qualify::WhereNeeded).indented().pretty(pretty);
                     let shown = deparser.text(&expr);
@@ -171,23 +182,26 @@ pub fn index_column(
                     };
                     if looks_like_function { shown } else { format!("({shown})") }
                 }
-                Err(_) => format!("({text})"),
+                None => format!("({text})"),
             })
         }
         (None, None) => None,
-    }
+    })
 }
 
 /// An index, as `pg_get_indexdef` shows it.
-pub fn index_definition(state: &SessionState, index: &IndexDef, pretty: bool) -> String {
+///
+/// # Errors
+/// Interrupts (57014, fatal errors) and 53200.
+pub fn index_definition(state: &SessionState, index: &IndexDef, pretty: bool) -> Result<String> {
     let view = state.catalog();
-    let Some(table) = view.catalog().table(index.table) else { return String::new() };
-    let columns = (0..index.keys.len()).filter_map(|number| {
-        let key = &index.keys[number];
-        let column = index_column(state, table, index, number, pretty)?;
-        Some(format!("{column}{}", sort_suffix(key.descending, key.nulls_first)))
-    });
-    let columns: Vec<String> = columns.collect();
+    let Some(table) = view.catalog().table(index.table) else { return Ok(String::new()) };
+    let mut columns = Vec::with_capacity(index.keys.len());
+    for (number, key) in index.keys.iter().enumerate() {
+        if let Some(column) = index_column(state, table, index, number, pretty)? {
+            columns.push(format!("{column}{}", sort_suffix(key.descending, key.nulls_first)));
+        }
+    }
     let mut text = format!(
         "CREATE {}INDEX {} ON {} USING btree ({})",
         if index.unique { "UNIQUE " } else { "" },
@@ -217,16 +231,16 @@ pub fn index_definition(state: &SessionState, index: &IndexDef, pretty: bool) ->
         text.push_str(&format!(" WITH ({})", options.join(", ")));
     }
     if let Some(predicate) = &index.predicate {
-        text.push_str(&format!(" WHERE {}", stored_expression(state, table, predicate, StoredAs::OverRow, pretty)));
+        text.push_str(&format!(" WHERE {}", stored_expression(state, table, predicate, StoredAs::OverRow, pretty)?));
     }
-    text
+    Ok(text)
 }
 
 /// A view's query, as `pg_get_viewdef` shows it; nothing for what is no view. It stays as it was written: PostgreSQL also
 /// shows the casts that it added.
 ///
 /// # Errors
-/// 57014 and its kin while the query is parsed.
+/// Interrupts (57014, fatal errors) and 53200.
 pub fn view_definition(state: &SessionState, view: &TableDef, pretty: bool) -> Result<Option<String>> {
     let (Some(text), true) = (&view.view_query, view.kind != RelationKind::Table) else { return Ok(None) };
     let statements = parser::if_readable(parser::parse(text, ParseOptions::default()))?;

@@ -44,16 +44,16 @@ pub(super) const FUNCTIONS: Bodies = &[
 /// An index's definition; `None` for what is no index.
 ///
 /// # Errors
-/// None today; stored expressions that can't be read any more are shown as they are stored.
+/// Interrupts (57014, fatal errors) and 53200. Stored expressions that can't be read any more are shown as they are stored.
 pub fn index_definition(run: &Run<'_, '_>, index: Oid, pretty: bool) -> Result<Option<String>> {
     let index = run.catalog.catalog().index(index).cloned();
-    Ok(index.map(|index| deparse::index_definition(run.state, &index, pretty)))
+    index.map(|index| deparse::index_definition(run.state, &index, pretty)).transpose()
 }
 
 /// A view's query; `None` for what is no view.
 ///
 /// # Errors
-/// 57014 and its kin while the query is parsed.
+/// Interrupts (57014, fatal errors) and 53200.
 pub fn view_definition(run: &Run<'_, '_>, view: Oid, pretty: bool) -> Result<Option<String>> {
     let catalog = run.catalog.catalog();
     catalog.table(view).map_or(Ok(None), |table| deparse::view_definition(run.state, table, pretty))
@@ -79,10 +79,11 @@ fn index_part(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let catalog = Arc::clone(run.catalog.catalog());
     let Some(index) = catalog.index(index) else { return Ok(Value::Null) };
     let Some(table) = catalog.table(index.table) else { return Ok(Value::Null) };
-    let part = usize::try_from(column - 1).ok().and_then(|place| {
-        let is_there = place < index.keys.len() + index.included.len();
-        is_there.then(|| deparse::index_column(run.state, table, index, place, pretty)).flatten()
-    });
+    let count = index.keys.len() + index.included.len();
+    let part = match usize::try_from(column - 1) {
+        Ok(place) if place < count => deparse::index_column(run.state, table, index, place, pretty)?,
+        _ => None,
+    };
     // PostgreSQL's answer for a column that is not there is empty, not NULL.
     Ok(Value::from(part.unwrap_or_default()))
 }
@@ -93,7 +94,7 @@ fn constraint(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let catalog = Arc::clone(run.catalog.catalog());
     for table in catalog.tables() {
         if let Some(constraint) = table.constraints.iter().find(|constraint| constraint.oid == wanted) {
-            return Ok(deparse::constraint_definition(run.state, table, constraint, pretty).into());
+            return Ok(deparse::constraint_definition(run.state, table, constraint, pretty)?.into());
         }
     }
     let domain = catalogs::user_types::check_expression(&catalog, wanted);
@@ -130,7 +131,7 @@ fn expression(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
         return Ok(if relation_oid == Oid::INVALID { Value::text(stored) } else { Value::Null });
     };
     let stored_as = default_place(table, stored).map_or(StoredAs::OverRow, StoredAs::Default);
-    Ok(deparse::stored_expression(run.state, table, stored, stored_as, is_pretty(args, 2)).into())
+    Ok(deparse::stored_expression(run.state, table, stored, stored_as, is_pretty(args, 2))?.into())
 }
 
 /// The rule behind a view.
