@@ -111,9 +111,12 @@ impl Captured {
     pub(super) fn add(&self, old: Option<&RecordValue>, new: Option<&RecordValue>, run: &Run<'_, '_>) -> Result<()> {
         for (store, row) in [(&self.old, old), (&self.new, new)] {
             let Some(row) = row else { continue };
-            let mut store = store.lock();
-            let store = Arc::get_mut(&mut store).expect("nobody reads the rows before they are closed");
-            store.push(&row.fields, super::sort_memory_bytes(run), run)?;
+            // A large row is written with turns for others, and no lock is held across a turn.
+            let mut taken = std::mem::take(&mut *store.lock());
+            let rows = Arc::get_mut(&mut taken).expect("nobody reads the rows before they are closed");
+            let pushed = rows.push(&row.fields, super::sort_memory_bytes(run), run);
+            *store.lock() = taken;
+            pushed?;
         }
         Ok(())
     }
