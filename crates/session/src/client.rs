@@ -70,7 +70,7 @@ impl Client for PortClient<'_> {
     }
 
     fn row(&mut self, row: &OutgoingRow<'_>) -> Result<()> {
-        if row.lets_others_run() {
+        if row.output_lets_others_run() {
             // Others run while a large value is written, and the port is not borrowed meanwhile.
             let mut body = Vec::new();
             write_row(row, &mut body)?;

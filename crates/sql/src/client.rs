@@ -103,8 +103,8 @@ pub struct OutgoingRow<'a> {
 
 impl OutgoingRow<'_> {
     /// Whether writing a value goes through its parts, and lets others run between them.
-    pub fn lets_others_run(&self) -> bool {
-        self.values.iter().any(types::lets_others_run)
+    pub fn output_lets_others_run(&self) -> bool {
+        self.values.iter().any(types::output_lets_others_run)
     }
 
     /// Appends the value of column `index` to `out`; false, and nothing appended, if it is NULL.

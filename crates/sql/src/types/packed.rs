@@ -340,10 +340,10 @@ impl<'a> Reader<'a> {
     fn many<T>(&mut self, count: usize, read: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let mut things = Vec::with_capacity(count.min(THINGS_AT_ONCE));
         while things.len() < count {
-            if things.len() % THINGS_AT_ONCE == THINGS_AT_ONCE - 1 {
+            things.push(read(self)?);
+            if things.len() % THINGS_AT_ONCE == 0 {
                 sync::yield_point()?;
             }
-            things.push(read(self)?);
         }
         Ok(things)
     }

@@ -4,6 +4,7 @@ use base::{Error, Result, sqlstate};
 
 use super::context::ByteaOutput;
 use super::number_text::push_hex;
+use super::text_io::PIECE_BYTES;
 use super::value::SmolStr;
 
 /// The length in a `varchar` or `char` modifier.
@@ -143,7 +144,7 @@ pub fn parse_hex(hex: &str) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Appends `bytea`.
+/// Appends `bytea`. Values of up to [`PIECE_BYTES`] are written without a yield point.
 pub fn write_bytea(bytes: &[u8], format: ByteaOutput, out: &mut Vec<u8>) -> Result<()> {
     match format {
         ByteaOutput::Hex => {
@@ -160,9 +161,6 @@ pub fn write_bytea(bytes: &[u8], format: ByteaOutput, out: &mut Vec<u8>) -> Resu
     }
     Ok(())
 }
-
-/// Bytes that are written between two yield points. None come in fewer.
-pub(super) const PIECE_BYTES: usize = 1 << 16;
 
 /// Appends bytes in the escape format.
 pub fn write_escaped(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {

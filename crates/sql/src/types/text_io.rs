@@ -156,10 +156,10 @@ pub fn is_reg_type(oid: Oid) -> bool {
 }
 
 /// Whether [`output`] lets others run while it writes the value: then nothing that they need may be borrowed.
-pub fn lets_others_run(value: &Value) -> bool {
+pub fn output_lets_others_run(value: &Value) -> bool {
     match value {
         Value::Array(_) | Value::Record(_) | Value::Jsonb(_) => true,
-        Value::Bytea(bytes) => bytes.len() > string_types::PIECE_BYTES,
+        Value::Bytea(bytes) => bytes.len() > PIECE_BYTES,
         _ => false,
     }
 }
@@ -236,8 +236,8 @@ pub(super) fn write_quoted(item: &[u8], escape: fn(u8) -> u8, out: &mut Vec<u8>)
     Ok(())
 }
 
-/// Bytes of a long text that are looked at between two yield points.
-const PIECE_BYTES: usize = 1 << 16;
+/// Bytes of a value that are looked at or written between two yield points.
+pub(super) const PIECE_BYTES: usize = 1 << 16;
 
 /// Whether an element or a field holds a byte for which it must be quoted.
 pub(super) fn has_any(item: &[u8], is_special: impl Fn(u8) -> bool) -> Result<bool> {
@@ -249,6 +249,9 @@ pub(super) fn has_any(item: &[u8], is_special: impl Fn(u8) -> bool) -> Result<bo
     }
     Ok(false)
 }
+
+/// Bytes copied between two yield points.
+const APPENDED_BYTES: usize = 1 << 20;
 
 /// Appends a text that may be very long.
 #[inline]
@@ -264,9 +267,6 @@ pub(super) fn append(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     }
     Ok(())
 }
-
-/// The same where they are only copied.
-const APPENDED_BYTES: usize = 1 << 20;
 
 /// 55P04 for a label that the transaction in progress has added: were it undone, nothing would say what it is in an index.
 pub(crate) fn refuse_new_label(context: &dyn EvalContext, enum_type: Oid, label: &EnumLabel) -> Result<()> {
