@@ -80,7 +80,7 @@ pub(crate) fn same(left: &Expr, right: &Expr) -> bool {
     }
 }
 
-/// The same of two aggregates.
+/// Whether two aggregates compute the same.
 pub(crate) fn same_aggregate(a: &AggregateCall, b: &AggregateCall) -> bool {
     a.function.oid == b.function.oid
         && a.level == b.level

@@ -171,7 +171,7 @@ pub fn create_table_as(
 /// What all views use.
 ///
 /// # Errors
-/// 57014 and its kin.
+/// Interrupts (57014, fatal errors) and 53200.
 pub fn what_views_use(state: &SessionState, client: &mut dyn Client) -> Result<Vec<dependencies::ViewUse>> {
     let text = Arc::from("");
     let mut uses = || dependencies::uses_of_views(&ddl::Ddl::new(state, &text, client), &|_| true);

@@ -143,7 +143,7 @@ pub fn index_columns(elements: &[IndexElement]) -> Vec<String> {
 /// The same for an index that is there.
 ///
 /// # Errors
-/// 57014 and its kin while a stored expression is parsed.
+/// Interrupts (57014, fatal errors) and 53200.
 pub fn stored_index_columns(table: &TableDef, keys: &[IndexKey]) -> Result<Vec<String>> {
     let mut names: Vec<String> = Vec::with_capacity(keys.len());
     for key in keys {

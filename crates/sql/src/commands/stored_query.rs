@@ -45,7 +45,7 @@ impl StoredQuery {
     /// Of a view, as it is stored; and bound, if it still can be.
     ///
     /// # Errors
-    /// 57014 and its kin: an interrupt says nothing about the text.
+    /// Interrupts (57014, fatal errors) and 53200: they say nothing about the text.
     pub fn of_view(ddl: &Ddl<'_>, view: &Arc<TableDef>) -> Result<Option<(StoredQuery, Option<Bound>)>> {
         let Some(text) = view.view_query.as_deref() else { return Ok(None) };
         let Some(query) = parsed(text)? else { return Ok(None) };

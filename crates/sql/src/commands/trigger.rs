@@ -290,7 +290,7 @@ pub(super) fn columns_read(state: &SessionState, table: &Arc<TableDef>, def: &Tr
 /// A trigger's stored WHEN; nothing if it has none, or one that can't be bound any more.
 ///
 /// # Errors
-/// 57014 and its kin.
+/// Interrupts (57014, fatal errors) and 53200.
 pub(super) fn bound_condition(
     state: &SessionState,
     table: &Arc<TableDef>,
@@ -307,7 +307,7 @@ pub(super) fn bound_condition(
 /// A trigger as SQL.
 ///
 /// # Errors
-/// 57014 and its kin.
+/// Interrupts (57014, fatal errors) and 53200.
 pub fn definition(
     state: &SessionState,
     view: &CatalogView,

@@ -336,7 +336,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// So many things. Rows of a page are too short for the yield points.
+    /// Reads `count` elements. Rows of a page are too short for the yield points.
     fn many<T>(&mut self, count: usize, read: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let mut things = Vec::with_capacity(count.min(THINGS_AT_ONCE));
         while things.len() < count {

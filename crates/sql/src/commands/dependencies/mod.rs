@@ -68,7 +68,7 @@ enum Link {
 struct Dependencies<'d, 'a> {
     ddl: &'d Ddl<'a>,
     catalog: Arc<Catalog>,
-    /// What the views use that have been asked for so far; none of those whose texts can't be read any more.
+    /// Uses of each view looked at so far; `None` for a view whose text can't be read any more.
     views: RefCell<HashMap<Oid, Option<Arc<ViewUse>>>>,
 }
 
@@ -341,7 +341,7 @@ impl Dependencies<'_, '_> {
 /// The columns that a stored expression reads; none if it can't be read any more.
 ///
 /// # Errors
-/// 57014 and its kin.
+/// Interrupts (57014, fatal errors) and 53200.
 pub(super) fn stored_columns(ddl: &Ddl<'_>, table: &Arc<TableDef>, text: &str) -> Result<Vec<usize>> {
     let expr = if_readable(ddl.stored_expression(table, text, crate::binder::DefinitionUse::IndexKey))?;
     Ok(expr.map(|expr| crate::binder::expression_columns(&expr)).unwrap_or_default())

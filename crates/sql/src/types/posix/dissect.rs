@@ -18,7 +18,7 @@ use super::{NEST_MAX, Options, invalid_regex};
 /// Bytes that may be looked at to find the groups of one match.
 const WORK_BYTES_MAX: u64 = 1 << 28;
 
-/// What an automaton counts for, for each byte of its pattern: about as many as it takes memory for.
+/// Work charged for building an automaton, per byte of its pattern: about the memory it takes.
 const AUTOMATON_WORK_BYTES: u64 = 64;
 
 /// Levels of a pattern that are dissected on any stack.
