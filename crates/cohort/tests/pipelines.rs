@@ -143,3 +143,25 @@ fn the_time_limit_of_a_statement_runs_from_its_first_message_to_its_last_row() {
     }
     assert!((1..slow_clients().len()).contains(&limited), "{limited} reach the limit");
 }
+
+#[test]
+fn close_all_closes_suspended_portals_too() {
+    let Some(binaries) = server_binaries() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let reference = Reference::start_with(&binaries, &["autovacuum=off"]);
+    let answers = |socket: &Path| {
+        let mut talk = Talk::start(socket);
+        let begin = [Sent::parse("", "begin", &[]), Sent::bind("", "", &[], &[], &[]), Sent::execute("", 0)];
+        let part = [
+            Sent::parse("s", "select g from generate_series(1, 3) g", &[]),
+            Sent::bind("p", "s", &[], &[], &[]),
+            Sent::execute("p", 1),
+        ];
+        let close = [Sent::parse("", "close all", &[]), Sent::bind("", "", &[], &[], &[]), Sent::execute("", 0)];
+        let rest = [Sent::execute("p", 1), Sent::new(b'S', [])];
+        begin.iter().chain(&part).chain(&close).chain(&rest).for_each(|message| talk.send(&message.bytes()));
+        talk.hear_until_ready()
+    };
+    assert_eq!(answers(&server.socket()), answers(&reference.socket()));
+}

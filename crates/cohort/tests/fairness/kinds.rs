@@ -154,6 +154,7 @@ pub const KINDS: &[Kind] = &[
         "long regular expressions",
         &["select count(*) from generate_series(1, 100000) i where repeat('ab', 200000) || i ~ '(a|b)*c$'"],
     ),
+    work("long plain patterns", &["select repeat('a', 30000) ~ repeat('a', 30000)"]),
     work(
         "groups of regular expressions",
         &[

@@ -776,7 +776,13 @@ pub fn close_on_top(session: &mut SqlSession, name: Option<&str>) -> Result<Util
             session.close_portal(name);
             Ok(UtilityOutput::tag("CLOSE CURSOR"))
         }
-        _ => close(session.state(), name),
+        _ => {
+            let output = close(session.state(), name)?;
+            if name.is_none() {
+                session.close_named_portals();
+            }
+            Ok(output)
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use base::{Error, Result};
 use regex_syntax::ast::{self, Ast, GroupKind, RepetitionKind, RepetitionRange};
 
-use super::automaton::{Automaton, Matches};
+use super::automaton::{Automaton, Matches, QUICK_STATES_MAX};
 use super::{NEST_MAX, Options, invalid_regex};
 
 /// Bytes that may be looked at to find the groups of one match.
@@ -59,8 +59,10 @@ pub(super) fn parse(pattern: &str, options: Options) -> Result<Parsed> {
     };
     let root = reader.node(&parsed);
     let weight = root.weight;
-    // The states of a search for literal texts are as many as these have letters. Word boundaries need states that the library can't build.
-    let has_few_states = reader.is_literal || root.letters <= FEW_LETTERS && !reader.has_word_boundaries;
+    // The states of a search for literal texts are as many as these have letters, and each may be made of as many. Word boundaries need
+    // states that the library can't build.
+    let is_short_literal = reader.is_literal && weight.saturating_mul(weight) <= QUICK_STATES_MAX;
+    let has_few_states = is_short_literal || root.letters <= FEW_LETTERS && !reader.has_word_boundaries;
     if reader.is_plain && reader.variable <= 1 && !reader.repeats_groups {
         return Ok(Parsed { dissector: None, weight, has_few_states });
     }

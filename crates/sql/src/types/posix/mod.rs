@@ -119,6 +119,11 @@ struct Linear {
     stepped: OnceCell<Stepped>,
 }
 
+/// A search of the library may keep so many places of groups, which take 32 bytes each: two numbers in two tables.
+const QUICK_PLACES_MAX: usize = 1 << 18;
+/// So many take as much memory as a state may take.
+const PLACES_PER_STATE: usize = 32;
+
 /// Automata for searches that let others run.
 #[derive(Debug)]
 struct Stepped {
@@ -132,7 +137,7 @@ impl Linear {
     fn stepped(&self, text_bytes: usize, wants_groups: bool) -> Result<Option<&Stepped>> {
         let has_few_states = self.has_few_states && (!wants_groups || self.regex.captures_len() == 1);
         let is_quick = has_few_states || self.weight.saturating_mul(text_bytes) <= QUICK_STATES_MAX;
-        if is_quick && text_bytes <= QUICK_BYTES_MAX {
+        if is_quick && text_bytes <= QUICK_BYTES_MAX && self.places_of_groups() <= QUICK_PLACES_MAX {
             return Ok(None);
         }
         if let Some(stepped) = self.stepped.get() {
@@ -141,6 +146,11 @@ impl Linear {
         let forward = Automaton::new(&self.pattern, self.options, Matches::LeftmostFirst)?;
         let backward = Backwards::new(&self.pattern, self.options)?;
         Ok(Some(self.stepped.get_or_init(|| Stepped { forward, backward })))
+    }
+
+    /// About how many places of groups the library's search keeps, whether they are asked for or not: those of all groups for each state.
+    fn places_of_groups(&self) -> usize {
+        self.weight.saturating_mul(self.regex.captures_len())
     }
 
     fn is_match(&self, text: &str) -> Result<bool> {
@@ -247,7 +257,7 @@ impl Regex {
     /// About how many states its automata have.
     fn weight(&self) -> usize {
         match &self.engine {
-            Engine::Linear(linear) => linear.weight,
+            Engine::Linear(linear) => linear.weight.saturating_add(linear.places_of_groups() / PLACES_PER_STATE),
             Engine::Backtracking(regex) => regex.weight,
         }
     }
@@ -500,6 +510,17 @@ mod tests {
             assert!(count == 1 || weight <= COMPILED_WEIGHT_MAX, "{count} patterns of weight {weight}");
         }
         assert!(kept().0 <= 3);
+    }
+
+    #[test]
+    fn large_patterns_are_not_left_to_the_library_s_search() {
+        let is_stepped = |pattern: &str, text_bytes: usize| match &regex(pattern, Options::default()).unwrap().engine {
+            Engine::Linear(linear) => linear.stepped(text_bytes, false).unwrap().is_some(),
+            Engine::Backtracking(_) => panic!("{pattern} needs no backtracking"),
+        };
+        assert!(!is_stepped(&"a".repeat(1000), 100_000) && is_stepped(&"a".repeat(30_000), 30_000));
+        // The library would keep a table of places with a column for each group and a row for each state.
+        assert!(!is_stepped(&"(b)|".repeat(20), 10) && is_stepped(&"(b)|".repeat(5000), 10));
     }
 
     #[test]
