@@ -198,7 +198,7 @@ fn conversations_go_as_with_postgresql() {
     });
 }
 
-/// What a server answers to a whole conversation and its end, which it is sent in pieces.
+/// A server's answers to a whole conversation and its end, which it is sent in pieces.
 fn answers_to(socket: &Path, pieces: &[&[u8]]) -> Vec<String> {
     let mut talk = Talk::start(socket);
     talk.send(&Sent::query(SETUP).bytes());

@@ -64,7 +64,7 @@ fn a_text_that_runs_takes_little_memory() {
     server.stop();
 }
 
-/// What is kept of a pattern grows with it, and not faster.
+/// The memory that is kept for a pattern grows as the pattern does, and not faster.
 #[test]
 fn a_long_pattern_takes_little_memory() {
     let folder = tempfile::tempdir().unwrap();

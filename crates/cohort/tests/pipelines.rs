@@ -72,7 +72,7 @@ fn statements_that_commit_by_themselves_take_nothing_along() {
     }
 }
 
-/// What a client does, one step after the other.
+/// A step of a client.
 enum Step {
     Send(Sent),
     /// Waits until the time limit has passed, and notes what has been told by then.

@@ -176,7 +176,7 @@ fn as_few_open_files_as_a_database_needs_are_enough_for_any_number_of_tables_che
             });
             drop(runner);
             drop(database);
-            // What ended it was the crash that was asked for.
+            // The process ended by the crash that was asked for.
             assert_eq!(disk.opens_refused(), 0);
             let (recovered, recovered_on) = recover(disk.crash(), &mut random, round as u32);
             (database, disk) = (recovered, recovered_on);

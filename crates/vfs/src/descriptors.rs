@@ -27,7 +27,7 @@ pub const OWN_FILES: usize = 3 + 6 + STATUS_FILES;
 /// Segments of the commit log that are held open at a time.
 pub const STATUS_FILES: usize = 8;
 
-/// What one thread has open for a moment at most: a file that is being read, written or made though its place was given to
+/// The most that one thread has open for a moment: a file that is being read, written or made though its place was given to
 /// another one, one that it is closing, and a directory.
 const MOMENTARY: usize = 3;
 
@@ -87,7 +87,7 @@ impl FileShare {
     /// A database is not opened with a share that is smaller than its part of this.
     pub const SMALLEST: FileShare = FileShare { spilled: SPILLED_MIN, tables: TABLES_MIN, statements: STATEMENTS_MIN };
 
-    /// What a program takes for a database that it embeds, whose limit it leaves as it is.
+    /// The shares of a database that a program embeds. The process's limit stays as it is.
     pub fn of_process() -> FileShare {
         FileShare::of(limit())
     }
@@ -144,7 +144,7 @@ fn threads(workers: usize) -> usize {
     workers + processors() + BACKGROUND_THREADS
 }
 
-/// What a server has that needs descriptors, beside its database and its connections.
+/// The parts of a server that need descriptors, beside its database and its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerSize {
     /// Sockets that it listens on.

@@ -66,7 +66,7 @@ impl Server {
         Server::start_by(limited(descriptors), folder, free_port(), settings, arguments)
     }
 
-    /// What a server says that does not start, since the system allows so few descriptors.
+    /// The last words of a server that does not start, since the system allows so few descriptors.
     pub fn refused_limited(folder: &Path, descriptors: usize, settings: &[&str], arguments: &[&str]) -> String {
         let mut command = limited(descriptors);
         command

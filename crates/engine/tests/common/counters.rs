@@ -13,7 +13,7 @@ use rand::rngs::StdRng;
 
 use super::common::{run, statement};
 
-/// What must hold for the sequence's values.
+/// The values that a sequence has given and told.
 #[derive(Clone, Debug, Default)]
 pub struct SequenceModel {
     oid: Option<Oid>,
@@ -84,7 +84,7 @@ impl Counter {
         let value = statement(&self.session, |session| session.nextval(oid))?;
         assert!(model.given.insert(value), "{value} is given twice");
         self.untold = self.untold.max(Some(value));
-        // What it was given may be told before anything else of the transaction is durable.
+        // The value may be told before anything else of the transaction is durable.
         self.session.commit().map(drop)
     }
 

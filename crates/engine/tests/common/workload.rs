@@ -58,7 +58,7 @@ pub struct Model {
     pub acknowledged: usize,
     /// Transactions that are prepared, or may be.
     pub prepared: Vec<PreparedModel>,
-    /// What must hold for the values of a sequence.
+    /// The values of a sequence that sessions share.
     sequence: SequenceModel,
     next_number: i64,
     tables: Option<(Vec<Oid>, Oid)>,

@@ -22,7 +22,7 @@ pub const SCHEMA: &[&str] = &[
     "create index on child (parent)",
     "create table ward (id int primary key, parent int references parent deferrable initially deferred)",
     "create table later (id int primary key, k int unique deferrable initially deferred)",
-    // What a row's `s` is or becomes says what its trigger does.
+    // The trigger looks at a row's old or new `s` to choose its action.
     "create function before_row() returns trigger language plpgsql as $$
      begin
          if tg_op = 'DELETE' then
@@ -111,7 +111,7 @@ impl Theme {
         one_of(&self.tables, random)
     }
 
-    /// What fills the tables: of each key a row or none.
+    /// Fills the tables: each key has a row or none.
     pub fn rows(&self, random: &mut StdRng) -> Vec<String> {
         let mut rows = Vec::new();
         for table in &self.tables {
@@ -235,7 +235,7 @@ impl Theme {
         }
     }
 
-    /// What UPDATE sets.
+    /// The assignments of an UPDATE.
     fn assignment(&self, table: &str, random: &mut StdRng) -> String {
         let value = self.key(random);
         let from_elsewhere = {

@@ -85,7 +85,7 @@ impl Dependencies<'_, '_> {
         self.catalog.object(oid).map_or_else(String::new, |object| object.name().to_owned())
     }
 
-    /// What the views use whose texts `mention` something.
+    /// The uses of those views whose texts `mention` something.
     fn users(&self, mention: &dyn Fn(&str) -> bool) -> Result<Vec<Arc<ViewUse>>> {
         let mut users = Vec::new();
         for view in views::views(&self.catalog).filter(|view| view.view_query.as_deref().is_some_and(mention)) {

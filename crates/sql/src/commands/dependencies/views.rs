@@ -30,7 +30,7 @@ pub struct ViewUse {
     pub columns: Vec<(Oid, usize)>,
 }
 
-/// What the views use whose texts `mention` something.
+/// The uses of those views whose texts `mention` something.
 pub(in crate::commands) fn uses_of_views(ddl: &Ddl<'_>, mention: &dyn Fn(&str) -> bool) -> Result<Vec<ViewUse>> {
     let catalog = ddl.catalog();
     let mentioning = views(&catalog).filter(|view| view.view_query.as_deref().is_some_and(mention));
@@ -42,7 +42,7 @@ pub(super) fn views(catalog: &Catalog) -> impl Iterator<Item = &Arc<TableDef>> {
     catalog.tables().filter(|table| matches!(table.kind, TableKind::View | TableKind::MaterializedView))
 }
 
-/// What a view uses. Its query is bound for that, and those of the views that it reads.
+/// The uses of a view. To find them its query is bound, and so are those of the views that it reads.
 pub(super) fn use_of_view(ddl: &Ddl<'_>, view: &Arc<TableDef>) -> Result<Option<ViewUse>> {
     sync::yield_point()?;
     let Some((stored, bound)) = StoredQuery::of_view(ddl, view)? else { return Ok(None) };
@@ -50,7 +50,7 @@ pub(super) fn use_of_view(ddl: &Ddl<'_>, view: &Arc<TableDef>) -> Result<Option<
     if let Some(bound) = bound {
         walk(&bound.query, &mut Vec::new(), &mut read);
     }
-    // What stands in the views that this one reads is theirs.
+    // Uses within the views that this one reads count as those views' own.
     read.columns.retain(|(table, _)| named.relations.contains(table));
     named.fields = read.fields;
     Ok(Some(ViewUse { view: view.oid, named, columns: read.columns }))
