@@ -33,6 +33,9 @@ const OFFSET_BYTES: usize = 2;
 const LEAF_HEAD_BYTES: usize = 8;
 const INNER_HEAD_BYTES: usize = 12;
 
+/// A page with so many entries is searched as if its keys were spread evenly.
+const EVENLY_SPREAD_MIN: usize = 16;
+
 /// The longest key, in bytes. Longer ones are refused with 54000.
 pub const KEY_MAX_BYTES: usize = 2600;
 // A high key and two entries of any length fit, or a page could not be split.
@@ -66,34 +69,41 @@ impl<'a> Bound<'a> {
 impl Ord for Bound<'_> {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
-        compare_keys(self.key, other.key).then_with(|| self.tid.cmp(&other.tid))
+        // The first bytes tell most keys apart without a call.
+        let heads = number_at(self.key, 0).cmp(&number_at(other.key, 0));
+        heads.then_with(|| self.key.cmp(other.key)).then_with(|| self.tid.cmp(&other.tid))
     }
-}
-
-/// As `a.cmp(b)`, but short keys, which most are, need no call.
-#[inline]
-fn compare_keys(a: &[u8], b: &[u8]) -> Ordering {
-    if let (Some(a), Some(b)) = (a.first_chunk::<8>(), b.first_chunk::<8>()) {
-        let (a, b) = (u64::from_be_bytes(*a), u64::from_be_bytes(*b));
-        if a != b {
-            return a.cmp(&b);
-        }
-    }
-    a.cmp(b)
 }
 
 /// Eight bytes of a key from `at` on as a number, as if zeros followed: keys that are ordered give numbers that are, or equal ones.
 #[inline]
 fn number_at(key: &[u8], at: usize) -> u64 {
     let rest = key.get(at..).unwrap_or(&[]);
-    match rest.first_chunk::<8>() {
-        Some(whole) => u64::from_be_bytes(*whole),
-        None => {
-            let mut bytes = [0; 8];
-            bytes[..rest.len()].copy_from_slice(rest);
-            u64::from_be_bytes(bytes)
-        }
+    if let Some(whole) = rest.first_chunk::<8>() {
+        return u64::from_be_bytes(*whole);
     }
+    if let (Some(first), Some(last)) = (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+        // Between four and seven bytes: where the two overlap, they say the same.
+        let (first, last) = (u64::from(u32::from_be_bytes(*first)), u64::from(u32::from_be_bytes(*last)));
+        return first << 32 | last << (64 - 8 * rest.len());
+    }
+    rest.iter().rev().fold(0, |number, byte| (number >> 8) | u64::from(*byte) << 56)
+}
+
+/// How far `key` is on the way from `first` to `last`, in `steps`; up to all of them.
+#[inline]
+fn guess(first: &[u8], last: &[u8], key: &[u8], steps: usize) -> usize {
+    let shared = first.iter().zip(last).take_while(|(a, b)| a == b).count();
+    if key.get(..shared) != first.get(..shared) {
+        return if key < first { 0 } else { steps };
+    }
+    let least = number_at(first, shared);
+    let span = number_at(last, shared).saturating_sub(least);
+    let along = number_at(key, shared).saturating_sub(least).min(span);
+    // The product of two numbers without their last bits fits; a guess needs no more of them.
+    const _: () = assert!(PAGE_SIZE_BYTES <= 1 << 16);
+    let (span, along) = if span >= 1 << 16 { (span >> 16, along >> 16) } else { (span.max(1), along) };
+    (along * steps as u64 / span) as usize
 }
 
 impl PartialOrd for Bound<'_> {
@@ -132,15 +142,22 @@ impl<'a> Entry<'a> {
         (head, head_bytes(level))
     }
 
+    /// The key of the entry at the front of `bytes`, of a page of this level.
+    #[inline]
+    fn parse_key(bytes: &'a [u8], level: u16) -> Option<&'a [u8]> {
+        let head = head_bytes(level);
+        let length = usize::from(u16::from_le_bytes(*bytes.first_chunk()?));
+        bytes.get(head..head + length)
+    }
+
     /// Reads an entry of a page of this level off the front of `bytes`; tells its length.
     #[inline]
     pub(crate) fn parse(bytes: &'a [u8], level: u16) -> Option<(Entry<'a>, usize)> {
         let head = head_bytes(level);
-        let length = usize::from(u16::from_le_bytes(*bytes.first_chunk()?));
         let tid = *bytes.get(2..8)?.first_chunk()?;
         let child = if level > 0 { u32::from_le_bytes(*bytes.get(8..12)?.first_chunk()?) } else { 0 };
-        let key = bytes.get(head..head + length)?;
-        Some((Entry { bound: Bound { key, tid }, child }, head + length))
+        let key = Entry::parse_key(bytes, level)?;
+        Some((Entry { bound: Bound { key, tid }, child }, head + key.len()))
     }
 }
 
@@ -242,57 +259,53 @@ impl<'a> Page<'a> {
         self.right() != 0 && self.high().is_some_and(|high| *bound >= high)
     }
 
+    /// The key of the entry with this number, which there is.
+    #[inline]
+    fn key(self, index: usize) -> Option<&'a [u8]> {
+        let at = OFFSETS + (index + 1) * OFFSET_BYTES;
+        Entry::parse_key(self.0.get(usize::from(self.u16(at))..)?, self.level())
+    }
+
+    /// Whether the entry with this number, which there is, is below `bound`, whose key begins with `head` as a number.
+    #[inline]
+    fn is_below(self, index: usize, bound: &Bound<'_>, head: u64) -> Option<bool> {
+        let own_head = number_at(self.key(index)?, 0);
+        if own_head != head {
+            return Some(own_head < head);
+        }
+        Some(self.entry(index)?.bound < *bound)
+    }
+
     /// How many entries are below `bound`.
     ///
     /// Looks first where the entry would be if the keys between the first and the last were spread evenly, as numbers that are
-    /// given out in order are, and goes on from there in growing steps: fewer looks, and closer together, than by halving. A page
-    /// whose keys are spread otherwise costs a few looks more.
+    /// given out in order are, and goes on from there in growing steps until it has gone too far, then by halving: fewer looks, and
+    /// closer together, than by halving alone. A page whose keys are spread otherwise costs a few looks more.
     #[inline]
     pub(crate) fn below(self, bound: &Bound<'_>) -> Option<usize> {
-        let count = self.count();
-        let (mut low, mut high) = (0, count);
-        if count >= 16 {
-            let (first, last) = (self.entry(0)?.bound, self.entry(count - 1)?.bound);
-            if last < *bound {
-                return Some(count);
-            }
-            if first >= *bound {
-                return Some(0);
-            }
-            // Between the two from here on: what those share, `bound` has as well.
-            (low, high) = (1, count - 1);
-            let shared = first.key.iter().zip(last.key).take_while(|(a, b)| a == b).count();
-            let least = number_at(first.key, shared);
-            let span = u128::from(number_at(last.key, shared).saturating_sub(least)).max(1);
-            let along = u128::from(number_at(bound.key, shared).saturating_sub(least));
-            let mut at =
-                low + (along * (high - low) as u128 / span).min((high - low).saturating_sub(1) as u128) as usize;
-            let mut step = 1;
-            if low < high {
-                if self.entry(at)?.bound < *bound {
-                    while at < high && self.entry(at)?.bound < *bound {
-                        low = at + 1;
-                        at += step;
-                        step *= 2;
-                    }
-                    high = high.min(at);
-                } else {
-                    while at > low && self.entry(at)?.bound >= *bound {
-                        high = at;
-                        at = at.saturating_sub(step).max(low);
-                        step *= 2;
-                    }
-                    if self.entry(at)?.bound >= *bound {
-                        high = high.min(at);
-                    } else {
-                        low = low.max(at + 1);
-                    }
-                }
-            }
+        let (mut low, mut high) = (0, self.count());
+        let head = number_at(bound.key, 0);
+        let mut at = high / 2;
+        let mut goes_in_steps = high >= EVENLY_SPREAD_MIN;
+        if goes_in_steps {
+            // The first key of an inner page may say nothing: where the page's range begins.
+            let first = usize::from(self.level() > 0);
+            at = (first + guess(self.key(first)?, self.key(high - 1)?, bound.key, high - first)).min(high - 1);
         }
+        let (mut step, mut went_up) = (0, None);
         while low < high {
-            let middle = (low + high) / 2;
-            if self.entry(middle)?.bound < *bound { low = middle + 1 } else { high = middle }
+            let is_below = self.is_below(at, bound, head)?;
+            let next = if is_below {
+                low = at + 1;
+                low + step
+            } else {
+                high = at;
+                high.wrapping_sub(step + 1)
+            };
+            goes_in_steps &= went_up.is_none_or(|went_up| went_up == is_below) && (low..high).contains(&next);
+            at = if goes_in_steps { next } else { low.midpoint(high) };
+            went_up = Some(is_below);
+            step = step * 2 + 1;
         }
         Some(low)
     }
@@ -584,6 +597,42 @@ mod tests {
         assert_eq!(page.below(&Bound::of(&key, Tid::new(40, 1))), Some(40));
         assert_eq!(page.below(&Bound::of(&key, Tid::new(40, 2))), Some(41));
         assert_eq!(page.entry(99).unwrap().tid(), Tid::new(99, 1));
+    }
+
+    /// Keys of all lengths, with zeros at their ends, close together and far apart.
+    #[test]
+    fn as_many_entries_are_below_a_bound_as_compare_less() {
+        let mut state = 1u64;
+        let mut number = |below: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % below
+        };
+        for round in 0..300 {
+            let letters = [2, 3, 256][round % 3];
+            let prefix = vec![7; [0, 3, 9][round / 3 % 3]];
+            let mut key = || {
+                let length = number(12);
+                [prefix.clone(), (0..length).map(|_| number(letters) as u8).collect()].concat()
+            };
+            let mut keys: Vec<Vec<u8>> = (0..1 + round).map(|_| key()).collect();
+            keys.sort();
+            let mut bytes = leaf_with(0);
+            let mut count = 0;
+            for (number, key) in keys.iter().enumerate() {
+                let entry = Entry { bound: Bound::of(key, Tid::new(number as u32, 1)), child: 0 };
+                count += usize::from(PageMut(&mut bytes).insert(number, &entry));
+            }
+            let sought: Vec<Vec<u8>> = (0..20).map(|_| key()).chain(keys.iter().step_by(7).cloned()).collect();
+            for key in &sought {
+                for bound in [Bound::before(key), Bound::after(key), Bound::of(key, Tid::new(count as u32 / 2, 1))] {
+                    let less = |(number, entry): &(usize, &Vec<u8>)| {
+                        entry.as_slice().cmp(key).then(Tid::new(*number as u32, 1).to_bytes().cmp(&bound.tid)).is_lt()
+                    };
+                    let expected = keys[..count].iter().enumerate().filter(less).count();
+                    assert_eq!(Page(&bytes).below(&bound), Some(expected), "{key:?} among {keys:?}");
+                }
+            }
+        }
     }
 
     #[test]
