@@ -276,7 +276,7 @@ impl Conversation {
             }
             Message::Bind(bind) => {
                 // A statement that isn't there is told before what is wrong with the rest.
-                self.sql.find_prepared(bind.statement)?;
+                let prepared = self.sql.prepared(bind.statement)?;
                 let rest = bind.rest()?;
                 let input = BindInput {
                     parameter_formats: rest.parameter_formats.iter().collect(),
@@ -284,7 +284,7 @@ impl Conversation {
                     parameters: &rest.parameters,
                     result_formats: rest.result_formats.and_then(|codes| formats(codes.iter())),
                 };
-                self.sql.bind(bind.portal, bind.statement, input, &mut client)?;
+                self.sql.bind(bind.portal, prepared, input, &mut client)?;
                 client.bind_complete();
                 Ok(())
             }

@@ -136,11 +136,14 @@ fn run_extended(session: &mut SqlSession, text: &str) -> Vec<Told> {
         parameters: &[],
         result_formats: Ok(Formats::default()),
     };
-    let is_prepared = session.find_prepared("asked").is_ok()
+    let is_prepared = session.prepared("asked").is_ok()
         || message(session, &mut answers, |session, told| session.parse("asked", text, &[], told));
     let _ = is_prepared
         && message(session, &mut answers, |session, told| session.describe_statement("asked", told))
-        && message(session, &mut answers, |session, told| session.bind("portal", "asked", input(), told))
+        && message(session, &mut answers, |session, told| {
+            let prepared = session.prepared("asked")?;
+            session.bind("portal", prepared, input(), told)
+        })
         && message(session, &mut answers, |session, told| session.describe_portal("portal", told))
         && message(session, &mut answers, |session, told| session.execute("portal", 0, told));
     message(session, &mut answers, |session, told| session.sync(told));

@@ -1,8 +1,10 @@
 //! The calls that a session runs for its client, with its interrupts in force.
 
+use std::sync::Arc;
+
 use base::{Oid, Result};
 
-use super::{BindInput, SqlSession};
+use super::{BindInput, Prepared, SqlSession};
 use crate::client::Client;
 
 impl SqlSession {
@@ -25,9 +27,15 @@ impl SqlSession {
     /// Binds parameters to a prepared statement and makes a portal of it.
     ///
     /// # Errors
-    /// 26000 for an unknown statement, 08P01 for a wrong number of parameters, errors of their values.
-    pub fn bind(&mut self, portal: &str, statement: &str, input: BindInput<'_>, client: &mut dyn Client) -> Result<()> {
-        let made = self.interruptible(|session| session.make_portal(portal, statement, input));
+    /// 08P01 for a wrong number of parameters, errors of their values.
+    pub fn bind(
+        &mut self,
+        portal: &str,
+        prepared: Arc<Prepared>,
+        input: BindInput<'_>,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        let made = self.interruptible(|session| session.make_portal(portal, prepared, input));
         // Planning may have seen the catalog of a commit that is not durable yet.
         client.require(self.state.gate());
         made

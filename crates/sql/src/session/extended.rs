@@ -63,15 +63,11 @@ impl SqlSession {
         })
     }
 
-    /// Checks that there is such a prepared statement.
+    /// The prepared statement of this name.
     ///
     /// # Errors
     /// 26000 if there is none.
-    pub fn find_prepared(&self, name: &str) -> Result<()> {
-        self.prepared(name).map(drop)
-    }
-
-    pub(super) fn prepared(&self, name: &str) -> Result<Arc<Prepared>> {
+    pub fn prepared(&self, name: &str) -> Result<Arc<Prepared>> {
         let found = if name.is_empty() {
             self.unnamed_statement.clone()
         } else {
@@ -87,9 +83,8 @@ impl SqlSession {
         })
     }
 
-    pub(super) fn make_portal(&mut self, portal: &str, statement: &str, input: BindInput<'_>) -> Result<()> {
+    pub(super) fn make_portal(&mut self, portal: &str, prepared: Arc<Prepared>, input: BindInput<'_>) -> Result<()> {
         self.start_timer();
-        let prepared = self.prepared(statement)?;
         let is_failed = self.block != Block::None && self.state.engine().transaction_failed();
         if !is_failed {
             self.ensure_transaction()?;
@@ -108,7 +103,7 @@ impl SqlSession {
             Some(_) => Some(prepared.plan(&self.state)?),
         };
         let types = planned.as_ref().map_or(&*prepared.types, |planned| &planned.statement.parameters);
-        check_counts(statement, &input, types.len())?;
+        check_counts(&prepared.name, &input, types.len())?;
         if is_failed {
             let tree = prepared.tree.as_ref().filter(|_| types.is_empty());
             self.check_not_failed(tree.map(|tree| &tree.statement))?;
