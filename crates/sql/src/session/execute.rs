@@ -324,7 +324,7 @@ impl SqlSession {
         self.is_within_pipeline = true;
         let is_over = max_rows == 0 || given.count < u64::from(max_rows);
         let tag = tag_of(Command::Select, given.count);
-        self.give_rows(&mut portal, given.rows, 0, tag.clone(), 0, client)?;
+        self.give_rows(&mut portal, Box::new(given.rows), 0, tag.clone(), 0, client)?;
         if is_over {
             client.command_complete(&tag)
         } else {
@@ -503,7 +503,7 @@ impl SqlSession {
             let rows = self.gather_rows(portal, &mut running, client)?;
             executor::run_pending_checks(&self.state, executor::Due::Statement(0), client)?;
             client.require(self.state.gate());
-            return self.give_rows(portal, rows, 0, tag_of(command, 0), max_rows, client);
+            return self.give_rows(portal, Box::new(rows), 0, tag_of(command, 0), max_rows, client);
         }
         let (count, is_over) = running.with_dependent_mut(|planned, execution| -> Result<(u64, bool)> {
             let mut run = new_run(&self.state, client, &portal.parameters, &mut execution.locals);
@@ -575,7 +575,7 @@ impl SqlSession {
             Some(_) if portal.planned.as_ref().is_some_and(|planned| !planned.gives_rows()) => Ok(Some(output.tag)),
             Some(mut rows) => {
                 rows.flush()?;
-                self.give_rows(portal, rows, 0, output.tag, max_rows, client)
+                self.give_rows(portal, Box::new(rows), 0, output.tag, max_rows, client)
             }
         }
     }
@@ -585,7 +585,7 @@ impl SqlSession {
     fn give_rows(
         &mut self,
         portal: &mut Portal,
-        rows: RowStore,
+        rows: Box<RowStore>,
         given: usize,
         tag: String,
         max_rows: u32,

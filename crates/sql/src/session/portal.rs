@@ -198,8 +198,8 @@ pub enum Progress {
     },
     /// Rows made already, by a utility statement: how many of them have been given, and the tag for their end.
     Rows {
-        /// The rows.
-        rows: RowStore,
+        /// The rows; apart, since a portal is moved for each statement and few have any.
+        rows: Box<RowStore>,
         /// How many have been given.
         given: usize,
         /// The tag.
