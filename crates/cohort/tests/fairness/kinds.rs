@@ -526,6 +526,32 @@ pub const KINDS: &[Kind] = &[
             "do 'begin execute (select $$select $$ || string_agg($$sum(k + $$ || i || $$)$$, $$, $$) || $$ from small$$ from generate_series(1, 1600) i); end'",
         ],
     ),
+    work(
+        "many sort keys",
+        &[
+            "do 'begin execute (select $$select k from small order by $$ || string_agg($$k + $$ || i, $$, $$) from generate_series(1, 20000) i);
+            exception when too_many_columns then end'",
+        ],
+    ),
+    work(
+        "many groups",
+        &[
+            "do 'begin execute (select $$select from small group by $$ || string_agg($$k + $$ || i, $$, $$) from generate_series(1, 20000) i);
+            exception when too_many_columns then end'",
+        ],
+    ),
+    work(
+        "many windows",
+        &[
+            "do 'begin execute (select $$select $$ || string_agg($$sum(k) over (order by k + $$ || i || $$)$$, $$ + $$) || $$ from small$$ from generate_series(1, 6000) i); end'",
+        ],
+    ),
+    work(
+        "many named windows",
+        &[
+            "do 'begin execute (select $$select from small window $$ || string_agg($$w$$ || i || $$ as (order by k)$$, $$, $$) from generate_series(1, 20000) i); end'",
+        ],
+    ),
 ];
 
 const PLANNED: &str = "do '

@@ -149,3 +149,17 @@ SELECT generate_series(1, 2) OVER () FROM w;
 UPDATE w SET x = row_number() OVER ();
 INSERT INTO w (id) VALUES (row_number() OVER ());
 DROP TABLE w;
+-- A select list has at most 1664 entries, with what only ORDER BY, GROUP BY, DISTINCT ON and windows need.
+create table lengths (x int);
+create function longest(before text, item text, after text, count int) returns text language plpgsql as $$
+begin
+  execute before || (select string_agg(replace(item, '#', i::text), ', ') from generate_series(1, count) i) || after;
+  return 'ok';
+exception when others then
+  return sqlstate || ' ' || sqlerrm;
+end $$;
+select longest('select ', '#', '', 1664), longest('select ', '#', '', 1665);
+select longest('select x from lengths order by ', 'x + #', '', 1663), longest('select x from lengths order by ', 'x + #', '', 1664);
+select longest('select x from lengths group by x, ', 'x + #', '', 1663), longest('select x from lengths group by x, ', 'x + #', '', 1664);
+select longest('select from lengths group by ', 'x + 1', '', 2000), longest('select from lengths order by ', 'x + 1', '', 2000);
+select longest('select distinct on (', 'x + #', ') x from lengths', 1663), longest('select distinct on (', 'x + #', ') x from lengths', 1664);

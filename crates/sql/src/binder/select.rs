@@ -4,6 +4,7 @@ use base::{Result, sqlstate};
 
 use super::aggregate::same;
 use super::scope::{Place, Scope};
+use super::target::check_count;
 use super::{Binder, Column, Distinct, FromItem, OrderItem, Query, Relation, RelationKind, TargetEntry};
 use crate::plan::{Expr, ExprKind};
 use crate::tree::{self, GroupItem, Name, QueryBody, Select, SortBy, Target};
@@ -124,7 +125,7 @@ impl Binder<'_, '_> {
 
     /// ORDER BY: items refer to targets.
     pub(super) fn order(&mut self, order: &[SortBy], targets: &mut Vec<TargetEntry>) -> Result<Vec<OrderItem>> {
-        let mut items: Vec<OrderItem> = Vec::with_capacity(order.len());
+        let mut items: Vec<OrderItem> = Vec::new();
         for sort in order {
             let target = self.find_target(&sort.expr, targets, Place::OrderBy)?;
             self.settle_target(&mut targets[target], sort.expr.start())?;
@@ -149,7 +150,8 @@ impl Binder<'_, '_> {
     }
 
     fn groups(&mut self, items: &[GroupItem], targets: &mut Vec<TargetEntry>) -> Result<Vec<Expr>> {
-        let mut groups: Vec<Expr> = Vec::with_capacity(items.len());
+        let mut groups: Vec<Expr> = Vec::new();
+        let mut hidden = 0;
         for item in items {
             match item {
                 GroupItem::Expr(expr) => {
@@ -165,9 +167,12 @@ impl Binder<'_, '_> {
                         let group = targets[index].expr.clone();
                         self.check_group(&group, part.start())?;
                         // A hidden target made for this is not needed: only ORDER BY's, made before, are referred to.
+                        let was_made = targets.len() > known;
                         targets.truncate(known);
                         if !groups.iter().any(|other| same(other, &group)) {
                             groups.push(group);
+                            hidden += usize::from(was_made);
+                            check_count(targets.len() + hidden)?;
                         }
                     }
                 }
@@ -220,7 +225,7 @@ impl Binder<'_, '_> {
                 Ok(Distinct::All)
             }
             tree::Distinct::On(exprs) => {
-                let mut on = Vec::with_capacity(exprs.len());
+                let mut on = Vec::new();
                 for expr in exprs {
                     let target = self.find_target(expr, targets, Place::DistinctOn)?;
                     self.settle_target(&mut targets[target], expr.location)?;

@@ -34,10 +34,7 @@ impl Binder<'_, '_> {
                     bound.push(self.target(expr, name));
                 }
             }
-        }
-        if bound.len() > TARGETS_MAX {
-            let message = format!("target lists can have at most {TARGETS_MAX} entries");
-            return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, message));
+            check_count(bound.len())?;
         }
         Ok(bound)
     }
@@ -96,6 +93,7 @@ impl Binder<'_, '_> {
         targets: &mut Vec<TargetEntry>,
         place: Place,
     ) -> Result<usize> {
+        sync::yield_point()?;
         match &expr.kind {
             Tree::Column(parts) => {
                 if let [name] = parts.as_slice()
@@ -132,6 +130,7 @@ impl Binder<'_, '_> {
         let mut target = self.target(bound, Name::new_static("?column?"));
         target.hidden = true;
         targets.push(target);
+        check_count(targets.len())?;
         Ok(targets.len() - 1)
     }
 
@@ -205,6 +204,15 @@ impl Binder<'_, '_> {
         let error = self.error(sqlstate::UNDEFINED_FUNCTION, message, location);
         Err(error.hint("Use an explicit ordering operator or modify the query."))
     }
+}
+
+/// 54011 if a target list is too long, those included that only ORDER BY, GROUP BY or DISTINCT ON need.
+pub(super) fn check_count(targets: usize) -> Result<()> {
+    if targets <= TARGETS_MAX {
+        return Ok(());
+    }
+    let message = format!("target lists can have at most {TARGETS_MAX} entries");
+    Err(Error::new(sqlstate::TOO_MANY_COLUMNS, message))
 }
 
 /// The name that PostgreSQL gives to a column without an alias.

@@ -136,6 +136,7 @@ impl Binder<'_, '_> {
 
     /// The window that OVER means: its number, and the frame.
     fn window(&mut self, definition: &WindowDefinition) -> Result<(u32, WindowFrame)> {
+        sync::yield_point()?;
         // `OVER name` is that window itself.
         if let Some(name) = &definition.name {
             let found = self.scope().windows.iter().position(|window| window.name.as_ref() == Some(name));
@@ -169,6 +170,8 @@ impl Binder<'_, '_> {
     }
 
     fn window_spec(&mut self, definition: &WindowDefinition) -> Result<WindowSpec> {
+        // It is compared with all windows before it.
+        sync::yield_point()?;
         let base = match &definition.base {
             Some(name) => {
                 let found = self.scope().windows.iter().find(|window| window.name.as_ref() == Some(name)).cloned();

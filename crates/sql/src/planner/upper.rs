@@ -266,6 +266,7 @@ impl Planner<'_, '_> {
         }
         let windows = std::mem::take(&mut query.windows);
         for (number, window) in windows.into_iter().enumerate() {
+            sync::yield_point()?;
             let own = calls.iter().enumerate().filter(|(_, call)| call.window as usize == number);
             let own = own.map(|(index, call)| (index, call.clone())).collect::<Vec<_>>();
             if own.is_empty() {
@@ -304,7 +305,6 @@ impl Planner<'_, '_> {
             let built = Window { input: plan, partition, order, calls: lowered };
             plan = node(Node::Window(Box::new(built)), width, rows, cost);
             super::check_plan_depth(&plan)?;
-            sync::yield_point()?;
             layout = Layout { slots };
         }
         Ok((plan, layout))
