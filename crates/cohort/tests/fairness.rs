@@ -11,6 +11,7 @@ mod common;
 mod kinds;
 
 use std::io::{Read, Write};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,8 @@ use postgres::{CancelToken, Client, NoTls};
 const COMPUTED_MAX: Duration = Duration::from_millis(80);
 /// The same before it ends work that was cancelled. The aim is 100 ms.
 const COMPUTED_TO_CANCEL_MAX: Duration = Duration::from_millis(250);
+/// A statement that was sent so short a time before a cancel may reach the server after it.
+const ON_THE_WAY_MAX: Duration = Duration::from_millis(20);
 /// Work that goes on for so long after it was cancelled has not noticed.
 const CANCEL_LIMIT: Duration = Duration::from_secs(60);
 
@@ -98,10 +101,31 @@ fn run_statement(client: &mut Client, statement: &str) -> Result<(), postgres::E
     Ok(())
 }
 
+/// A session that does long work.
+struct Busy {
+    cancel: CancelToken,
+    /// When its last statement was sent.
+    sent: Mutex<Instant>,
+    has_ended: AtomicBool,
+}
+
+impl Busy {
+    fn new(client: &Client) -> Busy {
+        let sent = Mutex::new(Instant::now());
+        Busy { cancel: client.cancel_token(), sent, has_ended: AtomicBool::new(false) }
+    }
+
+    /// Whether it runs a statement that was sent after this.
+    fn runs_what_was_sent_after(&self, time: Instant) -> bool {
+        !self.has_ended.load(Ordering::SeqCst) && *self.sent.lock().unwrap() > time
+    }
+}
+
 /// Runs a kind until it is cancelled after `stop` was set.
-fn run_until(kind: &Kind, client: &mut Client, stop: &AtomicBool) {
+fn run_until(kind: &Kind, client: &mut Client, busy: &Busy, stop: &AtomicBool) {
     'runs: while !stop.load(Ordering::SeqCst) {
         for statement in kind.statements {
+            *busy.sent.lock().unwrap() = Instant::now();
             if let Err(error) = run_statement(client, statement) {
                 let mut code = error.code().cloned();
                 // The driver may notice only that the server takes no more rows.
@@ -138,6 +162,7 @@ fn run_until(kind: &Kind, client: &mut Client, stop: &AtomicBool) {
     for statement in kind.after {
         let _ = client.batch_execute(statement);
     }
+    busy.has_ended.store(true, Ordering::SeqCst);
 }
 
 /// Measurements of the session with short statements beside one kind of work.
@@ -172,45 +197,48 @@ fn measure(short: &mut Client, clock: &WorkerClock, time: Duration, least: usize
     met
 }
 
-/// Cancels until the work has ended.
-fn cancel(tokens: &[CancelToken], clock: &WorkerClock, running: impl Fn() -> bool, name: &str) -> (Duration, Duration) {
-    let (asked, before) = (Instant::now(), clock.read());
+/// Cancels until the work has ended. A cancel that came between two statements of a session ended nothing, so what the
+/// later statement computed does not count.
+fn cancel(sessions: &[Busy], clock: &WorkerClock, name: &str) -> (Duration, Duration) {
+    let running = || sessions.iter().any(|session| !session.has_ended.load(Ordering::SeqCst));
+    let began = Instant::now();
+    let (mut asked, mut before) = (began, clock.read());
     while running() {
-        for token in tokens {
-            token.cancel_query(NoTls).unwrap();
-        }
         let round = Instant::now();
+        if sessions.iter().any(|session| session.runs_what_was_sent_after(asked - ON_THE_WAY_MAX)) {
+            (asked, before) = (round, clock.read());
+        }
+        for session in sessions {
+            session.cancel.cancel_query(NoTls).unwrap();
+        }
         while running() && round.elapsed() < Duration::from_millis(200) {
             std::thread::sleep(Duration::from_millis(2));
         }
-        assert!(asked.elapsed() < CANCEL_LIMIT, "{name} can't be cancelled");
+        assert!(began.elapsed() < CANCEL_LIMIT, "{name} can't be cancelled");
     }
     (asked.elapsed(), clock.since(&before))
 }
 
 fn try_kind(kind: &Kind, server: &Server, clock: &WorkerClock, sessions: usize, time: Duration) -> Met {
-    let mut busy: Vec<Client> = (0..sessions).map(|_| server.connect()).collect();
-    for client in &mut busy {
+    let mut clients: Vec<Client> = (0..sessions).map(|_| server.connect()).collect();
+    for client in &mut clients {
         for statement in kind.before {
             client.batch_execute(statement).unwrap();
         }
     }
-    let tokens: Vec<CancelToken> = busy.iter().map(Client::cancel_token).collect();
+    let busy: Vec<Busy> = clients.iter().map(Busy::new).collect();
     let mut short = server.connect();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let stop = &stop;
-        let threads: Vec<_> =
-            busy.iter_mut().map(|client| scope.spawn(move || run_until(kind, client, stop))).collect();
+        for (client, busy) in clients.iter_mut().zip(&busy) {
+            let stop = &stop;
+            scope.spawn(move || run_until(kind, client, busy, stop));
+        }
         // The work is under way.
         std::thread::sleep(Duration::from_millis(50));
         let mut met = measure(&mut short, clock, time, 8);
         stop.store(true, Ordering::SeqCst);
-        let running = || threads.iter().any(|thread| !thread.is_finished());
-        (met.cancel, met.computed_to_cancel) = cancel(&tokens, clock, running, kind.name);
-        for thread in threads {
-            thread.join().unwrap();
-        }
+        (met.cancel, met.computed_to_cancel) = cancel(&busy, clock, kind.name);
         met
     })
 }
