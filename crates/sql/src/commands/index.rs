@@ -16,7 +16,9 @@ use crate::catalogs::user_types::is_composite_type;
 use crate::executor::TableKeys;
 use crate::plan::Expr;
 use crate::session::UtilityOutput;
-use crate::tree::{CreateIndex, IndexElement, KeyConstraint, Name, QualifiedName, Reindex, ReindexTarget};
+use crate::tree::{
+    CreateIndex, DefinitionElement, IndexElement, KeyConstraint, Name, QualifiedName, Reindex, ReindexTarget,
+};
 use crate::types::{self, SqlType, StorageKind, TypeKind, Volatility};
 
 /// The most columns an index may have.
@@ -441,6 +443,9 @@ fn use_index(
 
 /// REINDEX.
 pub(super) fn reindex(ddl: &mut Ddl<'_>, reindex: &Reindex) -> Result<UtilityOutput> {
+    for option in &reindex.options {
+        check_reindex_option(option)?;
+    }
     let indexes_of = |ddl: &Ddl<'_>, table: Oid| -> Vec<Oid> {
         ddl.catalog().indexes_of(table).iter().map(|index| index.oid).collect()
     };
@@ -480,6 +485,19 @@ pub(super) fn reindex(ddl: &mut Ddl<'_>, reindex: &Reindex) -> Result<UtilityOut
         }
     }
     Ok(UtilityOutput::tag("REINDEX"))
+}
+
+/// 42601 for an option that REINDEX does not have, 0A000 for one that has no effect here.
+fn check_reindex_option(option: &DefinitionElement) -> Result<()> {
+    let name = option.name.as_str();
+    match name {
+        "verbose" | "concurrently" if option.boolean().is_none() => {
+            Err(Error::new(sqlstate::SYNTAX_ERROR, format!("{name} requires a Boolean value")))
+        }
+        "verbose" | "concurrently" => Ok(()),
+        "tablespace" => Err(Error::unsupported("tablespaces are not supported")),
+        _ => Err(Error::new(sqlstate::SYNTAX_ERROR, format!("unrecognized REINDEX option \"{name}\""))),
+    }
 }
 
 fn reindex_table(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Arc<TableDef>> {

@@ -407,6 +407,7 @@ pub fn needs_no_block(statement: &Statement) -> bool {
         | Statement::Discard(tree::Discard::All) => true,
         Statement::CreateIndex(index) => index.concurrently,
         Statement::Drop(drop) => drop.concurrently,
+        Statement::Reindex(reindex) => reindex.needs_no_block(),
         _ => false,
     }
 }
@@ -427,7 +428,7 @@ pub fn name(statement: &Statement) -> &'static str {
         Statement::CreateRole(_) => "CREATE ROLE",
         Statement::Grant(_) | Statement::GrantRole(_) => "GRANT",
         Statement::Cluster { .. } => "CLUSTER",
-        Statement::Reindex(_) => "REINDEX",
+        Statement::Reindex(reindex) => reindex.name(),
         Statement::RefreshMaterializedView { .. } => "REFRESH MATERIALIZED VIEW",
         Statement::CreateExtension { .. } => "CREATE EXTENSION",
         Statement::DeclareCursor(_) => "DECLARE CURSOR",

@@ -377,7 +377,10 @@ impl Portal {
         let kind = self.planned.as_ref().map(|planned| &planned.statement.kind);
         let ends = |statement: &tree::Statement| {
             crate::commands::needs_no_block(statement)
-                && !matches!(statement, tree::Statement::Vacuum(_) | tree::Statement::Drop(_))
+                && !matches!(
+                    statement,
+                    tree::Statement::Vacuum(_) | tree::Statement::Drop(_) | tree::Statement::Reindex(_)
+                )
         };
         matches!(kind, Some(StatementKind::Utility(tree)) if ends(tree))
     }

@@ -654,6 +654,30 @@ pub struct Reindex {
     pub options: Vec<DefinitionElement>,
 }
 
+impl Reindex {
+    /// Whether it is to be done CONCURRENTLY; the last option counts.
+    pub fn is_concurrent(&self) -> bool {
+        let written = self.options.iter().rfind(|option| option.name.as_str() == "concurrently");
+        written.is_some_and(|option| option.boolean() == Some(true))
+    }
+
+    /// Whether PostgreSQL makes several transactions of it, so that it can't stand in one.
+    pub fn needs_no_block(&self) -> bool {
+        self.is_concurrent() || !matches!(self.target, ReindexTarget::Index(_) | ReindexTarget::Table(_))
+    }
+
+    /// Its name in messages.
+    pub fn name(&self) -> &'static str {
+        match self.target {
+            _ if self.is_concurrent() => "REINDEX CONCURRENTLY",
+            ReindexTarget::Index(_) | ReindexTarget::Table(_) => "REINDEX",
+            ReindexTarget::Schema(_) => "REINDEX SCHEMA",
+            ReindexTarget::System(_) => "REINDEX SYSTEM",
+            ReindexTarget::Database(_) => "REINDEX DATABASE",
+        }
+    }
+}
+
 /// What REINDEX rebuilds.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "they are named as in SQL")]
