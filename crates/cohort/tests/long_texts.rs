@@ -16,8 +16,12 @@ const GROWTH_MAX_BYTES: u64 = 150 << 20;
 
 /// The most memory that a process has had.
 fn peak_bytes(pid: u32) -> u64 {
+    memory_bytes(pid, "VmHWM:")
+}
+
+fn memory_bytes(pid: u32, field: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    let line = status.lines().find(|line| line.starts_with(field)).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
 }
 
@@ -28,6 +32,25 @@ fn answer(talk: &mut Talk, text: &str) -> (Vec<u8>, Option<String>) {
     let heard = talk.hear_until_ready();
     let error = heard.iter().rfind(|message| message.starts_with("E ")).cloned();
     (heard.iter().map(|message| message.as_bytes()[0]).collect(), error)
+}
+
+/// One statement is parsed as a whole. The memory for that does not stay with the thread that parsed it.
+#[test]
+fn the_memory_for_a_long_statement_is_given_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut talk = Talk::start(&server.socket());
+    let before = memory_bytes(server.id(), "VmRSS:");
+    let whens: String = (0..60_000).map(|number| format!("when a = {number} then {number} ")).collect();
+    for _ in 0..3 {
+        let (kinds, error) = answer(&mut talk, &format!("select case {whens} end from (values (1)) v (a)"));
+        assert_eq!((kinds.as_slice(), error), (b"TDCZ".as_slice(), None));
+    }
+    let peak = peak_bytes(server.id()).saturating_sub(before);
+    let kept = memory_bytes(server.id(), "VmRSS:").saturating_sub(before);
+    assert!(peak > 2 * GROWTH_MAX_BYTES, "it takes much memory: {peak} bytes");
+    assert!(kept < GROWTH_MAX_BYTES, "{kept} bytes of {peak} are kept");
+    server.stop();
 }
 
 /// A syntax error behind 300,000 statements keeps all of them from running, and is told with its place.

@@ -42,6 +42,9 @@ pub(crate) const DEPTH_OF_COROUTINES: u32 = 100;
 /// The longest text that is parsed by the caller's thread.
 pub(crate) const INLINE_TEXT_BYTES: usize = 64 << 10;
 
+/// The grammar's tree takes hundreds of times as much memory as the text. After a longer one that is given back to the system.
+const KEPT_TEXT_BYTES: usize = 512 << 10;
+
 /// Binder and planner stop with 54001 when less stack than this is left.
 pub(crate) const STACK_RESERVE_BYTES: usize = 96 << 10;
 
@@ -124,7 +127,13 @@ fn on_large_stack<R: Send + 'static>(text: &str, parse: impl FnOnce(&str) -> Res
 /// Parses on the large stack of a parser's thread.
 fn apart<R: Send + 'static>(text: &str, parse: impl FnOnce(&str) -> Result<R> + Send + 'static) -> Result<R> {
     let text = text.to_owned();
-    thread::run(text.len(), move || sync::on_large_stack(|| parse(&text)).map_err(|_| no_stack())?)
+    thread::run(text.len(), move || {
+        let parsed = sync::on_large_stack(|| parse(&text));
+        if text.len() > KEPT_TEXT_BYTES {
+            shim::give_memory_back();
+        }
+        parsed.map_err(|_| no_stack())?
+    })
 }
 
 fn run_here<R>(

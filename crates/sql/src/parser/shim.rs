@@ -49,6 +49,12 @@ unsafe extern "C" {
     fn pg_query_free_plpgsql_parse_result(result: PgQueryPlpgsqlParseResult);
 }
 
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+unsafe extern "C" {
+    /// glibc's.
+    fn malloc_trim(pad: usize) -> c_int;
+}
+
 /// What the grammar is to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -106,6 +112,15 @@ pub(super) fn parse<R>(
         unsafe { std::slice::from_raw_parts(result.parse_tree.data.cast::<u8>(), result.parse_tree.len) }
     };
     read(bytes)
+}
+
+/// Has the C library give free memory back to the system, where it would keep it for the thread that had it.
+pub(super) fn give_memory_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it takes a number, may be called at any time by any thread, and changes no memory that is in use.
+    unsafe {
+        malloc_trim(0);
+    }
 }
 
 /// Parses a whole CREATE FUNCTION statement in language plpgsql, for its errors.
