@@ -100,7 +100,7 @@ fn guess(first: &[u8], last: &[u8], key: &[u8], steps: usize) -> usize {
     let least = number_at(first, shared);
     let span = number_at(last, shared).saturating_sub(least);
     let along = number_at(key, shared).saturating_sub(least).min(span);
-    // The product of two numbers without their last bits fits; a guess needs no more of them.
+    // `along` keeps 48 bits and `steps` has 16 at most, so that the product fits; a guess needs no more of them.
     const _: () = assert!(PAGE_SIZE_BYTES <= 1 << 16);
     let (span, along) = if span >= 1 << 16 { (span >> 16, along >> 16) } else { (span.max(1), along) };
     (along * steps as u64 / span) as usize
@@ -259,14 +259,15 @@ impl<'a> Page<'a> {
         self.right() != 0 && self.high().is_some_and(|high| *bound >= high)
     }
 
-    /// The key of the entry with this number, which there is.
+    /// The key of the entry with this number; the caller has checked that there is one.
     #[inline]
     fn key(self, index: usize) -> Option<&'a [u8]> {
         let at = OFFSETS + (index + 1) * OFFSET_BYTES;
         Entry::parse_key(self.0.get(usize::from(self.u16(at))..)?, self.level())
     }
 
-    /// Whether the entry with this number, which there is, is below `bound`, whose key begins with `head` as a number.
+    /// Whether the entry with this number is below `bound`, whose key begins with `head` as a number; the caller has checked that
+    /// there is one.
     #[inline]
     fn is_below(self, index: usize, bound: &Bound<'_>, head: u64) -> Option<bool> {
         let own_head = number_at(self.key(index)?, 0);
@@ -288,7 +289,7 @@ impl<'a> Page<'a> {
         let mut at = high / 2;
         let mut goes_in_steps = high >= EVENLY_SPREAD_MIN;
         if goes_in_steps {
-            // The first key of an inner page may say nothing: where the page's range begins.
+            // The first key of the leftmost inner page is empty, so it must not be an end of the interpolation.
             let first = usize::from(self.level() > 0);
             at = (first + guess(self.key(first)?, self.key(high - 1)?, bound.key, high - first)).min(high - 1);
         }
@@ -617,9 +618,14 @@ mod tests {
             let mut keys: Vec<Vec<u8>> = (0..1 + round).map(|_| key()).collect();
             keys.sort();
             let mut bytes = leaf_with(0);
+            if round % 2 == 1 {
+                // The leftmost inner page begins with an empty key.
+                PageMut(&mut bytes).init(Links { level: 1, ..LEAF });
+                keys[0] = Vec::new();
+            }
             let mut count = 0;
             for (number, key) in keys.iter().enumerate() {
-                let entry = Entry { bound: Bound::of(key, Tid::new(number as u32, 1)), child: 0 };
+                let entry = Entry { bound: Bound::of(key, Tid::new(number as u32, 1)), child: round as u32 % 2 };
                 count += usize::from(PageMut(&mut bytes).insert(number, &entry));
             }
             let sought: Vec<Vec<u8>> = (0..20).map(|_| key()).chain(keys.iter().step_by(7).cloned()).collect();
