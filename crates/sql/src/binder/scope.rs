@@ -6,6 +6,7 @@ use engine::catalog::RelationKind as TableKind;
 use super::lock::made_up;
 use super::query::{FromItem, Relation, for_each_inner_mut};
 use super::{Binder, VariableConflict, WindowSpec};
+use crate::parser::if_readable;
 use crate::plan::{CaseWhen, CteId, Expr, ExprKind, Variable};
 use crate::privileges::Privileges;
 use crate::tree::{FunctionCall, Location, Name};
@@ -406,7 +407,8 @@ impl Binder<'_, '_> {
                 // `t.f` may be `f(t)`.
                 if let [table, name] = parts
                     && self.whole_row(None, table, location)?.is_some()
-                    && let Ok(call) = self.function(&FunctionCall::of_row(table.clone(), name.clone(), location))
+                    && let Some(call) =
+                        if_readable(self.function(&FunctionCall::of_row(table.clone(), name.clone(), location)))?
                 {
                     return Ok(call);
                 }

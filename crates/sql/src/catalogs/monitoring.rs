@@ -270,15 +270,17 @@ pub fn pg_prepared_xacts(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<
 
 /// `pg_prepared_statements`
 pub fn pg_prepared_statements(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let prepared = run.state.prepared.borrow();
-    let mut statements: Vec<_> = prepared.values().collect();
+    let mut statements: Vec<_> = run.state.prepared.borrow().values().cloned().collect();
     statements.sort_by(|a, b| a.name.cmp(&b.name));
-    let row = |statement: &std::sync::Arc<crate::session::Prepared>| {
+    let row = |statement: std::sync::Arc<crate::session::Prepared>| {
         // Types that were not given are those that binding found.
-        let planned = statement.tree.as_ref().and_then(|_| statement.plan(run.state).ok());
+        let planned = match &statement.tree {
+            Some(_) => crate::parser::if_readable(statement.plan(run.state))?,
+            None => None,
+        };
         let known = planned.as_ref().map_or(&*statement.types, |planned| &planned.statement.parameters);
         let types = known.iter().map(|sql_type| Value::oid(sql_type.oid)).collect();
-        row![
+        Ok(row![
             statement.name.as_str(),
             statement.text.as_ref(),
             time(statement.prepared_at),
@@ -286,9 +288,9 @@ pub fn pg_prepared_statements(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec
             statement.from_sql,
             0i64,
             0i64,
-        ]
+        ])
     };
-    Ok(statements.into_iter().map(row).collect())
+    statements.into_iter().map(row).collect()
 }
 
 /// `pg_cursors`: those of DECLARE, of functions and of the protocol.

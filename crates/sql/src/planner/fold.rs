@@ -207,8 +207,11 @@ fn fold_call(call: &Call, context: &mut BindContext<'_>, inlining: &Inlining) ->
     let mut eval = WithoutSettings { inner: &mut *context.eval, has_asked: Cell::new(false) };
     let result = function.call(&mut eval, &call.types, &values);
     if eval.has_asked.get() {
-        // An interrupt is told once: nobody else would notice that this one has come.
-        return result.map_or_else(|error| if is_interruption(&error) { Err(error) } else { Ok(None) }, |_| Ok(None));
+        // An interrupt is reported only once, so it must not be dropped here.
+        return match result {
+            Err(error) if is_interruption(&error) => Err(error),
+            _ => Ok(None),
+        };
     }
     computed(result, inlining)
 }

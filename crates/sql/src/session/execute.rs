@@ -13,7 +13,7 @@ use super::state::SessionState;
 use super::{Block, SqlSession, prepared};
 use crate::client::{Client, Formats, OutgoingRow};
 use crate::executor::{self, Locals, RowStore, Run, StoreReader};
-use crate::parser::Constant;
+use crate::parser::{Constant, if_readable};
 use crate::plan::{Command, Statement, StatementKind};
 use crate::tree;
 use crate::types::{SqlType, Value, oids};
@@ -101,11 +101,9 @@ impl SqlSession {
                     Some(value) => value,
                     None => {
                         let environment = super::planning::Environment::new(&self.state, &self.state.catalog());
-                        match crate::types::input(&mut environment.eval_context(), text, *sql_type) {
-                            Ok(value) => value,
-                            Err(error) if crate::planner::is_interruption(&error) => return Err(error),
-                            Err(_) => return Ok(None),
-                        }
+                        let read = crate::types::input(&mut environment.eval_context(), text, *sql_type);
+                        let Some(value) = if_readable(read)? else { return Ok(None) };
+                        value
                     }
                 },
                 _ => constant.value,
@@ -117,11 +115,8 @@ impl SqlSession {
     /// Plans a text whose constants were lifted out; `None` if it can't be planned that way. The original text is
     /// then planned as it stands, and tells of errors in its own words.
     fn plan_normalized(&mut self, key: &Key) -> Result<Option<Arc<Planned>>> {
-        let mut statements = match crate::parser::parse(&key.text, crate::parser::ParseOptions::default()) {
-            Ok(statements) => statements,
-            Err(error) if crate::planner::is_interruption(&error) => return Err(error),
-            Err(_) => return Ok(None),
-        };
+        let parsed = crate::parser::parse(&key.text, crate::parser::ParseOptions::default());
+        let Some(mut statements) = if_readable(parsed)? else { return Ok(None) };
         let (Some(tree), true) = (statements.pop(), statements.is_empty()) else { return Ok(None) };
         let was_idle = self.block == Block::None;
         self.ensure_transaction()?;
