@@ -595,6 +595,23 @@ const PORTAL_STEPS: &[PortalStep] = {
         Simple("fetch 1 from p"),
         Simple("truncate n"),
         Simple("rollback"),
+        // All portals but the one that runs are closed, the unnamed one as well.
+        Simple("begin"),
+        Bind("", "select i from n order by i"),
+        Execute("", 1),
+        Bind("p", "select i from n order by i"),
+        Execute("p", 1),
+        Bind("all", "close all"),
+        Execute("all", 0),
+        Execute("", 1),
+        Simple("rollback"),
+        Simple("begin"),
+        Bind("p", "select i from n order by i"),
+        Execute("p", 1),
+        Bind("all", "close all"),
+        Execute("all", 0),
+        Execute("p", 1),
+        Simple("rollback"),
     ]
 };
 

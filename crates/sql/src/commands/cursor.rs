@@ -779,7 +779,7 @@ pub fn close_on_top(session: &mut SqlSession, name: Option<&str>) -> Result<Util
         _ => {
             let output = close(session.state(), name)?;
             if name.is_none() {
-                session.close_named_portals();
+                session.close_portals();
             }
             Ok(output)
         }

@@ -394,13 +394,13 @@ impl SqlSession {
 
     /// Closes every portal and cursor.
     pub fn close_all_portals(&mut self) {
-        self.close_unnamed_portal();
-        self.close_named_portals();
+        self.close_portals();
         self.state.drop_cursors();
     }
 
-    /// Closes the portals of the protocol that have names, but for the one that runs.
-    pub(crate) fn close_named_portals(&mut self) {
+    /// Closes the portals of the protocol, but for the one that runs.
+    pub(crate) fn close_portals(&mut self) {
+        self.close_unnamed_portal();
         for (_, portal) in self.portals.drain() {
             portal.progress.give_up(&self.state);
         }
