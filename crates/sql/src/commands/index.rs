@@ -16,9 +16,7 @@ use crate::catalogs::user_types::is_composite_type;
 use crate::executor::TableKeys;
 use crate::plan::Expr;
 use crate::session::UtilityOutput;
-use crate::tree::{
-    CreateIndex, DefinitionElement, IndexElement, KeyConstraint, Name, QualifiedName, Reindex, ReindexTarget,
-};
+use crate::tree::{CreateIndex, IndexElement, KeyConstraint, Name, QualifiedName, Reindex, ReindexTarget};
 use crate::types::{self, SqlType, StorageKind, TypeKind, Volatility};
 
 /// The most columns an index may have.
@@ -443,9 +441,7 @@ fn use_index(
 
 /// REINDEX.
 pub(super) fn reindex(ddl: &mut Ddl<'_>, reindex: &Reindex) -> Result<UtilityOutput> {
-    for option in &reindex.options {
-        check_reindex_option(option)?;
-    }
+    check_reindex(ddl, reindex)?;
     let indexes_of = |ddl: &Ddl<'_>, table: Oid| -> Vec<Oid> {
         ddl.catalog().indexes_of(table).iter().map(|index| index.oid).collect()
     };
@@ -487,17 +483,34 @@ pub(super) fn reindex(ddl: &mut Ddl<'_>, reindex: &Reindex) -> Result<UtilityOut
     Ok(UtilityOutput::tag("REINDEX"))
 }
 
-/// 42601 for an option that REINDEX does not have, 0A000 for one that has no effect here.
-fn check_reindex_option(option: &DefinitionElement) -> Result<()> {
-    let name = option.name.as_str();
-    match name {
-        "verbose" | "concurrently" if option.boolean().is_none() => {
-            Err(Error::new(sqlstate::SYNTAX_ERROR, format!("{name} requires a Boolean value")))
-        }
-        "verbose" | "concurrently" => Ok(()),
-        "tablespace" => Err(Error::unsupported("tablespaces are not supported")),
-        _ => Err(Error::new(sqlstate::SYNTAX_ERROR, format!("unrecognized REINDEX option \"{name}\""))),
+/// 42601 for an option that REINDEX does not have; 0A000 for tablespaces, for another database, and for the system's own tables
+/// CONCURRENTLY.
+fn check_reindex(ddl: &Ddl<'_>, reindex: &Reindex) -> Result<()> {
+    if let Some(option) = reindex.wrong_option() {
+        let name = option.name.as_str();
+        let error = match name {
+            "verbose" | "concurrently" => {
+                Error::new(sqlstate::SYNTAX_ERROR, format!("{name} requires a Boolean value"))
+            }
+            _ => {
+                let error = Error::new(sqlstate::SYNTAX_ERROR, format!("unrecognized REINDEX option \"{name}\""));
+                ddl.at(error, option.location)
+            }
+        };
+        return Err(error);
     }
+    if reindex.options.iter().any(|option| option.name.as_str() == "tablespace") {
+        return Err(Error::unsupported("tablespaces are not supported"));
+    }
+    if let ReindexTarget::System(name) | ReindexTarget::Database(name) = &reindex.target {
+        if reindex.is_concurrent() && matches!(reindex.target, ReindexTarget::System(_)) {
+            return Err(Error::unsupported("cannot reindex system catalogs concurrently"));
+        }
+        if name.as_ref().is_some_and(|name| name.as_str() != ddl.state.database_name()) {
+            return Err(Error::unsupported("can only reindex the currently open database"));
+        }
+    }
+    Ok(())
 }
 
 fn reindex_table(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Arc<TableDef>> {

@@ -661,9 +661,19 @@ impl Reindex {
         written.is_some_and(|option| option.boolean() == Some(true))
     }
 
-    /// Whether PostgreSQL makes several transactions of it, so that it can't stand in one.
+    /// The first option that is unknown, or has a value that it can't have.
+    pub fn wrong_option(&self) -> Option<&DefinitionElement> {
+        self.options.iter().find(|option| match option.name.as_str() {
+            "verbose" | "concurrently" => option.boolean().is_none(),
+            "tablespace" => false,
+            _ => true,
+        })
+    }
+
+    /// Whether PostgreSQL makes several transactions of it, so that it can't stand in one. Wrong options are told first.
     pub fn needs_no_block(&self) -> bool {
-        self.is_concurrent() || !matches!(self.target, ReindexTarget::Index(_) | ReindexTarget::Table(_))
+        let is_small = matches!(self.target, ReindexTarget::Index(_) | ReindexTarget::Table(_));
+        self.wrong_option().is_none() && (self.is_concurrent() || !is_small)
     }
 
     /// Its name in messages.
