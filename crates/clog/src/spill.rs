@@ -19,7 +19,7 @@ const PAGE_BYTES: u64 = PAGE_ENTRIES * 8;
 pub(crate) struct Spill {
     vfs: Arc<dyn Vfs>,
     directory: PathBuf,
-    /// The most files that are open at a time, except those in use: a snapshot that is held for long may need any number.
+    /// The most files that stay open. Those in use are not counted.
     open_max: usize,
     segments: Mutex<Segments>,
     /// Pages that could not be written: kept here instead.
@@ -72,7 +72,8 @@ impl Spill {
         Ok(())
     }
 
-    /// The open file of a segment. The caller sees to it that the segment's pages are not removed meanwhile.
+    /// The open file of a segment. The caller holds the lock over what left the window, so the segment's pages
+    /// are not removed meanwhile.
     fn open(&self, number: u64, mode: OpenMode) -> std::io::Result<Arc<dyn File>> {
         let open_file = |segments: &Segments| segments.all.get(&number).and_then(|segment| segment.file.clone());
         if let Some(file) = open_file(&self.segments.lock()) {

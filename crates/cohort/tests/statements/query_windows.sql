@@ -149,7 +149,7 @@ SELECT generate_series(1, 2) OVER () FROM w;
 UPDATE w SET x = row_number() OVER ();
 INSERT INTO w (id) VALUES (row_number() OVER ());
 DROP TABLE w;
--- A select list has at most 1664 entries, with what only ORDER BY, GROUP BY, DISTINCT ON and windows need.
+-- A select list has at most 1664 entries, with what only ORDER BY, GROUP BY and DISTINCT ON need.
 create table lengths (x int);
 create function longest(before text, item text, after text, count int) returns text language plpgsql as $$
 begin

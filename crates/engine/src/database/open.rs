@@ -122,8 +122,10 @@ fn sync_above(vfs: &dyn Vfs, directory: &Path) -> io::Result<()> {
 pub fn too_few_descriptors(too_few: TooFew) -> Error {
     let TooFew { allowed, needed } = too_few;
     Error::new(sqlstate::INSUFFICIENT_RESOURCES, "insufficient file descriptors available to start server process")
-        .detail(format!("The system allows {allowed}, the server needs at least {needed}."))
-        .hint(format!("Raise the limit of open files (\"ulimit -n\") to {needed} or more."))
+        .detail(format!("It may have {allowed} open, and needs at least {needed}."))
+        .hint(format!(
+            "Raise the limit of open files (\"ulimit -n\") to {needed} or more, or the database's own shares of it."
+        ))
         .fatal()
 }
 

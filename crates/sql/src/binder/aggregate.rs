@@ -202,6 +202,7 @@ struct Checker<'b, 'c, 'a> {
 
 impl Checker<'_, '_, '_> {
     fn check(&self, expr: &Expr, depth: u32) -> Result<()> {
+        // Each part of an expression is compared with every group.
         sync::yield_point()?;
         if depth == 0 && self.query.groups.iter().any(|group| same(group, expr)) {
             return Ok(());

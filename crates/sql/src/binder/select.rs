@@ -125,7 +125,7 @@ impl Binder<'_, '_> {
 
     /// ORDER BY: items refer to targets.
     pub(super) fn order(&mut self, order: &[SortBy], targets: &mut Vec<TargetEntry>) -> Result<Vec<OrderItem>> {
-        let mut items: Vec<OrderItem> = Vec::new();
+        let mut items: Vec<OrderItem> = Vec::with_capacity(order.len());
         for sort in order {
             let target = self.find_target(&sort.expr, targets, Place::OrderBy)?;
             self.settle_target(&mut targets[target], sort.expr.start())?;
@@ -150,7 +150,7 @@ impl Binder<'_, '_> {
     }
 
     fn groups(&mut self, items: &[GroupItem], targets: &mut Vec<TargetEntry>) -> Result<Vec<Expr>> {
-        let mut groups: Vec<Expr> = Vec::new();
+        let mut groups: Vec<Expr> = Vec::with_capacity(items.len());
         let mut hidden = 0;
         for item in items {
             match item {
@@ -225,7 +225,7 @@ impl Binder<'_, '_> {
                 Ok(Distinct::All)
             }
             tree::Distinct::On(exprs) => {
-                let mut on = Vec::new();
+                let mut on = Vec::with_capacity(exprs.len());
                 for expr in exprs {
                     let target = self.find_target(expr, targets, Place::DistinctOn)?;
                     self.settle_target(&mut targets[target], expr.location)?;

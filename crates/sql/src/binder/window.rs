@@ -120,6 +120,8 @@ impl Binder<'_, '_> {
     /// The windows of the WINDOW clause.
     pub(super) fn define_windows(&mut self, definitions: &[WindowDefinition]) -> Result<()> {
         for definition in definitions {
+            // Its name is compared with those of all windows before it.
+            sync::yield_point()?;
             let name = definition.name.as_ref().expect("the grammar gives it a name");
             if self.scope().windows.iter().any(|window| window.name.as_ref() == Some(name)) {
                 let message = format!("window \"{name}\" is already defined");
@@ -136,6 +138,7 @@ impl Binder<'_, '_> {
 
     /// The window that OVER means: its number, and the frame.
     fn window(&mut self, definition: &WindowDefinition) -> Result<(u32, WindowFrame)> {
+        // It is compared with all windows before it.
         sync::yield_point()?;
         // `OVER name` is that window itself.
         if let Some(name) = &definition.name {
@@ -170,8 +173,6 @@ impl Binder<'_, '_> {
     }
 
     fn window_spec(&mut self, definition: &WindowDefinition) -> Result<WindowSpec> {
-        // It is compared with all windows before it.
-        sync::yield_point()?;
         let base = match &definition.base {
             Some(name) => {
                 let found = self.scope().windows.iter().find(|window| window.name.as_ref() == Some(name)).cloned();

@@ -101,8 +101,8 @@ impl EndMark {
 #[derive(Default)]
 pub struct Captured {
     /// Both are leaves.
-    old: Mutex<Arc<RowStore>>,
-    new: Mutex<Arc<RowStore>>,
+    old: Mutex<Option<Arc<RowStore>>>,
+    new: Mutex<Option<Arc<RowStore>>>,
     /// Somebody reads them.
     is_closed: AtomicBool,
 }
@@ -111,11 +111,12 @@ impl Captured {
     pub(super) fn add(&self, old: Option<&RecordValue>, new: Option<&RecordValue>, run: &Run<'_, '_>) -> Result<()> {
         for (store, row) in [(&self.old, old), (&self.new, new)] {
             let Some(row) = row else { continue };
-            // A large row is written with turns for others, and no lock is held across a turn.
-            let mut taken = std::mem::take(&mut *store.lock());
+            // A large row is written with turns for others, and no lock is held across a turn. Only the session of the statement
+            // comes here, so nobody misses the rows meanwhile.
+            let mut taken = store.lock().take().unwrap_or_default();
             let rows = Arc::get_mut(&mut taken).expect("nobody reads the rows before they are closed");
             let pushed = rows.push(&row.fields, super::sort_memory_bytes(run), run);
-            *store.lock() = taken;
+            *store.lock() = Some(taken);
             pushed?;
         }
         Ok(())
@@ -123,7 +124,7 @@ impl Captured {
 
     /// The old rows, or the new ones.
     pub(crate) fn rows(&self, is_new: bool) -> Arc<RowStore> {
-        Arc::clone(&if is_new { &self.new } else { &self.old }.lock())
+        if is_new { &self.new } else { &self.old }.lock().clone().unwrap_or_default()
     }
 
     /// No rows are added any more; all can be read.
@@ -132,7 +133,7 @@ impl Captured {
             return Ok(());
         }
         for store in [&self.old, &self.new] {
-            if let Some(store) = Arc::get_mut(&mut store.lock()) {
+            if let Some(store) = store.lock().as_mut().and_then(Arc::get_mut) {
                 store.flush()?;
             }
         }

@@ -198,7 +198,7 @@ pub enum Progress {
     },
     /// Rows made already, by a utility statement: how many of them have been given, and the tag for their end.
     Rows {
-        /// The rows; apart, since a portal is moved for each statement and few have any.
+        /// The rows. Boxed, since a portal is moved for each statement and few have any.
         rows: Box<RowStore>,
         /// How many have been given.
         given: usize,
@@ -371,8 +371,8 @@ impl Portal {
         }
     }
 
-    /// Whether its transaction ends with it: its statement refuses to be one of several, and begins no other transaction as VACUUM
-    /// and DROP INDEX CONCURRENTLY do in PostgreSQL.
+    /// Whether its transaction ends with it: its statement refuses to be one of several, and begins no other transaction as VACUUM,
+    /// REINDEX and DROP INDEX CONCURRENTLY do in PostgreSQL.
     pub(super) fn is_whole_transaction(&self) -> bool {
         let kind = self.planned.as_ref().map(|planned| &planned.statement.kind);
         let ends = |statement: &tree::Statement| {

@@ -34,7 +34,7 @@ struct Handles {
     open_max: usize,
     /// So many were, at the most.
     most_open: usize,
-    /// So many calls were refused, since that would have been one too many.
+    /// Calls that were refused with EMFILE.
     refused: u64,
 }
 

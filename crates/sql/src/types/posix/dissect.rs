@@ -59,8 +59,8 @@ pub(super) fn parse(pattern: &str, options: Options) -> Result<Parsed> {
     };
     let root = reader.node(&parsed);
     let weight = root.weight;
-    // The states of a search for literal texts are as many as these have letters, and each may be made of as many. Word boundaries need
-    // states that the library can't build.
+    // The automaton for a literal of n letters has n states, and each may stand for up to n states of the pattern: memory and time grow
+    // with n². Word boundaries need states that the library can't build.
     let is_short_literal = reader.is_literal && weight.saturating_mul(weight) <= QUICK_STATES_MAX;
     let has_few_states = is_short_literal || root.letters <= FEW_LETTERS && !reader.has_word_boundaries;
     if reader.is_plain && reader.variable <= 1 && !reader.repeats_groups {

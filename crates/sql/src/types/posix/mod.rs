@@ -119,9 +119,9 @@ struct Linear {
     stepped: OnceCell<Stepped>,
 }
 
-/// A search of the library may keep so many places of groups, which take 32 bytes each: two numbers in two tables.
+/// The most pairs of a state and a group in a search of the library. Each takes 32 bytes: its start and end, in two tables.
 const QUICK_PLACES_MAX: usize = 1 << 18;
-/// So many take as much memory as a state may take.
+/// So many of these pairs take the memory that is counted for one state, 1 KiB.
 const PLACES_PER_STATE: usize = 32;
 
 /// Automata for searches that let others run.
@@ -132,7 +132,7 @@ struct Stepped {
 }
 
 impl Linear {
-    /// The automata, if the library's search of a text of so many bytes may take longer than a time slice. Groups take a search of their
+    /// The automata, if the library's search of a text of so many bytes may take longer than a time slice, or too much memory. Groups take a search of their
     /// own, which looks at many states even if there are few.
     fn stepped(&self, text_bytes: usize, wants_groups: bool) -> Result<Option<&Stepped>> {
         let has_few_states = self.has_few_states && (!wants_groups || self.regex.captures_len() == 1);
@@ -148,7 +148,7 @@ impl Linear {
         Ok(Some(self.stepped.get_or_init(|| Stepped { forward, backward })))
     }
 
-    /// About how many places of groups the library's search keeps, whether they are asked for or not: those of all groups for each state.
+    /// About how many pairs of a state and a group the library's search keeps, whether groups are asked for or not.
     fn places_of_groups(&self) -> usize {
         self.weight.saturating_mul(self.regex.captures_len())
     }
@@ -254,7 +254,7 @@ fn failed(reason: impl std::fmt::Display) -> Error {
 }
 
 impl Regex {
-    /// About how many states its automata have.
+    /// About how much memory it takes, counted in states of its automata.
     fn weight(&self) -> usize {
         match &self.engine {
             Engine::Linear(linear) => linear.weight.saturating_add(linear.places_of_groups() / PLACES_PER_STATE),
