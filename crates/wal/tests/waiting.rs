@@ -324,7 +324,7 @@ fn committers_share_flushes() {
 
 #[test]
 fn a_flush_for_a_page_does_not_queue_behind_a_suspended_committer() {
-    let wal = log(WalOptions { group_commit: false, ..roomy() });
+    let wal = slow_log(WalOptions { group_commit: false, ..roomy() }, Duration::from_millis(100));
     wal.start_flusher_thread();
     let queue = sync::Arc::new(ReadyQueue::new(|| {}));
     let pool = StackPool::default();
