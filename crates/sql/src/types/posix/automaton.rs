@@ -5,7 +5,7 @@
 //! a step may have to build a state. It gives up at letters that aren't ASCII if the pattern has word boundaries: then the
 //! [simulation](super::simulation) takes over.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 use base::Result;
@@ -20,12 +20,19 @@ use super::{NEST_MAX, Options, SIZE_MAX_BYTES, compile_anywhere, invalid_regex};
 
 /// Within a time slice a search of the library looks at so many states at least, counted once for each byte.
 pub(super) const QUICK_STATES_MAX: usize = 1 << 21;
-/// Within a time slice a search of the library looks at so many bytes at least, if it has all states ready.
-pub(super) const QUICK_BYTES_MAX: usize = 8 << 20;
+/// Within a time slice a search of the library looks at so many bytes, if it has few states: even if it builds one for each byte.
+pub(super) const QUICK_BYTES_MAX: usize = 512 << 10;
 /// So many states may be looked at between two yield points.
 const STATES_BETWEEN_YIELDS: usize = 1 << 13;
 /// The memory for the states of one automaton: what doesn't fit is built anew.
 const CACHE_BYTES: usize = 2 << 20;
+/// The memory for states that a thread keeps from search to search, for all automata.
+const SPARE_BYTES_MAX: usize = 16 << 20;
+
+thread_local! {
+    /// The memory of the states that this thread keeps.
+    static SPARE_BYTES: Cell<usize> = const { Cell::new(0) };
+}
 
 /// Which matches an automaton finds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +57,32 @@ struct LazyAutomaton {
     dfa: DFA,
     bytes_between_yields: usize,
     /// The states of an earlier search. A search takes them, as other sessions may use the automaton while it lets them run.
-    spare: RefCell<Option<Box<Cache>>>,
+    spare: RefCell<Option<Spare>>,
+}
+
+/// States that are kept for the next search.
+#[derive(Debug)]
+struct Spare {
+    cache: Box<Cache>,
+    bytes: usize,
+}
+
+impl Spare {
+    /// Keeps the states, unless this thread keeps too many already.
+    fn new(cache: Box<Cache>) -> Option<Spare> {
+        let bytes = cache.memory_usage();
+        let all_bytes = SPARE_BYTES.get() + bytes;
+        if all_bytes > SPARE_BYTES_MAX {
+            return None;
+        }
+        SPARE_BYTES.set(all_bytes);
+        Some(Spare { cache, bytes })
+    }
+
+    fn take(self) -> Box<Cache> {
+        SPARE_BYTES.set(SPARE_BYTES.get() - self.bytes);
+        self.cache
+    }
 }
 
 /// The outcome of a search by the lazy automaton.
@@ -175,6 +207,12 @@ fn compile(pattern: &str, options: Options, config: thompson::Config) -> Result<
     compile_anywhere(pattern, compile)
 }
 
+impl Drop for LazyAutomaton {
+    fn drop(&mut self) {
+        self.forget_spare();
+    }
+}
+
 impl LazyAutomaton {
     fn new(nfa: &NFA, kind: MatchKind) -> Option<LazyAutomaton> {
         let config = Config::new()
@@ -189,10 +227,16 @@ impl LazyAutomaton {
 
     fn with_cache<R>(&self, search: impl FnOnce(&mut Cache) -> Result<R>) -> Result<R> {
         let spare = self.spare.borrow_mut().take();
-        let mut cache = spare.unwrap_or_else(|| Box::new(self.dfa.create_cache()));
+        let mut cache = spare.map_or_else(|| Box::new(self.dfa.create_cache()), Spare::take);
         let found = search(&mut cache);
-        *self.spare.borrow_mut() = Some(cache);
+        // Another search may have put its own there meanwhile.
+        self.forget_spare();
+        *self.spare.borrow_mut() = Spare::new(cache);
         found
+    }
+
+    fn forget_spare(&self) {
+        self.spare.borrow_mut().take().map(Spare::take);
     }
 
     /// As the library's `try_search_fwd`. A match shows one byte after its end.
@@ -277,6 +321,29 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn the_states_that_automata_keep_take_bounded_memory() {
+        let before = SPARE_BYTES.get();
+        let mut state = 1u64;
+        let mut letter = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            if state >> 63 == 0 { 'a' } else { 'b' }
+        };
+        let text: String = (0..20_000).map(|_| letter()).collect();
+        let automata: Vec<Automaton> = (0..30)
+            .map(|number| {
+                let pattern = format!("(?:a|b)*a(?:a|b){{{}}}c", 12 + number % 4);
+                let automaton = Automaton::new(&pattern, OPTIONS, Matches::All).unwrap();
+                assert_eq!(automaton.end(&text, 0..text.len(), false).unwrap(), None);
+                automaton
+            })
+            .collect();
+        assert!((SPARE_BYTES_MAX / 2..=SPARE_BYTES_MAX).contains(&SPARE_BYTES.get()), "{}", SPARE_BYTES.get());
+        assert!(automata.iter().any(|automaton| automaton.lazy.as_ref().unwrap().spare.borrow().is_none()));
+        drop(automata);
+        assert_eq!(SPARE_BYTES.get(), before);
+    }
 
     const OPTIONS: Options =
         Options { any_case: false, expanded: false, literal: false, line_bound_dot: false, line_anchors: false };
