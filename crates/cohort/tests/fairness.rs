@@ -492,6 +492,24 @@ fn a_time_limit_that_passes_while_a_stored_expression_is_read_ends_the_statement
     server.stop();
 }
 
+// invariants: row 41
+/// A search that can't be stopped goes on for a while after its session has left; then there is room for others' long work.
+#[test]
+fn searches_that_were_given_up_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["worker_threads=1"]);
+    let mut client = server.connect();
+    client.batch_execute("set statement_timeout = '100ms'").unwrap();
+    for _ in 0..16 {
+        let search = r"select repeat('ab', 10000) ~ '((?:a|b)*)(?!(?:a|b|[c-z]\w)*\w{200}d)\1\1\1c'";
+        let error = client.simple_query(search).unwrap_err();
+        assert_eq!(error.code(), Some(&SqlState::QUERY_CANCELED));
+    }
+    client.batch_execute("set statement_timeout = '60s'").unwrap();
+    client.batch_execute("select sha512(repeat('x', 30000000)::bytea)").unwrap();
+    server.stop();
+}
+
 /// Nobody is at the other end.
 struct Nobody;
 

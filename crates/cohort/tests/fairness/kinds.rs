@@ -527,6 +527,16 @@ pub const KINDS: &[Kind] = &[
         ],
     ),
     work(
+        "backtracking with costly steps",
+        &[r"select repeat('ab', 1000) ~ '((?:a|b)*)(?!(?:a|b|[c-z]\w)*\w{200}d)\1\1\1c'"],
+    ),
+    Kind {
+        name: "few states in a large text",
+        before: &["create temp table mixed as select string_agg(chr(32 + (i * 5011) % 55000), '') t from generate_series(1, 400000) i"],
+        statements: &[r"select t ~ '\w......[\x01-\x1f]' from mixed"],
+        after: &[],
+    },
+    work(
         "many sort keys",
         &[
             "do 'begin execute (select $$select k from small order by $$ || string_agg($$k + $$ || i, $$, $$) from generate_series(1, 20000) i);

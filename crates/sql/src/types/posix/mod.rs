@@ -10,7 +10,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use base::{Error, Result, sqlstate};
 use rustc_hash::FxHashMap;
@@ -183,15 +183,58 @@ impl Linear {
     }
 }
 
-/// The same pattern with two limits.
+/// A pattern that may go back a limited number of steps.
 #[derive(Debug)]
 struct Backtracking {
     /// About how many states the automata have that it uses for parts of the pattern.
     weight: usize,
     /// Gives up within a time slice.
     quick: fancy_regex::Regex,
-    /// Gives up when it has become hopeless. It runs on another thread.
-    patient: Arc<fancy_regex::Regex>,
+    /// It runs on another thread.
+    patient: Arc<Patient>,
+}
+
+/// The same pattern with one limit after the other. A search can't be stopped, only its next attempt is not begun: so it goes on for
+/// no more than some ten times as long as it has lasted when its session leaves.
+#[derive(Debug)]
+struct Patient {
+    pattern: String,
+    attempts: [(usize, OnceLock<fancy_regex::Regex>); BACKTRACKS.len()],
+}
+
+impl Patient {
+    fn new(pattern: String) -> Patient {
+        Patient { pattern, attempts: BACKTRACKS.map(|limit| (limit, OnceLock::new())) }
+    }
+
+    fn search<R>(&self, search: impl Fn(&fancy_regex::Regex) -> fancy_regex::Result<R>) -> Result<R> {
+        for (limit, regex) in &self.attempts {
+            sync::yield_point()?;
+            let regex = match regex.get() {
+                Some(regex) => regex,
+                None => {
+                    let made = backtracking(&self.pattern, *limit)?;
+                    regex.get_or_init(|| made)
+                }
+            };
+            match search(regex) {
+                Err(error) if exceeds_backtracks(&error) && *limit < BACKTRACKS_MAX => {}
+                found => return found.map_err(failed),
+            }
+        }
+        Err(Error::internal("a regular expression's last attempt is not its last"))
+    }
+}
+
+fn exceeds_backtracks(error: &fancy_regex::Error) -> bool {
+    matches!(error, fancy_regex::Error::RuntimeError(fancy_regex::RuntimeError::BacktrackLimitExceeded))
+}
+
+fn backtracking(pattern: &str, backtracks: usize) -> Result<fancy_regex::Regex> {
+    fancy_regex::RegexBuilder::new(pattern)
+        .backtrack_limit(backtracks)
+        .build()
+        .map_err(|_| invalid_regex("invalid regexp (reg version 0.8)"))
 }
 
 impl Backtracking {
@@ -200,15 +243,15 @@ impl Backtracking {
         text: &str,
         search: impl Fn(&fancy_regex::Regex, &str) -> fancy_regex::Result<R> + Send + 'static,
     ) -> Result<R> {
-        // Between two steps that it counts, the engine may look at the whole text.
-        if text.len() <= QUICK_BACKTRACKING_BYTES {
+        // Between two steps that it counts, the engine may look at the whole text, and build a state for each byte.
+        if text.len() <= QUICK_BACKTRACKING_BYTES && self.weight.saturating_mul(text.len()) <= QUICK_STATES_MAX {
             match search(&self.quick, text) {
-                Err(fancy_regex::Error::RuntimeError(fancy_regex::RuntimeError::BacktrackLimitExceeded)) => {}
+                Err(error) if exceeds_backtracks(&error) => {}
                 found => return found.map_err(failed),
             }
         }
         let (patient, text) = (Arc::clone(&self.patient), text.to_owned());
-        sync::on_other_thread(Work::Long, move || search(&patient, &text))?.map_err(failed)
+        sync::on_other_thread(Work::Long, move || patient.search(|regex| search(regex, &text)))?
     }
 }
 
@@ -243,8 +286,10 @@ impl<'t> Captures<'t> {
 
 /// Steps that a pattern may take back before its match is given up.
 const BACKTRACKS_MAX: usize = 1_000_000;
+/// The limits of one attempt after the other. A single step can take seconds, where it looks at a large text.
+const BACKTRACKS: [usize; 7] = [1, 10, 100, 1_000, 10_000, 100_000, BACKTRACKS_MAX];
 /// So many are done within a time slice.
-const QUICK_BACKTRACKS_MAX: usize = 10_000;
+const QUICK_BACKTRACKS_MAX: usize = 1_000;
 /// In texts that are not longer than this.
 const QUICK_BACKTRACKING_BYTES: usize = 2048;
 
@@ -434,18 +479,12 @@ fn compile_backtracking(translated: &str, options: Options) -> Result<Regex> {
     let flags = [(options.any_case, 'i'), (!options.line_bound_dot, 's'), (options.line_anchors, 'm')];
     let flags: String = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| *flag).collect();
     let pattern = if flags.is_empty() { translated.to_owned() } else { format!("(?{flags}){translated}") };
-    let with_limit = |backtracks: usize| {
-        fancy_regex::RegexBuilder::new(&pattern)
-            .backtrack_limit(backtracks)
-            .build()
-            .map_err(|_| invalid_regex("invalid regexp (reg version 0.8)"))
-    };
     let weight =
         if translated.contains('{') { REPEATED_WEIGHT } else { translated.len().saturating_mul(CHARACTER_WEIGHT) };
     let regex = Backtracking {
         weight,
-        quick: with_limit(QUICK_BACKTRACKS_MAX)?,
-        patient: Arc::new(with_limit(BACKTRACKS_MAX)?),
+        quick: backtracking(&pattern, QUICK_BACKTRACKS_MAX)?,
+        patient: Arc::new(Patient::new(pattern)),
     };
     Ok(Regex { engine: Engine::Backtracking(Box::new(regex)), dissector: None })
 }
