@@ -606,6 +606,30 @@ mod tests {
     }
 
     #[test]
+    fn a_search_whose_session_has_left_begins_no_further_attempt() {
+        let patient = Patient::new("a".to_owned());
+        let attempts = std::cell::Cell::new(0);
+        let interrupt = Arc::new(sync::Interrupt::new());
+        let exceeded = || fancy_regex::Error::RuntimeError(fancy_regex::RuntimeError::BacktrackLimitExceeded);
+        let search = |leaves_after: usize| {
+            attempts.set(0);
+            sync::with_interrupt(&interrupt, || {
+                patient.search(|_| -> fancy_regex::Result<()> {
+                    attempts.set(attempts.get() + 1);
+                    if attempts.get() == leaves_after {
+                        interrupt.raise(sync::InterruptKind::Cancel);
+                    }
+                    Err(exceeded())
+                })
+            })
+        };
+        assert_eq!(search(2).unwrap_err().sqlstate().as_str(), "57014");
+        assert_eq!(attempts.get(), 2);
+        assert_eq!(search(usize::MAX).unwrap_err().sqlstate(), sqlstate::INVALID_REGULAR_EXPRESSION);
+        assert_eq!(attempts.get(), BACKTRACKS.len());
+    }
+
+    #[test]
     fn back_references_and_look_around_work_within_limits() {
         assert_eq!(groups("xabab", r"(ab)\1"), ["abab", "ab"]);
         assert_eq!(groups("foobar", "foo(?=(bar))"), ["foo"]);
