@@ -6,7 +6,7 @@
 //! - [`options`]: what a run is told
 //! - [`torture`]: what all tasks of a run share, and the first failure
 //! - [`conductor`]: the lives of the server: start, work, kill or pause, check
-//! - [`server`]: the process
+//! - [`port`], [`server`]: a free port, and the process
 //! - [`wire`], [`trace`], [`session`]: connections, what each has said last, and the loop of a session
 //! - [`transaction`], [`steps`]: what sessions do
 //! - [`model`]: what must be there
@@ -18,6 +18,7 @@ pub mod conductor;
 pub mod listener;
 pub mod model;
 pub mod options;
+pub mod port;
 pub mod server;
 pub mod session;
 pub mod settle;
@@ -30,4 +31,5 @@ pub mod watch;
 pub mod wire;
 
 pub use options::{Kind, Options};
+pub use port::free_port;
 pub use torture::{Summary, run};

@@ -62,11 +62,6 @@ impl Launch {
     }
 }
 
-/// A port that nobody uses at the moment.
-pub fn free_port() -> std::io::Result<u16> {
-    Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
-}
-
 /// One life of the server.
 pub struct Server {
     child: Child,

@@ -11,7 +11,8 @@ use tokio::sync::watch;
 use crate::conductor;
 use crate::model::Model;
 use crate::options::Options;
-use crate::server::{Launch, Usage, free_port};
+use crate::port::free_port;
+use crate::server::{Launch, Usage};
 use crate::trace::Trace;
 
 /// SQLSTATE classes and codes that no statement of ours may meet: damage, input and output, missing resources, broken

@@ -21,9 +21,9 @@ pub struct Server {
     port: u16,
 }
 
-/// A port nobody uses at the moment.
+/// A port for a server that is started in a moment: nobody else gets it meanwhile.
 pub fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    torture::free_port().unwrap()
 }
 
 /// The program under a limit of open files.

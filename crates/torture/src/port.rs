@@ -1,0 +1,55 @@
+//! Ports for servers that are started in a moment.
+
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The first port that is given out.
+const FIRST: u32 = 10_000;
+/// Their number. They end below the ports that Linux gives to clients and to listeners that ask for any port: such a
+/// port would be free now and could be somebody's a moment later.
+const COUNT: u32 = 22_000;
+/// The distance between the first ports of two processes with consecutive numbers.
+const STRIDE: u32 = 127;
+
+/// A port on which nobody listens, and which this process has not been given before.
+///
+/// # Errors
+/// When no port is free.
+pub fn free_port() -> io::Result<u16> {
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    let start = std::process::id().wrapping_mul(STRIDE);
+    for _ in 0..COUNT {
+        let place = start.wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed));
+        let port = u16::try_from(FIRST + place % COUNT).expect("the last one is below 65,536");
+        if TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::AddrInUse, "no port is free"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_free_and_given_once_and_never_a_clients() {
+        let threads = (0..4).map(|_| std::thread::spawn(|| (0..200).map(|_| free_port().unwrap()).collect::<Vec<_>>()));
+        let threads: Vec<_> = threads.collect();
+        let mut given: Vec<u16> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+        // The next ports are in use now.
+        let last = u32::from(free_port().unwrap()) - FIRST;
+        let taken = (1..=100).filter_map(|ahead| {
+            let port = u16::try_from(FIRST + (last + ahead) % COUNT).unwrap();
+            TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok()
+        });
+        let taken: Vec<TcpListener> = taken.collect();
+        given.extend((0..50).map(|_| free_port().unwrap()));
+        assert!(taken.iter().all(|listener| !given.contains(&listener.local_addr().unwrap().port())));
+        assert!(given.iter().all(|port| (10_000..32_000).contains(port)), "{given:?}");
+        given.sort_unstable();
+        given.dedup();
+        assert_eq!(given.len(), 850);
+    }
+}
