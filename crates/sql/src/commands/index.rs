@@ -230,9 +230,7 @@ pub(super) fn build(ddl: &mut Ddl<'_>, table: Oid, index: Oid) -> Result<()> {
     }
     let position = open.index_position(index).ok_or_else(|| super::ddl::gone(index))?;
     let expressions = ddl.bind(|context| table_expressions(context, &open.def))?;
-    let view = ddl.view();
-    let kinds: Vec<StorageKind> =
-        open.def.columns.iter().map(|column| StorageKind::of(&view, column.type_oid)).collect();
+    let kinds = StorageKind::of_columns(&ddl.view(), &open.def);
     let state = ddl.state;
     state.changed_catalog.set(true);
     let mut fill = || {

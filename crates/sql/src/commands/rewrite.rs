@@ -29,8 +29,7 @@ pub(super) struct Sink {
 impl Sink {
     /// For rows of all columns of `table`.
     pub fn new(ddl: &Ddl<'_>, table: Arc<Table>) -> Sink {
-        let view = ddl.view();
-        let kinds = table.def.columns.iter().map(|column| StorageKind::of(&view, column.type_oid)).collect();
+        let kinds = StorageKind::of_columns(&ddl.view(), &table.def);
         Sink { table, kinds, pending: Vec::with_capacity(BATCH_ROWS), arena: Bump::new() }
     }
 

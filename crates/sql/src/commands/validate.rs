@@ -8,7 +8,7 @@ use engine::catalog::TableDef;
 use super::ddl::Ddl;
 use crate::executor::{RowDecoder, Run, evaluate};
 use crate::plan::Expr;
-use crate::types::Value;
+use crate::types::{StorageKind, Value};
 
 /// Calls `visit` with the full row of each row of a table that nobody else changes now.
 pub(super) fn for_each_row<'p>(
@@ -16,8 +16,7 @@ pub(super) fn for_each_row<'p>(
     table: &Arc<engine::Table>,
     visit: &mut dyn FnMut(&mut Run<'_, 'p>, Tid, &[Value]) -> Result<()>,
 ) -> Result<()> {
-    let view = ddl.view();
-    let decoder = RowDecoder::of_full_row(&table.def, &view);
+    let decoder = RowDecoder::of_full_row(&table.def, &StorageKind::of_columns(&ddl.view(), &table.def));
     ddl.with_latest(|ddl| {
         ddl.with_run(|run: &mut Run<'_, 'p>| {
             let mut values = vec![Value::Null; table.def.columns.len()];

@@ -106,8 +106,7 @@ pub(super) fn queue_possible_duplicates(table: &Arc<TableDef>, state: &SessionSt
 fn require_unique(key: &DeferrableKey, duplicate: &engine::PossibleDuplicate, run: &mut Run<'_, '_>) -> Result<()> {
     let engine = run.engine();
     let table = engine.open_table(key.table.oid)?;
-    let kinds: Vec<StorageKind> =
-        table.def.columns.iter().map(|column| StorageKind::of(&run.catalog, column.type_oid)).collect();
+    let kinds = StorageKind::of_columns(&run.catalog, &table.def);
     let mut locals = Locals::for_expression();
     let mut inner = run.with_locals(&[], &mut locals);
     let keys = TableKeys::new(&kinds, None, &mut inner);

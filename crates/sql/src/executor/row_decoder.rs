@@ -6,6 +6,7 @@ use base::{Result, Tid, Xid};
 use engine::catalog::TableDef;
 use engine::row::{Datum, RowValues};
 use engine::{Table, Version};
+use smallvec::SmallVec;
 
 use crate::plan::ScanColumn;
 use crate::types::{CatalogLookup, StorageKind, Value};
@@ -117,7 +118,7 @@ impl<'t> SystemColumns<'t> {
 impl RowDecoder {
     /// A decoder that puts each of `columns` into the slot beside it.
     pub fn new(table: &TableDef, columns: &[(usize, ScanColumn)], catalog: &dyn CatalogLookup) -> RowDecoder {
-        let mut steps = Vec::new();
+        let mut steps = Vec::with_capacity(columns.len());
         let mut system = Vec::new();
         for &(slot, column) in columns {
             match column {
@@ -130,6 +131,23 @@ impl RowDecoder {
             }
         }
         steps.sort_by_key(|step| step.column);
+        RowDecoder::of_sorted(table, steps, system)
+    }
+
+    /// Slots in the order of `columns`.
+    pub(super) fn of_scan(table: &TableDef, columns: &[ScanColumn], catalog: &dyn CatalogLookup) -> RowDecoder {
+        let columns: SmallVec<[_; 16]> = columns.iter().copied().enumerate().collect();
+        RowDecoder::new(table, &columns, catalog)
+    }
+
+    /// Every column of the table, each of its kind, slot by place. Dropped ones leave their slots as they are: the type may be gone.
+    pub fn of_full_row(table: &TableDef, kinds: &[StorageKind]) -> RowDecoder {
+        let live = table.columns.iter().zip(kinds).enumerate().filter(|(_, (column, _))| !column.dropped);
+        let steps = live.map(|(place, (_, &kind))| DecodeStep { column: place, slot: place, kind, skipped_bytes: None });
+        RowDecoder::of_sorted(table, steps.collect(), Vec::new())
+    }
+
+    fn of_sorted(table: &TableDef, mut steps: Vec<DecodeStep>, system: Vec<(usize, ScanColumn)>) -> RowDecoder {
         let mut at = 0;
         for step in &mut steps {
             let widths = table.columns.get(at..step.column).unwrap_or_default().iter();
@@ -138,19 +156,6 @@ impl RowDecoder {
             at = step.column + 1;
         }
         RowDecoder { steps, system }
-    }
-
-    /// Slots in the order of `columns`.
-    pub(super) fn of_scan(table: &TableDef, columns: &[ScanColumn], catalog: &dyn CatalogLookup) -> RowDecoder {
-        let columns: Vec<_> = columns.iter().copied().enumerate().collect();
-        RowDecoder::new(table, &columns, catalog)
-    }
-
-    /// Every column of the table, slot by place. Dropped ones leave their slots as they are: the type may be gone.
-    pub fn of_full_row(table: &TableDef, catalog: &dyn CatalogLookup) -> RowDecoder {
-        let live = table.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
-        let columns: Vec<_> = live.map(|(place, _)| (place, ScanColumn::Column(place as u32))).collect();
-        RowDecoder::new(table, &columns, catalog)
     }
 
     /// Fills the slots of `out` from one stored row.

@@ -2,6 +2,7 @@
 
 use base::{Error, Oid, Result, Tid};
 use bumpalo::Bump;
+use engine::catalog::TableDef;
 use engine::key::KeyBuffer;
 use engine::row::{Datum, PhysicalType};
 use smallvec::SmallVec;
@@ -74,6 +75,11 @@ pub enum StorageKind {
 }
 
 impl StorageKind {
+    /// The kinds of a table's columns. Dropped ones have one, too.
+    pub fn of_columns(catalog: &dyn CatalogLookup, table: &TableDef) -> Vec<StorageKind> {
+        table.columns.iter().map(|column| StorageKind::of(catalog, column.type_oid)).collect()
+    }
+
     /// The kind for a type; domains are looked through. Unknown types count as text.
     pub fn of(catalog: &dyn CatalogLookup, oid: Oid) -> StorageKind {
         match oid {

@@ -59,8 +59,7 @@ impl<'p> DeleteRows<'p> {
                 (Some(gone), _) => gone,
                 (None, before) => {
                     if let Some(triggers) = before {
-                        let mut values = vec![Value::Null; open.kinds.len()];
-                        open.full_row.decode(&open.table, &self.old, tid, &mut values)?;
+                        let values = open.values_of(&self.old, tid)?;
                         if triggers.before_row(Event::Delete, None, Some(&values), None, run)?.is_none() {
                             return Ok(false);
                         }
@@ -92,8 +91,7 @@ impl<'p> DeleteRows<'p> {
             }
         }
         if needs_old {
-            let mut values = vec![Value::Null; open.kinds.len()];
-            open.full_row.decode(&open.table, &self.old, tid, &mut values)?;
+            let values = open.values_of(&self.old, tid)?;
             open.foreign_keys.after_delete(&values, run);
             if let Some(triggers) = triggers {
                 triggers.after_row(Event::Delete, None, (Some(&values), None), &open.captures, run)?;

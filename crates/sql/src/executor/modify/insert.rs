@@ -239,8 +239,7 @@ fn insert_or_resolve<'p>(
         let mut bytes = RowBytes::new();
         let Some(tid) = engine.newest_version(&open.table, tid, &mut bytes)? else { continue };
         drop(engine);
-        let mut existing = vec![Value::Null; open.kinds.len()];
-        open.full_row.decode(&open.table, &bytes, tid, &mut existing)?;
+        let existing = open.values_of(&bytes, tid)?;
         let mut both = existing.clone();
         both.extend(values.iter().cloned());
         if update.reads_version {

@@ -8,6 +8,7 @@ pub use delete::DeleteRows;
 pub use insert::InsertRows;
 pub use update::UpdateRows;
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use base::{CommandId, Error, Result, Tid, sqlstate};
@@ -33,7 +34,7 @@ struct OpenTarget<'p> {
     target: &'p Target,
     table: Arc<Table>,
     kinds: Vec<StorageKind>,
-    full_row: RowDecoder,
+    full_row: OnceCell<RowDecoder>,
     foreign_keys: foreign_key::ForeignKeys,
     captures: Captures,
 }
@@ -41,8 +42,7 @@ struct OpenTarget<'p> {
 impl<'p> OpenTarget<'p> {
     fn open(target: &'p Target, run: &Run<'_, 'p>) -> Result<OpenTarget<'p>> {
         let table = run.engine().open_table(target.table.oid)?;
-        let kinds = table.def.columns.iter().map(|column| StorageKind::of(&run.catalog, column.type_oid)).collect();
-        let full_row = RowDecoder::of_full_row(&table.def, &run.catalog);
+        let kinds = StorageKind::of_columns(&run.catalog, &table.def);
         let foreign_keys = foreign_key::ForeignKeys::of(&table.def, &run.state.engine_catalog());
         // Whatever is changed from here on on behalf of the action's triggers is none of it.
         let statement = run.state.action_of.take();
@@ -50,7 +50,18 @@ impl<'p> OpenTarget<'p> {
             Some(triggers) => triggers.captures(run.state, statement, run.engine().snapshot().command),
             None => Captures::default(),
         };
-        Ok(OpenTarget { target, table, kinds, full_row, foreign_keys, captures })
+        Ok(OpenTarget { target, table, kinds, full_row: OnceCell::new(), foreign_keys, captures })
+    }
+
+    /// The values of the stored row at `tid`, column by column. Those of dropped columns are NULL.
+    ///
+    /// # Errors
+    /// XX001 for stored bytes that are no value of their type.
+    fn values_of(&self, bytes: &[u8], tid: Tid) -> Result<Vec<Value>> {
+        let full_row = self.full_row.get_or_init(|| RowDecoder::of_full_row(&self.table.def, &self.kinds));
+        let mut values = vec![Value::Null; self.kinds.len()];
+        full_row.decode(&self.table, bytes, tid, &mut values)?;
+        Ok(values)
     }
 
     /// Computes generated columns, then checks NOT NULL and CHECK constraints on the full row `values`.

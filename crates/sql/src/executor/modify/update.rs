@@ -80,8 +80,7 @@ impl<'p> UpdateRows<'p> {
             let outcome = if let Some(gone) = gone {
                 gone
             } else if open.needs_values() || node.returning.is_some() {
-                let mut existing = vec![Value::Null; open.kinds.len()];
-                open.full_row.decode(&open.table, &self.old, tid, &mut existing)?;
+                let existing = open.values_of(&self.old, tid)?;
                 let mut updated = existing.clone();
                 for (assignment, value) in node.assignments.iter().zip(&self.assigned) {
                     updated[assignment.column as usize] = value.clone();
@@ -160,8 +159,7 @@ impl<'p> UpdateRows<'p> {
     }
 
     fn new_values(&self, open: &OpenTarget<'p>) -> Result<Vec<Value>> {
-        let mut values = vec![Value::Null; open.kinds.len()];
-        open.full_row.decode(&open.table, &self.old, Tid::INVALID, &mut values)?;
+        let mut values = open.values_of(&self.old, Tid::INVALID)?;
         for (assignment, value) in self.node.assignments.iter().zip(&self.assigned) {
             values[assignment.column as usize] = value.clone();
         }
