@@ -521,3 +521,35 @@ fn whatever_tells_of_a_change_waits_for_it() {
     assert!(findings.is_empty(), "{} answers told too early:\n{}", findings.len(), findings.join("\n\n"));
     assert!(told_total > CHANGES.len(), "only {told_total} answers told of a change");
 }
+
+/// Statements of a block that change rows and return none.
+const WRITES: [&str; 3] =
+    ["update t set v = v + 1 where id = 1", "insert into t values (77, 77)", "delete from t where id = 77"];
+
+// invariants: row 11
+#[test]
+fn what_a_write_in_a_block_has_met_is_waited_for_at_its_end_only() {
+    let world = World::new();
+    let mut writer = connect(&world.instance);
+    let changed = run(&mut writer, "update t set v = 100 where id = 1")[0].required;
+    for way in [Way::Simple, Way::Extended] {
+        let mut session = connect(&world.instance);
+        run(&mut session, "begin");
+        for write in WRITES {
+            let answers = match way {
+                Way::Simple => run(&mut session, write),
+                // Parsed, described, bound, described again and run.
+                Way::Extended => run_extended(&mut session, write),
+            };
+            let told: Vec<_> = answers.iter().map(|told| (told.required, &*told.text)).collect();
+            assert!(told.iter().all(|(required, _)| *required < changed), "{way:?} {write}: {told:?}, not {changed}");
+            session.close_portal("portal");
+            session.close_statement("asked");
+        }
+        let told = run(&mut session, "select v from t where id = 1");
+        assert!(told[0].required >= changed, "{way:?}: {}", told[0].text);
+        let told = run(&mut session, "rollback");
+        assert!(told[0].required >= changed, "{way:?}: {}", told[0].text);
+        assert!(!world.is_durable(changed), "a write was not provisional");
+    }
+}

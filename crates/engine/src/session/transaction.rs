@@ -482,6 +482,11 @@ impl Session {
         if self.synchronous_commit.get() { self.observed() } else { Lsn::ZERO }
     }
 
+    /// The part of [`Session::gate`] that answers from the catalog alone must wait for.
+    pub fn catalog_gate(&self) -> Lsn {
+        if self.synchronous_commit.get() { self.catalog.borrow().csn() } else { Lsn::ZERO }
+    }
+
     /// A ticket for the log up to `lsn`: a future, or something to wait on.
     pub fn ticket(&self, lsn: Lsn) -> CommitTicket {
         self.shared().wal.ticket(lsn, self.delay.get())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::{Oid, Result};
+use base::{Lsn, Oid, Result};
 
 use super::{BindInput, Prepared, SqlSession};
 use crate::client::Client;
@@ -35,10 +35,18 @@ impl SqlSession {
         input: BindInput<'_>,
         client: &mut dyn Client,
     ) -> Result<()> {
+        let met_before = self.state.gate();
         let made = self.interruptible(|session| session.make_portal(portal, prepared, input));
-        // Planning may have seen the catalog of a commit that is not durable yet.
-        client.require(self.state.gate());
+        self.require_for_plan(met_before, client);
         made
+    }
+
+    /// Has an answer that tells no more than that a statement was planned, or its parameters read, wait for the catalog and
+    /// for what has been met since `met_before`, a gate. It does not wait for what an earlier statement of the block has met:
+    /// the tag of a write inside a block is provisional and does not wait either (rule R3).
+    pub(super) fn require_for_plan(&self, met_before: Lsn, client: &mut dyn Client) {
+        let met = self.state.gate();
+        client.require(if met > met_before { met } else { self.state.engine().catalog_gate() });
     }
 
     /// Runs a portal, up to `max_rows` rows (0 for all).

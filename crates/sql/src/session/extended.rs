@@ -26,6 +26,7 @@ impl SqlSession {
     pub(super) fn prepare(&mut self, name: &str, text: &str, types: &[Oid], client: &mut dyn Client) -> Result<()> {
         self.begin_work(text);
         self.start_timer();
+        let met_before = self.state.gate();
         if name.is_empty() {
             self.unnamed_statement = None;
         }
@@ -58,7 +59,7 @@ impl SqlSession {
                 }
                 all.insert(name.to_owned(), prepared);
             }
-            client.require(session.state.gate());
+            session.require_for_plan(met_before, client);
             Ok(())
         })
     }
@@ -194,6 +195,7 @@ impl SqlSession {
     /// 26000 for an unknown statement.
     pub fn describe_statement(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
         self.start_timer();
+        let met_before = self.state.gate();
         let prepared = self.prepared(name)?;
         if prepared.tree.is_none() {
             client.parameter_description(&prepared.types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>());
@@ -211,7 +213,7 @@ impl SqlSession {
         if planned.gives_rows() {
             is_failed?;
         }
-        client.require(self.state.gate());
+        self.require_for_plan(met_before, client);
         let oids: Vec<Oid> = planned.statement.parameters.iter().map(|sql_type| sql_type.oid).collect();
         client.parameter_description(&oids);
         if planned.gives_rows() {
@@ -228,7 +230,8 @@ impl SqlSession {
     /// 34000 for an unknown portal, 25P02 for one with columns in a transaction that has failed.
     pub fn describe_portal(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
         self.start_timer();
-        client.require(self.state.gate());
+        // The portal was made by this session, and its plan before.
+        self.require_for_plan(self.state.gate(), client);
         let can_be_told = self.check_not_failed(None);
         if self.portal_mut(name).is_err()
             && let Some(open) = self.state.cursors.borrow().get(name)
