@@ -143,7 +143,8 @@ impl RowDecoder {
     /// Every column of the table, each of its kind, slot by place. Dropped ones leave their slots as they are: the type may be gone.
     pub fn of_full_row(table: &TableDef, kinds: &[StorageKind]) -> RowDecoder {
         let live = table.columns.iter().zip(kinds).enumerate().filter(|(_, (column, _))| !column.dropped);
-        let steps = live.map(|(place, (_, &kind))| DecodeStep { column: place, slot: place, kind, skipped_bytes: None });
+        let steps =
+            live.map(|(place, (_, &kind))| DecodeStep { column: place, slot: place, kind, skipped_bytes: None });
         RowDecoder::of_sorted(table, steps.collect(), Vec::new())
     }
 

@@ -79,8 +79,8 @@ impl CatalogView {
     }
 
     /// Whether this view was made of these.
-    pub fn is_of(&self, catalog: &Arc<Catalog>, search_path: &Arc<str>) -> bool {
-        Arc::ptr_eq(&self.0.catalog, catalog) && self.0.path_text == *search_path
+    pub fn is_of(&self, catalog_version: u64, search_path: &Arc<str>) -> bool {
+        self.0.catalog.version() == catalog_version && self.0.path_text == *search_path
     }
 
     /// The schema that a statement names, which must be one to look into.

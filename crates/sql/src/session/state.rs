@@ -301,14 +301,16 @@ impl SessionState {
         if self.is_role_lent.get() {
             return self.lent_catalog();
         }
-        let catalog = self.engine_catalog();
-        let path = self.cached().search_path_text.clone();
+        // This forgets the view if settings have changed. Every statement comes by, so nothing is cloned before it is needed.
+        let cached = self.cached();
         if let Some(view) = &*self.catalog.borrow()
-            && view.is_of(&catalog, &path)
+            && view.is_of(self.engine().catalog_version(), &cached.search_path_text)
         {
             return view.clone();
         }
-        let plan_path = Arc::clone(&self.cached().plan_path);
+        let (path, plan_path) = (Arc::clone(&cached.search_path_text), Arc::clone(&cached.plan_path));
+        drop(cached);
+        let catalog = self.engine_catalog();
         let view = CatalogView::new(catalog, path, plan_path, &self.acting_role(), self.temporary_schema.get());
         *self.catalog.borrow_mut() = Some(view.clone());
         view
@@ -320,14 +322,14 @@ impl SessionState {
         let path = self.cached().search_path_text.clone();
         let role = self.acting_role();
         let mut views = self.lent_catalogs.borrow_mut();
-        let is_good = |(of, view): &(Oid, CatalogView)| *of == role.oid && view.is_of(&catalog, &path);
+        let is_good = |(of, view): &(Oid, CatalogView)| *of == role.oid && view.is_of(catalog.version(), &path);
         if let Some((_, view)) = views.iter().find(|kept| is_good(kept)) {
             return view.clone();
         }
         let plan_path = self.plan_path_of(&path, &role);
         let temporary = self.temporary_schema.get();
         let view = CatalogView::new(Arc::clone(&catalog), Arc::clone(&path), plan_path, &role, temporary);
-        views.retain(|(of, view)| *of != role.oid && view.is_of(&catalog, &path));
+        views.retain(|(of, view)| *of != role.oid && view.is_of(catalog.version(), &path));
         views.push((role.oid, view.clone()));
         view
     }
