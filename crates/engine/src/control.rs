@@ -112,7 +112,8 @@ impl ControlFile {
         let written = self.file.write_all_at(&encode(&data), slot).and_then(|()| self.file.sync_data());
         if let Err(error) = written {
             drop(data);
-            self.vfs.fail_stop(&format!("could not write file \"{}\": {error}", self.path.display()));
+            let what = format!("could not write file \"{}\"", self.path.display());
+            self.vfs.fail_stop(&Error::io(what, &error).to_string());
         }
     }
 }

@@ -203,7 +203,8 @@ impl TransactionManager {
             return;
         }
         if let Err(error) = table.vfs.sync_dir(table.directory()) {
-            table.vfs.fail_stop(&format!("could not sync directory \"{}\": {error}", table.directory().display()));
+            let what = format!("could not sync directory \"{}\"", table.directory().display());
+            table.vfs.fail_stop(&Error::io(what, &error).to_string());
         }
         for (gid, xid) in saved {
             if !table.set_saved(&gid, xid) {
