@@ -12,7 +12,7 @@ use crate::frame::{DIRTY, Frames, PIN, VALID, WRITING};
 use crate::latch::RawLatch;
 use crate::slots::Slots;
 use crate::snapshots::Snapshots;
-use crate::{Arc, LatchClass, Mutex, NoFiles};
+use crate::{Arc, LatchClass, Mutex, NoFiles, StatusStoreOptions};
 
 static CLASS: LatchClass = LatchClass::new("model", 1);
 
@@ -299,7 +299,8 @@ fn a_close_sees_every_transaction_that_does_not_see_the_close() {
 
 /// A csn store whose window is full, so that the next page takes the slot of the first.
 fn full_window() -> Arc<CsnStore> {
-    let store = CsnStore::new(Arc::new(NoFiles), std::path::Path::new("csn"), 0).unwrap();
+    let options = StatusStoreOptions { csn_window: 0, spilled_files: 1 };
+    let store = CsnStore::new(Arc::new(NoFiles), std::path::Path::new("csn"), &options).unwrap();
     store.start(Xid(PAGE_ENTRIES));
     store.extend(Xid(5 * PAGE_ENTRIES - 1));
     Arc::new(store)

@@ -101,6 +101,12 @@ pub struct NoFiles;
 
 impl Vfs for NoFiles {}
 
+/// The settings of a store that the store of csns looks at.
+pub struct StatusStoreOptions {
+    pub csn_window: usize,
+    pub spilled_files: usize,
+}
+
 /// Spilled pages, in memory.
 pub mod spill {
     use std::path::Path;
@@ -111,7 +117,7 @@ pub mod spill {
     pub(crate) struct Spill(Mutex<BTreeMap<u64, Vec<u64>>>);
 
     impl Spill {
-        pub(crate) fn new(_vfs: Arc<dyn Vfs>, _directory: &Path) -> Result<Spill> {
+        pub(crate) fn new(_vfs: Arc<dyn Vfs>, _directory: &Path, _open_max: usize) -> Result<Spill> {
             Ok(Spill(Mutex::new(BTreeMap::new())))
         }
 
