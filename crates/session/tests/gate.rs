@@ -553,3 +553,28 @@ fn what_a_write_in_a_block_has_met_is_waited_for_at_its_end_only() {
         assert!(!world.is_durable(changed), "a write was not provisional");
     }
 }
+
+// invariants: row 11
+#[test]
+fn a_plan_that_others_made_of_a_newer_catalog_waits_for_that() {
+    let world = World::new();
+    let asked = "select * from spare";
+    let mut sessions: Vec<SqlSession> = (0..3).map(|_| connect(&world.instance)).collect();
+    for session in &mut sessions {
+        run_extended(session, asked);
+        run(session, "begin");
+    }
+    let mut writer = connect(&world.instance);
+    world.database.wal().flush(world.database.wal().reserved());
+    let changed = run(&mut writer, "alter table spare add column more int")[0].required;
+    // The first makes the plan, the others find it, one of them under a statement of its own.
+    sessions[1].close_statement("asked");
+    for session in &mut sessions {
+        let answers = run_extended(session, asked);
+        let last = answers.last().unwrap();
+        assert!(last.required >= changed, "{} < {changed}: {}", last.required, last.text);
+        let early = answers.iter().find(|told| told.required < changed && !told.text.is_empty());
+        assert!(early.is_none(), "{}", early.unwrap().text);
+    }
+    assert!(!world.is_durable(changed));
+}

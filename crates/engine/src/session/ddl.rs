@@ -99,7 +99,9 @@ impl Session {
         if self.ddl.borrow().has_changes() {
             return self.own_catalog().version();
         }
-        self.shared().transactions.catalog_version()
+        let known = self.catalog.borrow().version();
+        // What is found good by a newer version tells of that version: the session has met it.
+        if known == self.shared().transactions.catalog_version() { known } else { self.committed_catalog().version() }
     }
 
     #[inline]
