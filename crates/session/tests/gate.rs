@@ -554,6 +554,53 @@ fn what_a_write_in_a_block_has_met_is_waited_for_at_its_end_only() {
     }
 }
 
+/// Functions that change by what they read what later answers tell, and the statement to ask about then.
+const CHANGERS: [(&str, &str); 4] = [
+    (
+        "perform set_config('search_path', (select case v when 100 then 'z' else 'public' end from t where id = 1), true)",
+        "table w",
+    ),
+    ("execute 'create temp table made_here (a' || (select v from t where id = 1) || ' int)'", "table made_here"),
+    ("perform set_config('application_name', (select v::text from t where id = 1), true)", ""),
+    ("open c for execute 'select 1 as a' || (select v from t where id = 1)", ""),
+];
+
+// invariants: row 11
+#[test]
+fn what_a_function_has_changed_by_what_it_read_is_waited_for() {
+    let world = World::new();
+    let mut maker = connect(&world.instance);
+    run(&mut maker, "create table z.w (other int)");
+    for (number, (body, _)) in CHANGERS.iter().enumerate() {
+        let declared = "create function change";
+        let text = format!(
+            "{declared}{number}() returns int language plpgsql as $$ declare c refcursor := 'portal'; begin {body}; return 9; end $$"
+        );
+        assert_eq!(run(&mut maker, &text)[0].text, "CREATE FUNCTION", "{text}");
+    }
+    run(&mut maker, "create table log (v int)");
+    world.database.wal().flush(world.database.wal().reserved());
+    let changed = run(&mut maker, "update t set v = 100 where id = 1")[0].required;
+    for (number, (body, asked)) in CHANGERS.iter().enumerate() {
+        let mut session = connect(&world.instance);
+        run(&mut session, "begin");
+        let told = run(&mut session, &format!("insert into log values (change{number}())"));
+        assert!(told[0].text.contains("INSERT 0 1"), "{body}: {}", told[0].text);
+        let mut answers = Vec::new();
+        if told[0].text.contains(" is ") {
+            // The setting is reported at once.
+            answers = told;
+        } else if asked.is_empty() {
+            message(&mut session, &mut answers, |session, told| session.describe_portal("portal", told));
+        } else {
+            answers = run_extended(&mut session, asked);
+        }
+        for told in &answers {
+            assert!(told.required >= changed, "{body}: {} < {changed}: {}", told.required, told.text);
+        }
+    }
+}
+
 // invariants: row 11
 #[test]
 fn a_plan_that_others_made_of_a_newer_catalog_waits_for_that() {

@@ -482,7 +482,7 @@ impl Session {
         if self.synchronous_commit.get() { self.observed() } else { Lsn::ZERO }
     }
 
-    /// The part of [`Session::gate`] that answers from the catalog alone must wait for.
+    /// What an answer must wait for that tells of nothing but the catalog. Not above [`Session::gate`].
     pub fn catalog_gate(&self) -> Lsn {
         if self.synchronous_commit.get() { self.catalog.borrow().csn() } else { Lsn::ZERO }
     }

@@ -261,6 +261,7 @@ impl<'a, 'p> Run<'a, 'p> {
 
     /// Runs the body of a function that users made. What it does finds the relations of this statement in use.
     pub fn in_function<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.state.has_run_functions.set(true);
         let Some(relations) = self.locals.relations.filter(|relations| !relations.is_empty()) else {
             return body(self);
         };

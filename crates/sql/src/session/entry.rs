@@ -41,12 +41,14 @@ impl SqlSession {
         made
     }
 
-    /// Has an answer that tells no more than that a statement was planned, or its parameters read, wait for the catalog and
-    /// for what has been met since `met_before`, a gate. It does not wait for what an earlier statement of the block has met:
-    /// the tag of a write inside a block is provisional and does not wait either (rule R3).
+    /// For answers to Parse, Bind and Describe: they wait for the catalog and for what this message has met, which is above
+    /// the gate `met_before`. They need not wait for what an earlier write of the block has met: its tag is provisional and
+    /// has not waited either (rule R3). That holds as long as the write has changed nothing that they tell of. A function may
+    /// have done so; then they wait for everything. Besides, these messages read no rows but through functions.
     pub(super) fn require_for_plan(&self, met_before: Lsn, client: &mut dyn Client) {
         let met = self.state.gate();
-        client.require(if met > met_before { met } else { self.state.engine().catalog_gate() });
+        let waits_for_all = met > met_before || self.state.has_run_functions.get();
+        client.require(if waits_for_all { met } else { self.state.engine().catalog_gate() });
     }
 
     /// Runs a portal, up to `max_rows` rows (0 for all).

@@ -200,6 +200,8 @@ impl SqlSession {
         if self.told_settings.0 == generation {
             return;
         }
+        // A function may have set them by what it has read.
+        client.require(self.state.gate());
         let now = instance::reported(&self.state);
         for ((name, new), (_, told)) in now.iter().zip(&self.told_settings.1) {
             if new != told {

@@ -48,6 +48,9 @@ pub struct SessionState {
     pub(super) is_read_uncommitted: Cell<bool>,
     /// The transaction in progress has changed the catalog: its plans are its own.
     pub(crate) changed_catalog: Cell<bool>,
+    /// Code that users made, or `set_config`, has run in the transaction in progress. By what it has read it may have changed
+    /// settings, cursors, prepared statements and the catalog.
+    pub(crate) has_run_functions: Cell<bool>,
     /// Statements of this session are nested so deep that it runs on a further stack, where what it keeps of them also ends.
     pub(super) nests_deep: Cell<bool>,
     /// Characters of a long query string that stand before the part of it that runs.
@@ -224,6 +227,7 @@ impl SessionState {
             statement_timestamp: Cell::new(now),
             is_read_uncommitted: Cell::new(false),
             changed_catalog: Cell::new(false),
+            has_run_functions: Cell::new(false),
             nests_deep: Cell::new(false),
             characters_before: Cell::new(0),
             pending_checks: RefCell::default(),

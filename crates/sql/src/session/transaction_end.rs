@@ -191,6 +191,7 @@ impl SessionState {
         *self.deferred.borrow_mut() = Deferral::default();
         self.made_checks.borrow_mut().clear();
         self.new_labels.borrow_mut().clear();
+        self.has_run_functions.set(false);
         if self.changed_catalog.replace(false) {
             self.plans.borrow_mut().clear();
         }

@@ -57,6 +57,7 @@ fn set_config(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     if args[0].is_null() {
         return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "SET requires parameter name"));
     }
+    run.state.has_run_functions.set(true);
     let name = text(args, 0)?;
     let change = if matches!(args[2], Value::Bool(true)) { Change::Local } else { Change::Session };
     match &args[1] {
