@@ -522,9 +522,12 @@ fn whatever_tells_of_a_change_waits_for_it() {
     assert!(told_total > CHANGES.len(), "only {told_total} answers told of a change");
 }
 
-/// Statements of a block that change rows and return none.
-const WRITES: [&str; 3] =
-    ["update t set v = v + 1 where id = 1", "insert into t values (77, 77)", "delete from t where id = 77"];
+/// Statements of a block that change rows and return none, and their tags.
+const WRITES: [(&str, &str); 3] = [
+    ("update t set v = v + 1 where id = 1", "UPDATE 1"),
+    ("insert into t values (77, 77)", "INSERT 0 1"),
+    ("delete from t where id = 77", "DELETE 1"),
+];
 
 // invariants: row 11
 #[test]
@@ -535,7 +538,7 @@ fn what_a_write_in_a_block_has_met_is_waited_for_at_its_end_only() {
     for way in [Way::Simple, Way::Extended] {
         let mut session = connect(&world.instance);
         run(&mut session, "begin");
-        for write in WRITES {
+        for (write, tag) in WRITES {
             let answers = match way {
                 Way::Simple => run(&mut session, write),
                 // Parsed, described, bound, described again and run.
@@ -543,6 +546,7 @@ fn what_a_write_in_a_block_has_met_is_waited_for_at_its_end_only() {
             };
             let told: Vec<_> = answers.iter().map(|told| (told.required, &*told.text)).collect();
             assert!(told.iter().all(|(required, _)| *required < changed), "{way:?} {write}: {told:?}, not {changed}");
+            assert_eq!(told.last().unwrap().1, tag, "{way:?} {write}");
             session.close_portal("portal");
             session.close_statement("asked");
         }
@@ -611,6 +615,8 @@ fn a_plan_that_others_made_of_a_newer_catalog_waits_for_that() {
         run_extended(session, asked);
         run(session, "begin");
     }
+    // The tag of a write passes; what is bound after it meets the newer catalog all the same.
+    run(&mut sessions[2], "insert into t values (78, 78)");
     let mut writer = connect(&world.instance);
     world.database.wal().flush(world.database.wal().reserved());
     let changed = run(&mut writer, "alter table spare add column more int")[0].required;

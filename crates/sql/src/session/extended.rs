@@ -230,7 +230,7 @@ impl SqlSession {
     /// 34000 for an unknown portal, 25P02 for one with columns in a transaction that has failed.
     pub fn describe_portal(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
         self.start_timer();
-        // The portal has its plan already.
+        // Nothing was met since Bind, which made the plan and whose answer leaves first.
         self.require_for_plan(self.state.gate(), client);
         let can_be_told = self.check_not_failed(None);
         if self.portal_mut(name).is_err()
