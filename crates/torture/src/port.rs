@@ -2,6 +2,8 @@
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The first port that is given out.
@@ -12,7 +14,7 @@ const COUNT: u32 = 22_000;
 /// The distance between the first ports of two processes with consecutive numbers.
 const STRIDE: u32 = 127;
 
-/// A port on which nobody listens, and which this process has not been given before.
+/// A port on which nobody listens, and which neither this process nor another one that still runs has been given.
 ///
 /// # Errors
 /// When no port is free.
@@ -22,11 +24,25 @@ pub fn free_port() -> io::Result<u16> {
     for _ in 0..COUNT {
         let place = start.wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed));
         let port = u16::try_from(FIRST + place % COUNT).expect("the last one is below 65,536");
-        if TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok() {
+        if reserve(port)? && TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok() {
             return Ok(port);
         }
     }
     Err(io::Error::new(io::ErrorKind::AddrInUse, "no port is free"))
+}
+
+/// Reserves the port for this process, until it ends. False if another process has done so. The reservation is a socket with a
+/// name in Linux's abstract namespace: it is made in one step, and the system removes it with the process.
+fn reserve(port: u16) -> io::Result<bool> {
+    let name = SocketAddr::from_abstract_name(format!("cohort-torture-port-{port}"))?;
+    match UnixDatagram::bind_addr(&name) {
+        Ok(reservation) => {
+            std::mem::forget(reservation);
+            Ok(true)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]
@@ -45,11 +61,24 @@ mod tests {
             TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok()
         });
         let taken: Vec<TcpListener> = taken.collect();
+        assert!(!taken.is_empty(), "none of the next ports could be taken");
         given.extend((0..50).map(|_| free_port().unwrap()));
         assert!(taken.iter().all(|listener| !given.contains(&listener.local_addr().unwrap().port())));
         assert!(given.iter().all(|port| (10_000..32_000).contains(port)), "{given:?}");
         given.sort_unstable();
         given.dedup();
         assert_eq!(given.len(), 850);
+    }
+
+    #[test]
+    fn a_port_that_another_process_was_given_is_passed_over() {
+        let next = FIRST + (u32::from(free_port().unwrap()) + 1 - FIRST) % COUNT;
+        let name = format!("cohort-torture-port-{next}");
+        // As another process would.
+        let other = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name).unwrap());
+        let given: Vec<u32> = (0..10).map(|_| free_port().unwrap().into()).collect();
+        // If another test of this process was given the port first, it is passed over as well.
+        assert!(!given.contains(&next), "{given:?}");
+        drop(other);
     }
 }
