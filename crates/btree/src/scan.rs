@@ -135,6 +135,8 @@ impl BTreeScan {
             if !self.next_page(covered)? {
                 return Ok(None);
             }
+            // Leaves stay when their entries are gone.
+            sync::yield_point()?;
         }
         let (start, end, tid) = self.entries[self.next];
         self.next += 1;

@@ -229,7 +229,11 @@ impl BTree {
             }
             drop(held);
             match next {
-                Some(next) => pinned = self.pin(next)?,
+                Some(next) => {
+                    drop(pinned);
+                    sync::yield_point()?;
+                    pinned = self.pin(next)?;
+                }
                 None => return Ok(()),
             }
         }

@@ -5,14 +5,14 @@ mod support;
 
 use std::ops::ControlFlow;
 
-use base::{FileNumber, Liveness, Lsn, Tid, Xid};
+use base::{FileNumber, Liveness, Lsn, Tid, Xid, sqlstate};
 use cohort_btree::{BTree, BTreeServices, Direction, InsertOutcome, KeyRange};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use support::{Db, Options, scale};
 use sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use sync::{Arc, Mutex, thread};
+use sync::{Arc, Interrupt, InterruptKind, Mutex, thread, with_interrupt};
 
 const FILE: FileNumber = FileNumber(5);
 const THREADS: u32 = 4;
@@ -223,4 +223,32 @@ fn vacuum_beside_inserts_takes_out_exactly_the_dead() {
         Ok(())
     });
     assert_eq!((entries.unwrap(), dead), (numbers + numbers / 2, 0));
+}
+
+// invariants: row 41
+#[test]
+fn a_search_through_many_leaves_can_be_interrupted() {
+    let db = Db::new(Options::large());
+    let tree = tree_of(&db);
+    let txn = db.begin(0);
+    for number in 0..2000 {
+        tree.insert(&txn.ctx(), &key_of(number), Tid::new(number as u32, 1), None).unwrap();
+        tree.insert(&txn.ctx(), b"one", Tid::new(number as u32, 2), None).unwrap();
+    }
+    // All leaves of the long keys are empty then, and stay.
+    assert_eq!(tree.vacuum(&|tid| tid.slot == 1).unwrap(), 2000);
+    let interrupted = |search: &mut dyn FnMut() -> base::Result<()>| {
+        let interrupt = Interrupt::new();
+        interrupt.raise(InterruptKind::Cancel);
+        with_interrupt(&interrupt, search).unwrap_err().sqlstate()
+    };
+    for direction in [Direction::Forward, Direction::Backward] {
+        let mut scan = tree.scan(KeyRange::prefix(b"k"), direction);
+        assert_eq!(interrupted(&mut || scan.next().map(drop)), sqlstate::QUERY_CANCELED, "{direction:?}");
+        let mut scan = tree.scan(KeyRange::prefix(b"k"), direction);
+        assert!(scan.next().unwrap().is_none());
+    }
+    let look_up = || tree.lookup(b"one", &mut |_| ControlFlow::Continue(()));
+    assert_eq!(interrupted(&mut || look_up()), sqlstate::QUERY_CANCELED);
+    look_up().unwrap();
 }

@@ -85,6 +85,8 @@ impl IndexScan {
                 if found.is_some() {
                     return Ok(found);
                 }
+                // Entries that lead to nothing are many after a large rollback or DELETE.
+                sync::yield_point()?;
             }
             Ok::<_, base::Error>(None)
         })?;

@@ -46,3 +46,25 @@ fn rows_are_found_by_key_and_by_scan_and_after_reopening() {
     })
     .unwrap();
 }
+
+// invariants: row 41
+#[test]
+fn an_index_scan_over_rows_that_nobody_sees_can_be_interrupted() {
+    let (database, _disk) = simulated(1);
+    let mut session = database.session().unwrap();
+    let table = create_table(&mut session, "t", &[PhysicalType::I32]);
+    begin(&mut session);
+    session.begin_statement().unwrap();
+    for id in 0..100 {
+        session.insert(&table, &[Datum::I32(id)], &PlainKeys).unwrap();
+    }
+    session.rollback().unwrap();
+    let scanned = run(&mut session, |s| {
+        let mut scan = s.index_scan(&table, 0, KeyRange::all(), Direction::Forward)?;
+        // The interrupt of the code around, not the session's own, which is looked at before the first entry.
+        let interrupt = sync::Interrupt::new();
+        interrupt.raise(sync::InterruptKind::Cancel);
+        Ok(sync::with_interrupt(&interrupt, || scan.next(s).map(|row| row.is_some())))
+    });
+    assert_eq!(scanned.unwrap().unwrap_err().sqlstate(), base::sqlstate::QUERY_CANCELED);
+}

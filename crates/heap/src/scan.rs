@@ -76,13 +76,18 @@ impl Heap {
 }
 
 impl HeapScan<'_> {
-    /// Fills `out` with the visible tuples of the next page that has any. False at the end.
+    /// Fills `out` with the visible tuples of the next page that has any. False at the end. Pages without any are many after a large
+    /// rollback or DELETE, so each of them is a yield point.
+    ///
+    /// # Errors
+    /// XX001 and 58030 for a page that can't be read; 57014 and the like at a yield point.
     pub fn next_page(&mut self, ctx: &TxnCtx<'_>, out: &mut PageTuples) -> Result<bool> {
         for block in self.blocks.by_ref() {
             self.heap.copy_page(ctx, block, out)?;
             if !out.is_empty() {
                 return Ok(true);
             }
+            sync::yield_point()?;
         }
         out.slots.clear();
         Ok(false)
@@ -119,7 +124,10 @@ pub struct BuildSummary {
 
 impl Heap {
     /// Gives the newest version of each row to `f`, which may do what it likes, as nothing is held meanwhile: for index builds. The
-    /// caller keeps writers away by a lock on the table, or the result is just a rough one.
+    /// caller keeps writers away by a lock on the table, or the result is just a rough one. Each page is a yield point.
+    ///
+    /// # Errors
+    /// XX001 and 58030 for a page that can't be read; 57014 and the like at a yield point; what `f` fails with.
     pub fn scan_for_build(
         &self,
         ctx: &TxnCtx<'_>,
@@ -128,6 +136,7 @@ impl Heap {
         let mut summary = BuildSummary::default();
         let mut copy = Box::new([0u8; PAGE_SIZE_BYTES]);
         for block in 0..self.block_count()? {
+            sync::yield_point()?;
             {
                 let pinned = self.services.pool.pin_for_scan(PageId::new(self.file, block))?;
                 copy.copy_from_slice(&pinned.read());

@@ -341,6 +341,28 @@ fn concurrent_inserters_share_the_blocks_and_every_row_is_there_once() {
     assert!(blocks <= least + 20, "{blocks} blocks for what fits in {least}");
 }
 
+// invariants: row 41
+#[test]
+fn a_scan_of_pages_without_a_visible_row_can_be_interrupted() {
+    let db = Db::new(Options::large());
+    let heap = heap_of(&db, FILE);
+    let txn = db.begin(1);
+    for _ in 0..100 {
+        heap.insert(&txn.ctx(), &[0; 500]).unwrap();
+    }
+    txn.abort();
+    assert!(heap.block_count().unwrap() > 3);
+    let interrupt = sync::Interrupt::new();
+    let txn = db.begin(1);
+    let mut page = cohort_heap::PageTuples::new();
+    interrupt.raise(sync::InterruptKind::Cancel);
+    let scanned = sync::with_interrupt(&interrupt, || heap.scan().unwrap().next_page(&txn.ctx(), &mut page));
+    assert_eq!(scanned.unwrap_err().sqlstate(), sqlstate::QUERY_CANCELED);
+    interrupt.raise(sync::InterruptKind::Cancel);
+    let built = sync::with_interrupt(&interrupt, || heap.scan_for_build(&txn.ctx(), &mut |_| unreachable!()));
+    assert_eq!(built.unwrap_err().sqlstate(), sqlstate::QUERY_CANCELED);
+}
+
 // invariants: row 30
 #[test]
 fn a_key_share_lock_protects_its_row_across_updates_by_others() {
