@@ -317,6 +317,7 @@ impl LockManager {
         }
         for (tag, mode) in released {
             self.release(owner, tag, mode, false);
+            sync::let_others_run();
         }
     }
 

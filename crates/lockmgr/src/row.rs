@@ -598,6 +598,7 @@ impl LockManager {
             self.unlock_row(&mut partition, key, owner, place, &mut wake);
             drop(partition);
             wake_all(std::mem::take(&mut wake));
+            sync::let_others_run();
         }
     }
 

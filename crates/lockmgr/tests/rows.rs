@@ -9,7 +9,7 @@ use base::{OwnerId, Tid, Xid, sqlstate};
 use cohort_lockmgr::{LockManager, LockMode, LockTag, RowLockAttempt, RowLockMode, Scope, WaitPolicy};
 use common::{RELATION, ROW, Session, owner, until, until_waiting, xid};
 use sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
-use sync::{Arc, Coroutine, InterruptKind, Mutex, ReadyQueue, StackPool, Step, thread};
+use sync::{Arc, Coroutine, InterruptKind, Mutex, ReadyQueue, StackPool, Step, TimeSlices, thread};
 
 fn manager(owners: u32) -> Arc<LockManager> {
     Arc::new(LockManager::new(owners))
@@ -543,6 +543,43 @@ fn moves_race_with_releases() {
     let last = *place.lock();
     assert!(locks.row_lockers(RELATION, last).is_empty());
     assert!(!locks.has_row_entry(RELATION, last));
+}
+
+// invariants: row 41
+#[test]
+fn others_run_while_many_locks_are_released() {
+    const LOCKS: u32 = 300_000;
+    let locks = manager(1);
+    for round in 0..2 {
+        for number in 0..LOCKS {
+            if round == 0 {
+                let tid = Tid::new(number / 100, (number % 100) as u16 + 1);
+                let locked = locks.try_lock_row(owner(0), xid(10), RELATION, tid, RowLockMode::Update);
+                assert_eq!(locked, RowLockAttempt::Acquired);
+            } else {
+                let session = Session::new(&locks, 0);
+                let tag = LockTag::Relation(base::Oid(20_000 + number));
+                locks.lock(session.owner, tag, LockMode::AccessExclusive, &session.options()).unwrap();
+            }
+        }
+        let slices = TimeSlices::new();
+        let releasing = locks.clone();
+        let queue = Arc::new(ReadyQueue::new(|| {}));
+        let mut coroutine = Coroutine::new(&StackPool::default(), queue, 1, move || {
+            releasing.unlock_all(owner(0), Scope::Transaction);
+        });
+        slices.wake_up();
+        let mut turns = 1;
+        loop {
+            slices.begin();
+            match coroutine.resume() {
+                Step::Finished(()) => break,
+                step => assert!(matches!(step, Step::Yielded)),
+            }
+            turns += 1;
+        }
+        assert!(turns > 1, "round {round}: all of them were released in one turn");
+    }
 }
 
 #[test]

@@ -107,7 +107,10 @@ impl SessionSlot {
         }
         let locks = self.manager.locks();
         locks.unlock_all(self.owner, Scope::Subtransaction(mark));
-        aborted.iter().for_each(|xid| locks.transaction_ended(*xid));
+        for xid in &aborted {
+            locks.transaction_ended(*xid);
+            sync::let_others_run();
+        }
         self.savepoints.truncate(level);
         let level = self.new_level(savepoint);
         self.savepoints.push(level);

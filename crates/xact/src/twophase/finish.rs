@@ -112,7 +112,10 @@ impl TransactionManager {
         locks.unlock_all(owner, lockmgr::Scope::Transaction);
         if xid.is_valid() {
             self.slots.clear(owner);
-            children.iter().for_each(|child| locks.transaction_ended(*child));
+            for child in children {
+                locks.transaction_ended(*child);
+                sync::let_others_run();
+            }
             locks.transaction_ended(xid);
         }
     }
