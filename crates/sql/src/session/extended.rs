@@ -126,7 +126,9 @@ impl SqlSession {
             check_result_formats(&formats, columns.description.columns.len())?;
         }
         let bound_at = self.state.statement_timestamp.get();
-        let listed = self.state.portals.add(portal, planned.clone(), Arc::clone(&prepared.text), bound_at);
+        // FETCH finds the plan by the portal's name. Workers share plans, so their counters are dear to change: what has no name keeps none.
+        let plan_to_find = planned.as_ref().filter(|_| !portal.is_empty()).cloned();
+        let listed = self.state.portals.add(portal, plan_to_find, Arc::clone(&prepared.text), bound_at);
         let portal_made = Portal {
             planned,
             text: Arc::clone(&prepared.text),

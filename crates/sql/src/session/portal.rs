@@ -97,7 +97,7 @@ pub struct ListedPortal {
     pub statement: Arc<str>,
     /// When it was bound; microseconds since 2000-01-01 UTC.
     pub bound_at: i64,
-    /// Its plan, if it has one.
+    /// Its plan, if it has one and a name to be found by.
     planned: Option<Arc<Planned>>,
 }
 
