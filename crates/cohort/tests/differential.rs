@@ -324,10 +324,14 @@ enum PortalStep {
     Bind(&'static str, &'static str),
     /// The portal, and how many rows are wanted.
     Execute(&'static str, i32),
+    /// A statement's name, and its text.
+    Prepare(&'static str, &'static str),
+    /// A statement's name.
+    RunPrepared(&'static str),
 }
 
 const PORTAL_STEPS: &[PortalStep] = {
-    use PortalStep::{Bind, Execute, Simple};
+    use PortalStep::{Bind, Execute, Prepare, RunPrepared, Simple};
     &[
         Simple("create table n as select i from generate_series(1, 9) i"),
         // Portals end with their transaction, the unnamed one too, whatever it reads.
@@ -612,6 +616,30 @@ const PORTAL_STEPS: &[PortalStep] = {
         Execute("all", 0),
         Execute("p", 1),
         Simple("rollback"),
+        // A FETCH may be parsed before there is its cursor, and be used for another one of the name.
+        Simple("begin"),
+        Prepare("two", "fetch 2 from c"),
+        Prepare("on", "move 1 in c"),
+        Simple("declare c cursor for select i, i * 10 as ten from n order by i"),
+        RunPrepared("two"),
+        RunPrepared("on"),
+        RunPrepared("two"),
+        Simple("close c"),
+        Simple("declare c cursor for select 'text' as t from n"),
+        RunPrepared("two"),
+        Simple("rollback"),
+        Simple("begin"),
+        RunPrepared("two"),
+        Simple("rollback"),
+        // The protocol's portals are listed beside cursors.
+        Simple("begin"),
+        Simple("declare c cursor for select i from n"),
+        Bind("p", "select i from n order by i"),
+        Execute("p", 1),
+        Bind("q", "select -i from n"),
+        Simple("select name, statement, is_holdable, is_binary from pg_cursors order by name"),
+        Simple("commit"),
+        Simple("select name from pg_cursors where name <> ''"),
     ]
 };
 
@@ -628,6 +656,8 @@ fn portals_live_as_long_as_in_postgresql() {
             PortalStep::Simple(text) => session.simple(text),
             PortalStep::Bind(portal, text) => session.bind(portal, text),
             PortalStep::Execute(portal, max_rows) => session.execute(portal, *max_rows),
+            PortalStep::Prepare(name, text) => session.prepare(name, text),
+            PortalStep::RunPrepared(name) => session.run_prepared(name),
         };
         let (expected, found) = (run(&mut theirs), run(&mut ours));
         if found != expected {

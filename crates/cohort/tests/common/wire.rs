@@ -111,6 +111,29 @@ impl Session {
         self.answer()
     }
 
+    /// What the server answers when a statement is given a name.
+    pub fn prepare(&mut self, statement: &str, text: &str) -> String {
+        let mut message = BytesMut::new();
+        frontend::parse(statement, text, [], &mut message).unwrap();
+        frontend::sync(&mut message);
+        self.stream.write_all(&message).unwrap();
+        self.answer()
+    }
+
+    /// What the server answers when a statement that has a name is described, bound, described again and run.
+    pub fn run_prepared(&mut self, statement: &str) -> String {
+        let mut message = BytesMut::new();
+        frontend::describe(b'S', statement, &mut message).unwrap();
+        let no_parameters = std::iter::empty::<i32>();
+        let bound = frontend::bind("", statement, [], no_parameters, |_, _| Ok(IsNull::Yes), [], &mut message);
+        assert!(bound.is_ok());
+        frontend::describe(b'P', "", &mut message).unwrap();
+        frontend::execute("", 0, &mut message).unwrap();
+        frontend::sync(&mut message);
+        self.stream.write_all(&message).unwrap();
+        self.answer()
+    }
+
     /// What the server answers when a portal is asked for so many rows.
     pub fn execute(&mut self, portal: &str, max_rows: i32) -> String {
         let mut message = BytesMut::new();
