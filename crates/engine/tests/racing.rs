@@ -279,6 +279,24 @@ fn the_end_of_a_sequence_is_told_after_the_values_that_others_took_are_durable()
     assert_eq!(other.gate(), one.gate());
 }
 
+// invariants: row 36
+#[test]
+fn a_value_of_a_sequence_waits_for_the_record_that_another_session_has_made_for_it() {
+    let database = Database::open(options_on(&SimulatedVfs::new(9), &[])).unwrap();
+    let (mut one, other) = (database.session().unwrap(), database.session().unwrap());
+    begin(&mut one);
+    let def = SequenceDef::new(one.allocate_oid(), PUBLIC_SCHEMA, "s", BOOTSTRAP_ROLE);
+    let oid = def.oid;
+    one.create_object(def).unwrap();
+    one.commit_and_wait().unwrap();
+    assert_eq!(one.nextval(oid).unwrap(), 1);
+    assert!(database.wal().durable() < one.gate(), "nobody has flushed the record");
+    assert!(other.gate() < one.gate());
+    // The record is of several values ahead, so this one makes none.
+    assert_eq!(other.nextval(oid).unwrap(), 2);
+    assert!(other.gate() >= one.gate());
+}
+
 #[test]
 fn a_sequence_never_gives_a_value_twice_and_a_clean_stop_leaves_no_gap() {
     let mut disk = SimulatedVfs::new(9);
