@@ -3,8 +3,8 @@
 //! Each kind of long work runs in more sessions than there are workers, beside a session with short statements. The
 //! waits of the short statements are measured by how long their worker computed meanwhile, which doesn't depend on how
 //! busy the machine is.
-//! `COHORT_FAIRNESS_SECONDS=3` runs each kind for so long on two workers and prints latencies by the clock, `COHORT_FAIRNESS_KINDS=sort,vacuum`
-//! runs only the kinds whose names contain one of these.
+//! `COHORT_FAIRNESS_SECONDS=3` runs each kind for so long on two workers and judges it by the clock, for a build with optimisation on a
+//! machine that does nothing else. `COHORT_FAIRNESS_KINDS=sort,vacuum` runs only the kinds whose names contain one of these.
 
 mod common;
 #[path = "fairness/kinds.rs"]
@@ -27,6 +27,11 @@ use postgres::{CancelToken, Client, NoTls};
 const COMPUTED_MAX: Duration = Duration::from_millis(80);
 /// The same before it ends work that was cancelled. The aim is 100 ms.
 const COMPUTED_TO_CANCEL_MAX: Duration = Duration::from_millis(250);
+/// The aims, for the latencies by the clock: of 99 short statements out of 100, and of a cancel.
+const LATENCY_MAX: Duration = Duration::from_millis(20);
+const CANCEL_MAX: Duration = Duration::from_millis(100);
+/// How often a kind that misses the aims by the clock is tried: something else may have had the processors.
+const LOOKS: usize = 3;
 /// A statement that was sent so short a time before a cancel may reach the server after it.
 const ON_THE_WAY_MAX: Duration = Duration::from_millis(20);
 /// A session that has not ended by then is cancelled again.
@@ -284,9 +289,16 @@ fn no_work_keeps_short_statements_waiting_and_all_can_be_cancelled() {
     let time = Duration::from_secs_f64(seconds.unwrap_or(0.1));
     let mut failed = Vec::new();
     for kind in KINDS.iter().filter(|kind| is_wanted(kind.name)) {
-        let mut met = try_kind(kind, &server, &clock, sessions, time);
-        report(kind.name, &mut met);
-        if met.computed_max > COMPUTED_MAX || met.computed_to_cancel > COMPUTED_TO_CANCEL_MAX {
+        let mut is_good = || {
+            let mut met = try_kind(kind, &server, &clock, sessions, time);
+            report(kind.name, &mut met);
+            match seconds {
+                Some(_) => met.latency(0.99) <= LATENCY_MAX && met.cancel <= CANCEL_MAX,
+                None => met.computed_max <= COMPUTED_MAX && met.computed_to_cancel <= COMPUTED_TO_CANCEL_MAX,
+            }
+        };
+        let looks = if seconds.is_some() { LOOKS } else { 1 };
+        if !(0..looks).any(|_| is_good()) {
             failed.push(kind.name);
         }
     }
@@ -492,7 +504,6 @@ fn a_time_limit_that_passes_while_a_stored_expression_is_read_ends_the_statement
     server.stop();
 }
 
-// invariants: row 41
 /// A search that can't be stopped goes on for a while after its session has left; then there is room for others' long work.
 #[test]
 #[ignore = "without optimisation and beside other tests the steps under way take more than its minute"]
