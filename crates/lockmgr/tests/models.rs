@@ -459,6 +459,111 @@ fn a_circle_has_one_victim_whoever_looks_first() {
     });
 }
 
+/// What transactions hold, as they themselves believe.
+#[derive(Default)]
+struct Held(Mutex<Vec<Hold>>);
+
+struct Hold {
+    session: u32,
+    tid: Tid,
+    mode: RowLockMode,
+    /// How many savepoints were open.
+    depth: usize,
+}
+
+impl Held {
+    /// Notes a lock, which must not conflict with one of another session.
+    fn add(&self, hold: Hold) {
+        let mut all = self.0.lock();
+        for other in all.iter().filter(|other| (other.session != hold.session) && other.tid == hold.tid) {
+            assert!(!other.mode.conflicts_with(hold.mode), "{:?} beside {:?}", hold.mode, other.mode);
+        }
+        all.push(hold);
+    }
+
+    /// Forgets what the session has locked since so many savepoints were open. The locks are given up after this.
+    fn forget(&self, session: u32, depth: usize) {
+        self.0.lock().retain(|hold| hold.session != session || hold.depth < depth);
+    }
+}
+
+/// One transaction of random steps: row locks of all modes on two rows, savepoints, rollbacks to them.
+fn lock_at_random(session: &Session, next_xid: &AtomicU64, held: &Held) {
+    let (locks, owner) = (&*session.locks, session.owner);
+    let begin = || {
+        let id = Xid(next_xid.fetch_add(1, SeqCst));
+        locks.transaction_started(id, owner);
+        id
+    };
+    let top = begin();
+    let mut savepoints = Vec::new();
+    for _ in 0..4 {
+        match choose(6) {
+            0 => savepoints.push((locks.mark(owner), begin())),
+            1 if !savepoints.is_empty() => {
+                let (mark, id) = savepoints.pop().unwrap();
+                held.forget(owner.0, savepoints.len() + 1);
+                locks.unlock_all(owner, Scope::Subtransaction(mark));
+                locks.transaction_ended(id);
+            }
+            _ => {
+                let (tid, mode) = (Tid::new(0, 1 + choose(2) as u16), RowLockMode::ALL[choose(4)]);
+                let id = savepoints.last().map_or(top, |(_, id)| *id);
+                match take_row(session, id, tid, mode) {
+                    Ok(()) => held.add(Hold { session: owner.0, tid, mode, depth: savepoints.len() }),
+                    Err(error) if error.sqlstate() == sqlstate::LOCK_NOT_AVAILABLE => {}
+                    Err(error) => {
+                        assert_eq!(error.sqlstate(), sqlstate::DEADLOCK_DETECTED);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    held.forget(owner.0, 0);
+    locks.unlock_all(owner, Scope::Transaction);
+    savepoints.into_iter().for_each(|(_, id)| locks.transaction_ended(id));
+    locks.transaction_ended(top);
+}
+
+/// Locks a row as heap does.
+fn take_row(session: &Session, id: Xid, tid: Tid, mode: RowLockMode) -> base::Result<()> {
+    let (locks, options) = (&*session.locks, session.options());
+    let mut turn: Option<RowTurn<'_>> = None;
+    while let RowLockAttempt::Conflict(holder) = locks.try_lock_row(session.owner, id, RELATION, tid, mode) {
+        match &mut turn {
+            Some(turn) => drop(turn.wait_again(tid, holder, &options)?),
+            None => turn = locks.wait_for_row(session.owner, RELATION, tid, holder, mode, &options)?,
+        }
+    }
+    if let Some(turn) = turn {
+        turn.updated(tid, id, mode);
+    }
+    Ok(())
+}
+
+/// Transactions that take stronger locks on what they hold, with savepoints, timeouts and circles: they exclude each other, all end, and
+/// nothing is left.
+// invariants: rows 8, 22 and 38
+#[test]
+fn random_transactions_exclude_each_other_and_all_end() {
+    check(|| {
+        let locks = manager();
+        let (next_xid, held) = (Arc::new(AtomicU64::new(20)), Arc::new(Held::default()));
+        let threads = (0..3u32).map(|number| {
+            let mut session = Session::new(&locks, number);
+            session.deadlock_timeout = Duration::ZERO;
+            session.lock_timeout = (choose(4) == 0).then_some(Duration::ZERO);
+            let (next_xid, held) = (next_xid.clone(), held.clone());
+            boxed(move || lock_at_random(&session, &next_xid, &held))
+        });
+        spawn_all(threads.collect::<Vec<_>>());
+        assert!(locks.snapshot().is_empty());
+        assert_eq!(locks.waiting_count(), 0);
+        assert!((1..=2).all(|slot| !locks.has_row_entry(RELATION, Tid::new(0, slot))));
+    });
+}
+
 #[test]
 fn lock_timeouts_race_with_grants() {
     check(|| {
