@@ -147,6 +147,9 @@ impl Conversation {
             if self.is_in_pipeline && !self.is_skipping {
                 self.is_skipping = true;
                 self.report(&error, &mut PortClient { port, interrupt: &Arc::clone(&self.interrupt) });
+            } else {
+                // No statement runs that it could be for, and the wait goes on.
+                self.interrupt.clear_statement();
             }
         }
         if port.borrow().is_stopping() {

@@ -2,7 +2,7 @@
 
 use base::{Error, SqlState, sqlstate};
 
-use crate::facade::atomic::{AtomicU8, Ordering};
+use crate::facade::atomic::{AtomicBool, AtomicU8, Ordering};
 use crate::facade::{Arc, Mutex};
 use crate::ready_queue::ReadyQueue;
 use crate::wait::Waker;
@@ -81,7 +81,13 @@ impl InterruptKind {
 pub struct Interrupt {
     /// One bit per kind.
     pending: AtomicU8,
+    /// The kinds that a check has reported and that are still pending.
+    reported: AtomicU8,
+    /// See [`keep_until_cleared`](Interrupt::keep_until_cleared).
+    is_kept: AtomicBool,
     told: Mutex<Told>,
+    #[cfg(debug_assertions)]
+    trial: trial::Trial,
 }
 
 /// The wait and the thread that are told of a raised interrupt. A leaf.
@@ -102,7 +108,20 @@ impl Default for Interrupt {
 impl Interrupt {
     /// Nothing pending.
     pub fn new() -> Interrupt {
-        Interrupt { pending: AtomicU8::new(0), told: Mutex::new(Told::default()) }
+        Interrupt {
+            pending: AtomicU8::new(0),
+            reported: AtomicU8::new(0),
+            is_kept: AtomicBool::new(false),
+            told: Mutex::new(Told::default()),
+            #[cfg(debug_assertions)]
+            trial: trial::Trial::default(),
+        }
+    }
+
+    /// From now on a check takes nothing. Code that drops the error of a check can then delay a cancel, but can't lose it: each later
+    /// check fails too, until the statement has ended and [`clear_statement`](Interrupt::clear_statement) is called.
+    pub fn keep_until_cleared(&self) {
+        self.is_kept.store(true, Ordering::Relaxed);
     }
 
     /// From now on the session's token is queued when an interrupt that ends the session is raised.
@@ -154,19 +173,102 @@ impl Interrupt {
     }
 
     /// The pending interrupt, as the error that the client is told. An interrupt that ends the session stays pending until [`take`] or
-    /// [`take_end`] takes it: code that goes on after some errors comes to its end at the next check all the same.
+    /// [`take_end`] takes it: code that goes on after some errors comes to its end at the next check all the same. After
+    /// [`keep_until_cleared`] the others stay pending, too.
     ///
     /// [`take`]: Interrupt::take
     /// [`take_end`]: Interrupt::take_end
+    /// [`keep_until_cleared`]: Interrupt::keep_until_cleared
     #[inline]
     pub fn check(&self) -> base::Result<()> {
+        #[cfg(debug_assertions)]
+        if let Some(kind) = self.trial.count_check() {
+            self.raise(kind);
+        }
         if !self.pending() {
             return Ok(());
         }
+        self.report()
+    }
+
+    /// For tests, in builds with debug assertions: the `number`th check from now raises `kind` (0: none does). What has been met until
+    /// now is forgotten.
+    #[cfg(debug_assertions)]
+    pub fn raise_at_check(&self, kind: InterruptKind, number: u32) {
+        self.trial.begin(kind, number);
+    }
+
+    /// What has been met since [`raise_at_check`](Interrupt::raise_at_check).
+    #[cfg(debug_assertions)]
+    pub fn met(&self) -> Met {
+        self.trial.met()
+    }
+
+    #[cold]
+    fn report(&self) -> base::Result<()> {
         match self.gravest() {
-            Some(kind) if kind.ends_session() => Err(kind.error()),
+            Some(kind) if kind.ends_session() || self.is_kept.load(Ordering::Relaxed) => {
+                self.reported.fetch_or(kind.bit(), Ordering::SeqCst);
+                #[cfg(debug_assertions)]
+                self.trial.note_failed_check();
+                Err(kind.error())
+            }
             _ => self.take().map_or(Ok(()), |kind| Err(kind.error())),
         }
+    }
+
+    /// Fails if a check has failed since the statement began, and its error was dropped. For the places where a statement's result
+    /// is about to be final.
+    ///
+    /// # Errors
+    /// The error of that check.
+    #[inline]
+    pub fn check_reported(&self) -> base::Result<()> {
+        match self.reported() {
+            None => Ok(()),
+            Some(kind) => {
+                #[cfg(debug_assertions)]
+                self.trial.note_dropped();
+                Err(kind.error())
+            }
+        }
+    }
+
+    /// `error`, or the error of a check that `error` has replaced: an interrupted statement ends with the interrupt's error.
+    pub fn reported_instead_of(&self, error: Error) -> Error {
+        let is_own = |kind: InterruptKind| {
+            error.fields().fatal || error.sqlstate() == sqlstate::QUERY_CANCELED && !kind.ends_session()
+        };
+        match self.reported() {
+            Some(kind) if !is_own(kind) => {
+                #[cfg(debug_assertions)]
+                self.trial.note_dropped();
+                kind.error()
+            }
+            _ => error,
+        }
+    }
+
+    fn reported(&self) -> Option<InterruptKind> {
+        if !self.pending() {
+            return None;
+        }
+        let reported = self.reported.load(Ordering::SeqCst);
+        GRAVEST_FIRST.into_iter().find(|kind| reported & kind.bit() != 0)
+    }
+
+    /// Forgets the interrupts of a statement that a check has reported: a handler has caught the error, and the statement goes on.
+    pub fn clear_reported(&self) {
+        let reported = self.reported.load(Ordering::SeqCst);
+        for kind in GRAVEST_FIRST.into_iter().filter(|kind| !kind.ends_session() && reported & kind.bit() != 0) {
+            self.clear(kind);
+        }
+    }
+
+    /// Forgets the interrupts that are for one statement: it has ended.
+    pub fn clear_statement(&self) {
+        self.clear(InterruptKind::StatementTimeout);
+        self.clear(InterruptKind::Cancel);
     }
 
     fn gravest(&self) -> Option<InterruptKind> {
@@ -178,7 +280,11 @@ impl Interrupt {
     #[inline]
     pub fn clear(&self, kind: InterruptKind) -> bool {
         // Each statement does this, mostly with nothing pending: a look costs less than a change.
-        self.pending() && self.pending.fetch_and(!kind.bit(), Ordering::SeqCst) & kind.bit() != 0
+        if !self.pending() {
+            return false;
+        }
+        self.reported.fetch_and(!kind.bit(), Ordering::SeqCst);
+        self.pending.fetch_and(!kind.bit(), Ordering::SeqCst) & kind.bit() != 0
     }
 
     /// The session begins to wait.
@@ -190,6 +296,86 @@ impl Interrupt {
 impl std::fmt::Debug for Interrupt {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Interrupt").field("pending", &self.pending()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(debug_assertions)]
+pub use trial::Met;
+
+/// An interrupt at a chosen check, by which tests find code that drops the error of a check.
+#[cfg(debug_assertions)]
+mod trial {
+    use super::{GRAVEST_FIRST, InterruptKind};
+    // No part of what a model tries.
+    use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+    /// What was met since a test has chosen a check.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Met {
+        /// The chosen check has come.
+        pub was_raised: bool,
+        /// So many checks have failed.
+        pub failed_checks: u32,
+        /// So often the error of a check was found to have been dropped.
+        pub dropped: u32,
+    }
+
+    #[derive(Default)]
+    pub(super) struct Trial {
+        /// So many checks come up to the chosen one; 0 when there is none.
+        checks_left: AtomicU32,
+        /// The chosen check has come.
+        was_raised: AtomicU32,
+        /// The bit of the kind that the chosen check raises.
+        kind: AtomicU8,
+        failed_checks: AtomicU32,
+        dropped: AtomicU32,
+    }
+
+    impl Trial {
+        pub(super) fn begin(&self, kind: InterruptKind, number: u32) {
+            for count in [&self.was_raised, &self.failed_checks, &self.dropped] {
+                count.store(0, Ordering::Relaxed);
+            }
+            self.kind.store(kind.bit(), Ordering::Relaxed);
+            self.checks_left.store(number, Ordering::Relaxed);
+        }
+
+        /// A check is made. The kind that it is to raise, if it is the chosen one.
+        #[inline]
+        pub(super) fn count_check(&self) -> Option<InterruptKind> {
+            match self.checks_left.load(Ordering::Relaxed) {
+                0 => None,
+                left => self.come_closer(left),
+            }
+        }
+
+        #[cold]
+        fn come_closer(&self, left: u32) -> Option<InterruptKind> {
+            self.checks_left.store(left - 1, Ordering::Relaxed);
+            if left > 1 {
+                return None;
+            }
+            self.was_raised.store(1, Ordering::Relaxed);
+            let chosen = self.kind.load(Ordering::Relaxed);
+            GRAVEST_FIRST.into_iter().find(|kind| kind.bit() == chosen)
+        }
+
+        pub(super) fn note_failed_check(&self) {
+            self.failed_checks.fetch_add(1, Ordering::Relaxed);
+        }
+
+        pub(super) fn note_dropped(&self) {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+
+        pub(super) fn met(&self) -> Met {
+            Met {
+                was_raised: self.was_raised.load(Ordering::Relaxed) > 0,
+                failed_checks: self.failed_checks.load(Ordering::Relaxed),
+                dropped: self.dropped.load(Ordering::Relaxed),
+            }
+        }
     }
 }
 
@@ -224,6 +410,44 @@ mod tests {
         }
         assert_eq!(interrupt.take_end(), Some(InterruptKind::Terminate));
         assert_eq!(interrupt.check().unwrap_err().sqlstate().as_str(), "57014");
+        assert!(!interrupt.pending());
+    }
+
+    #[test]
+    fn a_kept_cancel_is_told_at_each_check_until_it_is_cleared() {
+        let interrupt = Interrupt::new();
+        interrupt.keep_until_cleared();
+        interrupt.raise(InterruptKind::Cancel);
+        assert!(interrupt.check_reported().is_ok(), "no check has found it yet");
+        let other = || Error::new(sqlstate::UNIQUE_VIOLATION, "duplicate key");
+        assert_eq!(interrupt.reported_instead_of(other()).sqlstate(), sqlstate::UNIQUE_VIOLATION);
+        for _ in 0..2 {
+            assert_eq!(interrupt.check().unwrap_err().sqlstate(), sqlstate::QUERY_CANCELED);
+        }
+        assert_eq!(interrupt.check_reported().unwrap_err().sqlstate(), sqlstate::QUERY_CANCELED);
+        assert_eq!(interrupt.reported_instead_of(other()).sqlstate(), sqlstate::QUERY_CANCELED);
+        assert_eq!(interrupt.reported_instead_of(other().fatal()).sqlstate(), sqlstate::UNIQUE_VIOLATION);
+        let cancelled = InterruptKind::StatementTimeout.error();
+        assert!(interrupt.reported_instead_of(cancelled).message().ends_with("statement timeout"));
+        interrupt.clear_statement();
+        assert!(!interrupt.pending() && interrupt.check().is_ok() && interrupt.check_reported().is_ok());
+    }
+
+    #[test]
+    fn a_handler_forgets_what_was_reported_and_nothing_else() {
+        let interrupt = Interrupt::new();
+        interrupt.keep_until_cleared();
+        interrupt.raise(InterruptKind::Cancel);
+        interrupt.raise(InterruptKind::StatementTimeout);
+        assert!(interrupt.check().unwrap_err().message().ends_with("statement timeout"));
+        interrupt.clear_reported();
+        assert!(interrupt.check().unwrap_err().message().ends_with("user request"));
+        interrupt.raise(InterruptKind::Terminate);
+        assert_eq!(interrupt.check().unwrap_err().sqlstate(), sqlstate::ADMIN_SHUTDOWN);
+        let cancelled = InterruptKind::Cancel.error();
+        assert_eq!(interrupt.reported_instead_of(cancelled).sqlstate(), sqlstate::ADMIN_SHUTDOWN);
+        interrupt.clear_reported();
+        assert_eq!(interrupt.take(), Some(InterruptKind::Terminate), "no handler catches the session's end");
         assert!(!interrupt.pending());
     }
 

@@ -41,6 +41,8 @@ pub use facade::{
     Arc, Condvar, Mutex, MutexGuard, Once, RwLock, RwLockReadGuard, RwLockWriteGuard, WaitTimeoutResult, Weak, atomic,
     spin_hint, thread,
 };
+#[cfg(debug_assertions)]
+pub use interrupt::Met;
 pub use interrupt::{Interrupt, InterruptKind};
 pub use latch::{ExclusiveGuard, ExclusiveLatch, ExclusiveLatchGuard, Latch, RawLatch, SharedGuard};
 pub use latch_class::{LatchClass, LatchCounters, latch_classes};

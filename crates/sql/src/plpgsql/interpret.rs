@@ -109,7 +109,7 @@ fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> R
             Ok(flow)
         }
         Err(error) => {
-            let error = at_place(error, frame);
+            let error = at_place(state.interrupt().reported_instead_of(error), frame);
             (frame.line, frame.activity) = (line, activity);
             let handler = block
                 .handlers
@@ -117,6 +117,9 @@ fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> R
                 .find(|handler| handler.conditions.iter().any(|name| catches(name, error.sqlstate())))
                 // No handler catches the end of the session.
                 .filter(|_| !error.fields().fatal);
+            if handler.is_some() && error.sqlstate() == sqlstate::QUERY_CANCELED {
+                state.interrupt().clear_reported();
+            }
             // Nobody waits for what is undone, whoever catches the error.
             state.rollback_to(savepoint, mark)?;
             state.try_engine_mut()?.release(savepoint)?;

@@ -68,12 +68,10 @@ impl SqlSession {
     }
 
     /// Runs `work`, whose yield points fail when the session is interrupted. In a coroutine the caller has set the
-    /// interrupt already.
-    fn interruptible<R>(&mut self, work: impl FnOnce(&mut SqlSession) -> R) -> R {
-        if sync::in_coroutine() {
-            return work(self);
-        }
+    /// interrupt already. Work that was interrupted fails with the interrupt's error, also if another has replaced that.
+    fn interruptible<R>(&mut self, work: impl FnOnce(&mut SqlSession) -> Result<R>) -> Result<R> {
         let interrupt = self.interrupt();
-        sync::with_interrupt(&interrupt, || work(self))
+        let result = if sync::in_coroutine() { work(self) } else { sync::with_interrupt(&interrupt, || work(self)) };
+        result.map_err(|error| interrupt.reported_instead_of(error))
     }
 }

@@ -253,6 +253,7 @@ impl SqlSession {
             client.row_description(&planned.description, &portal.formats);
         }
         let tag = self.run_to_end(portal, client)?;
+        self.state.interrupt().check_reported()?;
         if is_last && self.block == Block::Implicit {
             self.commit(client)?;
         }
@@ -286,6 +287,7 @@ impl SqlSession {
             portal.progress = Progress::Failed;
         }
         let tag = result?;
+        self.state.interrupt().check_reported()?;
         self.is_within_pipeline = true;
         match tag {
             Some(tag) => {

@@ -276,6 +276,7 @@ impl Instance {
         let mut session_settings = SessionSettings::new(Arc::clone(self.database.settings()));
         session_settings.set_at_session_start("session_authorization", &request.user, true).map_err(Error::fatal)?;
         let engine = self.database.session().map_err(Error::fatal)?;
+        engine.interrupt().keep_until_cleared();
         let now = datetime::clock_micros();
         let query_size = session_settings.get(Id::TrackActivityQuerySize).as_integer();
         let query_bytes_max = query_size.map_or(0, |bytes| bytes as usize).saturating_sub(1);

@@ -33,6 +33,12 @@ impl SqlSession {
     pub(super) fn run_query_string(&mut self, text: &str, client: &mut dyn Client) -> Result<()> {
         self.begin_work(text);
         let mut string = QueryString { count: 0, begun: 0, timer: self.statement_timer() };
+        let result = self.run_string(text, &mut string, client);
+        // While the time limit holds: its end forgets that the time has run out.
+        result.map_err(|error| self.state.interrupt().reported_instead_of(error))
+    }
+
+    fn run_string(&mut self, text: &str, string: &mut QueryString, client: &mut dyn Client) -> Result<()> {
         self.unnamed_statement = None;
         if self.run_known(text, client)? {
             return Ok(());
@@ -50,7 +56,7 @@ impl SqlSession {
         string.count = statements.len();
         self.is_one_of_several = string.count > 1;
         self.on_enough_stack(statements, |session, statements| {
-            session.run_statements(&text, &statements, &mut string, client)
+            session.run_statements(&text, &statements, string, client)
         })
     }
 
@@ -72,8 +78,14 @@ impl SqlSession {
     }
 
     /// Runs a long text part by part; the trees of one part are there at a time.
-    fn run_parts(&mut self, text: &str, parts: &Parts, string: QueryString, client: &mut dyn Client) -> Result<()> {
-        let mut string = QueryString { count: parts.statement_count, ..string };
+    fn run_parts(
+        &mut self,
+        text: &str,
+        parts: &Parts,
+        string: &mut QueryString,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        string.count = parts.statement_count;
         self.is_one_of_several = true;
         let mut run_all = |session: &mut SqlSession| {
             for part in parts.iter() {
@@ -82,7 +94,7 @@ impl SqlSession {
                 session.state.characters_before.set(part.characters_before);
                 let statements = statements.into_iter().map(Arc::new).collect();
                 let result = session.on_enough_stack(statements, |session, statements| {
-                    session.run_statements(&text, &statements, &mut string, client)
+                    session.run_statements(&text, &statements, string, client)
                 });
                 result.map_err(|error| error.moved(part.characters_before))?;
             }
