@@ -194,10 +194,14 @@ pub trait IndexKeySource {
     /// Whatever evaluating an index expression or predicate fails with.
     fn key(&self, table: &Table, index_position: usize, row: &[Datum], out: &mut KeyBuffer) -> Result<bool>;
 
-    /// Says the key of `row` as messages do: `Key (a, b)=(1, x)`. The engine appends what is wrong with it.
-    fn describe(&self, table: &Table, index_position: usize, row: &[Datum]) -> Option<String> {
+    /// Says the key of `row` as messages do: `Key (a, b)=(1, x)`. The engine appends what is wrong with it. `None` if the key can't be
+    /// told.
+    ///
+    /// # Errors
+    /// 57014 and its kin when the session is interrupted meanwhile.
+    fn describe(&self, table: &Table, index_position: usize, row: &[Datum]) -> Result<Option<String>> {
         let _ = (table, index_position, row);
-        None
+        Ok(None)
     }
 }
 

@@ -140,7 +140,7 @@ impl Session {
         let mut error = Error::new(sqlstate::UNIQUE_VIOLATION, message);
         if found.is_some() {
             self.resolve(table, &mut row)?;
-            if let Some(key) = keys.describe(table, position, &table.decode(&row)) {
+            if let Some(key) = keys.describe(table, position, &table.decode(&row))? {
                 error = error.detail(format!("{key} is duplicated."));
             }
         }

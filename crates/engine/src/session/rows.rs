@@ -121,7 +121,7 @@ impl Session {
         for position in 0..table.indexes.len() {
             key.clear();
             if keys.key(table, position, row, key)? && self.enter(table, position, key, tid, true)?.is_some() {
-                return Err(self.duplicate(table, position, row, keys));
+                return Err(self.duplicate(table, position, row, keys)?);
             }
         }
         Ok(())
@@ -218,7 +218,7 @@ impl Session {
         }
         self.check_read()?;
         self.resolve(table, &mut row)?;
-        Err(self.duplicate(table, position, &table.decode(&row), keys))
+        Err(self.duplicate(table, position, &table.decode(&row), keys)?)
     }
 
     fn wait_for(&self, ctx: &TxnCtx<'_>, xid: Xid) -> Result<()> {
@@ -227,18 +227,18 @@ impl Session {
     }
 
     #[cold]
-    fn duplicate(&self, table: &Table, position: usize, row: &[Datum], keys: &dyn IndexKeySource) -> Error {
+    fn duplicate(&self, table: &Table, position: usize, row: &[Datum], keys: &dyn IndexKeySource) -> Result<Error> {
         let index = &table.indexes[position].def;
         let constraint = index.constraint_or_name();
         let message = format!("duplicate key value violates unique constraint \"{constraint}\"");
         let error = Error::new(sqlstate::UNIQUE_VIOLATION, message);
-        let error = match keys.describe(table, position, row) {
+        let error = match keys.describe(table, position, row)? {
             Some(key) => error.detail(format!("{key} already exists.")),
             None => error,
         };
         let catalog = self.catalog();
         let schema = catalog.schema(table.def.schema).map_or("", |schema| &schema.name);
-        error.constraint(schema, &table.def.name, constraint)
+        Ok(error.constraint(schema, &table.def.name, constraint))
     }
 
     /// Inserts a row unless one of `arbiters` (positions of unique indexes; `None`: all of them) has its key already.
@@ -294,7 +294,7 @@ impl Session {
                 }
                 if self.enter(table, position, &scratch.key, tid, true)?.is_some() {
                     if !is_arbiter(position) {
-                        return Err(self.duplicate(table, position, row, keys));
+                        return Err(self.duplicate(table, position, row, keys)?);
                     }
                     // Somebody came in between. The row was never there; entries made so far lead nowhere.
                     self.with_ctx(|ctx| {
@@ -418,7 +418,7 @@ impl Session {
                     clear_dead_entries(table, position, scratch.key.as_slice())?;
                 }
                 if self.enter(table, position, &scratch.key, tid, changed)?.is_some() {
-                    return Err(self.duplicate(table, position, row, keys));
+                    return Err(self.duplicate(table, position, row, keys)?);
                 }
             }
         }

@@ -10,6 +10,7 @@ use engine::row::Datum;
 use super::evaluate::evaluate;
 use super::scan::key_kind;
 use super::{Run, evaluate::is_true};
+use crate::parser::if_readable;
 use crate::plan::{IndexExpressions, TableExpressions};
 use crate::types::{self, SqlType, StorageKind, Value};
 
@@ -80,15 +81,15 @@ impl IndexKeySource for TableKeys<'_, '_, '_> {
         Ok(true)
     }
 
-    fn describe(&self, table: &Table, index_position: usize, row: &[Datum]) -> Option<String> {
+    fn describe(&self, table: &Table, index_position: usize, row: &[Datum]) -> Result<Option<String>> {
         let index = &table.indexes[index_position].def;
-        let values = self.values(row).ok()?;
+        let Some(values) = if_readable(self.values(row))? else { return Ok(None) };
         let mut run = self.run.borrow_mut();
         // Told only to whoever may read all of it.
         if let Some(readable) = run.state.readable_columns(table.def.oid)
             && !index.keys.iter().all(|part| part.column.is_some_and(|column| readable.contains(&column)))
         {
-            return None;
+            return Ok(None);
         }
         let (mut names, mut texts) = (Vec::new(), Vec::new());
         for (number, part) in index.keys.iter().enumerate() {
@@ -98,9 +99,10 @@ impl IndexKeySource for TableKeys<'_, '_, '_> {
                     (def.name.clone(), values[column].clone(), SqlType::with_typmod(def.type_oid, def.typmod))
                 }
                 None => {
-                    let expressions = self.expressions_of(index_position)?;
-                    let (_, expr) = expressions.keys.iter().find(|(key, _)| *key as usize == number)?;
-                    let value = evaluate(expr, &values, &mut **run).ok()?;
+                    let expressions = self.expressions_of(index_position);
+                    let mut keys = expressions.into_iter().flat_map(|expressions| &expressions.keys);
+                    let Some((_, expr)) = keys.find(|(key, _)| *key as usize == number) else { return Ok(None) };
+                    let Some(value) = if_readable(evaluate(expr, &values, &mut **run))? else { return Ok(None) };
                     (part.expression.clone().unwrap_or_default(), value, expr.sql_type)
                 }
             };
@@ -111,6 +113,6 @@ impl IndexKeySource for TableKeys<'_, '_, '_> {
                 types::shown_string(&value, sql_type.oid, &run.format, &run.catalog)
             });
         }
-        Some(format!("Key ({})=({})", names.join(", "), texts.join(", ")))
+        Ok(Some(format!("Key ({})=({})", names.join(", "), texts.join(", "))))
     }
 }

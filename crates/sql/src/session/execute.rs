@@ -70,20 +70,22 @@ impl SqlSession {
     }
 
     /// What a failed statement says when its constants stand where they were written: one that can't be computed within
-    /// the body of a function names the function.
+    /// the body of a function names the function. An interrupt's error when the session is interrupted meanwhile.
     fn error_of_constants(&self, text: &str, error: Error) -> Error {
         if !error.sqlstate().as_str().starts_with("22") {
             return error;
         }
-        let Ok(mut statements) = crate::parser::parse(text, crate::parser::ParseOptions::default()) else {
-            return error;
+        let mut statements = match crate::parser::parse(text, crate::parser::ParseOptions::default()) {
+            Ok(statements) => statements,
+            Err(interruption) if crate::planner::is_interruption(&interruption) => return interruption,
+            Err(_) => return error,
         };
         let (Some(tree), true) = (statements.pop(), statements.is_empty()) else { return error };
         let environment = super::planning::Environment::new(&self.state, &self.state.catalog());
         let planned = environment.plan(text, &tree.statement, crate::binder::Parameters::declared(&[]));
         self.state.warnings.forget();
         match planned {
-            Err(found) if found.sqlstate() == error.sqlstate() => found,
+            Err(found) if found.sqlstate() == error.sqlstate() || crate::planner::is_interruption(&found) => found,
             _ => error,
         }
     }
@@ -152,9 +154,15 @@ impl SqlSession {
             let tag = match self.run_transaction_statement(statement, is_one_of_several, client) {
                 Ok(tag) => tag,
                 Err(error) => {
-                    if let Ok(planned) = prepared::plan_uncached(&self.state, text, tree, &[]) {
-                        let portal = self.portal_of_string(planned, Arc::clone(text), Some(Arc::clone(tree)));
-                        self.keep_failed(portal);
+                    match prepared::plan_uncached(&self.state, text, tree, &[]) {
+                        Ok(planned) => {
+                            let portal = self.portal_of_string(planned, Arc::clone(text), Some(Arc::clone(tree)));
+                            self.keep_failed(portal);
+                        }
+                        Err(interruption) if crate::planner::is_interruption(&interruption) => {
+                            return Err(interruption);
+                        }
+                        Err(_) => {}
                     }
                     return Err(error);
                 }
