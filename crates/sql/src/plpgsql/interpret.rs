@@ -172,16 +172,14 @@ pub fn leaving(error: Error, frame: &Frame<'_>) -> Error {
     error
 }
 
-/// Whether a condition's name, or class, or SQLSTATE covers `state`.
+/// Whether a condition covers `state`. It is the name of a condition or of a class, or an SQLSTATE, which may be that of a class.
 fn catches(name: &str, state: SqlState) -> bool {
-    if name == "others" {
+    // PostgreSQL keeps OTHERS as this code.
+    if name == "others" || name == "00000" {
         return state != sqlstate::QUERY_CANCELED && state != base::SqlState::new("P0004");
     }
-    if name.eq_ignore_ascii_case(state.as_str()) {
-        return true;
-    }
-    condition_states(name)
-        .any(|known| known == state || known.as_str().ends_with("000") && known.class() == state.class())
+    let covers = |code: &str| code == state.as_str() || code.ends_with("000") && code.get(..2) == Some(state.class());
+    covers(&name.to_ascii_uppercase()) || condition_states(name).any(|known| covers(known.as_str()))
 }
 
 /// The SQLSTATEs a condition's name stands for.
@@ -772,8 +770,14 @@ mod tests {
         assert!(catches("unique_violation", sqlstate::UNIQUE_VIOLATION));
         assert!(catches("integrity_constraint_violation", sqlstate::UNIQUE_VIOLATION));
         assert!(catches("23505", sqlstate::UNIQUE_VIOLATION));
-        assert!(catches("others", sqlstate::UNIQUE_VIOLATION));
-        assert!(!catches("others", sqlstate::QUERY_CANCELED));
+        assert!(catches("23000", sqlstate::UNIQUE_VIOLATION) && !catches("22000", sqlstate::UNIQUE_VIOLATION));
+        assert!(catches("operator_intervention", sqlstate::QUERY_CANCELED));
+        for others in ["others", "00000"] {
+            assert!(catches(others, sqlstate::UNIQUE_VIOLATION));
+            assert!(catches(others, sqlstate::SERIALIZATION_FAILURE));
+            assert!(catches(others, sqlstate::DEADLOCK_DETECTED));
+            assert!(!catches(others, sqlstate::QUERY_CANCELED));
+        }
         assert!(!catches("division_by_zero", sqlstate::UNIQUE_VIOLATION));
     }
 }
