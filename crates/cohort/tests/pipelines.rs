@@ -1,5 +1,5 @@
 //! Statements that commit by themselves, between others that are sent without a Sync: what they are answered and what is left,
-//! compared with a PostgreSQL. And from where to where the time limit of a statement runs.
+//! compared with a PostgreSQL. And from where to where the time limit of a statement runs, and a cancel counts.
 
 mod common;
 
@@ -111,12 +111,32 @@ fn answers_to_slow(socket: &Path, steps: &[Step]) -> Vec<String> {
     let mut talk = Talk::start(socket);
     talk.send(&Sent::query(&format!("set statement_timeout = '{LIMIT}'")).bytes());
     talk.hear_until_ready();
+    answers(&mut talk, steps, || std::thread::sleep(LONGER_THAN_THE_LIMIT))
+}
+
+/// Long enough for a server to have told what has been asked for, and to have met a cancel.
+const A_WHILE: Duration = Duration::from_millis(100);
+
+/// The answers to a client that is cancelled while it waits here and there.
+fn answers_to_cancelled(socket: &Path, steps: &[Step]) -> Vec<String> {
+    let (mut talk, mut other) = (Talk::start(socket), Talk::start(socket));
+    let cancel = Sent::query(&format!("select pg_cancel_backend({})", talk.pid)).bytes();
+    answers(&mut talk, steps, || {
+        std::thread::sleep(A_WHILE);
+        other.send(&cancel);
+        other.hear_until_ready();
+        std::thread::sleep(A_WHILE);
+    })
+}
+
+/// The answers to a client that calls `wait` here and there.
+fn answers(talk: &mut Talk, steps: &[Step], mut wait: impl FnMut()) -> Vec<String> {
     let mut heard = Vec::new();
     for step in steps {
         match step {
             Step::Send(message) => talk.send(&message.bytes()),
             Step::Wait => {
-                std::thread::sleep(LONGER_THAN_THE_LIMIT);
+                wait();
                 heard.extend(talk.hear());
                 heard.push("the client goes on".to_owned());
             }
@@ -142,6 +162,19 @@ fn the_time_limit_of_a_statement_runs_from_its_first_message_to_its_last_row() {
         limited += usize::from(expected.iter().any(|message| message.contains("C=57014")));
     }
     assert!((1..slow_clients().len()).contains(&limited), "{limited} reach the limit");
+}
+
+#[test]
+fn a_cancel_while_a_session_waits_for_its_client_cancels_nothing() {
+    let Some(binaries) = server_binaries() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let reference = Reference::start_with(&binaries, &["autovacuum=off"]);
+    for (place, steps) in slow_clients() {
+        let expected = answers_to_cancelled(&reference.socket(), &steps);
+        assert!(!expected.iter().any(|message| message.contains("C=57014")), "{place}: {expected:?}");
+        assert_eq!(answers_to_cancelled(&server.socket(), &steps), expected, "a client that waits {place}");
+    }
 }
 
 #[test]
