@@ -103,7 +103,7 @@ impl Binder<'_, '_> {
             None => self.required_relation(name)?,
         };
         match found {
-            FoundRelation::Table(table) if table.kind == TableKind::View => {
+            FoundRelation::Table(table) if table.kind == TableKind::View && !self.context.leaves_views_closed => {
                 let text = table.view_query.clone().ok_or_else(|| Error::internal("a view without a query"))?;
                 let names = table.columns.iter().filter(|column| !column.dropped).map(|column| Name::new(&column.name));
                 let names = names.collect();

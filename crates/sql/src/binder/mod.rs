@@ -153,6 +153,8 @@ pub struct BindContext<'a> {
     pub stored_query_of: Option<Arc<TableDef>>,
     /// Takes down what the names in the text stand for.
     pub resolved: Option<&'a RefCell<Resolved>>,
+    /// Views are bound as tables, as if nothing were known of their queries: enough to find out what the text uses itself.
+    pub leaves_views_closed: bool,
     /// Switches of the planner.
     pub settings: PlannerSettings,
 }

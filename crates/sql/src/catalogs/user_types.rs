@@ -478,6 +478,7 @@ fn with_value<T>(
         text,
         stored_query_of: None,
         resolved: None,
+        leaves_views_closed: false,
         settings: PlannerSettings::default(),
     })
 }

@@ -42,7 +42,7 @@ impl StoredQuery {
         StoredQuery { query, relations, types, resolved }
     }
 
-    /// Of a view, as it is stored; and bound, if it still can be.
+    /// Of a view, as it is stored; and bound, if it still can be, the views that it names as if they were tables.
     ///
     /// # Errors
     /// Interrupts (57014, fatal errors) and 53200: they say nothing about the text.
@@ -55,6 +55,7 @@ impl StoredQuery {
         let bound = Environment::new(ddl.state, &ddl.view())
             .for_query_of(view)
             .taking_down(&resolved)
+            .leaving_views_closed()
             .with_context(text, |context| binder::bind(&statement, context, &mut Parameters::fixed(Vec::new())));
         let bound = if_readable(bound)?.flatten();
         let Statement::Select(query) = statement else { return Ok(None) };

@@ -102,6 +102,7 @@ fn bound_body(
         text: &function.body,
         stored_query_of: None,
         resolved: None,
+        leaves_views_closed: false,
         settings: context.settings,
     };
     let mut parameters = Parameters::fixed(sql_function::input_types(function));

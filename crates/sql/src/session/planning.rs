@@ -25,6 +25,7 @@ pub struct Environment<'a> {
     keeps_row_places: bool,
     stored_query_of: Option<Arc<TableDef>>,
     resolved: Option<&'a RefCell<Resolved>>,
+    leaves_views_closed: bool,
 }
 
 impl<'a> Environment<'a> {
@@ -38,7 +39,15 @@ impl<'a> Environment<'a> {
             keeps_row_places: false,
             stored_query_of: None,
             resolved: None,
+            leaves_views_closed: false,
         }
+    }
+
+    /// Views are bound as tables: the queries of those that a text names matter to its plan, and not to what it uses itself.
+    #[must_use]
+    pub fn leaving_views_closed(mut self) -> Environment<'a> {
+        self.leaves_views_closed = true;
+        self
     }
 
     /// What names stand for is taken down.
@@ -154,6 +163,7 @@ impl<'a> Environment<'a> {
             text,
             stored_query_of: self.stored_query_of.clone(),
             resolved: self.resolved,
+            leaves_views_closed: self.leaves_views_closed,
             settings: PlannerSettings { keeps_row_places: self.keeps_row_places, ..planner_settings(self.state) },
         };
         work(&mut context)

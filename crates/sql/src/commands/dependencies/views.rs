@@ -42,7 +42,8 @@ pub(super) fn views(catalog: &Catalog) -> impl Iterator<Item = &Arc<TableDef>> {
     catalog.tables().filter(|table| matches!(table.kind, TableKind::View | TableKind::MaterializedView))
 }
 
-/// The uses of a view. To find them its query is bound, and so are those of the views that it reads.
+/// The uses of a view. To find them its query is bound. Those of the views that it reads are not: in a chain of views each would be bound
+/// for all above it.
 pub(super) fn use_of_view(ddl: &Ddl<'_>, view: &Arc<TableDef>) -> Result<Option<ViewUse>> {
     sync::yield_point()?;
     let Some((stored, bound)) = StoredQuery::of_view(ddl, view)? else { return Ok(None) };
@@ -50,7 +51,7 @@ pub(super) fn use_of_view(ddl: &Ddl<'_>, view: &Arc<TableDef>) -> Result<Option<
     if let Some(bound) = bound {
         walk(&bound.query, &mut Vec::new(), &mut read);
     }
-    // Uses within the views that this one reads count as those views' own.
+    // What catalogs that are views read is theirs.
     read.columns.retain(|(table, _)| named.relations.contains(table));
     named.fields = read.fields;
     Ok(Some(ViewUse { view: view.oid, named, columns: read.columns }))
@@ -68,14 +69,7 @@ fn walk<'q>(query: &'q Query, outer: &mut Vec<&'q Query>, found: &mut Read) {
     outer.push(query);
     for relation in &query.relations {
         match &relation.kind {
-            RelationKind::Subquery(inner) => {
-                let fields = found.fields.len();
-                walk(inner, outer, found);
-                if relation.access.is_some() {
-                    // It is a view.
-                    found.fields.truncate(fields);
-                }
-            }
+            RelationKind::Subquery(inner) => walk(inner, outer, found),
             RelationKind::Function { calls, .. } => {
                 for call in calls {
                     call.arguments.iter().for_each(|argument| visit(argument, outer, found));

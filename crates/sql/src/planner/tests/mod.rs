@@ -264,6 +264,7 @@ impl World {
             text,
             stored_query_of: None,
             resolved: None,
+            leaves_views_closed: false,
             settings: PlannerSettings::default(),
         };
         work(&mut context)
