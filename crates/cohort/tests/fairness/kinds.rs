@@ -165,6 +165,17 @@ pub const KINDS: &[Kind] = &[
         "backtracking",
         &[r"select count(*) from generate_series(1, 100000) i where repeat('a', 1000) || i ~ '^(a|aa)+x\1$'"],
     ),
+    work(
+        "bounds beside look-ahead",
+        &["select count(*) from generate_series(1, 100000) i where md5(i::text) ~ '(?!x{2})ab1'"],
+    ),
+    work(
+        "look-ahead that looks at many states",
+        &[
+            "select count(*) from generate_series(1, 10000) i where repeat('ab', 150) || i ~ '(?=(a|b)*a(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)c)x'",
+        ],
+    ),
+    work("many matches of back-references", &[r"select length(regexp_replace(repeat('é', 100000), '(é)\1', 'x', 'g'))"]),
     work("replacement", &["select length(regexp_replace(repeat('abc', 1000000), '[a-b]+', 'x', 'g'))"]),
     work("like", &["select repeat('a', 2000000) like '%' || repeat('a', 2000) || 'b%'"]),
     work("ilike", &["select repeat('A', 2000000) ilike '%' || repeat('a', 2000) || 'b%'"]),

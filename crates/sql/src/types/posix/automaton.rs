@@ -104,6 +104,11 @@ impl Automaton {
         Ok(Automaton { nfa, matches, lazy })
     }
 
+    /// The memory it takes, without the states of its searches.
+    pub fn size_bytes(&self) -> usize {
+        self.nfa.memory_usage() + size_of::<Automaton>()
+    }
+
     /// The longest or the shortest end of a match that begins with `range` and lies within it.
     pub fn end(&self, text: &str, range: Range<usize>, shortest: bool) -> Result<Option<usize>> {
         debug_assert!(self.matches == Matches::All);

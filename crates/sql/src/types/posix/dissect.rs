@@ -6,7 +6,7 @@
 //! where the rest still fits.
 
 use std::cell::{Cell, OnceCell};
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use base::{Error, Result};
@@ -20,6 +20,10 @@ const WORK_BYTES_MAX: u64 = 1 << 28;
 
 /// Work charged for building an automaton, per byte of its pattern: about the memory it takes.
 const AUTOMATON_WORK_BYTES: u64 = 64;
+
+/// The memory of the automata that a pattern keeps for further searches. Each part of a sequence has one for all that follows it, so
+/// those of all parts take memory that grows with the square of their number.
+const KEPT_BYTES_MAX: usize = 4 << 20;
 
 /// Levels of a pattern that are dissected on any stack.
 const SHALLOW_LEVELS: usize = 32;
@@ -68,7 +72,7 @@ pub(super) fn parse(pattern: &str, options: Options) -> Result<Parsed> {
     }
     let agrees_with_ends = reader.is_plain && !reader.repeats_groups;
     let is_shallow = reader.levels <= SHALLOW_LEVELS;
-    let dissector = Dissector { root, groups: reader.groups, agrees_with_ends, is_shallow };
+    let dissector = Dissector { root, groups: reader.groups, agrees_with_ends, is_shallow, kept_bytes: Cell::new(0) };
     Ok(Parsed { dissector: Some(dissector), weight, has_few_states })
 }
 
@@ -80,6 +84,8 @@ pub(super) struct Dissector {
     /// Where the engine ends a match at the same place, its groups are right, too.
     agrees_with_ends: bool,
     is_shallow: bool,
+    /// The memory of the automata that its parts keep.
+    kept_bytes: Cell<usize>,
 }
 
 /// The places of groups, the whole match being group 0.
@@ -106,7 +112,7 @@ impl Dissector {
         start: usize,
         engine: &dyn Fn(Range<usize>) -> Result<Option<Groups>>,
     ) -> Result<Groups> {
-        let dissection = Dissection { work_bytes: Cell::new(0) };
+        let dissection = Dissection { work_bytes: Cell::new(0), kept_bytes: &self.kept_bytes };
         let end = dissection.end(&self.root, text, start..text.len(), self.root.is_short())?;
         let end = end.ok_or_else(|| Error::internal("a regular expression lost its match"))?;
         let mut groups = vec![None; self.groups + 1];
@@ -126,20 +132,37 @@ impl Dissector {
 }
 
 /// The search for the groups of one match.
-struct Dissection {
+struct Dissection<'a> {
     work_bytes: Cell<u64>,
+    /// The pattern's.
+    kept_bytes: &'a Cell<usize>,
 }
 
-impl Dissection {
+impl Dissection<'_> {
     /// The longest or the shortest end of a match of `node` that begins with `range`.
     fn end(&self, node: &Node, text: &str, range: Range<usize>, shortest: bool) -> Result<Option<usize>> {
         let automaton = self.own(node)?;
-        self.end_by(automaton, text, range, shortest)
+        self.end_by(&automaton, text, range, shortest)
     }
 
     /// The automaton of `node` by itself.
-    fn own<'n>(&self, node: &'n Node) -> Result<&'n Automaton> {
-        node.automaton.get_or_try(|| self.automaton(node.pattern(), node.options))
+    fn own<'n>(&self, node: &'n Node) -> Result<Made<'n>> {
+        self.made(&node.automaton, || self.automaton(node.pattern(), node.options))
+    }
+
+    /// An automaton that is kept for further searches, unless the pattern keeps many already.
+    fn made<'n>(&self, place: &'n Lazy, make: impl FnOnce() -> Result<Automaton>) -> Result<Made<'n>> {
+        if let Some(automaton) = place.0.get() {
+            return Ok(Made::Kept(automaton));
+        }
+        let automaton = make()?;
+        let bytes = self.kept_bytes.get().saturating_add(automaton.size_bytes());
+        // Another search may have put its own there while this one was made.
+        if bytes > KEPT_BYTES_MAX || place.0.get().is_some() {
+            return Ok(Made::ForOnce(Box::new(automaton)));
+        }
+        self.kept_bytes.set(bytes);
+        Ok(Made::Kept(place.0.get_or_init(|| automaton)))
     }
 
     /// Makes an automaton. It counts as work, and bounds the memory that those of all parts take.
@@ -188,9 +211,9 @@ impl Dissection {
                     let end = match parts.get(index + 1) {
                         None => range.end,
                         Some(next) => {
-                            let rest = part.rest.get_or_try(|| self.automaton(next.pattern_to_end(), node.options))?;
+                            let rest = self.made(&part.rest, || self.automaton(next.pattern_to_end(), node.options))?;
                             let own = self.own(part)?;
-                            self.cut(own, part.is_short(), rest, text, start..range.end)?
+                            self.cut(&own, part.is_short(), &rest, text, start..range.end)?
                         }
                     };
                     self.dissect(part, text, start..end, groups)?;
@@ -203,12 +226,12 @@ impl Dissection {
             }
             Kind::Repetition { inner, least, most } => {
                 // Only the last round's groups matter: all rounds before it are one part, which comes first.
-                let before = node.before.get_or_try(|| {
+                let before = self.made(&node.before, || {
                     let most = most.map_or(String::new(), |most| (most - 1).to_string());
                     self.automaton(&format!("(?:{}){{{},{most}}}", inner.pattern(), least - 1), node.options)
                 })?;
                 let last = self.own(inner)?;
-                let start = self.cut(before, node.is_short(), last, text, range.clone())?;
+                let start = self.cut(&before, node.is_short(), &last, text, range.clone())?;
                 self.dissect(inner, text, start..range.end, groups)
             }
         }
@@ -229,21 +252,21 @@ impl Dissection {
         }
         let round = self.own(inner)?;
         let unbounded =
-            node.before.get_or_try(|| self.automaton(&format!("(?:{})*", inner.pattern()), node.options))?;
+            self.made(&node.before, || self.automaton(&format!("(?:{})*", inner.pattern()), node.options))?;
         let mut start = range.start;
         let mut done = 0;
         let last = loop {
             done += 1;
             let bounded;
             let rest = match most {
-                None => unbounded,
+                None => &unbounded,
                 Some(most) => {
                     let left = most.saturating_sub(done);
                     bounded = self.automaton(&format!("(?:{}){{0,{left}}}", inner.pattern()), node.options)?;
                     &bounded
                 }
             };
-            let end = self.cut(round, inner.is_short(), rest, text, start..range.end)?;
+            let end = self.cut(&round, inner.is_short(), rest, text, start..range.end)?;
             if end == range.end || end == start {
                 break start..end;
             }
@@ -364,9 +387,9 @@ struct Reader {
 }
 
 /// About how many states a search looks at for a class of letters. All its letters may have hundreds.
-const CLASS_WEIGHT: usize = 100;
+pub(super) const CLASS_WEIGHT: usize = 100;
 /// The same for any letter.
-const DOT_WEIGHT: usize = 8;
+pub(super) const DOT_WEIGHT: usize = 8;
 
 impl Reader {
     fn node(&mut self, ast: &Ast) -> Node {
@@ -498,12 +521,19 @@ impl Reader {
 #[derive(Debug, Default)]
 struct Lazy(OnceCell<Automaton>);
 
-impl Lazy {
-    fn get_or_try(&self, make: impl FnOnce() -> Result<Automaton>) -> Result<&Automaton> {
-        if let Some(automaton) = self.0.get() {
-            return Ok(automaton);
+/// An automaton that was made now or before.
+enum Made<'n> {
+    Kept(&'n Automaton),
+    ForOnce(Box<Automaton>),
+}
+
+impl Deref for Made<'_> {
+    type Target = Automaton;
+
+    fn deref(&self) -> &Automaton {
+        match self {
+            Made::Kept(automaton) => automaton,
+            Made::ForOnce(automaton) => automaton,
         }
-        let automaton = make()?;
-        Ok(self.0.get_or_init(|| automaton))
     }
 }

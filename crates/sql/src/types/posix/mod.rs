@@ -10,18 +10,19 @@
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::{Arc, OnceLock};
 
 use base::{Error, Result, sqlstate};
 use rustc_hash::FxHashMap;
 use sync::Work;
 
 mod automaton;
+mod backtracking;
 mod dissect;
 mod simulation;
 mod translate;
 
 use automaton::{Automaton, Backwards, Matches, QUICK_BYTES_MAX, QUICK_STATES_MAX};
+use backtracking::Backtracking;
 use dissect::{Dissector, Groups, Parsed};
 use translate::Translator;
 
@@ -104,7 +105,7 @@ enum Engine {
     /// Leftmost, first alternative first.
     Linear(Box<Linear>),
     /// For what only a backtracking engine can do.
-    Backtracking(Box<Backtracking>),
+    Backtracking(Backtracking),
 }
 
 #[derive(Debug)]
@@ -183,78 +184,6 @@ impl Linear {
     }
 }
 
-/// A pattern that may go back a limited number of steps.
-#[derive(Debug)]
-struct Backtracking {
-    /// About how many states the automata have that it uses for parts of the pattern.
-    weight: usize,
-    /// Gives up within a time slice.
-    quick: fancy_regex::Regex,
-    /// It runs on another thread.
-    patient: Arc<Patient>,
-}
-
-/// The same pattern with one limit after the other. A search can't be stopped, only its next attempt is not begun: so it goes on for
-/// no more than some ten times as long as it has lasted when its session leaves.
-#[derive(Debug)]
-struct Patient {
-    pattern: String,
-    attempts: [(usize, OnceLock<fancy_regex::Regex>); BACKTRACKS.len()],
-}
-
-impl Patient {
-    fn new(pattern: String) -> Patient {
-        Patient { pattern, attempts: BACKTRACKS.map(|limit| (limit, OnceLock::new())) }
-    }
-
-    fn search<R>(&self, search: impl Fn(&fancy_regex::Regex) -> fancy_regex::Result<R>) -> Result<R> {
-        for (limit, regex) in &self.attempts {
-            sync::yield_point()?;
-            let regex = match regex.get() {
-                Some(regex) => regex,
-                None => {
-                    let made = backtracking(&self.pattern, *limit)?;
-                    regex.get_or_init(|| made)
-                }
-            };
-            match search(regex) {
-                Err(error) if exceeds_backtracks(&error) && *limit < BACKTRACKS_MAX => {}
-                found => return found.map_err(failed),
-            }
-        }
-        Err(Error::internal("a regular expression's last attempt is not its last"))
-    }
-}
-
-fn exceeds_backtracks(error: &fancy_regex::Error) -> bool {
-    matches!(error, fancy_regex::Error::RuntimeError(fancy_regex::RuntimeError::BacktrackLimitExceeded))
-}
-
-fn backtracking(pattern: &str, backtracks: usize) -> Result<fancy_regex::Regex> {
-    fancy_regex::RegexBuilder::new(pattern)
-        .backtrack_limit(backtracks)
-        .build()
-        .map_err(|_| invalid_regex("invalid regexp (reg version 0.8)"))
-}
-
-impl Backtracking {
-    fn search<R: Send + 'static>(
-        &self,
-        text: &str,
-        search: impl Fn(&fancy_regex::Regex, &str) -> fancy_regex::Result<R> + Send + 'static,
-    ) -> Result<R> {
-        // Between two steps that it counts, the engine may look at the whole text, and build a state for each byte.
-        if text.len() <= QUICK_BACKTRACKING_BYTES && self.weight.saturating_mul(text.len()) <= QUICK_STATES_MAX {
-            match search(&self.quick, text) {
-                Err(error) if exceeds_backtracks(&error) => {}
-                found => return found.map_err(failed),
-            }
-        }
-        let (patient, text) = (Arc::clone(&self.patient), text.to_owned());
-        sync::on_other_thread(Work::Long, move || patient.search(|regex| search(regex, &text)))?
-    }
-}
-
 /// A match: the places of its groups, the whole match being group 0.
 #[derive(Debug)]
 pub struct Captures<'t> {
@@ -284,15 +213,6 @@ impl<'t> Captures<'t> {
     }
 }
 
-/// Steps that a pattern may take back before its match is given up.
-const BACKTRACKS_MAX: usize = 1_000_000;
-/// The limits of one attempt after the other. A single step can take seconds, where it looks at a large text.
-const BACKTRACKS: [usize; 7] = [1, 10, 100, 1_000, 10_000, 100_000, BACKTRACKS_MAX];
-/// So many are done within a time slice.
-const QUICK_BACKTRACKS_MAX: usize = 1_000;
-/// In texts that are not longer than this.
-const QUICK_BACKTRACKING_BYTES: usize = 2048;
-
 #[cold]
 fn failed(reason: impl std::fmt::Display) -> Error {
     Error::new(sqlstate::INVALID_REGULAR_EXPRESSION, format!("regular expression failed: {reason}"))
@@ -303,7 +223,7 @@ impl Regex {
     fn weight(&self) -> usize {
         match &self.engine {
             Engine::Linear(linear) => linear.weight.saturating_add(linear.places_of_groups() / PLACES_PER_STATE),
-            Engine::Backtracking(regex) => regex.weight,
+            Engine::Backtracking(regex) => regex.weight(),
         }
     }
 
@@ -311,7 +231,7 @@ impl Regex {
     pub fn is_match(&self, text: &str) -> Result<bool> {
         match &self.engine {
             Engine::Linear(linear) => linear.is_match(text),
-            Engine::Backtracking(regex) => regex.search(text, |regex, text| regex.is_match(text)),
+            Engine::Backtracking(regex) => regex.is_match(text),
         }
     }
 
@@ -328,12 +248,7 @@ impl Regex {
                     }
                 },
             },
-            Engine::Backtracking(regex) => regex.search(text, move |regex, text| {
-                let found = regex.captures_from_pos(text, offset)?;
-                Ok(found.map(|found| {
-                    (0..found.len()).map(|group| found.get(group).map(|part| part.range())).collect::<Vec<_>>()
-                }))
-            })?,
+            Engine::Backtracking(regex) => regex.matches(text, offset, 1)?.pop(),
         };
         Ok(groups.map(|groups| Captures { text, groups }))
     }
@@ -345,19 +260,28 @@ impl Regex {
 
     /// Up to `most` matches from `offset` on. After an empty one the search goes on a character further.
     pub fn matches<'t>(&self, text: &'t str, mut offset: usize, most: usize) -> Result<Vec<Captures<'t>>> {
+        if let Engine::Backtracking(regex) = &self.engine {
+            let found = regex.matches(text, offset, most)?;
+            return Ok(found.into_iter().map(|groups| Captures { text, groups }).collect());
+        }
         let mut found = Vec::new();
         while found.len() < most && offset <= text.len() {
             sync::yield_point()?;
             let Some(captures) = self.captures_at(text, offset)? else { break };
-            let whole = captures.whole();
-            offset = whole.end;
-            if whole.is_empty() {
-                offset += text[offset..].chars().next().map_or(1, char::len_utf8);
-            }
+            offset = next_search(text, &captures.groups);
             found.push(captures);
         }
         Ok(found)
     }
+}
+
+/// Where the search for the next match begins.
+fn next_search(text: &str, groups: &Groups) -> usize {
+    let whole = groups[0].clone().expect("a match has a whole");
+    if !whole.is_empty() {
+        return whole.end;
+    }
+    whole.end + text[whole.end..].chars().next().map_or(1, char::len_utf8)
 }
 
 thread_local! {
@@ -378,6 +302,10 @@ const COMPILED_WEIGHT_MAX: usize = 1 << 16;
 
 impl Compiled {
     fn keep(&mut self, key: (String, Options), regex: &Rc<Regex>) {
+        // Another session may have compiled it meanwhile.
+        if self.patterns.contains_key(&key) {
+            return;
+        }
         let weight = key.0.len().saturating_add(regex.weight());
         if self.patterns.len() >= COMPILED_MAX || self.weight.saturating_add(weight) > COMPILED_WEIGHT_MAX {
             *self = Compiled::default();
@@ -470,23 +398,11 @@ fn compile(pattern: &str, mut options: Options) -> Result<Regex> {
     Ok(Regex { engine: Engine::Linear(Box::new(linear)), dissector })
 }
 
-/// The weight of a pattern with parts that are repeated a given number of times.
-const REPEATED_WEIGHT: usize = 1 << 15;
-/// The weight of each character of any other pattern.
-const CHARACTER_WEIGHT: usize = 16;
-
 fn compile_backtracking(translated: &str, options: Options) -> Result<Regex> {
     let flags = [(options.any_case, 'i'), (!options.line_bound_dot, 's'), (options.line_anchors, 'm')];
     let flags: String = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| *flag).collect();
     let pattern = if flags.is_empty() { translated.to_owned() } else { format!("(?{flags}){translated}") };
-    let weight =
-        if translated.contains('{') { REPEATED_WEIGHT } else { translated.len().saturating_mul(CHARACTER_WEIGHT) };
-    let regex = Backtracking {
-        weight,
-        quick: backtracking(&pattern, QUICK_BACKTRACKS_MAX)?,
-        patient: Arc::new(Patient::new(pattern)),
-    };
-    Ok(Regex { engine: Engine::Backtracking(Box::new(regex)), dissector: None })
+    Ok(Regex { engine: Engine::Backtracking(Backtracking::new(pattern)?), dissector: None })
 }
 
 fn merge(outer: Options, embedded: Options) -> Options {
@@ -552,6 +468,16 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_that_is_kept_twice_is_weighed_once() {
+        let regex = Rc::new(compile("a{100}", Options::default()).unwrap());
+        let mut compiled = Compiled::default();
+        compiled.keep(("a{100}".to_owned(), Options::default()), &regex);
+        let weight = compiled.weight;
+        compiled.keep(("a{100}".to_owned(), Options::default()), &regex);
+        assert_eq!((compiled.patterns.len(), compiled.weight), (1, weight));
+    }
+
+    #[test]
     fn large_patterns_are_not_left_to_the_library_s_search() {
         let is_stepped = |pattern: &str, text_bytes: usize| match &regex(pattern, Options::default()).unwrap().engine {
             Engine::Linear(linear) => linear.stepped(text_bytes, false).unwrap().is_some(),
@@ -603,30 +529,6 @@ mod tests {
         assert_eq!(groups("abc01234xyz", "(.*)(\\d+)(.*)"), ["abc01234xyz", "abc0123", "4", "xyz"]);
         assert_eq!(groups("abc01234xyz", "(.*?)(\\d+)(.*)"), ["abc0", "abc", "0", ""]);
         assert_eq!(groups("abc01234xyz", "(?:(.*?)(\\d+)(.*)){1,1}"), ["abc01234xyz", "abc", "01234", "xyz"]);
-    }
-
-    #[test]
-    fn a_search_whose_session_has_left_begins_no_further_attempt() {
-        let patient = Patient::new("a".to_owned());
-        let attempts = std::cell::Cell::new(0);
-        let interrupt = Arc::new(sync::Interrupt::new());
-        let exceeded = || fancy_regex::Error::RuntimeError(fancy_regex::RuntimeError::BacktrackLimitExceeded);
-        let search = |leaves_after: usize| {
-            attempts.set(0);
-            sync::with_interrupt(&interrupt, || {
-                patient.search(|_| -> fancy_regex::Result<()> {
-                    attempts.set(attempts.get() + 1);
-                    if attempts.get() == leaves_after {
-                        interrupt.raise(sync::InterruptKind::Cancel);
-                    }
-                    Err(exceeded())
-                })
-            })
-        };
-        assert_eq!(search(2).unwrap_err().sqlstate().as_str(), "57014");
-        assert_eq!(attempts.get(), 2);
-        assert_eq!(search(usize::MAX).unwrap_err().sqlstate(), sqlstate::INVALID_REGULAR_EXPRESSION);
-        assert_eq!(attempts.get(), BACKTRACKS.len());
     }
 
     #[test]
