@@ -43,7 +43,7 @@ pub(crate) const DEPTH_OF_COROUTINES: u32 = 100;
 pub(crate) const INLINE_TEXT_BYTES: usize = 64 << 10;
 
 /// The grammar's tree takes hundreds of times as much memory as the text. After a longer one that is given back to the system.
-const KEPT_TEXT_BYTES: usize = 512 << 10;
+const KEPT_TEXT_BYTES: usize = INLINE_TEXT_BYTES;
 
 /// Binder and planner stop with 54001 when less stack than this is left.
 pub(crate) const STACK_RESERVE_BYTES: usize = 96 << 10;

@@ -89,6 +89,8 @@ pub struct Statement {
     pub row_places: RowPlaces,
     /// It may be kept: false when planning used something the catalog version does not cover.
     pub is_cacheable: bool,
+    /// It has computed constants that take much memory: whoever keeps statements keeps no plan.
+    pub has_large_constants: bool,
     /// It does without an index that is too new for the snapshots in use: the next run gets another plan.
     pub is_makeshift: bool,
     /// Only snapshots at or above this may run it, as some of its indexes know no older versions of rows.

@@ -126,6 +126,9 @@ fn folded(expr: &mut Expr, context: &mut BindContext<'_>, inlining: &mut Inlinin
                 return Ok(None);
             }
             let value = computed(cast.cast.apply(context.eval, input.clone()), inlining)?;
+            if let Some(value) = &value {
+                inlining.note_constant(value, std::slice::from_ref(input));
+            }
             Ok(value.map(|value| Expr::constant(value, sql_type)))
         }
         _ => Ok(simplified(expr, context)),
@@ -187,7 +190,7 @@ fn simplified(expr: &mut Expr, context: &mut BindContext<'_>) -> Option<Expr> {
     }
 }
 
-fn fold_call(call: &Call, context: &mut BindContext<'_>, inlining: &Inlining) -> Result<Option<Value>> {
+fn fold_call(call: &Call, context: &mut BindContext<'_>, inlining: &mut Inlining) -> Result<Option<Value>> {
     let FunctionTarget::Builtin(function) = &call.function else { return Ok(None) };
     if function.volatility != Volatility::Immutable
         || function.returns_set
@@ -213,7 +216,11 @@ fn fold_call(call: &Call, context: &mut BindContext<'_>, inlining: &Inlining) ->
             _ => Ok(None),
         };
     }
-    computed(result, inlining)
+    let value = computed(result, inlining)?;
+    if let Some(value) = &value {
+        inlining.note_constant(value, &values);
+    }
+    Ok(value)
 }
 
 /// The context of constants that notices questions for the session: an answer that settings or the clock have to do with must not

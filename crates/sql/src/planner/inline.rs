@@ -21,7 +21,7 @@ use crate::plan::{Call, CastExpr, Expr, ExprKind, FunctionTarget, SetCall, Varia
 use crate::privileges::Access;
 use crate::sql_function;
 use crate::tree::{Name, Statement};
-use crate::types::{self, Cast, CastContext, SqlType, oids};
+use crate::types::{self, Cast, CastContext, SqlType, Value, oids};
 
 /// An argument that is used more often than once may cost as much as this many calls of built-in functions.
 const REPEATED_COST_MAX: u32 = 10;
@@ -37,6 +37,10 @@ const DEPTH_MAX: usize = 300;
 /// What reading a body costs at least, in nodes of expressions.
 const BODY_NODES: usize = 10;
 
+/// The memory that constants may take which a kept plan has computed. Plans are counted by their texts, and a short text computes a large
+/// constant.
+const CONSTANT_BYTES_MAX: usize = 64 << 10;
+
 /// What inlining has come to within one statement.
 #[derive(Default)]
 pub struct Inlining {
@@ -50,6 +54,8 @@ pub struct Inlining {
     pub access: Vec<Access>,
     /// A call has become part of the statement.
     pub has_inlined: bool,
+    /// The memory that computed constants take, beyond that of the constants they were computed from.
+    constant_bytes: usize,
     /// Literals of a body were read in a way that depends on more than the catalog.
     pub depends_on_settings: bool,
 }
@@ -58,6 +64,18 @@ impl Inlining {
     /// Whether a constant that can't be computed is an error at once: inside of a body it is, with the function named.
     pub(super) fn raises(&self) -> bool {
         !self.active.is_empty() && self.unreached == 0
+    }
+
+    /// Notes that `value` takes the place of a call with these arguments.
+    pub(super) fn note_constant(&mut self, value: &Value, arguments: &[Value]) {
+        let bytes = |value: &Value| value.bytes_up_to(CONSTANT_BYTES_MAX + 1);
+        let before: usize = arguments.iter().map(bytes).sum();
+        self.constant_bytes = (self.constant_bytes + bytes(value)).saturating_sub(before);
+    }
+
+    /// Whether computed constants take more memory than a plan that is kept may have for them.
+    pub(super) fn has_large_constants(&self) -> bool {
+        self.constant_bytes > CONSTANT_BYTES_MAX
     }
 
     /// Whether there may be more.

@@ -92,6 +92,7 @@ pub fn plan_statement(
             is_read_only: false,
             row_places: RowPlaces::default(),
             is_cacheable: false,
+            has_large_constants: false,
             is_makeshift: false,
             usable_from: Lsn::ZERO,
             has_inlined: false,
@@ -134,6 +135,8 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
     row_places.is_simple = row_places.tables.len() == 1 && is_plain_scan(&plan);
     let Planner { outer_count, scan_count, subquery_count, mut locks, cte_count, inlining, is_read_only, .. } = planner;
     let Planner { usable_from, is_makeshift, .. } = planner;
+    let has_large_constants = inlining.has_large_constants();
+    let depends_on_settings = depends_on_settings || inlining.depends_on_settings;
     for noted in inlining.access {
         noted.add_to(&mut access);
     }
@@ -153,7 +156,8 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         is_point,
         is_read_only,
         row_places,
-        is_cacheable: !depends_on_settings && !inlining.depends_on_settings && !is_makeshift,
+        is_cacheable: !depends_on_settings && !is_makeshift && !has_large_constants,
+        has_large_constants,
         is_makeshift,
         usable_from,
         has_inlined: inlining.has_inlined,

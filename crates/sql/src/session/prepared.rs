@@ -26,7 +26,16 @@ pub struct Prepared {
     /// By SQL's PREPARE rather than the protocol.
     pub from_sql: bool,
     /// A leaf. It has a lock because a session may move to another thread.
-    planned: Mutex<Option<Arc<Planned>>>,
+    last: Mutex<Last>,
+}
+
+/// The plan that was made last.
+#[derive(Default)]
+struct Last {
+    /// `None` if there is none yet, or if it took much memory.
+    planned: Option<Arc<Planned>>,
+    /// The columns of a query's plan, which clients have been told.
+    columns: Option<Vec<(String, SqlType)>>,
 }
 
 impl Prepared {
@@ -57,7 +66,7 @@ impl Prepared {
             types,
             prepared_at: state.statement_timestamp.get(),
             from_sql,
-            planned: Mutex::new(None),
+            last: Mutex::default(),
         };
         if prepared.tree.is_some() {
             let planned = prepared.plan(state)?;
@@ -73,7 +82,7 @@ impl Prepared {
 
     /// The plan that was made last, which may be good no longer.
     pub(super) fn last_plan(&self) -> Option<Arc<Planned>> {
-        self.planned.lock().clone()
+        self.last.lock().planned.clone()
     }
 
     /// A plan that is good now.
@@ -93,19 +102,16 @@ impl Prepared {
         } else {
             plan(state, &self.text, tree, &self.types)?
         };
-        let has_changed = |before: &Arc<Planned>| {
-            let columns = |planned: &Planned| -> Vec<(String, SqlType)> {
-                let columns = planned.statement.columns.iter();
-                columns.map(|column| (column.name.to_string(), column.sql_type)).collect()
-            };
-            let is_query = !matches!(planned.statement.kind, crate::plan::StatementKind::Utility(_));
-            is_query && columns(before) != columns(&planned)
-        };
-        if self.last_plan().as_ref().is_some_and(has_changed) {
+        let is_query = !matches!(planned.statement.kind, crate::plan::StatementKind::Utility(_));
+        let columns =
+            planned.statement.columns.iter().map(|column| (column.name.to_string(), column.sql_type)).collect();
+        let mut last = self.last.lock();
+        if is_query && last.columns.as_ref().is_some_and(|before| *before != columns) {
             // Who prepared it has been told the columns.
             return Err(changed_result());
         }
-        *self.planned.lock() = Some(Arc::clone(&planned));
+        last.columns = Some(columns);
+        last.planned = (!planned.statement.has_large_constants).then(|| Arc::clone(&planned));
         Ok(planned)
     }
 }

@@ -249,6 +249,12 @@ impl Value {
         fits
     }
 
+    /// The memory it takes, or `limit_bytes` if that is less. A large value is not looked at beyond that.
+    pub fn bytes_up_to(&self, limit_bytes: usize) -> usize {
+        let mut left_bytes = limit_bytes;
+        if self.fits(&mut left_bytes) { limit_bytes - left_bytes } else { limit_bytes }
+    }
+
     /// Bytes held outside the value itself, roughly: for memory accounts.
     pub fn heap_bytes(&self) -> usize {
         match self {
