@@ -297,15 +297,29 @@ pub(crate) fn resolve(overflow: Option<&Overflow>, types: &[PhysicalType], bytes
             restored.push(restore(overflow, value)?);
         }
     }
+    let restored_bytes: usize = restored.iter().map(Vec::len).sum();
+    if restored_bytes > LONG_BYTES && sync::in_coroutine() {
+        let types = types.to_vec();
+        *bytes = sync::on_other_thread(Work::Short, move || put_back(&types, &row, &restored))??;
+        return Ok(());
+    }
+    *bytes = put_back(types, &row, &restored)?;
+    Ok(())
+}
+
+/// The row with these values in the places of the detached ones.
+fn put_back(types: &[PhysicalType], row: &[u8], restored: &[Vec<u8>]) -> Result<Vec<u8>> {
     let mut next = restored.iter();
-    let values: SmallVec<[Datum; 16]> = RowView::new(types, &row)
+    let values: SmallVec<[Datum; 16]> = RowView::new(types, row)
         .stored_values()
         .map(|value| match value {
             StoredValue::Plain(datum) => datum,
             StoredValue::Detached(_) => Datum::Bytes(next.next().map_or(&[], Vec::as_slice)),
         })
         .collect();
-    encode_row(&types[..values.len()], &values, bytes)
+    let mut bytes = Vec::new();
+    encode_row(&types[..values.len()], &values, &mut bytes)?;
+    Ok(bytes)
 }
 
 fn restore(overflow: Option<&Overflow>, value: &[u8]) -> Result<Vec<u8>> {

@@ -40,6 +40,32 @@ struct Gate {
 /// More than this is not gathered before it is sent.
 const GATHERED_LIMIT_BYTES: usize = 8 * 1024;
 
+/// So much room is left before a large message for bytes that have not been sent when it is appended.
+const HEADROOM_BYTES: usize = 64 << 10;
+
+/// More bytes than this are not moved to the front: others would wait.
+const MOVED_BYTES_MAX: usize = 4 << 20;
+
+/// A buffer larger than this is dropped by another thread.
+const DROPPED_HERE_MAX_BYTES: usize = 8 << 20;
+
+/// A message that is made outside of the buffer and becomes the buffer, so that nobody waits while it is copied.
+pub struct LargeMessage(Vec<u8>);
+
+impl LargeMessage {
+    /// One without a body.
+    pub fn new(kind: u8) -> LargeMessage {
+        let mut bytes = vec![0; HEADROOM_BYTES];
+        bytes.extend_from_slice(&[kind, 0, 0, 0, 0]);
+        LargeMessage(bytes)
+    }
+
+    /// Where its body is to be appended.
+    pub fn body(&mut self) -> &mut Vec<u8> {
+        &mut self.0
+    }
+}
+
 /// Once all is sent, a buffer larger than this is given back.
 const KEPT_CAPACITY_BYTES: usize = 1024;
 
@@ -90,7 +116,8 @@ impl Outgoing {
         assert!(self.sent <= self.gates.front().map_or(self.bytes.len(), |gate| gate.offset), "sent past a gate");
         if self.sent == self.bytes.len() {
             self.reset();
-        } else if self.sent >= 256 * 1024 && self.sent >= self.bytes.len() / 2 {
+        } else if self.sent >= 256 * 1024 && self.sent >= self.bytes.len() / 2 && self.unsent_bytes() <= MOVED_BYTES_MAX
+        {
             // The rest is moved to the front. At least as many bytes have left since the last move, so that each byte is moved
             // once on average, however many the client has still to read.
             self.bytes.drain(..self.sent);
@@ -144,7 +171,7 @@ impl Outgoing {
             gate.offset = 0;
         }
         if self.bytes.capacity() > KEPT_CAPACITY_BYTES {
-            self.bytes = Vec::new();
+            drop_buffer(std::mem::take(&mut self.bytes));
         } else {
             self.bytes.clear();
         }
@@ -155,6 +182,27 @@ impl Outgoing {
         let start = self.begin(kind);
         write(&mut self.bytes);
         self.finish(start);
+    }
+
+    /// Appends a message that is large. It is copied only if much has not been sent yet.
+    pub fn large_message(&mut self, message: LargeMessage) {
+        let mut bytes = message.0;
+        let length = (bytes.len() - HEADROOM_BYTES - 1) as u32;
+        bytes[HEADROOM_BYTES + 1..HEADROOM_BYTES + 5].copy_from_slice(&length.to_be_bytes());
+        let unsent_bytes = self.unsent_bytes();
+        if unsent_bytes > HEADROOM_BYTES {
+            self.bytes.extend_from_slice(&bytes[HEADROOM_BYTES..]);
+            return drop_buffer(bytes);
+        }
+        let start = HEADROOM_BYTES - unsent_bytes;
+        bytes[start..HEADROOM_BYTES].copy_from_slice(&self.bytes[self.sent..]);
+        let (sent, before) = (self.sent, std::mem::replace(&mut self.bytes, bytes));
+        let moved = |place: usize| place.saturating_sub(sent) + start;
+        self.gates.iter_mut().for_each(|gate| gate.offset = moved(gate.offset));
+        for place in [&mut self.cycle_start, &mut self.flushed, &mut self.vouched, &mut self.sent] {
+            *place = moved(*place);
+        }
+        drop_buffer(before);
     }
 
     /// Appends one message unless `write` fails; then nothing is appended.
@@ -209,6 +257,12 @@ impl Outgoing {
         self.message(b'Z', |body| body.push(status));
         self.cycle_start = self.bytes.len();
         self.flush();
+    }
+}
+
+fn drop_buffer(bytes: Vec<u8>) {
+    if bytes.capacity() > DROPPED_HERE_MAX_BYTES {
+        sync::drop_on_other_thread(bytes);
     }
 }
 
@@ -289,6 +343,44 @@ mod tests {
         assert_eq!(out.sendable(Lsn(250)).len(), 20);
         out.consume(20);
         assert_eq!(out.next_gate(Lsn(250)), None);
+    }
+
+    #[test]
+    fn a_large_message_takes_its_place_among_the_others() {
+        for sent in [0, 3, 6] {
+            let mut out = Outgoing::default();
+            out.ready_for_query(b'I');
+            assert_eq!(out.sendable(Lsn(10)).len(), 6);
+            out.consume(sent);
+            out.require(Lsn(100));
+            tag(&mut out, "A");
+            let mut large = LargeMessage::new(b'D');
+            large.body().extend_from_slice(b"large");
+            out.large_message(large);
+            tag(&mut out, "B");
+            out.require(Lsn(200));
+            out.flush();
+            assert_eq!(out.sendable(Lsn(99)), &b"Z\0\0\0\x05I"[sent..]);
+            let mut rest = b"Z\0\0\0\x05I"[sent..].to_vec();
+            rest.extend_from_slice(b"C\0\0\0\x06A\0D\0\0\0\x09largeC\0\0\0\x06B\0");
+            assert_eq!(out.next_gate(Lsn(99)), Some(Lsn(200)));
+            assert_eq!(out.sendable(Lsn(200)), rest);
+            out.consume(rest.len());
+            assert_eq!(out.unsent_bytes(), 0);
+        }
+    }
+
+    #[test]
+    fn a_large_message_behind_much_that_is_unsent_is_appended() {
+        let mut out = Outgoing::default();
+        out.message(b'D', |body| body.resize(2 * HEADROOM_BYTES, 7));
+        let mut large = LargeMessage::new(b'D');
+        large.body().extend_from_slice(b"large");
+        out.large_message(large);
+        out.flush();
+        let sendable = out.sendable(Lsn::ZERO);
+        assert_eq!(sendable.len(), 2 * HEADROOM_BYTES + 15);
+        assert!(sendable.ends_with(b"D\0\0\0\x09large"));
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub use interrupt::{Interrupt, InterruptKind};
 pub use latch::{ExclusiveGuard, ExclusiveLatch, ExclusiveLatchGuard, Latch, RawLatch, SharedGuard};
 pub use latch_class::{LatchClass, LatchCounters, latch_classes};
 pub use mailbox::Mailbox;
-pub use other_thread::{PoolOptions, Work, WorkPool, on_other_thread};
+pub use other_thread::{PoolOptions, Work, WorkPool, drop_on_other_thread, on_other_thread};
 pub use ready_queue::ReadyQueue;
 pub use sorting::{sort_by, sort_unstable_by};
 pub use time_slice::{TimeSlices, let_others_run, yield_point};

@@ -3,7 +3,7 @@
 //! A library's function with a large argument computes for milliseconds to minutes, and nothing in it can suspend. The threads
 //! of a [`WorkPool`] do such work one piece at a time. There are few of them, since they compute: a piece that comes when all are
 //! busy waits in a queue. The queue has one piece of each waiting session at most. A session that is interrupted takes its piece out of
-//! the queue, so that the queue never holds work that nobody waits for.
+//! the queue, so that the queue never holds work that nobody waits for, but for a few large values that are to be dropped.
 //!
 //! One thread does short work only, and another one no long work. So short work, for which a session may hold locks, waits for short work
 //! only, and no work whose length has a bound waits for work that a client can make as long as it likes.
@@ -13,6 +13,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use base::{Error, Result};
@@ -49,6 +50,38 @@ pub fn on_other_thread<R: Send + 'static>(length: Work, work: impl FnOnce() -> R
     // In a model's executions nothing outlives an execution, as the pool's threads would.
     if cfg!(shuttle) || !crate::in_coroutine() { Ok(work()) } else { LARGE_VALUES.run(length, work) }
 }
+
+/// Has another thread drop `value`, which is large: giving much memory back to the system takes milliseconds. Nobody waits for that. On
+/// threads without turns, and while much is being dropped already, it is dropped here.
+pub fn drop_on_other_thread<T: Send + 'static>(value: T) {
+    /// Counts the values that are being dropped.
+    struct Counted;
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            DROPPED_NOW.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+    static DROPPED_NOW: AtomicUsize = AtomicUsize::new(0);
+
+    if !crate::time_slice::thread_has_turns() {
+        return;
+    }
+    let before = DROPPED_NOW.fetch_add(1, Ordering::Relaxed);
+    let counted = Counted;
+    if before < DROPPED_AT_ONCE_MAX {
+        // Without a thread for it, it is dropped with its job.
+        let _ = LARGE_VALUES.add(
+            Work::Short,
+            Box::new(move || {
+                drop(value);
+                drop(counted);
+            }),
+        );
+    }
+}
+
+/// The most values that wait for another thread to drop them, or are being dropped.
+const DROPPED_AT_ONCE_MAX: usize = 8;
 
 static LARGE_VALUES: WorkPool = WorkPool::new(PoolOptions {
     name: "large values",

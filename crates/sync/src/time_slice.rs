@@ -91,6 +91,12 @@ fn set_flag(value: u8) {
     FLAG.with(|flag| flag.store(value, Ordering::Relaxed));
 }
 
+/// Whether this thread gives turns to others, who would wait for work that can't stop.
+#[inline]
+pub(crate) fn thread_has_turns() -> bool {
+    HAS_SLICES.get()
+}
+
 /// The flag at the beginning of a turn.
 #[inline]
 fn lower_flag() {

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::apart::{self, is_large};
 use super::context::EvalContext;
 use super::type_table::{SqlType, base_type, element_type};
-use super::value::Value;
+use super::value::{DROPPED_HERE_MAX, Value};
 
 /// How much a function's result may change between calls with the same arguments.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -220,7 +220,11 @@ impl FunctionDef {
             element
         });
         let value_types = first_types.iter().copied().chain(element_types);
-        function(context, &CallTypes::new(value_types, types.result), &values)
+        let result = function(context, &CallTypes::new(value_types, types.result), &values);
+        if values.len() > DROPPED_HERE_MAX {
+            sync::drop_on_other_thread(values);
+        }
+        result
     }
 
     /// Calls it for a set: no rows for NULL if it is strict; one row if it doesn't return a set.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::limits::VALUE_MAX_BYTES;
 use base::{Error, Oid, Result, sqlstate};
 
-use super::apart::{LARGE_BYTES, call_apart};
+use super::apart::{LARGE_BYTES, LARGE_RESULT_BYTES, call_apart};
 use super::array_text;
 use super::context::{CatalogLookup, EnumLabel, EvalContext, FormatSettings, UserTypeKind};
 use super::datetime;
@@ -297,6 +297,18 @@ pub fn output_string(value: &Value, oid: Oid, format: &FormatSettings, catalog: 
     let mut out = Vec::new();
     output(value, oid, format, catalog, &mut out)?;
     Ok(String::from_utf8(out).expect("text output is UTF-8"))
+}
+
+/// What [`output`] has written, as a text. A large one is copied by another thread.
+///
+/// # Errors
+/// 57014 and its kin when the session is interrupted meanwhile.
+pub(super) fn text_of_output(out: Vec<u8>) -> Result<Value> {
+    let text = |out| Value::from(String::from_utf8(out).expect("text output is UTF-8"));
+    if out.len() <= LARGE_RESULT_BYTES {
+        return Ok(text(out));
+    }
+    sync::on_other_thread(sync::Work::Long, move || text(out))
 }
 
 /// The same for a message, where one that is too long is left out.

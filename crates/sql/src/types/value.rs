@@ -382,6 +382,17 @@ pub struct ArrayValue {
     pub values: Vec<Value>,
 }
 
+/// Arrays with more elements than this are dropped by another thread.
+pub(super) const DROPPED_HERE_MAX: usize = 256 << 10;
+
+impl Drop for ArrayValue {
+    fn drop(&mut self) {
+        if self.values.len() > DROPPED_HERE_MAX {
+            sync::drop_on_other_thread(std::mem::take(&mut self.values));
+        }
+    }
+}
+
 impl ArrayValue {
     /// An array with one dimension that starts at 1.
     pub fn one_dimensional(element: Oid, values: Vec<Value>) -> ArrayValue {

@@ -18,7 +18,7 @@ use super::string_types;
 use super::text_io::{self, is_reg_type};
 use super::type_name::format_type_name;
 use super::type_table::{Category, SqlType, TypeKind, base_type, type_shape};
-use super::value::{ArrayValue, RecordShape, RecordValue, SmolStr, Value};
+use super::value::{ArrayValue, RecordShape, RecordValue, Value};
 
 mod table;
 
@@ -208,8 +208,9 @@ impl Cast {
                 other => other.clone(),
             },
             Step::Output => {
-                let text = text_io::output_string(&value, self.source.oid, context.format(), context.catalog())?;
-                Value::Text(SmolStr::from(text))
+                let mut text = Vec::new();
+                text_io::output(&value, self.source.oid, context.format(), context.catalog(), &mut text)?;
+                text_io::text_of_output(text)?
             }
             Step::Elements(cast) => match &value {
                 Value::Array(array) => Value::Array(Arc::new(cast_elements(cast, context, array)?)),
@@ -285,7 +286,8 @@ pub fn coerce_length(value: Value, ty: SqlType, explicit: bool) -> Result<Value>
                 .iter()
                 .map(|value| coerce_length(value.clone(), element, explicit))
                 .collect::<Result<Vec<_>>>()?;
-            Value::Array(Arc::new(ArrayValue { values, ..(*array).clone() }))
+            let dimensions = array.dimensions.clone();
+            Value::Array(Arc::new(ArrayValue { element: array.element, dimensions, values }))
         }
         (_, other) => other,
     })

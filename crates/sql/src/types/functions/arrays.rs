@@ -69,7 +69,8 @@ fn append(types: &CallTypes, array: &Value, element: &Value, front: bool) -> Res
         return Err(array_too_large());
     }
     let lower_bound = array.dimensions.first().map_or(1, |d| d.lower_bound);
-    let mut values = array.values;
+    let mut array = array;
+    let mut values = std::mem::take(&mut array.values);
     if front {
         values.insert(0, element.clone());
     } else {
@@ -154,7 +155,8 @@ fn replace(a: &[Value]) -> Result<Value> {
         sync::yield_point()?;
         values.push(if same(array, value, &a[1]) { a[2].clone() } else { value.clone() });
     }
-    Ok(Value::Array(Arc::new(ArrayValue { values, ..(**array).clone() })))
+    let dimensions = array.dimensions.clone();
+    Ok(Value::Array(Arc::new(ArrayValue { element: array.element, dimensions, values })))
 }
 
 fn check_searchable(array: &ArrayValue) -> Result<i32> {

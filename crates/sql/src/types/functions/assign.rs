@@ -162,6 +162,7 @@ fn assign_slice(mut array: ArrayValue, bounds: &Bounds, source: &[Value]) -> Res
     }
     let mut at: SmallVec<[i64; 2]> = ranges.iter().map(|(from, _)| *from).collect();
     for value in source {
+        sync::yield_point()?;
         let place = at.iter().zip(&array.dimensions).fold(0, |place, (at, d)| place * i64::from(d.length) + at);
         array.values[place as usize] = value.clone();
         let Some(number) = (0..at.len()).rev().find(|number| at[*number] < ranges[*number].1) else { break };

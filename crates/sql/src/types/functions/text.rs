@@ -327,23 +327,26 @@ fn unpadded(text: &SmolStr) -> Value {
     if kept.len() == text.len() { Value::Text(text.clone()) } else { Value::text(kept) }
 }
 
-/// The arguments from `first` on, an array passed as VARIADIC taken apart: each with its text, `None` for NULL.
-fn texts_from(context: &dyn EvalContext, types: &CallTypes, a: &[Value], first: usize) -> Result<Vec<Option<SmolStr>>> {
-    let text = |index: usize| {
+/// The texts of the arguments from `first` on, but for NULLs.
+fn texts_from(context: &dyn EvalContext, types: &CallTypes, a: &[Value], first: usize) -> Result<Vec<SmolStr>> {
+    let mut texts = Vec::new();
+    for index in first..a.len() {
         sync::yield_point()?;
-        (!a[index].is_null()).then(|| text_of(context, types, a, index)).transpose()
-    };
-    (first..a.len()).map(text).collect()
+        if !a[index].is_null() {
+            texts.push(text_of(context, types, a, index)?);
+        }
+    }
+    Ok(texts)
 }
 
 fn concat(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Result<Value> {
-    let parts: Vec<SmolStr> = texts_from(context, types, a, 0)?.into_iter().flatten().collect();
+    let parts = texts_from(context, types, a, 0)?;
     joined(parts, &SmolStr::default())
 }
 
 fn concat_with_separator(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Result<Value> {
     let Value::Text(separator) = &a[0] else { return Ok(Value::Null) };
-    let parts: Vec<SmolStr> = texts_from(context, types, a, 1)?.into_iter().flatten().collect();
+    let parts = texts_from(context, types, a, 1)?;
     joined(parts, separator)
 }
 
