@@ -120,6 +120,8 @@ pub enum HookedCall<'a> {
     SetLength,
     /// A file's name is about to be removed.
     Remove(&'a Path),
+    /// A directory is about to be synced.
+    SyncDirectory(&'a Path),
 }
 
 type Hook = Arc<dyn Fn(HookedCall<'_>) + Send + Sync>;
@@ -368,6 +370,7 @@ impl Vfs for SimulatedVfs {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        self.run_hook(HookedCall::SyncDirectory(path));
         self.disk().with_directory(|disk| disk.sync(SyncTarget::Directory(path)))
     }
 
