@@ -142,3 +142,21 @@ fn with_the_fewest_descriptors_no_number_of_tables_ends_the_server_or_hinders_a_
     drop(client);
     server.stop();
 }
+
+#[test]
+fn the_soft_limit_is_raised_to_the_hard_one() {
+    const HARD: usize = 777;
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path();
+    // Too few to start with.
+    let soft = fewest(folder, &[]) - 1;
+    let server = Server::start_limited_softly(folder, soft, HARD, &SETTINGS);
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.id())).unwrap();
+    let open_files = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let open_files: Vec<&str> = open_files.split_whitespace().take(2).collect();
+    assert_eq!(open_files, [HARD.to_string(), HARD.to_string()]);
+    // The server counts on them, too.
+    let clients: Vec<Client> = (0..soft + 20).map(|_| server.connect()).collect();
+    drop(clients);
+    server.stop();
+}

@@ -26,10 +26,14 @@ pub fn free_port() -> u16 {
     torture::free_port().unwrap()
 }
 
-/// The program under a limit of open files.
+/// The program under a limit of open files, which it can't raise.
 fn limited(descriptors: usize) -> Command {
+    limited_by(&format!("ulimit -n {descriptors}"))
+}
+
+fn limited_by(limits: &str) -> Command {
     let mut command = Command::new("sh");
-    command.args(["-c", &format!("ulimit -n {descriptors}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_cohort")]);
+    command.args(["-c", &format!("{limits}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_cohort")]);
     command
 }
 
@@ -64,6 +68,12 @@ impl Server {
     /// The same where the system allows only so many descriptors.
     pub fn start_limited(folder: &Path, descriptors: usize, settings: &[&str], arguments: &[&str]) -> Server {
         Server::start_by(limited(descriptors), folder, free_port(), settings, arguments)
+    }
+
+    /// The same where the system allows `soft` descriptors, and `hard` ones to a process that asks for them.
+    pub fn start_limited_softly(folder: &Path, soft: usize, hard: usize, settings: &[&str]) -> Server {
+        let command = limited_by(&format!("ulimit -Sn {soft} && ulimit -Hn {hard}"));
+        Server::start_by(command, folder, free_port(), settings, &[])
     }
 
     /// The last words of a server that does not start, since the system allows so few descriptors.
