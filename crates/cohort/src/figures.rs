@@ -25,6 +25,8 @@ pub(crate) struct Figures {
     pub sessions: [(Activity, u64); 4],
     /// How many sessions wait for what.
     pub waits: BTreeMap<SessionWait, u64>,
+    /// Time limits of statements and transactions that are looked after.
+    pub time_limits: u64,
     /// Transactions in progress that have an identifier and are not prepared.
     pub running: u64,
     /// Commits whose status bits are not set yet.
@@ -91,6 +93,7 @@ impl Figures {
             statistics: database.statistics(),
             sessions,
             waits: by_wait,
+            time_limits: instance.time_limits() as u64,
             running: transactions.running().len().saturating_sub(prepared.len()) as u64,
             unretired: transactions.unretired(),
             prepared,

@@ -11,9 +11,9 @@ mod drivers;
 
 use std::path::Path;
 
-use common::Server;
 use common::leftovers::Watch;
 use common::recording::{Burst, Fault, Recorder, Recording, Target, replay};
+use common::{Server, free_port};
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
@@ -23,14 +23,21 @@ const SAMPLES: usize = 14;
 /// Connections at a time.
 const PLAYERS: usize = 4;
 
-/// A server with what the conversations need.
-fn start(folder: &Path, settings: &[&str]) -> Server {
-    let server = Server::start(folder, &[&["worker_threads=2"], settings].concat());
+/// A server with what the conversations need. It tells its metrics at a port of its own.
+fn start(folder: &Path, settings: &[&str]) -> (Server, u16) {
+    let metrics_port = free_port();
+    let metrics = format!("metrics_listen=127.0.0.1:{metrics_port}");
+    let server = Server::start(folder, &[&["worker_threads=2", &metrics], settings].concat());
     let setup = "create table kept (id int primary key, note text); insert into kept values (1, 'one');
         create table filled (id int, note text); create table branches (id int primary key, balance int);
         insert into branches values (1, 0)";
     server.connect().batch_execute(setup).unwrap();
-    server
+    (server, metrics_port)
+}
+
+/// Takes note of what there is, time limits among it.
+fn watch((server, metrics_port): &(Server, u16), folder: &Path) -> Watch {
+    Watch::start(server, folder.join("data"), WORKERS).counting_time_limits(*metrics_port)
 }
 
 /// Records what a driver does at the port that it is given.
@@ -88,14 +95,15 @@ fn disturb_by(faults: &[Fault], server: &Server, watch: &mut Watch, recording: &
 /// A driver's conversation is recorded, and disturbed.
 fn disturb_driver(name: &str, run: impl FnOnce(u16)) {
     let folder = tempfile::tempdir().unwrap();
-    let server = start(folder.path(), &[]);
-    let recording = record(name, &server, run);
+    let started = start(folder.path(), &[]);
+    let server = &started.0;
+    let recording = record(name, server, run);
     // Threads that a first use starts are there once it was undisturbed.
     replay(&recording, &Target::tcp(server.port()), recording.length_bytes(), Fault::Close);
-    let mut watch = Watch::start(&server, folder.path().join("data"), WORKERS);
-    disturb(&server, &mut watch, &recording);
+    let mut watch = watch(&started, folder.path());
+    disturb(server, &mut watch, &recording);
     drop(watch);
-    server.stop();
+    started.0.stop();
 }
 
 #[test]
@@ -138,22 +146,24 @@ fn of_handshakes_and_passwords_nothing_is_left() {
     std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     let files = [format!("ssl_cert_file={}", certificate.display()), format!("ssl_key_file={}", key.display())];
     let rules = "hba_rules=local all all trust; host all all all scram-sha-256";
-    let server = start(folder.path(), &["ssl=on", &files[0], &files[1], rules]);
+    let started = start(folder.path(), &["ssl=on", &files[0], &files[1], rules]);
+    let server = &started.0;
     server.connect().batch_execute("create role ann login password 'secret'").unwrap();
     for mode in ["require", "disable"] {
-        let recording = record(&format!("psql with sslmode={mode}"), &server, |port| drivers::psql_as_ann(port, mode));
-        let mut watch = Watch::start(&server, folder.path().join("data"), WORKERS);
+        let recording = record(&format!("psql with sslmode={mode}"), server, |port| drivers::psql_as_ann(port, mode));
+        let mut watch = watch(&started, folder.path());
         let faults = Fault::ALL.into_iter().filter(|fault| *fault != Fault::Split).collect::<Vec<_>>();
-        disturb_by(&faults, &server, &mut watch, &recording);
+        disturb_by(&faults, server, &mut watch, &recording);
     }
-    server.stop();
+    started.0.stop();
 }
 
 #[test]
 fn of_requests_for_encryption_and_cancels_nothing_is_left() {
     let folder = tempfile::tempdir().unwrap();
-    let server = start(folder.path(), &[]);
-    let mut watch = Watch::start(&server, folder.path().join("data"), WORKERS);
+    let started = start(folder.path(), &[]);
+    let server = &started.0;
+    let mut watch = watch(&started, folder.path());
     let encryption = vec![0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
     let start_up = b"\0\0\0\x17\0\x03\0\0user\0postgres\0\0".to_vec();
     let cancel = vec![0, 0, 0, 16, 0x04, 0xd2, 0x16, 0x2e, 0, 0, 0, 7, 0, 0, 0, 9];
@@ -162,9 +172,9 @@ fn of_requests_for_encryption_and_cancels_nothing_is_left() {
         Burst { bytes: start_up, after_messages: 1 },
         Burst { bytes: b"Q\0\0\0\x0dselect 1\0X\0\0\0\x04".to_vec(), after_messages: 4 },
     ];
-    disturb(&server, &mut watch, &Recording::made("a declined request for encryption", declined, 8));
+    disturb(server, &mut watch, &Recording::made("a declined request for encryption", declined, 8));
     let cancel = vec![Burst { bytes: cancel, after_messages: 0 }];
-    disturb(&server, &mut watch, &Recording::made("a request to cancel", cancel, 0));
+    disturb(server, &mut watch, &Recording::made("a request to cancel", cancel, 0));
     drop(watch);
-    server.stop();
+    started.0.stop();
 }

@@ -144,6 +144,38 @@ fn commits_are_counted_and_timed_alike_in_views_and_metrics() {
     server.stop();
 }
 
+#[test]
+fn time_limits_do_not_pile_up_and_go_with_their_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = free_port();
+    let server = Server::start(folder.path(), &[&format!("metrics_listen=127.0.0.1:{port}"), "autovacuum=off"]);
+    let time_limits = || samples(port)["cohort_time_limits"];
+    assert_eq!(time_limits(), 0.0);
+    const SESSIONS: usize = 4;
+    let mut clients: Vec<_> = (0..SESSIONS).map(|_| server.connect()).collect();
+    for client in &mut clients {
+        client.batch_execute("set transaction_timeout = '20d'").unwrap();
+        let statement = client.prepare("select $1::int").unwrap();
+        // Longer and shorter ones in turn.
+        for limit in ["24d", "1d", "10d", "1h"] {
+            client.batch_execute(&format!("set statement_timeout = '{limit}'")).unwrap();
+            for number in 0..100 {
+                client.query_one(&statement, &[&number]).unwrap();
+                client.batch_execute("begin; select 1; commit").unwrap();
+            }
+        }
+        // A limit that passes, and a statement that fails.
+        client.batch_execute("set statement_timeout = '5ms'").unwrap();
+        assert!(client.batch_execute("select pg_sleep(60)").is_err());
+        assert!(client.batch_execute("select 1 / 0").is_err());
+    }
+    let most = time_limits();
+    assert!((1.0..=2.0 * SESSIONS as f64).contains(&most), "{most} time limits of {SESSIONS} sessions");
+    drop(clients);
+    wait_for_samples(port, |samples| samples["cohort_time_limits"] == 0.0);
+    server.stop();
+}
+
 fn figure(client: &mut postgres::Client, name: &str) -> f64 {
     client.query_one("select value from cohort_stat_commit where name = $1", &[&name]).unwrap().get(0)
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use postgres::Client;
 
 use super::Server;
+use super::http::request;
 
 /// How long a server may take to clear away what sessions had.
 const CLEARING_LIMIT: Duration = Duration::from_secs(15);
@@ -21,6 +22,8 @@ pub struct Watch {
     process: PathBuf,
     data: PathBuf,
     workers: usize,
+    /// Where the server tells its metrics, if its time limits are counted, too.
+    metrics_port: Option<u16>,
     before: Resources,
 }
 
@@ -40,10 +43,25 @@ impl Watch {
             process,
             data,
             workers,
+            metrics_port: None,
             before: Resources { sockets: 0, threads: 0, files_of_dropped_tables: 0 },
         };
         watch.before = watch.resources();
         watch
+    }
+
+    /// Counts the time limits that the server looks after, too. It tells its metrics at this port, and no session has a limit yet.
+    pub fn counting_time_limits(mut self, metrics_port: u16) -> Watch {
+        self.metrics_port = Some(metrics_port);
+        assert_eq!(self.time_limits(), 0);
+        self
+    }
+
+    fn time_limits(&self) -> usize {
+        let Some(port) = self.metrics_port else { return 0 };
+        let (_, body) = request(port, "GET /metrics");
+        let count = body.lines().find_map(|line| line.strip_prefix("cohort_time_limits "));
+        count.expect("it is among the metrics").parse::<f64>().unwrap() as usize
     }
 
     fn resources(&self) -> Resources {
@@ -93,7 +111,10 @@ impl Watch {
             }
         }
         let temporary = std::fs::read_dir(self.data.join("tmp")).map_or(0, Iterator::count);
-        let (now, stacks) = (self.resources(), self.stacks());
+        let (now, stacks, limits) = (self.resources(), self.stacks(), self.time_limits());
+        if limits > 0 {
+            write!(left, "{limits} time limits; ").unwrap();
+        }
         if now.sockets > self.before.sockets {
             write!(left, "{} sockets more; ", now.sockets - self.before.sockets).unwrap();
         }

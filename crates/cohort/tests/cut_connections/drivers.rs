@@ -11,9 +11,11 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{said}");
 }
 
-/// COPY in both directions, temporary tables, locks, a cursor, savepoints, a failed transaction, a sort that spills.
+/// Time limits, COPY in both directions, temporary tables, locks, a cursor, savepoints, a failed transaction, a sort that spills.
 pub fn psql(port: u16) {
     let script = "
+        set statement_timeout = '1h';
+        set transaction_timeout = '2h';
         create temporary table mine (id int primary key, note text);
         copy mine from stdin;
 1\tone
@@ -112,7 +114,8 @@ pub fn tokio_postgres(port: u16) {
 /// Statements that are sent before earlier ones are answered.
 pub fn pipelines(port: u16) {
     with_client(port, async |client| {
-        client.batch_execute("begin; lock table filled; select pg_advisory_lock(11)").await.unwrap();
+        let begin = "set statement_timeout = '1h'; begin; lock table filled; select pg_advisory_lock(11)";
+        client.batch_execute(begin).await.unwrap();
         let insert = client.prepare("insert into filled values ($1, $2)").await.unwrap();
         let select = client.prepare("select id, note from filled where id > $1 for update").await.unwrap();
         let running = futures_util::stream::FuturesUnordered::new();

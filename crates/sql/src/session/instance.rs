@@ -228,6 +228,11 @@ impl Instance {
         })
     }
 
+    /// How many time limits of statements and transactions are looked after: at most two of each session.
+    pub fn time_limits(&self) -> usize {
+        self.timers.entry_count()
+    }
+
     /// The database.
     pub fn database(&self) -> &Database {
         &self.database
