@@ -25,6 +25,7 @@ use sync::{Arc, Mutex, MutexGuard, RwLock};
 use vfs::{File, OpenMode, Vfs};
 
 use crate::PAGE_BYTES;
+use crate::apart::call_apart;
 
 /// The most blocks by which a file grows at a time beyond what is asked for.
 const GROWTH_BLOCKS_MAX: u32 = 128;
@@ -267,7 +268,8 @@ impl Files {
     /// Makes an empty file whose name is durable.
     pub(crate) fn create(&self, file: FileNumber, mode: OpenMode) -> Result<Arc<RelationFile>> {
         let handle = self.make(file, mode)?;
-        self.sync_directory();
+        let (vfs, directory) = (Arc::clone(&self.vfs), self.directory.clone());
+        call_apart(move || sync_or_end(&*vfs, &directory));
         self.remember_made(file, handle)
     }
 
@@ -360,10 +362,15 @@ impl Files {
     }
 
     pub(crate) fn sync_directory(&self) {
-        if let Err(error) = self.vfs.sync_dir(&self.directory) {
-            let error = Error::io(format!("could not sync directory \"{}\"", self.directory.display()), &error);
-            self.vfs.fail_stop(&error.to_string());
-        }
+        sync_or_end(&*self.vfs, &self.directory);
+    }
+}
+
+/// Makes the names in a directory durable. A failure ends the process (R4).
+fn sync_or_end(vfs: &dyn Vfs, directory: &Path) {
+    if let Err(error) = vfs.sync_dir(directory) {
+        let error = Error::io(format!("could not sync directory \"{}\"", directory.display()), &error);
+        vfs.fail_stop(&error.to_string());
     }
 }
 

@@ -10,10 +10,12 @@
 //! | `write_back` | dirty pages to disk, in batches, never before the log (R1) |
 //! | `doublewrite` | the area that protects writes in place from tearing |
 //! | `files` | the files under `base/` |
+//! | `apart` | slow calls that other threads make for sessions |
 //! | `removal`, `truncations` | [`FileRemovals`], files that wait to be removed; files that are being cut |
 //! | `paged_store` | [`PagedStore`], a page cache for status bits |
 //! | `log` | [`DurableLog`], all that write-back needs to know of the log |
 
+mod apart;
 pub mod doublewrite;
 mod files;
 mod frame;

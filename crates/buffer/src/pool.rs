@@ -13,6 +13,7 @@ use sync::{Arc, Mutex};
 use vfs::descriptors::FileShare;
 use vfs::{OpenMode, Vfs};
 
+use crate::apart::call_apart;
 use crate::files::{Files, RelationFile};
 use crate::frame::{CLAIMED, Frame, Frames, PIN, PIN_MASK, USAGE, USAGE_MASK, USAGE_MAX, VALID};
 use crate::statistics::Counters;
@@ -327,7 +328,12 @@ impl BufferPool {
     ///
     /// An error comes before anything is logged. From then on a failure or a panic ends the process (R4): a crash would cut the
     /// file, so nobody may go on with one that is not cut.
-    pub fn truncate_file(&self, file: FileNumber, blocks: u32, log: impl FnOnce() -> Lsn) -> Result<Option<Lsn>> {
+    pub fn truncate_file(
+        self: &Arc<Self>,
+        file: FileNumber,
+        blocks: u32,
+        log: impl FnOnce() -> Lsn,
+    ) -> Result<Option<Lsn>> {
         let relation = self.files.get(file)?;
         if blocks >= relation.blocks() {
             return Ok(None);
@@ -338,7 +344,8 @@ impl BufferPool {
         let cut = catch_unwind(AssertUnwindSafe(|| {
             let end = log();
             self.log.flush(end);
-            self.files.truncate(&relation, blocks, || self.discard_tail(file, blocks))?;
+            let pool = Arc::clone(self);
+            call_apart(move || pool.files.truncate(&relation, blocks, || pool.discard_tail(file, blocks)))?;
             Ok::<_, Error>(end)
         }));
         match cut {
