@@ -68,7 +68,7 @@ impl Backtracking {
             let regex = self.attempts.regex_anywhere(quick)?;
             while found.len() < most && offset <= text.len() {
                 sync::yield_point()?;
-                match groups_at(&regex, text, offset) {
+                match groups_at(regex, text, offset) {
                     Ok(None) => return Ok(found),
                     Ok(Some(groups)) => {
                         offset = next_search(text, &groups);
