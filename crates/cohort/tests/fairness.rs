@@ -289,7 +289,7 @@ fn no_work_keeps_short_statements_waiting_and_all_can_be_cancelled() {
     let time = Duration::from_secs_f64(seconds.unwrap_or(0.1));
     let mut failed = Vec::new();
     for kind in KINDS.iter().filter(|kind| is_wanted(kind.name)) {
-        let mut is_good = || {
+        let is_good = || {
             let mut met = try_kind(kind, &server, &clock, sessions, time);
             report(kind.name, &mut met);
             match seconds {
