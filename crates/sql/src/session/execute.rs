@@ -203,6 +203,12 @@ impl SqlSession {
         result
     }
 
+    /// Fails if the statement's code has dropped the error of an interrupt. Not when the statement has ended the transaction: what has
+    /// committed is told to have committed (rule R4).
+    fn check_reported(&self) -> Result<()> {
+        if self.block == Block::None { Ok(()) } else { self.state.interrupt().check_reported() }
+    }
+
     /// 25001 for what must be a transaction of its own, where it is one of several or in a block.
     fn refuse_in_block(&self, statement: &tree::Statement, is_one_of_several: bool) -> Result<()> {
         if (self.block == Block::Explicit || is_one_of_several) && crate::commands::needs_no_block(statement) {
@@ -261,7 +267,7 @@ impl SqlSession {
             client.row_description(&planned.description, &portal.formats);
         }
         let tag = self.run_to_end(portal, client)?;
-        self.state.interrupt().check_reported()?;
+        self.check_reported()?;
         if is_last && self.block == Block::Implicit {
             self.commit(client)?;
         }
@@ -295,7 +301,7 @@ impl SqlSession {
             portal.progress = Progress::Failed;
         }
         let tag = result?;
-        self.state.interrupt().check_reported()?;
+        self.check_reported()?;
         self.is_within_pipeline = true;
         match tag {
             Some(tag) => {
