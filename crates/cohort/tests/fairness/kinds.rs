@@ -44,6 +44,10 @@ pub const TABLES: &[&str] = &[
     "create function insert_more() returns trigger language plpgsql as
      'begin insert into endless values (1); return null; end'",
     "create trigger more after insert on endless for each statement execute function insert_more()",
+    "create table endless_rows (i int)",
+    "create function insert_row() returns trigger language plpgsql as
+     'begin begin insert into endless_rows values (1); exception when unique_violation then null; end; return null; end'",
+    "create trigger more after insert on endless_rows for each row execute function insert_row()",
 ];
 
 pub const KINDS: &[Kind] = &[
@@ -51,6 +55,7 @@ pub const KINDS: &[Kind] = &[
     work("endless recursion of a function", &["select endless(1)"]),
     work("endless recursion of a function in SQL", &["select endless_sql(1)"]),
     work("endless recursion of a trigger", &["insert into endless values (1)"]),
+    work("endless recursion of a trigger for rows", &["insert into endless_rows values (1)"]),
     work("plpgsql loop", &["do 'declare i int := 0; begin loop i := i + 1; end loop; end'"]),
     work(
         "plpgsql while",
@@ -483,6 +488,21 @@ pub const KINDS: &[Kind] = &[
             end loop; end'"],
         statements: &["begin", "drop view chained1 cascade", "rollback"],
         after: &["rollback"],
+    },
+    Kind {
+        name: "plans of chained views",
+        before: &["do 'begin execute $$create temp view chained1 as select 1 as a$$;
+            for i in 2 .. 300 loop
+                execute format($$create temp view chained%s as select a from chained%s$$, i, i - 1);
+            end loop; end'"],
+        statements: &["do 'begin loop execute $$explain select * from chained300 a, chained299 b$$; end loop; end'"],
+        after: &[],
+    },
+    Kind {
+        name: "caught errors",
+        before: &[],
+        statements: &["do 'begin loop begin insert into parent values (1); exception when others then null; end; end loop; end'"],
+        after: &[],
     },
     Kind {
         name: "many definitions in a text",
