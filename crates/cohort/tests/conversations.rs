@@ -244,6 +244,62 @@ fn conversations_go_the_same_however_their_bytes_arrive() {
     server.stop();
 }
 
+// invariants: row 26
+/// A message that can't be told from the next one ends a pipeline: what came before it is answered as far as it was flushed.
+#[test]
+fn pipelines_with_damaged_messages_go_as_with_postgresql() {
+    let count = environment_number("COHORT_CONVERSATIONS").unwrap_or(CONVERSATIONS);
+    let first = environment_number("COHORT_CONVERSATIONS_FROM").unwrap_or(0);
+    with_servers(|servers| {
+        let mut differing = Vec::new();
+        for seed in first..first + count {
+            let pipeline = messages::pipeline(&mut StdRng::seed_from_u64(seed));
+            let Some((expected, found)) = compare_at_once(servers, &pipeline) else { continue };
+            let mut shortest = (pipeline, expected, found);
+            let mut place = 0;
+            while place < shortest.0.len() {
+                let mut shorter = shortest.0.clone();
+                shorter.remove(place);
+                match compare_at_once(servers, &shorter) {
+                    Some((expected, found)) => shortest = (shorter, expected, found),
+                    None => place += 1,
+                }
+            }
+            let (pipeline, expected, found) = shortest;
+            differing.push(format!("pipeline {seed}: {pipeline:#?}\nPostgreSQL: {expected:#?}\nCohort: {found:#?}"));
+            if differing.len() == DIFFERENCES_MAX {
+                break;
+            }
+        }
+        assert!(differing.is_empty(), "{}", differing.join("\n\n"));
+    });
+}
+
+/// Sends all messages at once to both servers; the answers where they differ.
+fn compare_at_once(servers: Servers<'_>, pipeline: &[Sent]) -> Option<(Vec<String>, Vec<String>)> {
+    let farewell = [Sent::new(b'S', []), Sent::new(b'X', [])];
+    let whole: Vec<u8> = pipeline.iter().chain(&farewell).flat_map(Sent::bytes).collect();
+    let (mut expected, mut found) = (answers_to(servers.theirs, &[&whole]), answers_to(servers.ours, &[&whole]));
+    for heard in [&mut expected, &mut found] {
+        while let Some(place) = heard.windows(2).position(|pair| pair[0].starts_with("T ") && pair[1].starts_with("E "))
+        {
+            heard.remove(place);
+        }
+    }
+    // What is refused in other words, is computed at another moment, or ends PostgreSQL's process.
+    let is_of_value = |heard: &String| heard.starts_with("E ") && heard.contains(" C=22");
+    let is_forgiven = pipeline.iter().any(|message| message.kind == b'F')
+        || pipeline.iter().any(|message| message.kind == b'B')
+            && expected.iter().any(is_of_value) != found.iter().any(is_of_value)
+        || expected.len() < found.len() && expected[..] == found[..expected.len()] && !has_farewell(&expected);
+    (expected != found && !is_forgiven).then_some((expected, found))
+}
+
+/// Whether a server has come to the Sync at the end, or said why it ended the session before.
+fn has_farewell(heard: &[String]) -> bool {
+    heard.last().is_some_and(|last| last.starts_with("Z ") || last.contains("S=FATAL"))
+}
+
 /// The first packets of a connection, each sent when the one before it has been answered by a byte.
 fn starts() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     let (tls, gss) = (packet(80_877_103, b""), packet(80_877_104, b""));

@@ -153,6 +153,20 @@ pub fn conversation(random: &mut StdRng) -> Vec<Sent> {
     conversation
 }
 
+/// Messages that are sent without waiting for answers. One in ten is damaged.
+pub fn pipeline(random: &mut StdRng) -> Vec<Sent> {
+    let (mut client, mut pipeline) = (Client::default(), Vec::new());
+    let length = random.random_range(2..15);
+    while pipeline.len() < length {
+        if in_hundred(random, 10) {
+            pipeline.push(damaged(random, &pipeline));
+        } else {
+            client.say(random, &mut pipeline);
+        }
+    }
+    pipeline
+}
+
 /// The client's memory: some of its messages make sense because of it.
 #[derive(Default)]
 struct Client {
@@ -172,7 +186,8 @@ impl Client {
             74..77 => said.push(close(random)),
             77..80 => said.push(Sent::new(b'H', [])),
             80..89 => said.push(Sent::new(b'S', [])),
-            89..95 => said.push(copied(random)),
+            89..94 => said.push(copied(random)),
+            94..95 => self.prepared_before_its_cursor(random, said),
             95..96 => said.push(function_call(random)),
             96..99 => said.push(damaged(random, said)),
             _ => said.push(Sent::new(b'X', [])),
@@ -203,6 +218,36 @@ impl Client {
         if in_hundred(random, 80) {
             said.push(Sent::new(b'S', []));
         }
+    }
+
+    /// A FETCH or MOVE that is parsed before there is its cursor, and run when there is one.
+    fn prepared_before_its_cursor(&mut self, random: &mut StdRng, said: &mut Vec<Sent>) {
+        let text: &str = any(random, &["fetch 2 from c", "fetch all c", "fetch backward 1 from c", "move 1 in c"]);
+        let declared: &str = any(
+            random,
+            &[
+                "declare c scroll cursor for select i, s from t order by i",
+                "declare c binary cursor for select i from t order by i",
+                "declare c scroll cursor with hold for select 'x' as other",
+            ],
+        );
+        self.statements.insert("a".to_owned(), 0);
+        said.extend([Sent::query("rollback"), Sent::query("close all"), Sent::query("begin")]);
+        said.extend([Sent::new(b'C', *b"Sa\0"), Sent::parse("a", text, &[])]);
+        if in_hundred(random, 50) {
+            said.push(Sent::named(b'D', b'S', "a"));
+        }
+        if in_hundred(random, 50) {
+            said.push(Sent::new(b'S', []));
+            said.push(Sent::query(declared));
+        } else {
+            said.extend([Sent::parse("", declared, &[]), Sent::bind("", "", &[], &[], &[]), Sent::execute("", 0)]);
+        }
+        if in_hundred(random, 50) {
+            said.push(Sent::named(b'D', b'S', "a"));
+        }
+        said.extend([Sent::bind("", "a", &[], &[], &[]), Sent::named(b'D', b'P', ""), Sent::execute("", 0)]);
+        said.push(Sent::new(b'S', []));
     }
 
     fn parse(&mut self, random: &mut StdRng) -> Sent {
