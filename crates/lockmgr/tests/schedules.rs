@@ -173,6 +173,7 @@ impl World {
                 self.undo(session, 0);
                 self.start_xid(session, after);
             }
+            Step::Change { .. } => unreachable!("there are no rows to be changed"),
         }
         if self.sessions[session].running.is_none() && self.sessions[session].answer.is_none() {
             self.sessions[session].answer = Some(Answer::Done);

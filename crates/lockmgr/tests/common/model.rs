@@ -30,11 +30,40 @@ pub enum Patience {
     TimeOut,
 }
 
+/// A statement that changes a row.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Change {
+    /// An UPDATE of a column that no index has.
+    Unindexed,
+    /// An UPDATE of a column that an index has, which is no key.
+    Indexed,
+    /// An UPDATE of a key.
+    Key,
+    Delete,
+}
+
+impl Change {
+    pub const ALL: [Change; 4] = [Change::Unindexed, Change::Indexed, Change::Key, Change::Delete];
+
+    /// The row lock that goes with it.
+    fn mode(self) -> RowLockMode {
+        match self {
+            Change::Unindexed | Change::Indexed => RowLockMode::NoKeyUpdate,
+            Change::Key | Change::Delete => RowLockMode::Update,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     Row {
         row: u32,
         mode: RowLockMode,
+        patience: Patience,
+    },
+    Change {
+        row: u32,
+        change: Change,
         patience: Patience,
     },
     Table {
@@ -62,7 +91,18 @@ pub enum Step {
     Cancel,
 }
 
-/// How a step ended.
+impl Step {
+    /// The row lock that it asks for.
+    fn row_request(self) -> Option<(u32, RowLockMode, Patience)> {
+        match self {
+            Step::Row { row, mode, patience } => Some((row, mode, patience)),
+            Step::Change { row, change, patience } => Some((row, change.mode(), patience)),
+            _ => None,
+        }
+    }
+}
+
+/// How a step ended. A statement that finds no row has skipped it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Answer {
     Done,
@@ -93,6 +133,15 @@ struct RowHold {
     level: usize,
 }
 
+/// A change of a row by a transaction that has not ended.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Changed {
+    row: u32,
+    session: usize,
+    change: Change,
+    level: usize,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Wait {
     For(Object, LockMode),
@@ -119,6 +168,9 @@ pub struct Model {
     holds: Vec<Hold>,
     queues: BTreeMap<Object, Vec<(usize, LockMode)>>,
     rows: Vec<RowHold>,
+    changed: Vec<Changed>,
+    /// Rows whose deletion is committed.
+    gone: BTreeSet<u32>,
     /// The strongest lock that has ended while others remained: PostgreSQL still finds it written at the row.
     stale: BTreeMap<u32, RowLockMode>,
     next_xid: u64,
@@ -134,6 +186,8 @@ impl Model {
             holds: Vec::new(),
             queues: BTreeMap::new(),
             rows: Vec::new(),
+            changed: Vec::new(),
+            gone: BTreeSet::new(),
             stale: BTreeMap::new(),
             next_xid: 100,
             woken: Vec::new(),
@@ -186,11 +240,12 @@ impl Model {
 
     /// All that can be seen from outside, now and later.
     fn observable(&self) -> impl PartialEq + use<> {
-        let (mut holds, mut rows) = (self.holds.clone(), self.rows.clone());
+        let (mut holds, mut rows, mut changed) = (self.holds.clone(), self.rows.clone(), self.changed.clone());
         holds.sort();
         rows.sort();
+        changed.sort();
         let sessions: Vec<_> = self.sessions.iter().map(|at| (at.wait, at.answer, at.failed)).collect();
-        (holds, rows, sessions, self.queues.clone())
+        (holds, rows, changed, self.gone.clone(), sessions, self.queues.clone())
     }
 
     pub fn is_blocked(&self, session: usize) -> bool {
@@ -267,7 +322,7 @@ impl Model {
         self.undefined = false;
         self.sessions[session].answer = None;
         match step {
-            Step::Row { .. } => {
+            Step::Row { .. } | Step::Change { .. } => {
                 self.sessions[session].running = Some(step);
                 self.sessions[session].seen_holders.clear();
                 self.try_row(session);
@@ -298,6 +353,9 @@ impl Model {
             }
             Step::Release(depth) => self.release(session, depth),
             Step::Commit | Step::Rollback => {
+                if step == Step::Commit {
+                    self.commit_changes(session);
+                }
                 self.undo(session, 0);
                 self.begin(session);
             }
@@ -314,7 +372,7 @@ impl Model {
 
     fn go_on(&mut self, session: usize) {
         match self.sessions[session].running {
-            Some(Step::Row { .. }) => self.try_row(session),
+            Some(Step::Row { .. } | Step::Change { .. }) => self.try_row(session),
             _ => self.sessions[session].answer = Some(Answer::Done),
         }
     }
@@ -425,7 +483,16 @@ impl Model {
     }
 
     fn try_row(&mut self, session: usize) {
-        let Some(Step::Row { row, mode, patience }) = self.sessions[session].running else { unreachable!() };
+        let running = self.sessions[session].running;
+        let (row, mode, patience) = running.and_then(Step::row_request).expect("it is about a row");
+        let own_changes = || self.changed.iter().filter(|changed| (changed.row, changed.session) == (row, session));
+        if self.gone.contains(&row) || own_changes().any(|changed| changed.change == Change::Delete) {
+            return self.finish_row(session, Answer::Skipped);
+        }
+        // PostgreSQL writes the stronger lock at the new version only, where waiters come without a place in the queue.
+        self.undefined |= mode == RowLockMode::Update
+            && own_changes().any(|_| true)
+            && own_changes().all(|changed| changed.change.mode() < mode);
         let own: Vec<RowLockMode> =
             self.rows.iter().filter(|hold| hold.row == row && hold.session == session).map(|hold| hold.mode).collect();
         let queue = Object::Queue(row);
@@ -476,7 +543,17 @@ impl Model {
         self.sessions[session].wait = Some(Wait::ForEnd(holder));
     }
 
+    fn waits_for_row(&self, session: usize, row: u32) -> bool {
+        let at = &self.sessions[session];
+        at.wait.is_some() && at.running.and_then(Step::row_request).is_some_and(|(of, ..)| of == row)
+    }
+
     fn finish_row(&mut self, session: usize, answer: Answer) {
+        if let (Answer::Done, Some(Step::Change { row, change, .. })) = (answer, self.sessions[session].running) {
+            // In Cohort the queue goes to the new version at once, and a newcomer waits at the old one.
+            self.undefined |= (0..self.sessions.len()).any(|other| other != session && self.waits_for_row(other, row));
+            self.changed.push(Changed { row, session, change, level: self.depth(session) });
+        }
         self.sessions[session].answer = Some(answer);
         self.drop_levels(session, |hold, _| matches!(hold.object, Object::Queue(_)));
     }
@@ -493,6 +570,29 @@ impl Model {
         self.undo(session, innermost);
     }
 
+    /// Rows that were deleted are gone, and others have a new version. The waiters of a row's old version go on to the new one. In
+    /// PostgreSQL each version has a queue of its own: several waiters race for the new one's, and one that still waits for somebody else
+    /// has no place there.
+    fn commit_changes(&mut self, session: usize) {
+        let committed = &self.sessions[session];
+        let is_mine = |xid: &u64| committed.xids.contains(xid) || committed.released.iter().any(|(_, id)| id == xid);
+        let (mine, others): (Vec<Changed>, Vec<Changed>) =
+            std::mem::take(&mut self.changed).into_iter().partition(|changed| changed.session == session);
+        for Changed { row, .. } in mine.iter().filter(|changed| changed.change != Change::Delete) {
+            let waiting: Vec<&Session> = (0..self.sessions.len())
+                .filter(|other| self.waits_for_row(*other, *row))
+                .map(|other| &self.sessions[other])
+                .collect();
+            let goes_on = |at: &&Session| match at.wait {
+                Some(Wait::ForEnd(xid)) => is_mine(&xid) && at.seen_holders.iter().all(is_mine),
+                _ => false,
+            };
+            self.undefined |= waiting.len() > 1 || !waiting.iter().all(goes_on);
+        }
+        self.gone.extend(mine.iter().filter(|changed| changed.change == Change::Delete).map(|changed| changed.row));
+        self.changed = others;
+    }
+
     /// Undoes what was done at this depth and deeper.
     fn undo(&mut self, session: usize, depth: usize) {
         let at = &mut self.sessions[session];
@@ -507,6 +607,7 @@ impl Model {
             *stale = (*stale).max(hold.mode);
         }
         self.rows.retain(|hold| hold.session != session || hold.level < depth);
+        self.changed.retain(|changed| changed.session != session || changed.level < depth);
         let rows = &self.rows;
         self.stale.retain(|row, _| rows.iter().any(|hold| hold.row == *row));
         self.drop_levels(session, |_, level| level != OF_SESSION && level >= depth);
@@ -528,6 +629,8 @@ impl Model {
             }
         };
         self.rows.iter_mut().filter(|hold| hold.session == session).for_each(|hold| lower(&mut hold.level));
+        let changed = self.changed.iter_mut().filter(|changed| changed.session == session);
+        changed.for_each(|changed| lower(&mut changed.level));
         self.holds
             .iter_mut()
             .filter(|hold| hold.session == session)
@@ -543,7 +646,18 @@ fn conflict(one: LockMode, other: LockMode) -> bool {
     one.conflicts_with(other)
 }
 
-/// A random step for one of the sessions, which need not be possible.
+/// A random step for one of the sessions, which need not be possible. Some change rows.
+pub fn random_step_with_changes(mut random: impl FnMut(u32) -> u32, model: &Model, session: usize) -> Step {
+    if model.is_blocked(session) || model.has_failed(session) || random(4) != 0 {
+        return random_step(random, model, session);
+    }
+    // Most rows are left to the others.
+    let change = Change::ALL[[0, 0, 0, 1, 1, 1, 2, 2, 3][random(9) as usize]];
+    let patience = if random(5) == 0 { Patience::TimeOut } else { Patience::Wait };
+    Step::Change { row: random(2), change, patience }
+}
+
+/// A random step for one of the sessions, which need not be possible. None changes rows.
 pub fn random_step(mut random: impl FnMut(u32) -> u32, model: &Model, session: usize) -> Step {
     if model.is_blocked(session) {
         return Step::Cancel;
