@@ -166,8 +166,8 @@ impl IndexKeySource for Described {
         PlainKeys.key(table, position, row, out)
     }
 
-    fn describe(&self, _table: &Table, _position: usize, row: &[Datum]) -> Option<String> {
-        Some(format!("Key (v)=({:?})", row[1]))
+    fn describe(&self, _table: &Table, _position: usize, row: &[Datum]) -> base::Result<Option<String>> {
+        Ok(Some(format!("Key (v)=({:?})", row[1])))
     }
 }
 
