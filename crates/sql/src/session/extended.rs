@@ -6,8 +6,9 @@ use base::{Error, Oid, Result, sqlstate};
 
 use super::portal::Ended;
 use super::query_string::ParsedText;
-use super::{Block, Portal, Prepared, Progress, SqlSession, input_plain, planning};
+use super::{Block, Planned, Portal, Prepared, Progress, SqlSession, input_plain, planning, prepared};
 use crate::client::{Client, Formats};
+use crate::tree;
 use crate::types::{self, SqlType, Value};
 
 /// The client's values for the parameters of a statement.
@@ -84,6 +85,17 @@ impl SqlSession {
         })
     }
 
+    /// The plan of a portal. A FETCH that was prepared before there was its cursor gives the rows of the one that there is now.
+    fn plan_of_portal(&self, prepared: &Prepared, tree: &tree::ParsedStatement) -> Result<Arc<Planned>> {
+        let planned = prepared.plan(&self.state)?;
+        match &tree.statement {
+            tree::Statement::Fetch(fetch) if !fetch.is_move && !planned.gives_rows() => {
+                prepared::plan_uncached(&self.state, &prepared.text, tree, &prepared.types)
+            }
+            _ => Ok(planned),
+        }
+    }
+
     pub(super) fn make_portal(&mut self, portal: &str, prepared: Arc<Prepared>, input: BindInput<'_>) -> Result<()> {
         self.start_timer();
         let is_failed = self.block != Block::None && self.state.engine().transaction_failed();
@@ -101,7 +113,7 @@ impl SqlSession {
         let planned = match &prepared.tree {
             None => None,
             Some(_) if is_failed => prepared.last_plan(),
-            Some(_) => Some(prepared.plan(&self.state)?),
+            Some(tree) => Some(self.plan_of_portal(&prepared, tree)?),
         };
         let types = planned.as_ref().map_or(&*prepared.types, |planned| &planned.statement.parameters);
         check_counts(&prepared.name, &input, types.len())?;
