@@ -355,6 +355,7 @@ fn a_panic_between_the_record_of_a_cut_and_the_cut_ends_the_process() {
     let log = Arc::new(PanickingLog::default());
     let options = BufferPoolOptions { frames: 24, ..BufferPoolOptions::default() };
     let pool = BufferPool::new(vfs, &support::data_dir().join("base"), log.clone(), doublewrite, options).unwrap();
+    let pool = Arc::new(pool);
     pool.create_file(FILE).unwrap();
     for _ in 0..2 {
         pool.pin_new(FILE).unwrap().mark_dirty_hint();

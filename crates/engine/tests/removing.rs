@@ -107,7 +107,7 @@ fn leave_files(session: &mut Session, number: usize) -> Result<()> {
     session.rollback()?;
 
     // A commit that nobody waits for is retired by another thread.
-    session.set_synchronous_commit(number % 2 == 0);
+    session.set_synchronous_commit(number.is_multiple_of(2));
     drop_table(session, &table)?;
     session.set_synchronous_commit(true);
 

@@ -50,7 +50,7 @@ impl DurableLog for TestLog {
 pub struct Stand {
     pub log: Arc<TestLog>,
     pub doublewrite: Arc<DoubleWrite>,
-    pub pool: BufferPool,
+    pub pool: Arc<BufferPool>,
 }
 
 impl Stand {
@@ -62,6 +62,7 @@ impl Stand {
         let doublewrite = DoubleWrite::open(vfs.clone(), data_dir, DoubleWriteOptions::default())?;
         let options = BufferPoolOptions { frames, ..BufferPoolOptions::default() };
         let pool = BufferPool::new(vfs, &data_dir.join("base"), log.clone(), Arc::clone(&doublewrite), options)?;
+        let pool = Arc::new(pool);
         Ok(Stand { log, doublewrite, pool })
     }
 
