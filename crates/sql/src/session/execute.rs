@@ -296,12 +296,11 @@ impl SqlSession {
         }
         self.ensure_transaction()?;
         portal.check_can_run(name)?;
-        let result = self.run_some(portal, max_rows, client);
+        let result = self.run_some(portal, max_rows, client).and_then(|tag| self.check_reported().map(|()| tag));
         if result.is_err() {
-            portal.progress = Progress::Failed;
+            std::mem::replace(&mut portal.progress, Progress::Failed).give_up(&self.state);
         }
         let tag = result?;
-        self.check_reported()?;
         self.is_within_pipeline = true;
         match tag {
             Some(tag) => {
