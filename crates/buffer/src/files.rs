@@ -25,7 +25,7 @@ use sync::{Arc, Mutex, MutexGuard, RwLock};
 use vfs::{File, OpenMode, Vfs};
 
 use crate::PAGE_BYTES;
-use crate::apart::call_apart;
+use crate::apart::call_on_file_thread;
 
 /// The most blocks by which a file grows at a time beyond what is asked for.
 const GROWTH_BLOCKS_MAX: u32 = 128;
@@ -269,7 +269,7 @@ impl Files {
     pub(crate) fn create(&self, file: FileNumber, mode: OpenMode) -> Result<Arc<RelationFile>> {
         let handle = self.make(file, mode)?;
         let (vfs, directory) = (Arc::clone(&self.vfs), self.directory.clone());
-        call_apart(move || sync_or_end(&*vfs, &directory));
+        call_on_file_thread(move || sync_or_end(&*vfs, &directory));
         self.remember_made(file, handle)
     }
 

@@ -13,7 +13,7 @@ use sync::{Arc, Mutex};
 use vfs::descriptors::FileShare;
 use vfs::{OpenMode, Vfs};
 
-use crate::apart::call_apart;
+use crate::apart::call_on_file_thread;
 use crate::files::{Files, RelationFile};
 use crate::frame::{CLAIMED, Frame, Frames, PIN, PIN_MASK, USAGE, USAGE_MASK, USAGE_MAX, VALID};
 use crate::statistics::Counters;
@@ -345,7 +345,7 @@ impl BufferPool {
             let end = log();
             self.log.flush(end);
             let pool = Arc::clone(self);
-            call_apart(move || pool.files.truncate(&relation, blocks, || pool.discard_tail(file, blocks)))?;
+            call_on_file_thread(move || pool.files.truncate(&relation, blocks, || pool.discard_tail(file, blocks)))?;
             Ok::<_, Error>(end)
         }));
         match cut {
