@@ -119,6 +119,9 @@ impl BTree {
 
 impl BTreeScan {
     /// The next entry; none at the end.
+    ///
+    /// # Errors
+    /// XX001 and 58030 for a page that can't be read; 57014 and its kin when the session is interrupted.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(&[u8], Tid)>> {
         self.next_covering(None)
@@ -127,6 +130,9 @@ impl BTreeScan {
     /// As [`BTreeScan::next`]. Whenever the scan comes to a page, `covered` is told which part of the range has been looked
     /// through from then on: while the page is latched, or before, so that an entry in that part either has been found or is made
     /// after the call. It must not wait.
+    ///
+    /// # Errors
+    /// XX001 and 58030 for a page that can't be read; 57014 and its kin when the session is interrupted.
     pub fn next_covering(&mut self, covered: Option<&dyn Fn(KeyRange)>) -> Result<Option<(&[u8], Tid)>> {
         while self.next == self.entries.len() {
             self.keys.clear();

@@ -183,12 +183,18 @@ impl BTree {
 
     /// The tids of all entries with exactly this key, ascending, until `found` has enough. No latch is held while `found` runs: by then
     /// the row may be gone and its place another's, which a snapshot taken before does not show.
+    ///
+    /// # Errors
+    /// XX001 and 58030 for a page that can't be read; 57014 and its kin when the session is interrupted.
     pub fn lookup(&self, key: &[u8], found: &mut dyn FnMut(Tid) -> ControlFlow<()>) -> Result<()> {
         self.lookup_with::<false>(key, found)
     }
 
     /// As [`BTree::lookup`], but `found` runs under the page's latch: no entry it is told of is taken out meanwhile, nor its row's place
     /// used again. For who looks at rows without a snapshot. It must not wait.
+    ///
+    /// # Errors
+    /// XX001 and 58030 for a page that can't be read; 57014 and its kin when the session is interrupted.
     pub fn lookup_latched(&self, key: &[u8], found: &mut dyn FnMut(Tid) -> ControlFlow<()>) -> Result<()> {
         self.lookup_with::<true>(key, found)
     }
@@ -230,6 +236,7 @@ impl BTree {
             drop(held);
             match next {
                 Some(next) => {
+                    // Leaves are never given back, so the next one is still there without a pin.
                     drop(pinned);
                     sync::yield_point()?;
                     pinned = self.pin(next)?;

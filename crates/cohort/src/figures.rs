@@ -25,7 +25,7 @@ pub(crate) struct Figures {
     pub sessions: [(Activity, u64); 4],
     /// How many sessions wait for what.
     pub waits: BTreeMap<SessionWait, u64>,
-    /// Time limits of statements and transactions that are looked after.
+    /// Time limits of statements and transactions that are running, at most two for each session.
     pub time_limits: u64,
     /// Transactions in progress that have an identifier and are not prepared.
     pub running: u64,

@@ -156,7 +156,7 @@ impl Figures {
             .map(|(wait, count)| ([("type", wait.kind), ("event", wait.event)], *count as f64))
             .collect();
         families.gauges("session_waits", "Sessions by what they wait for", &waits)?;
-        let help = "Time limits of statements and transactions that are looked after, at most two of each session";
+        let help = "Time limits of statements and transactions that are running, at most two for each session";
         families.gauge("time_limits", help, self.time_limits as f64)?;
         let help = "Transactions in progress that have an identifier, without those that are prepared";
         families.gauge("running_transactions", help, self.running as f64)?;

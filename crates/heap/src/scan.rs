@@ -80,7 +80,7 @@ impl HeapScan<'_> {
     /// rollback or DELETE, so each of them is a yield point.
     ///
     /// # Errors
-    /// XX001 and 58030 for a page that can't be read; 57014 and the like at a yield point.
+    /// XX001 and 58030 for a page that can't be read; 57014 and its kin at a yield point.
     pub fn next_page(&mut self, ctx: &TxnCtx<'_>, out: &mut PageTuples) -> Result<bool> {
         for block in self.blocks.by_ref() {
             self.heap.copy_page(ctx, block, out)?;
@@ -127,7 +127,7 @@ impl Heap {
     /// caller keeps writers away by a lock on the table, or the result is just a rough one. Each page is a yield point.
     ///
     /// # Errors
-    /// XX001 and 58030 for a page that can't be read; 57014 and the like at a yield point; what `f` fails with.
+    /// XX001 and 58030 for a page that can't be read; 57014 and its kin at a yield point; what `f` fails with.
     pub fn scan_for_build(
         &self,
         ctx: &TxnCtx<'_>,

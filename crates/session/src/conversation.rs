@@ -79,7 +79,7 @@ impl Conversation {
     /// ends there, it is closed as well.
     pub fn run(&mut self, port: &SharedPort) -> Next {
         let interrupt = Arc::clone(&self.interrupt);
-        // No statement ran when it came: the session waited for its client, perhaps within a pipeline.
+        // A cancel that is pending here came while no statement ran: the session waited for its client, perhaps within a pipeline.
         interrupt.clear(InterruptKind::Cancel);
         // Closing a session may wait. It must not do that while a panic unwinds this coroutine: the thread's other sessions would
         // look as if they panicked, too.

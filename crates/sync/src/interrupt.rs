@@ -179,6 +179,9 @@ impl Interrupt {
     /// [`take`]: Interrupt::take
     /// [`take_end`]: Interrupt::take_end
     /// [`keep_until_cleared`]: Interrupt::keep_until_cleared
+    ///
+    /// # Errors
+    /// That error: 57014, 57P01 or one of their kin.
     #[inline]
     pub fn check(&self) -> base::Result<()> {
         #[cfg(debug_assertions)]
@@ -191,14 +194,14 @@ impl Interrupt {
         self.report()
     }
 
-    /// For tests, in builds with debug assertions: the `number`th check from now raises `kind` (0: none does). What has been met until
-    /// now is forgotten.
+    /// For tests, in builds with debug assertions: the `number`th check from now raises `kind` (0: none does). Counts from before are
+    /// forgotten.
     #[cfg(debug_assertions)]
     pub fn raise_at_check(&self, kind: InterruptKind, number: u32) {
         self.trial.begin(kind, number);
     }
 
-    /// What has been met since [`raise_at_check`](Interrupt::raise_at_check).
+    /// The counts since [`raise_at_check`](Interrupt::raise_at_check).
     #[cfg(debug_assertions)]
     pub fn met(&self) -> Met {
         self.trial.met()
@@ -276,7 +279,7 @@ impl Interrupt {
         GRAVEST_FIRST.into_iter().find(|kind| pending & kind.bit() != 0)
     }
 
-    /// Forgets a pending `kind`: a cancel that came after its statement's end. Whether it was pending.
+    /// Forgets a pending `kind`, and that a check reported it. Whether it was pending.
     #[inline]
     pub fn clear(&self, kind: InterruptKind) -> bool {
         // Each statement does this, mostly with nothing pending: a look costs less than a change.
@@ -306,10 +309,10 @@ pub use trial::Met;
 #[cfg(debug_assertions)]
 mod trial {
     use super::{GRAVEST_FIRST, InterruptKind};
-    // No part of what a model tries.
-    use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+    // Of the standard library: shuttle need not try their orders.
+    use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
-    /// What was met since a test has chosen a check.
+    /// Counts since a test chose a check.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Met {
         /// The chosen check has come.
@@ -322,10 +325,10 @@ mod trial {
 
     #[derive(Default)]
     pub(super) struct Trial {
-        /// So many checks come up to the chosen one; 0 when there is none.
+        /// The checks up to the chosen one, that one included; 0 if none is chosen.
         checks_left: AtomicU32,
         /// The chosen check has come.
-        was_raised: AtomicU32,
+        was_raised: AtomicBool,
         /// The bit of the kind that the chosen check raises.
         kind: AtomicU8,
         failed_checks: AtomicU32,
@@ -334,7 +337,8 @@ mod trial {
 
     impl Trial {
         pub(super) fn begin(&self, kind: InterruptKind, number: u32) {
-            for count in [&self.was_raised, &self.failed_checks, &self.dropped] {
+            self.was_raised.store(false, Ordering::Relaxed);
+            for count in [&self.failed_checks, &self.dropped] {
                 count.store(0, Ordering::Relaxed);
             }
             self.kind.store(kind.bit(), Ordering::Relaxed);
@@ -346,17 +350,17 @@ mod trial {
         pub(super) fn count_check(&self) -> Option<InterruptKind> {
             match self.checks_left.load(Ordering::Relaxed) {
                 0 => None,
-                left => self.come_closer(left),
+                left => self.count_down(left),
             }
         }
 
         #[cold]
-        fn come_closer(&self, left: u32) -> Option<InterruptKind> {
+        fn count_down(&self, left: u32) -> Option<InterruptKind> {
             self.checks_left.store(left - 1, Ordering::Relaxed);
             if left > 1 {
                 return None;
             }
-            self.was_raised.store(1, Ordering::Relaxed);
+            self.was_raised.store(true, Ordering::Relaxed);
             let chosen = self.kind.load(Ordering::Relaxed);
             GRAVEST_FIRST.into_iter().find(|kind| kind.bit() == chosen)
         }
@@ -371,7 +375,7 @@ mod trial {
 
         pub(super) fn met(&self) -> Met {
             Met {
-                was_raised: self.was_raised.load(Ordering::Relaxed) > 0,
+                was_raised: self.was_raised.load(Ordering::Relaxed),
                 failed_checks: self.failed_checks.load(Ordering::Relaxed),
                 dropped: self.dropped.load(Ordering::Relaxed),
             }

@@ -34,15 +34,20 @@ pub fn free_port() -> io::Result<u16> {
 /// Reserves the port for this process, until it ends. False if another process has done so. The reservation is a socket with a
 /// name in Linux's abstract namespace: it is made in one step, and the system removes it with the process.
 fn reserve(port: u16) -> io::Result<bool> {
-    let name = SocketAddr::from_abstract_name(format!("cohort-torture-port-{port}"))?;
-    match UnixDatagram::bind_addr(&name) {
+    match UnixDatagram::bind_addr(&reservation_name(port)?) {
         Ok(reservation) => {
+            // Kept open until the process ends.
             std::mem::forget(reservation);
             Ok(true)
         }
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// The name of the socket that reserves the port.
+fn reservation_name(port: u16) -> io::Result<SocketAddr> {
+    SocketAddr::from_abstract_name(format!("cohort-torture-port-{port}"))
 }
 
 #[cfg(test)]
@@ -72,13 +77,16 @@ mod tests {
 
     #[test]
     fn a_port_that_another_process_was_given_is_passed_over() {
-        let next = FIRST + (u32::from(free_port().unwrap()) + 1 - FIRST) % COUNT;
-        let name = format!("cohort-torture-port-{next}");
-        // As another process would.
-        let other = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name).unwrap());
-        let given: Vec<u32> = (0..10).map(|_| free_port().unwrap().into()).collect();
-        // If another test of this process was given the port first, it is passed over as well.
-        assert!(!given.contains(&next), "{given:?}");
-        drop(other);
+        let last = u32::from(free_port().unwrap()) - FIRST;
+        // As another process would. Another test of this process may have been given some of the next ports.
+        let reserved = (1..=100).find_map(|ahead| {
+            let port = u16::try_from(FIRST + (last + ahead) % COUNT).unwrap();
+            let reservation = UnixDatagram::bind_addr(&reservation_name(port).unwrap()).ok()?;
+            Some((port, reservation))
+        });
+        let (port, reservation) = reserved.expect("none of the next ports could be reserved");
+        let given: Vec<u16> = (0..10).map(|_| free_port().unwrap()).collect();
+        assert!(!given.contains(&port), "{given:?}");
+        drop(reservation);
     }
 }

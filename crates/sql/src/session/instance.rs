@@ -228,7 +228,7 @@ impl Instance {
         })
     }
 
-    /// How many time limits of statements and transactions are looked after: at most two of each session.
+    /// How many time limits there are of statements and transactions that are running: at most two for each session.
     pub fn time_limits(&self) -> usize {
         self.timers.entry_count()
     }

@@ -301,7 +301,7 @@ impl SqlSession {
     /// Takes note of an error before the client is told: the transaction has failed.
     pub fn fail(&mut self, error: &Error, client: &mut dyn Client) {
         self.timer = None;
-        // The statement has ended. What is undone now is not to be interrupted, and the next statement isn't either.
+        // The statement has ended: neither its undoing nor the next statement is to be interrupted.
         self.state.interrupt().clear_statement();
         self.state.tell_warnings(client);
         self.state.characters_before.set(0);

@@ -26,15 +26,15 @@ pub struct Prepared {
     /// By SQL's PREPARE rather than the protocol.
     pub from_sql: bool,
     /// A leaf. It has a lock because a session may move to another thread.
-    last: Mutex<Last>,
+    last: Mutex<LastPlan>,
 }
 
 /// The plan that was made last.
 #[derive(Default)]
-struct Last {
+struct LastPlan {
     /// `None` if there is none yet, or if it took much memory.
     planned: Option<Arc<Planned>>,
-    /// The columns of a query's plan, which clients have been told.
+    /// Its columns, which clients have been told; kept also where the plan is not.
     columns: Option<Vec<(String, SqlType)>>,
 }
 
@@ -107,7 +107,7 @@ impl Prepared {
             planned.statement.columns.iter().map(|column| (column.name.to_string(), column.sql_type)).collect();
         let mut last = self.last.lock();
         if is_query && last.columns.as_ref().is_some_and(|before| *before != columns) {
-            // Who prepared it has been told the columns.
+            // The client has been told the columns.
             return Err(changed_result());
         }
         last.columns = Some(columns);

@@ -299,7 +299,7 @@ pub fn output_string(value: &Value, oid: Oid, format: &FormatSettings, catalog: 
     Ok(String::from_utf8(out).expect("text output is UTF-8"))
 }
 
-/// What [`output`] has written, as a text. A large one is copied by another thread.
+/// The bytes that [`output`] has written, as a text value. A large one is copied by another thread.
 ///
 /// # Errors
 /// 57014 and its kin when the session is interrupted meanwhile.

@@ -51,7 +51,7 @@ pub(super) fn use_of_view(ddl: &Ddl<'_>, view: &Arc<TableDef>) -> Result<Option<
     if let Some(bound) = bound {
         walk(&bound.query, &mut Vec::new(), &mut read);
     }
-    // What catalogs that are views read is theirs.
+    // Catalogs that are views read columns, too; those are not the view's.
     read.columns.retain(|(table, _)| named.relations.contains(table));
     named.fields = read.fields;
     Ok(Some(ViewUse { view: view.oid, named, columns: read.columns }))
