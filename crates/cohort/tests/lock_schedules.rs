@@ -42,7 +42,8 @@ const COHORT: &str = "Cohort";
 /// How long a server may take until all sessions have answered or wait.
 const SETTLE_LIMIT: Duration = Duration::from_secs(30);
 
-/// Nobody goes ahead of a Cohort session that has waited for a row for so long. On a busy machine a schedule may last longer.
+/// A session that has waited for a row for so long is no longer overtaken, which the model does not know. A difference in a schedule
+/// that lasts longer is doubtful.
 const OVERTAKEN_LIMIT: Duration = Duration::from_millis(900);
 
 /// After how long the last request looks for a deadlock, and how long to wait until it has.
@@ -305,7 +306,8 @@ enum Difference {
     /// Cohort differs from the model in a step whose outcome does not depend on time.
     Certain(String),
     /// In the search for a deadlock: a busy machine may hold a process up for longer than the search is given. Or it is
-    /// PostgreSQL that differs from the model: of several holders of a row its waiter waits for one after the other.
+    /// PostgreSQL that differs from the model: of several holders of a row its waiter waits for one after the other. Or the
+    /// schedule lasted for longer than [`OVERTAKEN_LIMIT`].
     Doubtful(String),
 }
 

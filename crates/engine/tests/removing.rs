@@ -19,21 +19,21 @@ use vfs::{HookedCall, SimulatedVfs};
 
 const TYPES: [PhysicalType; 2] = [PhysicalType::I32, PhysicalType::I64];
 const ME: Finisher = Finisher { role: BOOTSTRAP_ROLE, is_superuser: true, database: Oid(5) };
-/// The thread for it, and the one that does it before that has begun.
+/// The remover, and the checkpointer, which removes files before the remover has begun.
 const REMOVERS: [&str; 2] = ["cohort file remover", "cohort checkpointer"];
-/// What never happens within this would not happen at all.
+/// A wait that lasts this long is taken for one without end.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Something that is done with the directory of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Done {
+enum DirectoryChange {
     Made,
     Synced,
     Removed,
 }
 
-/// How often each thread has done what.
-type Doings = BTreeMap<(String, Done), usize>;
+/// How often each thread has made each change.
+type ChangesByThread = BTreeMap<(String, DirectoryChange), usize>;
 
 fn own_name() -> String {
     std::thread::current().name().unwrap_or("nameless").to_owned()
@@ -84,6 +84,9 @@ fn fill(session: &mut Session, table: &Arc<Table>) -> Result<()> {
     })
 }
 
+/// Files that one call of leave_files certainly leaves behind.
+const FILES_LEFT_MIN: usize = 10;
+
 /// Everything that leaves files behind.
 fn leave_files(session: &mut Session, number: usize) -> Result<()> {
     let name = |what: &str| format!("{what}{number}");
@@ -124,21 +127,21 @@ fn leave_files(session: &mut Session, number: usize) -> Result<()> {
 }
 
 /// Notes what is done with the directory of tables, and by which thread.
-fn record(disk: &SimulatedVfs) -> Arc<Mutex<Doings>> {
-    let doings = Arc::new(Mutex::new(Doings::new()));
-    let noted = Arc::clone(&doings);
+fn record(disk: &SimulatedVfs) -> Arc<Mutex<ChangesByThread>> {
+    let changes = Arc::new(Mutex::new(ChangesByThread::new()));
+    let noted = Arc::clone(&changes);
     let disk_before = disk.clone();
     disk.set_hook(move |call| {
         let is_ours = |path: &Path| path.starts_with("/data/base");
         let done = match call {
-            HookedCall::Open(path) if is_ours(path) && !vfs::Vfs::exists(&disk_before, path) => Done::Made,
-            HookedCall::SyncDirectory(path) if is_ours(path) => Done::Synced,
-            HookedCall::Remove(path) if is_ours(path) => Done::Removed,
+            HookedCall::Open(path) if is_ours(path) && !vfs::Vfs::exists(&disk_before, path) => DirectoryChange::Made,
+            HookedCall::SyncDirectory(path) if is_ours(path) => DirectoryChange::Synced,
+            HookedCall::Remove(path) if is_ours(path) => DirectoryChange::Removed,
             _ => return,
         };
         *noted.lock().unwrap().entry((own_name(), done)).or_default() += 1;
     });
-    doings
+    changes
 }
 
 // invariants: row 33
@@ -148,7 +151,7 @@ fn no_thread_but_the_remover_unlinks_files_or_syncs_their_removal() {
     const ROUNDS: usize = 12;
     let disk = SimulatedVfs::new(1);
     let database = with_threads(&disk);
-    let doings = record(&disk);
+    let changes = record(&disk);
     std::thread::scope(|scope| {
         for session in 0..SESSIONS {
             let database = database.clone();
@@ -165,20 +168,20 @@ fn no_thread_but_the_remover_unlinks_files_or_syncs_their_removal() {
         }
     });
     database.checkpoint().unwrap();
-    let doings = doings.lock().unwrap().clone();
-    let count = |thread: &str, done| doings.get(&(thread.to_owned(), done)).copied().unwrap_or(0);
-    let removed: usize = REMOVERS.iter().map(|remover| count(remover, Done::Removed)).sum();
-    assert!(removed >= SESSIONS * ROUNDS * 10, "{doings:?}");
-    for (thread, done) in doings.keys().filter(|(thread, _)| !REMOVERS.contains(&thread.as_str())) {
-        assert_ne!(*done, Done::Removed, "\"{thread}\" has removed a file: {doings:?}");
-        // Who makes a file makes its name durable.
-        let (synced, made) = (count(thread, Done::Synced), count(thread, Done::Made));
-        assert!(synced <= made, "\"{thread}\" has synced a removal: {doings:?}");
+    let changes = changes.lock().unwrap().clone();
+    let count = |thread: &str, done| changes.get(&(thread.to_owned(), done)).copied().unwrap_or(0);
+    let removed: usize = REMOVERS.iter().map(|remover| count(remover, DirectoryChange::Removed)).sum();
+    assert!(removed >= SESSIONS * ROUNDS * FILES_LEFT_MIN, "{changes:?}");
+    for (thread, done) in changes.keys().filter(|(thread, _)| !REMOVERS.contains(&thread.as_str())) {
+        assert_ne!(*done, DirectoryChange::Removed, "\"{thread}\" has removed a file: {changes:?}");
+        // A thread that makes a file makes its name durable.
+        let (synced, made) = (count(thread, DirectoryChange::Synced), count(thread, DirectoryChange::Made));
+        assert!(synced <= made, "\"{thread}\" has synced a removal: {changes:?}");
     }
     database.close().unwrap();
 }
 
-/// Until `go_on` is dropped, whoever is about to remove a file waits. Who is about to do so is told.
+/// Until `go_on` is dropped, every removal waits. The name of the thread that is about to make one is sent.
 fn hold_removals(disk: &SimulatedVfs) -> (Sender<()>, Receiver<String>) {
     let (go_on, may_go_on) = channel::<()>();
     let (tell, told) = channel();

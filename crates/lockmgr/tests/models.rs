@@ -459,7 +459,7 @@ fn a_circle_has_one_victim_whoever_looks_first() {
     });
 }
 
-/// What transactions hold, as they themselves believe.
+/// The locks that transactions believe they hold.
 #[derive(Default)]
 struct Held(Mutex<Vec<Hold>>);
 

@@ -103,15 +103,13 @@ impl Session {
     pub fn bind(&mut self, portal: &str, text: &str) -> String {
         let mut message = BytesMut::new();
         frontend::parse("", text, [], &mut message).unwrap();
-        let no_parameters = std::iter::empty::<i32>();
-        let bound = frontend::bind(portal, "", [], no_parameters, |_, _| Ok(IsNull::Yes), [], &mut message);
-        assert!(bound.is_ok());
+        write_bind(portal, "", &mut message);
         frontend::sync(&mut message);
         self.stream.write_all(&message).unwrap();
         self.answer()
     }
 
-    /// What the server answers when a statement is given a name.
+    /// Gives a statement a name; the server's answer.
     pub fn prepare(&mut self, statement: &str, text: &str) -> String {
         let mut message = BytesMut::new();
         frontend::parse(statement, text, [], &mut message).unwrap();
@@ -120,13 +118,11 @@ impl Session {
         self.answer()
     }
 
-    /// What the server answers when a statement that has a name is described, bound, described again and run.
+    /// Describes a named statement, binds it, describes the portal and runs it; the server's answer.
     pub fn run_prepared(&mut self, statement: &str) -> String {
         let mut message = BytesMut::new();
         frontend::describe(b'S', statement, &mut message).unwrap();
-        let no_parameters = std::iter::empty::<i32>();
-        let bound = frontend::bind("", statement, [], no_parameters, |_, _| Ok(IsNull::Yes), [], &mut message);
-        assert!(bound.is_ok());
+        write_bind("", statement, &mut message);
         frontend::describe(b'P', "", &mut message).unwrap();
         frontend::execute("", 0, &mut message).unwrap();
         frontend::sync(&mut message);
@@ -235,6 +231,13 @@ impl Session {
             self.received.extend_from_slice(&part[..length]);
         }
     }
+}
+
+/// Binds a statement without parameters to a portal.
+fn write_bind(portal: &str, statement: &str, message: &mut BytesMut) {
+    let no_parameters = std::iter::empty::<i32>();
+    let bound = frontend::bind(portal, statement, [], no_parameters, |_, _| Ok(IsNull::Yes), [], message);
+    assert!(bound.is_ok());
 }
 
 /// A row's values as text.

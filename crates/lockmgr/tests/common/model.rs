@@ -491,7 +491,7 @@ impl Model {
         }
         // PostgreSQL writes the stronger lock at the new version only, where waiters come without a place in the queue.
         self.undefined |= mode == RowLockMode::Update
-            && own_changes().any(|_| true)
+            && own_changes().next().is_some()
             && own_changes().all(|changed| changed.change.mode() < mode);
         let own: Vec<RowLockMode> =
             self.rows.iter().filter(|hold| hold.row == row && hold.session == session).map(|hold| hold.mode).collect();

@@ -21,7 +21,7 @@ pub enum Call {
     Rename,
 }
 
-/// What workers have called, and how often: the call, and the part of the data directory it was about.
+/// The calls that workers made, by the part of the data directory they were about, and how often.
 pub type Met = BTreeMap<(Call, String), usize>;
 
 /// The disk. Clones share it.
@@ -55,7 +55,7 @@ impl SlowCalls {
         *self.watch.swift.lock().unwrap() = calls.to_vec();
     }
 
-    /// What workers have called since this was asked last.
+    /// The calls of workers since this was asked last.
     pub fn take_met(&self) -> Met {
         std::mem::take(&mut self.watch.met.lock().unwrap())
     }
