@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use base::{Error, Result, SqlState, sqlstate};
+use base::{Error, Result, sqlstate};
 
+use super::conditions::catches;
 use super::expression::{Dynamic, OnRow, evaluate, is_constant, place_line, run_dynamic, run_statement, within};
 use super::frame::{Frame, cast};
 use super::raise::{diagnostic, run_raise};
@@ -170,22 +171,6 @@ pub fn leaving(error: Error, frame: &Frame<'_>) -> Error {
         context.truncate(context.trim_end_matches(PLACED).len());
     }
     error
-}
-
-/// Whether a condition covers `state`. It is the name of a condition or of a class, or an SQLSTATE, which may be that of a class.
-fn catches(name: &str, state: SqlState) -> bool {
-    // PostgreSQL keeps OTHERS as this code.
-    if name == "others" || name == "00000" {
-        return state != sqlstate::QUERY_CANCELED && state != base::SqlState::new("P0004");
-    }
-    let covers = |code: &str| code == state.as_str() || code.ends_with("000") && code.get(..2) == Some(state.class());
-    covers(&name.to_ascii_uppercase()) || condition_states(name).any(|known| covers(known.as_str()))
-}
-
-/// The SQLSTATEs a condition's name stands for.
-pub(super) fn condition_states(name: &str) -> impl Iterator<Item = SqlState> {
-    let name = name.to_ascii_uppercase();
-    sqlstate::ALL.iter().filter(move |(known, _)| *known == name).map(|(_, state)| *state)
 }
 
 pub(super) fn run_statements(statements: &[Statement], frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<Flow> {
@@ -432,7 +417,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                     Some(message) => text_of(message, frame, run)?,
                     None => "assertion failed".to_owned(),
                 };
-                return Err(Error::new(SqlState::new("P0004"), text));
+                return Err(Error::new(sqlstate::ASSERT_FAILURE, text));
             }
         }
         StatementKind::Sql { statement, into, strict } => match into {
@@ -759,25 +744,4 @@ pub(super) fn text_of(expression: &Expression, frame: &Frame<'_>, run: &mut Run<
         return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "query string argument of EXECUTE is null"));
     }
     types::output_string(&value, sql_type.oid, &run.format, &run.catalog)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn conditions_cover_codes_names_and_classes() {
-        assert!(catches("unique_violation", sqlstate::UNIQUE_VIOLATION));
-        assert!(catches("integrity_constraint_violation", sqlstate::UNIQUE_VIOLATION));
-        assert!(catches("23505", sqlstate::UNIQUE_VIOLATION));
-        assert!(catches("23000", sqlstate::UNIQUE_VIOLATION) && !catches("22000", sqlstate::UNIQUE_VIOLATION));
-        assert!(catches("operator_intervention", sqlstate::QUERY_CANCELED));
-        for others in ["others", "00000"] {
-            assert!(catches(others, sqlstate::UNIQUE_VIOLATION));
-            assert!(catches(others, sqlstate::SERIALIZATION_FAILURE));
-            assert!(catches(others, sqlstate::DEADLOCK_DETECTED));
-            assert!(!catches(others, sqlstate::QUERY_CANCELED));
-        }
-        assert!(!catches("division_by_zero", sqlstate::UNIQUE_VIOLATION));
-    }
 }

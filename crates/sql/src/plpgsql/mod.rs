@@ -2,6 +2,7 @@
 
 mod call;
 mod compile;
+mod conditions;
 mod cursors;
 mod element;
 mod expression;

@@ -2,9 +2,10 @@
 
 use base::{Error, Result, SqlState, sqlstate};
 
+use super::conditions::condition_states;
 use super::expression::{CallPlace, evaluate, outer_context, place_line};
 use super::frame::Frame;
-use super::interpret::{PLACED, condition_states, parameter_values};
+use super::interpret::{PLACED, parameter_values};
 use super::tree::Raise;
 use crate::client::Severity;
 use crate::executor::Run;

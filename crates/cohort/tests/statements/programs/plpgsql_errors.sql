@@ -80,6 +80,9 @@ do $$ begin raise exception using errcode = '57014'; exception when others then 
 do $$ begin raise exception using errcode = '57014'; exception when operator_intervention then raise notice 'a cancel by its class'; end $$;
 do $$ begin raise exception using errcode = '40001'; exception when others then raise notice 'a serialization failure'; end $$;
 do $$ begin raise exception using errcode = '40P01'; exception when others then raise notice 'a deadlock'; end $$;
+do $$ begin raise exception using errcode = '40P01'; exception when transaction_rollback then raise notice 'a deadlock by its class'; end $$;
+do $$ begin perform nothing; exception when syntax_error_or_access_rule_violation then raise notice 'a missing column by its class'; end $$;
+do $$ begin raise modifying_sql_data_not_permitted; exception when sqlstate '2F000' then raise notice '%', sqlstate; end $$;
 do $$ begin raise exception using errcode = '57P01'; exception when others then raise notice 'no real shutdown'; end $$;
 set plpgsql.check_asserts = off;
 do $$ begin assert false; raise notice 'not checked'; end $$;
