@@ -59,14 +59,14 @@ fn the_memory_for_long_statements_of_several_sessions_is_given_back() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);
     let before = memory_bytes(server.id(), "VmRSS:");
-    let items: String = (0..66_000).map(|number| format!("{number:6},")).collect();
-    let text = format!("select 1 where 2 in ({items} 1)");
+    let whens: String = (0..20_000).map(|number| format!("when a = {number} then {number} ")).collect();
+    let text = format!("select case {whens} end from (values (1)) v (a)");
     assert!((450_000..512 << 10).contains(&text.len()), "{}", text.len());
     std::thread::scope(|scope| {
         for _ in 0..5 {
             scope.spawn(|| {
                 let (kinds, error) = answer(&mut Talk::start(&server.socket()), &text);
-                assert_eq!((kinds.as_slice(), error), (b"TCZ".as_slice(), None));
+                assert_eq!((kinds.as_slice(), error), (b"TDCZ".as_slice(), None));
             });
         }
     });
@@ -140,11 +140,9 @@ fn a_long_pattern_takes_little_memory() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);
     let mut talk = Talk::start(&server.socket());
-    // Each part of a sequence has an automaton for all that follows it.
-    let groups = "regexp_match(repeat('a', 600), repeat('(a)?', 600)) is null";
-    for pattern in ["'x' ~ repeat('a', 40000)", "'x' ~ (repeat('a', 40000) || '(b|c)?')", groups] {
+    for pattern in ["repeat('a', 40000)", "repeat('a', 40000) || '(b|c)?'"] {
         let before = peak_bytes(server.id());
-        let (kinds, error) = answer(&mut talk, &format!("select {pattern}"));
+        let (kinds, error) = answer(&mut talk, &format!("select 'x' ~ ({pattern})"));
         let growth = peak_bytes(server.id()).saturating_sub(before);
         assert_eq!((String::from_utf8(kinds).unwrap().as_str(), error), ("TDCZ", None));
         assert!(growth < GROWTH_MAX_BYTES, "{pattern}: the server has grown by {growth} bytes");

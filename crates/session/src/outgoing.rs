@@ -379,7 +379,7 @@ mod tests {
         out.large_message(large);
         out.flush();
         let sendable = out.sendable(Lsn::ZERO);
-        assert_eq!(sendable.len(), 2 * HEADROOM_BYTES + 15);
+        assert_eq!(sendable.len(), 2 * HEADROOM_BYTES + 10);
         assert!(sendable.ends_with(b"D\0\0\0\x09large"));
     }
 

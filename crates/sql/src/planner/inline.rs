@@ -68,7 +68,8 @@ impl Inlining {
 
     /// Notes that `value` takes the place of a call with these arguments.
     pub(super) fn note_constant(&mut self, value: &Value, arguments: &[Value]) {
-        let bytes = |value: &Value| value.bytes_up_to(CONSTANT_BYTES_MAX + 1);
+        // Beyond the limit, so that small arguments don't bring a large value below it.
+        let bytes = |value: &Value| value.bytes_up_to(4 * CONSTANT_BYTES_MAX);
         let before: usize = arguments.iter().map(bytes).sum();
         self.constant_bytes = (self.constant_bytes + bytes(value)).saturating_sub(before);
     }

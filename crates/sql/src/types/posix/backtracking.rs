@@ -248,11 +248,11 @@ mod tests {
         };
         // A bound makes a pattern as large as its parts are, and no larger.
         for pattern in ["(?!xx)ab1", "(?!x{2})ab1", r"^(?=.*\d)(?=.*[a-z]).{8}$"] {
-            assert_eq!(quick_limit(pattern, 40), Some(1000), "{pattern}");
+            assert_eq!(quick_limit(pattern, 32), Some(1000), "{pattern}");
         }
         assert_eq!(quick_limit("(?!xx)ab1", 2000), Some(100));
         assert_eq!(quick_limit(r"(?!\w{200})ab1", 2000), Some(1));
-        assert_eq!(quick_limit(r"(?!(?:\w{200}){200})ab1", 2000), None);
+        assert_eq!(quick_limit("(?!(?:[a-z]{20}){60})ab1", 2000), None);
         assert_eq!(quick_limit("(?!xx)ab1", 10_000_000), None);
     }
 
@@ -272,7 +272,7 @@ mod tests {
         let long = format!("{}{}", "aaéébé", " ".repeat(1 << 22));
         assert!(regex.quick_attempt(long.len()).is_none() && regex.quick_attempt(6).is_some());
         for text in ["aaéébé", long.as_str()] {
-            assert_eq!(ends(text, 0, usize::MAX), [2, 6, 7], "{} bytes", text.len());
+            assert_eq!(ends(text, 0, 3), [2, 6, 7], "{} bytes", text.len());
             assert_eq!(ends(text, 1, 1), [6]);
         }
     }
