@@ -69,6 +69,13 @@ pub const KINDS: &[Kind] = &[
         ],
     ),
     work(
+        "plpgsql elements of a large array",
+        &[
+            "do 'declare a int[] := array_fill(1, array[3000000]); b int[]; begin for i in 1..2000 loop b := a; b[i] := i; end loop; end'",
+        ],
+    ),
+    work("plpgsql foreach", &["do 'declare x int; begin foreach x in array array_fill(1, array[3000000]) loop end loop; end'"]),
+    work(
         "plpgsql queries",
         &["do 'declare n int; begin loop select count(*) into n from small where id < 50; end loop; end'"],
     ),
@@ -138,6 +145,12 @@ pub const KINDS: &[Kind] = &[
         &["select percentile_cont(0.5) within group (order by i % 1000) from generate_series(1, 400000) i"],
     ),
     work(
+        "many percentiles",
+        &[
+            "select cardinality(percentile_cont(array_fill(0.5::float8, array[300000])) within group (order by i)) from generate_series(1, 1000) i",
+        ],
+    ),
+    work(
         "recursive query",
         &["with recursive r(i) as (select 1 union all select i + 1 from r where i < 100000000) select count(*) from r"],
     ),
@@ -199,6 +212,53 @@ pub const KINDS: &[Kind] = &[
     work("json_agg", &["select length(json_agg(repeat('x', 60000))::text) from generate_series(1, 5000)"]),
     work("jsonb_object_agg", &["select jsonb_object_agg(i, i) is null from generate_series(1, 1000000) i"]),
     work("split", &["select cardinality(string_to_array(repeat('ab,', 3000000), ','))"]),
+    work("string_to_table", &["select count(*) from string_to_table(repeat('ab,', 3000000), ',')"]),
+    work(
+        "a large string in jsonb",
+        &[
+            "select length(('\"' || repeat('x', 20000000) || '\"')::jsonb::text)",
+            "select length(to_jsonb(repeat(E'\n\"', 5000000))::text)",
+        ],
+    ),
+    work(
+        "a large string in json",
+        &[
+            "select length(to_json(repeat('x', 20000000))::text)",
+            "select length(json_build_object('a', repeat('x', 20000000))::text)",
+        ],
+    ),
+    Kind {
+        name: "parts of json",
+        before: &[
+            "create temp table documents as select json_object_agg(i, i) j, jsonb_object_agg(i, i) b, jsonb_agg(i) a from generate_series(1, 300000) i",
+        ],
+        statements: &[
+            "select count(*) from documents, json_each_text(j)",
+            "select count(*) from documents, jsonb_each(b)",
+            "select count(*) from documents, jsonb_array_elements_text(a)",
+        ],
+        after: &[],
+    },
+    work("a large text in an error", &["select repeat('x', 20000000)::int"]),
+    work(
+        "a large text in a notice",
+        &["do 'declare t text := repeat($$x$$, 20000000); begin loop raise notice $$%$$, t; end loop; end'"],
+    ),
+    work(
+        "a large text in a handled error",
+        &[
+            "do 'declare t text := repeat($$x$$, 20000000); begin loop begin raise exception $$%$$, t; exception when others then null; end; end loop; end'",
+        ],
+    ),
+    work(
+        "long names",
+        &[
+            "do 'begin perform repeat($$x.$$, 3000000)::regtype; exception when syntax_error then end'",
+            "do 'begin perform repeat($$x.$$, 3000000)::regproc; exception when invalid_name or syntax_error then end'",
+            "do 'begin perform repeat($$x$$, 20000000)::regproc; exception when undefined_function then end'",
+            "do 'begin perform ($$f($$ || repeat($$int,$$, 3000000) || $$int)$$)::regprocedure; exception when too_many_arguments then end'",
+        ],
+    ),
     work(
         "jsonb",
         &[

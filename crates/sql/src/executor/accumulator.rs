@@ -29,6 +29,10 @@ struct Special<'p> {
     makes_list: bool,
     /// Of an aggregate that places a row among the others: which, and how many came before that row or beside it.
     hypothetical: Option<Place>,
+    /// How many direct arguments an ordered-set aggregate has, and what they are. They are the same for all rows of a group, so they are
+    /// kept once.
+    direct_count: usize,
+    direct: Vec<Value>,
     /// Arguments seen, for DISTINCT without an order.
     seen: Option<(RowSet, RowEquality)>,
     /// Sort keys and arguments, one behind the other.
@@ -71,6 +75,11 @@ impl<'p> Accumulator<'p> {
                 distinct: call.distinct || call.function.hypothetical == Some(Hypothetical::DenseRank),
                 makes_list: makes_list(call.function),
                 hypothetical: call.function.hypothetical.map(place),
+                direct_count: match call.function.hypothetical {
+                    Some(_) => 0,
+                    None => call.function.direct_arguments.unwrap_or(0),
+                },
+                direct: Vec::new(),
                 seen: None,
                 rows: Rows::default(),
                 sorter: None,
@@ -145,6 +154,12 @@ impl<'p> Accumulator<'p> {
             }
             arguments.drain(..keys);
         }
+        if special.direct_count > 0 {
+            let direct = arguments.drain(..special.direct_count);
+            if special.direct.is_empty() {
+                special.direct.extend(direct);
+            }
+        }
         if !special.distinct || special.makes_list || (!special.order.is_empty() && special.hypothetical.is_none()) {
             let keys = sort_keys_of(special.order, row, run)?;
             return special.keep(&keys, &arguments, self.arguments, run);
@@ -205,6 +220,8 @@ impl<'p> Accumulator<'p> {
         };
         let mut last: Option<Vec<Value>> = None;
         let mut count = 0;
+        let mut with_direct = special.direct.clone();
+        let direct_count = special.direct_count;
         let state = &mut self.state;
         let mut give = |arguments: &[Value], run: &mut Run<'_, 'p>| -> Result<()> {
             sync::yield_point()?;
@@ -215,7 +232,15 @@ impl<'p> Accumulator<'p> {
                 last = Some(arguments.to_vec());
             }
             count += 1;
-            if is_counted_only { Ok(()) } else { state.update(run, arguments) }
+            if is_counted_only {
+                return Ok(());
+            }
+            if direct_count == 0 {
+                return state.update(run, arguments);
+            }
+            with_direct.truncate(direct_count);
+            with_direct.extend_from_slice(arguments);
+            state.update(run, &with_direct)
         };
         if let Some(sorter) = special.sorter.take() {
             let mut sorted = sorter.finish(run)?;
@@ -247,7 +272,8 @@ impl<'p> Accumulator<'p> {
         let special = self.special.as_ref().map_or(0, |special| {
             let seen = special.seen.as_ref().map_or(0, |(seen, _)| seen.bytes());
             let sorted = special.sorter.as_ref().map_or(0, |sorter| sorter.bytes());
-            seen + sorted + special.rows.bytes() + size_of::<Special<'_>>()
+            let direct = special.direct.iter().map(Value::heap_bytes).sum::<usize>();
+            seen + sorted + direct + special.rows.bytes() + size_of::<Special<'_>>()
         });
         self.state.heap_bytes() + special
     }

@@ -17,6 +17,8 @@ use crate::types::{RecordShape, RecordValue, Value};
 const BLOCK_BYTES: usize = 32 << 10;
 /// The same where rows are read here and there.
 const RANDOM_BLOCK_BYTES: usize = 512;
+/// The bytes of a large row that are written between two yield points.
+const WRITTEN_BYTES: usize = 1 << 20;
 /// How many parts rows are divided into by their hashes.
 pub(super) const PARTITIONS: usize = 16;
 const PARTITION_BITS: u32 = 4;
@@ -117,10 +119,13 @@ impl SpillWriter {
     }
 
     fn flush(&mut self) -> Result<()> {
-        if !self.buffer.is_empty() {
-            self.file.append(&self.buffer)?;
-            self.buffer.clear();
+        for (number, piece) in self.buffer.chunks(WRITTEN_BYTES).enumerate() {
+            if number > 0 {
+                sync::let_others_run();
+            }
+            self.file.append(piece)?;
         }
+        self.buffer.clear();
         Ok(())
     }
 

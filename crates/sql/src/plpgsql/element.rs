@@ -6,7 +6,7 @@ use base::{Error, Result, sqlstate};
 
 use super::expression::evaluate;
 use super::frame::{Frame, cast};
-use super::tree::Expression;
+use super::tree::{Expression, VariableKind};
 use crate::executor::Run;
 use crate::types::functions::assign;
 use crate::types::{ArrayValue, Dimension, SqlType, TypeKind, Value, oids, type_shape};
@@ -14,22 +14,26 @@ use crate::types::{ArrayValue, Dimension, SqlType, TypeKind, Value, oids, type_s
 /// Places in an array, one for each dimension: an index, or a slice's ends.
 type Places = Vec<(i32, Option<i32>)>;
 
-/// The array in a variable with one element or slice of it replaced, and its type.
+/// Replaces one element or slice of the array in a variable, where it is. A value that can't be changed there is given back changed,
+/// with its type, for the variable to be assigned.
 ///
 /// # Errors
-/// 42804 for a variable that is no array, 22004 for a NULL place, 2202E for one out of bounds.
-pub fn with_element(
+/// 42804 for a variable that is no array, 22004 for a NULL place, 2202E for one out of bounds. The variable is as it was then.
+pub fn assign_element(
     target: usize,
     subscripts: &[(Expression, Option<Expression>)],
     value: Value,
     sql_type: SqlType,
     frame: &mut Frame<'_>,
     run: &mut Run<'_, '_>,
-) -> Result<(Value, SqlType)> {
-    let (array, array_type) = frame.current(target)?;
+) -> Result<Option<(Value, SqlType)>> {
+    let (current, array_type) = frame.current(target)?;
     if crate::types::base_type(&run.catalog, array_type).oid == oids::JSONB {
-        return Ok((with_json_part(array, subscripts, value, sql_type, frame, run)?, array_type));
+        let changed = with_json_part(current, subscripts, value, sql_type, frame, run)?;
+        return Ok(Some((changed, array_type)));
     }
+    // An array that somebody else has, too, is copied when it is changed.
+    drop(current);
     let element = match type_shape(&run.catalog, array_type.oid).map(|shape| shape.kind) {
         Some(TypeKind::Array(element)) => Some(element),
         _ => None,
@@ -47,31 +51,56 @@ pub fn with_element(
         is_slice |= second.is_some();
         places.push((first, second));
     }
-    let array = match array {
-        Value::Array(array) => Arc::unwrap_or_clone(array),
-        _ => ArrayValue::empty(element),
-    };
     if is_slice {
         let value = cast(value, sql_type, array_type, run)?;
-        let Value::Array(source) = value else { return Ok((Value::Array(Arc::new(array)), array_type)) };
-        let [(first, last)] = places[..] else {
-            return Err(Error::unsupported("assigning to slices of several dimensions is not supported"));
-        };
-        let last = last.unwrap_or(first);
-        let wanted = (i64::from(last) - i64::from(first) + 1).max(0) as usize;
-        if source.values.len() < wanted {
-            return Err(Error::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, "source array too small"));
+        let mut changed = ArrayValue::empty(element);
+        if let (Value::Array(array), _) = frame.current(target)? {
+            changed = array.copied()?;
         }
-        let mut array = array;
-        for (offset, element) in source.values.iter().take(wanted).enumerate() {
-            array = stored(array, &[first + offset as i32], element.clone())?;
+        if let Value::Array(source) = value {
+            store_slice(&mut changed, &places, &source)?;
         }
-        return Ok((Value::Array(Arc::new(array)), array_type));
+        return Ok(Some((Value::Array(Arc::new(changed)), array_type)));
     }
     let element_type = SqlType::with_typmod(element, array_type.typmod);
     let value = cast(value, sql_type, element_type, run)?;
     let places: Vec<i32> = places.into_iter().map(|(place, _)| place).collect();
-    Ok((Value::Array(Arc::new(stored(array, &places, value)?)), array_type))
+    if let (VariableKind::Scalar(_), Value::Array(array)) =
+        (&frame.function.variables[target].kind, &mut frame.values[target])
+    {
+        store(own(array)?, &places, value)?;
+        return Ok(None);
+    }
+    let mut array = match frame.current(target)?.0 {
+        Value::Array(array) => array,
+        _ => Arc::new(ArrayValue::empty(element)),
+    };
+    store(own(&mut array)?, &places, value)?;
+    Ok(Some((Value::Array(array), array_type)))
+}
+
+/// The array itself if nobody else has it, otherwise a copy in its place.
+fn own(array: &mut Arc<ArrayValue>) -> Result<&mut ArrayValue> {
+    if Arc::get_mut(array).is_none() {
+        *array = Arc::new(array.copied()?);
+    }
+    Ok(Arc::make_mut(array))
+}
+
+fn store_slice(array: &mut ArrayValue, places: &[(i32, Option<i32>)], source: &ArrayValue) -> Result<()> {
+    let [(first, last)] = *places else {
+        return Err(Error::unsupported("assigning to slices of several dimensions is not supported"));
+    };
+    let last = last.unwrap_or(first);
+    let wanted = (i64::from(last) - i64::from(first) + 1).max(0) as usize;
+    if source.values.len() < wanted {
+        return Err(Error::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, "source array too small"));
+    }
+    for (offset, element) in source.values.iter().take(wanted).enumerate() {
+        sync::yield_point()?;
+        store(array, &[first + offset as i32], element.clone())?;
+    }
+    Ok(())
 }
 
 /// A jsonb value with the part that the subscripts lead to replaced.
@@ -118,12 +147,12 @@ fn out_of_range() -> Error {
 /// The most elements an array may be made to have by an assignment.
 const ELEMENTS_MAX: i64 = 0x3ff_ffff;
 
-/// The array with the element at `places` replaced. An array of one dimension grows as far as is needed, by NULLs.
-fn stored(mut array: ArrayValue, places: &[i32], value: Value) -> Result<ArrayValue> {
+/// Replaces the element at `places`. An array of one dimension grows as far as is needed, by NULLs. After an error it is as it was.
+fn store(array: &mut ArrayValue, places: &[i32], value: Value) -> Result<()> {
     if array.dimensions.is_empty() {
         array.dimensions = places.iter().map(|place| Dimension { length: 1, lower_bound: *place }).collect();
         array.values = vec![value];
-        return Ok(array);
+        return Ok(());
     }
     if places.len() != array.dimensions.len() {
         return Err(Error::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, "wrong number of array subscripts"));
@@ -138,7 +167,7 @@ fn stored(mut array: ArrayValue, places: &[i32], value: Value) -> Result<ArrayVa
         }
         array.pad(before as usize, behind as usize)?;
         array.values[(offset + before) as usize] = value;
-        return Ok(array);
+        return Ok(());
     }
     let mut at = 0usize;
     for (place, dimension) in places.iter().zip(&array.dimensions) {
@@ -149,18 +178,18 @@ fn stored(mut array: ArrayValue, places: &[i32], value: Value) -> Result<ArrayVa
         at = at * dimension.length as usize + offset as usize;
     }
     array.values[at] = value;
-    Ok(array)
+    Ok(())
 }
 
 /// What FOREACH goes through: elements, or slices of `slice` dimensions; with their type.
 ///
 /// # Errors
 /// 2202E for more dimensions than there are.
-pub fn slices(array: &ArrayValue, slice: usize, array_type: SqlType) -> Result<Vec<(Value, SqlType)>> {
-    if slice == 0 {
-        let sql_type = SqlType::new(array.element);
-        return Ok(array.values.iter().map(|element| (element.clone(), sql_type)).collect());
-    }
+pub fn slices(
+    array: &ArrayValue,
+    slice: usize,
+    array_type: SqlType,
+) -> Result<impl Iterator<Item = (Value, SqlType)> + '_> {
     let dimensions = array.dimensions.len();
     if slice > dimensions {
         let message = format!("slice dimension ({slice}) is out of the valid range 0..{dimensions}");
@@ -168,11 +197,13 @@ pub fn slices(array: &ArrayValue, slice: usize, array_type: SqlType) -> Result<V
     }
     let inner = &array.dimensions[dimensions - slice..];
     let size: usize = inner.iter().map(|dimension| dimension.length as usize).product();
-    let part = |values: &[Value]| {
-        let part = ArrayValue { element: array.element, dimensions: inner.into(), values: values.to_vec() };
-        (Value::Array(Arc::new(part)), array_type)
-    };
-    Ok(array.values.chunks(size.max(1)).map(part).collect())
+    Ok(array.values.chunks(size.max(1)).map(move |values| match values {
+        [element] if slice == 0 => (element.clone(), SqlType::new(array.element)),
+        _ => {
+            let part = ArrayValue { element: array.element, dimensions: inner.into(), values: values.to_vec() };
+            (Value::Array(Arc::new(part)), array_type)
+        }
+    }))
 }
 
 #[cfg(test)]
@@ -182,13 +213,27 @@ mod tests {
 
     #[test]
     fn an_array_grows_both_ways_and_is_filled_with_nulls() {
-        let array = stored(ArrayValue::empty(oids::INT4), &[2], Value::Int4(7)).unwrap();
+        let mut array = ArrayValue::empty(oids::INT4);
+        store(&mut array, &[2], Value::Int4(7)).unwrap();
         assert_eq!(array.dimensions[0].lower_bound, 2);
-        let array = stored(array, &[4], Value::Int4(9)).unwrap();
-        let array = stored(array, &[1], Value::Int4(5)).unwrap();
+        store(&mut array, &[4], Value::Int4(9)).unwrap();
+        store(&mut array, &[1], Value::Int4(5)).unwrap();
         assert_eq!((array.dimensions[0].lower_bound, array.dimensions[0].length), (1, 4));
         assert!(array.values[2].is_null());
-        assert!(stored(array.clone(), &[i32::MAX], Value::Null).is_err());
-        assert!(stored(array, &[1, 1], Value::Null).is_err());
+        assert!(store(&mut array, &[i32::MAX], Value::Null).is_err());
+        assert!(store(&mut array, &[1, 1], Value::Null).is_err());
+        assert_eq!(array.values.len(), 4);
+    }
+
+    #[test]
+    fn an_array_is_copied_only_while_somebody_else_has_it() {
+        let mut array = Arc::new(ArrayValue::one_dimensional(oids::INT4, vec![Value::Int4(1)]));
+        let others = Arc::clone(&array);
+        own(&mut array).unwrap().values[0] = Value::Int4(2);
+        assert!(matches!(others.values[0], Value::Int4(1)));
+        let place = array.values.as_ptr();
+        own(&mut array).unwrap().values[0] = Value::Int4(3);
+        assert_eq!(array.values.as_ptr(), place);
+        assert!(matches!(array.values[0], Value::Int4(3)));
     }
 }

@@ -131,7 +131,10 @@ fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> R
             let Some(handler) = handler else { return Err(mark_placed(error)) };
             if let Some((state_place, message_place)) = block.state_places {
                 frame.values[state_place] = Value::text(error.sqlstate().as_str());
+                // A message may be as long as a text.
+                sync::let_others_run();
                 frame.values[message_place] = Value::text(error.message());
+                sync::let_others_run();
             }
             let outer = frame.handled.replace(error);
             let result = run_statements(&handler.body, frame, run);
@@ -214,7 +217,10 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             let expression = value;
             let (mut value, mut sql_type) = evaluate(expression, frame, run)?;
             if !subscripts.is_empty() {
-                (value, sql_type) = super::element::with_element(*target, subscripts, value, sql_type, frame, run)?;
+                match super::element::assign_element(*target, subscripts, value, sql_type, frame, run)? {
+                    Some(changed) => (value, sql_type) = changed,
+                    None => return Ok(Flow::Next),
+                }
             }
             let assigned = frame.assign(*target, value, sql_type, run);
             // A field that is not there is noticed before anything is run.
@@ -355,6 +361,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             };
             let mut found = false;
             for (element, sql_type) in super::element::slices(&array, *slice as usize, sql_type)? {
+                sync::yield_point()?;
                 found = true;
                 frame.assign(*variable, element, sql_type, run)?;
                 let flow = run_statements(body, frame, run)?;

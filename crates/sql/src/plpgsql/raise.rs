@@ -1,5 +1,7 @@
 //! RAISE, and what GET DIAGNOSTICS tells of errors.
 
+use std::borrow::Cow;
+
 use base::{Error, Result, SqlState, sqlstate};
 
 use super::conditions::condition_states;
@@ -28,12 +30,13 @@ pub fn run_raise(raise: &Raise, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) ->
     let mut state = raise.condition.as_deref().map(state_named).transpose()?;
     let mut message = match &raise.message {
         Some(format) => {
-            let mut texts = Vec::new();
-            for (value, sql_type) in parameter_values(&raise.parameters, frame, run)? {
-                texts.push(if value.is_null() {
-                    "<NULL>".to_owned()
-                } else {
-                    types::output_string(&value, sql_type.oid, &run.format, &run.catalog)?
+            let values = parameter_values(&raise.parameters, frame, run)?;
+            let mut texts = Vec::with_capacity(values.len());
+            for (value, sql_type) in &values {
+                texts.push(match value {
+                    Value::Null => Cow::Borrowed("<NULL>"),
+                    Value::Text(text) => Cow::Borrowed(text.as_str()),
+                    value => Cow::Owned(types::output_string(value, sql_type.oid, &run.format, &run.catalog)?),
                 });
             }
             Some(fill_in(format, &texts)?)
@@ -112,7 +115,7 @@ fn state_named(name: &str) -> Result<SqlState> {
 }
 
 /// Puts texts in the places of `%`; `%%` stands for itself.
-fn fill_in(format: &str, texts: &[String]) -> Result<String> {
+fn fill_in(format: &str, texts: &[Cow<'_, str>]) -> Result<String> {
     let mut out = String::new();
     let mut texts = texts.iter();
     let mut characters = format.chars().peekable();
@@ -123,15 +126,29 @@ fn fill_in(format: &str, texts: &[String]) -> Result<String> {
             out.push('%');
         } else {
             let text = texts.next();
-            out.push_str(
-                text.ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "too few parameters specified for RAISE"))?,
-            );
+            let too_few = || Error::new(sqlstate::SYNTAX_ERROR, "too few parameters specified for RAISE");
+            append(text.ok_or_else(too_few)?, &mut out)?;
         }
     }
     if texts.next().is_some() {
         return Err(Error::new(sqlstate::SYNTAX_ERROR, "too many parameters specified for RAISE"));
     }
     Ok(out)
+}
+
+/// Bytes copied between two yield points.
+const COPIED_BYTES: usize = 1 << 20;
+
+/// Appends a text that may be very long. Lets others run meanwhile.
+fn append(mut text: &str, out: &mut String) -> Result<()> {
+    out.reserve(text.len());
+    while !text.is_empty() {
+        sync::yield_point()?;
+        let (piece, rest) = text.split_at(text.floor_char_boundary(COPIED_BYTES));
+        out.push_str(piece);
+        text = rest;
+    }
+    Ok(())
 }
 
 /// An item of GET DIAGNOSTICS.
@@ -179,9 +196,14 @@ mod tests {
 
     #[test]
     fn percent_signs_take_their_parameters() {
-        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        assert_eq!(fill_in("a % b %% c", &texts(&["1"])).unwrap(), "a 1 b % c");
+        assert_eq!(fill_in("a % b %% c", &["1".into()]).unwrap(), "a 1 b % c");
         assert!(fill_in("%", &[]).is_err());
-        assert!(fill_in("", &texts(&["1"])).is_err());
+        assert!(fill_in("", &["1".into()]).is_err());
+    }
+
+    #[test]
+    fn a_long_parameter_comes_whole() {
+        let long = "é".repeat(COPIED_BYTES) + "x";
+        assert_eq!(fill_in("<%>", &[long.as_str().into()]).unwrap(), format!("<{long}>"));
     }
 }

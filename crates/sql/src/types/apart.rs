@@ -8,11 +8,12 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use base::Result;
+use base::{Oid, Result};
 use sync::Work;
 
-use super::context::{BuiltinCatalog, CatalogLookup, EvalContext, FormatSettings};
+use super::context::{CatalogLookup, EvalContext, FormatSettings, RegKind, UserFunction, UserType};
 use super::random::RandomState;
+use super::type_table::builtin_type;
 use super::value::Value;
 
 /// Texts and byte strings longer than this are large.
@@ -130,11 +131,11 @@ pub fn call_apart<R: Send + 'static>(
         transaction_timestamp: context.transaction_timestamp(),
         statement_timestamp: context.statement_timestamp(),
         random: None,
-        needs_session: Cell::new(false),
+        session: Absent::default(),
     };
     let done = sync::on_other_thread(Work::Long, move || {
         let result = work(&mut apart, &arguments);
-        (!apart.needs_session.get()).then_some(result)
+        (!apart.session.is_needed.get()).then_some(result)
     });
     match done {
         Ok(result) => result,
@@ -182,7 +183,7 @@ struct Apart {
     transaction_timestamp: i64,
     statement_timestamp: i64,
     random: Option<RandomState>,
-    needs_session: Cell<bool>,
+    session: Absent,
 }
 
 impl EvalContext for Apart {
@@ -191,8 +192,7 @@ impl EvalContext for Apart {
     }
 
     fn catalog(&self) -> &dyn CatalogLookup {
-        self.needs_session.set(true);
-        &BuiltinCatalog
+        &self.session
     }
 
     fn transaction_timestamp(&self) -> i64 {
@@ -204,12 +204,69 @@ impl EvalContext for Apart {
     }
 
     fn random(&mut self) -> &mut RandomState {
-        self.needs_session.set(true);
+        self.session.is_needed.set(true);
         self.random.get_or_insert_with(RandomState::from_entropy)
     }
 
     fn is_new_label(&self, _key: i64) -> bool {
-        self.needs_session.set(true);
+        self.session.is_needed.set(true);
         false
+    }
+}
+
+/// Stands for the session's catalog. It notes that it was asked for more than what is built in.
+#[derive(Default)]
+struct Absent {
+    is_needed: Cell<bool>,
+}
+
+impl Absent {
+    fn asked<T: Default>(&self) -> T {
+        self.is_needed.set(true);
+        T::default()
+    }
+}
+
+impl CatalogLookup for Absent {
+    fn may_look_into(&self, _schema: Oid) -> bool {
+        self.asked()
+    }
+
+    fn user_type(&self, oid: Oid) -> Option<Arc<UserType>> {
+        // No user's type has the number of one that is built in.
+        if builtin_type(oid).is_some() { None } else { self.asked() }
+    }
+
+    fn user_type_named(&self, _schema: Option<&str>, _name: &str) -> Option<Oid> {
+        self.asked()
+    }
+
+    fn type_is_visible(&self, _oid: Oid) -> bool {
+        self.asked()
+    }
+
+    fn user_function(&self, _oid: Oid) -> Option<UserFunction> {
+        self.asked()
+    }
+
+    fn user_functions(&self, _schema: Option<&str>, _name: &str) -> Vec<UserFunction> {
+        self.asked()
+    }
+
+    fn object_name(&self, _kind: RegKind, _oid: Oid) -> Option<String> {
+        self.asked()
+    }
+
+    fn object_named(&self, _kind: RegKind, _name: &[String]) -> Result<Option<Oid>> {
+        Ok(self.asked())
+    }
+
+    fn check_domain(&self, _domain: Oid, _value: &Value) -> Result<()> {
+        self.is_needed.set(true);
+        Ok(())
+    }
+
+    fn domain_default(&self, _domain: Oid) -> Option<String> {
+        self.asked()
     }
 }

@@ -10,6 +10,7 @@ use base::{Error, Result, sqlstate};
 use super::apart::BYTES_OF_A_PART;
 use super::functions::text::check_length;
 use super::numeric::Numeric;
+use super::text_io::PIECE_BYTES;
 use super::value::SmolStr;
 
 /// How deeply values may be nested.
@@ -212,7 +213,7 @@ impl Json {
         }
     }
 
-    /// Reads JSON text. 22P02 with a DETAIL, 54001 when nested too deeply.
+    /// Reads JSON text. 22P02 with a DETAIL, 54001 when nested too deeply. Lets others run; no error is that of an interrupt.
     pub fn parse(text: &str) -> Result<Json> {
         Parser { text, bytes: text.as_bytes(), position: 0, depth: 0, keeps_text: false }.document()
     }
@@ -228,6 +229,7 @@ impl Json {
             Json::Array(values) => {
                 out.push(b'[');
                 for (index, value) in values.iter().enumerate() {
+                    sync::let_others_run();
                     if index > 0 {
                         out.extend_from_slice(b", ");
                     }
@@ -238,6 +240,7 @@ impl Json {
             Json::Object(pairs) => {
                 out.push(b'{');
                 for (index, (key, value)) in pairs.iter().enumerate() {
+                    sync::let_others_run();
                     if index > 0 {
                         out.extend_from_slice(b", ");
                     }
@@ -299,26 +302,43 @@ impl std::fmt::Display for Json {
     }
 }
 
-/// Appends a string in quotes, escaped as PostgreSQL escapes JSON.
+/// Appends a string in quotes, escaped as PostgreSQL escapes JSON. Others run while a long one is written.
 pub fn write_string(text: &str, out: &mut Vec<u8>) {
+    out.reserve(text.len() + 2);
     out.push(b'"');
-    for byte in text.bytes() {
-        match byte {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            0x08 => out.extend_from_slice(b"\\b"),
-            0x0C => out.extend_from_slice(b"\\f"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            control if control < 0x20 => {
-                out.extend_from_slice(b"\\u00");
-                super::number_text::push_hex(control, out);
-            }
-            plain => out.push(plain),
+    for (number, mut rest) in text.as_bytes().chunks(PIECE_BYTES).enumerate() {
+        if number > 0 {
+            sync::let_others_run();
         }
+        while let Some(place) = rest.iter().position(is_special) {
+            out.extend_from_slice(&rest[..place]);
+            write_escape(rest[place], out);
+            rest = &rest[place + 1..];
+        }
+        out.extend_from_slice(rest);
     }
     out.push(b'"');
+}
+
+/// Whether a byte of a string is written in another way.
+fn is_special(byte: &u8) -> bool {
+    matches!(byte, b'"' | b'\\' | ..0x20)
+}
+
+fn write_escape(byte: u8, out: &mut Vec<u8>) {
+    match byte {
+        b'"' => out.extend_from_slice(b"\\\""),
+        b'\\' => out.extend_from_slice(b"\\\\"),
+        0x08 => out.extend_from_slice(b"\\b"),
+        0x0C => out.extend_from_slice(b"\\f"),
+        b'\n' => out.extend_from_slice(b"\\n"),
+        b'\r' => out.extend_from_slice(b"\\r"),
+        b'\t' => out.extend_from_slice(b"\\t"),
+        control => {
+            out.extend_from_slice(b"\\u00");
+            super::number_text::push_hex(control, out);
+        }
+    }
 }
 
 /// What is wrong with JSON text: the DETAIL, and the CONTEXT that shows where.
@@ -445,6 +465,7 @@ impl Parser<'_> {
             } else {
                 "Expected JSON value, but found"
             };
+            sync::let_others_run();
             values.push(self.value(expectation)?);
             self.skip_spaces();
             match self.bytes.get(self.position) {
@@ -472,6 +493,7 @@ impl Parser<'_> {
             return Ok(Json::Object(pairs));
         }
         loop {
+            sync::let_others_run();
             self.skip_spaces();
             if self.bytes.get(self.position) != Some(&b'"') {
                 let expectation =
@@ -545,9 +567,7 @@ impl Parser<'_> {
         let mut out = String::new();
         loop {
             let run = self.position;
-            while self.bytes.get(self.position).is_some_and(|byte| *byte >= 0x20 && *byte != b'"' && *byte != b'\\') {
-                self.position += 1;
-            }
+            self.skip_plain();
             out.push_str(&self.text[run..self.position]);
             match self.bytes.get(self.position) {
                 Some(b'"') => {
@@ -566,6 +586,21 @@ impl Parser<'_> {
                     let detail = format!("Token \"{}\" is invalid.", &self.text[start..]);
                     return Err(self.error(detail, self.text.len()));
                 }
+            }
+        }
+    }
+
+    /// Goes to the next byte of a string that doesn't stand for itself, or to the end of the text.
+    fn skip_plain(&mut self) {
+        while self.position < self.bytes.len() {
+            sync::let_others_run();
+            let piece = &self.bytes[self.position..self.bytes.len().min(self.position + PIECE_BYTES)];
+            match piece.iter().position(is_special) {
+                Some(place) => {
+                    self.position += place;
+                    break;
+                }
+                None => self.position += piece.len(),
             }
         }
     }

@@ -48,12 +48,14 @@ impl JsonKind {
 /// The offset behind the string that begins at `start`.
 fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut position = start + 1;
-    while position < bytes.len() {
-        match bytes[position] {
-            b'\\' => position += 2,
-            b'"' => return position + 1,
-            _ => position += 1,
+    while let Some(rest) = bytes.get(position..)
+        && let Some(place) = memchr::memchr2(b'"', b'\\', rest)
+    {
+        if rest[place] == b'"' {
+            return position + place + 1;
         }
+        sync::let_others_run();
+        position += place + 2;
     }
     bytes.len()
 }
@@ -72,6 +74,7 @@ fn value_end(bytes: &[u8], start: usize) -> usize {
                         continue;
                     }
                     b'{' | b'[' => depth += 1,
+                    b',' => sync::let_others_run(),
                     b'}' | b']' => {
                         depth -= 1;
                         if depth == 0 {
@@ -109,48 +112,73 @@ pub fn unescape(literal: &str) -> String {
     }
 }
 
-/// The members of an object in the order they were written; `None` if it is none.
-pub fn members(text: &str) -> Option<Vec<(String, &str)>> {
-    let bytes = text.as_bytes();
-    let mut position = skip_spaces(bytes, 0);
-    if bytes.get(position) != Some(&b'{') {
-        return None;
-    }
-    let mut members = Vec::new();
-    position = skip_spaces(bytes, position + 1);
-    while bytes.get(position) == Some(&b'"') {
-        let key_end = string_end(bytes, position);
-        let key = unescape(&text[position..key_end]);
-        // behind the colon
-        let start = skip_spaces(bytes, skip_spaces(bytes, key_end) + 1);
-        let end = value_end(bytes, start);
-        members.push((key, &text[start..end]));
-        position = skip_spaces(bytes, end);
-        if bytes.get(position) == Some(&b',') {
-            position = skip_spaces(bytes, position + 1);
-        }
-    }
-    Some(members)
+/// Where the members of an object begin; `None` if it is none.
+pub fn members_start(text: &str) -> Option<usize> {
+    start_behind(text, b'{')
 }
 
-/// The elements of an array; `None` if it is none.
-pub fn elements(text: &str) -> Option<Vec<&str>> {
+/// Where the elements of an array begin; `None` if it is none.
+pub fn elements_start(text: &str) -> Option<usize> {
+    start_behind(text, b'[')
+}
+
+fn start_behind(text: &str, bracket: u8) -> Option<usize> {
     let bytes = text.as_bytes();
-    let mut position = skip_spaces(bytes, 0);
-    if bytes.get(position) != Some(&b'[') {
+    let position = skip_spaces(bytes, 0);
+    (bytes.get(position) == Some(&bracket)).then(|| skip_spaces(bytes, position + 1))
+}
+
+/// Where the next member or element begins behind one that ends here.
+fn behind_comma(bytes: &[u8], end: usize) -> usize {
+    let position = skip_spaces(bytes, end);
+    if bytes.get(position) == Some(&b',') { skip_spaces(bytes, position + 1) } else { position }
+}
+
+/// The member that begins at `position`, which goes to the next one; `None` behind the last one.
+pub fn next_member<'a>(text: &'a str, position: &mut usize) -> Option<(String, &'a str)> {
+    let bytes = text.as_bytes();
+    if bytes.get(*position) != Some(&b'"') {
         return None;
     }
-    let mut elements = Vec::new();
-    position = skip_spaces(bytes, position + 1);
-    while position < bytes.len() && bytes[position] != b']' {
-        let end = value_end(bytes, position);
-        elements.push(&text[position..end]);
-        position = skip_spaces(bytes, end);
-        if bytes.get(position) == Some(&b',') {
-            position = skip_spaces(bytes, position + 1);
-        }
+    let key_end = string_end(bytes, *position);
+    let key = unescape(&text[*position..key_end]);
+    // behind the colon
+    let start = skip_spaces(bytes, skip_spaces(bytes, key_end) + 1);
+    let end = value_end(bytes, start);
+    *position = behind_comma(bytes, end);
+    Some((key, &text[start..end]))
+}
+
+/// The element that begins at `position`, which goes to the next one; `None` behind the last one.
+pub fn next_element<'a>(text: &'a str, position: &mut usize) -> Option<&'a str> {
+    let bytes = text.as_bytes();
+    let start = *position;
+    if bytes.get(start).is_none_or(|byte| *byte == b']') {
+        return None;
     }
-    Some(elements)
+    let end = value_end(bytes, start);
+    *position = behind_comma(bytes, end);
+    Some(&text[start..end])
+}
+
+/// The members of an object in the order they were written; `None` if it is none. Lets others run meanwhile.
+pub fn members(text: &str) -> Option<Vec<(String, &str)>> {
+    let mut position = members_start(text)?;
+    let next = || {
+        sync::let_others_run();
+        next_member(text, &mut position)
+    };
+    Some(std::iter::from_fn(next).collect())
+}
+
+/// The elements of an array; `None` if it is none. Lets others run meanwhile.
+pub fn elements(text: &str) -> Option<Vec<&str>> {
+    let mut position = elements_start(text)?;
+    let next = || {
+        sync::let_others_run();
+        next_element(text, &mut position)
+    };
+    Some(std::iter::from_fn(next).collect())
 }
 
 /// The member called `key`; of several the last.

@@ -151,9 +151,14 @@ fn write_json(json: &Json, out: &mut Packed) {
         Json::Object(pairs) => {
             out.push(6);
             out.extend_from_slice(&(pairs.len() as u32).to_le_bytes());
-            for (key, value) in pairs {
-                write_bytes(key.as_bytes(), out);
-                write_json(value, out);
+            for pairs in pairs.chunks(THINGS_AT_ONCE) {
+                for (key, value) in pairs {
+                    write_bytes(key.as_bytes(), out);
+                    write_json(value, out);
+                }
+                if pairs.len() == THINGS_AT_ONCE {
+                    sync::let_others_run();
+                }
             }
         }
     }

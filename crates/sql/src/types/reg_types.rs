@@ -7,10 +7,14 @@ use super::context::{CatalogLookup, RegKind, UserFunction};
 use super::functions;
 use super::oids;
 use super::operators;
+use super::text_io::PIECE_BYTES;
 use super::type_name::{format_type_name, parse_type_name};
 
+/// More parts than any name has. Of one that has more these are kept, for the error to show them.
+pub(super) const PARTS_MAX: usize = 100;
+
 /// Splits a possibly qualified, possibly quoted name; unquoted parts are folded to lower case. 42602.
-pub fn split_name(text: &str) -> Result<Vec<String>> {
+fn split_name(text: &str) -> Result<Vec<String>> {
     let invalid = || Error::new(sqlstate::INVALID_NAME, "invalid name syntax");
     let mut parts = Vec::new();
     let mut rest = text.trim();
@@ -18,27 +22,26 @@ pub fn split_name(text: &str) -> Result<Vec<String>> {
         let part;
         if let Some(quoted) = rest.strip_prefix('"') {
             let mut name = String::new();
-            let mut characters = quoted.char_indices().peekable();
-            let mut end = None;
-            while let Some((index, character)) = characters.next() {
-                if character != '"' {
-                    name.push(character);
-                } else if characters.peek().is_some_and(|(_, next)| *next == '"') {
-                    characters.next();
-                    name.push('"');
-                } else {
-                    end = Some(index + 1);
+            let mut end = 0;
+            loop {
+                sync::yield_point()?;
+                let place = memchr::memchr(b'"', &quoted.as_bytes()[end..]).ok_or_else(invalid)?;
+                push_part(&quoted[end..end + place], &mut name);
+                end += place + 1;
+                if quoted.as_bytes().get(end) != Some(&b'"') {
                     break;
                 }
+                push_part("\"", &mut name);
+                end += 1;
             }
-            rest = &quoted[end.ok_or_else(invalid)?..];
+            rest = &quoted[end..];
             part = name;
         } else {
-            let end = rest.find(|c: char| c == '.' || c.is_whitespace()).unwrap_or(rest.len());
+            let end = length_until(rest, |c| c == '.' || c.is_whitespace())?;
             if end == 0 {
                 return Err(invalid());
             }
-            part = rest[..end].to_lowercase();
+            part = fold_name(&rest[..end]);
             rest = &rest[end..];
         }
         if part.is_empty() {
@@ -49,8 +52,45 @@ pub fn split_name(text: &str) -> Result<Vec<String>> {
         if rest.is_empty() {
             return Ok(parts);
         }
+        if parts.len() == PARTS_MAX {
+            parts.push("...".to_owned());
+            return Ok(parts);
+        }
         rest = rest.strip_prefix('.').ok_or_else(invalid)?.trim_start();
     }
+}
+
+/// Adds to a name what it has room for.
+fn push_part(part: &str, name: &mut String) {
+    if name.len() <= base::limits::NAME_MAX_BYTES {
+        name.push_str(&part[..part.floor_char_boundary(2 * base::limits::NAME_MAX_BYTES)]);
+    }
+}
+
+/// The bytes before the first character for which `ends` holds. Lets others run if they are many.
+///
+/// # Errors
+/// The error of an interrupt.
+pub(super) fn length_until(text: &str, ends: impl Fn(char) -> bool) -> Result<usize> {
+    let mut length = 0;
+    loop {
+        let rest = &text[length..];
+        let piece = &rest[..rest.floor_char_boundary(PIECE_BYTES)];
+        if let Some(place) = piece.find(&ends) {
+            return Ok(length + place);
+        }
+        length += piece.len();
+        if length == text.len() {
+            return Ok(length);
+        }
+        sync::yield_point()?;
+    }
+}
+
+/// A name without quotes in lower case, cut to the bytes a name may have.
+pub(super) fn fold_name(name: &str) -> String {
+    let folded = name[..name.floor_char_boundary(4 * base::limits::NAME_MAX_BYTES)].to_lowercase();
+    truncate_name(&folded).to_owned()
 }
 
 /// A name cut to the bytes a name may have.
@@ -100,8 +140,15 @@ fn numeric_oid(text: &str) -> Option<Result<u32>> {
     digits.then(|| super::number_text::parse_oid(text))
 }
 
-fn too_many_dots(what: &str, parts: &[String]) -> Error {
+/// 42601
+pub(super) fn too_many_dots(what: &str, parts: &[String]) -> Error {
     Error::new(sqlstate::SYNTAX_ERROR, format!("improper {what} name (too many dotted names): {}", parts.join(".")))
+}
+
+/// A name of a schema's object: database, schema and name. 42601 for more parts.
+fn qualified_name(text: &str) -> Result<Vec<String>> {
+    let parts = split_name(text)?;
+    if parts.len() > 3 { Err(too_many_dots("qualified", &parts)) } else { Ok(parts) }
 }
 
 /// Reads a value of one of the `reg*` types. 42P01, 42704, 42883, 3F000 when there is no such thing.
@@ -138,7 +185,7 @@ pub fn parse_reg(catalog: &dyn CatalogLookup, text: &str, oid: Oid) -> Result<u3
                 .ok_or_else(|| undefined(sqlstate, format!("{what} \"{}\" does not exist", parts[0])))
         }
         oids::REGCOLLATION => {
-            let parts = name_list()?;
+            let parts = qualified_name(text)?;
             let built_in = match parts.last().map(String::as_str) {
                 Some("default") => Some(Oid(100)),
                 Some("C") => Some(Oid(950)),
@@ -157,7 +204,7 @@ pub fn parse_reg(catalog: &dyn CatalogLookup, text: &str, oid: Oid) -> Result<u3
         oids::REGOPER => parse_regoper(text),
         oids::REGOPERATOR => parse_regoperator(catalog, text),
         _ => {
-            let parts = name_list()?;
+            let parts = qualified_name(text)?;
             find(RegKind::TextSearch, &parts)?.map(|oid| oid.0).ok_or_else(|| {
                 undefined(
                     sqlstate::UNDEFINED_OBJECT,
@@ -194,7 +241,7 @@ fn no_function(text: &str) -> Error {
 }
 
 fn parse_regproc(catalog: &dyn CatalogLookup, text: &str) -> Result<u32> {
-    let parts = split_name(text)?;
+    let parts = qualified_name(text)?;
     match functions_called(catalog, &parts).as_slice() {
         [] => match catalog.object_named(RegKind::Proc, &parts)? {
             Some(oid) => Ok(oid.0),
@@ -205,43 +252,52 @@ fn parse_regproc(catalog: &dyn CatalogLookup, text: &str) -> Result<u32> {
     }
 }
 
-/// Splits `name(type, type)`; `none` stands for no type.
-fn name_and_types(catalog: &dyn CatalogLookup, text: &str) -> Result<(String, Vec<Oid>)> {
+/// Splits `name(type, type)`; `none` stands for no type. 54023 for more types than a function has arguments.
+fn name_and_types<'t>(catalog: &dyn CatalogLookup, text: &'t str) -> Result<(&'t str, Vec<Oid>)> {
     let syntax = |message: &str| Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, message);
     let open = text.find('(').ok_or_else(|| syntax("expected a left parenthesis"))?;
     let inner = text[open + 1..].trim_end().strip_suffix(')');
     let inner = inner.ok_or_else(|| syntax("expected a right parenthesis"))?;
     let mut types = Vec::new();
-    if !inner.trim().is_empty() {
-        let mut depth = 0;
-        let mut start = 0;
-        let mut items = Vec::new();
-        for (index, byte) in inner.bytes().enumerate() {
+    let mut rest = (!inner.trim().is_empty()).then_some(inner);
+    while let Some(items) = rest {
+        let (item, behind) = first_item(items)?;
+        let none = item.trim().eq_ignore_ascii_case("none");
+        let oid = if none { Oid::INVALID } else { parse_type_name(catalog, item)?.oid };
+        if types.len() == base::limits::ARGUMENTS_MAX {
+            return Err(Error::new(sqlstate::TOO_MANY_ARGUMENTS, "too many arguments"));
+        }
+        types.push(oid);
+        rest = behind;
+    }
+    Ok((&text[..open], types))
+}
+
+/// What stands before the first comma that isn't in parentheses, and what stands behind it.
+fn first_item(items: &str) -> Result<(&str, Option<&str>)> {
+    let mut depth = 0_i64;
+    for (number, piece) in items.as_bytes().chunks(PIECE_BYTES).enumerate() {
+        if number > 0 {
+            sync::yield_point()?;
+        }
+        for (offset, byte) in piece.iter().enumerate() {
             match byte {
                 b'(' => depth += 1,
                 b')' => depth -= 1,
                 b',' if depth == 0 => {
-                    items.push(&inner[start..index]);
-                    start = index + 1;
+                    let comma = number * PIECE_BYTES + offset;
+                    return Ok((&items[..comma], Some(&items[comma + 1..])));
                 }
                 _ => {}
             }
         }
-        items.push(&inner[start..]);
-        for item in items {
-            types.push(if item.trim().eq_ignore_ascii_case("none") {
-                Oid::INVALID
-            } else {
-                parse_type_name(catalog, item)?.oid
-            });
-        }
     }
-    Ok((text[..open].to_owned(), types))
+    Ok((items, None))
 }
 
 fn parse_regprocedure(catalog: &dyn CatalogLookup, text: &str) -> Result<u32> {
     let (name, types) = name_and_types(catalog, text)?;
-    functions_called(catalog, &split_name(&name)?)
+    functions_called(catalog, &qualified_name(name)?)
         .into_iter()
         .find(|(_, arguments)| *arguments == types)
         .map(|(oid, _)| oid)
@@ -264,7 +320,7 @@ fn parse_regoper(text: &str) -> Result<u32> {
 fn parse_regoperator(catalog: &dyn CatalogLookup, text: &str) -> Result<u32> {
     let (name, types) = name_and_types(catalog, text)?;
     match types.as_slice() {
-        [left, right] => operators::operator_exact(name.strip_prefix("pg_catalog.").unwrap_or(&name), *left, *right)
+        [left, right] => operators::operator_exact(name.strip_prefix("pg_catalog.").unwrap_or(name), *left, *right)
             .map(|operator| operator.oid.0)
             .ok_or_else(|| no_operator(text)),
         [_] => Err(Error::new(sqlstate::UNDEFINED_PARAMETER, "missing argument")

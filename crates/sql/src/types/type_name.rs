@@ -6,7 +6,7 @@ use super::context::{CatalogLookup, RegKind, UserTypeKind};
 use super::datetime::interval::{FULL_PRECISION, range, typmod_precision, typmod_range};
 use super::numeric;
 use super::oids;
-use super::reg_types::quote_identifier;
+use super::reg_types::{PARTS_MAX, fold_name, length_until, quote_identifier, too_many_dots, truncate_name};
 use super::string_types::typmod_length;
 use super::type_table::{SqlType, array_type, builtin_type, builtin_type_named, element_type};
 
@@ -269,7 +269,7 @@ pub fn precision_warning(oid: Oid, modifiers: &[i32]) -> Option<Error> {
 pub fn precision_warning_of(catalog: &dyn CatalogLookup, text: &str) -> Option<Error> {
     let named = parse_type_name(catalog, text).ok()?.oid;
     let oid = super::element_type(catalog, named).unwrap_or(named);
-    let precision = tokens(text)?.windows(3).find_map(|three| match three {
+    let precision = tokens(text).ok()??.windows(3).find_map(|three| match three {
         [Token::Symbol('('), Token::Number(precision), Token::Symbol(')')] => Some(*precision),
         _ => None,
     })?;
@@ -294,35 +294,48 @@ enum Token {
     Symbol(char),
 }
 
-fn tokens(text: &str) -> Option<Vec<Token>> {
+/// More tokens than any type's name has. Those behind them are not looked at.
+const TOKENS_MAX: usize = 1 << 14;
+/// Stands behind that many.
+const CUT: char = '\0';
+
+/// `None` for what can't be part of a type's name.
+fn tokens(text: &str) -> Result<Option<Vec<Token>>> {
     let mut tokens = Vec::new();
-    let mut rest = text.trim_start();
+    let trimmed = |text: &str| length_until(text, |c| !c.is_whitespace());
+    let mut rest = &text[trimmed(text)?..];
     while let Some(first) = rest.chars().next() {
         let length;
+        if tokens.len() == TOKENS_MAX {
+            tokens.push(Token::Symbol(CUT));
+            break;
+        }
         if first == '"' {
-            let end = rest[1..].find('"')? + 1;
-            tokens.push(Token::Quoted(rest[1..end].to_owned()));
+            let Some(end) = rest[1..].find('"').map(|end| end + 1) else { return Ok(None) };
+            tokens.push(Token::Quoted(truncate_name(&rest[1..end]).to_owned()));
             length = end + 1;
         } else if first.is_alphabetic() || first == '_' {
-            length = rest.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '$').unwrap_or(rest.len());
-            tokens.push(Token::Word(rest[..length].to_lowercase()));
+            length = length_until(rest, |c| !c.is_alphanumeric() && c != '_' && c != '$')?;
+            tokens.push(Token::Word(fold_name(&rest[..length])));
         } else if first.is_ascii_digit() || first == '-' {
-            length = 1 + rest[1..].bytes().take_while(u8::is_ascii_digit).count();
-            tokens.push(Token::Number(rest[..length].parse().ok()?));
+            length = 1 + length_until(&rest[1..], |c| !c.is_ascii_digit())?;
+            let Ok(number) = rest[..length].parse::<i32>() else { return Ok(None) };
+            tokens.push(Token::Number(number));
         } else {
             tokens.push(Token::Symbol(first));
             length = first.len_utf8();
         }
-        rest = rest[length..].trim_start();
+        rest = &rest[length..];
+        rest = &rest[trimmed(rest)?..];
     }
-    Some(tokens)
+    Ok(Some(tokens))
 }
 
 /// Parses a whole type name, as `regtype` input and `to_regtype` do: `character varying(3)[]`.
 /// 42601 for bad syntax, 42704 for an unknown type.
 pub fn parse_type_name(catalog: &dyn CatalogLookup, text: &str) -> Result<SqlType> {
     let syntax = || Error::new(sqlstate::SYNTAX_ERROR, format!("invalid type name \"{text}\""));
-    let tokens = tokens(text).ok_or_else(syntax)?;
+    let tokens = tokens(text)?.ok_or_else(syntax)?;
     let mut parser = NameParser { tokens: &tokens, position: 0 };
     parser
         .type_name(catalog)
@@ -387,16 +400,20 @@ impl NameParser<'_> {
         self.word_is("setof");
         let quoted = matches!(self.tokens.get(self.position), Some(Token::Quoted(_)));
         let first = self.name()?;
-        let mut schema = None;
-        let mut name = first;
-        if self.symbol_is('.') {
-            schema = Some(name);
-            name = self.name()?;
-            if self.symbol_is('.') {
-                schema = Some(name);
-                name = self.name()?;
-            }
+        let mut parts = vec![first];
+        while self.symbol_is('.') {
+            parts.push(self.name()?);
         }
+        if parts.len() > 3 {
+            // Parts that are a hundred say enough.
+            if parts.len() > PARTS_MAX {
+                parts.truncate(PARTS_MAX);
+                parts.push("...".to_owned());
+            }
+            return Some(Err(too_many_dots("qualified", &parts)));
+        }
+        let mut name = parts.pop()?;
+        let schema = parts.pop();
         let mut modifiers = None;
         if schema.is_none() && !quoted {
             name = self.standard_name(name, &mut modifiers)?;

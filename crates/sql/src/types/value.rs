@@ -418,18 +418,40 @@ impl ArrayValue {
     /// # Errors
     /// The error of an interrupt.
     pub fn pad(&mut self, before: usize, behind: usize) -> Result<()> {
+        let length = self.values.len();
+        let mut padded = Vec::new();
+        let lengthened = lengthen(&mut self.values, length + behind, &Value::Null).and_then(|()| {
+            if before > 0 {
+                padded.reserve(before + length + behind);
+            }
+            lengthen(&mut padded, before, &Value::Null)
+        });
+        if let Err(interrupted) = lengthened {
+            // The array is as it was.
+            self.values.truncate(length);
+            return Err(interrupted);
+        }
         if before > 0 {
-            let mut padded = Vec::with_capacity(before + self.values.len() + behind);
-            lengthen(&mut padded, before, &Value::Null)?;
             padded.append(&mut self.values);
             self.values = padded;
         }
-        let length = self.values.len() + behind;
-        lengthen(&mut self.values, length, &Value::Null)?;
         let dimension = &mut self.dimensions[0];
         dimension.length = self.values.len() as u32;
         dimension.lower_bound -= before as i32;
         Ok(())
+    }
+
+    /// The same array once more. Lets others run meanwhile.
+    ///
+    /// # Errors
+    /// The error of an interrupt.
+    pub fn copied(&self) -> Result<ArrayValue> {
+        let mut values = Vec::with_capacity(self.values.len());
+        for piece in self.values.chunks(ADDED_AT_ONCE) {
+            sync::yield_point()?;
+            values.extend_from_slice(piece);
+        }
+        Ok(ArrayValue { element: self.element, dimensions: self.dimensions.clone(), values })
     }
 }
 

@@ -36,3 +36,14 @@ create function assigns_parameter(a int) returns int language plpgsql as $$ begi
 select assigns_parameter(4);
 drop function aliased, shadows, assigns_parameter;
 drop table boxed;
+-- An array that several variables have is changed in one of them.
+do $$ declare a int[] := array[1, 2, 3]; b int[] := a; begin a[2] := 20; b[3] := 30; a[1] := b[3]; raise notice '% %', a, b; end $$;
+do $$ declare a int[] := array[1, 2, 3]; begin for i in 1 .. 3 loop a[a[1]] := a[i] + i; end loop; raise notice '%', a; end $$;
+do $$ declare a int[] := array[[1, 2], [3, 4]]; begin begin a[2][5] := 1; exception when others then raise notice '% %', sqlstate, a; end; a[2][1] := 9; raise notice '%', a; end $$;
+do $$ declare a int[] := array[1, 2]; begin begin a[1] := 'x'; exception when others then raise notice '% %', sqlstate, a; end; begin a[null] := 1; exception when others then raise notice '% %', sqlstate, a; end; end $$;
+do $$ declare a int[] := array[1, 2]; begin a[4] := 4; a[-1] := 0; raise notice '% %', a, array_dims(a); a[2:3] := array[7, 8]; raise notice '%', a; end $$;
+do $$ declare a varchar(2)[] := array['a']; begin a[1] := 'bc'; raise notice '%', a; a[1] := 'bcd'; end $$;
+create function changed(a int[]) returns int[] language plpgsql as $$ begin a[1] := -a[1]; return a; end $$;
+select changed(a), a from (values (array[1, 2]), (array[3])) v(a);
+do $$ declare r record; begin select array[1, 2] as a, 5 as b into r; r.a[2] := 7; raise notice '%', r; end $$;
+drop function changed(int[]);

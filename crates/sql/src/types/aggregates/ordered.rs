@@ -35,7 +35,7 @@ pub(super) struct Ordered {
     /// How many values come, and how many came.
     expected: u64,
     came: u64,
-    /// The places of the values that matter, and those values.
+    /// The places of the values that matter in their order, and those values, which come in this order.
     wanted: Vec<u64>,
     picked: Vec<(u64, Value)>,
     /// The value that came last and how often, and the most frequent one before it.
@@ -83,7 +83,8 @@ impl Ordered {
     }
 
     fn at(&self, place: u64) -> Value {
-        self.picked.iter().find(|(picked, _)| *picked == place).map_or(Value::Null, |(_, value)| value.clone())
+        let found = self.picked.binary_search_by_key(&place, |(picked, _)| *picked);
+        found.map_or(Value::Null, |found| self.picked[found].1.clone())
     }
 
     /// The value at one share.
@@ -122,10 +123,13 @@ impl Accumulator for Ordered {
         {
             self.share = share.clone();
             for share in self.shares() {
+                sync::yield_point()?;
                 check_share(share)?;
                 let (low, high, _) = self.places(share);
                 self.wanted.extend([low, high]);
             }
+            sync::sort_unstable_by(&mut self.wanted, u64::cmp)?;
+            self.wanted.dedup();
         }
         let Some(value) = arguments.last().filter(|value| !value.is_null()) else { return Ok(()) };
         if self.kind == OrderedKind::Mode {
@@ -137,7 +141,7 @@ impl Accumulator for Ordered {
                     self.best = ended;
                 }
             }
-        } else if self.wanted.contains(&self.came) {
+        } else if self.wanted.get(self.picked.len()) == Some(&self.came) {
             self.picked.push((self.came, value.clone()));
         }
         self.came += 1;
@@ -155,7 +159,11 @@ impl Accumulator for Ordered {
         match &self.share {
             Value::Array(_) if self.expected == 0 => Ok(Value::Null),
             Value::Array(shares) => {
-                let values = shares.values.iter().map(|share| self.value_at(share)).collect::<Result<_>>()?;
+                let value_at = |share| {
+                    sync::yield_point()?;
+                    self.value_at(share)
+                };
+                let values = shares.values.iter().map(value_at).collect::<Result<_>>()?;
                 let dimensions = shares.dimensions.clone();
                 Ok(Value::Array(Arc::new(ArrayValue { element: self.element, dimensions, values })))
             }

@@ -6,13 +6,13 @@ use base::{Error, Oid, Result, sqlstate};
 
 use super::{FunctionDef, mismatch};
 use crate::types::context::EvalContext;
-use crate::types::function_def::{CallTypes, ReadyRows, ValueStream};
+use crate::types::function_def::{CallTypes, ValueStream};
 use crate::types::json::{self, Json, JsonbValue, write_string};
 use crate::types::json_convert::{key_text, to_json, write_json};
 use crate::types::json_text::{self, JsonKind};
 use crate::types::oids::*;
 use crate::types::type_table::SqlType;
-use crate::types::value::{ArrayValue, RecordShape, RecordValue, Value};
+use crate::types::value::{ArrayValue, RecordShape, RecordValue, SmolStr, Value};
 
 /// A `jsonb` value of a tree.
 pub(super) fn jsonb(json: Json) -> Value {
@@ -227,51 +227,80 @@ fn build_array(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) ->
     Ok(Value::from(String::from_utf8(out).expect("JSON text is UTF-8")))
 }
 
-/// Rows of key and value.
-pub(super) fn key_value_rows(rows: impl Iterator<Item = (Value, Value)>, value_type: Oid) -> Box<dyn ValueStream> {
+/// The shape of rows of key and value.
+pub(super) fn key_value_shape(value_type: Oid) -> Arc<RecordShape> {
     let fields = vec![("key".to_owned(), SqlType::TEXT), ("value".to_owned(), SqlType::new(value_type))];
-    let shape = Arc::new(RecordShape { type_oid: RECORD, fields });
-    let rows = rows
-        .map(|(key, value)| Value::Record(Arc::new(RecordValue { shape: shape.clone(), fields: vec![key, value] })))
-        .collect();
-    ReadyRows::boxed(rows)
+    Arc::new(RecordShape { type_oid: RECORD, fields })
 }
 
-fn each_text(a: &[Value], function: &str, value_type: Oid) -> Result<Box<dyn ValueStream>> {
-    let Value::Text(text) = &a[0] else { return Err(mismatch(&a[0])) };
-    let members = json_text::members(text).ok_or_else(|| match JsonKind::of(text) {
+/// The members of an object or the elements of an array, each when it is asked for.
+struct Parts {
+    text: SmolStr,
+    /// Where the next one begins.
+    position: usize,
+    kind: PartKind,
+}
+
+enum PartKind {
+    /// Rows of this shape.
+    Members {
+        shape: Arc<RecordShape>,
+        as_text: bool,
+    },
+    Keys,
+    Elements {
+        as_text: bool,
+    },
+}
+
+impl ValueStream for Parts {
+    fn next(&mut self, _context: &mut dyn EvalContext) -> Result<Option<Value>> {
+        let shown = |value: &str, as_text: bool| match as_text {
+            true => Value::from(json_text::plain(value)),
+            false => Value::from(value),
+        };
+        Ok(match &self.kind {
+            PartKind::Members { shape, as_text } => {
+                json_text::next_member(&self.text, &mut self.position).map(|(key, value)| {
+                    let fields = vec![Value::from(key), shown(value, *as_text)];
+                    Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields }))
+                })
+            }
+            PartKind::Keys => json_text::next_member(&self.text, &mut self.position).map(|(key, _)| Value::from(key)),
+            PartKind::Elements { as_text } => {
+                json_text::next_element(&self.text, &mut self.position).map(|value| shown(value, *as_text))
+            }
+        })
+    }
+}
+
+fn each(a: &[Value], value_type: Oid) -> Result<Box<dyn ValueStream>> {
+    take!(a; Text text);
+    let position = json_text::members_start(text).ok_or_else(|| match JsonKind::of(text) {
         JsonKind::Array => invalid("cannot deconstruct an array as an object"),
         _ => invalid("cannot deconstruct a scalar"),
     })?;
-    let _ = function;
-    let as_text = value_type == TEXT;
-    let rows = members.into_iter().map(|(key, value)| {
-        let value = if as_text { json_text::plain(value).into() } else { Value::from(value) };
-        (Value::from(key), value)
-    });
-    Ok(key_value_rows(rows, value_type))
+    let kind = PartKind::Members { shape: key_value_shape(value_type), as_text: value_type == TEXT };
+    Ok(Box::new(Parts { text: text.clone(), position, kind }))
 }
 
 fn json_keys(_: &mut dyn EvalContext, _: &CallTypes, a: &[Value]) -> Result<Box<dyn ValueStream>> {
     take!(a; Text text);
-    let members = json_text::members(text).ok_or_else(|| match JsonKind::of(text) {
+    let position = json_text::members_start(text).ok_or_else(|| match JsonKind::of(text) {
         JsonKind::Array => invalid("cannot call json_object_keys on an array"),
         _ => invalid("cannot call json_object_keys on a scalar"),
     })?;
-    Ok(ReadyRows::boxed(members.into_iter().map(|(key, _)| Value::from(key)).collect()))
+    Ok(Box::new(Parts { text: text.clone(), position, kind: PartKind::Keys }))
 }
 
-fn elements_text(a: &[Value], as_text: bool) -> Result<Box<dyn ValueStream>> {
-    let Value::Text(text) = &a[0] else { return Err(mismatch(&a[0])) };
+fn elements(a: &[Value], as_text: bool) -> Result<Box<dyn ValueStream>> {
+    take!(a; Text text);
     let function = if as_text { "json_array_elements_text" } else { "json_array_elements" };
-    let elements = json_text::elements(text).ok_or_else(|| match JsonKind::of(text) {
+    let position = json_text::elements_start(text).ok_or_else(|| match JsonKind::of(text) {
         JsonKind::Object => invalid(format!("cannot call {function} on a non-array")),
         _ => invalid(format!("cannot call {function} on a scalar")),
     })?;
-    let rows = elements
-        .into_iter()
-        .map(|element| if as_text { json_text::plain(element).into() } else { Value::from(element) });
-    Ok(ReadyRows::boxed(rows.collect()))
+    Ok(Box::new(Parts { text: text.clone(), position, kind: PartKind::Elements { as_text } }))
 }
 
 #[rustfmt::skip]
@@ -297,9 +326,9 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::typed(3156, "row_to_json", &[RECORD, BOOL], JSON, |context, types, a| lines(json_of(context, types, a, 0)?, &a[1])).stable(),
     FunctionDef::typed(3153, "array_to_json", &[ANYARRAY], JSON, |context, types, a| Ok(Value::from(json_of(context, types, a, 0)?))).stable(),
     FunctionDef::typed(3154, "array_to_json", &[ANYARRAY, BOOL], JSON, |context, types, a| lines(json_of(context, types, a, 0)?, &a[1])).stable(),
-    FunctionDef::set(3958, "json_each", &[JSON], RECORD, |_, _, a| each_text(a, "json_each", JSON)).named(&["from_json"]).columns(&[("key", TEXT), ("value", JSON)]),
-    FunctionDef::set(3959, "json_each_text", &[JSON], RECORD, |_, _, a| each_text(a, "json_each_text", TEXT)).named(&["from_json"]).columns(&[("key", TEXT), ("value", TEXT)]),
+    FunctionDef::set(3958, "json_each", &[JSON], RECORD, |_, _, a| each(a, JSON)).named(&["from_json"]).columns(&[("key", TEXT), ("value", JSON)]),
+    FunctionDef::set(3959, "json_each_text", &[JSON], RECORD, |_, _, a| each(a, TEXT)).named(&["from_json"]).columns(&[("key", TEXT), ("value", TEXT)]),
     FunctionDef::set(3957, "json_object_keys", &[JSON], TEXT, json_keys),
-    FunctionDef::set(3955, "json_array_elements", &[JSON], JSON, |_, _, a| elements_text(a, false)).named(&["from_json"]).columns(&[("value", JSON)]),
-    FunctionDef::set(3969, "json_array_elements_text", &[JSON], TEXT, |_, _, a| elements_text(a, true)).named(&["from_json"]).columns(&[("value", TEXT)]),
+    FunctionDef::set(3955, "json_array_elements", &[JSON], JSON, |_, _, a| elements(a, false)).named(&["from_json"]).columns(&[("value", JSON)]),
+    FunctionDef::set(3969, "json_array_elements_text", &[JSON], TEXT, |_, _, a| elements(a, true)).named(&["from_json"]).columns(&[("value", TEXT)]),
 ];

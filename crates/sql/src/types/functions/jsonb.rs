@@ -1,19 +1,20 @@
 //! Functions of `jsonb`.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
 
-use super::json::{check_members, invalid, jsonb, key_value_rows, pairs, path_steps};
+use super::json::{check_members, invalid, jsonb, key_value_shape, pairs, path_steps};
 use super::{FunctionDef, mismatch};
 use crate::types::context::EvalContext;
-use crate::types::function_def::{CallTypes, ReadyRows, ValueStream};
-use crate::types::json::Json;
+use crate::types::function_def::{CallTypes, ValueStream};
+use crate::types::json::{Json, JsonbValue};
 use crate::types::json_convert::{key_text, to_json};
 use crate::types::number_text;
 use crate::types::numeric::Numeric;
 use crate::types::oids::*;
-use crate::types::value::{ArrayValue, SmolStr, Value};
+use crate::types::value::{ArrayValue, RecordShape, RecordValue, SmolStr, Value};
 
 /// A value as text: strings without quotes, null as NULL.
 fn plain(json: Option<&Json>) -> Value {
@@ -343,35 +344,68 @@ fn set_lax(context: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
     }
 }
 
+/// The members of an object or the elements of an array, each when it is asked for.
+struct Parts {
+    json: Arc<JsonbValue>,
+    /// The number of the next one.
+    next: usize,
+    as_text: bool,
+    kind: PartKind,
+}
+
+enum PartKind {
+    /// Rows of this shape.
+    Members(Arc<RecordShape>),
+    Keys,
+    Elements,
+}
+
+impl Parts {
+    fn boxed(json: &Arc<JsonbValue>, as_text: bool, kind: PartKind) -> Box<dyn ValueStream> {
+        Box::new(Parts { json: Arc::clone(json), next: 0, as_text, kind })
+    }
+}
+
+impl ValueStream for Parts {
+    fn next(&mut self, _context: &mut dyn EvalContext) -> Result<Option<Value>> {
+        let shown = |value: &Json| if self.as_text { plain(Some(value)) } else { jsonb(value.clone()) };
+        let part = match (&self.json.0, &self.kind) {
+            (Json::Object(pairs), PartKind::Members(shape)) => pairs.get(self.next).map(|(key, value)| {
+                let fields = vec![Value::Text(key.clone()), shown(value)];
+                Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields }))
+            }),
+            (Json::Object(pairs), PartKind::Keys) => pairs.get(self.next).map(|(key, _)| Value::Text(key.clone())),
+            (Json::Array(values), PartKind::Elements) => values.get(self.next).map(shown),
+            _ => None,
+        };
+        self.next += 1;
+        Ok(part)
+    }
+}
+
 fn each(a: &[Value], as_text: bool) -> Result<Box<dyn ValueStream>> {
-    let Value::Jsonb(json) = &a[0] else { return Err(mismatch(&a[0])) };
-    let Json::Object(pairs) = &json.0 else {
+    take!(a; Jsonb json);
+    if !matches!(json.0, Json::Object(_)) {
         let function = if as_text { "jsonb_each_text" } else { "jsonb_each" };
         return Err(invalid(format!("cannot call {function} on a non-object")));
-    };
-    let rows = pairs.iter().map(|(key, value)| {
-        let value = if as_text { plain(Some(value)) } else { jsonb(value.clone()) };
-        (Value::Text(key.clone()), value)
-    });
-    Ok(key_value_rows(rows, if as_text { TEXT } else { JSONB }))
+    }
+    let shape = key_value_shape(if as_text { TEXT } else { JSONB });
+    Ok(Parts::boxed(json, as_text, PartKind::Members(shape)))
 }
 
 fn keys(_: &mut dyn EvalContext, _: &CallTypes, a: &[Value]) -> Result<Box<dyn ValueStream>> {
     take!(a; Jsonb json);
     match &json.0 {
-        Json::Object(pairs) => Ok(ReadyRows::boxed(pairs.iter().map(|(key, _)| Value::Text(key.clone())).collect())),
+        Json::Object(_) => Ok(Parts::boxed(json, true, PartKind::Keys)),
         Json::Array(_) => Err(invalid("cannot call jsonb_object_keys on an array")),
         _ => Err(invalid("cannot call jsonb_object_keys on a scalar")),
     }
 }
 
 fn elements(a: &[Value], as_text: bool) -> Result<Box<dyn ValueStream>> {
-    let Value::Jsonb(json) = &a[0] else { return Err(mismatch(&a[0])) };
+    take!(a; Jsonb json);
     match &json.0 {
-        Json::Array(values) => {
-            let rows = values.iter().map(|value| if as_text { plain(Some(value)) } else { jsonb(value.clone()) });
-            Ok(ReadyRows::boxed(rows.collect()))
-        }
+        Json::Array(_) => Ok(Parts::boxed(json, as_text, PartKind::Elements)),
         Json::Object(_) => Err(invalid("cannot extract elements from an object")),
         _ => Err(invalid("cannot extract elements from a scalar")),
     }

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
+use memchr::memmem::Finder;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{FunctionDef, mismatch};
@@ -561,26 +562,87 @@ fn name_with_oid(name: &str, oid: u32) -> String {
     format!("{}{suffix}", &name[..end])
 }
 
-/// The pieces between delimiters; an empty delimiter doesn't split, NULL splits into characters.
-fn pieces(a: &[Value], null_text: Option<&str>) -> Option<Vec<Value>> {
-    let Value::Text(text) = &a[0] else { return None };
-    let piece = |piece: &str| if null_text == Some(piece) { Value::Null } else { Value::text(piece) };
-    if text.is_empty() {
-        return Some(Vec::new());
+/// The pieces of a text, one after the other.
+struct Pieces {
+    text: SmolStr,
+    cut: Cut,
+    /// A piece that reads so is NULL.
+    null_text: Option<SmolStr>,
+    /// Where the next piece begins; `None` behind the last one.
+    next: Option<usize>,
+}
+
+/// Where a text is split.
+enum Cut {
+    Nowhere,
+    /// At each delimiter.
+    At(Finder<'static>),
+    /// After each character.
+    AfterCharacters,
+}
+
+impl Pieces {
+    /// The pieces between delimiters; an empty delimiter doesn't split, NULL splits into characters. `None` for a text that is NULL.
+    fn new(a: &[Value]) -> Option<Pieces> {
+        let Value::Text(text) = &a[0] else { return None };
+        let cut = match &a[1] {
+            Value::Text(by) if by.is_empty() => Cut::Nowhere,
+            Value::Text(by) => Cut::At(Finder::new(by.as_bytes()).into_owned()),
+            _ => Cut::AfterCharacters,
+        };
+        let null_text = match a.get(2) {
+            Some(Value::Text(text)) => Some(text.clone()),
+            _ => None,
+        };
+        let next = (!text.is_empty()).then_some(0);
+        Some(Pieces { text: text.clone(), cut, null_text, next })
     }
-    Some(match &a[1] {
-        Value::Text(by) if by.is_empty() => vec![piece(text)],
-        Value::Text(by) => text.split(by.as_str()).map(piece).collect(),
-        _ => text.chars().map(|character| piece(character.encode_utf8(&mut [0; 4]))).collect(),
+}
+
+impl Iterator for Pieces {
+    type Item = Value;
+
+    fn next(&mut self) -> Option<Value> {
+        let begin = self.next?;
+        let rest = &self.text[begin..];
+        let (length, skipped) = match &self.cut {
+            Cut::Nowhere => (rest.len(), None),
+            Cut::At(finder) => match finder.find(rest.as_bytes()) {
+                Some(length) => (length, Some(finder.needle().len())),
+                None => (rest.len(), None),
+            },
+            Cut::AfterCharacters => {
+                let length = rest.chars().next().map_or(0, char::len_utf8);
+                (length, (length < rest.len()).then_some(0))
+            }
+        };
+        self.next = skipped.map(|skipped| begin + length + skipped);
+        let piece = &rest[..length];
+        Some(if self.null_text.as_deref() == Some(piece) { Value::Null } else { Value::text(piece) })
+    }
+}
+
+impl ValueStream for Pieces {
+    fn next(&mut self, _context: &mut dyn EvalContext) -> Result<Option<Value>> {
+        Ok(Iterator::next(self))
+    }
+}
+
+fn string_to_array(_: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
+    let Some(pieces) = Pieces::new(a) else { return Ok(Value::Null) };
+    let mut values = Vec::new();
+    for piece in pieces {
+        sync::yield_point()?;
+        values.push(piece);
+    }
+    Ok(Value::array(TEXT, values))
+}
+
+fn string_to_table(_: &mut dyn EvalContext, _: &CallTypes, a: &[Value]) -> Result<Box<dyn ValueStream>> {
+    Ok(match Pieces::new(a) {
+        Some(pieces) => Box::new(pieces),
+        None => ReadyRows::boxed(Vec::new()),
     })
-}
-
-fn string_to_array(a: &[Value], null_text: Option<&str>) -> Value {
-    pieces(a, null_text).map_or(Value::Null, |values| Value::array(TEXT, values))
-}
-
-fn string_to_table(a: &[Value], null_text: Option<&str>) -> Box<dyn ValueStream> {
-    ReadyRows::boxed(pieces(a, null_text).unwrap_or_default())
 }
 
 #[rustfmt::skip]
@@ -667,8 +729,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::typed(3539, "format", &[TEXT, ANY], TEXT, format).stable().not_strict().variadic(),
     FunctionDef::plain(1268, "parse_ident", &[TEXT, BOOL], TEXT_ARRAY, parse_ident).named(&["str", "strict"]).defaults(&["true"]),
     FunctionDef::plain(266, "nameconcatoid", &[NAME, OID], NAME, |_, a| { take!(a; Text name, Oid oid); Ok(Value::from(name_with_oid(name, *oid))) }),
-    FunctionDef::plain(394, "string_to_array", &[TEXT, TEXT], TEXT_ARRAY, |_, a| Ok(string_to_array(a, None))).not_strict(),
-    FunctionDef::plain(376, "string_to_array", &[TEXT, TEXT, TEXT], TEXT_ARRAY, |_, a| Ok(string_to_array(&a[..2], a[2].as_str()))).not_strict(),
-    FunctionDef::set(6160, "string_to_table", &[TEXT, TEXT], TEXT, |_, _, a| Ok(string_to_table(a, None))).not_strict(),
-    FunctionDef::set(6161, "string_to_table", &[TEXT, TEXT, TEXT], TEXT, |_, _, a| Ok(string_to_table(&a[..2], a[2].as_str()))).not_strict(),
+    FunctionDef::plain(394, "string_to_array", &[TEXT, TEXT], TEXT_ARRAY, string_to_array).not_strict(),
+    FunctionDef::plain(376, "string_to_array", &[TEXT, TEXT, TEXT], TEXT_ARRAY, string_to_array).not_strict(),
+    FunctionDef::set(6160, "string_to_table", &[TEXT, TEXT], TEXT, string_to_table).not_strict(),
+    FunctionDef::set(6161, "string_to_table", &[TEXT, TEXT, TEXT], TEXT, string_to_table).not_strict(),
 ];
