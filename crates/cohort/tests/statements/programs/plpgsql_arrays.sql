@@ -42,7 +42,7 @@ do $$ declare a int[] := array[1, 2, 3]; begin for i in 1 .. 3 loop a[a[1]] := a
 do $$ declare a int[] := array[[1, 2], [3, 4]]; begin begin a[2][5] := 1; exception when others then raise notice '% %', sqlstate, a; end; a[2][1] := 9; raise notice '%', a; end $$;
 do $$ declare a int[] := array[1, 2]; begin begin a[1] := 'x'; exception when others then raise notice '% %', sqlstate, a; end; begin a[null] := 1; exception when others then raise notice '% %', sqlstate, a; end; end $$;
 do $$ declare a int[] := array[1, 2]; begin a[4] := 4; a[-1] := 0; raise notice '% %', a, array_dims(a); a[2:3] := array[7, 8]; raise notice '%', a; end $$;
-do $$ declare a varchar(2)[] := array['a']; begin a[1] := 'bc'; raise notice '%', a; a[1] := 'bcd'; end $$;
+do $$ declare a varchar(2)[] := array['a']; begin a[1] := 'bc'; raise notice '%', a; begin a[1] := 'bcd'; exception when others then raise notice '% %', sqlerrm, a; end; end $$;
 create function changed(a int[]) returns int[] language plpgsql as $$ begin a[1] := -a[1]; return a; end $$;
 select changed(a), a from (values (array[1, 2]), (array[3])) v(a);
 do $$ declare r record; begin select array[1, 2] as a, 5 as b into r; r.a[2] := 7; raise notice '%', r; end $$;
