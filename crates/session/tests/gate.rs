@@ -546,7 +546,7 @@ fn what_a_write_in_a_block_has_met_is_waited_for_at_its_end_only() {
             };
             let told: Vec<_> = answers.iter().map(|told| (told.required, &*told.text)).collect();
             assert!(told.iter().all(|(required, _)| *required < changed), "{way:?} {write}: {told:?}, not {changed}");
-            assert_eq!(told.last().unwrap().1, tag, "{way:?} {write}");
+            assert!(told.iter().any(|(_, text)| *text == tag), "{way:?} {write}: {told:?}");
             session.close_portal("portal");
             session.close_statement("asked");
         }

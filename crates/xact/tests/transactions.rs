@@ -110,7 +110,10 @@ fn switching_early_lock_release_under_load_keeps_commit_order() {
                     let (xid, outcome) = commit_one(&mut session, b"row");
                     assert!(outcome.csn.unwrap() > last);
                     last = outcome.csn.unwrap();
-                    assert_eq!(database.status(xid), TransactionStatus::Committed(last));
+                    // Others may have committed so much meanwhile that its position is no longer kept: then it is as old as can be.
+                    let status = database.status(xid);
+                    let is_told = [last, Lsn::ZERO].map(TransactionStatus::Committed).contains(&status);
+                    assert!(is_told, "{status:?}, not at {last}");
                     assert!(database.manager.horizon() >= last, "own commits are seen");
                     database.reply(&outcome);
                 }
