@@ -1,6 +1,6 @@
 //! The steps of one session with portals.
 
-/// What one session does with portals.
+/// The steps of one session that uses portals.
 #[derive(Debug)]
 pub enum PortalStep {
     /// A statement of the simple protocol.
@@ -68,7 +68,7 @@ pub const PORTAL_STEPS: &[PortalStep] = {
         Execute("back", 0),
         Execute("", 1),
         Simple("rollback"),
-        // What was bound within a savepoint that is released belongs to what is around it.
+        // A portal that was bound within a released savepoint belongs to the level around it.
         Simple("begin; savepoint a"),
         Bind("p", "select i from n"),
         Execute("p", 1),
@@ -96,7 +96,7 @@ pub const PORTAL_STEPS: &[PortalStep] = {
         Simple("rollback to a"),
         Simple("close c"),
         Simple("commit"),
-        // What gives no rows runs once.
+        // A statement that gives no rows runs once.
         Simple("begin"),
         Bind("p", "insert into n values (10)"),
         Execute("p", 0),
@@ -145,7 +145,7 @@ pub const PORTAL_STEPS: &[PortalStep] = {
         Simple("rollback"),
         Bind("p", "select 1"),
         Execute("p", 0),
-        // What begins, divides and ends transactions runs once, too.
+        // A statement that begins, divides or ends a transaction runs once, too.
         Bind("p", "begin"),
         Execute("p", 0),
         Execute("p", 0),
@@ -276,7 +276,7 @@ pub const PORTAL_STEPS: &[PortalStep] = {
         Simple("fetch 1 from p"),
         Execute("p", 1),
         Simple("rollback"),
-        // What others do meanwhile is not seen, what was read is in use.
+        // Changes by others are not seen meanwhile, and a table that was read is in use.
         Simple("begin"),
         Bind("p", "select i from n order by i"),
         Execute("p", 1),
