@@ -273,7 +273,7 @@ fn name_and_types<'t>(catalog: &dyn CatalogLookup, text: &'t str) -> Result<(&'t
     Ok((&text[..open], types))
 }
 
-/// What stands before the first comma that isn't in parentheses, and what stands behind it.
+/// Divides a text at the first comma that isn't in parentheses: the part before it, and the part behind it.
 fn first_item(items: &str) -> Result<(&str, Option<&str>)> {
     let mut depth = 0_i64;
     for (number, piece) in items.as_bytes().chunks(PIECE_BYTES).enumerate() {
