@@ -6,7 +6,7 @@ use sync::Interrupt;
 use wal::DelayPolicy;
 
 use crate::decode::{self, Message};
-use crate::outgoing::{LargeMessage, push_cstr};
+use crate::outgoing::push_cstr;
 use crate::port::{self, SharedPort};
 
 /// The client at the other end of a port.
@@ -72,9 +72,9 @@ impl Client for PortClient<'_> {
     fn row(&mut self, row: &OutgoingRow<'_>) -> Result<()> {
         if row.output_lets_others_run() {
             // Others run while a large value is written, and the port is not borrowed meanwhile.
-            let mut message = LargeMessage::new(b'D');
+            let mut message = self.port.borrow_mut().outgoing.separate_message(b'D');
             write_row(row, message.body())?;
-            self.port.borrow_mut().outgoing.large_message(message);
+            self.port.borrow_mut().outgoing.append_separate(message);
             return Ok(());
         }
         self.port.borrow_mut().outgoing.try_message(b'D', |out| write_row(row, out))

@@ -30,6 +30,8 @@ pub struct Outgoing {
     vouched: usize,
     /// An error that ends the session is among what was appended.
     says_farewell: bool,
+    /// The memory of a separate message, until the cycle ends.
+    spare: Option<Vec<u8>>,
 }
 
 struct Gate {
@@ -40,8 +42,12 @@ struct Gate {
 /// More than this is not gathered before it is sent.
 const GATHERED_LIMIT_BYTES: usize = 8 * 1024;
 
-/// So much room is left before a large message for bytes that have not been sent when it is appended.
-const HEADROOM_BYTES: usize = 64 << 10;
+/// So much room is left before a separate message for bytes that have not been sent when it is appended: a session waits for its
+/// client when more than `max_unsent_output` is unsent, which is 1 MiB by default.
+const ROOM_BYTES: usize = (1 << 20) + (64 << 10);
+
+/// A separate message up to this size is copied. Its memory is kept for the next one.
+const COPIED_MAX_BYTES: usize = 256 << 10;
 
 /// More bytes than this are not moved to the front: others would wait.
 const MOVED_BYTES_MAX: usize = 4 << 20;
@@ -49,17 +55,11 @@ const MOVED_BYTES_MAX: usize = 4 << 20;
 /// A buffer larger than this is dropped by another thread.
 const DROPPED_HERE_MAX_BYTES: usize = 8 << 20;
 
-/// A message that is made outside of the buffer and becomes the buffer, so that nobody waits while it is copied.
-pub struct LargeMessage(Vec<u8>);
+/// A message that is made outside of the buffer, so that others may use that meanwhile. If it is large it becomes the buffer, and
+/// nobody waits while it is copied.
+pub struct SeparateMessage(Vec<u8>);
 
-impl LargeMessage {
-    /// One without a body.
-    pub fn new(kind: u8) -> LargeMessage {
-        let mut bytes = vec![0; HEADROOM_BYTES];
-        bytes.extend_from_slice(&[kind, 0, 0, 0, 0]);
-        LargeMessage(bytes)
-    }
-
+impl SeparateMessage {
     /// Where its body is to be appended.
     pub fn body(&mut self) -> &mut Vec<u8> {
         &mut self.0
@@ -184,18 +184,34 @@ impl Outgoing {
         self.finish(start);
     }
 
-    /// Appends a message that is large. It is copied only if much has not been sent yet.
-    pub fn large_message(&mut self, message: LargeMessage) {
+    /// A message without a body, to be appended by [`Outgoing::append_separate`].
+    pub fn separate_message(&mut self, kind: u8) -> SeparateMessage {
+        let mut bytes = self.spare.take().unwrap_or_else(|| vec![0; ROOM_BYTES + COPIED_MAX_BYTES]);
+        bytes.truncate(ROOM_BYTES);
+        bytes.extend_from_slice(&[kind, 0, 0, 0, 0]);
+        SeparateMessage(bytes)
+    }
+
+    /// Appends a message with the body that it has been given.
+    pub fn append_separate(&mut self, message: SeparateMessage) {
         let mut bytes = message.0;
-        let length = (bytes.len() - HEADROOM_BYTES - 1) as u32;
-        bytes[HEADROOM_BYTES + 1..HEADROOM_BYTES + 5].copy_from_slice(&length.to_be_bytes());
-        let unsent_bytes = self.unsent_bytes();
-        if unsent_bytes > HEADROOM_BYTES {
-            self.bytes.extend_from_slice(&bytes[HEADROOM_BYTES..]);
-            return drop_buffer(bytes);
+        let length = (bytes.len() - ROOM_BYTES - 1) as u32;
+        bytes[ROOM_BYTES + 1..ROOM_BYTES + 5].copy_from_slice(&length.to_be_bytes());
+        if bytes.len() <= ROOM_BYTES + COPIED_MAX_BYTES {
+            self.bytes.extend_from_slice(&bytes[ROOM_BYTES..]);
+            self.spare = Some(bytes);
+        } else if self.unsent_bytes() > ROOM_BYTES {
+            self.bytes.extend_from_slice(&bytes[ROOM_BYTES..]);
+            drop_buffer(bytes);
+        } else {
+            self.replace_buffer(bytes);
         }
-        let start = HEADROOM_BYTES - unsent_bytes;
-        bytes[start..HEADROOM_BYTES].copy_from_slice(&self.bytes[self.sent..]);
+    }
+
+    /// Makes `bytes` the buffer. What has not been sent goes into the room before the message in it.
+    fn replace_buffer(&mut self, mut bytes: Vec<u8>) {
+        let start = ROOM_BYTES - self.unsent_bytes();
+        bytes[start..ROOM_BYTES].copy_from_slice(&self.bytes[self.sent..]);
         let (sent, before) = (self.sent, std::mem::replace(&mut self.bytes, bytes));
         let moved = |place: usize| place.saturating_sub(sent) + start;
         self.gates.iter_mut().for_each(|gate| gate.offset = moved(gate.offset));
@@ -256,6 +272,7 @@ impl Outgoing {
     pub fn ready_for_query(&mut self, status: u8) {
         self.message(b'Z', |body| body.push(status));
         self.cycle_start = self.bytes.len();
+        self.spare = None;
         self.flush();
     }
 }
@@ -348,41 +365,73 @@ mod tests {
     }
 
     #[test]
-    fn a_large_message_takes_its_place_among_the_others() {
-        for sent in [0, 3, 6] {
+    fn a_separate_message_takes_its_place_among_the_others() {
+        for (sent, length_bytes) in
+            [(0, 5), (3, 5), (6, 5), (0, COPIED_MAX_BYTES), (3, COPIED_MAX_BYTES), (6, COPIED_MAX_BYTES)]
+        {
             let mut out = Outgoing::default();
             out.ready_for_query(b'I');
             assert_eq!(out.sendable(Lsn(10)).len(), 6);
             out.consume(sent);
             out.require(Lsn(100));
             tag(&mut out, "A");
-            let mut large = LargeMessage::new(b'D');
-            large.body().extend_from_slice(b"large");
-            out.large_message(large);
+            append_separate(&mut out, length_bytes);
             tag(&mut out, "B");
+            append_separate(&mut out, 2);
             out.require(Lsn(200));
             out.flush();
             assert_eq!(out.sendable(Lsn(99)), &b"Z\0\0\0\x05I"[sent..]);
             let mut rest = b"Z\0\0\0\x05I"[sent..].to_vec();
-            rest.extend_from_slice(b"C\0\0\0\x06A\0D\0\0\0\x09largeC\0\0\0\x06B\0");
+            rest.extend_from_slice(b"C\0\0\0\x06A\0D");
+            rest.extend_from_slice(&(length_bytes as u32 + 4).to_be_bytes());
+            rest.extend(vec![7; length_bytes]);
+            rest.extend_from_slice(b"C\0\0\0\x06B\0D\0\0\0\x06\x07\x07");
             assert_eq!(out.next_gate(Lsn(99)), Some(Lsn(200)));
-            assert_eq!(out.sendable(Lsn(200)), rest);
+            assert!(out.sendable(Lsn(200)) == rest);
             out.consume(rest.len());
             assert_eq!(out.unsent_bytes(), 0);
         }
     }
 
+    fn append_separate(out: &mut Outgoing, length_bytes: usize) {
+        let mut message = out.separate_message(b'D');
+        message.body().extend(vec![7; length_bytes]);
+        out.append_separate(message);
+    }
+
     #[test]
-    fn a_large_message_behind_much_that_is_unsent_is_appended() {
+    fn the_memory_of_a_separate_message_is_used_again_within_a_cycle() {
         let mut out = Outgoing::default();
-        out.message(b'D', |body| body.resize(2 * HEADROOM_BYTES, 7));
-        let mut large = LargeMessage::new(b'D');
-        large.body().extend_from_slice(b"large");
-        out.large_message(large);
+        append_separate(&mut out, 100);
+        let first = out.spare.as_ref().map(|bytes| bytes.as_ptr());
+        append_separate(&mut out, COPIED_MAX_BYTES - 5);
+        assert_eq!(out.spare.as_ref().map(|bytes| bytes.as_ptr()), first);
+        assert!(first.is_some());
+        out.ready_for_query(b'I');
+        assert!(out.spare.is_none());
+    }
+
+    #[test]
+    fn a_large_message_is_not_copied_however_much_the_client_has_still_to_read() {
+        for unsent_bytes in [0, 100 << 10, 1 << 20] {
+            let mut out = Outgoing::default();
+            out.message(b'D', |body| body.extend(vec![7; unsent_bytes]));
+            let mut message = out.separate_message(b'D');
+            message.body().extend(vec![8; 2 << 20]);
+            let memory = message.0.as_ptr();
+            out.append_separate(message);
+            assert_eq!(out.bytes.as_ptr(), memory);
+            assert_eq!(out.unsent_bytes(), 5 + unsent_bytes + 5 + (2 << 20));
+        }
+    }
+
+    #[test]
+    fn a_large_message_behind_more_than_its_room_is_appended() {
+        let mut out = Outgoing::default();
+        out.message(b'D', |body| body.extend(vec![7; 2 * ROOM_BYTES]));
+        append_separate(&mut out, 1 << 20);
         out.flush();
-        let sendable = out.sendable(Lsn::ZERO);
-        assert_eq!(sendable.len(), 2 * HEADROOM_BYTES + 10);
-        assert!(sendable.ends_with(b"D\0\0\0\x09large"));
+        assert_eq!(out.sendable(Lsn::ZERO).len(), 5 + 2 * ROOM_BYTES + 5 + (1 << 20));
     }
 
     #[test]

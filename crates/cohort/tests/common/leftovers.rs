@@ -15,10 +15,6 @@ const CLEARING_LIMIT: Duration = Duration::from_secs(15);
 const STACKS_PER_WORKER: usize = 64 + 4;
 /// The size of a coroutine's stack.
 const STACK_BYTES: usize = (2 << 20) - (64 << 10);
-/// Counts the sessions beside the watching one.
-const OTHER_SESSIONS: &str =
-    "select count(*) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'";
-
 /// Watches one server through a connection of its own.
 pub struct Watch {
     control: Client,
@@ -49,8 +45,6 @@ impl Watch {
             metrics_port: None,
             before: Resources { sockets: 0, threads: 0, files_of_dropped_tables: 0 },
         };
-        // A client that has just hung up may still have its session.
-        wait_until(|| watch.count(OTHER_SESSIONS) == 0, "a session of before stays");
         watch.before = watch.resources();
         watch
     }
@@ -58,7 +52,13 @@ impl Watch {
     /// Counts the time limits that the server looks after, too. It tells its metrics at this port, and no session has a limit.
     pub fn counting_time_limits(mut self, metrics_port: u16) -> Watch {
         self.metrics_port = Some(metrics_port);
-        wait_until(|| self.time_limits() == 0, "a session of before has left a time limit");
+        // The session of a client that has just hung up may still have one.
+        let started = Instant::now();
+        while self.time_limits() > 0 {
+            assert!(started.elapsed() < CLEARING_LIMIT, "there are {} time limits", self.time_limits());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.before = self.resources();
         self
     }
 
@@ -102,7 +102,10 @@ impl Watch {
     fn left(&mut self) -> String {
         let mut left = String::new();
         for (what, query) in [
-            ("sessions", OTHER_SESSIONS),
+            (
+                "sessions",
+                "select count(*) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'",
+            ),
             ("locks", "select count(*) from pg_locks where pid is distinct from pg_backend_pid()"),
             ("temporary schemas", "select count(*) from pg_namespace where nspname like 'pg\\_temp\\_%'"),
             ("prepared transactions", "select count(*) from pg_prepared_xacts"),
@@ -161,13 +164,5 @@ impl Watch {
             "after {after} the server took {:?} to answer",
             asked.elapsed()
         );
-    }
-}
-
-fn wait_until(mut is_so: impl FnMut() -> bool, otherwise: &str) {
-    let started = Instant::now();
-    while !is_so() {
-        assert!(started.elapsed() < CLEARING_LIMIT, "{otherwise}");
-        std::thread::sleep(Duration::from_millis(10));
     }
 }
