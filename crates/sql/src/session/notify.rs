@@ -6,11 +6,13 @@
 //! that it commits before it does, and notifications of later commits wait until it is done.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::Lsn;
-use rustc_hash::{FxHashMap, FxHashSet};
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use sync::Mutex;
 
 /// What was notified.
@@ -52,15 +54,20 @@ pub(super) fn memory_bytes(channel: &str, payload: &str) -> usize {
 pub(crate) struct Pending {
     /// In the order of their first NOTIFY.
     all: Vec<Arc<(String, String)>>,
-    known: FxHashSet<Arc<(String, String)>>,
+    /// Their hashes and places in `all`. With the hashes at hand the table grows fast: nobody else runs meanwhile.
+    known: HashTable<(u64, usize)>,
     bytes: usize,
 }
 
 impl Pending {
     /// Notes a notification, unless it is there or `limit_bytes` would be exceeded. False in the latter case.
     pub(crate) fn push(&mut self, channel: &str, payload: &str, limit_bytes: usize) -> bool {
-        let notification = Arc::new((channel.to_owned(), payload.to_owned()));
-        if self.known.contains(&notification) {
+        let hash = FxBuildHasher.hash_one((channel, payload));
+        let is_it = |place: usize| {
+            let known = &self.all[place];
+            known.0 == channel && known.1 == payload
+        };
+        if self.known.find(hash, |known| known.0 == hash && is_it(known.1)).is_some() {
             return true;
         }
         let bytes = self.bytes + memory_bytes(channel, payload);
@@ -68,8 +75,8 @@ impl Pending {
             return false;
         }
         self.bytes = bytes;
-        self.known.insert(Arc::clone(&notification));
-        self.all.push(notification);
+        self.known.insert_unique(hash, (hash, self.all.len()), |known| known.0);
+        self.all.push(Arc::new((channel.to_owned(), payload.to_owned())));
         true
     }
 
@@ -99,7 +106,10 @@ impl Pending {
             && let Some(last) = self.all.pop()
         {
             self.bytes -= memory_bytes(&last.0, &last.1);
-            self.known.remove(&last);
+            let (hash, place) = (FxBuildHasher.hash_one((last.0.as_str(), last.1.as_str())), self.all.len());
+            if let Ok(known) = self.known.find_entry(hash, |known| known.1 == place) {
+                known.remove();
+            }
         }
     }
 
@@ -346,6 +356,26 @@ mod tests {
 
     fn taken(channels: &Channels, pid: i32) -> Vec<Notification> {
         channels.take(pid).0.iter().map(|notification| Notification::clone(notification)).collect()
+    }
+
+    #[test]
+    fn a_notification_is_noted_once_and_again_after_it_was_forgotten() {
+        let mut pending = Pending::default();
+        let note = |pending: &mut Pending, number: usize| {
+            assert!(pending.push(&format!("channel {}", number % 10), &(number / 10).to_string(), usize::MAX));
+        };
+        for number in (0..1000).chain(0..1000) {
+            note(&mut pending, number);
+        }
+        assert_eq!(pending.len(), 1000);
+        pending.truncate(400);
+        assert_eq!(pending.len(), 400);
+        for number in 300..500 {
+            note(&mut pending, number);
+        }
+        let expected = (0..500).map(|number| (format!("channel {}", number % 10), (number / 10).to_string()));
+        assert!(pending.iter().map(|(channel, payload)| (channel.to_owned(), payload.to_owned())).eq(expected));
+        assert!(!pending.push("one more", "", pending.bytes));
     }
 
     #[test]
