@@ -127,6 +127,34 @@ fn open_transactions_roll_back_and_who_waits_for_their_locks_gets_them() {
     assert_eq!(words_after_restart(folder.path()), "waited");
 }
 
+/// Nobody can finish the prepared transaction while the server stops.
+#[test]
+fn statements_that_wait_for_a_prepared_transaction_are_interrupted_after_all_others_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["worker_threads=2", "max_prepared_transactions=2"]);
+    let mut preparing = server.connect();
+    preparing.batch_execute("create table t (id int, word text); insert into t values (0, 'first')").unwrap();
+    let prepare = "begin isolation level serializable; update t set word = 'prepared'; prepare transaction 'p'";
+    preparing.batch_execute(prepare).unwrap();
+    let (mut row, mut table, mut snapshot, mut running) = (talk(&server), talk(&server), talk(&server), talk(&server));
+    row.send(&Sent::query("update t set word = 'row'").bytes());
+    table.send(&Sent::query("alter table t add column c int").bytes());
+    let deferrable = "begin isolation level serializable read only deferrable; select * from t";
+    snapshot.send(&Sent::query(deferrable).bytes());
+    running.send(&Sent::query("select pg_sleep(5)").bytes());
+    std::thread::sleep(BEGINS);
+    server.signal("TERM");
+    assert_eq!(ending(&mut running), ("TDCZE".to_owned(), TOLD.to_owned()));
+    for talk in [&mut row, &mut table, &mut snapshot] {
+        assert_eq!(ending(talk).1, TOLD);
+    }
+    server.wait_within(LIMIT);
+    let server = Server::start(folder.path(), &["max_prepared_transactions=2"]);
+    assert_eq!(server.psql("commit prepared 'p'"), "COMMIT PREPARED");
+    assert_eq!(server.psql("select word from t"), "prepared");
+    server.stop();
+}
+
 #[test]
 fn a_pipeline_ends_with_the_statement_that_runs() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
 //! How many connections a server may have: each costs a descriptor, which the engine's files must not lack.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use base::{Error, Result, sqlstate};
 use sync::{Condvar, Mutex};
@@ -119,12 +120,13 @@ impl ConnectionBudget {
         }
     }
 
-    /// Waits until there are no sessions.
-    pub fn wait_for_last_end(&self) {
+    /// Waits until there are no sessions, but not longer than `limit`. Whether there are none.
+    pub fn wait_for_last_end(&self, limit: Duration) -> bool {
         let mut last_end = self.last_end.lock();
-        while self.sessions.taken() > 0 {
-            self.last_ended.wait(&mut last_end);
+        if self.sessions.taken() > 0 {
+            self.last_ended.wait_for(&mut last_end, limit);
         }
+        self.sessions.taken() == 0
     }
 
     /// Whether the place that was taken last is kept for superusers.

@@ -53,6 +53,12 @@ pub fn worker_threads(worker_count: usize) -> usize {
     }
 }
 
+/// How often it is looked whether the sessions of a server that stops are stuck.
+const STUCK_LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// They are stuck if so many looks one after the other find all of them waiting. A session that has just been let go on may be found
+/// waiting, and a deadlock is found after a second by default.
+const STUCK_LOOKS: usize = 30;
+
 /// A running server.
 pub struct Server {
     workers: Arc<Vec<WorkerHandle>>,
@@ -164,7 +170,7 @@ impl Server {
 
     /// Waits for the end of all sessions, and ends the server. Needs a [`Server::begin_stop`].
     pub fn finish(&self) {
-        self.shared.budget.wait_for_last_end();
+        self.wait_for_sessions();
         if let Err(error) = self.stop_accepting.wake() {
             eprintln!("cohort: could not wake the acceptor: {error}");
         }
@@ -179,6 +185,20 @@ impl Server {
         }
         for worker in self.workers.iter() {
             worker.join();
+        }
+    }
+
+    /// Waits for the end of all sessions. If each that is left waits for a transaction, the transaction is a prepared one, and
+    /// nobody can finish it any more: these sessions are interrupted.
+    fn wait_for_sessions(&self) {
+        let mut stuck_looks = 0;
+        while !self.shared.budget.wait_for_last_end(STUCK_LOOK_INTERVAL) {
+            let is_stuck = self.shared.instance.all_sessions_wait_for_transactions();
+            stuck_looks = if is_stuck { stuck_looks + 1 } else { 0 };
+            if stuck_looks == STUCK_LOOKS {
+                eprintln!("cohort: statements that wait for prepared transactions are interrupted");
+                self.begin_stop(StopMode::AtOnce);
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use base::OwnerId;
 use engine::{LockMode, LockTag};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::{Activity, Instance, SessionInfo};
@@ -27,7 +28,18 @@ impl Instance {
     pub fn waits(&self) -> SessionWaits<'_> {
         SessionWaits { instance: self, locks: self.database().locks().waits() }
     }
+
+    /// Whether there are sessions, and each of them waits for a lock or for a snapshot: for other transactions.
+    pub fn all_sessions_wait_for_transactions(&self) -> bool {
+        let (sessions, waits) = (self.sessions(), self.waits());
+        let waits_for_transactions =
+            |info: &Arc<SessionInfo>| waits.of(info).is_some_and(|wait| wait.kind == "Lock" || wait == SAFE_SNAPSHOT);
+        !sessions.is_empty() && sessions.iter().all(waits_for_transactions)
+    }
 }
+
+/// A deferrable transaction waits until no other can disturb it.
+const SAFE_SNAPSHOT: SessionWait = SessionWait { kind: "IPC", event: "SafeSnapshot" };
 
 impl SessionWaits<'_> {
     /// What this session waits for; nothing, if it works.
@@ -37,7 +49,7 @@ impl SessionWaits<'_> {
         // Only who runs a statement takes a snapshot; the others need not disturb those who commit by asking.
         let ssi = self.instance.database().transactions().ssi();
         if activity == Activity::Active && !ssi.safe_snapshot_blockers(info.owner()).is_empty() {
-            return wait("IPC", "SafeSnapshot");
+            return Some(SAFE_SNAPSHOT);
         }
         if let Some(event) = info.wait_report.event() {
             return wait(event.kind(), event.name());
