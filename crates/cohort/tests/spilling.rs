@@ -285,3 +285,30 @@ fn statements_over_many_rows_take_little_memory() {
     let grown = most_memory_bytes(server.id()).saturating_sub(before);
     assert!(grown < 100 << 20, "memory grew by {} MB", grown >> 20);
 }
+
+/// Each row is larger than `work_mem`: a merge of many runs would have a row of each in memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn sorts_of_large_rows_take_little_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["shared_buffers=128MB", "worker_threads=1"]);
+    let mut client = server.connect();
+    client.batch_execute("SET work_mem = '1MB'").unwrap();
+    // 600 MB of texts that are told apart by their beginnings.
+    let rows = "(SELECT i * 7919 % 211 || repeat('x', 3000000) AS t, i FROM generate_series(1, 200) i OFFSET 0)";
+    let before = most_memory_bytes(server.id());
+    for (query, expected) in [
+        (
+            format!(
+                "SELECT string_agg(left(t, 3), ' ' ORDER BY i) FROM (SELECT t, row_number() OVER (ORDER BY t) AS i FROM {rows} q) s WHERE i % 50 = 0"
+            ),
+            "145 194 50x 9xx",
+        ),
+        (format!("SELECT count(DISTINCT t)::text FROM {rows} q"), "200"),
+        (format!("SELECT left(percentile_disc(0.5) WITHIN GROUP (ORDER BY t), 3) FROM {rows} q"), "194"),
+    ] {
+        assert_eq!(client.query_one(&query, &[]).unwrap().get::<_, String>(0), expected, "{query}");
+    }
+    let grown = most_memory_bytes(server.id()).saturating_sub(before);
+    assert!(grown < 200 << 20, "memory grew by {} MB", grown >> 20);
+}

@@ -127,6 +127,16 @@ pub const KINDS: &[Kind] = &[
     },
     work("sort in files", &["select md5(i::text) from generate_series(1, 400000) i order by 1 offset 399999"]),
     work(
+        "sort of large texts in files",
+        &["select count(*) from (select i || repeat('x', 3000000) t from generate_series(1, 100) i order by 1 offset 0) s"],
+    ),
+    work(
+        "slices of an array",
+        &[
+            "do 'declare y int[]; begin loop foreach y slice 1 in array array_fill(0, array[2, 2000000]) loop null; end loop; end loop; end'",
+        ],
+    ),
+    work(
         "window frame",
         &[
             "select max(s) from (select sum(i) over (order by i rows between 500 preceding and current row) s from generate_series(1, 100000) i) t",

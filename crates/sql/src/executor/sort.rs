@@ -138,6 +138,8 @@ pub(super) enum Sorted {
 
 /// Runs up to this number are merged at once.
 const RUNS_MAX: usize = 120;
+/// The same if a row of each takes more than `work_mem`.
+const LARGE_RUNS_MAX: usize = 8;
 /// Fewer rows than this are not worth sorting only to drop some.
 const TOP_ROWS_MIN: usize = 1024;
 
@@ -151,7 +153,7 @@ impl<'p> Sort<'p> {
         let limit_bytes = sort_memory_bytes(run);
         let mut rows = Rows::default();
         let mut entries: Vec<Entry> = Vec::new();
-        let mut runs: Vec<SpillReader> = Vec::new();
+        let mut runs = Runs::default();
         let mut computed = Vec::with_capacity(comparison.keys.computed.len());
         let mut worst: Option<Prefix> = None;
         let most = self.bound.map_or(usize::MAX, |bound| bound.saturating_mul(2).max(TOP_ROWS_MIN));
@@ -175,14 +177,12 @@ impl<'p> Sort<'p> {
                 worst = keep_first(&mut entries, &mut rows, self.bound.unwrap_or(0));
             } else if rows.bytes() + entries.len() * size_of::<Entry>() > limit_bytes {
                 sort_entries(&mut entries, &rows, &comparison)?;
-                runs.push(write_run(&mut entries, &mut rows, run)?);
-                if runs.len() >= RUNS_MAX {
-                    merge_runs(&mut runs, &comparison, run)?;
-                }
+                runs.write(&mut entries, &mut rows, run)?;
+                runs.merge_some(&comparison, run)?;
             }
         }
         sort_entries(&mut entries, &rows, &comparison)?;
-        if runs.is_empty() {
+        if runs.0.is_empty() {
             let is_bounded = self.bound.is_some_and(|bound| count > bound.saturating_mul(2));
             let method = if is_bounded { "top-N heapsort" } else { "quicksort" };
             let bytes = rows.bytes() + entries.len() * size_of::<Entry>();
@@ -190,11 +190,11 @@ impl<'p> Sort<'p> {
             return Ok(Sorted::Memory { rows, entries: entries.into_iter() });
         }
         if !entries.is_empty() {
-            runs.push(write_run(&mut entries, &mut rows, run)?);
+            runs.write(&mut entries, &mut rows, run)?;
         }
-        let bytes = runs.iter().map(SpillReader::bytes).sum::<usize>();
+        let bytes = runs.0.iter().map(|run| run.reader.bytes()).sum::<usize>();
         self.effort = Some(Effort::Sort { method: "external merge", kilobytes: kilobytes(bytes), on_disk: true });
-        Ok(Sorted::Files(Merge::new(runs, &comparison)?.with(comparison)))
+        Ok(Sorted::Files(Merge::new(runs.0, &comparison)?.with(comparison)))
     }
 }
 
@@ -232,28 +232,68 @@ fn keep_first(entries: &mut Vec<Entry>, rows: &mut Rows, bound: usize) -> Option
     entries.last().map(|entry| entry.prefix)
 }
 
-/// Writes sorted rows to a file and forgets them.
-fn write_run(entries: &mut Vec<Entry>, rows: &mut Rows, run: &mut Run<'_, '_>) -> Result<SpillReader> {
-    let mut writer = SpillWriter::new(run)?;
-    for entry in entries.drain(..) {
-        sync::yield_point()?;
-        writer.push(rows.get(entry.index as usize))?;
-    }
-    rows.clear();
-    Ok(SpillReader::new(writer.finish()?))
+/// Sorted rows in a file.
+struct SortedRun {
+    reader: SpillReader,
+    /// What its largest row takes in the file: a merge has a row of each run in memory.
+    row_max_bytes: usize,
+    /// How often its rows have been merged.
+    level: u32,
 }
 
-/// Makes one run of many.
-fn merge_runs(runs: &mut Vec<SpillReader>, comparison: &Comparison, run: &mut Run<'_, '_>) -> Result<()> {
-    let mut merge = Merge::new(std::mem::take(runs), comparison)?;
-    let mut writer = SpillWriter::new(run)?;
-    let mut row = Vec::new();
-    while merge.next(comparison, &mut row)? {
-        sync::yield_point()?;
-        writer.push(&row)?;
+/// Runs that follow each other in the order of their rows' arrival. Levels fall from the first to the last.
+#[derive(Default)]
+struct Runs(Vec<SortedRun>);
+
+impl Runs {
+    /// Writes sorted rows to a file and forgets them.
+    fn write(&mut self, entries: &mut Vec<Entry>, rows: &mut Rows, run: &mut Run<'_, '_>) -> Result<()> {
+        let mut writer = SpillWriter::new(run)?;
+        for entry in entries.drain(..) {
+            sync::yield_point()?;
+            writer.push(rows.get(entry.index as usize))?;
+        }
+        rows.clear();
+        self.add(writer, 0)
     }
-    runs.push(SpillReader::new(writer.finish()?));
-    Ok(())
+
+    fn add(&mut self, writer: SpillWriter, level: u32) -> Result<()> {
+        let row_max_bytes = writer.row_max_bytes();
+        self.0.push(SortedRun { reader: SpillReader::new(writer.finish()?), row_max_bytes, level });
+        Ok(())
+    }
+
+    /// Makes one run of many if there are too many, or if a row of each takes more than `work_mem`. Then runs of one level are
+    /// merged, so that a row is not written again with each new run.
+    fn merge_some(&mut self, comparison: &Comparison, run: &mut Run<'_, '_>) -> Result<()> {
+        let limit_bytes = sort_memory_bytes(run);
+        if self.0.len() >= RUNS_MAX {
+            return self.merge_last(self.0.len(), comparison, run);
+        }
+        while let Some(SortedRun { level, .. }) = self.0.last() {
+            let of_level = || self.0.iter().rev().take_while(|run| run.level == *level);
+            let count = of_level().count();
+            let heads_bytes = of_level().fold(0usize, |sum, run| sum.saturating_add(run.row_max_bytes));
+            if count < LARGE_RUNS_MAX || heads_bytes <= limit_bytes {
+                break;
+            }
+            self.merge_last(count, comparison, run)?;
+        }
+        Ok(())
+    }
+
+    fn merge_last(&mut self, count: usize, comparison: &Comparison, run: &mut Run<'_, '_>) -> Result<()> {
+        let merged = self.0.split_off(self.0.len() - count);
+        let level = merged.iter().map(|run| run.level).max().unwrap_or(0) + 1;
+        let mut merge = Merge::new(merged, comparison)?;
+        let mut writer = SpillWriter::new(run)?;
+        let mut row = Vec::new();
+        while merge.next(comparison, &mut row)? {
+            sync::yield_point()?;
+            writer.push(&row)?;
+        }
+        self.add(writer, level)
+    }
 }
 
 /// Rows that somebody hands over one by one to have them sorted.
@@ -261,7 +301,7 @@ pub(super) struct RowSorter {
     comparison: Comparison,
     rows: Rows,
     entries: Vec<Entry>,
-    runs: Vec<SpillReader>,
+    runs: Runs,
 }
 
 impl RowSorter {
@@ -272,7 +312,7 @@ impl RowSorter {
     pub fn new(keys: &[SortKey], width: usize, run: &Run<'_, '_>) -> Result<RowSorter> {
         let comparison = Comparison::new(keys, width, run)?;
         debug_assert!(comparison.keys.computed.is_empty());
-        Ok(RowSorter { comparison, rows: Rows::default(), entries: Vec::new(), runs: Vec::new() })
+        Ok(RowSorter { comparison, rows: Rows::default(), entries: Vec::new(), runs: Runs::default() })
     }
 
     /// Adds a row.
@@ -290,23 +330,20 @@ impl RowSorter {
     /// Moves what is in memory to a file.
     pub fn spill(&mut self, run: &mut Run<'_, '_>) -> Result<()> {
         sort_entries(&mut self.entries, &self.rows, &self.comparison)?;
-        self.runs.push(write_run(&mut self.entries, &mut self.rows, run)?);
-        if self.runs.len() >= RUNS_MAX {
-            merge_runs(&mut self.runs, &self.comparison, run)?;
-        }
-        Ok(())
+        self.runs.write(&mut self.entries, &mut self.rows, run)?;
+        self.runs.merge_some(&self.comparison, run)
     }
 
     /// The rows in their order.
     pub fn finish(mut self, run: &mut Run<'_, '_>) -> Result<Sorted> {
         sort_entries(&mut self.entries, &self.rows, &self.comparison)?;
-        if self.runs.is_empty() {
+        if self.runs.0.is_empty() {
             return Ok(Sorted::Memory { rows: self.rows, entries: self.entries.into_iter() });
         }
         if !self.entries.is_empty() {
-            self.runs.push(write_run(&mut self.entries, &mut self.rows, run)?);
+            self.runs.write(&mut self.entries, &mut self.rows, run)?;
         }
-        Ok(Sorted::Files(Merge::new(self.runs, &self.comparison)?.with(self.comparison)))
+        Ok(Sorted::Files(Merge::new(self.runs.0, &self.comparison)?.with(self.comparison)))
     }
 }
 
@@ -344,15 +381,18 @@ struct Head {
 }
 
 impl Merge {
-    fn new(runs: Vec<SpillReader>, comparison: &Comparison) -> Result<Merge> {
+    fn new(runs: Vec<SortedRun>, comparison: &Comparison) -> Result<Merge> {
         let mut merge = Merge { heads: Vec::with_capacity(runs.len()), comparison: None };
-        for (number, reader) in runs.into_iter().enumerate() {
+        for (number, SortedRun { reader, .. }) in runs.into_iter().enumerate() {
+            // The first rows of a hundred runs may be large.
+            sync::yield_point()?;
             let mut head = Head { prefix: Prefix::default(), row: Vec::new(), number, reader };
             if head.advance(comparison)? {
                 merge.heads.push(head);
             }
         }
         for at in (0..merge.heads.len() / 2).rev() {
+            sync::yield_point()?;
             merge.sink(at, comparison);
         }
         Ok(merge)

@@ -17,8 +17,10 @@ use crate::types::{RecordShape, RecordValue, Value};
 const BLOCK_BYTES: usize = 32 << 10;
 /// The same where rows are read here and there.
 const RANDOM_BLOCK_BYTES: usize = 512;
-/// The bytes of a large row that are written between two yield points.
-const WRITTEN_BYTES: usize = 1 << 20;
+/// The bytes of a large row that are written or read between two yield points.
+const PIECE_BYTES: usize = 1 << 20;
+/// A larger buffer is not kept for the next row.
+const KEPT_BUFFER_BYTES: usize = 8 * BLOCK_BYTES;
 /// How many parts rows are divided into by their hashes.
 pub(super) const PARTITIONS: usize = 16;
 const PARTITION_BITS: u32 = 4;
@@ -46,6 +48,7 @@ pub(super) struct SpillWriter {
     buffer: Vec<u8>,
     /// The shapes of row values, which the file refers to by number: it holds no names.
     shapes: Vec<Arc<RecordShape>>,
+    row_max_bytes: usize,
 }
 
 /// Before a row value's shape and fields; values of [`write_any`] begin with none of these marks.
@@ -66,7 +69,7 @@ impl SpillWriter {
 
     fn of(instance: &Instance) -> Result<SpillWriter> {
         let file = instance.database().temporary_file()?;
-        Ok(SpillWriter { file, buffer: Vec::new(), shapes: Vec::new() })
+        Ok(SpillWriter { file, buffer: Vec::new(), shapes: Vec::new(), row_max_bytes: 0 })
     }
 
     /// Adds a row; where it lies.
@@ -98,8 +101,9 @@ impl SpillWriter {
                 value => self.any(value),
             }
         }
-        let length = (self.buffer.len() - start - 4) as u32;
-        self.buffer[start..start + 4].copy_from_slice(&length.to_le_bytes());
+        let length = self.buffer.len() - start - 4;
+        self.row_max_bytes = self.row_max_bytes.max(length);
+        self.buffer[start..start + 4].copy_from_slice(&(length as u32).to_le_bytes());
         if self.buffer.len() >= BLOCK_BYTES {
             self.flush()?;
         }
@@ -119,14 +123,20 @@ impl SpillWriter {
     }
 
     fn flush(&mut self) -> Result<()> {
-        for (number, piece) in self.buffer.chunks(WRITTEN_BYTES).enumerate() {
+        for (number, piece) in self.buffer.chunks(PIECE_BYTES).enumerate() {
             if number > 0 {
                 sync::let_others_run();
             }
             self.file.append(piece)?;
         }
         self.buffer.clear();
+        self.buffer.shrink_to(KEPT_BUFFER_BYTES);
         Ok(())
+    }
+
+    /// What the largest row takes in the file.
+    pub fn row_max_bytes(&self) -> usize {
+        self.row_max_bytes
     }
 
     /// What was written, to be read.
@@ -195,6 +205,13 @@ impl SpillWriter {
             bytes = common;
         }
         place.at += 4 + length;
+        if place.at == place.buffer.len() && place.at > KEPT_BUFFER_BYTES {
+            *place = SpillPlace {
+                start: place.start + place.at as u64,
+                is_random: place.is_random,
+                ..SpillPlace::default()
+            };
+        }
         Ok(true)
     }
 
@@ -212,15 +229,32 @@ impl SpillWriter {
         if place.buffer.len() < place.at + count {
             let start = place.start + place.at as u64;
             let ahead_bytes = if place.is_random { RANDOM_BLOCK_BYTES } else { BLOCK_BYTES };
-            place.buffer.resize(ahead_bytes.max(count), 0);
-            let read = self.file.read(&mut place.buffer, start)?;
-            place.buffer.truncate(read);
+            place.buffer.clear();
             (place.start, place.at) = (start, 0);
-            if read < count {
+            self.read_at_most(ahead_bytes.max(count), place)?;
+            if place.buffer.len() < count {
                 return Ok(None);
             }
         }
         Ok(Some(&place.buffer[place.at..]))
+    }
+
+    /// Reads so many bytes at the beginning of `place`, or as many as there are.
+    fn read_at_most(&self, count: usize, place: &mut SpillPlace) -> Result<()> {
+        while place.buffer.len() < count {
+            let before = place.buffer.len();
+            if before > 0 {
+                sync::let_others_run();
+            }
+            let piece_bytes = (count - before).min(PIECE_BYTES);
+            place.buffer.resize(before + piece_bytes, 0);
+            let read = self.file.read(&mut place.buffer[before..], place.start + before as u64)?;
+            place.buffer.truncate(before + read);
+            if read < piece_bytes {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Moves to the row at `offset`.

@@ -9,7 +9,7 @@ use super::frame::{Frame, cast};
 use super::tree::{Expression, VariableKind};
 use crate::executor::Run;
 use crate::types::functions::assign;
-use crate::types::{ArrayValue, Dimension, SqlType, TypeKind, Value, oids, type_shape};
+use crate::types::{ArrayValue, Dimension, SqlType, TypeKind, Value, copied, oids, type_shape};
 
 /// Places in an array, one for each dimension: an index, or a slice's ends.
 type Places = Vec<(i32, Option<i32>)>;
@@ -184,12 +184,12 @@ fn store(array: &mut ArrayValue, places: &[i32], value: Value) -> Result<()> {
 /// What FOREACH goes through: elements, or slices of `slice` dimensions; with their type.
 ///
 /// # Errors
-/// 2202E for more dimensions than there are.
+/// 2202E for more dimensions than there are. Each slice can be interrupted.
 pub fn slices(
     array: &ArrayValue,
     slice: usize,
     array_type: SqlType,
-) -> Result<impl Iterator<Item = (Value, SqlType)> + '_> {
+) -> Result<impl Iterator<Item = Result<(Value, SqlType)>> + '_> {
     let dimensions = array.dimensions.len();
     if slice > dimensions {
         let message = format!("slice dimension ({slice}) is out of the valid range 0..{dimensions}");
@@ -198,10 +198,10 @@ pub fn slices(
     let inner = &array.dimensions[dimensions - slice..];
     let size: usize = inner.iter().map(|dimension| dimension.length as usize).product();
     Ok(array.values.chunks(size.max(1)).map(move |values| match values {
-        [element] if slice == 0 => (element.clone(), SqlType::new(array.element)),
+        [element] if slice == 0 => Ok((element.clone(), SqlType::new(array.element))),
         _ => {
-            let part = ArrayValue { element: array.element, dimensions: inner.into(), values: values.to_vec() };
-            (Value::Array(Arc::new(part)), array_type)
+            let part = ArrayValue { element: array.element, dimensions: inner.into(), values: copied(values)? };
+            Ok((Value::Array(Arc::new(part)), array_type))
         }
     }))
 }

@@ -446,13 +446,22 @@ impl ArrayValue {
     /// # Errors
     /// The error of an interrupt.
     pub fn copied(&self) -> Result<ArrayValue> {
-        let mut values = Vec::with_capacity(self.values.len());
-        for piece in self.values.chunks(ADDED_AT_ONCE) {
-            sync::yield_point()?;
-            values.extend_from_slice(piece);
-        }
+        let values = copied(&self.values)?;
         Ok(ArrayValue { element: self.element, dimensions: self.dimensions.clone(), values })
     }
+}
+
+/// A copy of elements, made while others run.
+///
+/// # Errors
+/// An interrupt's.
+pub fn copied(values: &[Value]) -> Result<Vec<Value>> {
+    let mut copy = Vec::with_capacity(values.len());
+    for piece in values.chunks(ADDED_AT_ONCE) {
+        sync::yield_point()?;
+        copy.extend_from_slice(piece);
+    }
+    Ok(copy)
 }
 
 /// Elements that are added between two yield points.
