@@ -16,12 +16,18 @@ extern crate self as vfs;
 mod facade;
 mod stubs;
 
+#[path = "../../crates/sync/src/combiner.rs"]
+mod combiner;
 #[path = "../../crates/clog/src/csn.rs"]
 mod csn;
 #[path = "../../crates/buffer/src/frame.rs"]
 mod frame;
+#[path = "../../crates/wal/src/hooks.rs"]
+mod hooks;
 #[path = "../../crates/sync/src/latch.rs"]
 mod latch;
+#[path = "../../crates/engine/src/database/operations.rs"]
+mod operations;
 #[path = "../../crates/sync/src/parking.rs"]
 mod parking;
 #[path = "../../crates/xact/src/slots.rs"]
@@ -32,6 +38,7 @@ mod snapshots;
 #[cfg(test)]
 mod models;
 
+pub use combiner::Combiner;
 pub use facade::*;
 pub use latch::{Latch, RawLatch};
 pub use stubs::*;

@@ -9,10 +9,12 @@ use loom::thread;
 
 use crate::csn::{CsnStore, Entry, PAGE_ENTRIES};
 use crate::frame::{DIRTY, Frames, PIN, VALID, WRITING};
+use crate::hooks::Hooks;
 use crate::latch::RawLatch;
+use crate::operations::Operations;
 use crate::slots::Slots;
 use crate::snapshots::Snapshots;
-use crate::{Arc, LatchClass, Mutex, NoFiles, StatusStoreOptions};
+use crate::{Arc, Combiner, LatchClass, Mutex, NoFiles, StatusStoreOptions};
 
 static CLASS: LatchClass = LatchClass::new("model", 1);
 
@@ -336,5 +338,76 @@ fn a_csn_set_while_its_page_leaves_the_window_is_not_lost() {
         setter.join().unwrap();
         assert_eq!(store.not_recent(xid), Some(Entry::Committed(Lsn(77))));
         assert_eq!(store.recent(Xid(5 * PAGE_ENTRIES + 1)), Some(Entry::InProgress), "it went into another page");
+    });
+}
+
+/// A counter of work that is asked for: it is done by whoever gets its turn.
+#[test]
+fn work_that_is_asked_for_while_somebody_is_at_it_is_done() {
+    check(3, || {
+        let asked = Arc::new(AtomicU64::new(0));
+        let done = Arc::new(Combiner::new(0));
+        let ask = |asked: &AtomicU64, done: &Combiner<u64>| {
+            asked.fetch_add(1, Relaxed);
+            let seen = std::cell::Cell::new(0);
+            let work = |done: &mut u64| {
+                seen.set(asked.load(Relaxed));
+                *done = seen.get().max(*done);
+            };
+            done.run(work, || asked.load(Relaxed) > seen.get());
+        };
+        let other = thread::spawn({
+            let (asked, done) = (asked.clone(), done.clone());
+            move || ask(&asked, &done)
+        });
+        ask(&asked, &done);
+        other.join().unwrap();
+        assert_eq!(*done.try_lock().expect("nobody is at it"), 2);
+    });
+}
+
+#[test]
+fn the_retire_hooks_hear_of_all_that_became_durable() {
+    check(3, || {
+        let (hooks, durable) = (Arc::new(Hooks::new()), Arc::new(AtomicU64::new(0)));
+        let told = Arc::new(AtomicU64::new(0));
+        hooks.add_retire_hook(Arc::new({
+            let told = told.clone();
+            move |to: Lsn| told.store(to.0, Relaxed)
+        }));
+        let lead = |hooks: &Hooks, durable: &AtomicU64, to: u64| {
+            durable.fetch_max(to, AcqRel);
+            hooks.tell(|| durable.load(Acquire));
+        };
+        let other = thread::spawn({
+            let (hooks, durable) = (hooks.clone(), durable.clone());
+            move || lead(&hooks, &durable, 1)
+        });
+        lead(&hooks, &durable, 2);
+        other.join().unwrap();
+        assert_eq!(told.load(Relaxed), 2);
+        assert!(hooks.have_retired(2));
+    });
+}
+
+#[test]
+fn no_operation_goes_on_once_the_database_is_closed_and_they_are_over() {
+    check(3, || {
+        let slots = Arc::new(Slots::new(1, Xid::FIRST_NORMAL));
+        let (operations, written) = (Arc::new(Operations::default()), Guarded::new());
+        let operation = thread::spawn({
+            let (slots, operations, written) = (slots.clone(), operations.clone(), written.clone());
+            move || {
+                if let Some(_under_way) = operations.begin(|| slots.are_closed()) {
+                    written.add();
+                }
+            }
+        });
+        slots.close_if(|| true);
+        if operations.are_over() {
+            // Nobody else writes now: loom fails if somebody does.
+            written.add();
+        }
+        operation.join().unwrap();
     });
 }

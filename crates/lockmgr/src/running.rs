@@ -9,7 +9,7 @@ use base::{OwnerId, Xid};
 use rustc_hash::FxHashMap;
 use sync::Mutex;
 use sync::atomic::Ordering::{Relaxed, SeqCst};
-use sync::atomic::{AtomicU64, AtomicUsize, fence};
+use sync::atomic::{AtomicU64, AtomicUsize};
 
 /// A model has few words, so that it comes to the overflow.
 const INDEX_BITS: u32 = if cfg!(shuttle) { 2 } else { 16 };
@@ -57,7 +57,7 @@ impl RunningTransactions {
     }
 
     /// Takes `xid` out, and tells whose it was. A waiter that registers and then still finds `xid` here is seen by what
-    /// the caller reads next.
+    /// the caller reads next: both sides are sequentially consistent for a word, and take the mutex for the overflow.
     pub(crate) fn remove(&self, xid: Xid) -> Option<OwnerId> {
         let word = &self.words[index(xid)];
         if let Some(owner) = unpack(word.load(Relaxed), xid) {
@@ -67,8 +67,6 @@ impl RunningTransactions {
         let mut overflow = self.overflow.lock();
         let owner = overflow.remove(&xid);
         self.overflow_len.store(overflow.len(), SeqCst);
-        drop(overflow);
-        fence(SeqCst);
         owner
     }
 

@@ -9,6 +9,7 @@
 //! | say from deep in the engine what a session waits for | [`WaitEvent`] and its [`WaitReport`] |
 //! | run sessions that wait without a thread | [`Coroutine`], [`ReadyQueue`], [`StackPool`] |
 //! | give a thread that sleeps something to do | [`Mailbox`] |
+//! | do work for all who ask for it meanwhile | [`Combiner`] |
 //! | run for long without keeping others waiting | [`yield_point`], [`TimeSlices`] |
 //! | call what takes long and can't give its thread back | [`on_other_thread`] |
 //! | recurse deeper than their stacks bear | [`on_further_stack`], [`on_large_stack`] |
@@ -16,6 +17,7 @@
 //!
 //! No latch, and nothing else that others need, is held across a [`Waiter::wait`]. The README tells the whole story.
 
+mod combiner;
 mod coroutine;
 mod facade;
 mod held;
@@ -32,6 +34,7 @@ mod timers;
 mod wait;
 mod wait_event;
 
+pub use combiner::Combiner;
 pub use coroutine::{
     Coroutine, StackPool, Step, current_id as coroutine_id, in_coroutine, is_on_further_stack, on_further_stack,
     on_large_stack, refuse_new_stacks, remaining_stack_bytes, with_interrupt, yield_now,

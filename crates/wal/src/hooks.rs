@@ -1,8 +1,9 @@
 //! Who is told when the log has become durable further: listeners first, since replies wait for them, then retire hooks.
 
+use std::cell::Cell;
+
 use base::Lsn;
-use sync::atomic::{Ordering, fence};
-use sync::{Arc, Mutex};
+use sync::{Arc, Combiner, Mutex};
 
 /// A function that is given the new `durable`.
 pub(crate) type Hook = Arc<dyn Fn(Lsn) + Send + Sync>;
@@ -10,13 +11,13 @@ pub(crate) type Hook = Arc<dyn Fn(Lsn) + Send + Sync>;
 pub(crate) struct Hooks {
     listeners: Mutex<Arc<[Hook]>>,
     retire: Mutex<Arc<[Hook]>>,
-    /// Up to where the retire hooks were told. Held while they run, so that their calls never overlap.
-    retired: Mutex<u64>,
+    /// Up to where the retire hooks were told. Their calls never overlap.
+    retired: Combiner<u64>,
 }
 
 impl Hooks {
     pub fn new() -> Hooks {
-        Hooks { listeners: Mutex::new(Arc::new([])), retire: Mutex::new(Arc::new([])), retired: Mutex::new(0) }
+        Hooks { listeners: Mutex::new(Arc::new([])), retire: Mutex::new(Arc::new([])), retired: Combiner::new(0) }
     }
 
     pub fn add_listener(&self, hook: Hook) {
@@ -47,21 +48,16 @@ impl Hooks {
 
     /// Runs the retire hooks, unless somebody is at it: then that one sees the new `durable` when it has finished.
     fn retire(&self, hooks: &[Hook], durable: impl Fn() -> u64) {
-        loop {
-            let Some(mut retired) = self.retired.try_lock() else { return };
+        let told = Cell::new(0);
+        let tell = |retired: &mut u64| {
             let now = durable();
             if now > *retired {
                 hooks.iter().for_each(|hook| hook(Lsn(now)));
                 *retired = now;
             }
-            drop(retired);
-            // Either the one who fails to get the lock above has advanced `durable` before this look, or it comes
-            // after the unlock and gets it.
-            fence(Ordering::SeqCst);
-            if durable() <= now {
-                return;
-            }
-        }
+            told.set(now);
+        };
+        self.retired.run(tell, || durable() > told.get());
     }
 }
 

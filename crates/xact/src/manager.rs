@@ -6,7 +6,7 @@ use lockmgr::LockManager;
 use ssi::{Ssi, SsiOptions};
 use sync::atomic::Ordering::{Acquire, Relaxed};
 use sync::atomic::{AtomicBool, AtomicU64};
-use sync::{Arc, Interrupt, Mutex};
+use sync::{Arc, Combiner, Interrupt, Mutex};
 use wal::{SiblingsProbe, Wal};
 
 pub use clog::ClogUpdate;
@@ -103,7 +103,7 @@ pub struct TransactionManager {
     /// Held by the one who makes deferred commits visible.
     pub(crate) making_visible: Mutex<()>,
     /// Held by the one who retires. May be held across reading a page of the commit log.
-    pub(crate) retiring: Mutex<Retiring>,
+    pub(crate) retiring: Combiner<Retiring>,
     /// Written by who holds `retiring`.
     pub(crate) commit_latency: LatencyCounter,
     /// `next_xid` when the csn store was last trimmed.
@@ -132,7 +132,7 @@ impl TransactionManager {
             committed: Committed::new(RING_CAPACITY.max(4 * options.slots as usize)),
             catalog_version: AtomicU64::new(options.catalog_version),
             making_visible: Mutex::new(()),
-            retiring: Mutex::new(Retiring::default()),
+            retiring: Combiner::default(),
             commit_latency: LatencyCounter::default(),
             trimmed_at: AtomicU64::new(options.next_xid.0),
             pieces: CommitsInPieces::default(),

@@ -3,11 +3,12 @@
 //! The log's leader comes here after each flush. Whoever else flushes (the checkpointer, a walwriter, a full ring) comes
 //! here too, so that asynchronous commits are retired as well.
 
+use std::cell::Cell;
+
 use base::{Lsn, Xid};
 use clog::{ClogBits, ClogUpdate};
 use smallvec::SmallVec;
-use sync::atomic::Ordering::{Relaxed, SeqCst};
-use sync::atomic::fence;
+use sync::atomic::Ordering::Relaxed;
 
 use crate::committed::{BITS_ARE_SET, Extras, HAS_EXTRAS, OWNER_AT_IT, OWNER_SETS_BITS};
 use crate::session::Completion;
@@ -42,20 +43,29 @@ impl TransactionManager {
     /// Setting bits may evict a page of the commit log, which may flush the log, whose leader comes here again: so the one
     /// who finds somebody at it never waits.
     fn retire_all(&self, durable: Lsn) {
-        let mut durable = durable;
-        while self.committed.len() > 0 {
-            let Some(mut retiring) = self.retiring.try_lock() else { return };
-            self.count_latencies(durable, &mut retiring);
-            while self.retire_batch(durable, &mut retiring) {}
-            drop(retiring);
-            // Either the one who didn't get the lock advanced `durable` before this look, or it comes after the unlock.
-            fence(SeqCst);
-            let now = self.wal().durable();
-            if now <= durable {
-                return;
-            }
-            durable = now;
+        if self.committed.len() == 0 {
+            return;
         }
+        let durable = Cell::new(durable);
+        let retire = |retiring: &mut Retiring| {
+            self.count_latencies(durable.get(), retiring);
+            while self.retire_batch(durable.get(), retiring) {}
+        };
+        let has_more = || {
+            durable.set(self.wal().durable());
+            self.can_retire(durable.get())
+        };
+        self.retiring.run(retire, has_more);
+    }
+
+    /// Whether the next commit can be retired.
+    fn can_retire(&self, durable: Lsn) -> bool {
+        let next = self.committed.retired();
+        if next >= self.committed.visible().min(self.committed.tail()) {
+            return false;
+        }
+        let commit = self.committed.get(next);
+        commit.csn <= durable && commit.flags & OWNER_SETS_BITS == 0
     }
 
     /// Retires the next few commits; false if there are no more.

@@ -3,6 +3,7 @@
 mod background;
 mod checkpoint;
 mod open;
+mod operations;
 mod options;
 mod twophase;
 mod vacuum;
@@ -19,7 +20,7 @@ use buffer::{BufferPool, FileRemovals};
 use clog::StatusStore;
 use heap::HeapServices;
 use lockmgr::LockManager;
-use sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sync::{Interrupt, Mutex};
 use vfs::descriptors::FileShare;
 use wal::Wal;
@@ -27,6 +28,7 @@ use xact::TransactionManager;
 
 pub use checkpoint::CheckpointStatistics;
 pub use open::too_few_descriptors;
+use operations::{Operation, Operations};
 pub use options::OpenOptions;
 pub(crate) use options::{delay_policy, integer};
 pub(crate) use vacuum::{Vacuumed, raise_oldest, vacuum_relation};
@@ -81,7 +83,7 @@ pub(crate) struct Shared {
     /// How far a close has come; held by the one who closes the database.
     closed: Mutex<Closing>,
     /// Work under way that is in no transaction, or in one that neither has an xid nor a snapshot.
-    operations: AtomicUsize,
+    operations: Operations,
     /// Held by the vacuum thread while it may have a transaction in progress, and by a close while it counts transactions.
     vacuuming: Mutex<()>,
     /// A close waits for the vacuum thread, which is to give up the table it is at.
@@ -136,7 +138,7 @@ impl Shared {
             exports: Exports::default(),
             statement_files,
             closed: Mutex::new(Closing::NotBegun),
-            operations: AtomicUsize::new(0),
+            operations: Operations::default(),
             vacuuming: Mutex::new(()),
             is_closing: AtomicBool::new(false),
             reloading: Mutex::new(()),
@@ -159,11 +161,7 @@ impl Shared {
     /// Begins work that may write although no transaction with an xid or a snapshot does it. The close waits for its end, so
     /// it must not wait for a transaction, and looks now and then whether it is to stop ([`Shared::check_open`]).
     pub(crate) fn begin_operation(&self) -> Result<Operation<'_>> {
-        self.operations.fetch_add(1, Ordering::SeqCst);
-        let operation = Operation(self);
-        // Either this sees that the database closes, or the close sees the count.
-        fence(Ordering::SeqCst);
-        self.check_open().map(|()| operation)
+        self.operations.begin(|| self.transactions.is_closed()).ok_or_else(xact::closed)
     }
 
     /// Turns `fsync` on or off. With it on, everything that was written before is durable when this returns. One caller at a time:
@@ -207,15 +205,6 @@ enum Closing {
     /// No transaction gets an xid or a snapshot any more. The rest is still to be done.
     Refusing,
     Done,
-}
-
-/// Work under way: see [`Shared::begin_operation`].
-pub(crate) struct Operation<'a>(&'a Shared);
-
-impl Drop for Operation<'_> {
-    fn drop(&mut self) {
-        self.0.operations.fetch_sub(1, Ordering::SeqCst);
-    }
 }
 
 impl Database {
@@ -274,7 +263,7 @@ impl Database {
     fn finish_close(&self) -> Result<()> {
         let shared = &self.shared;
         self.background.stop();
-        while shared.operations.load(Ordering::SeqCst) > 0 {
+        while !shared.operations.are_over() {
             // One may have asked for a checkpoint when there was nobody left to make it.
             shared.checkpointer.answer(shared.checkpointer.take_requests());
             std::thread::sleep(OPERATIONS_ENDED_EACH);
