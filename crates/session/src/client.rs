@@ -71,8 +71,8 @@ impl Client for PortClient<'_> {
 
     fn row(&mut self, row: &OutgoingRow<'_>) -> Result<()> {
         if row.output_lets_others_run() {
-            // Others run while a large value is written, and the port is not borrowed meanwhile.
-            let mut message = self.port.borrow_mut().outgoing.separate_message(b'D');
+            // Writing such a row may let others run. The port must not be borrowed then.
+            let mut message = self.port.borrow_mut().outgoing.begin_separate(b'D', row.is_large());
             write_row(row, message.body())?;
             self.port.borrow_mut().outgoing.append_separate(message);
             return Ok(());

@@ -30,8 +30,8 @@ pub struct Outgoing {
     vouched: usize,
     /// An error that ends the session is among what was appended.
     says_farewell: bool,
-    /// The memory of a separate message, until the cycle ends.
-    spare: Option<Vec<u8>>,
+    /// Memory for the next separate message. It is freed at ReadyForQuery.
+    spare_buffer: Option<Vec<u8>>,
 }
 
 struct Gate {
@@ -42,12 +42,8 @@ struct Gate {
 /// More than this is not gathered before it is sent.
 const GATHERED_LIMIT_BYTES: usize = 8 * 1024;
 
-/// So much room is left before a separate message for bytes that have not been sent when it is appended: a session waits for its
-/// client when more than `max_unsent_output` is unsent, which is 1 MiB by default.
-const ROOM_BYTES: usize = (1 << 20) + (64 << 10);
-
-/// A separate message up to this size is copied. Its memory is kept for the next one.
-const COPIED_MAX_BYTES: usize = 256 << 10;
+/// The memory of a separate message up to this size is kept for the next one.
+const KEPT_MESSAGE_BYTES: usize = 256 << 10;
 
 /// More bytes than this are not moved to the front: others would wait.
 const MOVED_BYTES_MAX: usize = 4 << 20;
@@ -55,14 +51,19 @@ const MOVED_BYTES_MAX: usize = 4 << 20;
 /// A buffer larger than this is dropped by another thread.
 const DROPPED_HERE_MAX_BYTES: usize = 8 << 20;
 
-/// A message that is made outside of the buffer, so that others may use that meanwhile. If it is large it becomes the buffer, and
-/// nobody waits while it is copied.
-pub struct SeparateMessage(Vec<u8>);
+/// A message that is written outside of the buffer, so that the port is not borrowed while others run.
+pub struct SeparateMessage {
+    bytes: Vec<u8>,
+    /// So many of `bytes` come before the message: room for what is unsent.
+    room_bytes: usize,
+    /// The message becomes the buffer, and nobody waits while it is copied.
+    becomes_buffer: bool,
+}
 
 impl SeparateMessage {
     /// Where its body is to be appended.
     pub fn body(&mut self) -> &mut Vec<u8> {
-        &mut self.0
+        &mut self.bytes
     }
 }
 
@@ -184,34 +185,37 @@ impl Outgoing {
         self.finish(start);
     }
 
-    /// A message without a body, to be appended by [`Outgoing::append_separate`].
-    pub fn separate_message(&mut self, kind: u8) -> SeparateMessage {
-        let mut bytes = self.spare.take().unwrap_or_else(|| vec![0; ROOM_BYTES + COPIED_MAX_BYTES]);
-        bytes.truncate(ROOM_BYTES);
+    /// Begins a message. Its body follows in [`SeparateMessage::body`], and nothing is appended here until then. `is_large`: the
+    /// message is worth replacing the buffer.
+    pub fn begin_separate(&mut self, kind: u8, is_large: bool) -> SeparateMessage {
+        let becomes_buffer = is_large && self.unsent_bytes() <= MOVED_BYTES_MAX;
+        let room_bytes = if becomes_buffer { self.unsent_bytes() } else { 0 };
+        let mut bytes = if becomes_buffer { vec![0; room_bytes] } else { self.spare_buffer.take().unwrap_or_default() };
         bytes.extend_from_slice(&[kind, 0, 0, 0, 0]);
-        SeparateMessage(bytes)
+        SeparateMessage { bytes, room_bytes, becomes_buffer }
     }
 
-    /// Appends a message with the body that it has been given.
+    /// Appends a message that was begun by [`Outgoing::begin_separate`].
     pub fn append_separate(&mut self, message: SeparateMessage) {
-        let mut bytes = message.0;
-        let length = (bytes.len() - ROOM_BYTES - 1) as u32;
-        bytes[ROOM_BYTES + 1..ROOM_BYTES + 5].copy_from_slice(&length.to_be_bytes());
-        if bytes.len() <= ROOM_BYTES + COPIED_MAX_BYTES {
-            self.bytes.extend_from_slice(&bytes[ROOM_BYTES..]);
-            self.spare = Some(bytes);
-        } else if self.unsent_bytes() > ROOM_BYTES {
-            self.bytes.extend_from_slice(&bytes[ROOM_BYTES..]);
-            drop_buffer(bytes);
+        let SeparateMessage { mut bytes, room_bytes, becomes_buffer } = message;
+        let length = (bytes.len() - room_bytes - 1) as u32;
+        bytes[room_bytes + 1..room_bytes + 5].copy_from_slice(&length.to_be_bytes());
+        if becomes_buffer && self.unsent_bytes() <= room_bytes {
+            return self.replace_buffer(bytes, room_bytes);
+        }
+        self.bytes.extend_from_slice(&bytes[room_bytes..]);
+        if bytes.capacity() <= KEPT_MESSAGE_BYTES {
+            bytes.clear();
+            self.spare_buffer = Some(bytes);
         } else {
-            self.replace_buffer(bytes);
+            drop_buffer(bytes);
         }
     }
 
     /// Makes `bytes` the buffer. What has not been sent goes into the room before the message in it.
-    fn replace_buffer(&mut self, mut bytes: Vec<u8>) {
-        let start = ROOM_BYTES - self.unsent_bytes();
-        bytes[start..ROOM_BYTES].copy_from_slice(&self.bytes[self.sent..]);
+    fn replace_buffer(&mut self, mut bytes: Vec<u8>, room_bytes: usize) {
+        let start = room_bytes - self.unsent_bytes();
+        bytes[start..room_bytes].copy_from_slice(&self.bytes[self.sent..]);
         let (sent, before) = (self.sent, std::mem::replace(&mut self.bytes, bytes));
         let moved = |place: usize| place.saturating_sub(sent) + start;
         self.gates.iter_mut().for_each(|gate| gate.offset = moved(gate.offset));
@@ -272,7 +276,7 @@ impl Outgoing {
     pub fn ready_for_query(&mut self, status: u8) {
         self.message(b'Z', |body| body.push(status));
         self.cycle_start = self.bytes.len();
-        self.spare = None;
+        self.spare_buffer = None;
         self.flush();
     }
 }
@@ -364,74 +368,95 @@ mod tests {
         assert_eq!(out.next_gate(Lsn(250)), None);
     }
 
+    /// Appends a separate message of so many equal bytes, and returns it as it is sent.
+    fn append_separate(out: &mut Outgoing, is_large: bool, fill: u8, length_bytes: usize) -> Vec<u8> {
+        let mut message = out.begin_separate(b'D', is_large);
+        message.body().extend(vec![fill; length_bytes]);
+        out.append_separate(message);
+        [&b"D"[..], &(length_bytes as u32 + 4).to_be_bytes(), &vec![fill; length_bytes]].concat()
+    }
+
     #[test]
     fn a_separate_message_takes_its_place_among_the_others() {
-        for (sent, length_bytes) in
-            [(0, 5), (3, 5), (6, 5), (0, COPIED_MAX_BYTES), (3, COPIED_MAX_BYTES), (6, COPIED_MAX_BYTES)]
-        {
+        for (sent, is_large) in [(0, false), (3, false), (6, false), (0, true), (3, true), (6, true)] {
             let mut out = Outgoing::default();
             out.ready_for_query(b'I');
             assert_eq!(out.sendable(Lsn(10)).len(), 6);
             out.consume(sent);
             out.require(Lsn(100));
+            let mut rest = b"Z\0\0\0\x05I"[sent..].to_vec();
             tag(&mut out, "A");
-            append_separate(&mut out, length_bytes);
+            rest.extend_from_slice(b"C\0\0\0\x06A\0");
+            rest.extend(append_separate(&mut out, is_large, 7, 500));
             tag(&mut out, "B");
-            append_separate(&mut out, 2);
+            rest.extend_from_slice(b"C\0\0\0\x06B\0");
+            rest.extend(append_separate(&mut out, is_large, 8, 400));
+            rest.extend(append_separate(&mut out, false, 9, 300));
             out.require(Lsn(200));
             out.flush();
             assert_eq!(out.sendable(Lsn(99)), &b"Z\0\0\0\x05I"[sent..]);
-            let mut rest = b"Z\0\0\0\x05I"[sent..].to_vec();
-            rest.extend_from_slice(b"C\0\0\0\x06A\0D");
-            rest.extend_from_slice(&(length_bytes as u32 + 4).to_be_bytes());
-            rest.extend(vec![7; length_bytes]);
-            rest.extend_from_slice(b"C\0\0\0\x06B\0D\0\0\0\x06\x07\x07");
             assert_eq!(out.next_gate(Lsn(99)), Some(Lsn(200)));
-            assert!(out.sendable(Lsn(200)) == rest);
+            assert_eq!(out.sendable(Lsn(200)), rest);
             out.consume(rest.len());
             assert_eq!(out.unsent_bytes(), 0);
         }
     }
 
-    fn append_separate(out: &mut Outgoing, length_bytes: usize) {
-        let mut message = out.separate_message(b'D');
-        message.body().extend(vec![7; length_bytes]);
+    #[test]
+    fn bytes_that_leave_while_a_large_message_is_written_are_not_sent_again() {
+        let mut out = Outgoing::default();
+        tag(&mut out, "A");
+        out.ready_for_query(b'I');
+        let mut message = out.begin_separate(b'D', true);
+        out.consume(8);
+        message.body().extend_from_slice(b"large");
         out.append_separate(message);
+        out.flush();
+        assert_eq!(out.sendable(Lsn::ZERO), b"\0\0\0\x05ID\0\0\0\x09large");
     }
 
     #[test]
     fn the_memory_of_a_separate_message_is_used_again_within_a_cycle() {
         let mut out = Outgoing::default();
-        append_separate(&mut out, 100);
-        let first = out.spare.as_ref().map(|bytes| bytes.as_ptr());
-        append_separate(&mut out, COPIED_MAX_BYTES - 5);
-        assert_eq!(out.spare.as_ref().map(|bytes| bytes.as_ptr()), first);
-        assert!(first.is_some());
+        append_separate(&mut out, false, 7, 100_000);
+        let message = out.begin_separate(b'D', false);
+        assert!(message.bytes.capacity() >= 100_000);
+        out.append_separate(message);
+        append_separate(&mut out, false, 7, 2 * KEPT_MESSAGE_BYTES);
+        assert!(out.spare_buffer.is_none());
+        append_separate(&mut out, false, 7, 100);
         out.ready_for_query(b'I');
-        assert!(out.spare.is_none());
+        assert!(out.spare_buffer.is_none());
     }
 
     #[test]
     fn a_large_message_is_not_copied_however_much_the_client_has_still_to_read() {
         for unsent_bytes in [0, 100 << 10, 1 << 20] {
-            let mut out = Outgoing::default();
-            out.message(b'D', |body| body.extend(vec![7; unsent_bytes]));
-            let mut message = out.separate_message(b'D');
-            message.body().extend(vec![8; 2 << 20]);
-            let memory = message.0.as_ptr();
-            out.append_separate(message);
-            assert_eq!(out.bytes.as_ptr(), memory);
-            assert_eq!(out.unsent_bytes(), 5 + unsent_bytes + 5 + (2 << 20));
+            for length_bytes in [300 << 10, 2 << 20] {
+                let mut out = Outgoing::default();
+                out.message(b'D', |body| body.extend(vec![7; unsent_bytes]));
+                let mut message = out.begin_separate(b'D', true);
+                message.body().extend(vec![8; length_bytes]);
+                let memory = message.bytes.as_ptr();
+                out.append_separate(message);
+                assert_eq!(out.bytes.as_ptr(), memory);
+                out.flush();
+                assert_eq!(out.sendable(Lsn::ZERO).len(), 5 + unsent_bytes + 5 + length_bytes);
+                // Nothing is moved before as much has left.
+                out.consume(100_000);
+                assert_eq!((out.sent, out.bytes.as_ptr()), (100_000, memory));
+            }
         }
     }
 
     #[test]
-    fn a_large_message_behind_more_than_its_room_is_appended() {
+    fn a_large_message_behind_very_much_that_is_unsent_is_appended() {
         let mut out = Outgoing::default();
-        out.message(b'D', |body| body.extend(vec![7; 2 * ROOM_BYTES]));
-        append_separate(&mut out, 1 << 20);
+        out.message(b'D', |body| body.extend(vec![6; 2 * MOVED_BYTES_MAX]));
+        let message = append_separate(&mut out, true, 7, 1 << 20);
         out.flush();
-        assert_eq!(out.sendable(Lsn::ZERO).len(), 5 + 2 * ROOM_BYTES + 5 + (1 << 20));
+        assert_eq!(out.unsent_bytes(), 5 + 2 * MOVED_BYTES_MAX + message.len());
+        assert!(out.sendable(Lsn::ZERO).ends_with(&message));
     }
 
     #[test]

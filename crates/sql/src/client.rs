@@ -87,6 +87,9 @@ impl Formats {
     }
 }
 
+/// A row with a value of this size is large.
+const LARGE_BYTES: usize = 256 << 10;
+
 /// One row on its way out.
 pub struct OutgoingRow<'a> {
     /// The values, left to right.
@@ -105,6 +108,11 @@ impl OutgoingRow<'_> {
     /// Whether writing a value goes through its parts, and lets others run between them.
     pub fn output_lets_others_run(&self) -> bool {
         self.values.iter().any(types::output_lets_others_run)
+    }
+
+    /// Whether it takes more memory than is copied without anybody noticing.
+    pub fn is_large(&self) -> bool {
+        self.values.iter().any(|value| value.bytes_up_to(LARGE_BYTES) == LARGE_BYTES)
     }
 
     /// Appends the value of column `index` to `out`; false, and nothing appended, if it is NULL.
