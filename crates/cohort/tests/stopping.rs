@@ -44,7 +44,7 @@ fn ending(talk: &mut Talk) -> (String, String) {
 
 /// What the table holds when the data folder is served again.
 fn words_after_restart(folder: &std::path::Path) -> String {
-    let server = Server::start(folder, &[]);
+    let server = Server::start(folder, &["max_prepared_transactions=2"]);
     let words = server.psql("select string_agg(word, ' ' order by id) from t");
     server.stop();
     words
@@ -129,7 +129,7 @@ fn open_transactions_roll_back_and_who_waits_for_their_locks_gets_them() {
 
 /// Nobody can finish the prepared transaction while the server stops.
 #[test]
-fn statements_that_wait_for_a_prepared_transaction_are_interrupted_after_all_others_ended() {
+fn sessions_that_wait_for_a_prepared_transaction_are_interrupted_once_no_others_are_left() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &["worker_threads=2", "max_prepared_transactions=2"]);
     let mut preparing = server.connect();
@@ -145,14 +145,70 @@ fn statements_that_wait_for_a_prepared_transaction_are_interrupted_after_all_oth
     std::thread::sleep(BEGINS);
     server.signal("TERM");
     assert_eq!(ending(&mut running), ("TDCZE".to_owned(), TOLD.to_owned()));
+    let others_ended = Instant::now();
     for talk in [&mut row, &mut table, &mut snapshot] {
         assert_eq!(ending(talk).1, TOLD);
+        assert!(others_ended.elapsed() > Duration::from_secs(1), "{:?}", others_ended.elapsed());
     }
     server.wait_within(LIMIT);
     let server = Server::start(folder.path(), &["max_prepared_transactions=2"]);
     assert_eq!(server.psql("commit prepared 'p'"), "COMMIT PREPARED");
     assert_eq!(server.psql("select word from t"), "prepared");
     server.stop();
+}
+
+/// Its limit ends the wait, and what comes then may be all that the client wants.
+#[test]
+fn a_wait_for_a_prepared_transaction_that_has_a_time_limit_ends_by_itself() {
+    for limit in ["lock_timeout", "statement_timeout"] {
+        let folder = tempfile::tempdir().unwrap();
+        let server = Server::start(folder.path(), &["worker_threads=2", "max_prepared_transactions=2"]);
+        let mut preparing = server.connect();
+        preparing.batch_execute("create table t (id int, word text); insert into t values (0, 'first')").unwrap();
+        preparing.batch_execute("begin; update t set word = 'prepared'; prepare transaction 'p'").unwrap();
+        let (mut limited, mut behind) = (talk(&server), talk(&server));
+        limited.send(&Sent::query(&format!("set {limit} = '6s'; begin; lock table t in row exclusive mode")).bytes());
+        limited.hear_until_ready();
+        behind.send(&Sent::query("alter table t add column c int").bytes());
+        let fallback = "do $$ begin update t set word = 'limited'; exception when lock_not_available then
+            insert into t values (1, 'fallback'); end $$; commit";
+        limited.send(&Sent::query(fallback).bytes());
+        std::thread::sleep(BEGINS);
+        server.signal("TERM");
+        match limit {
+            "lock_timeout" => assert_eq!(ending(&mut limited), ("CCZE".to_owned(), TOLD.to_owned())),
+            _ => assert_eq!(ending(&mut limited), ("EZE".to_owned(), TOLD.to_owned())),
+        }
+        assert_eq!(ending(&mut behind).1, TOLD);
+        server.wait_within(LIMIT);
+        let words = if limit == "lock_timeout" { "first fallback" } else { "first" };
+        assert_eq!(words_after_restart(folder.path()), words);
+    }
+}
+
+/// The reader's answer is no shorter for the sessions that are stuck.
+#[test]
+fn a_slow_reader_beside_sessions_that_are_stuck_gets_all_of_its_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["worker_threads=2", "max_prepared_transactions=2"]);
+    let mut preparing = server.connect();
+    preparing.batch_execute("create table t (id int); insert into t values (0)").unwrap();
+    preparing.batch_execute("begin; update t set id = 1; prepare transaction 'p'").unwrap();
+    let (mut row, mut reading) = (talk(&server), talk(&server));
+    row.send(&Sent::query("update t set id = 2").bytes());
+    reading.send(&Sent::query("select repeat('x', 1000) from generate_series(1, 20000)").bytes());
+    std::thread::sleep(BEGINS);
+    server.signal("TERM");
+    let mut kinds = String::new();
+    for _ in 0..5 {
+        let heard = reading.hear_until(|heard| heard.len() > 3000);
+        kinds.extend(heard.iter().map(|message| message.chars().next().unwrap()));
+        std::thread::sleep(Duration::from_millis(1500));
+    }
+    kinds.push_str(&ending(&mut reading).0);
+    assert_eq!(kinds.matches('D').count(), 20_000);
+    assert_eq!(ending(&mut row).1, TOLD);
+    server.wait_within(LIMIT);
 }
 
 #[test]

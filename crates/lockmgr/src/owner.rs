@@ -161,6 +161,8 @@ pub(crate) struct Wait {
     pub(crate) target_since: Instant,
     /// It has looked for a deadlock and sleeps without a time to look again.
     pub(crate) has_looked: bool,
+    /// It ends at `lock_timeout`. Known once it has looked for a deadlock.
+    pub(crate) has_limit: bool,
     waker: Waker,
     /// It was chosen as a deadlock's victim and is about to leave: it keeps nobody waiting any more.
     pub(crate) doomed: bool,
@@ -195,7 +197,8 @@ impl OwnerSlot {
         self.granted.store(false, Relaxed);
         let since = Instant::now();
         let waker = waiter.waker();
-        let wait = Wait { target, since, target_since: since, has_looked: false, waker, doomed: false };
+        let wait =
+            Wait { target, since, target_since: since, has_looked: false, has_limit: false, waker, doomed: false };
         *self.wait.lock() = Some(wait);
         waiter
     }

@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use base::OwnerId;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::deadlock::describe;
 use crate::fast_path::StrongCounts;
-use crate::owner::WaitTarget;
+use crate::owner::{Wait, WaitTarget};
 use crate::{LockManager, LockMode, LockTag};
 
 /// One row of `pg_locks`.
@@ -85,5 +85,12 @@ impl LockManager {
             Some((owner, (tag, mode, since)))
         });
         waiting.collect()
+    }
+
+    /// The owners whose waits have no end of their own: they have looked for a deadlock, and have no `lock_timeout`.
+    pub fn endless_waiters(&self) -> FxHashSet<OwnerId> {
+        let is_endless = |wait: &mut Wait| wait.has_looked && !wait.has_limit;
+        let endless = self.owners.iter().filter(|(_, slot)| slot.with_wait(is_endless) == Some(true));
+        endless.map(|(owner, _)| owner).collect()
     }
 }

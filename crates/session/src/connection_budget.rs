@@ -120,7 +120,12 @@ impl ConnectionBudget {
         }
     }
 
-    /// Waits until there are no sessions, but not longer than `limit`. Whether there are none.
+    /// How many sessions there are, with those that have ended and whose connections still send.
+    pub fn session_count(&self) -> usize {
+        self.sessions.taken()
+    }
+
+    /// Waits for the end of the last session, for `limit` at most. True if no session is left.
     pub fn wait_for_last_end(&self, limit: Duration) -> bool {
         let mut last_end = self.last_end.lock();
         if self.sessions.taken() > 0 {

@@ -53,11 +53,10 @@ pub fn worker_threads(worker_count: usize) -> usize {
     }
 }
 
-/// How often it is looked whether the sessions of a server that stops are stuck.
-const STUCK_LOOK_INTERVAL: Duration = Duration::from_millis(100);
-/// They are stuck if so many looks one after the other find all of them waiting. A session that has just been let go on may be found
-/// waiting, and a deadlock is found after a second by default.
-const STUCK_LOOKS: usize = 30;
+/// Time between two checks of a stopping server for stuck sessions.
+const STUCK_CHECK_INTERVAL: Duration = Duration::from_millis(100);
+/// Sessions are stuck if so many checks in a row find all of them waiting. One check is not enough: the background vacuum may hold a lock.
+const STUCK_CHECKS: usize = 20;
 
 /// A running server.
 pub struct Server {
@@ -188,15 +187,19 @@ impl Server {
         }
     }
 
-    /// Waits for the end of all sessions. If each that is left waits for a transaction, the transaction is a prepared one, and
-    /// nobody can finish it any more: these sessions are interrupted.
+    /// Waits until all sessions have ended. Interrupts those that are left if all wait for prepared transactions, which nobody can finish
+    /// any more.
     fn wait_for_sessions(&self) {
-        let mut stuck_looks = 0;
-        while !self.shared.budget.wait_for_last_end(STUCK_LOOK_INTERVAL) {
-            let is_stuck = self.shared.instance.all_sessions_wait_for_transactions();
-            stuck_looks = if is_stuck { stuck_looks + 1 } else { 0 };
-            if stuck_looks == STUCK_LOOKS {
-                eprintln!("cohort: statements that wait for prepared transactions are interrupted");
+        let Shared { budget, instance, .. } = &*self.shared;
+        let mut stuck_checks = 0;
+        while !budget.wait_for_last_end(STUCK_CHECK_INTERVAL) {
+            // A session that has ended and still sends keeps its place.
+            let are_stuck = instance.sessions_stuck_on_prepared_transactions() == Some(budget.session_count());
+            stuck_checks = if are_stuck { stuck_checks + 1 } else { 0 };
+            if stuck_checks == STUCK_CHECKS {
+                eprintln!(
+                    "cohort: all remaining statements wait, and prepared transactions can't be finished: they are interrupted"
+                );
                 self.begin_stop(StopMode::AtOnce);
             }
         }

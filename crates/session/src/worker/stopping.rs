@@ -54,7 +54,7 @@ impl Worker {
                         interrupt.raise(InterruptKind::Terminate);
                     }
                 }
-                // Who has no session yet will be refused one.
+                // A connection without a session will be refused one.
                 State::Starting | State::Authenticating(_) | State::Closing => {}
             }
         }

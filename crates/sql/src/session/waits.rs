@@ -3,7 +3,6 @@
 use base::OwnerId;
 use engine::{LockMode, LockTag};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
 use std::time::Instant;
 
 use super::{Activity, Instance, SessionInfo};
@@ -23,30 +22,39 @@ pub struct SessionWaits<'i> {
     locks: FxHashMap<OwnerId, (LockTag, LockMode, Instant)>,
 }
 
+/// The kind of waits for locks.
+const LOCK: &str = "Lock";
+/// The wait of a deferrable transaction for a safe snapshot.
+const SAFE_SNAPSHOT: SessionWait = SessionWait { kind: "IPC", event: "SafeSnapshot" };
+
 impl Instance {
     /// What sessions wait for now.
     pub fn waits(&self) -> SessionWaits<'_> {
         SessionWaits { instance: self, locks: self.database().locks().waits() }
     }
 
-    /// Whether there are sessions, and each of them waits for a lock or for a snapshot: for other transactions.
-    pub fn all_sessions_wait_for_transactions(&self) -> bool {
+    /// The number of sessions, if there are prepared transactions, and each session waits for a lock or a safe snapshot without any
+    /// time limit.
+    pub fn sessions_stuck_on_prepared_transactions(&self) -> Option<usize> {
+        if self.database().transactions().prepared_transactions().is_empty() || self.time_limits() > 0 {
+            return None;
+        }
         let (sessions, waits) = (self.sessions(), self.waits());
-        let waits_for_transactions =
-            |info: &Arc<SessionInfo>| waits.of(info).is_some_and(|wait| wait.kind == "Lock" || wait == SAFE_SNAPSHOT);
-        !sessions.is_empty() && sessions.iter().all(waits_for_transactions)
+        let endless = self.database().locks().endless_waiters();
+        let is_stuck = |session: &SessionInfo| match waits.of(session) {
+            Some(wait) => wait == SAFE_SNAPSHOT || wait.kind == LOCK && endless.contains(&session.owner()),
+            None => false,
+        };
+        (!sessions.is_empty() && sessions.iter().all(|session| is_stuck(session))).then_some(sessions.len())
     }
 }
-
-/// A deferrable transaction waits until no other can disturb it.
-const SAFE_SNAPSHOT: SessionWait = SessionWait { kind: "IPC", event: "SafeSnapshot" };
 
 impl SessionWaits<'_> {
     /// What this session waits for; nothing, if it works.
     pub fn of(&self, info: &SessionInfo) -> Option<SessionWait> {
         let wait = |kind, event| Some(SessionWait { kind, event });
         let activity = info.activity();
-        // Only who runs a statement takes a snapshot; the others need not disturb those who commit by asking.
+        // Only active sessions wait for snapshots. The question takes a lock that commits need, so it is not asked for idle ones.
         let ssi = self.instance.database().transactions().ssi();
         if activity == Activity::Active && !ssi.safe_snapshot_blockers(info.owner()).is_empty() {
             return Some(SAFE_SNAPSHOT);
@@ -55,7 +63,7 @@ impl SessionWaits<'_> {
             return wait(event.kind(), event.name());
         }
         match self.locks.get(&info.owner()) {
-            Some((tag, ..)) => wait("Lock", tag.kind()),
+            Some((tag, ..)) => wait(LOCK, tag.kind()),
             None if activity == Activity::Active => None,
             None => wait("Client", "ClientRead"),
         }
