@@ -133,7 +133,7 @@ pub const KINDS: &[Kind] = &[
     work(
         "slices of an array",
         &[
-            "do 'declare y int[]; begin loop foreach y slice 1 in array array_fill(0, array[2, 2000000]) loop null; end loop; end loop; end'",
+            "do 'declare y int[]; begin loop foreach y slice 1 in array array_fill(0, array[1, 8000000]) loop null; end loop; end loop; end'",
         ],
     ),
     work(

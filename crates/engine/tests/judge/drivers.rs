@@ -113,7 +113,7 @@ fn on_threads(world: &Arc<World>) -> Vec<Transaction> {
     })
 }
 
-/// Each client that can go on is as likely as another to be next. Time passes only when nobody can.
+/// Each client that can go on is as likely as another to be next. Time passes only when no client can go on.
 fn by_schedule(world: &Arc<World>) -> Vec<Transaction> {
     let mut random = StdRng::seed_from_u64(world.run.seed);
     let queue = Arc::new(ReadyQueue::new(|| {}));
@@ -136,20 +136,22 @@ fn by_schedule(world: &Arc<World>) -> Vec<Transaction> {
                 ready.push(token);
             }
         }
-        let next = if ready.is_empty() {
-            let first = (0..clients.len()).filter(|number| deadlines[*number].is_some()).min_by_key(|n| deadlines[*n]);
-            let Some(first) = first else {
-                // A client may wait for the thread that cuts files.
-                assert!(quiet_since.elapsed() < PATIENCE, "{}: everybody waits, and for nobody", world.run);
-                std::thread::sleep(Duration::from_micros(100));
-                continue;
-            };
-            let deadline = deadlines[first].expect("it was chosen for having one");
-            std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
-            first
-        } else {
-            ready.swap_remove(random.random_range(0..ready.len())) as usize
-        };
+        if ready.is_empty() {
+            let with_deadline =
+                deadlines.iter().enumerate().filter_map(|(number, deadline)| Some(((*deadline)?, number)));
+            let earliest = with_deadline.min();
+            match earliest {
+                Some((deadline, number)) if deadline <= Instant::now() => ready.push(number as u64),
+                _ => {
+                    // The thread that cuts files may wake a client.
+                    let somebody_will = earliest.is_some() || quiet_since.elapsed() < PATIENCE;
+                    assert!(somebody_will, "{}: all clients wait, and none has a deadline", world.run);
+                    std::thread::sleep(Duration::from_micros(100));
+                }
+            }
+            continue;
+        }
+        let next = ready.swap_remove(random.random_range(0..ready.len())) as usize;
         if clients[next].is_finished() {
             continue;
         }

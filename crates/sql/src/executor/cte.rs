@@ -17,7 +17,7 @@ use crate::types::Value;
 #[derive(Default)]
 pub struct CteState<'p> {
     operator: Option<BoxOperator<'p>>,
-    /// A leaf.
+    /// A leaf, used by one session only: others may run while it is held.
     rows: Arc<Mutex<RowStore>>,
     /// All its rows are there.
     is_complete: bool,

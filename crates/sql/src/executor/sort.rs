@@ -136,9 +136,9 @@ pub(super) enum Sorted {
     Files(Merge),
 }
 
-/// Runs up to this number are merged at once.
+/// So many runs are merged into one.
 const RUNS_MAX: usize = 120;
-/// The same if a row of each takes more than `work_mem`.
+/// So many runs of one level are merged into one if a row of each takes more than `work_mem`.
 const LARGE_RUNS_MAX: usize = 8;
 /// Fewer rows than this are not worth sorting only to drop some.
 const TOP_ROWS_MIN: usize = 1024;
@@ -178,11 +178,11 @@ impl<'p> Sort<'p> {
             } else if rows.bytes() + entries.len() * size_of::<Entry>() > limit_bytes {
                 sort_entries(&mut entries, &rows, &comparison)?;
                 runs.write(&mut entries, &mut rows, run)?;
-                runs.merge_some(&comparison, run)?;
+                runs.merge_if_many(&comparison, run)?;
             }
         }
         sort_entries(&mut entries, &rows, &comparison)?;
-        if runs.0.is_empty() {
+        if runs.is_empty() {
             let is_bounded = self.bound.is_some_and(|bound| count > bound.saturating_mul(2));
             let method = if is_bounded { "top-N heapsort" } else { "quicksort" };
             let bytes = rows.bytes() + entries.len() * size_of::<Entry>();
@@ -192,9 +192,9 @@ impl<'p> Sort<'p> {
         if !entries.is_empty() {
             runs.write(&mut entries, &mut rows, run)?;
         }
-        let bytes = runs.0.iter().map(|run| run.reader.bytes()).sum::<usize>();
-        self.effort = Some(Effort::Sort { method: "external merge", kilobytes: kilobytes(bytes), on_disk: true });
-        Ok(Sorted::Files(Merge::new(runs.0, &comparison)?.with(comparison)))
+        self.effort =
+            Some(Effort::Sort { method: "external merge", kilobytes: kilobytes(runs.file_bytes()), on_disk: true });
+        Ok(Sorted::Files(runs.into_merge(comparison)?))
     }
 }
 
@@ -232,68 +232,93 @@ fn keep_first(entries: &mut Vec<Entry>, rows: &mut Rows, bound: usize) -> Option
     entries.last().map(|entry| entry.prefix)
 }
 
-/// Sorted rows in a file.
-struct SortedRun {
-    reader: SpillReader,
-    /// What its largest row takes in the file: a merge has a row of each run in memory.
+/// Sorted rows in files, in the order in which the rows arrived.
+#[derive(Default)]
+struct Runs {
+    files: Vec<SpillReader>,
+    /// Of each file. None has a higher level than the one before it.
+    sizes: Vec<RunSize>,
+}
+
+#[derive(Clone, Copy)]
+struct RunSize {
+    /// Memory of the largest row. A merge has one row of each run in memory.
     row_max_bytes: usize,
-    /// How often its rows have been merged.
+    /// How often rows of the run have been merged at most.
     level: u32,
 }
 
-/// Runs that follow each other in the order of their rows' arrival. Levels fall from the first to the last.
-#[derive(Default)]
-struct Runs(Vec<SortedRun>);
-
 impl Runs {
+    fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    fn file_bytes(&self) -> usize {
+        self.files.iter().map(SpillReader::bytes).sum()
+    }
+
     /// Writes sorted rows to a file and forgets them.
     fn write(&mut self, entries: &mut Vec<Entry>, rows: &mut Rows, run: &mut Run<'_, '_>) -> Result<()> {
         let mut writer = SpillWriter::new(run)?;
+        let mut row_max_bytes = 0;
         for entry in entries.drain(..) {
             sync::yield_point()?;
-            writer.push(rows.get(entry.index as usize))?;
+            let row = rows.get(entry.index as usize);
+            row_max_bytes = row_max_bytes.max(row.iter().map(|value| size_of::<Value>() + value.heap_bytes()).sum());
+            writer.push(row)?;
         }
         rows.clear();
-        self.add(writer, 0)
+        self.add(writer, RunSize { row_max_bytes, level: 0 })
     }
 
-    fn add(&mut self, writer: SpillWriter, level: u32) -> Result<()> {
-        let row_max_bytes = writer.row_max_bytes();
-        self.0.push(SortedRun { reader: SpillReader::new(writer.finish()?), row_max_bytes, level });
+    fn add(&mut self, writer: SpillWriter, size: RunSize) -> Result<()> {
+        self.files.push(SpillReader::new(writer.finish()?));
+        self.sizes.push(size);
         Ok(())
     }
 
-    /// Makes one run of many if there are too many, or if a row of each takes more than `work_mem`. Then runs of one level are
-    /// merged, so that a row is not written again with each new run.
-    fn merge_some(&mut self, comparison: &Comparison, run: &mut Run<'_, '_>) -> Result<()> {
+    /// Merges runs as long as there are too many ([`count_to_merge`]).
+    fn merge_if_many(&mut self, comparison: &Comparison, run: &mut Run<'_, '_>) -> Result<()> {
         let limit_bytes = sort_memory_bytes(run);
-        if self.0.len() >= RUNS_MAX {
-            return self.merge_last(self.0.len(), comparison, run);
-        }
-        while let Some(SortedRun { level, .. }) = self.0.last() {
-            let of_level = || self.0.iter().rev().take_while(|run| run.level == *level);
-            let count = of_level().count();
-            let heads_bytes = of_level().fold(0usize, |sum, run| sum.saturating_add(run.row_max_bytes));
-            if count < LARGE_RUNS_MAX || heads_bytes <= limit_bytes {
-                break;
+        loop {
+            match count_to_merge(&self.sizes, limit_bytes) {
+                0 => return Ok(()),
+                count => self.merge_last(count, comparison, run)?,
             }
-            self.merge_last(count, comparison, run)?;
         }
-        Ok(())
     }
 
     fn merge_last(&mut self, count: usize, comparison: &Comparison, run: &mut Run<'_, '_>) -> Result<()> {
-        let merged = self.0.split_off(self.0.len() - count);
-        let level = merged.iter().map(|run| run.level).max().unwrap_or(0) + 1;
-        let mut merge = Merge::new(merged, comparison)?;
+        let kept = self.files.len() - count;
+        let sizes = self.sizes.split_off(kept);
+        let row_max_bytes = sizes.iter().map(|size| size.row_max_bytes).max().unwrap_or(0);
+        let level = sizes.iter().map(|size| size.level).max().unwrap_or(0) + 1;
+        let mut merge = Merge::new(self.files.split_off(kept), comparison)?;
         let mut writer = SpillWriter::new(run)?;
         let mut row = Vec::new();
         while merge.next(comparison, &mut row)? {
             sync::yield_point()?;
             writer.push(&row)?;
         }
-        self.add(writer, level)
+        self.add(writer, RunSize { row_max_bytes, level })
     }
+
+    fn into_merge(self, comparison: Comparison) -> Result<Merge> {
+        Ok(Merge::new(self.files, &comparison)?.with(comparison))
+    }
+}
+
+/// How many of the last runs are to become one; 0 for none. Runs are merged if there are [`RUNS_MAX`], or if [`LARGE_RUNS_MAX`] are of
+/// one level and a row of each takes more than `limit_bytes`. Then only these are merged, so that a row is not written again with each
+/// new run.
+fn count_to_merge(runs: &[RunSize], limit_bytes: usize) -> usize {
+    let Some(last) = runs.last() else { return 0 };
+    if runs.len() >= RUNS_MAX {
+        return runs.len();
+    }
+    let of_last_level = &runs[runs.partition_point(|size| size.level > last.level)..];
+    let rows_bytes = of_last_level.iter().map(|size| size.row_max_bytes).sum::<usize>();
+    if of_last_level.len() >= LARGE_RUNS_MAX && rows_bytes > limit_bytes { of_last_level.len() } else { 0 }
 }
 
 /// Rows that somebody hands over one by one to have them sorted.
@@ -331,19 +356,19 @@ impl RowSorter {
     pub fn spill(&mut self, run: &mut Run<'_, '_>) -> Result<()> {
         sort_entries(&mut self.entries, &self.rows, &self.comparison)?;
         self.runs.write(&mut self.entries, &mut self.rows, run)?;
-        self.runs.merge_some(&self.comparison, run)
+        self.runs.merge_if_many(&self.comparison, run)
     }
 
     /// The rows in their order.
     pub fn finish(mut self, run: &mut Run<'_, '_>) -> Result<Sorted> {
         sort_entries(&mut self.entries, &self.rows, &self.comparison)?;
-        if self.runs.0.is_empty() {
+        if self.runs.is_empty() {
             return Ok(Sorted::Memory { rows: self.rows, entries: self.entries.into_iter() });
         }
         if !self.entries.is_empty() {
             self.runs.write(&mut self.entries, &mut self.rows, run)?;
         }
-        Ok(Sorted::Files(Merge::new(self.runs.0, &self.comparison)?.with(self.comparison)))
+        Ok(Sorted::Files(self.runs.into_merge(self.comparison)?))
     }
 }
 
@@ -381,10 +406,10 @@ struct Head {
 }
 
 impl Merge {
-    fn new(runs: Vec<SortedRun>, comparison: &Comparison) -> Result<Merge> {
+    fn new(runs: Vec<SpillReader>, comparison: &Comparison) -> Result<Merge> {
         let mut merge = Merge { heads: Vec::with_capacity(runs.len()), comparison: None };
-        for (number, SortedRun { reader, .. }) in runs.into_iter().enumerate() {
-            // The first rows of a hundred runs may be large.
+        for (number, reader) in runs.into_iter().enumerate() {
+            // Reading the first row of each run may take long.
             sync::yield_point()?;
             let mut head = Head { prefix: Prefix::default(), row: Vec::new(), number, reader };
             if head.advance(comparison)? {
@@ -392,6 +417,7 @@ impl Merge {
             }
         }
         for at in (0..merge.heads.len() / 2).rev() {
+            // So may comparing them.
             sync::yield_point()?;
             merge.sink(at, comparison);
         }
@@ -476,5 +502,45 @@ impl<'p> Operator<'p> for Sort<'p> {
 
     fn effort(&self) -> Option<Effort> {
         self.effort
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The levels of the runs, once so many have been written whose rows take so much.
+    fn levels_after(writes: usize, row_max_bytes: usize, limit_bytes: usize) -> Vec<u32> {
+        let mut runs: Vec<RunSize> = Vec::new();
+        for _ in 0..writes {
+            runs.push(RunSize { row_max_bytes, level: 0 });
+            loop {
+                let count = count_to_merge(&runs, limit_bytes);
+                if count == 0 {
+                    break;
+                }
+                let merged = runs.split_off(runs.len() - count);
+                let level = merged.iter().map(|size| size.level).max().unwrap() + 1;
+                runs.push(RunSize { row_max_bytes, level });
+            }
+            assert!(runs.is_sorted_by(|before, after| before.level >= after.level), "{}", runs.len());
+        }
+        runs.iter().map(|size| size.level).collect()
+    }
+
+    #[test]
+    fn runs_of_large_rows_are_merged_level_by_level() {
+        assert_eq!(levels_after(7, 100, 500), [0; 7]);
+        assert_eq!(levels_after(8, 100, 500), [1]);
+        assert_eq!(levels_after(23, 100, 500), [1, 1, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(levels_after(64, 100, 500), [2]);
+        assert_eq!(levels_after(511, 100, 500).len(), 21);
+    }
+
+    #[test]
+    fn runs_of_small_rows_are_merged_when_there_are_many() {
+        assert_eq!(levels_after(RUNS_MAX - 1, 1, 500), [0; RUNS_MAX - 1]);
+        assert_eq!(levels_after(RUNS_MAX, 1, 500), [1]);
+        assert_eq!(levels_after(2 * RUNS_MAX - 1, 1, 500), [2]);
     }
 }

@@ -17,9 +17,9 @@ use crate::types::{RecordShape, RecordValue, Value};
 const BLOCK_BYTES: usize = 32 << 10;
 /// The same where rows are read here and there.
 const RANDOM_BLOCK_BYTES: usize = 512;
-/// The bytes of a large row that are written or read between two yield points.
+/// A large row is written and read in pieces of this size. Others may run between two pieces.
 const PIECE_BYTES: usize = 1 << 20;
-/// A larger buffer is not kept for the next row.
+/// A buffer larger than this is freed after its row.
 const KEPT_BUFFER_BYTES: usize = 8 * BLOCK_BYTES;
 /// How many parts rows are divided into by their hashes.
 pub(super) const PARTITIONS: usize = 16;
@@ -48,7 +48,6 @@ pub(super) struct SpillWriter {
     buffer: Vec<u8>,
     /// The shapes of row values, which the file refers to by number: it holds no names.
     shapes: Vec<Arc<RecordShape>>,
-    row_max_bytes: usize,
 }
 
 /// Before a row value's shape and fields; values of [`write_any`] begin with none of these marks.
@@ -69,7 +68,7 @@ impl SpillWriter {
 
     fn of(instance: &Instance) -> Result<SpillWriter> {
         let file = instance.database().temporary_file()?;
-        Ok(SpillWriter { file, buffer: Vec::new(), shapes: Vec::new(), row_max_bytes: 0 })
+        Ok(SpillWriter { file, buffer: Vec::new(), shapes: Vec::new() })
     }
 
     /// Adds a row; where it lies.
@@ -101,9 +100,8 @@ impl SpillWriter {
                 value => self.any(value),
             }
         }
-        let length = self.buffer.len() - start - 4;
-        self.row_max_bytes = self.row_max_bytes.max(length);
-        self.buffer[start..start + 4].copy_from_slice(&(length as u32).to_le_bytes());
+        let length = (self.buffer.len() - start - 4) as u32;
+        self.buffer[start..start + 4].copy_from_slice(&length.to_le_bytes());
         if self.buffer.len() >= BLOCK_BYTES {
             self.flush()?;
         }
@@ -134,14 +132,10 @@ impl SpillWriter {
         Ok(())
     }
 
-    /// What the largest row takes in the file.
-    pub fn row_max_bytes(&self) -> usize {
-        self.row_max_bytes
-    }
-
     /// What was written, to be read.
     pub fn finish(mut self) -> Result<SpilledRows> {
         self.flush()?;
+        self.buffer = Vec::new();
         Ok(SpilledRows(self))
     }
 }
@@ -205,12 +199,10 @@ impl SpillWriter {
             bytes = common;
         }
         place.at += 4 + length;
+        // A merge has a place for each run: the buffer of a large row would stay behind it.
         if place.at == place.buffer.len() && place.at > KEPT_BUFFER_BYTES {
-            *place = SpillPlace {
-                start: place.start + place.at as u64,
-                is_random: place.is_random,
-                ..SpillPlace::default()
-            };
+            place.start += place.at as u64;
+            (place.at, place.buffer) = (0, Vec::new());
         }
         Ok(true)
     }
@@ -231,7 +223,7 @@ impl SpillWriter {
             let ahead_bytes = if place.is_random { RANDOM_BLOCK_BYTES } else { BLOCK_BYTES };
             place.buffer.clear();
             (place.start, place.at) = (start, 0);
-            self.read_at_most(ahead_bytes.max(count), place)?;
+            self.fill(place, ahead_bytes.max(count))?;
             if place.buffer.len() < count {
                 return Ok(None);
             }
@@ -239,8 +231,9 @@ impl SpillWriter {
         Ok(Some(&place.buffer[place.at..]))
     }
 
-    /// Reads so many bytes at the beginning of `place`, or as many as there are.
-    fn read_at_most(&self, count: usize, place: &mut SpillPlace) -> Result<()> {
+    /// Fills the empty buffer of `place` with `count` bytes from its start on, or with fewer at the file's end.
+    fn fill(&self, place: &mut SpillPlace, count: usize) -> Result<()> {
+        place.buffer.reserve_exact(count);
         while place.buffer.len() < count {
             let before = place.buffer.len();
             if before > 0 {

@@ -9,7 +9,7 @@ use super::frame::{Frame, cast};
 use super::tree::{Expression, VariableKind};
 use crate::executor::Run;
 use crate::types::functions::assign;
-use crate::types::{ArrayValue, Dimension, SqlType, TypeKind, Value, copied, oids, type_shape};
+use crate::types::{ArrayValue, Dimension, SqlType, TypeKind, Value, copy_of_values, oids, type_shape};
 
 /// Places in an array, one for each dimension: an index, or a slice's ends.
 type Places = Vec<(i32, Option<i32>)>;
@@ -181,10 +181,10 @@ fn store(array: &mut ArrayValue, places: &[i32], value: Value) -> Result<()> {
     Ok(())
 }
 
-/// What FOREACH goes through: elements, or slices of `slice` dimensions; with their type.
+/// The values that FOREACH assigns, each with its type: elements, or slices of `slice` dimensions.
 ///
 /// # Errors
-/// 2202E for more dimensions than there are. Each slice can be interrupted.
+/// 2202E if the array has fewer dimensions than `slice`. An item is an error if copying it was interrupted.
 pub fn slices(
     array: &ArrayValue,
     slice: usize,
@@ -200,7 +200,7 @@ pub fn slices(
     Ok(array.values.chunks(size.max(1)).map(move |values| match values {
         [element] if slice == 0 => Ok((element.clone(), SqlType::new(array.element))),
         _ => {
-            let part = ArrayValue { element: array.element, dimensions: inner.into(), values: copied(values)? };
+            let part = ArrayValue { element: array.element, dimensions: inner.into(), values: copy_of_values(values)? };
             Ok((Value::Array(Arc::new(part)), array_type))
         }
     }))

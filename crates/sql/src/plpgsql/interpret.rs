@@ -360,9 +360,9 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                 return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message));
             };
             let mut found = false;
-            for slice in super::element::slices(&array, *slice as usize, sql_type)? {
+            for item in super::element::slices(&array, *slice as usize, sql_type)? {
                 sync::yield_point()?;
-                let (element, sql_type) = slice?;
+                let (element, sql_type) = item?;
                 found = true;
                 frame.assign(*variable, element, sql_type, run)?;
                 let flow = run_statements(body, frame, run)?;

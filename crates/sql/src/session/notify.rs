@@ -54,20 +54,19 @@ pub(super) fn memory_bytes(channel: &str, payload: &str) -> usize {
 pub(crate) struct Pending {
     /// In the order of their first NOTIFY.
     all: Vec<Arc<(String, String)>>,
-    /// Their hashes and places in `all`. With the hashes at hand the table grows fast: nobody else runs meanwhile.
-    known: HashTable<(u64, usize)>,
+    /// The hash of each, and its index in `all`. Hashes are kept because others wait while the table grows.
+    index: HashTable<(u64, usize)>,
     bytes: usize,
 }
 
 impl Pending {
     /// Notes a notification, unless it is there or `limit_bytes` would be exceeded. False in the latter case.
     pub(crate) fn push(&mut self, channel: &str, payload: &str, limit_bytes: usize) -> bool {
-        let hash = FxBuildHasher.hash_one((channel, payload));
-        let is_it = |place: usize| {
-            let known = &self.all[place];
-            known.0 == channel && known.1 == payload
+        let hash = hash(channel, payload);
+        let is_same = |&(other_hash, at): &(u64, usize)| {
+            other_hash == hash && self.all[at].0 == channel && self.all[at].1 == payload
         };
-        if self.known.find(hash, |known| known.0 == hash && is_it(known.1)).is_some() {
+        if self.index.find(hash, is_same).is_some() {
             return true;
         }
         let bytes = self.bytes + memory_bytes(channel, payload);
@@ -75,7 +74,7 @@ impl Pending {
             return false;
         }
         self.bytes = bytes;
-        self.known.insert_unique(hash, (hash, self.all.len()), |known| known.0);
+        self.index.insert_unique(hash, (hash, self.all.len()), |&(hash, _)| hash);
         self.all.push(Arc::new((channel.to_owned(), payload.to_owned())));
         true
     }
@@ -106,10 +105,8 @@ impl Pending {
             && let Some(last) = self.all.pop()
         {
             self.bytes -= memory_bytes(&last.0, &last.1);
-            let (hash, place) = (FxBuildHasher.hash_one((last.0.as_str(), last.1.as_str())), self.all.len());
-            if let Ok(known) = self.known.find_entry(hash, |known| known.1 == place) {
-                known.remove();
-            }
+            let entry = self.index.find_entry(hash(&last.0, &last.1), |&(_, at)| at == self.all.len());
+            entry.expect("each notification is in the index").remove();
         }
     }
 
@@ -117,6 +114,10 @@ impl Pending {
     pub(crate) fn clear(&mut self) {
         *self = Pending::default();
     }
+}
+
+fn hash(channel: &str, payload: &str) -> u64 {
+    FxBuildHasher.hash_one((channel, payload))
 }
 
 /// A LISTEN or UNLISTEN, which counts when its transaction has committed.

@@ -80,7 +80,9 @@ pub use type_table::{
     Category, SqlType, TypeDef, TypeKind, TypeShape, array_type, base_type, builtin_type, builtin_type_named,
     builtin_types, element_type, subscripted_type, type_shape,
 };
-pub use value::{ArrayValue, Dimension, EnumValue, Interval, RecordShape, RecordValue, SmolStr, TimeTz, Value, copied};
+pub use value::{
+    ArrayValue, Dimension, EnumValue, Interval, RecordShape, RecordValue, SmolStr, TimeTz, Value, copy_of_values,
+};
 
 #[cfg(test)]
 mod tests;

@@ -446,16 +446,16 @@ impl ArrayValue {
     /// # Errors
     /// The error of an interrupt.
     pub fn copied(&self) -> Result<ArrayValue> {
-        let values = copied(&self.values)?;
+        let values = copy_of_values(&self.values)?;
         Ok(ArrayValue { element: self.element, dimensions: self.dimensions.clone(), values })
     }
 }
 
-/// A copy of elements, made while others run.
+/// A copy of `values`. Lets others run meanwhile.
 ///
 /// # Errors
-/// An interrupt's.
-pub fn copied(values: &[Value]) -> Result<Vec<Value>> {
+/// The error of an interrupt.
+pub fn copy_of_values(values: &[Value]) -> Result<Vec<Value>> {
     let mut copy = Vec::with_capacity(values.len());
     for piece in values.chunks(ADDED_AT_ONCE) {
         sync::yield_point()?;
