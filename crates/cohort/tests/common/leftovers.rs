@@ -15,6 +15,7 @@ const CLEARING_LIMIT: Duration = Duration::from_secs(15);
 const STACKS_PER_WORKER: usize = 64 + 4;
 /// The size of a coroutine's stack.
 const STACK_BYTES: usize = (2 << 20) - (64 << 10);
+
 /// Watches one server through a connection of its own.
 pub struct Watch {
     control: Client,
@@ -49,7 +50,7 @@ impl Watch {
         watch
     }
 
-    /// Counts the time limits that the server looks after, too. It tells its metrics at this port, and no session has a limit.
+    /// Also counts the time limits of the server, which shows its metrics at this port. Waits until there are none.
     pub fn counting_time_limits(mut self, metrics_port: u16) -> Watch {
         self.metrics_port = Some(metrics_port);
         // The session of a client that has just hung up may still have one.
@@ -58,7 +59,13 @@ impl Watch {
             assert!(started.elapsed() < CLEARING_LIMIT, "there are {} time limits", self.time_limits());
             std::thread::sleep(Duration::from_millis(10));
         }
-        self.before = self.resources();
+        // Resources of sessions that have gone meanwhile are not to be allowed for.
+        let (before, now) = (self.before, self.resources());
+        self.before = Resources {
+            sockets: before.sockets.min(now.sockets),
+            threads: before.threads.min(now.threads),
+            files_of_dropped_tables: before.files_of_dropped_tables.min(now.files_of_dropped_tables),
+        };
         self
     }
 
