@@ -437,9 +437,9 @@ fn mixtures_of_constructs_are_answered_or_refused() {
     assert!(!servers.server.log().contains("panicked"), "{}", servers.server.log());
 }
 
-/// Large texts of some sessions are parsed beside each other, and hold up nobody else.
+/// How many of them are parsed at a time is tested beside the parser's threads.
 #[test]
-fn large_texts_are_parsed_beside_each_other() {
+fn large_texts_of_many_sessions_are_answered_and_so_are_short_ones_beside_them() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &["worker_threads=1"]);
     let text = format!("select {}", vec!["'abcdefghij'"; 20_000].join(","));

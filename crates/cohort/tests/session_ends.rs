@@ -238,6 +238,37 @@ fn what_came_before_the_streams_end_is_answered() {
     server.stop();
 }
 
+/// A client's start-up, a COPY with some of its data, and the stream's end, in one packet. The rows are not kept, nor the locks.
+#[test]
+fn a_copy_that_ends_with_the_stream_keeps_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["worker_threads=1"]);
+    server.connect().batch_execute("create table kept (id int); insert into kept values (1)").unwrap();
+    let mut watch = Watch::start(&server, folder.path().join("data"), 1);
+    for text in ["copy kept from stdin", "begin; lock table kept; copy kept from stdin; commit"] {
+        for data in [&b"d\0\0\0\x0a10\n11\n"[..], b"d\0\0\0\x07100", b"d\0\0\0\x0a10", b""] {
+            let mut bytes = b"\0\0\0\x17\0\x03\0\0user\0postgres\0\0".to_vec();
+            bytes.push(b'Q');
+            bytes.extend_from_slice(&(text.len() as u32 + 5).to_be_bytes());
+            bytes.extend_from_slice(text.as_bytes());
+            bytes.push(0);
+            bytes.extend_from_slice(data);
+            for target in [Target::unix(&server.socket()), Target::tcp(server.port())] {
+                let mut socket = target.connect();
+                socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+                socket.write_all(&bytes).unwrap();
+                socket.shutdown(Shutdown::Write).unwrap();
+                let mut answer = Vec::new();
+                socket.read_to_end(&mut answer).unwrap();
+                assert!(answer.windows(2).any(|part| part == b"G\0"), "the copy has begun");
+            }
+            watch.assert_nothing_is_left(&format!("{text} ended with the stream after {data:?}"));
+        }
+    }
+    drop(watch);
+    server.stop();
+}
+
 #[test]
 fn a_session_whose_end_must_wait_does_not_stop_the_others_of_its_worker() {
     let folder = tempfile::tempdir().unwrap();
