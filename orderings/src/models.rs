@@ -362,7 +362,39 @@ fn work_that_is_asked_for_while_somebody_is_at_it_is_done() {
         });
         ask(&asked, &done);
         other.join().unwrap();
-        assert_eq!(*done.try_lock().expect("nobody is at it"), 2);
+        done.run(|done| assert_eq!(*done, 2), || false);
+    });
+}
+
+/// Two things are to be counted in their order, and the second becomes ready late. Its maker counts only if it comes next.
+#[test]
+fn work_that_becomes_possible_while_somebody_is_at_it_is_done() {
+    check(3, || {
+        let (counted, is_ready) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let turn = Arc::new(Combiner::new(()));
+        let count = |counted: &AtomicU64, is_ready: &AtomicU64, turn: &Combiner<()>, is_maker: bool| {
+            let can_count = || match counted.load(Relaxed) {
+                0 => true,
+                1 => is_ready.load(Relaxed) == 1,
+                _ => false,
+            };
+            let work = |(): &mut ()| {
+                while can_count() {
+                    counted.store(counted.load(Relaxed) + 1, Relaxed);
+                }
+            };
+            turn.run_if(|| !is_maker || counted.load(Relaxed) == 1, work, can_count);
+        };
+        let maker = thread::spawn({
+            let (counted, is_ready, turn) = (counted.clone(), is_ready.clone(), turn.clone());
+            move || {
+                is_ready.store(1, Relaxed);
+                count(&counted, &is_ready, &turn, true);
+            }
+        });
+        count(&counted, &is_ready, &turn, false);
+        maker.join().unwrap();
+        assert_eq!(counted.load(Relaxed), 2);
     });
 }
 
@@ -383,6 +415,8 @@ fn the_retire_hooks_hear_of_all_that_became_durable() {
             let (hooks, durable) = (hooks.clone(), durable.clone());
             move || lead(&hooks, &durable, 1)
         });
+        // A leader that gathers looks at any time.
+        hooks.have_retired(1);
         lead(&hooks, &durable, 2);
         other.join().unwrap();
         assert_eq!(told.load(Relaxed), 2);

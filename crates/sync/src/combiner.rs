@@ -1,7 +1,7 @@
 //! Work that one thread at a time does for all who ask for it meanwhile.
 
+use crate::Mutex;
 use crate::atomic::{Ordering, fence};
-use crate::{Mutex, MutexGuard};
 
 /// State that belongs to one thread at a time. Nobody waits for it.
 #[derive(Default)]
@@ -30,8 +30,12 @@ impl<T> Combiner<T> {
         }
     }
 
-    /// The state, if nobody works.
-    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        self.0.try_lock()
+    /// The same, unless it is not wanted. If `is_wanted` misses a step of somebody who is at it, that one's next `has_more` sees all that
+    /// the caller has written before.
+    pub fn run_if(&self, is_wanted: impl FnOnce() -> bool, work: impl FnMut(&mut T), has_more: impl FnMut() -> bool) {
+        fence(Ordering::SeqCst);
+        if is_wanted() {
+            self.run(work, has_more);
+        }
     }
 }

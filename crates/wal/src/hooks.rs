@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use base::Lsn;
+use sync::atomic::{AtomicU64, Ordering};
 use sync::{Arc, Combiner, Mutex};
 
 /// A function that is given the new `durable`.
@@ -11,13 +12,20 @@ pub(crate) type Hook = Arc<dyn Fn(Lsn) + Send + Sync>;
 pub(crate) struct Hooks {
     listeners: Mutex<Arc<[Hook]>>,
     retire: Mutex<Arc<[Hook]>>,
-    /// Up to where the retire hooks were told. Their calls never overlap.
-    retired: Combiner<u64>,
+    /// The calls of retire hooks never overlap.
+    retiring: Combiner<()>,
+    /// Up to where the retire hooks were told.
+    retired: AtomicU64,
 }
 
 impl Hooks {
     pub fn new() -> Hooks {
-        Hooks { listeners: Mutex::new(Arc::new([])), retire: Mutex::new(Arc::new([])), retired: Combiner::new(0) }
+        Hooks {
+            listeners: Mutex::new(Arc::new([])),
+            retire: Mutex::new(Arc::new([])),
+            retiring: Combiner::new(()),
+            retired: AtomicU64::new(0),
+        }
     }
 
     pub fn add_listener(&self, hook: Hook) {
@@ -43,21 +51,21 @@ impl Hooks {
 
     /// Whether the retire hooks have been told of all up to `durable`.
     pub fn have_retired(&self, durable: u64) -> bool {
-        self.retire.lock().is_empty() || self.retired.try_lock().is_some_and(|retired| *retired >= durable)
+        self.retire.lock().is_empty() || self.retired.load(Ordering::Acquire) >= durable
     }
 
     /// Runs the retire hooks, unless somebody is at it: then that one sees the new `durable` when it has finished.
     fn retire(&self, hooks: &[Hook], durable: impl Fn() -> u64) {
         let told = Cell::new(0);
-        let tell = |retired: &mut u64| {
+        let tell = |(): &mut ()| {
             let now = durable();
-            if now > *retired {
+            if now > self.retired.load(Ordering::Relaxed) {
                 hooks.iter().for_each(|hook| hook(Lsn(now)));
-                *retired = now;
+                self.retired.store(now, Ordering::Release);
             }
             told.set(now);
         };
-        self.retired.run(tell, || durable() > told.get());
+        self.retiring.run(tell, || durable() > told.get());
     }
 }
 

@@ -43,9 +43,10 @@ impl TransactionManager {
     /// Setting bits may evict a page of the commit log, which may flush the log, whose leader comes here again: so the one
     /// who finds somebody at it never waits.
     fn retire_all(&self, durable: Lsn) {
-        if self.committed.len() == 0 {
-            return;
-        }
+        self.retire_if(|| self.committed.len() > 0, durable);
+    }
+
+    fn retire_if(&self, is_wanted: impl FnOnce() -> bool, durable: Lsn) {
         let durable = Cell::new(durable);
         let retire = |retiring: &mut Retiring| {
             self.count_latencies(durable.get(), retiring);
@@ -55,7 +56,7 @@ impl TransactionManager {
             durable.set(self.wal().durable());
             self.can_retire(durable.get())
         };
-        self.retiring.run(retire, has_more);
+        self.retiring.run_if(is_wanted, retire, has_more);
     }
 
     /// Whether the next commit can be retired.
@@ -127,9 +128,7 @@ impl TransactionManager {
         let children = if extras { self.committed.extras(xid).children } else { Vec::new() };
         self.status().set_transaction_bits(xid, &children, ClogBits::Committed, csn);
         self.committed.change_flags(index, OWNER_PROMISE, OWNER_SETS_BITS | OWNER_AT_IT, BITS_ARE_SET);
-        if self.committed.retired() == index {
-            self.retire_all(self.wal().durable());
-        }
+        self.retire_if(|| self.committed.retired() == index, self.wal().durable());
     }
 
     /// The committer vanishes before it could complete: the leader does it.
