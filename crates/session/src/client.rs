@@ -9,6 +9,9 @@ use crate::decode::{self, Message};
 use crate::outgoing::push_cstr;
 use crate::port::{self, SharedPort};
 
+/// How large a row is need not be known more exactly.
+const LARGE_ROW_BYTES: usize = 4 << 20;
+
 /// The client at the other end of a port.
 pub struct PortClient<'a> {
     /// Its port.
@@ -72,7 +75,7 @@ impl Client for PortClient<'_> {
     fn row(&mut self, row: &OutgoingRow<'_>) -> Result<()> {
         if row.output_lets_others_run() {
             // Writing such a row may let others run. The port must not be borrowed then.
-            let mut message = self.port.borrow_mut().outgoing.begin_separate(b'D', row.is_large());
+            let mut message = self.port.borrow_mut().outgoing.begin_separate(b'D', row.bytes_up_to(LARGE_ROW_BYTES));
             write_row(row, message.body())?;
             self.port.borrow_mut().outgoing.append_separate(message);
             return Ok(());

@@ -185,10 +185,10 @@ impl Outgoing {
         self.finish(start);
     }
 
-    /// Begins a message. Its body follows in [`SeparateMessage::body`], and nothing is appended here until then. `is_large`: the
-    /// message is worth replacing the buffer.
-    pub fn begin_separate(&mut self, kind: u8, is_large: bool) -> SeparateMessage {
-        let becomes_buffer = is_large && self.unsent_bytes() <= MOVED_BYTES_MAX;
+    /// Begins a message of about `expected_bytes`. Its body follows in [`SeparateMessage::body`], and nothing is appended here until
+    /// then. Either what is unsent is copied when it is done, or the message, whichever is less.
+    pub fn begin_separate(&mut self, kind: u8, expected_bytes: usize) -> SeparateMessage {
+        let becomes_buffer = expected_bytes >= KEPT_MESSAGE_BYTES && self.unsent_bytes() <= expected_bytes;
         let room_bytes = if becomes_buffer { self.unsent_bytes() } else { 0 };
         let mut bytes = if becomes_buffer { vec![0; room_bytes] } else { self.spare_buffer.take().unwrap_or_default() };
         bytes.extend_from_slice(&[kind, 0, 0, 0, 0]);
@@ -369,8 +369,8 @@ mod tests {
     }
 
     /// Appends a separate message of so many equal bytes, and returns it as it is sent.
-    fn append_separate(out: &mut Outgoing, is_large: bool, fill: u8, length_bytes: usize) -> Vec<u8> {
-        let mut message = out.begin_separate(b'D', is_large);
+    fn append_separate(out: &mut Outgoing, expected_bytes: usize, fill: u8, length_bytes: usize) -> Vec<u8> {
+        let mut message = out.begin_separate(b'D', expected_bytes);
         message.body().extend(vec![fill; length_bytes]);
         out.append_separate(message);
         [&b"D"[..], &(length_bytes as u32 + 4).to_be_bytes(), &vec![fill; length_bytes]].concat()
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn a_separate_message_takes_its_place_among_the_others() {
-        for (sent, is_large) in [(0, false), (3, false), (6, false), (0, true), (3, true), (6, true)] {
+        for (sent, expected_bytes) in [0, 3, 6].into_iter().flat_map(|sent| [(sent, 500), (sent, KEPT_MESSAGE_BYTES)]) {
             let mut out = Outgoing::default();
             out.ready_for_query(b'I');
             assert_eq!(out.sendable(Lsn(10)).len(), 6);
@@ -387,11 +387,11 @@ mod tests {
             let mut rest = b"Z\0\0\0\x05I"[sent..].to_vec();
             tag(&mut out, "A");
             rest.extend_from_slice(b"C\0\0\0\x06A\0");
-            rest.extend(append_separate(&mut out, is_large, 7, 500));
+            rest.extend(append_separate(&mut out, expected_bytes, 7, 500));
             tag(&mut out, "B");
             rest.extend_from_slice(b"C\0\0\0\x06B\0");
-            rest.extend(append_separate(&mut out, is_large, 8, 400));
-            rest.extend(append_separate(&mut out, false, 9, 300));
+            rest.extend(append_separate(&mut out, expected_bytes, 8, 400));
+            rest.extend(append_separate(&mut out, 300, 9, 300));
             out.require(Lsn(200));
             out.flush();
             assert_eq!(out.sendable(Lsn(99)), &b"Z\0\0\0\x05I"[sent..]);
@@ -407,7 +407,7 @@ mod tests {
         let mut out = Outgoing::default();
         tag(&mut out, "A");
         out.ready_for_query(b'I');
-        let mut message = out.begin_separate(b'D', true);
+        let mut message = out.begin_separate(b'D', KEPT_MESSAGE_BYTES);
         out.consume(8);
         message.body().extend_from_slice(b"large");
         out.append_separate(message);
@@ -418,45 +418,37 @@ mod tests {
     #[test]
     fn the_memory_of_a_separate_message_is_used_again_within_a_cycle() {
         let mut out = Outgoing::default();
-        append_separate(&mut out, false, 7, 100_000);
-        let message = out.begin_separate(b'D', false);
+        append_separate(&mut out, 100, 7, 100_000);
+        let message = out.begin_separate(b'D', 100);
         assert!(message.bytes.capacity() >= 100_000);
         out.append_separate(message);
-        append_separate(&mut out, false, 7, 2 * KEPT_MESSAGE_BYTES);
+        append_separate(&mut out, 100, 7, 2 * KEPT_MESSAGE_BYTES);
         assert!(out.spare_buffer.is_none());
-        append_separate(&mut out, false, 7, 100);
+        append_separate(&mut out, 100, 7, 100);
         out.ready_for_query(b'I');
         assert!(out.spare_buffer.is_none());
     }
 
     #[test]
-    fn a_large_message_is_not_copied_however_much_the_client_has_still_to_read() {
-        for unsent_bytes in [0, 100 << 10, 1 << 20] {
-            for length_bytes in [300 << 10, 2 << 20] {
-                let mut out = Outgoing::default();
-                out.message(b'D', |body| body.extend(vec![7; unsent_bytes]));
-                let mut message = out.begin_separate(b'D', true);
-                message.body().extend(vec![8; length_bytes]);
-                let memory = message.bytes.as_ptr();
-                out.append_separate(message);
-                assert_eq!(out.bytes.as_ptr(), memory);
-                out.flush();
-                assert_eq!(out.sendable(Lsn::ZERO).len(), 5 + unsent_bytes + 5 + length_bytes);
-                // Nothing is moved before as much has left.
-                out.consume(100_000);
-                assert_eq!((out.sent, out.bytes.as_ptr()), (100_000, memory));
-            }
+    fn of_a_large_message_and_what_is_unsent_the_smaller_is_copied() {
+        for (unsent_bytes, length_bytes) in
+            [(0, 300 << 10), (100 << 10, 300 << 10), (1 << 20, 300 << 10), (1 << 20, 2 << 20)]
+        {
+            let mut out = Outgoing::default();
+            out.message(b'D', |body| body.extend(vec![6; unsent_bytes]));
+            let before = out.unsent_bytes();
+            let mut message = out.begin_separate(b'D', length_bytes);
+            message.body().extend(vec![8; length_bytes]);
+            let memory = message.bytes.as_ptr();
+            out.append_separate(message);
+            assert_eq!(out.bytes.as_ptr() == memory, before <= length_bytes);
+            out.flush();
+            assert_eq!(out.sendable(Lsn::ZERO).len(), 5 + unsent_bytes + 5 + length_bytes);
+            assert!(out.sendable(Lsn::ZERO).ends_with(&vec![8; length_bytes]));
+            // Nothing is moved before as much has left.
+            out.consume(100_000);
+            assert_eq!(out.sent, 100_000);
         }
-    }
-
-    #[test]
-    fn a_large_message_behind_very_much_that_is_unsent_is_appended() {
-        let mut out = Outgoing::default();
-        out.message(b'D', |body| body.extend(vec![6; 2 * MOVED_BYTES_MAX]));
-        let message = append_separate(&mut out, true, 7, 1 << 20);
-        out.flush();
-        assert_eq!(out.unsent_bytes(), 5 + 2 * MOVED_BYTES_MAX + message.len());
-        assert!(out.sendable(Lsn::ZERO).ends_with(&message));
     }
 
     #[test]

@@ -87,9 +87,6 @@ impl Formats {
     }
 }
 
-/// A row with a value of this size is large.
-const LARGE_BYTES: usize = 256 << 10;
-
 /// One row on its way out.
 pub struct OutgoingRow<'a> {
     /// The values, left to right.
@@ -110,9 +107,9 @@ impl OutgoingRow<'_> {
         self.values.iter().any(types::output_lets_others_run)
     }
 
-    /// Whether it takes more memory than is copied without anybody noticing.
-    pub fn is_large(&self) -> bool {
-        self.values.iter().any(|value| value.bytes_up_to(LARGE_BYTES) == LARGE_BYTES)
+    /// The memory it takes, or `limit_bytes` if that is less. It is not looked at beyond that.
+    pub fn bytes_up_to(&self, limit_bytes: usize) -> usize {
+        self.values.iter().fold(0, |sum, value| sum + value.bytes_up_to(limit_bytes - sum))
     }
 
     /// Appends the value of column `index` to `out`; false, and nothing appended, if it is NULL.
