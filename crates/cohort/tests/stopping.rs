@@ -138,8 +138,13 @@ fn sessions_that_wait_for_a_prepared_transaction_are_interrupted_once_no_others_
     preparing.batch_execute(prepare).unwrap();
     let (mut row, mut table, mut snapshot, mut running) = (talk(&server), talk(&server), talk(&server), talk(&server));
     row.send(&Sent::query("update t set word = 'row'").bytes());
-    table.send(&Sent::query("alter table t add column c int").bytes());
+    // A time limit of before, and one that is lifted, hold up nobody.
+    table.send(&Sent::query("set statement_timeout = '100s'").bytes());
+    table.hear_until_ready();
+    table.send(&Sent::query("select 1; set statement_timeout = 0").bytes());
+    table.hear_until_ready();
     let deferrable = "begin isolation level serializable read only deferrable; select * from t";
+    table.send(&Sent::query("alter table t add column c int").bytes());
     snapshot.send(&Sent::query(deferrable).bytes());
     running.send(&Sent::query("select pg_sleep(5)").bytes());
     std::thread::sleep(BEGINS);

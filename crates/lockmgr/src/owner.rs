@@ -161,7 +161,7 @@ pub(crate) struct Wait {
     pub(crate) target_since: Instant,
     /// It has looked for a deadlock and sleeps without a time to look again.
     pub(crate) has_looked: bool,
-    /// It ends at `lock_timeout`. Known once it has looked for a deadlock.
+    /// It ends at `lock_timeout`.
     pub(crate) has_limit: bool,
     waker: Waker,
     /// It was chosen as a deadlock's victim and is about to leave: it keeps nobody waiting any more.

@@ -1,6 +1,6 @@
 //! What `pg_locks` and `pg_blocking_pids` show.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use base::OwnerId;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -87,9 +87,11 @@ impl LockManager {
         waiting.collect()
     }
 
-    /// The owners whose waits have no end of their own: they have looked for a deadlock, and have no `lock_timeout`.
-    pub fn endless_waiters(&self) -> FxHashSet<OwnerId> {
-        let is_endless = |wait: &mut Wait| wait.has_looked && !wait.has_limit;
+    /// The owners whose waits have no end of their own: they have no `lock_timeout`, and have looked for a deadlock or have waited for
+    /// longer than `patience`.
+    pub fn endless_waiters(&self, patience: Duration) -> FxHashSet<OwnerId> {
+        let is_endless =
+            |wait: &mut Wait| !wait.has_limit && (wait.has_looked || wait.target_since.elapsed() > patience);
         let endless = self.owners.iter().filter(|(_, slot)| slot.with_wait(is_endless) == Some(true));
         endless.map(|(owner, _)| owner).collect()
     }

@@ -68,6 +68,9 @@ impl LockManager {
         }
         let start = Instant::now();
         let give_up_at = options.lock_timeout.and_then(|timeout| start.checked_add(timeout));
+        if give_up_at.is_some() {
+            slot.with_wait(|wait| wait.has_limit = true);
+        }
         let mut look_at = start.checked_add(options.deadlock_timeout);
         let _counted = self.count_waiting(owner);
         loop {
@@ -100,7 +103,7 @@ impl LockManager {
                 return Err(error::timed_out());
             }
             if look_at.is_some_and(|at| now >= at) {
-                look_at = self.look_for_deadlock(owner, options.deadlock_timeout, now, give_up_at.is_some())?;
+                look_at = self.look_for_deadlock(owner, options.deadlock_timeout, now)?;
             }
         }
     }
@@ -110,18 +113,11 @@ impl LockManager {
     /// A circle closes when somebody begins to wait, or comes to the front of a row's queue and so waits for somebody else, or
     /// when two queues of a row become one and others wait for somebody who has a turn. Each of these looks once, so that
     /// every circle is found.
-    fn look_for_deadlock(
-        &self,
-        owner: OwnerId,
-        after: Duration,
-        now: Instant,
-        has_limit: bool,
-    ) -> Result<Option<Instant>> {
+    fn look_for_deadlock(&self, owner: OwnerId, after: Duration, now: Instant) -> Result<Option<Instant>> {
         let due_at = self.owners.get(owner).with_wait(|wait| {
             // A model's deadlines pass at any time.
             let due_at = wait.target_since.checked_add(after).filter(|at| *at > now && !cfg!(shuttle));
             wait.has_looked = due_at.is_none();
-            wait.has_limit = has_limit;
             due_at
         });
         match due_at {

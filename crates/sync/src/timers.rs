@@ -107,6 +107,12 @@ impl Timers {
         self.0.queue.lock().entries.len()
     }
 
+    /// How many timers are armed.
+    pub fn armed_count(&self) -> usize {
+        let queue = self.0.queue.lock();
+        queue.entries.values().filter(|state| state.due.load(Ordering::SeqCst) >= FIRST_TIME).count()
+    }
+
     /// Raises the interrupts that are due at `now`.
     pub fn fire(&self, now: Instant) {
         let now = self.0.time(now);
@@ -281,7 +287,9 @@ mod tests {
             // Longer and shorter ones in turn.
             let _statement = statement.arm(Instant::now() + [24 * DAY, DAY, 60 * DAY][number % 3]);
             assert!(timers.entry_count() <= 2);
+            assert_eq!(timers.armed_count(), 2);
         }
+        assert_eq!(timers.armed_count(), 0);
         drop((statement, transaction));
         assert_eq!(timers.entry_count(), 0);
         assert!(!interrupt.pending());

@@ -233,6 +233,11 @@ impl Instance {
         self.timers.entry_count()
     }
 
+    /// How many time limits of statements and transactions there are that will end something.
+    pub(super) fn armed_time_limits(&self) -> usize {
+        self.timers.armed_count()
+    }
+
     /// The database.
     pub fn database(&self) -> &Database {
         &self.database

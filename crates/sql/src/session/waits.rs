@@ -3,7 +3,7 @@
 use base::OwnerId;
 use engine::{LockMode, LockTag};
 use rustc_hash::FxHashMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{Activity, Instance, SessionInfo};
 
@@ -24,6 +24,8 @@ pub struct SessionWaits<'i> {
 
 /// The kind of waits for locks.
 const LOCK: &str = "Lock";
+/// A wait of so long is not for a deadlock to be found, however large `deadlock_timeout` is.
+const DEADLOCK_PATIENCE: Duration = Duration::from_secs(10);
 /// The wait of a deferrable transaction for a safe snapshot.
 const SAFE_SNAPSHOT: SessionWait = SessionWait { kind: "IPC", event: "SafeSnapshot" };
 
@@ -36,11 +38,11 @@ impl Instance {
     /// The number of sessions, if there are prepared transactions, and each session waits for a lock or a safe snapshot without any
     /// time limit.
     pub fn sessions_stuck_on_prepared_transactions(&self) -> Option<usize> {
-        if self.database().transactions().prepared_transactions().is_empty() || self.time_limits() > 0 {
+        if self.database().transactions().prepared_transactions().is_empty() || self.armed_time_limits() > 0 {
             return None;
         }
         let (sessions, waits) = (self.sessions(), self.waits());
-        let endless = self.database().locks().endless_waiters();
+        let endless = self.database().locks().endless_waiters(DEADLOCK_PATIENCE);
         let is_stuck = |session: &SessionInfo| match waits.of(session) {
             Some(wait) => wait == SAFE_SNAPSHOT || wait.kind == LOCK && endless.contains(&session.owner()),
             None => false,
