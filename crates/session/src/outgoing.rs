@@ -212,7 +212,7 @@ impl Outgoing {
         }
     }
 
-    /// Makes `bytes` the buffer. What has not been sent goes into the room before the message in it.
+    /// Makes `bytes` the buffer. Unsent bytes go into the room before the message in it.
     fn replace_buffer(&mut self, mut bytes: Vec<u8>, room_bytes: usize) {
         let start = room_bytes - self.unsent_bytes();
         bytes[start..room_bytes].copy_from_slice(&self.bytes[self.sent..]);
