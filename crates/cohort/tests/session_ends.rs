@@ -8,6 +8,7 @@ use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
 use common::Server;
+use common::conversation::Sent;
 use common::leftovers::Watch;
 use common::recording::Target;
 use common::wire::Session;
@@ -206,6 +207,12 @@ fn a_client_that_reads_a_trickle_keeps_its_place_for_a_limited_time() {
     server.stop();
 }
 
+fn start_up_and_queries(texts: &[&str]) -> Vec<u8> {
+    let mut bytes = b"\0\0\0\x17\0\x03\0\0user\0postgres\0\0".to_vec();
+    texts.iter().for_each(|text| bytes.extend(Sent::query(text).bytes()));
+    bytes
+}
+
 /// A client's start-up, two statements, and the stream's end, in one packet.
 #[test]
 fn what_came_before_the_streams_end_is_answered() {
@@ -213,13 +220,11 @@ fn what_came_before_the_streams_end_is_answered() {
     let server = Server::start(folder.path(), &["worker_threads=1"]);
     server.connect().batch_execute("create table kept (id int); insert into kept values (1)").unwrap();
     let mut watch = Watch::start(&server, folder.path().join("data"), 1);
-    let mut bytes = b"\0\0\0\x17\0\x03\0\0user\0postgres\0\0".to_vec();
-    for text in ["create temporary table mine (id int)", "insert into mine values (1), (2)", UNSENT_ANSWER] {
-        bytes.push(b'Q');
-        bytes.extend_from_slice(&(text.len() as u32 + 5).to_be_bytes());
-        bytes.extend_from_slice(text.as_bytes());
-        bytes.push(0);
-    }
+    let bytes = start_up_and_queries(&[
+        "create temporary table mine (id int)",
+        "insert into mine values (1), (2)",
+        UNSENT_ANSWER,
+    ]);
     for target in [Target::unix(&server.socket()), Target::tcp(server.port())] {
         let mut socket = target.connect();
         socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -247,12 +252,7 @@ fn a_copy_that_ends_with_the_stream_keeps_nothing() {
     let mut watch = Watch::start(&server, folder.path().join("data"), 1);
     for text in ["copy kept from stdin", "begin; lock table kept; copy kept from stdin; commit"] {
         for data in [&b"d\0\0\0\x0a10\n11\n"[..], b"d\0\0\0\x07100", b"d\0\0\0\x0a10", b""] {
-            let mut bytes = b"\0\0\0\x17\0\x03\0\0user\0postgres\0\0".to_vec();
-            bytes.push(b'Q');
-            bytes.extend_from_slice(&(text.len() as u32 + 5).to_be_bytes());
-            bytes.extend_from_slice(text.as_bytes());
-            bytes.push(0);
-            bytes.extend_from_slice(data);
+            let bytes = [&start_up_and_queries(&[text]), data].concat();
             for target in [Target::unix(&server.socket()), Target::tcp(server.port())] {
                 let mut socket = target.connect();
                 socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

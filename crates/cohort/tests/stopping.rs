@@ -18,8 +18,16 @@ const BEGINS: Duration = Duration::from_millis(400);
 const TOLD: &str = "SFATAL C57P01 Mterminating connection due to administrator command";
 
 fn start(folder: &std::path::Path) -> Server {
-    let server = Server::start(folder, &["worker_threads=2"]);
+    let server = Server::start(folder, &["worker_threads=2", "max_prepared_transactions=2"]);
     server.connect().batch_execute("create table t (id int, word text); insert into t values (0, 'first')").unwrap();
+    server
+}
+
+/// The table's only row is changed by a transaction that is prepared.
+fn start_with_prepared_transaction(folder: &std::path::Path) -> Server {
+    let server = start(folder);
+    let prepare = "begin isolation level serializable; update t set word = 'prepared'; prepare transaction 'p'";
+    server.connect().batch_execute(prepare).unwrap();
     server
 }
 
@@ -131,11 +139,7 @@ fn open_transactions_roll_back_and_who_waits_for_their_locks_gets_them() {
 #[test]
 fn sessions_that_wait_for_a_prepared_transaction_are_interrupted_once_no_others_are_left() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path(), &["worker_threads=2", "max_prepared_transactions=2"]);
-    let mut preparing = server.connect();
-    preparing.batch_execute("create table t (id int, word text); insert into t values (0, 'first')").unwrap();
-    let prepare = "begin isolation level serializable; update t set word = 'prepared'; prepare transaction 'p'";
-    preparing.batch_execute(prepare).unwrap();
+    let server = start_with_prepared_transaction(folder.path());
     let (mut row, mut table, mut snapshot, mut running) = (talk(&server), talk(&server), talk(&server), talk(&server));
     row.send(&Sent::query("update t set word = 'row'").bytes());
     // A time limit of before, and one that is lifted, hold up nobody.
@@ -167,10 +171,7 @@ fn sessions_that_wait_for_a_prepared_transaction_are_interrupted_once_no_others_
 fn a_wait_for_a_prepared_transaction_that_has_a_time_limit_ends_by_itself() {
     for limit in ["lock_timeout", "statement_timeout"] {
         let folder = tempfile::tempdir().unwrap();
-        let server = Server::start(folder.path(), &["worker_threads=2", "max_prepared_transactions=2"]);
-        let mut preparing = server.connect();
-        preparing.batch_execute("create table t (id int, word text); insert into t values (0, 'first')").unwrap();
-        preparing.batch_execute("begin; update t set word = 'prepared'; prepare transaction 'p'").unwrap();
+        let server = start_with_prepared_transaction(folder.path());
         let (mut limited, mut behind) = (talk(&server), talk(&server));
         limited.send(&Sent::query(&format!("set {limit} = '6s'; begin; lock table t in row exclusive mode")).bytes());
         limited.hear_until_ready();
@@ -195,10 +196,7 @@ fn a_wait_for_a_prepared_transaction_that_has_a_time_limit_ends_by_itself() {
 #[test]
 fn a_slow_reader_beside_sessions_that_are_stuck_gets_all_of_its_answer() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path(), &["worker_threads=2", "max_prepared_transactions=2"]);
-    let mut preparing = server.connect();
-    preparing.batch_execute("create table t (id int); insert into t values (0)").unwrap();
-    preparing.batch_execute("begin; update t set id = 1; prepare transaction 'p'").unwrap();
+    let server = start_with_prepared_transaction(folder.path());
     let (mut row, mut reading) = (talk(&server), talk(&server));
     row.send(&Sent::query("update t set id = 2").bytes());
     reading.send(&Sent::query("select repeat('x', 1000) from generate_series(1, 20000)").bytes());
