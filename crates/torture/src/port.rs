@@ -54,8 +54,12 @@ fn reservation_name(port: u16) -> io::Result<SocketAddr> {
 mod tests {
     use super::*;
 
+    /// Held by each test: both look at the ports that come next, and take ports.
+    static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
     #[test]
     fn a_port_is_free_and_given_once_and_never_a_clients() {
+        let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let threads = (0..4).map(|_| std::thread::spawn(|| (0..200).map(|_| free_port().unwrap()).collect::<Vec<_>>()));
         let threads: Vec<_> = threads.collect();
         let mut given: Vec<u16> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
@@ -77,8 +81,9 @@ mod tests {
 
     #[test]
     fn a_port_that_another_process_was_given_is_passed_over() {
+        let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let last = u32::from(free_port().unwrap()) - FIRST;
-        // As another process would. Another test of this process may have been given some of the next ports.
+        // As another process would. Some of the next ports may be another process's already.
         let reserved = (1..=100).find_map(|ahead| {
             let port = u16::try_from(FIRST + (last + ahead) % COUNT).unwrap();
             let reservation = UnixDatagram::bind_addr(&reservation_name(port).unwrap()).ok()?;
