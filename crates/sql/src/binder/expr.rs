@@ -150,12 +150,13 @@ impl Binder<'_, '_> {
 
     fn cast(&mut self, input: &tree::Expr, type_name: &tree::TypeName, location: Location) -> Result<Expr> {
         let target = self.type_of(type_name)?;
-        // ARRAY[...]::type[] gives its elements the type from the start.
+        // ARRAY[...]::type[] gives its elements the type from the start. A domain's constraints are those of the whole array.
+        let base = types::base_type(self.context.lookup, target);
         if let Tree::Array(elements) = &input.kind
-            && let Some(element) = types::element_type(self.context.lookup, target.oid)
+            && let Some(element) = types::element_type(self.context.lookup, base.oid)
         {
             let array =
-                self.array(elements, Some((target, SqlType::with_typmod(element, target.typmod))), input.location)?;
+                self.array(elements, Some((base, SqlType::with_typmod(element, base.typmod))), input.location)?;
             return self.cast_explicitly(array, target, location);
         }
         let bound = self.expr(input)?;
@@ -403,8 +404,10 @@ impl Binder<'_, '_> {
         Ok(Expr::new(ExprKind::Array { elements, nested }, array_type))
     }
 
+    /// Whether values of a type are arrays; those of a domain over arrays are its own.
     fn is_array(&self, sql_type: SqlType) -> bool {
         types::element_type(self.context.lookup, sql_type.oid).is_some()
+            && types::base_type(self.context.lookup, sql_type).oid == sql_type.oid
             && !matches!(sql_type.oid, oids::INT2VECTOR | oids::OIDVECTOR | oids::NAME)
     }
 

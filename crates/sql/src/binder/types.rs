@@ -30,8 +30,15 @@ impl Binder<'_, '_> {
 
     fn plain_type(&mut self, name: &TypeName) -> Result<SqlType> {
         self.check_schema(name.schema.as_deref(), name.location)?;
-        let oid = types::resolve_type_name(self.context.lookup, name.schema.as_deref(), &name.name)
-            .map_err(|error| self.at(error, name.location))?;
+        let oid =
+            types::resolve_type_name(self.context.lookup, name.schema.as_deref(), &name.name).map_err(|error| {
+                match error.message().strip_suffix("\" does not exist") {
+                    Some(start) if name.array_dimensions > 0 && error.sqlstate() == sqlstate::UNDEFINED_OBJECT => {
+                        self.error(error.sqlstate(), format!("{start}[]\" does not exist"), name.location)
+                    }
+                    _ => self.at(error, name.location),
+                }
+            })?;
         if name.modifiers.is_empty() {
             return Ok(SqlType::new(oid));
         }

@@ -70,6 +70,13 @@ pub struct DomainCheck {
     pub name: String,
     /// A condition on `VALUE`, as SQL.
     pub expression: String,
+    /// Whether all values that are stored are known to meet it: not so after NOT VALID.
+    #[serde(default = "is_valid")]
+    pub validated: bool,
+}
+
+fn is_valid() -> bool {
+    true
 }
 
 impl TypeBody {
@@ -312,7 +319,7 @@ pub fn domain_constraints(catalog: &Catalog) -> Vec<Vec<Value>> {
                 letter('c'),
                 false,
                 false,
-                true,
+                check.validated,
                 none,
                 custom.oid,
                 none,
@@ -338,12 +345,10 @@ pub fn domain_constraints(catalog: &Catalog) -> Vec<Vec<Value>> {
     rows
 }
 
-/// The condition of a domain's check by the constraint's number.
-pub fn check_expression(catalog: &Catalog, constraint: Oid) -> Option<String> {
+/// A domain's check by the constraint's number.
+pub fn check_by_number(catalog: &Catalog, constraint: Oid) -> Option<DomainCheck> {
     catalog.customs(TYPE_CLASS).find_map(|custom| match TypeBody::decode(&custom.body) {
-        Ok(TypeBody::Domain { checks, .. }) => {
-            checks.into_iter().find(|check| check.oid == constraint).map(|check| check.expression)
-        }
+        Ok(TypeBody::Domain { checks, .. }) => checks.into_iter().find(|check| check.oid == constraint),
         _ => None,
     })
 }
@@ -376,13 +381,23 @@ pub fn check_domain(view: &CatalogView, domain: Oid, value: &Value, compute: &mu
 /// # Errors
 /// 23502, 23514.
 pub fn check_constant(view: &CatalogView, domain: Oid, value: &Value) -> Result<()> {
+    check_literal(view, domain, value, &mut |_| {
+        Err(Error::unsupported("a domain's check may call immutable functions only"))
+    })
+}
+
+/// The same; `compute` is for checks that the planner can't compute.
+///
+/// # Errors
+/// As [`check_domain`].
+pub fn check_literal(view: &CatalogView, domain: Oid, value: &Value, compute: &mut Compute<'_>) -> Result<()> {
     check_domain(view, domain, value, &mut |condition| {
-        let mut condition = condition.clone();
-        replace_parameters(&mut condition, value);
-        fold_check(view, &mut condition)?;
-        match condition.kind {
+        let mut folded = condition.clone();
+        replace_parameters(&mut folded, value);
+        fold_check(view, &mut folded)?;
+        match folded.kind {
             ExprKind::Constant(value) => Ok(value),
-            _ => Err(Error::unsupported("a domain's check may call immutable functions only")),
+            _ => compute(condition),
         }
     })
 }
@@ -600,7 +615,12 @@ mod tests {
             base: SqlType::with_typmod(oids::VARCHAR, 14),
             not_null: true,
             default: Some("'x'::text".to_owned()),
-            checks: vec![DomainCheck { oid: Oid(7), name: "c".to_owned(), expression: "VALUE <> ''".to_owned() }],
+            checks: vec![DomainCheck {
+                oid: Oid(7),
+                name: "c".to_owned(),
+                expression: "VALUE <> ''".to_owned(),
+                validated: true,
+            }],
             comment: None,
         };
         assert_eq!(TypeBody::decode(&body.encode()).unwrap(), body);

@@ -293,10 +293,12 @@ pub(super) fn identity_type() -> Error {
     Error::new(sqlstate::INVALID_PARAMETER_VALUE, "identity column type must be smallint, integer, or bigint")
 }
 
-/// The text of a default; none for NULL, which needs none.
+/// The text of a default; none for NULL, which needs none, unless it takes the place of a domain's default.
 pub(super) fn default_text(ddl: &Ddl<'_>, column: &ColumnDef, expr: &tree::Expr) -> Result<Option<String>> {
     let bound = bind_default(ddl, column, expr)?;
-    Ok((!is_null(&bound)).then(|| ddl.to_store(&bound, &NoNames)))
+    let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
+    let is_of_domain = types::base_type(&ddl.view(), sql_type).oid != sql_type.oid;
+    Ok((is_of_domain || !is_null(&bound)).then(|| ddl.to_store(&bound, &NoNames)))
 }
 
 /// A default, coerced to its column's type.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base::limits::COLUMNS_MAX;
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
-use engine::catalog::CustomDef;
+use engine::catalog::{CustomDef, RelationKind};
 
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, name_is_taken, without_position};
 use super::deparse::{Names, NoNames};
@@ -14,13 +14,14 @@ use super::names::type_constraint_name;
 use super::restate::naming_objects;
 use crate::binder::DefinitionUse;
 use crate::catalogs::user_types::{self, DomainCheck, TYPE_CLASS, TypeBody};
+use crate::executor::evaluate;
 use crate::plan::{Expr, ExprKind};
 use crate::session::UtilityOutput;
 use crate::tree::{
     AlterDomain, AlterDomainAction, AlterEnum, ColumnDefinition, Constraint, ConstraintKind, CreateDomain, Drop,
     ObjectKind, ObjectName, QualifiedName,
 };
-use crate::types::{self, Category, SqlType};
+use crate::types::{self, Category, SqlType, Value};
 
 /// Between the positions of two labels of a new enum: so many times a half can be found for one between them.
 const LABEL_DISTANCE: i64 = 1 << 16;
@@ -193,7 +194,8 @@ fn make_check(
             type_constraint_name(&ddl.catalog(), schema, domain, &taken)
         }
     };
-    Ok(DomainCheck { oid: ddl.allocate_oid(), name, expression: ddl.to_store(&condition, &ValueOf(base)) })
+    let expression = ddl.to_store(&condition, &ValueOf(base));
+    Ok(DomainCheck { oid: ddl.allocate_oid(), name, expression, validated: !constraint.not_valid })
 }
 
 /// A stored check, bound to be written down again.
@@ -355,7 +357,7 @@ pub(super) fn alter_domain(ddl: &mut Ddl<'_>, alter: &AlterDomain) -> Result<Uti
         return Err(Error::internal("a domain is none"));
     };
     let done = UtilityOutput::tag("ALTER DOMAIN");
-    let mut added = None;
+    let mut asked = None;
     match &alter.action {
         AlterDomainAction::SetDefault(expr) => {
             default = match expr {
@@ -364,7 +366,7 @@ pub(super) fn alter_domain(ddl: &mut Ddl<'_>, alter: &AlterDomain) -> Result<Uti
             };
         }
         AlterDomainAction::SetNotNull => {
-            added = (!not_null).then_some(None);
+            asked = (!not_null).then_some(Asked::NotNull);
             not_null = true;
         }
         AlterDomainAction::DropNotNull => not_null = false,
@@ -372,12 +374,12 @@ pub(super) fn alter_domain(ddl: &mut Ddl<'_>, alter: &AlterDomain) -> Result<Uti
             ConstraintKind::Check(expr) => {
                 let check = make_check(ddl, &def.name, def.schema, base, constraint, expr, &checks)?;
                 if !constraint.not_valid {
-                    added = Some(Some(check.name.clone()));
+                    asked = Some(Asked::Check(bound_check(ddl, &check, base)?));
                 }
                 checks.push(check);
             }
             ConstraintKind::NotNull => {
-                added = (!not_null).then_some(None);
+                asked = (!not_null).then_some(Asked::NotNull);
                 not_null = true;
             }
             other => return Err(not_for_domains(other)),
@@ -395,16 +397,17 @@ pub(super) fn alter_domain(ddl: &mut Ddl<'_>, alter: &AlterDomain) -> Result<Uti
             }
         }
         AlterDomainAction::ValidateConstraint(name) => {
-            if !checks.iter().any(|check| check.name == name.as_str()) {
+            let Some(check) = checks.iter_mut().find(|check| check.name == name.as_str()) else {
                 let message = format!("constraint \"{name}\" of domain \"{}\" does not exist", def.name);
                 return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
-            }
-            added = Some(Some(name.to_string()));
+            };
+            check.validated = true;
+            asked = Some(Asked::Check(bound_check(ddl, check, base)?));
         }
     }
     store(ddl, &def, &TypeBody::Domain { base, not_null, default, checks, comment })?;
-    if added.is_some() {
-        validate(ddl, &def, base)?;
+    if let Some(asked) = asked {
+        validate(ddl, &def, &asked)?;
     }
     Ok(done)
 }
@@ -421,39 +424,106 @@ pub(super) fn drop_check(ddl: &Ddl<'_>, domain: Oid, check: Oid) -> Result<()> {
     store(ddl, def, &body)
 }
 
-/// Checks the rows of all columns of a domain whose constraints have just changed. 23502, 23514.
-fn validate(ddl: &mut Ddl<'_>, domain: &CustomDef, base: SqlType) -> Result<()> {
+/// What a domain asks of values anew.
+enum Asked {
+    NotNull,
+    /// The condition, over the value as column 0.
+    Check(Expr),
+}
+
+/// Looks at the rows of all columns of a domain whose constraints have just changed. 23502, 23514; 0A000 where values of it are parts of
+/// other values that are stored.
+fn validate(ddl: &mut Ddl<'_>, domain: &CustomDef, asked: &Asked) -> Result<()> {
+    let mut columns = Vec::new();
+    columns_of_domain(ddl, domain.oid, &mut columns)?;
+    for (table, place) in columns {
+        ddl.lock(table, LockMode::Share)?;
+        let open = ddl.open(table)?;
+        let Some(column) = open.def.columns.get(place).filter(|column| !column.dropped) else { continue };
+        let condition = match asked {
+            Asked::NotNull => None,
+            Asked::Check(condition) => {
+                let mut condition = condition.clone();
+                move_column(&mut condition, place as u32);
+                Some(condition)
+            }
+        };
+        let schema = ddl.view().schema_name(open.def.schema);
+        let refused = |code: base::SqlState, what: &str| {
+            let message = format!("column \"{}\" of table \"{}\" contains {what}", column.name, open.def.name);
+            let mut error = Error::new(code, message);
+            let fields = error.fields_mut();
+            fields.schema = Some(schema.clone());
+            fields.table = Some(open.def.name.clone());
+            fields.column = Some(column.name.clone());
+            error
+        };
+        super::validate::for_each_row(ddl, &open, &mut |run, _, values| match &condition {
+            None if values[place].is_null() => Err(refused(sqlstate::NOT_NULL_VIOLATION, "null values")),
+            None => Ok(()),
+            Some(condition) => match evaluate(condition, values, run)? {
+                Value::Bool(false) => Err(refused(sqlstate::CHECK_VIOLATION, "values that violate the new constraint")),
+                _ => Ok(()),
+            },
+        })?;
+    }
+    Ok(())
+}
+
+/// A check reads the value from this column of the row.
+fn move_column(expr: &mut Expr, place: u32) {
+    if let ExprKind::Column(slot) = &mut expr.kind {
+        *slot = place;
+    }
+    expr.for_each_child_mut(&mut |child| move_column(child, place));
+}
+
+/// The columns of a domain, and of domains over it, in tables.
+fn columns_of_domain(ddl: &Ddl<'_>, domain: Oid, found: &mut Vec<(Oid, usize)>) -> Result<()> {
+    sync::yield_point()?;
     let catalog = ddl.catalog();
+    refuse_stored_parts(ddl, user_types::array_of(domain), domain)?;
+    for made in made_of(&catalog, |oid| oid == domain) {
+        match catalog.customs(TYPE_CLASS).find(|custom| custom.oid == made).map(|custom| body_of(custom)).transpose()? {
+            Some(TypeBody::Domain { .. }) => columns_of_domain(ddl, made, found)?,
+            _ => refuse_stored_parts(ddl, made, domain)?,
+        }
+    }
     for table in catalog.tables() {
-        for column in table.columns.iter().filter(|column| !column.dropped && column.type_oid == domain.oid) {
-            ddl.lock(table.oid, LockMode::Share)?;
-            let view = ddl.view();
-            let quoted = crate::session::quote_identifier(&column.name);
-            // Through the base type, or the cast would be none.
-            let text = format!(
-                "num_nulls({quoted}::{}::{}.{}) >= 0",
-                types::format_type_name(&view, base.oid),
-                crate::session::quote_identifier(&view.schema_name(domain.schema)),
-                crate::session::quote_identifier(&domain.name),
-            );
-            let condition = ddl.stored_expression(table, &text, DefinitionUse::Check)?;
-            super::validate::check(ddl, table.oid, &domain.name, &condition).map_err(|error| {
-                let what = match error.sqlstate() {
-                    sqlstate::NOT_NULL_VIOLATION => "null values",
-                    sqlstate::CHECK_VIOLATION => "values that violate the new constraint",
-                    _ => return error,
-                };
-                let message = format!("column \"{}\" of table \"{}\" contains {what}", column.name, table.name);
-                let mut error = Error::new(error.sqlstate(), message);
-                let fields = error.fields_mut();
-                fields.schema = Some(ddl.view().schema_name(table.schema));
-                fields.table = Some(table.name.clone());
-                fields.column = Some(column.name.clone());
-                error
-            })?;
+        for (place, column) in table.columns.iter().enumerate() {
+            if column.dropped || column.type_oid != domain {
+                continue;
+            }
+            refuse_stored_parts(ddl, table.oid, domain)?;
+            if table.kind != RelationKind::View && !found.contains(&(table.oid, place)) {
+                found.push((table.oid, place));
+            }
         }
     }
     Ok(())
+}
+
+/// 0A000 if a column holds values of a type that has values of `domain` within.
+fn refuse_stored_parts(ddl: &Ddl<'_>, container: Oid, domain: Oid) -> Result<()> {
+    sync::yield_point()?;
+    let catalog = ddl.catalog();
+    for table in catalog.tables() {
+        let Some(column) = table.columns.iter().find(|column| !column.dropped && column.type_oid == container) else {
+            continue;
+        };
+        if table.kind == RelationKind::View {
+            refuse_stored_parts(ddl, table.oid, domain)?;
+            continue;
+        }
+        let shown = types::format_type_name(&ddl.view(), domain);
+        let message =
+            format!("cannot alter type \"{shown}\" because column \"{}.{}\" uses it", table.name, column.name);
+        return Err(Error::unsupported(message));
+    }
+    if user_types::element_of_array(container).is_none() {
+        refuse_stored_parts(ddl, user_types::array_of(container), domain)?;
+    }
+    made_of(&catalog, |oid| oid == container).into_iter().try_for_each(|made| refuse_stored_parts(ddl, made, domain))
 }
 
 /// COMMENT ON TYPE, COMMENT ON DOMAIN

@@ -33,6 +33,17 @@ pub(super) fn for_each_row<'p>(
     })
 }
 
+/// Whether a table that nobody else changes now has a row.
+pub(super) fn has_rows(ddl: &mut Ddl<'_>, table: &Arc<engine::Table>) -> Result<bool> {
+    ddl.with_latest(|ddl| {
+        ddl.with_run(|run| {
+            let mut scan = run.engine().scan(table)?;
+            let engine = run.engine();
+            Ok(scan.next(&engine)?.is_some())
+        })
+    })
+}
+
 /// 23502 if a row is NULL in one of these columns.
 pub(super) fn not_null(ddl: &mut Ddl<'_>, table: Oid, columns: &[usize]) -> Result<()> {
     let open = ddl.open(table)?;

@@ -341,8 +341,11 @@ pub fn fit_record(record: &RecordValue, shape: &Arc<RecordShape>, run: &mut Run<
 /// # Errors
 /// What the cast raises.
 pub fn cast(value: Value, source: SqlType, target: SqlType, run: &mut Run<'_, '_>) -> Result<Value> {
-    if source == target || value.is_null() && source.oid != target.oid {
+    if source == target {
         return Ok(value);
+    }
+    if value.is_null() && source.oid != target.oid {
+        return crate::types::null_input(run, target);
     }
     let found = Cast::find(&run.catalog, source, target, CastContext::Assignment)
         .map_or_else(|| Cast::explicit(&run.catalog, source, target), Ok)?;

@@ -9,7 +9,7 @@ use super::conditions::catches;
 use super::expression::{Dynamic, OnRow, evaluate, is_constant, place_line, run_dynamic, run_statement, within};
 use super::frame::{Frame, cast};
 use super::raise::{diagnostic, run_raise};
-use super::tree::{Block, Expression, RowSource, Statement, StatementKind};
+use super::tree::{Block, Expression, RowSource, Statement, StatementKind, VariableKind};
 use crate::executor::{RowStore, Run, StoreReader, sort_memory_bytes};
 use crate::plan::StatementKind as SqlKind;
 use crate::session::Planned;
@@ -78,7 +78,12 @@ pub fn run_block(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) ->
             let (value, sql_type) = evaluate(default, frame, run)?;
             frame.assign(place, value, sql_type, run)?;
         } else {
-            // A block's variables begin anew each time.
+            // A block's variables begin anew each time. A domain may refuse that.
+            if let VariableKind::Scalar(sql_type) = variable.kind {
+                frame.line = variable.line;
+                frame.activity = "during statement block local variable initialization";
+                types::null_input(run, sql_type)?;
+            }
             frame.values[place] = Value::Null;
         }
     }

@@ -4,17 +4,20 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use base::settings::Id;
-use base::{Error, Result, sqlstate};
+use base::{Error, Lsn, Oid, Result, sqlstate};
 use engine::catalog::TableDef;
 
 use super::catalog_view::CatalogView;
 use super::plan_cache::Planned;
 use super::state::SessionState;
 use crate::binder::{BindContext, Parameters, PlannerSettings, Resolved, VariableNames};
+use crate::catalogs::user_types;
+use crate::client::{Client, OutgoingRow, Severity};
+use crate::executor::{Locals, evaluate};
 use crate::parser::no_stack;
 use crate::plan::VirtualTable;
 use crate::types::random::RandomState;
-use crate::types::{CatalogLookup, EvalContext, FormatSettings};
+use crate::types::{CatalogLookup, EvalContext, FormatSettings, Value};
 
 /// A session as the planner sees it.
 pub struct Environment<'a> {
@@ -207,6 +210,40 @@ impl Drop for SessionEval<'_> {
     }
 }
 
+/// Takes what functions say while a literal is read, where there is no client at hand: warnings are told later.
+struct Aside<'a> {
+    state: &'a SessionState,
+}
+
+impl Client for Aside<'_> {
+    /// What the session has met is known to the session, too, which tells the client.
+    fn require(&mut self, _lsn: Lsn) {}
+
+    fn row(&mut self, _row: &OutgoingRow<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn notice(&mut self, severity: Severity, notice: &Error) {
+        if severity == Severity::Warning {
+            self.state.warnings.note(notice.clone());
+        }
+    }
+
+    fn error(&mut self, _error: &Error) {}
+
+    fn parameter_status(&mut self, _name: &str, _value: &str) {}
+
+    fn notification(&mut self, _pid: i32, _channel: &str, _payload: &str) {}
+
+    fn read_copy_data(&mut self) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    fn relieve(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
 impl EvalContext for SessionEval<'_> {
     fn format(&self) -> &FormatSettings {
         &self.format
@@ -222,6 +259,16 @@ impl EvalContext for SessionEval<'_> {
 
     fn statement_timestamp(&self) -> i64 {
         self.state.statement_timestamp.get()
+    }
+
+    fn check_domain(&mut self, domain: Oid, value: &Value) -> Result<()> {
+        let state = self.state;
+        user_types::check_literal(&self.view, domain, value, &mut |condition| {
+            let mut locals = Locals::for_expression();
+            let mut client = Aside { state };
+            let mut run = super::new_run(state, &mut client, std::slice::from_ref(value), &mut locals);
+            evaluate(condition, &[], &mut run)
+        })
     }
 
     fn is_new_label(&self, key: i64) -> bool {

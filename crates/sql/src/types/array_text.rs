@@ -321,7 +321,7 @@ impl Parser<'_> {
         item.truncate(kept);
         let was_escaped = self.text[start..self.position].contains('\\');
         if !was_escaped && item.eq_ignore_ascii_case("null") && context.format().array_nulls {
-            return Ok(Value::Null);
+            return text_io::null_input(context, self.element);
         }
         text_io::input_part(context, item, self.element)
     }

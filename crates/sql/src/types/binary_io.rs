@@ -230,7 +230,8 @@ fn read_constructed(context: &mut dyn EvalContext, reader: &mut Reader<'_>, ty: 
             let element = SqlType::with_typmod(element, ty.typmod);
             Ok(Value::Array(Arc::new(read_array(context, reader, element)?)))
         }
-        Some(TypeKind::Domain(base)) => {
+        Some(TypeKind::Domain(_)) => {
+            let base = super::type_table::base_type(catalog, ty);
             let value = read(context, reader, base)?;
             context.check_domain(ty.oid, &value)?;
             Ok(value)
@@ -251,7 +252,7 @@ fn read_constructed(context: &mut dyn EvalContext, reader: &mut Reader<'_>, ty: 
 fn read_item(context: &mut dyn EvalContext, reader: &mut Reader<'_>, ty: SqlType) -> Result<Value> {
     let length = reader.i32()?;
     if length == -1 {
-        return Ok(Value::Null);
+        return text_io::null_input(context, ty);
     }
     let length = usize::try_from(length).map_err(|_| insufficient_data())?;
     binary_input(context, reader.take(length)?, ty)

@@ -6,7 +6,7 @@ use base::{Error, Result, sqlstate};
 
 use super::context::{CatalogLookup, EvalContext, FormatSettings};
 use super::text_io;
-use super::value::{RecordShape, RecordValue, Value};
+use super::value::{RecordShape, RecordValue};
 
 #[cold]
 fn malformed(text: &str, detail: &str) -> Error {
@@ -29,7 +29,7 @@ pub fn parse_record(context: &mut dyn EvalContext, text: &str, shape: &Arc<Recor
         let (item, after) = field(text, rest)?;
         rest = after;
         fields.push(match item {
-            None => Value::Null,
+            None => text_io::null_input(context, *ty)?,
             Some(item) => text_io::input_part(context, item, *ty)?,
         });
     }

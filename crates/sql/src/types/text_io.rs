@@ -86,6 +86,14 @@ pub(super) fn input_part(context: &mut dyn EvalContext, part: String, ty: SqlTyp
     input(context, &part, ty)
 }
 
+/// Reads NULL as a value of a type: 23502, 23514 of a domain that refuses it.
+pub fn null_input(context: &mut dyn EvalContext, ty: SqlType) -> Result<Value> {
+    if ty.oid >= Oid::FIRST_NORMAL && super::type_table::base_type(context.catalog(), ty).oid != ty.oid {
+        context.check_domain(ty.oid, &Value::Null)?;
+    }
+    Ok(Value::Null)
+}
+
 /// Arrays, and the types that users make.
 fn input_constructed(context: &mut dyn EvalContext, text: &str, ty: SqlType) -> Result<Value> {
     let catalog = context.catalog();
@@ -94,7 +102,9 @@ fn input_constructed(context: &mut dyn EvalContext, text: &str, ty: SqlType) -> 
             let element = SqlType::with_typmod(element, ty.typmod);
             Ok(Value::Array(Arc::new(array_text::parse_array(context, text, element)?)))
         }
-        Some(TypeKind::Domain(base)) => {
+        Some(TypeKind::Domain(_)) => {
+            // All constraints are those of the outermost domain, whose name errors have.
+            let base = super::type_table::base_type(catalog, ty);
             let value = input(context, text, base)?;
             context.check_domain(ty.oid, &value)?;
             Ok(value)

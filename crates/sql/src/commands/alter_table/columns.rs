@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::limits::COLUMNS_MAX;
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
-use engine::catalog::{ConstraintKind, RelationKind, TableDef};
+use engine::catalog::{ColumnDef, ConstraintKind, RelationKind, TableDef};
 use engine::row::encode_row;
 
 use super::super::column::{self, Counted};
@@ -20,7 +20,7 @@ use crate::binder::DefinitionUse;
 use crate::executor::evaluate;
 use crate::plan::Expr;
 use crate::tree::{self, ColumnDefinition, DefinitionElement, Name};
-use crate::types::{SqlType, StorageKind, Value, Volatility, oids};
+use crate::types::{self, SqlType, StorageKind, Value, Volatility, oids};
 
 /// ADD COLUMN.
 pub(super) fn add(ddl: &mut Ddl<'_>, oid: Oid, definition: &ColumnDefinition, if_not_exists: bool) -> Result<()> {
@@ -64,13 +64,16 @@ pub(super) fn add(ddl: &mut Ddl<'_>, oid: Oid, definition: &ColumnDefinition, if
         ddl.create(sequence)?;
         filling = Some(next_value(ddl, &new, place, counts)?);
     }
+    let of_domain = filling_of_domain(ddl, &new.columns[place])?;
+    let is_of_domain = of_domain.is_some();
+    filling = filling.or(of_domain);
     let stored = Stored::of(ddl, oid)?;
     if filling.is_some() && !stored.is_empty() {
         refuse_stored_rows(ddl, &old)?;
     }
     let column = &new.columns[place];
     let added = Reshaping::Added(column.name.clone(), SqlType::with_typmod(column.type_oid, column.typmod));
-    fill(ddl, &old, new, place, filling)?;
+    fill(ddl, &old, new, place, filling.map(|expr| Filling { expr, is_of_domain }))?;
     stored.reshape(ddl, &[added])?;
     // What REFERENCES points to must have its key first.
     let mut constraints = constraints;
@@ -97,15 +100,48 @@ fn next_value(ddl: &Ddl<'_>, table: &TableDef, place: usize, sequence: Oid) -> R
     ddl.stored_expression(&table, &text, DefinitionUse::Default { column: &column.name, sql_type })
 }
 
+/// What a column without a default of its own is filled with if its type is a domain: the domain's default, or NULL where the domain
+/// takes it.
+fn filling_of_domain(ddl: &Ddl<'_>, column: &ColumnDef) -> Result<Option<Expr>> {
+    let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
+    if types::base_type(&ddl.view(), sql_type).oid == sql_type.oid {
+        return Ok(None);
+    }
+    ddl.bind(|context| crate::binder::column_default(context, column)).map(Some)
+}
+
+/// What the rows that are there have in a new column.
+struct Filling {
+    expr: Expr,
+    /// Whether it is computed for rows only. What other constants are is found out even if there are no rows.
+    is_of_domain: bool,
+}
+
 /// Makes the table have its new column, with `filling` in the rows that are there.
-fn fill(ddl: &mut Ddl<'_>, old: &Arc<TableDef>, mut new: TableDef, place: usize, filling: Option<Expr>) -> Result<()> {
+fn fill(
+    ddl: &mut Ddl<'_>,
+    old: &Arc<TableDef>,
+    mut new: TableDef,
+    place: usize,
+    filling: Option<Filling>,
+) -> Result<()> {
     let oid = new.oid;
     let is_not_null = new.columns[place].not_null;
     let open = ddl.open(oid)?;
-    if open.block_count()? == 0 {
+    let is_empty = match &filling {
+        Some(Filling { is_of_domain: true, .. }) => !validate::has_rows(ddl, &open)?,
+        _ => open.block_count()? == 0,
+    };
+    if is_empty {
+        let filling = filling.filter(|filling| !filling.is_of_domain && new.columns[place].generated.is_none());
+        if let Some(Filling { expr, .. }) = filling
+            && volatility(&expr) != Volatility::Volatile
+        {
+            ddl.with_latest(|ddl| ddl.with_run(|run| evaluate(&expr, &[], run)))?;
+        }
         return ddl.replace(new);
     }
-    let Some(filling) = filling else {
+    let Some(Filling { expr: filling, .. }) = filling else {
         ddl.replace(new)?;
         return if is_not_null { validate::not_null(ddl, oid, &[place]) } else { Ok(()) };
     };

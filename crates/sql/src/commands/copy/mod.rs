@@ -7,7 +7,7 @@ mod options;
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
-use engine::catalog::{Persistence, RelationKind, TableDef};
+use engine::catalog::{ColumnDef, Persistence, RelationKind, TableDef};
 use engine::{LockMode, WaitPolicy};
 
 use crate::binder::{TableExpressionUse, expression_columns, table_expression};
@@ -18,9 +18,11 @@ use crate::plan::{Expr, ExprKind};
 use crate::privileges::Privileges;
 use crate::session::planning::Environment;
 use crate::session::refuse_read_only;
-use crate::session::{Nested, Running, SessionState, SqlSession, UtilityOutput, new_run, quote_identifier};
+use crate::session::{
+    CatalogView, Nested, Running, SessionState, SqlSession, UtilityOutput, new_run, quote_identifier,
+};
 use crate::tree::{Copy, CopyEndpoint, CopySource, QualifiedName, Statement};
-use crate::types::{self, SqlType, Value};
+use crate::types::{self, CatalogLookup, SqlType, Value};
 pub use format::fuzz_copy;
 use format::{BINARY_SIGNATURE, LineReader, read_fields, write_row};
 use options::{CopyFormat, CopyOptions, Header};
@@ -289,7 +291,12 @@ fn copy_from(
     let state = session.state();
     let view = state.catalog();
     let filled = filter.map_or(&[][..], |filter| &filter.filled);
-    let inserted: Vec<usize> = columns.iter().copied().chain(filled.iter().map(|(place, _)| *place)).collect();
+    let mut inserted: Vec<usize> = columns.iter().copied().chain(filled.iter().map(|(place, _)| *place)).collect();
+    // A domain is not asked about the NULL in a column that is not copied and has no default.
+    let unasked: Vec<usize> = (0..table.columns.len())
+        .filter(|place| !inserted.contains(place) && is_null_of_domain(&view, &table.columns[*place]))
+        .collect();
+    inserted.extend(&unasked);
     let names: Vec<String> = inserted.iter().map(|column| quote_identifier(&table.columns[*column].name)).collect();
     let parameters: Vec<String> = (1..=inserted.len()).map(|number| format!("${number}")).collect();
     let insert = format!(
@@ -309,7 +316,7 @@ fn copy_from(
     let bare_types: Arc<[SqlType]> = types.iter().map(|sql_type| SqlType::new(sql_type.oid)).collect();
     let insert = Arc::from(insert);
     let plan = || Nested::locked(state, || Nested::plan_text(state, &insert, &bare_types));
-    let planned = if filled.is_empty() {
+    let planned = if filled.is_empty() && unasked.is_empty() {
         plan()?
     } else {
         // Defaults need no privilege on their columns.
@@ -344,6 +351,12 @@ fn copy_from(
                     all.extend(inserted.iter().map(|place| row[*place].clone()));
                     values = &all;
                 }
+            }
+            let mut with_unasked = Vec::new();
+            if !unasked.is_empty() {
+                with_unasked.extend_from_slice(values);
+                with_unasked.resize(inserted.len(), Value::Null);
+                values = &with_unasked;
             }
             // A trigger may leave the row out.
             let before = execution.locals.affected_rows;
@@ -402,13 +415,27 @@ impl RowFilter {
         let filled = (0..table.columns.len())
             .filter(is_filled)
             .map(|place| {
-                let default = environment
-                    .with_context("", |context| crate::binder::column_default(context, &table.columns[place]))?;
+                let column = &table.columns[place];
+                let default = match is_null_of_domain(environment.view(), column) {
+                    true => Expr::null(SqlType::with_typmod(column.type_oid, column.typmod)),
+                    false => environment.with_context("", |context| crate::binder::column_default(context, column))?,
+                };
                 Ok((place, default))
             })
             .collect::<Result<_>>()?;
         Ok(RowFilter { condition, filled })
     }
+}
+
+/// Whether a column is of a domain, and has no default, its domain's among them.
+fn is_null_of_domain(view: &CatalogView, column: &ColumnDef) -> bool {
+    let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
+    !column.dropped
+        && column.default.is_none()
+        && column.identity.is_none()
+        && column.generated.is_none()
+        && types::base_type(view, sql_type).oid != sql_type.oid
+        && view.domain_default(sql_type.oid).is_none()
 }
 
 /// Of the system columns a row that is not stored yet has but its table.
@@ -495,7 +522,10 @@ impl Source<'_> {
                             || self.options.force_null.iter().any(|forced| forced == name)
                                 && field.text == self.options.null;
                         values.push(if is_null {
-                            Value::Null
+                            read_null(state, self.types[position]).map_err(|error| {
+                                let place = format!("COPY {}, line {number}, column {name}", self.table.name);
+                                error.context(format!("{place}: null input"))
+                            })?
                         } else {
                             read_text(state, &field.text, self.types[position])
                                 .map_err(|error| context(error, Some((name, &field.text))))?
@@ -579,7 +609,7 @@ impl Source<'_> {
                 let unexpected = || Error::new(sqlstate::BAD_COPY_FILE_FORMAT, "unexpected EOF in COPY data");
                 let length = data.number(4, client)?.ok_or_else(unexpected)? as i32;
                 values.push(match length {
-                    -1 => Value::Null,
+                    -1 => read_null(state, self.types[position])?,
                     length if length < 0 => return Err(self.bad("invalid field size")),
                     length => {
                         let bytes = data.take(length as usize, client)?.ok_or_else(unexpected)?;
@@ -592,6 +622,15 @@ impl Source<'_> {
             sync::yield_point()?;
         }
     }
+}
+
+/// Reads a NULL, which a domain may refuse.
+fn read_null(state: &crate::session::SessionState, sql_type: SqlType) -> Result<Value> {
+    if sql_type.oid < base::Oid::FIRST_NORMAL {
+        return Ok(Value::Null);
+    }
+    let environment = crate::session::planning::Environment::new(state, &state.catalog());
+    types::null_input(&mut environment.eval_context(), sql_type)
 }
 
 /// Reads one value, without a context where the type needs none.

@@ -97,12 +97,14 @@ fn constraint(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
             return Ok(deparse::constraint_definition(run.state, table, constraint, pretty)?.into());
         }
     }
-    let domain = catalogs::user_types::check_expression(&catalog, wanted);
+    let domain = catalogs::user_types::check_by_number(&catalog, wanted);
     let shown = |text: String| match text.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
         Some(inner) if pretty && !inner.contains(['(', ')']) => format!("CHECK ({inner})"),
         _ => format!("CHECK ({text})"),
     };
-    Ok(domain.map(shown).into())
+    let late = domain.as_ref().is_some_and(|check| !check.validated);
+    let shown = domain.map(|check| shown(check.expression));
+    Ok(shown.map(|text| if late { text + " NOT VALID" } else { text }).into())
 }
 
 fn trigger(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {

@@ -255,7 +255,7 @@ fn rows(
     defaults: Option<&RecordValue>,
     function: &str,
     context: &mut dyn EvalContext,
-) -> Result<Box<dyn ValueStream>> {
+) -> Result<Vec<Value>> {
     let items = match (json.elements(), json.kind()) {
         (Some(items), _) => items,
         (None, _) if matches!(json, Piece::Tree(_)) => {
@@ -272,7 +272,7 @@ fn rows(
         }
         made.push(row(item, shape, defaults, context)?);
     }
-    Ok(ReadyRows::boxed(made))
+    Ok(made)
 }
 
 /// The shape that the column definition list gave.
@@ -296,7 +296,7 @@ fn to_recordset(function: &str, context: &mut dyn EvalContext, a: &[Value]) -> R
     if a[0].is_null() {
         return Ok(ReadyRows::boxed(Vec::new()));
     }
-    rows(Piece::of(&a[0])?, defined(a)?, None, function, context)
+    Ok(ReadyRows::boxed(rows(Piece::of(&a[0])?, defined(a)?, None, function, context)?))
 }
 
 /// The row type to be filled: that of the first argument. 42804
@@ -317,8 +317,20 @@ fn populate_record(function: &str, context: &mut dyn EvalContext, types: &CallTy
     };
     match &a[1] {
         Value::Null => Ok(a[0].clone()),
-        json => row(Piece::of(json)?, &shape, defaults, context),
+        json => {
+            let made = row(Piece::of(json)?, &shape, defaults, context)?;
+            checked(made, types, context)
+        }
     }
+}
+
+/// A row that was made, if the domain that it is to be of takes it: 23514.
+fn checked(made: Value, types: &CallTypes, context: &mut dyn EvalContext) -> Result<Value> {
+    let wanted = types.arguments[0];
+    if base_type(context.catalog(), wanted).oid != wanted.oid {
+        context.check_domain(wanted.oid, &made)?;
+    }
+    Ok(made)
 }
 
 fn populate_recordset(
@@ -332,10 +344,13 @@ fn populate_recordset(
         Value::Record(record) => Some(&**record),
         _ => None,
     };
-    match &a[1] {
-        Value::Null => Ok(ReadyRows::boxed(Vec::new())),
-        json => rows(Piece::of(json)?, &shape, defaults, function, context),
-    }
+    let json = match &a[1] {
+        Value::Null => return Ok(ReadyRows::boxed(Vec::new())),
+        json => Piece::of(json)?,
+    };
+    let made = rows(json, &shape, defaults, function, context)?;
+    let made = made.into_iter().map(|row| checked(row, types, context)).collect::<Result<_>>()?;
+    Ok(ReadyRows::boxed(made))
 }
 
 #[rustfmt::skip]
