@@ -246,11 +246,14 @@ impl Checker<'_, '_, '_> {
         let relation = &self.query.relations[variable.relation as usize];
         let RelationKind::Table(table) = &relation.kind else { return false };
         let key = table.constraints.iter().find_map(|constraint| match &constraint.kind {
-            ConstraintKind::PrimaryKey { index } if !constraint.deferrable => self.binder.context.catalog.index(*index),
+            ConstraintKind::PrimaryKey { index } if !constraint.deferrable => {
+                self.binder.context.catalog.index(*index).map(|index| (constraint.oid, index))
+            }
             _ => None,
         });
-        key.is_some_and(|key| {
-            key.keys.iter().all(|key| {
+        let Some((constraint, index)) = key else { return false };
+        let is_determined = {
+            index.keys.iter().all(|key| {
                 key.column.is_some_and(|column| {
                     self.query.groups.iter().any(|group| {
                         matches!(&group.kind, ExprKind::Variable(group)
@@ -260,7 +263,11 @@ impl Checker<'_, '_, '_> {
                     })
                 })
             })
-        })
+        };
+        if is_determined {
+            self.binder.note_resolved(|resolved| resolved.keys.push(constraint));
+        }
+        is_determined
     }
 
     fn ungrouped(&self, variable: &Variable, depth: u32) -> Error {

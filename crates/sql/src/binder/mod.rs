@@ -174,6 +174,8 @@ pub struct Resolved {
     pub natural: HashMap<Location, Vec<Name>>,
     /// Of `=` operators: those that `transform_null_equals` made a test for NULL.
     pub null_tests: HashSet<Location>,
+    /// The keys by which GROUP BY determines columns that it does not name.
+    pub keys: Vec<Oid>,
 }
 
 /// Settings that change plans.

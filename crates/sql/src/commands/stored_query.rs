@@ -86,13 +86,14 @@ impl StoredQuery {
 
     /// The objects that it names, its subqueries included.
     pub fn named(&self) -> Named {
-        let Resolved { functions, literals, .. } = &self.resolved;
+        let Resolved { functions, literals, keys, .. } = &self.resolved;
         let types = self.types.values().map(|sql_type| sql_type.oid);
         let mut named = Named {
             functions: functions.values().copied().collect(),
             relations: self.relations.values().copied().collect(),
             types: types.filter(|oid| *oid >= Oid::FIRST_NORMAL).collect(),
             fields: Vec::new(),
+            keys: keys.clone(),
         };
         literals.values().for_each(|(sql_type, value)| named.a_constant(value, sql_type.oid));
         for list in [&mut named.functions, &mut named.relations, &mut named.types] {

@@ -118,7 +118,7 @@ impl Dependencies<'_, '_> {
                 _ => Vec::new(),
             },
             Node::Column(table, place) => self.of_column(table, place)?,
-            Node::Constraint(table, constraint) => self.of_constraint(table, constraint),
+            Node::Constraint(table, constraint) => self.of_constraint(table, constraint)?,
             Node::RowType(table) => self.of_type(table)?,
             Node::Default(..) | Node::Trigger(..) => Vec::new(),
         };
@@ -258,8 +258,15 @@ impl Dependencies<'_, '_> {
         let shape = types::composite_shape(&view, row_type);
         let field = shape.as_ref().and_then(|shape| shape.fields.get(place)).map(|(name, _)| name.as_str());
         let named = mentioning(field.unwrap_or_default());
+        // The columns of functions in FROM may be called otherwise.
+        let gives_rows = |function: &&Arc<FunctionDef>| {
+            types::base_type(&view, types::SqlType::new(function.returns)).oid == row_type
+        };
+        let functions: Vec<_> =
+            self.catalog.functions().filter(gives_rows).map(|function| mentioning(&function.name)).collect();
         // A star names them all.
-        let mentions = |text: &str| named(text) || text.contains(".*");
+        let mentions =
+            |text: &str| named(text) || text.contains(".*") || functions.iter().any(|function| function(text));
         self.naming(&mentions, |named| {
             let mut fields = named.fields.iter().filter(|(_, field)| *field == place);
             fields.any(|(of, _)| types::base_type(&view, types::SqlType::new(*of)).oid == row_type)
@@ -326,15 +333,19 @@ impl Dependencies<'_, '_> {
         Ok(found)
     }
 
-    fn of_constraint(&self, table: Oid, constraint: Oid) -> Vec<(Node, Link)> {
-        let constraint =
-            self.catalog.table(table).and_then(|table| table.constraints.iter().find(|other| other.oid == constraint));
-        match constraint.map(|constraint| &constraint.kind) {
-            Some(ConstraintKind::PrimaryKey { index } | ConstraintKind::Unique { index }) => {
-                vec![(Node::Object(*index), Link::Automatic)]
-            }
-            _ => Vec::new(),
-        }
+    fn of_constraint(&self, table: Oid, constraint: Oid) -> Result<Vec<(Node, Link)>> {
+        let found = self.catalog.table(table).and_then(|table| {
+            let def = table.constraints.iter().find(|other| other.oid == constraint)?;
+            Some((&table.name, &def.kind))
+        });
+        let Some((name, ConstraintKind::PrimaryKey { index } | ConstraintKind::Unique { index })) = found else {
+            return Ok(Vec::new());
+        };
+        let users = self.users(&mentioning(name))?;
+        let users = users.iter().filter(|user| user.named.keys.contains(&constraint));
+        let mut found: Vec<_> = users.map(|user| (Node::Object(user.view), Link::Cascade)).collect();
+        found.push((Node::Object(*index), Link::Automatic));
+        Ok(found)
     }
 }
 
@@ -358,6 +369,8 @@ pub struct Named {
     pub types: Vec<Oid>,
     /// Fields of rows of such types, by place; or of tables' row types.
     pub fields: Vec<(Oid, usize)>,
+    /// The keys by which GROUP BY determines columns.
+    pub keys: Vec<Oid>,
 }
 
 impl Named {

@@ -106,8 +106,11 @@ fn visit<'q>(expr: &'q Expr, outer: &mut Vec<&'q Query>, found: &mut Read) {
         ExprKind::Row { fields, .. }
             if fields
                 .first()
-                .and_then(|field| table_of(field, outer))
-                .is_some_and(|(table, _)| table == expr.sql_type.oid) =>
+                .and_then(|field| {
+                    let of_table = table_of(field, outer).map(|(table, _)| table);
+                    of_table.or_else(|| field_of_function(field, outer).map(|(row_type, _)| row_type))
+                })
+                .is_some_and(|row_type| row_type == expr.sql_type.oid) =>
         {
             return;
         }
@@ -115,6 +118,7 @@ fn visit<'q>(expr: &'q Expr, outer: &mut Vec<&'q Query>, found: &mut Read) {
             if let Some((table, attribute)) = table_of(expr, outer).filter(|(_, attribute)| *attribute >= 0) {
                 found.columns.push((table, attribute as usize));
             }
+            found.fields.extend(field_of_function(expr, outer));
         }
         ExprKind::Field(access) => found.fields.push((access.input.sql_type.oid, access.field as usize)),
         ExprKind::Subquery(subquery) => {
@@ -125,6 +129,23 @@ fn visit<'q>(expr: &'q Expr, outer: &mut Vec<&'q Query>, found: &mut Read) {
         _ => {}
     }
     expr.for_each_child(&mut |child| visit(child, outer, found));
+}
+
+/// The type whose rows a function in FROM gives, and the field of it, that a variable is.
+fn field_of_function(expr: &Expr, outer: &[&Query]) -> Option<(Oid, usize)> {
+    let ExprKind::Variable(variable) = &expr.kind else { return None };
+    let query = outer.get(outer.len().checked_sub(1 + variable.level as usize)?)?;
+    let RelationKind::Function { calls, .. } = &query.relations.get(variable.relation as usize)?.kind else {
+        return None;
+    };
+    let mut place = usize::try_from(variable.attribute).ok()?;
+    for call in calls {
+        if place < call.columns.len() {
+            return call.composite.then_some((call.types.result.oid, place));
+        }
+        place -= call.columns.len();
+    }
+    None
 }
 
 /// The table that a variable is a column of.
