@@ -418,7 +418,7 @@ impl<'c, 'a> Binder<'c, 'a> {
 }
 
 /// With whose rights what is below a view is read: its owner's, or, with `security_invoker`, those of whoever asks.
-fn rights_below(view: &TableDef) -> Option<Oid> {
+pub fn rights_below(view: &TableDef) -> Option<Oid> {
     let is_invokers =
         view.options.iter().find_map(|option| option.strip_prefix("security_invoker=")).is_some_and(|value| {
             matches!(value.to_ascii_lowercase().as_str(), "true" | "on" | "yes" | "1" | "t" | "y")

@@ -7,6 +7,7 @@ use engine::catalog::{Relation, RelationKind, SequenceDef, TableDef};
 use engine::{Granted, LockMode, Table, VacuumOptions, VacuumSummary, WaitPolicy};
 
 use super::ddl::{Ddl, system_refusal};
+use super::stored_query::StoredQuery;
 use crate::catalogs;
 use crate::client::{Client, Severity};
 use crate::executor::Captures;
@@ -230,6 +231,7 @@ fn refuse_lock(state: &SessionState, name: &QualifiedName) -> Result<()> {
     let kind = match state.catalog().relation_or_type(name.schema.as_deref(), &name.name) {
         Some(Ok(Relation::Index(_))) => "indexes",
         Some(Ok(Relation::Sequence(_))) => "sequences",
+        Some(Ok(Relation::Table(table))) if table.kind == RelationKind::MaterializedView => "materialized views",
         Some(Err(_)) => "composite types",
         _ => return Ok(()),
     };
@@ -361,8 +363,8 @@ fn restart_sequences(ddl: &Ddl<'_>, table: &TableDef) -> Result<()> {
     Ok(())
 }
 
-/// LOCK TABLE.
-pub fn lock(state: &SessionState, lock: &LockTable) -> Result<UtilityOutput> {
+/// LOCK TABLE. Of a view also what its query reads is locked, with the rights of the view's owner.
+pub fn lock(state: &SessionState, lock: &LockTable, client: &mut dyn Client) -> Result<UtilityOutput> {
     let modes = [
         LockMode::AccessShare,
         LockMode::RowShare,
@@ -381,22 +383,46 @@ pub fn lock(state: &SessionState, lock: &LockTable) -> Result<UtilityOutput> {
     for name in &lock.tables {
         refuse_lock(state, name)?;
         let table = super::find_table(state, name)?;
-        let changing = Privileges::UPDATE | Privileges::DELETE | Privileges::TRUNCATE;
-        let needed = match mode {
-            LockMode::AccessShare => changing | Privileges::SELECT,
-            LockMode::RowShare | LockMode::RowExclusive => changing | Privileges::INSERT,
-            _ => changing,
-        };
-        state.require(table.oid, needed)?;
-        let wait = if lock.nowait { WaitPolicy::NoWait } else { WaitPolicy::Block };
-        state.engine().lock_relation(table.oid, mode, wait).map_err(|error| {
-            if lock.nowait && error.sqlstate() == sqlstate::LOCK_NOT_AVAILABLE {
-                let message = format!("could not obtain lock on relation \"{}\"", table.name);
-                Error::new(sqlstate::LOCK_NOT_AVAILABLE, message)
-            } else {
-                error
-            }
-        })?;
+        let text = Arc::from("");
+        lock_one(&Ddl::new(state, &text, client), &table, (mode, lock.nowait), state.acting_role().oid)?;
     }
     Ok(UtilityOutput::tag("LOCK TABLE"))
+}
+
+/// Locks a relation with the rights of `role`, and what it reads if it is a view.
+fn lock_one(ddl: &Ddl<'_>, table: &Arc<TableDef>, how: (LockMode, bool), role: Oid) -> Result<()> {
+    sync::yield_point()?;
+    let (mode, is_nowait) = how;
+    let state = ddl.state;
+    let changing = Privileges::UPDATE | Privileges::DELETE | Privileges::TRUNCATE;
+    let needed = match mode {
+        LockMode::AccessShare => changing | Privileges::SELECT,
+        LockMode::RowShare | LockMode::RowExclusive => changing | Privileges::INSERT,
+        _ => changing,
+    };
+    state.acting_as(role, || state.require(table.oid, needed))?;
+    let wait = if is_nowait { WaitPolicy::NoWait } else { WaitPolicy::Block };
+    state.engine().lock_relation(table.oid, mode, wait).map_err(|error| {
+        if is_nowait && error.sqlstate() == sqlstate::LOCK_NOT_AVAILABLE {
+            let message = format!("could not obtain lock on relation \"{}\"", table.name);
+            Error::new(sqlstate::LOCK_NOT_AVAILABLE, message)
+        } else {
+            error
+        }
+    })?;
+    if table.kind != RelationKind::View {
+        return Ok(());
+    }
+    // The view may be another one by now.
+    let catalog = ddl.catalog();
+    let Some(view) = catalog.table(table.oid) else { return Ok(()) };
+    let Some((stored, _)) = StoredQuery::of_view(ddl, view)? else { return Ok(()) };
+    let role = crate::binder::rights_below(view).unwrap_or_else(|| state.acting_role().oid);
+    for oid in stored.named().relations {
+        let Some(read) = catalog.table(oid).filter(|read| read.kind != RelationKind::MaterializedView) else {
+            continue;
+        };
+        lock_one(ddl, read, how, role)?;
+    }
+    Ok(())
 }

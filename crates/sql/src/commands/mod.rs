@@ -84,7 +84,7 @@ pub fn run(
         Statement::Lock(_) if !session.is_in_block() => {
             Err(Error::new(sqlstate::NO_ACTIVE_SQL_TRANSACTION, "LOCK TABLE can only be used in transaction blocks"))
         }
-        Statement::Lock(lock) => maintenance::lock(session.state(), lock),
+        Statement::Lock(lock) => maintenance::lock(session.state(), lock, client),
         Statement::Truncate(truncate) => maintenance::truncate(session.state(), truncate, client),
         Statement::Prepare(prepare) => cursor::prepare(session, prepare, text),
         Statement::Execute(execute) => cursor::execute(session, execute, text, client),
@@ -140,7 +140,7 @@ pub fn run_nested(
         }
         Statement::Notify { channel, payload } => notify(state, channel, payload),
         Statement::Truncate(truncate) => maintenance::truncate(state, truncate, client),
-        Statement::Lock(lock) => maintenance::lock(state, lock),
+        Statement::Lock(lock) => maintenance::lock(state, lock, client),
         Statement::Set(set) => variables::set_within(state, set, client),
         Statement::DeclareCursor(declare) => cursor::declare(state, declare, planned, text, parameters, variables),
         Statement::Fetch(fetch) => cursor::fetch(state, fetch, client),
