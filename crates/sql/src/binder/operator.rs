@@ -311,7 +311,11 @@ impl Binder<'_, '_> {
     }
 
     fn distinct_on(&mut self, left: Expr, right: Expr, negated: bool, location: Location) -> Result<Expr> {
-        if let (ExprKind::Row { fields: left, .. }, ExprKind::Row { fields: right, .. }) = (&left.kind, &right.kind) {
+        // Rows of a named type are values, which compare as a whole.
+        let is_spread = left.sql_type.oid == oids::RECORD || right.sql_type.oid == oids::RECORD;
+        if let (ExprKind::Row { fields: left, .. }, ExprKind::Row { fields: right, .. }) = (&left.kind, &right.kind)
+            && is_spread
+        {
             if left.len() != right.len() {
                 let message = "unequal number of entries in row expressions";
                 return Err(self.error(sqlstate::SYNTAX_ERROR, message, location));

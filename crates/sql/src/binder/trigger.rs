@@ -134,11 +134,15 @@ impl Binder<'_, '_> {
         self.scopes.push(Scope::new(Place::TriggerWhen));
         for name in ["old", "new"] {
             let relation = self.add_table(Arc::clone(table), Name::new(name));
-            self.show(relation, None, Oid::INVALID, true);
+            self.show(relation, None, table.oid, true);
         }
         let bound = self.expr(expr).and_then(|bound| self.coerce_boolean(bound, "WHEN", expr.location));
         self.scopes = outer;
-        bound
+        let bound = bound?;
+        if bound.any(&|inner| matches!(inner.kind, ExprKind::Variable(variable) if variable.attribute < 0)) {
+            return Err(self.unsupported("system columns in WHEN of a trigger are not supported", expr.location));
+        }
+        Ok(bound)
     }
 }
 

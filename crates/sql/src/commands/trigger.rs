@@ -15,6 +15,7 @@ use super::dependencies::relation;
 use crate::binder::trigger_condition;
 use crate::catalogs::user_types::is_composite_type;
 use crate::parser::if_readable;
+use crate::plan::{Expr, ExprKind};
 use crate::privileges::Privileges;
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, SessionState, UtilityOutput, quote_identifier};
@@ -271,19 +272,40 @@ impl Names for BothRows<'_> {
             None => (format!("column{}", slot + 1), None),
         }
     }
+
+    /// Columns that the table gets later belong to its row, too.
+    fn whole_row(&self, row: &Expr) -> Option<String> {
+        let ExprKind::Row { fields, shape } = &row.kind else { return None };
+        let slot_of = |field: &Expr| match field.kind {
+            ExprKind::Column(slot) => Some(slot as usize),
+            _ => None,
+        };
+        let slots: Vec<usize> = fields.iter().map_while(slot_of).collect();
+        let width = self.0.columns.len();
+        let name = if *slots.first()? < width { "old" } else { "new" };
+        let live = (0..width).filter(|place| !self.0.columns[*place].dropped);
+        let start = if name == "old" { 0 } else { width };
+        let is_whole = shape.type_oid == self.0.oid
+            && slots.len() == fields.len()
+            && live.map(|place| start + place).eq(slots.iter().copied());
+        is_whole.then(|| format!("{name}.*"))
+    }
 }
 
 /// The columns that a stored WHEN reads, of either row.
 pub(super) fn columns_read(state: &SessionState, table: &Arc<TableDef>, def: &TriggerDef) -> Result<Vec<usize>> {
+    fn collect(expr: &Expr, rows: &BothRows<'_>, read: &mut Vec<usize>) {
+        match &expr.kind {
+            ExprKind::Column(slot) => read.push(*slot as usize % rows.0.columns.len()),
+            // A row as a whole is of whatever columns there are.
+            ExprKind::Row { .. } if rows.whole_row(expr).is_some() => return,
+            _ => {}
+        }
+        expr.for_each_child(&mut |child| collect(child, rows, read));
+    }
     let Some(bound) = bound_condition(state, table, def)? else { return Ok(Vec::new()) };
-    let width = table.columns.len();
-    let read = (0..width)
-        .filter(|place| {
-            bound.any(
-                &|inner| matches!(inner.kind, crate::plan::ExprKind::Column(slot) if slot as usize % width == *place),
-            )
-        })
-        .collect();
+    let mut read = Vec::new();
+    collect(&bound, &BothRows(table), &mut read);
     Ok(read)
 }
 
@@ -291,11 +313,7 @@ pub(super) fn columns_read(state: &SessionState, table: &Arc<TableDef>, def: &Tr
 ///
 /// # Errors
 /// Interrupts (57014, fatal errors) and 53200.
-pub(super) fn bound_condition(
-    state: &SessionState,
-    table: &Arc<TableDef>,
-    def: &TriggerDef,
-) -> Result<Option<crate::plan::Expr>> {
+pub(super) fn bound_condition(state: &SessionState, table: &Arc<TableDef>, def: &TriggerDef) -> Result<Option<Expr>> {
     let Some(text) = def.condition.as_ref() else { return Ok(None) };
     let Some(expr) = if_readable(crate::parser::parse_expression(text))? else { return Ok(None) };
     if_readable(

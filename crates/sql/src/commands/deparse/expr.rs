@@ -26,6 +26,11 @@ pub trait Names {
     /// A slot of the current row, as it is written, with its type.
     fn column(&self, slot: u32) -> (String, Option<SqlType>);
 
+    /// A table's row as a whole, if that is what an expression is.
+    fn whole_row(&self, _row: &Expr) -> Option<String> {
+        None
+    }
+
     /// A slot that holds a computed value is written as the expression that computed it.
     fn computed(&self, _slot: u32, _deparser: &Deparser<'_>) -> Option<String> {
         None
@@ -353,11 +358,14 @@ impl Writer<'_, '_> {
                 let text = self.deparser.names.subquery(subquery, self.deparser);
                 self.push(&text);
             }
-            ExprKind::Row { fields, .. } => {
-                self.push("ROW(");
-                self.list(fields);
-                self.push(")");
-            }
+            ExprKind::Row { fields, .. } => match self.deparser.names.whole_row(expr) {
+                Some(row) => self.push(&row),
+                None => {
+                    self.push("ROW(");
+                    self.list(fields);
+                    self.push(")");
+                }
+            },
             ExprKind::Field(access) => {
                 let is_bare = matches!(access.input.kind, ExprKind::Field(_));
                 self.in_parentheses(&access.input, !is_bare);
