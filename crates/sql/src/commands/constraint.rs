@@ -16,8 +16,9 @@ use crate::catalogs::user_types::is_composite_type;
 use crate::executor::check_existing_rows;
 use crate::plan::Expr;
 use crate::privileges::Privileges;
+use crate::session::CatalogView;
 use crate::tree::{self, Constraint, ForeignKey, Name};
-use crate::types::{self, SqlType};
+use crate::types::{self, SqlType, oids};
 
 /// 42710 if the table has a constraint of this name.
 pub(super) fn require_free_name(table: &TableDef, name: &str) -> Result<()> {
@@ -98,6 +99,14 @@ pub(super) fn add_foreign_key(
     // The lock may have been waited for.
     let own = ddl.table(own.oid)?;
     let columns = places(&own, &key.columns)?;
+    let set_columns = places(&own, &key.on_delete_columns)?;
+    if let Some(place) = set_columns.iter().find(|place| !columns.contains(place)) {
+        let message = format!(
+            "column \"{}\" referenced in ON DELETE SET action must be part of foreign key",
+            own.columns[*place].name
+        );
+        return Err(Error::new(sqlstate::INVALID_COLUMN_REFERENCE, message));
+    }
     let (referenced_columns, index) = if key.referenced.is_empty() {
         primary_key(ddl, &referenced)?
     } else {
@@ -121,14 +130,6 @@ pub(super) fn add_foreign_key(
     let on_update = action(key.on_update);
     let on_delete = action(key.on_delete);
     refuse_generated(&own, &columns, on_update, on_delete)?;
-    let set_columns = places(&own, &key.on_delete_columns)?;
-    if let Some(place) = set_columns.iter().find(|place| !columns.contains(place)) {
-        let message = format!(
-            "column \"{}\" referenced in ON DELETE SET action must be part of foreign key",
-            own.columns[*place].name
-        );
-        return Err(Error::new(sqlstate::INVALID_COLUMN_REFERENCE, message));
-    }
     let matching = match key.match_type {
         'f' => ForeignKeyMatch::Full,
         'p' => return Err(Error::unsupported("MATCH PARTIAL not yet implemented")),
@@ -292,7 +293,25 @@ fn refuse_generated(
     Ok(())
 }
 
-/// 42804 if there is no equality between the columns of a pair.
+/// Types of one family have equalities among each other that an index of one of them can be searched by.
+const FAMILIES: [&[Oid]; 5] = [
+    &[oids::INT2, oids::INT4, oids::INT8],
+    &[oids::FLOAT4, oids::FLOAT8],
+    &[oids::DATE, oids::TIMESTAMP, oids::TIMESTAMPTZ],
+    &[oids::TEXT, oids::NAME],
+    &[oids::INET, oids::CIDR],
+];
+
+/// Whether references of one type can be looked up in a key of another: by an equality of the key's family, or after an implicit cast.
+fn can_look_up(view: &CatalogView, reference: SqlType, key: SqlType) -> bool {
+    let [reference, key] = [reference, key].map(|sql_type| types::base_type(view, sql_type));
+    let compared = if key.oid == oids::VARCHAR { SqlType::TEXT } else { SqlType::new(key.oid) };
+    reference.oid == key.oid
+        || FAMILIES.iter().any(|family| family.contains(&reference.oid) && family.contains(&compared.oid))
+        || types::Cast::find(view, SqlType::new(reference.oid), compared, types::CastContext::Implicit).is_some()
+}
+
+/// 42804 if there is no equality between the columns of a pair by which references can be looked up.
 pub(super) fn require_comparable(
     ddl: &Ddl<'_>,
     name: &str,
@@ -303,7 +322,8 @@ pub(super) fn require_comparable(
     for (own_place, other_place) in own.1.iter().zip(referenced.1) {
         let (own_column, other_column) = (&own.0.columns[*own_place], &referenced.0.columns[*other_place]);
         let types = [own_column, other_column].map(|column| SqlType::new(column.type_oid));
-        if types::resolve_operator(&view, None, "=", Some(types[1]), types[0]).is_ok() {
+        let is_comparable = types::resolve_operator(&view, None, "=", Some(types[1]), types[0]).is_ok();
+        if is_comparable && can_look_up(&view, types[0], types[1]) {
             continue;
         }
         let [own_type, other_type] = types.map(|sql_type| types::format_type_name(&view, sql_type.oid));

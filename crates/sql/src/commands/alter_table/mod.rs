@@ -315,6 +315,44 @@ fn set_options(ddl: &Ddl<'_>, oid: Oid, changes: &[(String, Option<String>)]) ->
     }
 }
 
+/// 42P16 for a logged table that would refer to an unlogged one.
+fn refuse_shorter_lived(ddl: &Ddl<'_>, table: &TableDef, is_logged: bool) -> Result<()> {
+    use engine::catalog::{ConstraintKind, Persistence};
+    let catalog = ddl.catalog();
+    let refused = |message: String, constraint: &str| {
+        let schema = ddl.view().schema_name(table.schema);
+        let error = Error::new(sqlstate::INVALID_TABLE_DEFINITION, message);
+        Err(error.constraint(&schema, &table.name, constraint))
+    };
+    let referring =
+        if is_logged { vec![table] } else { catalog.tables_referencing(table.oid).map(|def| &**def).collect() };
+    for referring in referring {
+        for constraint in &referring.constraints {
+            let ConstraintKind::ForeignKey { referenced_table, .. } = &constraint.kind else { continue };
+            if *referenced_table == referring.oid || !is_logged && *referenced_table != table.oid {
+                continue;
+            }
+            let Some(referenced) = catalog.table(*referenced_table) else { continue };
+            let name = &table.name;
+            if is_logged && referenced.persistence != Persistence::Permanent {
+                let message = format!(
+                    "could not change table \"{name}\" to logged because it references unlogged table \"{}\"",
+                    referenced.name
+                );
+                return refused(message, &constraint.name);
+            }
+            if !is_logged && referring.persistence == Persistence::Permanent {
+                let message = format!(
+                    "could not change table \"{name}\" to unlogged because it references logged table \"{}\"",
+                    referring.name
+                );
+                return refused(message, &constraint.name);
+            }
+        }
+    }
+    Ok(())
+}
+
 fn set_logged(ddl: &Ddl<'_>, oid: Oid, is_logged: bool) -> Result<()> {
     use engine::catalog::Persistence;
     let Some(table) = ddl.catalog().table(oid).cloned() else { return Ok(()) };
@@ -322,6 +360,7 @@ fn set_logged(ddl: &Ddl<'_>, oid: Oid, is_logged: bool) -> Result<()> {
         let message = format!("cannot change logged status of table \"{}\" because it is temporary", table.name);
         return Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, message));
     }
+    refuse_shorter_lived(ddl, &table, is_logged)?;
     let persistence = if is_logged { Persistence::Permanent } else { Persistence::Unlogged };
     ddl.replace(TableDef { persistence, ..(*table).clone() })
 }

@@ -146,7 +146,7 @@ fn convert_identity(ddl: &Ddl<'_>, new: &TableDef, place: usize) -> Result<()> {
     ddl.replace(counts)
 }
 
-/// 0A000 for a column that views or generated columns use.
+/// 0A000 for a column that views, triggers or generated columns use.
 fn refuse_dependents(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize) -> Result<()> {
     let name = &table.columns[place].name;
     let view = ddl.view();
@@ -158,6 +158,15 @@ fn refuse_dependents(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize) -> Resu
             "rule _RETURN on {user} depends on column \"{}\"",
             quote_identifier(name).trim_matches('"')
         )));
+    }
+    for trigger in &table.triggers {
+        if trigger.update_columns.contains(&place)
+            || super::super::trigger::columns_read(ddl.state, table, trigger)?.contains(&place)
+        {
+            let trigger = super::super::dependencies::describe(&view, Node::Trigger(table.oid, trigger.oid));
+            return Err(Error::unsupported("cannot alter type of a column used in a trigger definition")
+                .detail(format!("{trigger} depends on column \"{name}\"")));
+        }
     }
     for (_, column) in table.columns.iter().enumerate().filter(|(other, column)| *other != place && !column.dropped) {
         if let Some(text) = &column.generated
