@@ -224,7 +224,7 @@ settings! {
     ServerVersion "server_version" Kind::Text, "15.0 (Cohort)", Internal, "Preset Options", "Shows the server version that clients are told.";
     ServerVersionNum "server_version_num" Kind::Integer { minimum: 150000, maximum: 150000, unit: Unit::None, words: &[] }, "150000", Internal, "Preset Options", "Shows the server version as an integer.";
     SessionAuthorization "session_authorization" Kind::Text, "postgres", User, "Client Connection Defaults", "Shows the session's user name.";
-    SessionReplicationRole "session_replication_role" Kind::Enum(&["origin", "replica", "local"]), "origin", Superuser, "Client Connection Defaults", "Accepted for compatibility.";
+    SessionReplicationRole "session_replication_role" Kind::Enum(&["origin", "replica", "local"]), "origin", Superuser, "Client Connection Defaults", "Sets the session's behavior for triggers and foreign keys.";
     SharedBuffers "shared_buffers" Kind::Integer { minimum: 16, maximum: 1073741823, unit: Unit::Pages, words: &[] }, "128MB", Postmaster, "Resource Usage", "Sets the memory used for the page cache.";
     SsiScanLocks "ssi_scan_locks" Kind::Enum(&["once", "per_tuple"]), "once", Sighup, "Commit Path", "How often a covered scan tries to take its predicate lock.";
     Ssl "ssl" Kind::Bool, "off", Sighup, "Connections and Authentication", "Enables encrypted connections.";

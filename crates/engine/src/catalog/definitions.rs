@@ -115,6 +115,8 @@ pub struct TableDef {
     pub view_scope: Option<ViewScope>,
     /// A materialized view whose query has not been run yet, or not since `REFRESH ... WITH NO DATA`.
     pub is_unpopulated: bool,
+    /// Its constraints, and foreign keys to it, that `DISABLE TRIGGER ALL` has switched off: changes of its rows don't have them looked at.
+    pub unkept_constraints: Vec<Oid>,
 }
 
 /// What the names of a view's query were looked up among. Columns and functions that came later change nothing about
@@ -155,6 +157,7 @@ impl TableDef {
             delete_set_columns: Vec::new(),
             view_scope: None,
             is_unpopulated: false,
+            unkept_constraints: Vec::new(),
             fillfactor: 100,
             estimated_rows: -1.0,
             estimated_pages: 0,

@@ -81,8 +81,13 @@ pub struct TransitionTables {
 }
 
 impl TriggerDef {
-    /// Whether an ordinary session calls it.
-    pub fn is_enabled(&self) -> bool {
-        matches!(self.enabled, TriggerEnabled::Origin | TriggerEnabled::Always)
+    /// Whether a session calls it: one whose `session_replication_role` is `replica`, or another one.
+    pub fn is_enabled(&self, in_replica: bool) -> bool {
+        match self.enabled {
+            TriggerEnabled::Always => true,
+            TriggerEnabled::Origin => !in_replica,
+            TriggerEnabled::Replica => in_replica,
+            TriggerEnabled::Disabled => false,
+        }
     }
 }

@@ -192,6 +192,8 @@ pub struct PlannerSettings {
     pub enable_nestloop: bool,
     pub enable_sort: bool,
     pub transform_null_equals: bool,
+    /// `session_replication_role` is `replica`: other triggers are called.
+    pub in_replica: bool,
     pub seq_page_cost: f64,
     pub random_page_cost: f64,
     pub cpu_tuple_cost: f64,
@@ -211,6 +213,7 @@ impl Default for PlannerSettings {
             enable_nestloop: true,
             enable_sort: true,
             transform_null_equals: false,
+            in_replica: false,
             seq_page_cost: 1.0,
             random_page_cost: 4.0,
             cpu_tuple_cost: 0.01,

@@ -58,7 +58,8 @@ pub fn table_triggers(context: &mut BindContext<'_>, table: &Arc<TableDef>) -> R
 impl Binder<'_, '_> {
     /// The triggers of a table that statements fire; none if it has none.
     pub(super) fn triggers_of(&mut self, table: &Arc<TableDef>) -> Result<Option<Arc<TableTriggers>>> {
-        let mut defs: Vec<&TriggerDef> = table.triggers.iter().filter(|def| def.is_enabled()).collect();
+        let in_replica = self.context.settings.in_replica;
+        let mut defs: Vec<&TriggerDef> = table.triggers.iter().filter(|def| def.is_enabled(in_replica)).collect();
         if defs.is_empty() {
             return Ok(None);
         }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
 use engine::catalog::{
-    FunctionKind, RelationKind, TableDef, TransitionTables, TriggerDef, TriggerEnabled, TriggerTiming,
+    Catalog, ConstraintDef, ConstraintKind, FunctionKind, RelationKind, TableDef, TransitionTables, TriggerDef,
+    TriggerEnabled, TriggerTiming,
 };
 
 use super::ddl::{Ddl, Found, no_column, system_refusal};
@@ -19,7 +20,7 @@ use crate::plan::{Expr, ExprKind};
 use crate::privileges::Privileges;
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, SessionState, UtilityOutput, quote_identifier};
-use crate::tree::{CreateTrigger, Name};
+use crate::tree::{CreateTrigger, WhichTriggers};
 use crate::types::{SqlType, oids};
 
 /// CREATE TRIGGER.
@@ -227,17 +228,42 @@ pub(super) fn place_of(table: &TableDef, name: &str) -> Result<usize> {
 }
 
 /// ALTER TABLE ... ENABLE and DISABLE TRIGGER.
-pub(super) fn enable(ddl: &Ddl<'_>, oid: Oid, name: Option<&Name>, enabled: TriggerEnabled) -> Result<()> {
-    let mut table = (*ddl.table(oid)?).clone();
-    match name {
-        Some(name) => {
+pub(super) fn enable(ddl: &Ddl<'_>, oid: Oid, which: &WhichTriggers, enabled: TriggerEnabled) -> Result<()> {
+    let before = ddl.table(oid)?;
+    let mut table = (*before).clone();
+    match which {
+        WhichTriggers::Named(name) => {
             let place = place_of(&table, name)?;
             table.triggers[place].enabled = enabled;
         }
-        None if table.triggers.is_empty() => return Ok(()),
-        None => table.triggers.iter_mut().for_each(|def| def.enabled = enabled),
+        WhichTriggers::User | WhichTriggers::All => table.triggers.iter_mut().for_each(|def| def.enabled = enabled),
     }
-    ddl.replace(table)
+    if *which == WhichTriggers::All {
+        let kept = kept_by_triggers(&ddl.catalog(), &table);
+        if let Some(constraint) = kept.first()
+            && !ddl.state.is_superuser()
+        {
+            let message = format!("permission denied: \"RI_ConstraintTrigger_a_{constraint}\" is a system trigger");
+            return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+        }
+        table.unkept_constraints = if enabled == TriggerEnabled::Disabled { kept } else { Vec::new() };
+    }
+    if table == *before { Ok(()) } else { ddl.replace(table) }
+}
+
+/// The constraints that triggers on a table see to in PostgreSQL: foreign keys from it and to it, and its deferrable keys.
+fn kept_by_triggers(catalog: &Catalog, table: &TableDef) -> Vec<Oid> {
+    let of_table = table.constraints.iter().filter(|constraint| match constraint.kind {
+        ConstraintKind::ForeignKey { .. } => true,
+        ConstraintKind::PrimaryKey { .. } | ConstraintKind::Unique { .. } => constraint.deferrable,
+        ConstraintKind::Check { .. } => false,
+    });
+    let refers_here = |constraint: &&ConstraintDef| matches!(constraint.kind, ConstraintKind::ForeignKey { referenced_table, .. } if referenced_table == table.oid);
+    let others = catalog.tables_referencing(table.oid).filter(|other| other.oid != table.oid);
+    let to_table = others.flat_map(|other| other.constraints.iter().filter(refers_here));
+    let mut kept: Vec<Oid> = of_table.chain(to_table).map(|constraint| constraint.oid).collect();
+    kept.sort_unstable();
+    kept
 }
 
 /// ALTER TRIGGER ... RENAME.

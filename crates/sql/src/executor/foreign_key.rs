@@ -61,6 +61,19 @@ pub struct PendingCheck {
     is_deferred: bool,
 }
 
+impl PendingCheck {
+    /// Whether it waits for the transaction's end, and a change of this table's rows has queued it.
+    pub fn is_deferred_on(&self, table: Oid) -> bool {
+        let of = match &self.work {
+            Work::ForeignKey { key, what: Check::Referenced { .. } } => key.table.oid,
+            Work::ForeignKey { key, what: Check::Gone { .. } } => key.referenced.oid,
+            Work::Trigger(call) => call.table(),
+            Work::Unique(key, _) => key.table.oid,
+        };
+        self.is_deferred && of == table
+    }
+}
+
 #[derive(Clone)]
 enum Work {
     ForeignKey { key: Arc<ForeignKey>, what: Check },
@@ -84,21 +97,31 @@ impl DeferrableKey {
     }
 }
 
-/// Queues a second look at the keys that rows of `table` were entered with while other rows had them.
-pub(super) fn queue_possible_duplicates(table: &Arc<TableDef>, state: &SessionState) {
-    let duplicates = state.engine().take_possible_duplicates();
+/// Queues a second look at the keys that a row of `table` was entered with while other rows had them: the primary key's or those of
+/// the other constraints, as PostgreSQL has its triggers for foreign keys between them.
+pub(super) fn queue_possible_duplicates(
+    table: &Arc<TableDef>,
+    duplicates: &[engine::PossibleDuplicate],
+    of_primary: bool,
+    state: &SessionState,
+) {
     for duplicate in duplicates {
-        let constraint = table.constraints.iter().find(|constraint| {
-            matches!(constraint.kind, ConstraintKind::PrimaryKey { index } | ConstraintKind::Unique { index } if index == duplicate.index)
+        let constraint = table.constraints.iter().find(|constraint| match constraint.kind {
+            ConstraintKind::PrimaryKey { index } => of_primary && index == duplicate.index,
+            ConstraintKind::Unique { index } => !of_primary && index == duplicate.index,
+            _ => false,
         });
         let Some(constraint) = constraint else { continue };
+        if state.is_in_replica() || table.unkept_constraints.contains(&constraint.oid) {
+            continue;
+        }
         let key = Arc::new(DeferrableKey {
             constraint: constraint.oid,
             table: Arc::clone(table),
             initially_deferred: constraint.initially_deferred,
         });
         let is_deferred = key.is_deferred(state);
-        push(state, Work::Unique(key, duplicate), is_deferred);
+        push(state, Work::Unique(key, duplicate.clone()), is_deferred);
     }
 }
 
@@ -178,7 +201,7 @@ fn column_types(table: &TableDef, columns: &[usize]) -> Vec<SqlType> {
 
 impl ForeignKeys {
     /// Those of and to `table`.
-    pub fn of(table: &Arc<TableDef>, catalog: &Catalog) -> ForeignKeys {
+    fn of(table: &Arc<TableDef>, catalog: &Catalog) -> ForeignKeys {
         let keys_of = |table: &Arc<TableDef>| -> Vec<Arc<ForeignKey>> {
             table.constraints.iter().filter_map(|constraint| ForeignKey::new(constraint, table, catalog)).collect()
         };
@@ -189,61 +212,38 @@ impl ForeignKeys {
         ForeignKeys { outgoing: keys_of(table), incoming }
     }
 
+    /// Those of and to `table` that changes of it by this session have looked at.
+    pub fn looked_at(table: &Arc<TableDef>, state: &SessionState) -> ForeignKeys {
+        let mut keys = ForeignKeys::of(table, &state.engine_catalog());
+        if !keys.is_empty() {
+            let is_kept = |key: &Arc<ForeignKey>| !table.unkept_constraints.contains(&key.constraint);
+            let is_kept = |key: &Arc<ForeignKey>| !state.is_in_replica() && is_kept(key);
+            keys.outgoing.retain(is_kept);
+            keys.incoming.retain(is_kept);
+        }
+        keys
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.outgoing.is_empty() && self.incoming.is_empty()
     }
 
-    /// A row with these values was inserted, or replaced `old`; it is the version `row`.
-    ///
-    /// # Errors
-    /// 23503 for a MATCH FULL key that is partly NULL.
-    pub fn check_new_row(
-        &self,
-        table: &TableDef,
-        values: &[Value],
-        old: Option<&[Value]>,
-        row: Tid,
-        run: &Run<'_, '_>,
-    ) -> Result<()> {
+    /// A row with these values was inserted; it is the version `row`.
+    pub fn after_insert(&self, values: &[Value], row: Tid, run: &Run<'_, '_>) {
         for key in &self.outgoing {
             let referring = pick(values, &key.columns);
-            if let Some(old) = old
-                && is_same(&pick(old, &key.columns), &referring)
-            {
-                continue;
+            // A check that waits is there even if it has nothing to look for, so that the table isn't altered meanwhile.
+            if referring.iter().any(Value::is_null) && key.is_deferred(run.state) {
+                queue(run.state, key, Check::Referenced { values: referring, row });
+            } else {
+                queue_reference(key, referring, row, run);
             }
-            let null_count = referring.iter().filter(|value| value.is_null()).count();
-            if null_count > 0 {
-                if key.matching == ForeignKeyMatch::Full && null_count < referring.len() {
-                    let message = format!(
-                        "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
-                        table.name, key.name
-                    );
-                    return Err(Error::new(sqlstate::FOREIGN_KEY_VIOLATION, message)
-                        .detail("MATCH FULL does not allow mixing of null and nonnull key values.")
-                        .constraint(&run.catalog.schema_name(table.schema), &table.name, &key.name));
-                }
-                continue;
-            }
-            queue(run.state, key, Check::Referenced { values: referring, row });
         }
-        Ok(())
     }
 
-    /// A row was updated: its new version is `row`.
-    ///
-    /// # Errors
-    /// As [`ForeignKeys::check_new_row`].
-    pub fn after_update(
-        &self,
-        table: &TableDef,
-        old: &[Value],
-        new: &[Value],
-        row: Tid,
-        run: &Run<'_, '_>,
-    ) -> Result<()> {
-        self.check_new_row(table, new, Some(old), row, run)?;
+    /// A row was updated: its new version is `row`. `is_own`: this transaction had made the old version, too.
+    pub fn after_update(&self, old: &[Value], new: &[Value], (row, is_own): (Tid, bool), run: &Run<'_, '_>) {
         for key in &self.incoming {
             let (gone, replacement) = (pick(old, &key.referenced_columns), pick(new, &key.referenced_columns));
             // What refers is given the very value: 1.0 becomes 1.00 there, too.
@@ -251,7 +251,18 @@ impl ForeignKeys {
                 row_gone(key, gone, Some(replacement), run);
             }
         }
-        Ok(())
+        for key in &self.outgoing {
+            let referring = pick(new, &key.columns);
+            // A check that waits for the old version finds it replaced: the new one needs a check whatever it refers to.
+            if is_own || !is_same(&pick(old, &key.columns), &referring) {
+                queue_reference(key, referring, row, run);
+            }
+        }
+    }
+
+    /// Whether updates need to know who made the old version of a row.
+    pub fn refers(&self) -> bool {
+        !self.outgoing.is_empty()
     }
 
     /// A row was deleted.
@@ -273,6 +284,15 @@ fn is_identical(left: &[Value], right: &[Value]) -> bool {
 
 fn is_same(left: &[Value], right: &[Value]) -> bool {
     RowEquality::OfValues.equal(left, right)
+}
+
+/// Queues the check of a reference. One that is NULL refers to nothing; MATCH FULL wants it NULL as a whole.
+fn queue_reference(key: &Arc<ForeignKey>, values: Vec<Value>, row: Tid, run: &Run<'_, '_>) {
+    let null_count = values.iter().filter(|value| value.is_null()).count();
+    let is_mixed = key.matching == ForeignKeyMatch::Full && null_count < values.len();
+    if null_count == 0 || is_mixed {
+        queue(run.state, key, Check::Referenced { values, row });
+    }
 }
 
 fn row_gone(key: &Arc<ForeignKey>, old: Vec<Value>, new: Option<Vec<Value>>, run: &Run<'_, '_>) {
@@ -511,10 +531,24 @@ fn refuse_orphans(key: &ForeignKey, old: &[Value], run: &mut Run<'_, '_>) -> Res
 
 /// A new reference must find its row, which is locked against removal until this transaction ends.
 fn require_referenced(key: &ForeignKey, values: &[Value], run: &mut Run<'_, '_>) -> Result<()> {
+    let null_count = values.iter().filter(|value| value.is_null()).count();
+    if null_count > 0 {
+        let is_mixed = key.matching == ForeignKeyMatch::Full && null_count < values.len();
+        return if is_mixed { Err(partly_null(key, run)) } else { Ok(()) };
+    }
     if exists(key, &key.referenced, &key.referenced_columns, values, " FOR KEY SHARE", run)? {
         return Ok(());
     }
     Err(not_present(key, values, run))
+}
+
+/// The error for a reference by MATCH FULL of which only a part is NULL: 23503.
+fn partly_null(key: &ForeignKey, run: &Run<'_, '_>) -> Error {
+    let message =
+        format!("insert or update on table \"{}\" violates foreign key constraint \"{}\"", key.table.name, key.name);
+    Error::new(sqlstate::FOREIGN_KEY_VIOLATION, message)
+        .detail("MATCH FULL does not allow mixing of null and nonnull key values.")
+        .constraint(&run.catalog.schema_name(key.table.schema), &key.table.name, &key.name)
 }
 
 /// The error for a reference without its row: 23503.

@@ -76,6 +76,14 @@ pub trait Operator<'p>: Send {
     fn row(&self) -> &[Value];
     /// Starts again; outer values may have changed.
     fn rescan(&mut self);
+    /// Begins a statement whose rows come one by one, each after a [`Operator::rescan`]: a COPY.
+    fn begin_rows(&mut self, _run: &mut Run<'_, 'p>) -> Result<()> {
+        Ok(())
+    }
+    /// Ends such a statement.
+    fn end_rows(&mut self, _run: &mut Run<'_, 'p>) -> Result<()> {
+        Ok(())
+    }
     /// Only so many rows are going to be asked for; a sort that knows it keeps no others.
     fn set_bound(&mut self, _rows: u64) {}
     /// What it kept, if it keeps rows: for EXPLAIN ANALYZE.

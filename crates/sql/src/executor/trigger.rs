@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use base::{CommandId, Error, Result, sqlstate};
+use base::{CommandId, Error, Oid, Result, sqlstate};
 use engine::catalog::{FunctionDef, TableDef, TriggerDef, TriggerTiming};
 use engine::row::ColumnSet;
 
@@ -393,6 +393,11 @@ fn call(
 }
 
 impl QueuedCall {
+    /// The table whose change fired it.
+    pub fn table(&self) -> Oid {
+        self.triggers.table.oid
+    }
+
     /// Whether it waits for the transaction's end.
     pub fn is_deferred(&self, state: &SessionState) -> bool {
         let def = &self.trigger.def;

@@ -112,7 +112,7 @@ impl SessionState {
     }
 
     /// Refuses to change the table `oid`, which open cursors of this transaction, suspended portals or statements whose functions are
-    /// running read. `what` does it.
+    /// running read, or of whose rows deferred checks wait. `what` does it.
     ///
     /// # Errors
     /// 55006 if they do.
@@ -123,10 +123,16 @@ impl SessionState {
         let is_in_use = cursors.values().any(|open| open.is_reading() && reads(&open.planned))
             || self.suspended.borrow().iter().any(|planned| reads(planned))
             || self.in_use.borrow().iter().any(|relations| uses(relations));
-        if !is_in_use {
+        let why = if is_in_use {
+            "it is being used by active queries in this session"
+        } else if !matches!(what, "DROP TRIGGER" | "REINDEX INDEX" | "REINDEX TABLE")
+            && self.pending_checks.borrow().iter().any(|check| check.is_deferred_on(oid))
+        {
+            "it has pending trigger events"
+        } else {
             return Ok(());
-        }
-        let message = format!("cannot {what} \"{table}\" because it is being used by active queries in this session");
+        };
+        let message = format!("cannot {what} \"{table}\" because {why}");
         Err(Error::new(sqlstate::OBJECT_IN_USE, message))
     }
 

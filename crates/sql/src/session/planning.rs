@@ -188,6 +188,7 @@ fn planner_settings(state: &SessionState) -> PlannerSettings {
         enable_nestloop: is_on(Id::EnableNestloop),
         enable_sort: is_on(Id::EnableSort),
         transform_null_equals: is_on(Id::TransformNullEquals),
+        in_replica: state.is_in_replica(),
         seq_page_cost: cost(Id::SeqPageCost, 1.0),
         random_page_cost: cost(Id::RandomPageCost, 4.0),
         ..PlannerSettings::default()

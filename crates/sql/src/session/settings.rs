@@ -106,8 +106,14 @@ fn planner_choices(settings: &SessionSettings) -> Option<String> {
         _ => default,
     });
     let nulls_equal = settings.get(Id::TransformNullEquals).as_bool();
-    (methods.contains(&false) || costs != [1.0, 4.0] || nulls_equal)
-        .then(|| format!("{methods:?} {costs:?} {nulls_equal}"))
+    let in_replica = is_in_replica(settings);
+    (methods.contains(&false) || costs != [1.0, 4.0] || nulls_equal || in_replica)
+        .then(|| format!("{methods:?} {costs:?} {nulls_equal} {in_replica}"))
+}
+
+/// Whether `session_replication_role` is `replica`.
+pub(super) fn is_in_replica(settings: &SessionSettings) -> bool {
+    settings.get(Id::SessionReplicationRole).as_word() == Some(1)
 }
 
 /// The isolation level a setting names.

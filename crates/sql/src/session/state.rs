@@ -436,6 +436,11 @@ impl SessionState {
         self.settings.borrow().get(id)
     }
 
+    /// Whether `session_replication_role` is `replica`: foreign keys and deferrable keys are not looked at, and other triggers are called.
+    pub fn is_in_replica(&self) -> bool {
+        super::settings::is_in_replica(&self.settings.borrow())
+    }
+
     /// What text input and output depend on.
     pub fn format(&self) -> Arc<FormatSettings> {
         Arc::clone(&self.cached().format)

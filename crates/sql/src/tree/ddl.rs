@@ -599,6 +599,17 @@ pub struct AlterTable {
     pub actions: Vec<AlterTableAction>,
 }
 
+/// Which triggers of a table ENABLE and DISABLE TRIGGER are about.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WhichTriggers {
+    /// The one of this name.
+    Named(Name),
+    /// `USER`: all that users have made.
+    User,
+    /// `ALL`: also those that see to foreign keys and deferrable keys.
+    All,
+}
+
 /// One change of ALTER TABLE.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "they are named as in SQL")]
@@ -626,7 +637,7 @@ pub enum AlterTableAction {
     SetLogged(bool),
     ClusterOn(Option<Name>),
     SetTablespace(Name),
-    EnableTriggers { name: Option<Name>, enabled: TriggerEnabled },
+    EnableTriggers { which: WhichTriggers, enabled: TriggerEnabled },
     ReplicaIdentity,
     RowSecurity,
     Unsupported(&'static str),

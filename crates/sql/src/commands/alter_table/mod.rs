@@ -242,7 +242,7 @@ fn run(ddl: &mut Ddl<'_>, oid: Oid, action: &Action) -> Result<()> {
         }
         Action::SetTablespace(name) => create_table::check_tablespace(Some(name)),
         Action::ReplicaIdentity => Ok(()),
-        Action::EnableTriggers { name, enabled } => super::trigger::enable(ddl, oid, name.as_ref(), *enabled),
+        Action::EnableTriggers { which, enabled } => super::trigger::enable(ddl, oid, which, *enabled),
         Action::RowSecurity => Err(Error::unsupported("row security is not supported")),
         Action::Unsupported(what) => Err(Error::unsupported(*what)),
     }

@@ -331,6 +331,7 @@ fn copy_from(
     let mut source =
         Source { table, columns, types: &types, options, reader: LineReader::default(), fields: Vec::new() };
     let result = running.with_dependent_mut(|_, execution| -> Result<u64> {
+        execution.root.begin_rows(&mut new_run(state, client, &[], &mut execution.locals))?;
         let mut insert = |values: &[Value], client: &mut dyn Client| -> Result<bool> {
             let mut all = Vec::new();
             let mut values = values;
@@ -370,6 +371,13 @@ fn copy_from(
             CopyFormat::Binary => source.read_binary(state, client, &mut insert),
             _ => source.read_lines(state, client, &mut insert),
         }
+    });
+    let result = result.and_then(|count| {
+        running.with_dependent_mut(|_, execution| {
+            let mut run = new_run(state, client, &[], &mut execution.locals);
+            execution.root.end_rows(&mut run)
+        })?;
+        Ok(count)
     });
     let result = result.and_then(|count| {
         crate::executor::run_pending_checks(state, crate::executor::Due::Statement(0), client)?;

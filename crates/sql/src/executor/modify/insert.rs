@@ -87,8 +87,7 @@ impl<'p> InsertRows<'p> {
                 let keys = TableKeys::new(&open.kinds, open.expressions(), run);
                 let tid = engine.insert(&open.table, &datums, &keys)?;
                 drop(engine);
-                open.after_entering(run);
-                open.foreign_keys.check_new_row(&open.table.def, &self.values, None, tid, run)?;
+                open.queue_constraints(run, |keys| keys.after_insert(&self.values, tid, run));
                 if let Some(triggers) = &open.target.triggers {
                     triggers.after_row(Event::Insert, None, (None, Some(&self.values)), &open.captures, run)?;
                 }
@@ -99,13 +98,33 @@ impl<'p> InsertRows<'p> {
     }
 }
 
+impl<'p> InsertRows<'p> {
+    /// Opens the table and calls the statement's BEFORE triggers.
+    fn open(&mut self, run: &mut Run<'_, 'p>) -> Result<()> {
+        self.open = Some(OpenTarget::open(&self.node.target, run)?);
+        match &self.node.target.triggers {
+            Some(triggers) => self.fire_statement(triggers, true, run),
+            None => Ok(()),
+        }
+    }
+}
+
 impl<'p> Operator<'p> for InsertRows<'p> {
+    fn begin_rows(&mut self, run: &mut Run<'_, 'p>) -> Result<()> {
+        self.is_over = true;
+        self.open(run)
+    }
+
+    fn end_rows(&mut self, run: &mut Run<'_, 'p>) -> Result<()> {
+        match &self.node.target.triggers {
+            Some(triggers) => self.fire_statement(triggers, false, run),
+            None => Ok(()),
+        }
+    }
+
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         if self.open.is_none() {
-            self.open = Some(OpenTarget::open(&self.node.target, run)?);
-            if let Some(triggers) = &self.node.target.triggers {
-                self.fire_statement(triggers, true, run)?;
-            }
+            self.open(run)?;
         }
         while self.input.next(run)? {
             sync::yield_point()?;
@@ -201,8 +220,7 @@ fn insert_or_resolve<'p>(
         let tid = match outcome {
             ConflictOutcome::Conflict { tid, .. } => tid,
             ConflictOutcome::Inserted(tid) => {
-                open.after_entering(run);
-                open.foreign_keys.check_new_row(&open.table.def, values, None, tid, run)?;
+                open.queue_constraints(run, |keys| keys.after_insert(values, tid, run));
                 if let Some(triggers) = &open.target.triggers {
                     triggers.after_row(Event::Insert, None, (None, Some(values)), &open.captures, run)?;
                 }
@@ -270,9 +288,10 @@ fn insert_or_resolve<'p>(
             engine.update(&open.table, tid, &datums, &changed, &keys)?
         };
         match outcome {
-            Modify::Done { tid } => {
-                open.after_entering(run);
-                open.foreign_keys.after_update(&open.table.def, &existing, &updated, tid, run)?;
+            Modify::Done { tid: stored } => {
+                let is_own = open.has_made(tid, run)?;
+                let tid = stored;
+                open.queue_constraints(run, |keys| keys.after_update(&existing, &updated, (tid, is_own), run));
                 if let Some(triggers) = &open.target.triggers {
                     let rows = (Some(existing.as_slice()), Some(updated.as_slice()));
                     triggers.after_row(Event::Update, Some(&assigned), rows, &open.captures, run)?;

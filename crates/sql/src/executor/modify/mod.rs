@@ -43,7 +43,7 @@ impl<'p> OpenTarget<'p> {
     fn open(target: &'p Target, run: &Run<'_, 'p>) -> Result<OpenTarget<'p>> {
         let table = run.engine().open_table(target.table.oid)?;
         let kinds = StorageKind::of_columns(&run.catalog, &table.def);
-        let foreign_keys = foreign_key::ForeignKeys::of(&table.def, &run.state.engine_catalog());
+        let foreign_keys = foreign_key::ForeignKeys::looked_at(&table.def, run.state);
         // Whatever is changed from here on on behalf of the action's triggers is none of it.
         let statement = run.state.action_of.take();
         let captures = match &target.triggers {
@@ -134,11 +134,21 @@ impl<'p> OpenTarget<'p> {
         }
     }
 
-    /// Queues a second look at keys whose uniqueness is not looked at where rows are entered.
-    fn after_entering(&self, run: &Run<'_, 'p>) {
-        if self.table.has_deferrable_keys {
-            foreign_key::queue_possible_duplicates(&self.table.def, run.state);
-        }
+    /// Whether this transaction made the version `tid`; of interest to foreign keys only.
+    fn has_made(&self, tid: Tid, run: &Run<'_, 'p>) -> Result<bool> {
+        if self.foreign_keys.refers() { run.engine().has_made(&self.table, tid) } else { Ok(false) }
+    }
+
+    /// Queues what the table's constraints have to have looked at after a row was entered, in the order of PostgreSQL's triggers for
+    /// them; `foreign_keys` queues that of foreign keys.
+    fn queue_constraints(&self, run: &Run<'_, 'p>, foreign_keys: impl FnOnce(&foreign_key::ForeignKeys)) {
+        let duplicates = match self.table.has_deferrable_keys {
+            true => run.engine().take_possible_duplicates(),
+            false => Vec::new(),
+        };
+        foreign_key::queue_possible_duplicates(&self.table.def, &duplicates, true, run.state);
+        foreign_keys(&self.foreign_keys);
+        foreign_key::queue_possible_duplicates(&self.table.def, &duplicates, false, run.state);
     }
 
     /// Puts the system columns of the version at `tid` behind the values of its row, as in [`ScanColumn::SYSTEM`].

@@ -104,8 +104,11 @@ impl<'p> UpdateRows<'p> {
                     let keys = TableKeys::new(&open.kinds, open.expressions(), run);
                     engine.update(&open.table, tid, &datums, changed, &keys)?
                 };
-                if let Modify::Done { tid } = outcome {
-                    open.foreign_keys.after_update(&open.table.def, &existing, &updated, tid, run)?;
+                if let Modify::Done { tid: stored } = outcome {
+                    let is_own = open.has_made(tid, run)?;
+                    open.queue_constraints(run, |keys| {
+                        keys.after_update(&existing, &updated, (stored, is_own), run);
+                    });
                     if let Some(triggers) = &open.target.triggers {
                         let (old, new) = (Some(existing.as_slice()), Some(updated.as_slice()));
                         triggers.after_row(Event::Update, Some(&self.named), (old, new), &open.captures, run)?;
@@ -114,7 +117,7 @@ impl<'p> UpdateRows<'p> {
                         let mut input = std::mem::take(&mut self.current);
                         input.extend(updated);
                         if open.target.returns_version {
-                            open.push_version(tid, &mut input)?;
+                            open.push_version(stored, &mut input)?;
                         }
                         let result = evaluate_into(returning, &input, &mut self.row, run);
                         self.current = input;
@@ -132,13 +135,15 @@ impl<'p> UpdateRows<'p> {
                 }
                 let engine = run.engine();
                 let keys = TableKeys::new(&open.kinds, None, run);
-                engine.update(&open.table, tid, &datums, changed, &keys)?
+                let outcome = engine.update(&open.table, tid, &datums, changed, &keys)?;
+                drop(engine);
+                if let Modify::Done { .. } = outcome {
+                    open.queue_constraints(run, |_| ());
+                }
+                outcome
             };
             let newest = match outcome {
-                Modify::Done { .. } => {
-                    open.after_entering(run);
-                    return Ok(true);
-                }
+                Modify::Done { .. } => return Ok(true),
                 Modify::Skipped => return Ok(false),
                 Modify::SelfModified { command } => {
                     already_changed("updated", command, run)?;

@@ -18,7 +18,7 @@ use crate::tree::{
     CreateRole, CreateSchema, CreateSequence, CreateTable, CreateTableAs, CreateTrigger, CreateView, DefaultPrivileges,
     Drop, ForeignKey, FunctionParameter, FunctionSignature, Grant, GrantRole, KeyConstraint, Name, ObjectKind,
     ObjectName, ParameterMode, QualifiedName, Reindex, ReindexTarget, Rename, Statement, TableElement, TransitionTable,
-    TypeName,
+    TypeName, WhichTriggers,
 };
 
 impl Converter {
@@ -583,16 +583,20 @@ impl Converter {
                     Type::AtEnableReplicaTrig => TriggerEnabled::Replica,
                     _ => TriggerEnabled::Origin,
                 };
-                AlterTableAction::EnableTriggers { name: Some(name()), enabled }
+                AlterTableAction::EnableTriggers { which: WhichTriggers::Named(name()), enabled }
             }
-            Type::AtDisableTrig => {
-                AlterTableAction::EnableTriggers { name: Some(name()), enabled: TriggerEnabled::Disabled }
-            }
-            Type::AtEnableTrigAll | Type::AtEnableTrigUser => {
-                AlterTableAction::EnableTriggers { name: None, enabled: TriggerEnabled::Origin }
-            }
-            Type::AtDisableTrigAll | Type::AtDisableTrigUser => {
-                AlterTableAction::EnableTriggers { name: None, enabled: TriggerEnabled::Disabled }
+            Type::AtDisableTrig => AlterTableAction::EnableTriggers {
+                which: WhichTriggers::Named(name()),
+                enabled: TriggerEnabled::Disabled,
+            },
+            Type::AtEnableTrigAll | Type::AtEnableTrigUser | Type::AtDisableTrigAll | Type::AtDisableTrigUser => {
+                let subtype = command.subtype();
+                let is_all = matches!(subtype, Type::AtEnableTrigAll | Type::AtDisableTrigAll);
+                let is_on = matches!(subtype, Type::AtEnableTrigAll | Type::AtEnableTrigUser);
+                AlterTableAction::EnableTriggers {
+                    which: if is_all { WhichTriggers::All } else { WhichTriggers::User },
+                    enabled: if is_on { TriggerEnabled::Origin } else { TriggerEnabled::Disabled },
+                }
             }
             Type::AtReplicaIdentity => AlterTableAction::ReplicaIdentity,
             Type::AtEnableRowSecurity
