@@ -177,6 +177,7 @@ macro_rules! subjects {
 subjects! {
     changes,
     definitions,
+    integrity,
     programs,
     sessions,
     types,

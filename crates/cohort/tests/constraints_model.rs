@@ -1,0 +1,383 @@
+//! Random scripts about constraints, run on Cohort and on a real PostgreSQL 15.
+//!
+//! A script makes domains, composite types, a few tables, constraints of all kinds, triggers and views. Then it changes rows, in
+//! transactions with savepoints, and constraints, triggers and types with them. After each statement both servers must agree on the
+//! answer (tag, rows, notices, errors with SQLSTATE, message and detail), on how the session rests, and on what is in the tables. Whenever
+//! the session is idle each declared constraint is looked at by a query for rows that violate it, which the test makes of what it remembers
+//! of the script, and not of what a catalog says: there must be none, unless the script has switched triggers off, which see to foreign keys.
+//!
+//! `COHORT_CONSTRAINTS=10000` has so many scripts, `COHORT_CONSTRAINTS_FROM=123` begins with the one of that number, which is the seed of
+//! its random choices. One that differs is made as short as it can be, and printed.
+
+#[path = "constraints_model/changes.rs"]
+mod changes;
+mod common;
+#[path = "constraints_model/definitions.rs"]
+mod definitions;
+#[path = "constraints_model/kinds.rs"]
+mod kinds;
+#[path = "constraints_model/script.rs"]
+mod script;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use common::Server;
+use common::reference::{Reference, server_binaries};
+use common::wire::Session;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+use script::{Declared, Rest, Script, Step};
+
+/// How many scripts there are if nobody asks for another number.
+const SCRIPTS: u64 = 40;
+/// How many statements a script has behind those that make its tables.
+const STATEMENTS: usize = 40;
+/// How many that differ are shown before the search ends.
+const DIFFERENCES_MAX: usize = 12;
+
+/// Plans of one sort, so that both servers come to rows in the order in which they lie.
+const SETUP: &[&str] = &[
+    "set client_min_messages to warning",
+    "drop schema if exists s cascade",
+    "reset client_min_messages",
+    "create schema s",
+    "set search_path to s",
+    "set timezone to 'UTC'",
+    "set enable_hashjoin to off",
+    "set enable_mergejoin to off",
+    "set enable_indexscan to off",
+    "set enable_indexonlyscan to off",
+    "set enable_bitmapscan to off",
+];
+
+fn any<T: Copy>(random: &mut StdRng, of: &[T]) -> T {
+    *of.choose(random).expect("there are some")
+}
+
+/// True so many times of a hundred.
+fn in_hundred(random: &mut StdRng, times: u32) -> bool {
+    random.random_ratio(times, 100)
+}
+
+#[derive(Clone, Copy)]
+struct Servers<'a> {
+    ours: &'a Path,
+    theirs: &'a Path,
+}
+
+/// What a script has declared by now.
+#[derive(Clone, Default)]
+struct Declarations {
+    list: Vec<Declared>,
+    /// Whether triggers may have been switched off since the script began.
+    is_suspended: bool,
+}
+
+impl Declarations {
+    fn apply(&mut self, step: &Step) {
+        for gone in &step.effect.drops {
+            let references_of = gone.strip_prefix("references of ");
+            self.list.retain(|declared| match references_of {
+                Some(table) => !(declared.is_by_trigger && declared.of.iter().any(|of| of == table)),
+                None => !declared.of.contains(gone),
+            });
+        }
+        self.list.extend(step.effect.declares.iter().cloned());
+        self.is_suspended |= step.effect.suspends;
+    }
+}
+
+/// A script that runs on both servers.
+struct Run {
+    ours: Session,
+    theirs: Session,
+    rest: Rest,
+    declarations: Declarations,
+    /// Those at the start of the block, and at savepoints by name.
+    saved: Vec<(String, Declarations)>,
+    /// The tables that were made.
+    tables: Vec<String>,
+    /// Whether a server has closed the connection.
+    is_broken: bool,
+}
+
+/// What the servers say where they differ.
+struct Difference {
+    about: String,
+    expected: String,
+    found: String,
+}
+
+impl Difference {
+    /// What it is about, roughly: a script that is made shorter must differ in the same way.
+    fn sort(&self) -> (&str, &str, &str) {
+        fn first(answer: &str) -> &str {
+            let line = answer.lines().find(|line| !line.starts_with("NOTICE")).unwrap_or_default();
+            let end = if line.starts_with("ERROR") { 11 } else { 4 };
+            &line[..line.floor_char_boundary(end.min(line.len()))]
+        }
+        (self.about.split(' ').next().unwrap_or_default(), first(&self.expected), first(&self.found))
+    }
+}
+
+/// An answer without what may differ: Cohort gives rows as they come, so before AFTER triggers say something and before a statement
+/// fails; and which duplicate an index that is made finds first is a matter of how it is sorted.
+fn forgiven(answer: &str) -> String {
+    let is_failed = is_error(answer);
+    let is_of_row = |line: &&str| line.starts_with("row ") || line.starts_with("columns ");
+    let is_duplicate =
+        |line: &&str| line.starts_with("DETAIL: Key ") && answer.contains("could not create unique index");
+    let (rows, others): (Vec<&str>, Vec<&str>) = answer.lines().partition(is_of_row);
+    let rows = rows.into_iter().filter(|_| !is_failed);
+    let others = others.into_iter().filter(|line| !is_duplicate(line));
+    others.chain(rows).flat_map(|line| [line, "\n"]).collect()
+}
+
+/// Whether both servers have met an error, and which one of several is a matter of what is looked at first: the columns that an UPDATE
+/// reads or those that it sets, the rows of a COPY or the texts of the next ones.
+fn is_same_failure(step: &Step, expected: &str, found: &str) -> bool {
+    let is_missing = |answer: &str| answer.contains("ERROR 42703: column ");
+    is_missing(expected) && is_missing(found) || step.text.starts_with("copy ") && is_error(expected) && is_error(found)
+}
+
+fn difference(about: impl Into<String>, expected: String, found: String) -> Result<(), Difference> {
+    if expected == found { Ok(()) } else { Err(Difference { about: about.into(), expected, found }) }
+}
+
+fn is_error(answer: &str) -> bool {
+    answer.lines().any(|line| line.starts_with("ERROR ") || line.starts_with("FATAL "))
+}
+
+/// The same rows in the order of their texts.
+fn sorted(answer: &str) -> String {
+    let mut lines: Vec<&str> = answer.lines().collect();
+    lines.sort_unstable();
+    lines.join("\n") + "\n"
+}
+
+impl Run {
+    fn start(servers: Servers<'_>) -> Run {
+        let connect = |socket: &Path| {
+            let mut session = Session::connect(socket, "postgres");
+            for text in SETUP {
+                let answer = session.simple(text);
+                assert!(!is_error(&answer), "{text}: {answer}");
+            }
+            session
+        };
+        Run {
+            ours: connect(servers.ours),
+            theirs: connect(servers.theirs),
+            rest: Rest::Idle,
+            declarations: Declarations::default(),
+            saved: Vec::new(),
+            tables: Vec::new(),
+            is_broken: false,
+        }
+    }
+
+    /// Takes away what the script has made.
+    fn end(mut self) {
+        if self.is_broken {
+            return;
+        }
+        for session in [&mut self.ours, &mut self.theirs] {
+            session.simple("rollback");
+            session.simple("set session_replication_role to origin");
+            let answer = session.simple("drop schema s cascade");
+            assert!(!is_error(&answer), "{answer}");
+            session.send_farewell();
+        }
+    }
+
+    fn both(&mut self, text: &str, input: &str) -> (String, String) {
+        let ask = |session: &mut Session| session.copy_in(text, input);
+        let answers = (ask(&mut self.theirs), ask(&mut self.ours));
+        self.is_broken |= [&answers.0, &answers.1].iter().any(|answer| answer.contains("the connection is closed"));
+        answers
+    }
+
+    fn take(&mut self, step: &Step) -> Result<(), Difference> {
+        let (expected, found) = self.both(&step.text, &step.input);
+        let has_failed = is_error(&expected);
+        let rest = match expected.lines().last() {
+            Some("ready, idle") => Rest::Idle,
+            Some("ready, in a block") => Rest::InBlock,
+            _ => Rest::Failed,
+        };
+        let tag_is_rollback = expected.contains("tag ROLLBACK\n");
+        let (mut said, mut heard) = (forgiven(&expected), forgiven(&found));
+        // The places of several rows may differ.
+        if said != heard && sorted(&said) == sorted(&heard) {
+            (said, heard) = (sorted(&said), sorted(&heard));
+        }
+        if !is_same_failure(step, &expected, &found) {
+            difference("answers", said, heard)?;
+        }
+        self.note(step, has_failed, rest, tag_is_rollback);
+        if self.rest != Rest::Failed {
+            self.compare_tables()?;
+        }
+        if self.rest == Rest::Idle { self.look_for_violations() } else { Ok(()) }
+    }
+
+    /// Notes what is declared after a statement.
+    fn note(&mut self, step: &Step, has_failed: bool, rest: Rest, is_rolled_back: bool) {
+        let was = std::mem::replace(&mut self.rest, rest);
+        if was == Rest::Idle && rest != Rest::Idle {
+            self.saved = vec![(String::new(), self.declarations.clone())];
+        }
+        let words: Vec<&str> = step.text.split_whitespace().collect();
+        match words[..] {
+            _ if rest == Rest::Idle && was != Rest::Idle => {
+                if has_failed || is_rolled_back {
+                    self.declarations = self.saved.first().expect("a block has begun").1.clone();
+                }
+                self.saved.clear();
+            }
+            _ if rest == Rest::Failed => {}
+            ["savepoint", name] => self.saved.push((name.to_owned(), self.declarations.clone())),
+            ["rollback", "to", name] => {
+                let place = self.saved.iter().rposition(|(saved, _)| saved == name).expect("a savepoint");
+                self.declarations = self.saved[place].1.clone();
+                self.saved.truncate(place + 1);
+            }
+            ["release", name] => {
+                let place = self.saved.iter().rposition(|(saved, _)| saved == name).expect("a savepoint");
+                self.saved.truncate(place);
+            }
+            _ if has_failed => {}
+            ["create", "table", name, ..] => {
+                self.tables.push(name.to_owned());
+                self.declarations.apply(step);
+            }
+            _ => self.declarations.apply(step),
+        }
+    }
+
+    fn compare_tables(&mut self) -> Result<(), Difference> {
+        for table in self.tables.clone() {
+            let (expected, found) = self.both(&format!("select * from {table}"), "");
+            difference(format!("what is in {table}"), sorted(&expected), sorted(&found))?;
+        }
+        Ok(())
+    }
+
+    /// Looks at each constraint by itself.
+    fn look_for_violations(&mut self) -> Result<(), Difference> {
+        for declared in self.declarations.list.clone() {
+            let (expected, found) = self.both(&declared.violations, "");
+            let about = format!("rows that violate {}: {}", declared.name, declared.violations);
+            let none_are_there = is_error(&expected) || expected.contains("tag SELECT 0\n");
+            if !none_are_there && !(declared.is_by_trigger && self.declarations.is_suspended) {
+                return Err(Difference { about, expected: "none\n".to_owned(), found: expected });
+            }
+            difference(about, sorted(&expected), sorted(&found))?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs the script of a seed: its steps up to one after which the servers differ, and how they do.
+fn run(servers: Servers<'_>, seed: u64) -> Option<(Vec<Step>, Difference)> {
+    let random = &mut StdRng::seed_from_u64(seed);
+    let (mut script, setup) = Script::begin(random);
+    let mut run = Run::start(servers);
+    let mut taken = Vec::new();
+    let mut setup = setup.into_iter();
+    for _ in 0..setup.len() + STATEMENTS {
+        let step = setup.next().unwrap_or_else(|| script.next(run.rest, random));
+        taken.push(step.clone());
+        if let Err(difference) = run.take(&step) {
+            run.end();
+            return Some((taken, difference));
+        }
+    }
+    run.end();
+    None
+}
+
+/// Runs these steps: how many were taken until the servers differed, and how they do.
+fn run_again(servers: Servers<'_>, steps: &[Step]) -> Option<(usize, Difference)> {
+    let mut run = Run::start(servers);
+    for (place, step) in steps.iter().enumerate() {
+        let is_of_block = run.rest == Rest::Idle
+            && ["savepoint", "release", "rollback to"].iter().any(|word| step.text.starts_with(word));
+        if is_of_block {
+            continue;
+        }
+        if let Err(difference) = run.take(step) {
+            run.end();
+            return Some((place + 1, difference));
+        }
+    }
+    run.end();
+    None
+}
+
+/// Leaves steps out as long as the servers still differ about the same.
+fn minimised(servers: Servers<'_>, mut steps: Vec<Step>, mut difference: Difference) -> (Vec<Step>, Difference) {
+    let mut length = steps.len() / 2;
+    while length > 0 {
+        let mut end = steps.len();
+        while end > 0 {
+            let start = end.saturating_sub(length);
+            let mut shorter = steps.clone();
+            shorter.drain(start..end);
+            if let Some((taken, other)) = run_again(servers, &shorter)
+                && other.sort() == difference.sort()
+            {
+                shorter.truncate(taken);
+                (steps, difference) = (shorter, other);
+                end = start.min(steps.len());
+            } else {
+                end = start;
+            }
+        }
+        length /= 2;
+    }
+    (steps, difference)
+}
+
+fn environment_number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
+}
+
+// invariants: row 43
+#[test]
+fn constraints_hold_as_with_postgresql() {
+    let Some(binaries) = server_binaries() else { return };
+    let wanted = environment_number("COHORT_CONSTRAINTS");
+    let count = wanted.unwrap_or(SCRIPTS);
+    let first = environment_number("COHORT_CONSTRAINTS_FROM").unwrap_or(0);
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start_yielding(folder.path(), &[]);
+    let reference = Reference::start_with(&binaries, &["autovacuum=off"]);
+    let (ours, theirs): (PathBuf, PathBuf) = (server.socket(), reference.socket());
+    let servers = Servers { ours: &ours, theirs: &theirs };
+    let (mut differences, mut report) = (0, String::new());
+    for seed in first..first + count {
+        let Some((steps, difference)) = run(servers, seed) else { continue };
+        let (shortest, difference) = minimised(servers, steps, difference);
+        differences += 1;
+        let mut shown = format!("--- script {seed}\n");
+        for step in &shortest {
+            writeln!(shown, "{};", step.text).unwrap();
+            if !step.input.is_empty() {
+                writeln!(shown, "{}\\.", step.input).unwrap();
+            }
+        }
+        writeln!(shown, "{}\nPostgreSQL:\n{}Cohort:\n{}", difference.about, difference.expected, difference.found)
+            .unwrap();
+        eprint!("{shown}");
+        report.push_str(&shown);
+        if differences == DIFFERENCES_MAX {
+            break;
+        }
+    }
+    assert!(differences == 0, "{differences} scripts differ\n{report}");
+    eprintln!("{count} scripts agree");
+    server.stop();
+}
