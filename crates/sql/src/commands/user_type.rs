@@ -478,26 +478,40 @@ fn move_column(expr: &mut Expr, place: u32) {
     expr.for_each_child_mut(&mut |child| move_column(child, place));
 }
 
+/// What is directly made of a type, the oldest first: types, and tables with their columns.
+fn users_of_type(ddl: &Ddl<'_>, used: Oid) -> Vec<(Oid, Option<usize>)> {
+    let catalog = ddl.catalog();
+    let mut users: Vec<(Oid, Option<usize>)> =
+        made_of(&catalog, |oid| oid == used).into_iter().map(|made| (made, None)).collect();
+    for table in catalog.tables() {
+        let of_type = |column: &engine::catalog::ColumnDef| !column.dropped && column.type_oid == used;
+        let columns = table.columns.iter().enumerate().filter(|(_, column)| of_type(column));
+        users.extend(columns.map(|(place, _)| (table.oid, Some(place))));
+    }
+    users.sort_unstable();
+    if user_types::element_of_array(used).is_none() {
+        users.insert(0, (user_types::array_of(used), None));
+    }
+    users
+}
+
 /// The columns of a domain, and of domains over it, in tables.
 fn columns_of_domain(ddl: &Ddl<'_>, domain: Oid, found: &mut Vec<(Oid, usize)>) -> Result<()> {
     sync::yield_point()?;
     let catalog = ddl.catalog();
-    refuse_stored_parts(ddl, user_types::array_of(domain), domain)?;
-    for made in made_of(&catalog, |oid| oid == domain) {
-        match catalog.customs(TYPE_CLASS).find(|custom| custom.oid == made).map(|custom| body_of(custom)).transpose()? {
-            Some(TypeBody::Domain { .. }) => columns_of_domain(ddl, made, found)?,
-            _ => refuse_stored_parts(ddl, made, domain)?,
-        }
-    }
-    for table in catalog.tables() {
-        for (place, column) in table.columns.iter().enumerate() {
-            if column.dropped || column.type_oid != domain {
-                continue;
+    for (user, place) in users_of_type(ddl, domain) {
+        let Some(place) = place else {
+            let made = catalog.customs(TYPE_CLASS).find(|custom| custom.oid == user);
+            match made.map(|custom| body_of(custom)).transpose()? {
+                Some(TypeBody::Domain { .. }) => columns_of_domain(ddl, user, found)?,
+                _ => refuse_stored_parts(ddl, user, domain)?,
             }
-            refuse_stored_parts(ddl, table.oid, domain)?;
-            if table.kind != RelationKind::View && !found.contains(&(table.oid, place)) {
-                found.push((table.oid, place));
-            }
+            continue;
+        };
+        refuse_stored_parts(ddl, user, domain)?;
+        let is_stored = catalog.table(user).is_some_and(|table| table.kind != RelationKind::View);
+        if is_stored && !found.contains(&(user, place)) {
+            found.push((user, place));
         }
     }
     Ok(())
@@ -507,23 +521,18 @@ fn columns_of_domain(ddl: &Ddl<'_>, domain: Oid, found: &mut Vec<(Oid, usize)>) 
 fn refuse_stored_parts(ddl: &Ddl<'_>, container: Oid, domain: Oid) -> Result<()> {
     sync::yield_point()?;
     let catalog = ddl.catalog();
-    for table in catalog.tables() {
-        let Some(column) = table.columns.iter().find(|column| !column.dropped && column.type_oid == container) else {
+    for (user, place) in users_of_type(ddl, container) {
+        let table = catalog.table(user).filter(|table| table.kind != RelationKind::View);
+        let (Some(table), Some(place)) = (table, place) else {
+            refuse_stored_parts(ddl, user, domain)?;
             continue;
         };
-        if table.kind == RelationKind::View {
-            refuse_stored_parts(ddl, table.oid, domain)?;
-            continue;
-        }
         let shown = types::format_type_name(&ddl.view(), domain);
-        let message =
-            format!("cannot alter type \"{shown}\" because column \"{}.{}\" uses it", table.name, column.name);
+        let column = &table.columns[place].name;
+        let message = format!("cannot alter type \"{shown}\" because column \"{}.{column}\" uses it", table.name);
         return Err(Error::unsupported(message));
     }
-    if user_types::element_of_array(container).is_none() {
-        refuse_stored_parts(ddl, user_types::array_of(container), domain)?;
-    }
-    made_of(&catalog, |oid| oid == container).into_iter().try_for_each(|made| refuse_stored_parts(ddl, made, domain))
+    Ok(())
 }
 
 /// COMMENT ON TYPE, COMMENT ON DOMAIN

@@ -150,23 +150,29 @@ fn convert_identity(ddl: &Ddl<'_>, new: &TableDef, place: usize) -> Result<()> {
 fn refuse_dependents(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize) -> Result<()> {
     let name = &table.columns[place].name;
     let view = ddl.view();
-    if let Some(user) =
-        uses_of_views(ddl, &mentioning(&table.name))?.iter().find(|user| user.columns.contains(&(table.oid, place)))
-    {
-        let user = super::super::dependencies::describe(&view, Node::Object(user.view));
-        return Err(Error::unsupported("cannot alter type of a column used by a view or rule").detail(format!(
-            "rule _RETURN on {user} depends on column \"{}\"",
-            quote_identifier(name).trim_matches('"')
-        )));
-    }
+    // The oldest is named.
+    let users = uses_of_views(ddl, &mentioning(&table.name))?;
+    let users = users.iter().filter(|user| user.columns.contains(&(table.oid, place)));
+    let mut found: Vec<Node> = users.map(|user| Node::Object(user.view)).collect();
     for trigger in &table.triggers {
         if trigger.update_columns.contains(&place)
             || super::super::trigger::columns_read(ddl.state, table, trigger)?.contains(&place)
         {
-            let trigger = super::super::dependencies::describe(&view, Node::Trigger(table.oid, trigger.oid));
-            return Err(Error::unsupported("cannot alter type of a column used in a trigger definition")
-                .detail(format!("{trigger} depends on column \"{name}\"")));
+            found.push(Node::Trigger(table.oid, trigger.oid));
         }
+    }
+    let oldest = found.into_iter().min_by_key(|node| match node {
+        Node::Object(oid) | Node::Trigger(_, oid) => *oid,
+        _ => Oid::INVALID,
+    });
+    if let Some(node) = oldest {
+        let shown = super::super::dependencies::describe(&view, node);
+        let (what, shown) = match node {
+            Node::Trigger(..) => ("used in a trigger definition", shown),
+            _ => ("used by a view or rule", format!("rule _RETURN on {shown}")),
+        };
+        return Err(Error::unsupported(format!("cannot alter type of a column {what}"))
+            .detail(format!("{shown} depends on column \"{}\"", quote_identifier(name).trim_matches('"'))));
     }
     for (_, column) in table.columns.iter().enumerate().filter(|(other, column)| *other != place && !column.dropped) {
         if let Some(text) = &column.generated
