@@ -761,6 +761,7 @@ pub fn check_existing_rows(constraint: &ConstraintDef, table: &Arc<TableDef>, ru
         Ok(ControlFlow::Break(()))
     })?;
     match orphan {
+        Some(values) if values.iter().any(Value::is_null) => Err(partly_null(&key, run)),
         Some(values) => Err(not_present(&key, &values, run)),
         None => Ok(()),
     }
