@@ -207,15 +207,8 @@ impl Binder<'_, '_> {
         let (ExprKind::Row { fields, .. }, Some(shape)) = (expr.kind, self.composite_shape(base.oid)) else {
             return Err(self.cannot_cast(expr.sql_type.oid, target.oid, location));
         };
-        if shape.fields.len() != fields.len() {
-            let detail = if shape.fields.len() > fields.len() {
-                "Input has too few columns."
-            } else {
-                "Input has too many columns."
-            };
-            return Err(self.cannot_cast(oids::RECORD, target.oid, location).detail(detail));
-        }
-        let mut coerced = Vec::with_capacity(fields.len());
+        let given = fields.len();
+        let mut coerced = Vec::with_capacity(given);
         for (number, (field, (_, wanted))) in fields.into_iter().zip(&shape.fields).enumerate() {
             let from = field.sql_type.oid;
             match self.try_coerce(field, *wanted, context, location)? {
@@ -230,6 +223,12 @@ impl Binder<'_, '_> {
                     return Err(self.cannot_cast(oids::RECORD, target.oid, location).detail(detail));
                 }
             }
+        }
+        // What its fields can't be comes first.
+        if shape.fields.len() != given {
+            let few_or_many = if shape.fields.len() > given { "few" } else { "many" };
+            let detail = format!("Input has too {few_or_many} columns.");
+            return Err(self.cannot_cast(oids::RECORD, target.oid, location).detail(detail));
         }
         Ok(Expr::new(ExprKind::Row { fields: coerced, shape }, base))
     }
