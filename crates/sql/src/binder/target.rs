@@ -284,7 +284,8 @@ fn first_name(query: &tree::Query) -> Option<(Name, bool)> {
             let target = select.targets.first()?;
             match &target.name {
                 Some(name) => Some((name.clone(), true)),
-                None => named(&target.expr),
+                // The subquery's column is called so, however the name was found.
+                None => named(&target.expr).map(|(name, _)| (name, true)),
             }
         }
         tree::QueryBody::SetOperation { left, .. } => first_name(left),
