@@ -192,8 +192,9 @@ fn value_alone(script: &Script, random: &mut StdRng) -> String {
     let kind = &KINDS[random.random_range(0..KINDS.len())];
     let (sql_type, given) = (kind.sql_type, kind.value(50, random));
     let given = if given == "default" { "null" } else { given };
-    // A variable of a domain over a composite type takes no texts in PostgreSQL.
-    let form = if sql_type == "d_pair" { random.random_range(4..8) } else { random.random_range(0..8) };
+    // Variables of composite types take texts in some places only.
+    let form =
+        if matches!(sql_type, "pair" | "d_pair") { random.random_range(4..8) } else { random.random_range(0..8) };
     match form {
         0 => format!("select ({given})::{sql_type}"),
         1 => format!("do $$ declare v {sql_type}; begin raise notice '%', v; end $$"),

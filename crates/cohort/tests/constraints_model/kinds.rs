@@ -69,7 +69,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         sql_type: "d_req",
         good: &["1", "2", "3", "4::d_req", "'5'"],
-        bad: &["null", "null::int", "default", "null::d_req", "(select null::int)", "(select 1::d_req where false)"],
+        bad: &["null", "null::int", "default", "null::d_req", "(select null::int)", "(select 1 where false)"],
         texts: &["1", "2", "\\N"],
         json: &["1", "2", "null"],
         violations: &[("required", "num_nulls({}) = 1")],
