@@ -120,7 +120,7 @@ fn parse_contents(
 }
 
 /// 54000 for a dimension whose end no subscript can name.
-fn check_bounds(bounds: &[Dimension]) -> Result<()> {
+pub fn check_bounds(bounds: &[Dimension]) -> Result<()> {
     let is_too_large =
         |bound: &&Dimension| i64::from(bound.lower_bound) + i64::from(bound.length) > i64::from(i32::MAX);
     match bounds.iter().find(is_too_large) {

@@ -215,7 +215,7 @@ impl Json {
 
     /// Reads JSON text. 22P02 with a DETAIL, 54001 when nested too deeply. Lets others run; no error is that of an interrupt.
     pub fn parse(text: &str) -> Result<Json> {
-        Parser { text, bytes: text.as_bytes(), position: 0, depth: 0, keeps_text: false }.document()
+        Parser { text, bytes: text.as_bytes(), position: 0, depth: 0, purpose: Purpose::Value }.document()
     }
 
     /// Appends the value as `jsonb` shows it: a blank after each comma and colon.
@@ -347,8 +347,18 @@ struct Parser<'a> {
     bytes: &'a [u8],
     position: usize,
     depth: usize,
-    /// Whether the value stays text: then escapes needn't stand for characters.
-    keeps_text: bool,
+    purpose: Purpose,
+}
+
+/// Why JSON text is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// For the tree that it stands for
+    Value,
+    /// For its syntax: the value stays text, so escapes needn't stand for characters
+    Syntax,
+    /// For its escapes: each must stand for a character, while numbers stay text
+    Escapes,
 }
 
 impl Parser<'_> {
@@ -362,10 +372,20 @@ impl Parser<'_> {
         let value = self.value("Expected JSON value, but found")?;
         self.skip_spaces();
         if self.position < self.bytes.len() {
-            let token = self.token_end();
+            let token = self.number_end()?.unwrap_or_else(|| self.token_end());
             return Err(self.unexpected("Expected end of input, but found", token));
         }
         Ok(value)
+    }
+
+    /// The end of the number at the current position, if one begins there. 22P02 for one that is none.
+    fn number_end(&mut self) -> Result<Option<usize>> {
+        let start = self.position;
+        if !matches!(self.bytes.get(start), Some(b'-' | b'0'..=b'9')) {
+            return Ok(None);
+        }
+        self.number()?;
+        Ok(Some(std::mem::replace(&mut self.position, start)))
     }
 
     /// The end of the token at the current position.
@@ -384,25 +404,33 @@ impl Parser<'_> {
     }
 
     #[cold]
-    fn error(&self, detail: String, end: usize) -> Error {
-        // the line up to the error, and its number
+    fn error(&self, detail: impl Into<String>, end: usize) -> Error {
+        Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type json")
+            .detail(detail)
+            .context(self.place(end))
+    }
+
+    /// The line up to an error, and its number.
+    fn place(&self, end: usize) -> String {
         let shown = &self.text[..end.min(self.text.len())];
         let line = shown.matches('\n').count() + 1;
         let start = shown.rfind('\n').map_or(0, |newline| newline + 1);
         let line_start = shown[start..].char_indices().rev().nth(49).map_or(start, |(index, _)| start + index);
         let prefix = if line_start > start { "..." } else { "" };
         let suffix = if end < self.text.len() { "..." } else { "" };
-        Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type json")
-            .detail(detail)
-            .context(format!("JSON data, line {line}: {prefix}{}{suffix}", &shown[line_start..]))
+        format!("JSON data, line {line}: {prefix}{}{suffix}", &shown[line_start..])
     }
 
     #[cold]
     fn unexpected(&self, expectation: &str, end: usize) -> Error {
         if self.position >= self.bytes.len() {
-            return self.error("The input string ended unexpectedly.".to_owned(), end);
+            return self.error("The input string ended unexpectedly.", end);
         }
         let token = &self.text[self.position..end];
+        // No token begins with any other character.
+        if !token.starts_with(|c: char| c.is_alphanumeric() || "-_\"{}[],:".contains(c)) {
+            return self.error(format!("Token \"{token}\" is invalid."), end);
+        }
         let is_word = token.starts_with(|c: char| c.is_alphabetic() || c == '_');
         if is_word && !matches!(token, "true" | "false" | "null") {
             return self.invalid_token();
@@ -479,8 +507,13 @@ impl Parser<'_> {
         }
     }
 
-    fn unexpected_after(&self, expectation: &str) -> Error {
-        let end = if self.position < self.bytes.len() { self.token_end() } else { self.position };
+    fn unexpected_after(&mut self, expectation: &str) -> Error {
+        let end = match self.number_end() {
+            Err(error) => return error,
+            Ok(Some(end)) => end,
+            Ok(None) if self.position < self.bytes.len() => self.token_end(),
+            Ok(None) => self.position,
+        };
         self.unexpected(expectation, end)
     }
 
@@ -558,7 +591,10 @@ impl Parser<'_> {
             self.position = start;
             return Err(self.error(format!("Token \"{}\" is invalid.", &self.text[start..end]), end));
         }
-        Ok(Json::Number(Numeric::parse(&self.text[start..self.position])?))
+        match self.purpose {
+            Purpose::Value => Ok(Json::Number(Numeric::parse(&self.text[start..self.position])?)),
+            Purpose::Syntax | Purpose::Escapes => Ok(Json::Null),
+        }
     }
 
     fn string(&mut self) -> Result<String> {
@@ -580,7 +616,7 @@ impl Parser<'_> {
                 }
                 Some(control) => {
                     let detail = format!("Character with value 0x{control:02x} must be escaped.");
-                    return Err(self.error(detail, self.position + 1));
+                    return Err(self.error(detail, self.position));
                 }
                 None => {
                     let detail = format!("Token \"{}\" is invalid.", &self.text[start..]);
@@ -640,36 +676,49 @@ impl Parser<'_> {
                 self.position += 4;
                 Ok(code)
             }
-            None => Err(self.error(
-                "\"\\u\" must be followed by four hexadecimal digits.".to_owned(),
-                self.token_end().max(self.position),
-            )),
+            None => {
+                let rest = &self.bytes[self.position..];
+                let valid = rest.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+                let end = self.character_end(self.position + valid);
+                Err(self.error("\"\\u\" must be followed by four hexadecimal digits.", end))
+            }
         }
     }
 
+    /// The end of the character that begins at `start`.
+    fn character_end(&self, start: usize) -> usize {
+        start + self.text[start..].chars().next().map_or(0, char::len_utf8)
+    }
+
     fn unicode_escape(&mut self) -> Result<char> {
+        const NO_LOW: &str = "Unicode low surrogate must follow a high surrogate.";
         let code = self.four_digits()?;
-        if self.keeps_text {
+        if self.purpose == Purpose::Syntax {
             return Ok(char::from_u32(code).unwrap_or('\u{fffd}'));
         }
         match code {
             0 => Err(Error::new(sqlstate::UNTRANSLATABLE_CHARACTER, "unsupported Unicode escape sequence")
                 .detail("\\u0000 cannot be converted to text.")
-                .context(format!("JSON data, line 1: {}...", &self.text[..self.position]))),
+                .context(self.place(self.position))),
             0xD800..0xDC00 => {
-                if self.bytes.get(self.position..self.position + 2) == Some(b"\\u") {
-                    self.position += 2;
-                    let low = self.four_digits()?;
-                    if (0xDC00..0xE000).contains(&low) {
-                        let combined = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
-                        return Ok(char::from_u32(combined).unwrap_or('\u{fffd}'));
-                    }
+                let after_backslash = self.bytes.get(self.position) == Some(&b'\\');
+                if !after_backslash || self.bytes.get(self.position + 1) != Some(&b'u') {
+                    let end = self.character_end(self.position + usize::from(after_backslash));
+                    return Err(self.error(NO_LOW, end));
                 }
-                Err(self.error("Unicode low surrogate must follow a high surrogate.".to_owned(), self.position))
+                self.position += 2;
+                match self.four_digits()? {
+                    low @ 0xDC00..0xE000 => {
+                        let combined = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+                        Ok(char::from_u32(combined).unwrap_or('\u{fffd}'))
+                    }
+                    0xD800..0xDC00 => {
+                        Err(self.error("Unicode high surrogate must not follow a high surrogate.", self.position))
+                    }
+                    _ => Err(self.error(NO_LOW, self.position)),
+                }
             }
-            0xDC00..0xE000 => {
-                Err(self.error("Unicode low surrogate must follow a high surrogate.".to_owned(), self.position))
-            }
+            0xDC00..0xE000 => Err(self.error(NO_LOW, self.position)),
             _ => Ok(char::from_u32(code).unwrap_or('\u{fffd}')),
         }
     }
@@ -677,5 +726,14 @@ impl Parser<'_> {
 
 /// Checks that text is JSON, without keeping the value. 22P02 with a DETAIL.
 pub fn check(text: &str) -> Result<()> {
-    Parser { text, bytes: text.as_bytes(), position: 0, depth: 0, keeps_text: true }.document().map(|_| ())
+    Parser { text, bytes: text.as_bytes(), position: 0, depth: 0, purpose: Purpose::Syntax }.document().map(|_| ())
+}
+
+/// Checks that each escape of JSON text stands for a character, as whatever takes the text apart needs it. 22P02, 22P05.
+pub fn check_escapes(text: &str) -> Result<()> {
+    // All other escapes were looked at when the value was made.
+    if memchr::memmem::find(text.as_bytes(), b"\\u").is_none() {
+        return Ok(());
+    }
+    Parser { text, bytes: text.as_bytes(), position: 0, depth: 0, purpose: Purpose::Escapes }.document().map(|_| ())
 }

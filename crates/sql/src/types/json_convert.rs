@@ -2,7 +2,7 @@
 
 use base::{Error, Oid, Result, sqlstate};
 
-use super::context::{DateStyle, EvalContext, FormatSettings, UserTypeKind};
+use super::context::{DateStyle, EvalContext, FormatSettings, composite_shape};
 use super::functions::text::check_length;
 use super::json::{self, Json};
 use super::numeric::Numeric;
@@ -72,12 +72,11 @@ pub fn write_json(value: &Value, oid: Oid, context: &dyn EvalContext, out: &mut 
     check_length(out.len())
 }
 
-/// The names of a row's fields: those of its type, if it has one.
+/// The names of a row's fields: those of its type, if it has one. A query's other names for a table's columns don't count.
 fn shape_of(record: &RecordValue, oid: Oid, context: &dyn EvalContext) -> std::sync::Arc<RecordShape> {
-    match context.catalog().user_type(oid).map(|user| user.kind.clone()) {
-        Some(UserTypeKind::Composite(shape)) => shape,
-        _ => std::sync::Arc::clone(&record.shape),
-    }
+    let catalog = context.catalog();
+    let named = composite_shape(catalog, oid).or_else(|| composite_shape(catalog, record.shape.type_oid));
+    named.filter(|shape| shape.fields.len() == record.fields.len()).unwrap_or_else(|| record.shape.clone())
 }
 
 fn write_level(

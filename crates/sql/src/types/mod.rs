@@ -50,7 +50,9 @@ pub mod type_name;
 pub mod type_table;
 pub mod value;
 
-pub use aggregates::{AggregateDef, AggregateState, Hypothetical, aggregate, aggregates, aggregates_named};
+pub use aggregates::{
+    AggregateDef, AggregateState, Hypothetical, aggregate, aggregates, aggregates_named, check_share,
+};
 pub use apart::is_large;
 pub use array_text::{MAX_DIMENSIONS, too_many_dimensions};
 pub use binary_io::{binary_input, binary_output, binary_parameter};
@@ -60,8 +62,9 @@ pub use context::{
     BuiltinCatalog, CatalogLookup, EvalContext, FormatSettings, PlainContext, UserFunction, UserType, composite_shape,
 };
 pub use function_def::{CallTypes, FunctionDef, Implementation, ReadyRows, ValueStream, Volatility, WindowFunction};
+pub use functions::arrays::nested_array;
 pub use functions::json_records::takes_definitions;
-pub use functions::{assign, function, functions, functions_named};
+pub use functions::{assign, function, functions, functions_named, is_immutable_function};
 pub use numeric::Numeric;
 pub use operators::{
     OperatorDef, OperatorRole, operator, operator_exact, operators, operators_named, ordering_operator,

@@ -1,5 +1,6 @@
 //! `inet` and `cidr`: addresses of hosts and networks, kept as the text they are shown as.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::net::IpAddr;
 
@@ -17,8 +18,8 @@ const FAMILIES: [u8; 2] = [2, 3];
 /// 22P02 for what is no address; for `cidr` also if it has bits to the right of the network's.
 pub fn parse(text: &str, oid: Oid) -> Result<String> {
     let name = if oid == oids::CIDR { "cidr" } else { "inet" };
-    let trimmed = text.trim();
-    let network = from_text(trimmed).ok().or_else(|| completed(trimmed, oid).parse().ok());
+    let plain = without_leading_zeros(text);
+    let network = from_text(&plain).ok().or_else(|| completed(&plain, oid).parse().ok());
     let Some(network) = network else {
         let message = format!("invalid input syntax for type {name}: \"{text}\"");
         return Err(Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, message));
@@ -28,6 +29,21 @@ pub fn parse(text: &str, oid: Oid) -> Result<String> {
             .detail("Value has bits set to right of mask."));
     }
     Ok(shown(&network, oid))
+}
+
+/// Octets may begin with zeros; they are decimal nevertheless.
+fn without_leading_zeros(text: &str) -> Cow<'_, str> {
+    let (octets, bits) = text.split_once('/').map_or((text, None), |(octets, bits)| (octets, Some(bits)));
+    let has_zeros = octets.split('.').any(|octet| octet.len() > 1 && octet.starts_with('0'));
+    if !has_zeros || !octets.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return Cow::Borrowed(text);
+    }
+    let shortened = |octet: &str| match octet.trim_start_matches('0') {
+        "" if !octet.is_empty() => "0".to_owned(),
+        rest => rest.to_owned(),
+    };
+    let octets = octets.split('.').map(shortened).collect::<Vec<_>>().join(".");
+    Cow::Owned(bits.map_or_else(|| octets.clone(), |bits| format!("{octets}/{bits}")))
 }
 
 /// A network whose last octets are left out: they are zero. Without a length, as only `cidr` may be written, there are as
@@ -40,12 +56,17 @@ fn completed(text: &str, oid: Oid) -> String {
     let count = octets.split('.').count();
     let class_bits = || match octets.split('.').next().and_then(|first| first.parse::<u8>().ok())? {
         240.. => Some(32),
+        // The class of multicast: its first address alone stands for all of it.
+        224 if count == 1 => Some(4),
         192..=223 => Some(24),
         128..=191 => Some(16),
         _ => Some(8),
     };
-    let bits =
-        bits.or_else(|| (oid == oids::CIDR).then(class_bits)?.map(|bits: usize| bits.max(count * 8).to_string()));
+    let bits = bits.or_else(|| {
+        (oid == oids::CIDR)
+            .then(class_bits)?
+            .map(|bits: usize| if bits == 4 { bits } else { bits.max(count * 8) }.to_string())
+    });
     match bits {
         Some(bits) => format!("{octets}{}/{bits}", ".0".repeat(4_usize.saturating_sub(count))),
         None => text.to_owned(),
@@ -168,7 +189,7 @@ mod tests {
             ("10.0.0.1", oids::INET, "10.0.0.1"),
             ("10.0.0.1/32", oids::INET, "10.0.0.1"),
             ("10.0.0.1/8", oids::INET, "10.0.0.1/8"),
-            (" ::FFFF ", oids::INET, "::ffff"),
+            ("::FFFF", oids::INET, "::ffff"),
             ("2001:db8::1/64", oids::INET, "2001:db8::1/64"),
             ("10.0.0.0/8", oids::CIDR, "10.0.0.0/8"),
             ("10.0.0.1", oids::CIDR, "10.0.0.1/32"),
@@ -183,7 +204,7 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused() {
-        for text in ["", "abc", "10.0.0", "10.0.0.256", "10.0.0.1/33", "::1/129", "10.0.0.1/"] {
+        for text in ["", " ::1", "1.2.3.4 ", "abc", "10.0.0", "10.0.0.256", "10.0.0.1/33", "::1/129", "10.0.0.1/"] {
             assert_eq!(
                 parse(text, oids::INET).unwrap_err().sqlstate(),
                 sqlstate::INVALID_TEXT_REPRESENTATION,

@@ -1,6 +1,6 @@
 //! Text forms of the machine's numbers.
 
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Result, sqlstate};
 
 use super::value::Value;
 
@@ -456,18 +456,27 @@ pub fn parse_tid(text: &str) -> Result<Value> {
         .ok_or_else(|| invalid_syntax("tid", text))
 }
 
-/// `xid`, `cid`, `xid8`: unsigned, octal and hexadecimal prefixes as C has them.
-pub fn parse_xid(text: &str, type_oid: Oid) -> Result<u64> {
-    let trimmed = text.trim();
-    let parsed = if let Some(hex) = trimmed.strip_prefix("0x").or_else(|| trimmed.strip_prefix("0X")) {
-        u64::from_str_radix(hex, 16)
-    } else if trimmed.len() > 1 && trimmed.starts_with('0') {
-        u64::from_str_radix(trimmed, 8)
-    } else {
-        trimmed.parse()
+/// `xid`, `cid`, `xid8`: unsigned, octal and hexadecimal prefixes as C's `strtoul` has them, which takes any text.
+pub fn parse_xid(text: &str) -> u64 {
+    let unsigned = text.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\x0B');
+    let (negative, unsigned) = match unsigned.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, unsigned.strip_prefix('+').unwrap_or(unsigned)),
     };
-    let name = super::type_table::builtin_type(type_oid).map_or("xid", |ty| ty.name.as_str());
-    parsed.map_err(|_| invalid_syntax(name, text))
+    let hex = unsigned.strip_prefix("0x").or_else(|| unsigned.strip_prefix("0X"));
+    let (digits, radix) = match hex.filter(|hex| hex.starts_with(|c: char| c.is_ascii_hexdigit())) {
+        Some(hex) => (hex, 16),
+        None => (unsigned, if unsigned.starts_with('0') { 8 } else { 10 }),
+    };
+    // What stands behind the digits, or for them, is passed over.
+    let mut value = 0_u64;
+    for digit in digits.chars().map_while(|c| c.to_digit(radix)) {
+        match value.checked_mul(u64::from(radix)).and_then(|value| value.checked_add(u64::from(digit))) {
+            Some(next) => value = next,
+            None => return u64::MAX,
+        }
+    }
+    if negative { value.wrapping_neg() } else { value }
 }
 
 #[cfg(test)]

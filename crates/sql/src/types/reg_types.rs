@@ -89,7 +89,8 @@ pub(super) fn length_until(text: &str, ends: impl Fn(char) -> bool) -> Result<us
 
 /// A name without quotes in lower case, cut to the bytes a name may have.
 pub(super) fn fold_name(name: &str) -> String {
-    let folded = name[..name.floor_char_boundary(4 * base::limits::NAME_MAX_BYTES)].to_lowercase();
+    // As the grammar does it where characters have several bytes: only ASCII is folded.
+    let folded = name[..name.floor_char_boundary(4 * base::limits::NAME_MAX_BYTES)].to_ascii_lowercase();
     truncate_name(&folded).to_owned()
 }
 
@@ -153,7 +154,9 @@ fn qualified_name(text: &str) -> Result<Vec<String>> {
 
 /// Reads a value of one of the `reg*` types. 42P01, 42704, 42883, 3F000 when there is no such thing.
 pub fn parse_reg(catalog: &dyn CatalogLookup, text: &str, oid: Oid) -> Result<u32> {
-    if let Some(number) = numeric_oid(text) {
+    // `-` is an operator's name, too.
+    let is_minus = text == "-" && matches!(oid, oids::REGOPER | oids::REGOPERATOR);
+    if let Some(number) = numeric_oid(text).filter(|_| !is_minus) {
         return number;
     }
     let find = |kind: RegKind, parts: &[String]| catalog.object_named(kind, parts);
@@ -165,7 +168,14 @@ pub fn parse_reg(catalog: &dyn CatalogLookup, text: &str, oid: Oid) -> Result<u3
             if parts.len() > 3 {
                 return Err(too_many_dots("relation", &parts));
             }
-            find(RegKind::Class, &parts)?.map(|oid| oid.0).ok_or_else(|| {
+            let found = find(RegKind::Class, &parts)?;
+            if let (None, [schema, _]) = (found, parts.as_slice())
+                && find(RegKind::Namespace, std::slice::from_ref(schema))?.is_none()
+            {
+                let message = format!("schema \"{schema}\" does not exist");
+                return Err(undefined(sqlstate::INVALID_SCHEMA_NAME, message));
+            }
+            found.map(|oid| oid.0).ok_or_else(|| {
                 undefined(sqlstate::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", parts.join(".")))
             })
         }
@@ -270,7 +280,7 @@ fn name_and_types<'t>(catalog: &dyn CatalogLookup, text: &'t str) -> Result<(&'t
         types.push(oid);
         rest = behind;
     }
-    Ok((&text[..open], types))
+    Ok((text[..open].trim(), types))
 }
 
 /// Divides a text at the first comma that isn't in parentheses: the part before it, and the part behind it.

@@ -9,7 +9,7 @@ use super::value::SmolStr;
 
 /// The length in a `varchar` or `char` modifier.
 pub fn typmod_length(typmod: i32) -> Option<usize> {
-    usize::try_from(typmod - 4).ok().filter(|_| typmod >= 4)
+    usize::try_from(typmod.checked_sub(4)?).ok()
 }
 
 /// Where character number `length` starts, or the number of characters if there are fewer.

@@ -50,8 +50,8 @@ pub fn input(context: &mut dyn EvalContext, text: &str, ty: SqlType) -> Result<V
         }
         oids::UUID => number_text::parse_uuid(text)?,
         oids::OID => Value::Oid(number_text::parse_oid(text)?),
-        oids::XID | oids::CID => Value::Xid(number_text::parse_xid(text, ty.oid)? & 0xFFFF_FFFF),
-        oids::XID8 => Value::Xid(number_text::parse_xid(text, ty.oid)?),
+        oids::XID | oids::CID => Value::Xid(number_text::parse_xid(text) & 0xFFFF_FFFF),
+        oids::XID8 => Value::Xid(number_text::parse_xid(text)),
         oids::TID => number_text::parse_tid(text)?,
         oids::PG_LSN => Value::PgLsn(number_text::parse_pg_lsn(text)?),
         oids::JSON => {

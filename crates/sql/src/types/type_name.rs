@@ -311,9 +311,20 @@ fn tokens(text: &str) -> Result<Option<Vec<Token>>> {
             break;
         }
         if first == '"' {
-            let Some(end) = rest[1..].find('"').map(|end| end + 1) else { return Ok(None) };
-            tokens.push(Token::Quoted(truncate_name(&rest[1..end]).to_owned()));
-            length = end + 1;
+            // A quote within the name is written twice.
+            let mut end = 1;
+            loop {
+                sync::yield_point()?;
+                let Some(place) = memchr::memchr(b'"', &rest.as_bytes()[end..]) else { return Ok(None) };
+                end += place + 1;
+                if rest.as_bytes().get(end) != Some(&b'"') {
+                    break;
+                }
+                end += 1;
+            }
+            let name = rest[1..end - 1].replace("\"\"", "\"");
+            tokens.push(Token::Quoted(truncate_name(&name).to_owned()));
+            length = end;
         } else if first.is_alphabetic() || first == '_' {
             length = length_until(rest, |c| !c.is_alphanumeric() && c != '_' && c != '$')?;
             tokens.push(Token::Word(fold_name(&rest[..length])));
@@ -397,7 +408,10 @@ impl NameParser<'_> {
 
     /// Outer `None`: bad syntax.
     fn type_name(&mut self, catalog: &dyn CatalogLookup) -> Option<Result<SqlType>> {
-        self.word_is("setof");
+        // A set is no type.
+        if self.word_is("setof") {
+            return None;
+        }
         let quoted = matches!(self.tokens.get(self.position), Some(Token::Quoted(_)));
         let first = self.name()?;
         let mut parts = vec![first];

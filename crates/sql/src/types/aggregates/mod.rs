@@ -3,6 +3,7 @@
 //! An [`AggregateState`] is what one group has gathered: the common cases are small values inside it, the others
 //! [`Accumulator`]s behind a box.
 
+pub use ordered::check_share;
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::LazyLock;
@@ -141,7 +142,8 @@ impl AggregateState {
             }
             AggregateState::Extreme(best, compare, wanted) => {
                 let value = &arguments[0];
-                if !value.is_null() && (best.is_null() || compare(value, best) == *wanted) {
+                // Of equal values the later one stays, as in 1.0 and 1.00.
+                if !value.is_null() && (best.is_null() || compare(value, best) != wanted.reverse()) {
                     *best = value.clone();
                 }
             }

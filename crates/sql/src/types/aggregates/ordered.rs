@@ -108,7 +108,7 @@ impl Ordered {
 }
 
 /// 22003 for a share outside of 0 to 1.
-fn check_share(share: f64) -> Result<()> {
+pub fn check_share(share: f64) -> Result<()> {
     if (0.0..=1.0).contains(&share) {
         return Ok(());
     }

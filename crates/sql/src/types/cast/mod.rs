@@ -199,7 +199,10 @@ impl Cast {
     fn apply_step(&self, step: &Step, context: &mut dyn EvalContext, value: Value) -> Result<Value> {
         Ok(match step {
             Step::Function(def) => match def.implementation {
-                Implementation::Plain(function) => function(context, std::slice::from_ref(&value))?,
+                // A function that gives an int4 serves for what has the same bits, too.
+                Implementation::Plain(function) => {
+                    reinterpret(function(context, std::slice::from_ref(&value))?, self.target.oid)
+                }
                 _ => return Err(Error::internal(format!("{def:?} can't be a cast"))),
             },
             Step::Reinterpret => reinterpret(value, self.target.oid),
@@ -302,6 +305,7 @@ fn cast_elements(cast: &Cast, context: &mut dyn EvalContext, array: &ArrayValue)
 fn reinterpret(value: Value, target: Oid) -> Value {
     match value {
         Value::Int4(number) if target == oids::OID || is_reg_type(target) => Value::Oid(number as u32),
+        Value::Int2(number) if target == oids::OID || is_reg_type(target) => Value::Oid(i32::from(number) as u32),
         Value::Oid(number) if target == oids::INT4 => Value::Int4(number as i32),
         other => other,
     }

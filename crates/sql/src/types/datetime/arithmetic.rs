@@ -206,8 +206,8 @@ pub fn subtract_timestamps(left: i64, right: i64) -> Result<Interval> {
     if is_infinite(left) || is_infinite(right) {
         return Err(Error::new(sqlstate::DATETIME_FIELD_OVERFLOW, "cannot subtract infinite timestamps"));
     }
-    let micros = left.checked_sub(right).ok_or_else(interval_out_of_range)?;
-    justify_hours(&Interval { months: 0, days: 0, micros })
+    // As in PostgreSQL 15, what takes more than 64 bits comes out modulo 2^64.
+    justify_hours(&Interval { months: 0, days: 0, micros: left.wrapping_sub(right) })
 }
 
 /// Turns 24 hours into a day. 22008.

@@ -122,6 +122,8 @@ struct Decoder<'a> {
     zone_was_named: bool,
     daylight_seconds: i32,
     special: Option<Keyword>,
+    /// The first letter of the unit that the next number has.
+    unit: u8,
 }
 
 /// Reads a date, time or timestamp. `time_only`: for `time` and `timetz`, where digits alone are a time.
@@ -148,6 +150,7 @@ pub fn parse_moment(text: &str, settings: &ParseSettings<'_>, time_only: bool) -
         zone_was_named: false,
         daylight_seconds: 0,
         special: None,
+        unit: 0,
     };
     decoder.decode(&fields, time_only)?;
     decoder.finish()
@@ -278,7 +281,7 @@ impl Decoder<'_> {
 
     fn clock(&mut self, clock: Civil) -> Result<(), ParseError> {
         self.mark(TIME)?;
-        if clock.hour > 24 || (clock.hour == 24 && clock.time_micros() > DAY) {
+        if clock.hour > 24 || clock.time_micros() > DAY {
             return Err(ParseError::FieldOverflow);
         }
         self.civil = Civil { year: self.civil.year, month: self.civil.month, day: self.civil.day, ..clock };
@@ -393,6 +396,7 @@ impl Decoder<'_> {
     fn number_field(&mut self, text: &str, expects: &mut Option<Keyword>, time_only: bool) -> Result<(), ParseError> {
         match expects.take() {
             Some(Keyword::Julian) => return self.julian_day(text),
+            Some(Keyword::Unit) => return self.labelled(text),
             Some(Keyword::IsoTime) => {
                 return if self.run_together(text, true)? { Ok(()) } else { Err(ParseError::BadFormat) };
             }
@@ -444,6 +448,18 @@ impl Decoder<'_> {
         }
         self.clock(clock)?;
         Ok(true)
+    }
+
+    /// A number that has been told to be year, month or day, as in `y2001m02d04`.
+    fn labelled(&mut self, text: &str) -> Result<(), ParseError> {
+        let value = digits_value(text)?;
+        let (part, field) = match self.unit {
+            b'y' => (YEAR, &mut self.civil.year),
+            b'd' => (DAY_PART, &mut self.civil.day),
+            _ => (MONTH, &mut self.civil.month),
+        };
+        *field = value;
+        self.mark(part)
     }
 
     /// A number that is year, month or day, depending on what there is already.
@@ -523,7 +539,8 @@ impl Decoder<'_> {
                 Abbreviation::Standard(seconds) => GivenZone::Offset(seconds),
                 Abbreviation::Daylight(seconds) => GivenZone::Offset(seconds),
                 Abbreviation::Zone(name) => {
-                    GivenZone::Rules(TimeZone::named(name).ok_or_else(|| ParseError::UnknownZone(name.to_owned()))?)
+                    let zone = TimeZone::abbreviated(name, text);
+                    GivenZone::Rules(zone.ok_or_else(|| ParseError::UnknownZone(name.to_owned()))?)
                 }
             });
             return Ok(());
@@ -599,7 +616,15 @@ impl Decoder<'_> {
                 }
                 *expects = Some(Keyword::IsoTime);
             }
-            Keyword::Unit => return Err(ParseError::BadFormat),
+            Keyword::Unit => {
+                if next != Some(FieldKind::Number)
+                    || !matches!(text.to_ascii_lowercase().as_str(), "y" | "m" | "mm" | "d")
+                {
+                    return Err(ParseError::BadFormat);
+                }
+                self.unit = text.as_bytes()[0].to_ascii_lowercase();
+                *expects = Some(Keyword::Unit);
+            }
         }
         Ok(())
     }

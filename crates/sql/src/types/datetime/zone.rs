@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::civil::DateTime;
-use jiff::tz::{AmbiguousOffset, TimeZone as JiffZone};
+use jiff::tz::{AmbiguousOffset, Offset, TimeZone as JiffZone};
 
 use super::calendar::{Civil, DAY, SECOND, UNIX_EPOCH_SECONDS, civil_from_days, days_from_civil};
 
@@ -22,6 +22,8 @@ enum Rules {
     /// Seconds east of UTC, and what the zone is called in output.
     Fixed(i32, String),
     Named(JiffZone),
+    /// What an abbreviation, as in `MSK`, has meant in this zone
+    Abbreviated(JiffZone, String),
 }
 
 /// What a zone says of one moment.
@@ -87,6 +89,15 @@ impl TimeZone {
         posix_zone(name)
     }
 
+    /// What `abbreviation` has meant in the zone `name` at each time.
+    pub fn abbreviated(name: &str, abbreviation: &str) -> Option<TimeZone> {
+        let rules = match jiff::tz::db().get(name) {
+            Ok(zone) if !has_one_offset(&zone) => Rules::Abbreviated(zone, abbreviation.to_ascii_uppercase()),
+            _ => return TimeZone::named(name),
+        };
+        Some(TimeZone(Arc::new(Zone { name: name.to_owned(), rules })))
+    }
+
     /// The names of all zones of the database.
     pub fn all_names() -> Vec<String> {
         jiff::tz::db().available().map(|name| name.as_str().to_owned()).collect()
@@ -102,7 +113,7 @@ impl TimeZone {
     pub fn is_fixed(&self) -> bool {
         match &self.0.rules {
             Rules::Fixed(..) => true,
-            Rules::Named(zone) => has_one_offset(zone),
+            Rules::Named(zone) | Rules::Abbreviated(zone, _) => has_one_offset(zone),
         }
     }
 
@@ -125,6 +136,10 @@ impl TimeZone {
                     abbreviation: info.abbreviation().to_owned(),
                 }
             }
+            Rules::Abbreviated(zone, abbreviation) => {
+                let (seconds, daylight) = abbreviated_offset(zone, abbreviation, jiff_timestamp(timestamp));
+                ZoneOffset { seconds, daylight, abbreviation: abbreviation.clone() }
+            }
         }
     }
 
@@ -133,6 +148,9 @@ impl TimeZone {
         match &self.0.rules {
             Rules::Fixed(seconds, _) => *seconds,
             Rules::Named(zone) => zone.to_offset(jiff_timestamp(timestamp)).seconds(),
+            Rules::Abbreviated(zone, abbreviation) => {
+                abbreviated_offset(zone, abbreviation, jiff_timestamp(timestamp)).0
+            }
         }
     }
 
@@ -141,14 +159,12 @@ impl TimeZone {
     pub fn seconds_at_local(&self, local: &Civil) -> i32 {
         match &self.0.rules {
             Rules::Fixed(seconds, _) => *seconds,
-            Rules::Named(zone) => {
+            Rules::Named(zone) => local_offset(zone, jiff_datetime(local)).seconds(),
+            Rules::Abbreviated(zone, abbreviation) => {
+                // The moment by the zone's own rules decides what the abbreviation means.
                 let datetime = jiff_datetime(local);
-                let offset = match zone.to_ambiguous_timestamp(datetime).offset() {
-                    AmbiguousOffset::Unambiguous { offset } => offset,
-                    AmbiguousOffset::Gap { before, .. } => before,
-                    AmbiguousOffset::Fold { after, .. } => after,
-                };
-                offset.seconds()
+                let moment = local_offset(zone, datetime).to_timestamp(datetime);
+                abbreviated_offset(zone, abbreviation, moment.unwrap_or(jiff::Timestamp::UNIX_EPOCH)).0
             }
         }
     }
@@ -157,7 +173,7 @@ impl TimeZone {
     pub fn to_utc(&self, local: i64) -> Option<i64> {
         let seconds = match &self.0.rules {
             Rules::Fixed(seconds, _) => *seconds,
-            Rules::Named(_) => self.seconds_at_local(&Civil::from_micros(local)),
+            Rules::Named(_) | Rules::Abbreviated(..) => self.seconds_at_local(&Civil::from_micros(local)),
         };
         local.checked_sub(i64::from(seconds) * SECOND)
     }
@@ -167,6 +183,34 @@ impl TimeZone {
         timestamp.checked_add(i64::from(self.seconds_at(timestamp)) * SECOND)
     }
 }
+
+/// A zone's offset when its clocks show this. Skipped times count as before the jump, repeated ones as after it.
+fn local_offset(zone: &JiffZone, local: DateTime) -> Offset {
+    match zone.to_ambiguous_timestamp(local).offset() {
+        AmbiguousOffset::Unambiguous { offset } => offset,
+        AmbiguousOffset::Gap { before, .. } => before,
+        AmbiguousOffset::Fold { after, .. } => after,
+    }
+}
+
+/// What an abbreviation means in a zone at a moment, in seconds east of UTC, and whether it is daylight saving time: as it was used
+/// last, or else as it will be used next, or else what the zone has then.
+fn abbreviated_offset(zone: &JiffZone, abbreviation: &str, moment: jiff::Timestamp) -> (i32, bool) {
+    let info = zone.to_offset_info(moment);
+    if info.abbreviation().eq_ignore_ascii_case(abbreviation) {
+        return (info.offset().seconds(), info.dst().is_dst());
+    }
+    let uses = |change: &jiff::tz::TimeZoneTransition<'_>| change.abbreviation().eq_ignore_ascii_case(abbreviation);
+    // Rules without an end change the clocks for ever, so only some of the next changes are looked at.
+    let change = zone.preceding(moment).find(uses).or_else(|| zone.following(moment).take(NEXT_CHANGES).find(uses));
+    match change {
+        Some(change) => (change.offset().seconds(), change.dst().is_dst()),
+        None => (info.offset().seconds(), info.dst().is_dst()),
+    }
+}
+
+/// So many changes of a zone's clocks are more than any abbreviation stays unused.
+const NEXT_CHANGES: usize = 400;
 
 /// Whether a zone's clocks have never been changed.
 fn has_one_offset(zone: &JiffZone) -> bool {

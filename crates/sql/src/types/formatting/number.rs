@@ -255,6 +255,8 @@ pub fn written(number: &Number<'_>, template: &str) -> Result<Option<String>> {
         let bounds = i64::from(i32::MIN)..=i64::from(i32::MAX);
         let value = match number {
             Number::Integer(value) => *value,
+            // No number of this size has a Roman form, and neither has what is none.
+            Number::Float(value, _) if !value.is_finite() => i64::from(i32::MAX),
             Number::Float(value, _) => Numeric::from_f64(*value)?.to_integer("integer", bounds)?,
             Number::Numeric(value) => value.to_integer("integer", bounds)?,
         };

@@ -3,7 +3,7 @@
 use std::hash::Hasher;
 use std::sync::Arc;
 
-use base::{Error, Result, sqlstate};
+use base::{Error, Oid, Result, sqlstate};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rustc_hash::FxHasher;
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::{FunctionDef, mismatch};
 use crate::types::apart::make_of;
-use crate::types::array_text::{MAX_DIMENSIONS, MAX_ELEMENTS, array_too_large, too_many_dimensions};
+use crate::types::array_text::{MAX_DIMENSIONS, MAX_ELEMENTS, array_too_large, check_bounds, too_many_dimensions};
 use crate::types::compare::{compare_padded, compare_values, hash_value};
 use crate::types::context::EvalContext;
 use crate::types::function_def::{CallTypes, ReadyRows, ValueStream};
@@ -26,7 +26,7 @@ fn array_number(count: i32) -> Value {
 }
 
 fn dimension(array: &ArrayValue, number: i32) -> Option<Dimension> {
-    array.dimensions.get(usize::try_from(number - 1).ok()?).copied()
+    array.dimensions.get(usize::try_from(number.checked_sub(1)?).ok()?).copied()
 }
 
 fn dimensions_text(array: &ArrayValue) -> Value {
@@ -69,6 +69,11 @@ fn append(types: &CallTypes, array: &Value, element: &Value, front: bool) -> Res
         return Err(array_too_large());
     }
     let lower_bound = array.dimensions.first().map_or(1, |d| d.lower_bound);
+    if front && !array.dimensions.is_empty() && lower_bound == i32::MIN {
+        return Err(super::integers::out_of_range::<i32>());
+    }
+    let length = array.values.len() as u32 + 1;
+    check_bounds(&[Dimension { length, lower_bound }])?;
     let mut array = array;
     let mut values = std::mem::take(&mut array.values);
     if front {
@@ -94,7 +99,7 @@ fn concatenate(a: &[Value]) -> Result<Value> {
     let incompatible = |detail: &str| {
         Error::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, "cannot concatenate incompatible arrays").detail(detail)
     };
-    let same_shape = |l: &[Dimension], r: &[Dimension]| l.iter().zip(r).all(|(l, r)| l.length == r.length);
+    let same_shape = |l: &[Dimension], r: &[Dimension]| l.iter().zip(r).all(|(l, r)| l == r);
     let (l, r) = (&left.dimensions, &right.dimensions);
     let mut dimensions: SmallVec<[Dimension; 1]>;
     if l.len() == r.len() {
@@ -125,6 +130,7 @@ fn concatenate(a: &[Value]) -> Result<Value> {
     if left.values.len() + right.values.len() > MAX_ELEMENTS {
         return Err(array_too_large());
     }
+    check_bounds(&dimensions)?;
     let values = left.values.iter().chain(&right.values).cloned().collect();
     Ok(Value::Array(Arc::new(ArrayValue { element: left.element, dimensions, values })))
 }
@@ -255,6 +261,7 @@ fn fill(_: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Result<Value
     if lengths.is_empty() || count == 0 {
         return Ok(Value::Array(Arc::new(ArrayValue::empty(element))));
     }
+    check_bounds(&dimensions)?;
     let bytes = count.saturating_mul(size_of::<Value>() + a[0].heap_bytes());
     super::text::check_length(bytes)?;
     make_of(&Arc::new((dimensions, a[0].clone())), bytes, move |(dimensions, value)| {
@@ -393,6 +400,42 @@ fn bucket(a: &[Value]) -> Result<Value> {
     }
     let below = thresholds.values.partition_point(|threshold| compare_values(threshold, &a[0]).is_le());
     Ok(Value::Int4(below as i32))
+}
+
+/// The arrays `values` as one with a dimension more; NULLs among them are left out, as PostgreSQL does.
+///
+/// # Errors
+/// 2202E if they are not of one shape, 54000 for too many dimensions.
+pub fn nested_array(element: Oid, values: &[Value]) -> Result<Value> {
+    let mismatch = || {
+        Error::new(
+            sqlstate::ARRAY_SUBSCRIPT_ERROR,
+            "multidimensional arrays must have array expressions with matching dimensions",
+        )
+    };
+    let mut inner: Option<SmallVec<[Dimension; 1]>> = None;
+    let mut all = Vec::new();
+    let mut count = 0u32;
+    for value in values {
+        let Value::Array(array) = value else { continue };
+        match &inner {
+            None => inner = Some(array.dimensions.clone()),
+            Some(dimensions) if *dimensions == array.dimensions => {}
+            Some(_) => return Err(mismatch()),
+        }
+        count += 1;
+        all.extend(array.values.iter().cloned());
+    }
+    let Some(inner) = inner.filter(|inner| !inner.is_empty()) else {
+        return Ok(Value::Array(Arc::new(ArrayValue::empty(element))));
+    };
+    let mut dimensions: SmallVec<[Dimension; 1]> = SmallVec::new();
+    dimensions.push(Dimension { length: count, lower_bound: 1 });
+    dimensions.extend(inner);
+    if dimensions.len() > MAX_DIMENSIONS {
+        return Err(too_many_dimensions(dimensions.len()));
+    }
+    Ok(Value::Array(Arc::new(ArrayValue { element, dimensions, values: all })))
 }
 
 #[rustfmt::skip]

@@ -28,6 +28,9 @@ fn overlay(bytes: &[u8], new: &[u8], from: i64, count: i64) -> Result<Value> {
     if from <= 0 {
         return Err(Error::new(sqlstate::SUBSTRING_ERROR, "negative substring length not allowed"));
     }
+    if i32::try_from(from + count).is_err() {
+        return Err(super::integers::out_of_range::<i32>());
+    }
     let before = slice(bytes, 1, Some(from - 1))?;
     let after = slice(bytes, from + count, None)?;
     Ok(Value::bytea([before, new, after].concat()))

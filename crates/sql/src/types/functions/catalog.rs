@@ -233,7 +233,7 @@ fn zone_abbreviations(_: &mut dyn EvalContext, _: &CallTypes, _: &[Value]) -> Re
                 Abbreviation::Standard(seconds) => (*seconds, false),
                 Abbreviation::Daylight(seconds) => (*seconds, true),
                 Abbreviation::Zone(zone) => {
-                    let offset = TimeZone::named(zone)?.offset_at(now);
+                    let offset = TimeZone::abbreviated(zone, name)?.offset_at(now);
                     (offset.seconds, offset.daylight)
                 }
             };
@@ -321,12 +321,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(4188, "pg_lsn_smaller", &[PG_LSN, PG_LSN], PG_LSN, |_, a| Ok(super::smaller(a))),
     FunctionDef::plain(5097, "xid8_larger", &[XID8, XID8], XID8, |_, a| Ok(super::larger(a))),
     FunctionDef::plain(5098, "xid8_smaller", &[XID8, XID8], XID8, |_, a| Ok(super::smaller(a))),
-    FunctionDef::plain(3181, "record_image_eq", &[RECORD, RECORD], BOOL, |_, a| Ok(Value::Bool(compare_values(&a[0], &a[1]).is_eq()))),
-    FunctionDef::plain(3182, "record_image_ne", &[RECORD, RECORD], BOOL, |_, a| Ok(Value::Bool(compare_values(&a[0], &a[1]).is_ne()))),
-    FunctionDef::plain(3183, "record_image_lt", &[RECORD, RECORD], BOOL, |_, a| Ok(Value::Bool(compare_values(&a[0], &a[1]).is_lt()))),
-    FunctionDef::plain(3185, "record_image_le", &[RECORD, RECORD], BOOL, |_, a| Ok(Value::Bool(compare_values(&a[0], &a[1]).is_le()))),
-    FunctionDef::plain(3184, "record_image_gt", &[RECORD, RECORD], BOOL, |_, a| Ok(Value::Bool(compare_values(&a[0], &a[1]).is_gt()))),
-    FunctionDef::plain(3186, "record_image_ge", &[RECORD, RECORD], BOOL, |_, a| Ok(Value::Bool(compare_values(&a[0], &a[1]).is_ge()))),
     FunctionDef::set(2289, "pg_options_to_table", &[TEXT_ARRAY], RECORD, options_to_table).stable().named(&["options_array"]).columns(&[("option_name", TEXT), ("option_value", TEXT)]),
     FunctionDef::set(1686, "pg_get_keywords", &[], RECORD, keywords).stable().columns(&[("word", TEXT), ("catcode", CHAR), ("barelabel", BOOL), ("catdesc", TEXT), ("baredesc", TEXT)]),
     FunctionDef::set(2599, "pg_timezone_abbrevs", &[], RECORD, zone_abbreviations).stable().columns(&[("abbrev", TEXT), ("utc_offset", INTERVAL), ("is_dst", BOOL)]),
@@ -364,7 +358,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(1107, "time_cmp", &[TIME, TIME], INT4, |_, a| Ok(Value::Int4(compare_values(&a[0], &a[1]) as i32))),
     FunctionDef::plain(4044, "jsonb_cmp", &[JSONB, JSONB], INT4, |_, a| Ok(Value::Int4(compare_values(&a[0], &a[1]) as i32))),
     FunctionDef::plain(382, "btarraycmp", &[ANYARRAY, ANYARRAY], INT4, |_, a| Ok(Value::Int4(compare_values(&a[0], &a[1]) as i32))),
-    FunctionDef::plain(2987, "btrecordcmp", &[RECORD, RECORD], INT4, |_, a| Ok(Value::Int4(compare_values(&a[0], &a[1]) as i32))),
     FunctionDef::plain(359, "btnamecmp", &[NAME, NAME], INT4, |_, a| Ok(Value::Int4(compare_values(&a[0], &a[1]) as i32))),
     FunctionDef::plain(3514, "enum_cmp", &[ANYENUM, ANYENUM], INT4, |_, a| Ok(Value::Int4(compare_values(&a[0], &a[1]) as i32))),
     FunctionDef::plain(358, "btcharcmp", &[CHAR, CHAR], INT4, |_, a| Ok(Value::Int4(compare_values(&a[0], &a[1]) as i32))),

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use base::{Oid, Result};
 
+use super::records;
 use crate::types::compare::{compare_f64, compare_networks, compare_padded, compare_values};
 use crate::types::context::EvalContext;
 use crate::types::datetime::arithmetic::{date_to_timestamp, date_to_timestamptz, timestamp_to_timestamptz};
@@ -16,6 +17,15 @@ use crate::types::value::Value;
 trait Pair {
     /// Stable where the session's zone decides.
     const VOLATILITY: Volatility = Volatility::Immutable;
+
+    /// Whether they can be compared at all.
+    ///
+    /// # Errors
+    /// 42804 for rows whose columns differ in type.
+    #[inline]
+    fn check(_: &mut dyn EvalContext, _: &Value, _: &Value) -> Result<()> {
+        Ok(())
+    }
 
     /// Their order; neither is NULL.
     fn compare(context: &mut dyn EvalContext, left: &Value, right: &Value) -> Ordering;
@@ -30,6 +40,7 @@ struct Padded;
 struct Floats;
 struct Networks;
 struct Moments;
+struct Records;
 struct ZonedMoments;
 
 impl Pair for Same {
@@ -73,6 +84,21 @@ impl Pair for Text {
     }
 }
 
+impl Pair for Records {
+    fn check(context: &mut dyn EvalContext, left: &Value, right: &Value) -> Result<()> {
+        match (left, right) {
+            (Value::Record(left), Value::Record(right)) => {
+                records::check_comparable(context, left, right, compare_values)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn compare(_: &mut dyn EvalContext, left: &Value, right: &Value) -> Ordering {
+        compare_values(left, right)
+    }
+}
+
 impl Pair for Networks {
     fn compare(_: &mut dyn EvalContext, left: &Value, right: &Value) -> Ordering {
         compare_networks(left, right)
@@ -108,8 +134,9 @@ impl Pair for Moments {
             Value::Timestamp(timestamp) | Value::TimestampTz(timestamp) => Ok(*timestamp),
             _ => Ok(0),
         };
-        // what can't be converted lies beyond everything that can
-        moment(left).unwrap_or(i64::MAX).cmp(&moment(right).unwrap_or(i64::MAX))
+        // What can't be converted lies beyond all finite moments, and before infinity.
+        let place = |value: &Value| moment(value).unwrap_or(i64::MAX - 1);
+        place(left).cmp(&place(right))
     }
 }
 
@@ -122,26 +149,32 @@ impl Pair for ZonedMoments {
 }
 
 fn equal<P: Pair>(context: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
+    P::check(context, &a[0], &a[1])?;
     Ok(Value::Bool(P::compare(context, &a[0], &a[1]) == Ordering::Equal))
 }
 
 fn not_equal<P: Pair>(context: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
+    P::check(context, &a[0], &a[1])?;
     Ok(Value::Bool(P::compare(context, &a[0], &a[1]) != Ordering::Equal))
 }
 
 fn less<P: Pair>(context: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
+    P::check(context, &a[0], &a[1])?;
     Ok(Value::Bool(P::compare(context, &a[0], &a[1]) == Ordering::Less))
 }
 
 fn less_equal<P: Pair>(context: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
+    P::check(context, &a[0], &a[1])?;
     Ok(Value::Bool(P::compare(context, &a[0], &a[1]) != Ordering::Greater))
 }
 
 fn greater<P: Pair>(context: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
+    P::check(context, &a[0], &a[1])?;
     Ok(Value::Bool(P::compare(context, &a[0], &a[1]) == Ordering::Greater))
 }
 
 fn greater_equal<P: Pair>(context: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
+    P::check(context, &a[0], &a[1])?;
     Ok(Value::Bool(P::compare(context, &a[0], &a[1]) != Ordering::Less))
 }
 
@@ -260,7 +293,7 @@ comparisons! {
     Same INTERVAL INTERVAL [1330 1331 1332 1333 1334 1335] ["interval_eq" "interval_ne" "interval_lt" "interval_le" "interval_gt" "interval_ge"] [1162 1163 1164 1165 1167 1166];
     Same TIMETZ TIMETZ [1550 1551 1552 1553 1554 1555] ["timetz_eq" "timetz_ne" "timetz_lt" "timetz_le" "timetz_gt" "timetz_ge"] [1352 1353 1354 1355 1357 1356];
     Same NUMERIC NUMERIC [1752 1753 1754 1755 1756 1757] ["numeric_eq" "numeric_ne" "numeric_lt" "numeric_le" "numeric_gt" "numeric_ge"] [1718 1719 1722 1723 1720 1721];
-    Same RECORD RECORD [2988 2989 2990 2992 2991 2993] ["record_eq" "record_ne" "record_lt" "record_le" "record_gt" "record_ge"] [2981 2982 2983 2985 2984 2986];
+    Records RECORD RECORD [2988 2989 2990 2992 2991 2993] ["record_eq" "record_ne" "record_lt" "record_le" "record_gt" "record_ge"] [2981 2982 2983 2985 2984 2986];
     Same ANYARRAY ANYARRAY [1070 1071 1072 1074 1073 1075] ["array_eq" "array_ne" "array_lt" "array_le" "array_gt" "array_ge"] [744 390 391 393 392 396];
     Same UUID UUID [2972 2973 2974 2976 2975 2977] ["uuid_eq" "uuid_ne" "uuid_lt" "uuid_le" "uuid_gt" "uuid_ge"] [2956 2959 2954 2955 2958 2957];
     Networks INET INET [1201 1202 1203 1204 1205 1206] ["network_eq" "network_ne" "network_lt" "network_le" "network_gt" "network_ge"] [920 925 921 922 923 924];

@@ -26,10 +26,24 @@ fn as_numeric(part: Option<Numeric>) -> Value {
 fn zone_named(name: &str) -> Result<TimeZone> {
     let found = match zone_abbreviation(name) {
         Some(Abbreviation::Standard(seconds) | Abbreviation::Daylight(seconds)) => Some(TimeZone::fixed(seconds)),
-        Some(Abbreviation::Zone(zone)) => TimeZone::named(zone),
+        Some(Abbreviation::Zone(zone)) => TimeZone::abbreviated(zone, name),
         None => TimeZone::named(name),
     };
     found.ok_or_else(|| Error::new(sqlstate::INVALID_PARAMETER_VALUE, format!("time zone \"{name}\" not recognized")))
+}
+
+/// A zone by its name, or by a number of hours with a sign, which counts east of UTC here. 22023.
+fn zone_east(name: &str) -> Result<TimeZone> {
+    if name.starts_with(|first: char| first.is_ascii_digit()) {
+        let message = format!("invalid input syntax for type numeric time zone: \"{name}\"");
+        return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message)
+            .hint("Numeric time zones must have \"-\" or \"+\" as first character."));
+    }
+    if !name.starts_with(['+', '-']) {
+        return zone_named(name);
+    }
+    let west = zone_named(name)?.seconds_at(0);
+    Ok(TimeZone::fixed(-west))
 }
 
 /// The zone that is so far east of UTC. 22023.
@@ -131,14 +145,15 @@ fn make_interval(_: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
     if !seconds.is_finite() {
         return Err(out_of_range());
     }
-    let months = years.checked_mul(12).and_then(|years| years.checked_add(*months)).ok_or_else(out_of_range)?;
-    let days = weeks.checked_mul(7).and_then(|weeks| weeks.checked_add(*days)).ok_or_else(out_of_range)?;
+    // As in PostgreSQL 15, what takes more bits comes out modulo 2^32, and 2^64.
+    let months = years.wrapping_mul(12).wrapping_add(*months);
+    let days = weeks.wrapping_mul(7).wrapping_add(*days);
     let clock = i64::from(*hours) * calendar::HOUR + i64::from(*minutes) * calendar::MINUTE;
     let seconds = (seconds * SECOND as f64).round_ties_even();
     if seconds.abs() >= i64::MAX as f64 {
         return Err(out_of_range());
     }
-    let micros = clock.checked_add(seconds as i64).ok_or_else(out_of_range)?;
+    let micros = clock.wrapping_add(seconds as i64);
     Ok(Value::Interval(Interval { months, days, micros }))
 }
 
@@ -320,7 +335,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(6204, "extract", &[TEXT, INTERVAL], NUMERIC, |_, a| { take!(a; Text n, Interval i); Ok(as_numeric(Some(extract::interval_part(n, i)?))) }),
     FunctionDef::plain(2020, "date_trunc", &[TEXT, TIMESTAMP], TIMESTAMP, |_, a| { take!(a; Text n, Timestamp t); Ok(Value::Timestamp(extract::truncate_timestamp(n, *t)?)) }),
     FunctionDef::plain(1217, "date_trunc", &[TEXT, TIMESTAMPTZ], TIMESTAMPTZ, |context, a| { take!(a; Text n, TimestampTz t); Ok(Value::TimestampTz(extract::truncate_timestamptz(n, *t, &context.format().time_zone)?)) }).stable(),
-    FunctionDef::plain(1284, "date_trunc", &[TEXT, TIMESTAMPTZ, TEXT], TIMESTAMPTZ, |_, a| { take!(a; Text n, TimestampTz t, Text z); Ok(Value::TimestampTz(extract::truncate_timestamptz(n, *t, &zone_named(z)?)?)) }).stable(),
+    FunctionDef::plain(1284, "date_trunc", &[TEXT, TIMESTAMPTZ, TEXT], TIMESTAMPTZ, |_, a| { take!(a; Text n, TimestampTz t, Text z); if calendar::is_infinite(*t) { return Ok(Value::TimestampTz(*t)); } Ok(Value::TimestampTz(extract::truncate_timestamptz(n, *t, &zone_named(z)?)?)) }).stable(),
     FunctionDef::plain(1218, "date_trunc", &[TEXT, INTERVAL], INTERVAL, |_, a| { take!(a; Text n, Interval i); Ok(Value::Interval(extract::truncate_interval(n, i)?)) }),
     FunctionDef::plain(6177, "date_bin", &[INTERVAL, TIMESTAMP, TIMESTAMP], TIMESTAMP, |_, a| { take!(a; Interval i, Timestamp t, Timestamp o); Ok(Value::Timestamp(arithmetic::bin(i, *t, *o)?)) }),
     FunctionDef::plain(6178, "date_bin", &[INTERVAL, TIMESTAMPTZ, TIMESTAMPTZ], TIMESTAMPTZ, |_, a| { take!(a; Interval i, TimestampTz t, TimestampTz o); Ok(Value::TimestampTz(arithmetic::bin(i, *t, *o)?)) }),
@@ -330,15 +345,15 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(1386, "age", &[TIMESTAMPTZ], INTERVAL, |context, a| { take!(a; TimestampTz t); let local = arithmetic::timestamptz_to_timestamp(*t, &context.format().time_zone)?; Ok(Value::Interval(arithmetic::age(today(context), local)?)) }).stable(),
     FunctionDef::plain(2069, "timezone", &[TEXT, TIMESTAMP], TIMESTAMPTZ, |_, a| { take!(a; Text z, Timestamp t); Ok(Value::TimestampTz(arithmetic::timestamp_to_timestamptz(*t, &zone_named(z)?)?)) }),
     FunctionDef::plain(1159, "timezone", &[TEXT, TIMESTAMPTZ], TIMESTAMP, |_, a| { take!(a; Text z, TimestampTz t); Ok(Value::Timestamp(arithmetic::timestamptz_to_timestamp(*t, &zone_named(z)?)?)) }),
-    FunctionDef::plain(2070, "timezone", &[INTERVAL, TIMESTAMP], TIMESTAMPTZ, |_, a| { take!(a; Interval z, Timestamp t); Ok(Value::TimestampTz(arithmetic::timestamp_to_timestamptz(*t, &zone_of_interval(z)?)?)) }),
-    FunctionDef::plain(1026, "timezone", &[INTERVAL, TIMESTAMPTZ], TIMESTAMP, |_, a| { take!(a; Interval z, TimestampTz t); Ok(Value::Timestamp(arithmetic::timestamptz_to_timestamp(*t, &zone_of_interval(z)?)?)) }),
+    FunctionDef::plain(2070, "timezone", &[INTERVAL, TIMESTAMP], TIMESTAMPTZ, |_, a| { take!(a; Interval z, Timestamp t); if calendar::is_infinite(*t) { return Ok(Value::TimestampTz(*t)); } Ok(Value::TimestampTz(arithmetic::timestamp_to_timestamptz(*t, &zone_of_interval(z)?)?)) }),
+    FunctionDef::plain(1026, "timezone", &[INTERVAL, TIMESTAMPTZ], TIMESTAMP, |_, a| { take!(a; Interval z, TimestampTz t); if calendar::is_infinite(*t) { return Ok(Value::Timestamp(*t)); } Ok(Value::Timestamp(arithmetic::timestamptz_to_timestamp(*t, &zone_of_interval(z)?)?)) }),
     FunctionDef::plain(2037, "timezone", &[TEXT, TIMETZ], TIMETZ, |context, a| { take!(a; Text z, TimeTz t); let west = -zone_named(z)?.seconds_at(context.transaction_timestamp()); Ok(Value::TimeTz(arithmetic::shift_timetz(*t, west))) }).stable(),
     FunctionDef::plain(2038, "timezone", &[INTERVAL, TIMETZ], TIMETZ, |context, a| { take!(a; Interval z, TimeTz t); let west = -zone_of_interval(z)?.seconds_at(context.transaction_timestamp()); Ok(Value::TimeTz(arithmetic::shift_timetz(*t, west))) }),
     FunctionDef::plain(3846, "make_date", &[INT4, INT4, INT4], DATE, |_, a| { take!(a; Int4 y, Int4 m, Int4 d); Ok(Value::Date(arithmetic::make_date(i64::from(*y), i64::from(*m), i64::from(*d))?)) }).named(&["year", "month", "day"]),
     FunctionDef::plain(3847, "make_time", &[INT4, INT4, FLOAT8], TIME, |_, a| { take!(a; Int4 h, Int4 m, Float8 s); Ok(Value::Time(arithmetic::make_time(i64::from(*h), i64::from(*m), *s)?)) }).named(&["hour", "min", "sec"]),
     FunctionDef::plain(3461, "make_timestamp", &[INT4, INT4, INT4, INT4, INT4, FLOAT8], TIMESTAMP, |_, a| Ok(Value::Timestamp(make_timestamp(a)?))).named(&["year", "month", "mday", "hour", "min", "sec"]),
     FunctionDef::plain(3462, "make_timestamptz", &[INT4, INT4, INT4, INT4, INT4, FLOAT8], TIMESTAMPTZ, |context, a| Ok(Value::TimestampTz(arithmetic::timestamp_to_timestamptz(make_timestamp(a)?, &context.format().time_zone)?))).stable().named(&["year", "month", "mday", "hour", "min", "sec"]),
-    FunctionDef::plain(3463, "make_timestamptz", &[INT4, INT4, INT4, INT4, INT4, FLOAT8, TEXT], TIMESTAMPTZ, |_, a| { let zone = zone_named(a[6].as_str().unwrap_or(""))?; Ok(Value::TimestampTz(arithmetic::timestamp_to_timestamptz(make_timestamp(&a[..6])?, &zone)?)) }).stable().named(&["year", "month", "mday", "hour", "min", "sec", "timezone"]),
+    FunctionDef::plain(3463, "make_timestamptz", &[INT4, INT4, INT4, INT4, INT4, FLOAT8, TEXT], TIMESTAMPTZ, |_, a| { let local = make_timestamp(&a[..6])?; Ok(Value::TimestampTz(arithmetic::timestamp_to_timestamptz(local, &zone_east(a[6].as_str().unwrap_or(""))?)?)) }).stable().named(&["year", "month", "mday", "hour", "min", "sec", "timezone"]),
     FunctionDef::plain(3464, "make_interval", &[INT4, INT4, INT4, INT4, INT4, INT4, FLOAT8], INTERVAL, make_interval).named(&["years", "months", "weeks", "days", "hours", "mins", "secs"]).defaults(&["0", "0", "0", "0", "0", "0", "0.0"]),
     FunctionDef::plain(1158, "to_timestamp", &[FLOAT8], TIMESTAMPTZ, to_timestamp),
     FunctionDef::plain(1299, "now", &[], TIMESTAMPTZ, |context, _| Ok(Value::TimestampTz(context.transaction_timestamp()))).stable(),

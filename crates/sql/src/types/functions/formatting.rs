@@ -24,7 +24,7 @@ fn timestamptz_text(context: &mut dyn EvalContext, a: &[Value]) -> Result<Value>
 }
 
 fn number_text(number: &Number<'_>, template: &str) -> Result<Value> {
-    number::written(number, template).map(or_null)
+    Ok(Value::from(number::written(number, template)?.unwrap_or_default()))
 }
 
 fn to_timestamp(context: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {

@@ -295,7 +295,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(68, "xideq", &[XID, XID], BOOL, |_, a| Ok(Value::Bool(a[0] == a[1]))),
     FunctionDef::plain(3308, "xidneq", &[XID, XID], BOOL, |_, a| Ok(Value::Bool(a[0] != a[1]))),
     FunctionDef::plain(69, "cideq", &[CID, CID], BOOL, |_, a| Ok(Value::Bool(a[0] == a[1]))),
-    FunctionDef::plain(5071, "xid", &[XID8], XID, |_, a| Ok(a[0].clone())),
+    FunctionDef::plain(5071, "xid", &[XID8], XID, |_, a| Ok(match &a[0] { Value::Xid(id) => Value::Xid(id & 0xFFFF_FFFF), other => other.clone() })),
     FunctionDef::plain(1965, "oidlarger", &[OID, OID], OID, |_, a| Ok(Value::from(a[0].as_i64().max(a[1].as_i64()).map(|oid| Oid(oid as u32))))),
     FunctionDef::plain(1966, "oidsmaller", &[OID, OID], OID, |_, a| Ok(Value::from(a[0].as_i64().min(a[1].as_i64()).map(|oid| Oid(oid as u32))))),
     FunctionDef::plain(320, "width_bucket", &[FLOAT8, FLOAT8, FLOAT8, INT4], INT4, width_bucket),

@@ -31,20 +31,42 @@ pub(super) fn path_steps(array: &ArrayValue) -> Option<Vec<&str>> {
 fn text_path(a: &[Value]) -> Result<Option<&str>> {
     let [Value::Text(text), Value::Array(path)] = a else { return Err(mismatch(&a[0])) };
     let Some(steps) = path_steps(path) else { return Ok(None) };
-    let mut current = text.trim();
-    for step in steps {
-        sync::yield_point()?;
-        let next = match JsonKind::of(current) {
-            JsonKind::Object => json_text::member(current, step),
-            JsonKind::Array => step.trim().parse().ok().and_then(|index| json_text::element(current, index)),
-            _ => None,
-        };
-        match next {
-            Some(next) => current = next,
-            None => return Ok(None),
+    json::check_escapes(text)?;
+    follow(text.trim(), &steps)
+}
+
+/// What a path leads to. Of several members with one name, the last one counts that the rest of the path fits.
+fn follow<'a>(current: &'a str, steps: &[&str]) -> Result<Option<&'a str>> {
+    sync::yield_point()?;
+    let Some((step, rest)) = steps.split_first() else { return Ok(Some(current)) };
+    match JsonKind::of(current) {
+        JsonKind::Object => {
+            let members = json_text::members(current).unwrap_or_default();
+            for (_, value) in members.into_iter().rev().filter(|(key, _)| key == step) {
+                if let Some(found) = follow(value, rest)? {
+                    return Ok(Some(found));
+                }
+            }
+            Ok(None)
         }
+        JsonKind::Array => match step.trim().parse().ok().and_then(|index| json_text::element(current, index)) {
+            Some(element) => follow(element, rest),
+            None => Ok(None),
+        },
+        _ => Ok(None),
     }
-    Ok(Some(current))
+}
+
+/// The member of an object. 22P02 and 22P05 for escapes that stand for no character, wherever they are in the text.
+fn member<'a>(text: &'a str, key: &str) -> Result<Option<&'a str>> {
+    json::check_escapes(text)?;
+    Ok(json_text::member(text, key))
+}
+
+/// The element of an array. 22P02 and 22P05 as for [`member`].
+fn element(text: &str, index: i32) -> Result<Option<&str>> {
+    json::check_escapes(text)?;
+    Ok(json_text::element(text, i64::from(index)))
 }
 
 fn json_array_length(_: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
@@ -85,6 +107,8 @@ fn strip_text(text: &str, out: &mut String) -> Result<()> {
             strip_text(element, out)?;
         }
         out.push(']');
+    } else if JsonKind::of(text) == JsonKind::String {
+        push_string(&json_text::unescape(text.trim()), out);
     } else {
         out.push_str(text.trim());
     }
@@ -114,7 +138,8 @@ pub(super) fn pairs(a: &[Value]) -> Result<Vec<(String, Option<String>)>> {
             array.values.chunks(2).map(|pair| (text(&pair[0]), text(&pair[1]))).collect()
         }
         [Value::Array(keys), Value::Array(values)] => {
-            if keys.dimensions.len() > 1 || values.dimensions.len() > 1 {
+            // Two empty arrays make an empty object; one beside another array does not.
+            if keys.dimensions.len() > 1 || keys.dimensions.len() != values.dimensions.len() {
                 return Err(wrong("wrong number of array subscripts"));
             }
             if keys.values.len() != values.values.len() {
@@ -276,6 +301,7 @@ impl ValueStream for Parts {
 
 fn each(a: &[Value], value_type: Oid) -> Result<Box<dyn ValueStream>> {
     take!(a; Text text);
+    json::check_escapes(text)?;
     let position = json_text::members_start(text).ok_or_else(|| match JsonKind::of(text) {
         JsonKind::Array => invalid("cannot deconstruct an array as an object"),
         _ => invalid("cannot deconstruct a scalar"),
@@ -286,6 +312,7 @@ fn each(a: &[Value], value_type: Oid) -> Result<Box<dyn ValueStream>> {
 
 fn json_keys(_: &mut dyn EvalContext, _: &CallTypes, a: &[Value]) -> Result<Box<dyn ValueStream>> {
     take!(a; Text text);
+    json::check_escapes(text)?;
     let position = json_text::members_start(text).ok_or_else(|| match JsonKind::of(text) {
         JsonKind::Array => invalid("cannot call json_object_keys on an array"),
         _ => invalid("cannot call json_object_keys on a scalar"),
@@ -295,6 +322,9 @@ fn json_keys(_: &mut dyn EvalContext, _: &CallTypes, a: &[Value]) -> Result<Box<
 
 fn elements(a: &[Value], as_text: bool) -> Result<Box<dyn ValueStream>> {
     take!(a; Text text);
+    if as_text {
+        json::check_escapes(text)?;
+    }
     let function = if as_text { "json_array_elements_text" } else { "json_array_elements" };
     let position = json_text::elements_start(text).ok_or_else(|| match JsonKind::of(text) {
         JsonKind::Object => invalid(format!("cannot call {function} on a non-array")),
@@ -305,15 +335,15 @@ fn elements(a: &[Value], as_text: bool) -> Result<Box<dyn ValueStream>> {
 
 #[rustfmt::skip]
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::plain(3947, "json_object_field", &[JSON, TEXT], JSON, |_, a| { take!(a; Text j, Text k); Ok(json_text::member(j, k).into()) }).named(&["from_json", "field_name"]),
-    FunctionDef::plain(3948, "json_object_field_text", &[JSON, TEXT], TEXT, |_, a| { take!(a; Text j, Text k); Ok(json_text::member(j, k).and_then(json_text::plain).into()) }).named(&["from_json", "field_name"]),
-    FunctionDef::plain(3949, "json_array_element", &[JSON, INT4], JSON, |_, a| { take!(a; Text j, Int4 n); Ok(json_text::element(j, i64::from(*n)).into()) }).named(&["from_json", "element_index"]),
-    FunctionDef::plain(3950, "json_array_element_text", &[JSON, INT4], TEXT, |_, a| { take!(a; Text j, Int4 n); Ok(json_text::element(j, i64::from(*n)).and_then(json_text::plain).into()) }).named(&["from_json", "element_index"]),
+    FunctionDef::plain(3947, "json_object_field", &[JSON, TEXT], JSON, |_, a| { take!(a; Text j, Text k); Ok(member(j, k)?.into()) }).named(&["from_json", "field_name"]),
+    FunctionDef::plain(3948, "json_object_field_text", &[JSON, TEXT], TEXT, |_, a| { take!(a; Text j, Text k); Ok(member(j, k)?.and_then(json_text::plain).into()) }).named(&["from_json", "field_name"]),
+    FunctionDef::plain(3949, "json_array_element", &[JSON, INT4], JSON, |_, a| { take!(a; Text j, Int4 n); Ok(element(j, *n)?.into()) }).named(&["from_json", "element_index"]),
+    FunctionDef::plain(3950, "json_array_element_text", &[JSON, INT4], TEXT, |_, a| { take!(a; Text j, Int4 n); Ok(element(j, *n)?.and_then(json_text::plain).into()) }).named(&["from_json", "element_index"]),
     FunctionDef::plain(3951, "json_extract_path", &[JSON, TEXT_ARRAY], JSON, |_, a| Ok(text_path(a)?.into())).variadic().named(&["from_json", "path_elems"]),
     FunctionDef::plain(3953, "json_extract_path_text", &[JSON, TEXT_ARRAY], TEXT, |_, a| Ok(text_path(a)?.and_then(json_text::plain).into())).variadic().named(&["from_json", "path_elems"]),
     FunctionDef::plain(3968, "json_typeof", &[JSON], TEXT, |_, a| { take!(a; Text j); Ok(Value::from(JsonKind::of(j).name())) }),
     FunctionDef::plain(3956, "json_array_length", &[JSON], INT4, json_array_length),
-    FunctionDef::plain(3261, "json_strip_nulls", &[JSON], JSON, |_, a| { take!(a; Text j); let mut out = String::new(); strip_text(j, &mut out)?; Ok(Value::from(out)) }),
+    FunctionDef::plain(3261, "json_strip_nulls", &[JSON], JSON, |_, a| { take!(a; Text j); json::check_escapes(j)?; let mut out = String::new(); strip_text(j, &mut out)?; Ok(Value::from(out)) }),
     FunctionDef::plain(3202, "json_object", &[TEXT_ARRAY], JSON, |_, a| Ok(Value::from(object_text(&pairs(a)?)))),
     FunctionDef::plain(3203, "json_object", &[TEXT_ARRAY, TEXT_ARRAY], JSON, |_, a| Ok(Value::from(object_text(&pairs(a)?)))),
     FunctionDef::plain(3201, "json_build_object", &[], JSON, |_, _| Ok(Value::from("{}"))).stable().not_strict(),

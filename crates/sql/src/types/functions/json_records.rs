@@ -12,7 +12,7 @@ use super::{FunctionDef, mismatch};
 use crate::types::array_text::{MAX_DIMENSIONS, too_many_dimensions};
 use crate::types::context::{EvalContext, UserTypeKind};
 use crate::types::function_def::{CallTypes, ReadyRows, ValueStream};
-use crate::types::json::{Json, JsonbValue};
+use crate::types::json::{self, Json, JsonbValue};
 use crate::types::json_text::{self, JsonKind};
 use crate::types::oids::*;
 use crate::types::text_io;
@@ -45,7 +45,10 @@ impl<'a> Piece<'a> {
     fn of(value: &'a Value) -> Result<Piece<'a>> {
         match value {
             Value::Jsonb(json) => Ok(Piece::Tree(&json.0)),
-            Value::Text(text) => Ok(Piece::Text(text)),
+            Value::Text(text) => {
+                json::check_escapes(text)?;
+                Ok(Piece::Text(text))
+            }
             other => Err(mismatch(other)),
         }
     }
@@ -116,8 +119,14 @@ impl<'a> Members<'a> {
     }
 }
 
-/// A JSON value, that of member `key`, as a value of an SQL type.
-fn convert(json: Piece<'_>, key: &str, ty: SqlType, context: &mut dyn EvalContext) -> Result<Value> {
+/// A JSON value, that of member `key`, as a value of an SQL type. `base` is the row that it is to change, if there is one.
+fn convert(
+    json: Piece<'_>,
+    key: &str,
+    ty: SqlType,
+    base_row: Option<&RecordValue>,
+    context: &mut dyn EvalContext,
+) -> Result<Value> {
     sync::yield_point()?;
     let base = base_type(context.catalog(), ty);
     match (json.kind(), base.oid) {
@@ -137,7 +146,7 @@ fn convert(json: Piece<'_>, key: &str, ty: SqlType, context: &mut dyn EvalContex
         _ => None,
     };
     let value = match shape {
-        Some(shape) => row(json, &shape, None, context)?,
+        Some(shape) => row(json, &shape, base_row, context)?,
         None => match element_type(context.catalog(), base.oid) {
             Some(element) => {
                 let mut reader = ArrayReader {
@@ -208,7 +217,7 @@ impl ArrayReader<'_> {
                 self.read(item, context)?;
             } else {
                 self.dimension_count = Some(depth + 1);
-                let value = convert(item, self.key, self.element, context)?;
+                let value = convert(item, self.key, self.element, None, context)?;
                 self.values.push(value);
             }
             self.place.pop();
@@ -240,10 +249,12 @@ fn row(
     let mut fields = Vec::with_capacity(shape.fields.len());
     for (place, (name, ty)) in shape.fields.iter().enumerate() {
         sync::yield_point()?;
-        fields.push(match (members.named(name), defaults) {
-            (Some(member), _) => convert(member, name, *ty, context)?,
-            (None, Some(defaults)) => defaults.fields.get(place).cloned().unwrap_or_default(),
-            (None, None) => convert(Piece::Tree(&Json::Null), name, *ty, context)?,
+        let default = defaults.and_then(|defaults| defaults.fields.get(place));
+        fields.push(match (members.named(name), default) {
+            (Some(member), Some(Value::Record(base))) => convert(member, name, *ty, Some(base), context)?,
+            (Some(member), _) => convert(member, name, *ty, None, context)?,
+            (None, Some(default)) => default.clone(),
+            (None, None) => convert(Piece::Tree(&Json::Null), name, *ty, None, context)?,
         });
     }
     Ok(Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields })))
@@ -276,15 +287,20 @@ fn rows(
 }
 
 /// The shape that the column definition list gave.
-fn defined(a: &[Value]) -> Result<&Arc<RecordShape>> {
+///
+/// # Errors
+/// 0A000 where there is none.
+fn defined<'a>(function: &str, a: &'a [Value]) -> Result<&'a Arc<RecordShape>> {
     match a.get(1) {
         Some(Value::Record(record)) => Ok(&record.shape),
-        _ => Err(Error::unsupported("function returning record called in context that cannot accept type record")),
+        _ => Err(Error::unsupported(format!("could not determine row type for result of {function}")).hint(
+            "Provide a non-null record argument, or call the function in the FROM clause using a column definition list.",
+        )),
     }
 }
 
-fn to_record(context: &mut dyn EvalContext, _: &CallTypes, a: &[Value]) -> Result<Box<dyn ValueStream>> {
-    let shape = defined(a)?;
+fn to_record(function: &str, context: &mut dyn EvalContext, a: &[Value]) -> Result<Box<dyn ValueStream>> {
+    let shape = defined(function, a)?;
     let made = match &a[0] {
         Value::Null => row(Piece::Tree(&Json::Object(Vec::new())), shape, None, context)?,
         json => row(Piece::of(json)?, shape, None, context)?,
@@ -296,7 +312,7 @@ fn to_recordset(function: &str, context: &mut dyn EvalContext, a: &[Value]) -> R
     if a[0].is_null() {
         return Ok(ReadyRows::boxed(Vec::new()));
     }
-    Ok(ReadyRows::boxed(rows(Piece::of(&a[0])?, defined(a)?, None, function, context)?))
+    Ok(ReadyRows::boxed(rows(Piece::of(&a[0])?, defined(function, a)?, None, function, context)?))
 }
 
 /// The row type to be filled: that of the first argument. 42804
@@ -305,6 +321,11 @@ fn wanted(function: &str, context: &dyn EvalContext, types: &CallTypes, a: &[Val
     match (context.catalog().user_type(base.oid).map(|user| user.kind.clone()), &a[0]) {
         (Some(UserTypeKind::Composite(shape)), _) => Ok(shape),
         (_, Value::Record(record)) => Ok(Arc::clone(&record.shape)),
+        _ if base.oid == RECORD => {
+            Err(Error::unsupported(format!("could not determine row type for result of {function}")).hint(
+                "Provide a non-null record argument, or call the function in the FROM clause using a column definition list.",
+            ))
+        }
         _ => Err(Error::new(sqlstate::DATATYPE_MISMATCH, format!("first argument of {function} must be a row type"))),
     }
 }
@@ -355,8 +376,8 @@ fn populate_recordset(
 
 #[rustfmt::skip]
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::set(3204, "json_to_record", &[JSON], RECORD, to_record).stable().not_strict(),
-    FunctionDef::set(3490, "jsonb_to_record", &[JSONB], RECORD, to_record).stable().not_strict(),
+    FunctionDef::set(3204, "json_to_record", &[JSON], RECORD, |context, _, a| to_record("json_to_record", context, a)).stable().not_strict(),
+    FunctionDef::set(3490, "jsonb_to_record", &[JSONB], RECORD, |context, _, a| to_record("jsonb_to_record", context, a)).stable().not_strict(),
     FunctionDef::set(3205, "json_to_recordset", &[JSON], RECORD, |context, _, a| to_recordset("json_to_recordset", context, a)).stable().not_strict(),
     FunctionDef::set(3491, "jsonb_to_recordset", &[JSONB], RECORD, |context, _, a| to_recordset("jsonb_to_recordset", context, a)).stable().not_strict(),
     FunctionDef::typed(3960, "json_populate_record", &[ANYELEMENT, JSON, BOOL], ANYELEMENT, |context, types, a| populate_record("json_populate_record", context, types, a)).stable().not_strict().named(&["base", "from_json", "use_json_as_text"]).defaults(&["false"]),

@@ -246,25 +246,30 @@ fn change(json: &Json, path: &ArrayValue, change: Change<'_>) -> Result<Value> {
             _ => "cannot set path in scalar",
         }));
     }
-    if path.values.is_empty() {
+    // Nothing is in there to be changed.
+    let is_empty = match json {
+        Json::Object(pairs) => pairs.is_empty(),
+        Json::Array(values) => values.is_empty(),
+        _ => false,
+    };
+    let creates = matches!(change, Change::Set { create: true, .. } | Change::Insert { .. });
+    if path.values.is_empty() || is_empty && !creates {
         return Ok(jsonb(json.clone()));
     }
-    let mut steps = Vec::with_capacity(path.values.len());
-    for (index, value) in path.values.iter().enumerate() {
-        steps.push(value.as_str().ok_or_else(|| {
-            Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, format!("path element at position {} is null", index + 1))
-        })?);
-    }
     let mut json = json.clone();
-    change_at(&mut json, &steps, 0, change)?;
+    change_at(&mut json, &path.values, 0, change)?;
     Ok(jsonb(json))
 }
 
-fn change_at(json: &mut Json, steps: &[&str], depth: usize, change: Change<'_>) -> Result<()> {
+/// 22004 for a step that is NULL, once the path leads to it.
+fn change_at(json: &mut Json, steps: &[Value], depth: usize, change: Change<'_>) -> Result<()> {
     let is_last = depth + 1 == steps.len();
+    let step = steps[depth].as_str().ok_or_else(|| {
+        Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, format!("path element at position {} is null", depth + 1))
+    })?;
     match json {
         Json::Object(pairs) => {
-            let key = steps[depth];
+            let key = step;
             match pairs.iter().position(|(own, _)| own == key) {
                 Some(index) if is_last => match change {
                     Change::Delete => {
@@ -287,10 +292,10 @@ fn change_at(json: &mut Json, steps: &[&str], depth: usize, change: Change<'_>) 
             }
         }
         Json::Array(values) => {
-            let index: i32 = steps[depth].trim().parse().map_err(|_| {
+            let index: i32 = step.trim().parse().map_err(|_| {
                 Error::new(
                     sqlstate::INVALID_TEXT_REPRESENTATION,
-                    format!("path element at position {} is not an integer: \"{}\"", depth + 1, steps[depth]),
+                    format!("path element at position {} is not an integer: \"{step}\"", depth + 1),
                 )
             })?;
             match place(i64::from(index), values.len()) {

@@ -10,7 +10,7 @@ use base::{Error, Oid};
 use rustc_hash::FxHashMap;
 
 use super::compare::compare_values;
-use super::function_def::FunctionDef;
+use super::function_def::{FunctionDef, Volatility};
 use super::operators::OperatorDef;
 use super::value::Value;
 
@@ -21,7 +21,7 @@ macro_rules! take {
     };
 }
 
-mod arrays;
+pub mod arrays;
 pub mod assign;
 mod bytes;
 mod catalog;
@@ -38,6 +38,7 @@ mod jsonb;
 mod networks;
 mod numerics;
 mod patterns;
+mod records;
 mod series;
 mod server;
 mod session;
@@ -47,6 +48,7 @@ mod unicode;
 /// All tables of functions, by subject.
 static TABLES: &[&[FunctionDef]] = &[
     comparisons::FUNCTIONS,
+    records::FUNCTIONS,
     integers::FUNCTIONS,
     floats::FUNCTIONS,
     numerics::FUNCTIONS,
@@ -106,6 +108,12 @@ fn mismatch(value: &Value) -> Error {
     Error::internal(format!("function called with an argument of the wrong type: {value:?}"))
 }
 
+/// Whether a name stands for functions that give the same for the same arguments, all of them.
+pub fn is_immutable_function(name: &str) -> bool {
+    let found = functions_named(&name.to_ascii_lowercase());
+    !found.is_empty() && found.iter().all(|def| def.volatility == Volatility::Immutable && !def.returns_set)
+}
+
 /// The larger of two values of one type.
 fn larger(a: &[Value]) -> Value {
     larger_by(compare_values(&a[0], &a[1]), a)
@@ -116,12 +124,12 @@ fn smaller(a: &[Value]) -> Value {
     smaller_by(compare_values(&a[0], &a[1]), a)
 }
 
-/// The larger of two values of this order.
+/// The larger of two values of this order: of equal ones the second.
 fn larger_by(order: Ordering, a: &[Value]) -> Value {
-    if order == Ordering::Less { a[1].clone() } else { a[0].clone() }
+    if order == Ordering::Greater { a[0].clone() } else { a[1].clone() }
 }
 
-/// The smaller of two values of this order.
+/// The smaller of two values of this order: of equal ones the second.
 fn smaller_by(order: Ordering, a: &[Value]) -> Value {
-    if order == Ordering::Greater { a[1].clone() } else { a[0].clone() }
+    if order == Ordering::Less { a[0].clone() } else { a[1].clone() }
 }

@@ -136,6 +136,13 @@ fn abbreviated(network: &IpNet) -> String {
             octets.join(".")
         }
         IpAddr::V6(address) => {
+            if let Some(mapped) = address.to_ipv4_mapped().filter(|_| bits > 96) {
+                // The last octet is left out if the network doesn't reach it.
+                let [a, b, c, d] = mapped.octets();
+                let last = if bits > 120 { format!(".{d}") } else { String::new() };
+                let third = if bits > 112 { format!(".{c}{last}") } else { String::new() };
+                return format!("::ffff:{a}.{b}{third}/{bits}");
+            }
             let words = &address.segments()[..usize::from(bits.div_ceil(16))];
             let zeros = longest_zeros(words);
             let shown = |words: &[u16]| words.iter().map(|word| format!("{word:x}")).collect::<Vec<_>>().join(":");

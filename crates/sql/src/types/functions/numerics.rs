@@ -90,6 +90,11 @@ fn width_bucket(_: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
     i32::try_from(bucket).map(Value::Int4).map_err(|_| super::integers::out_of_range::<i32>())
 }
 
+/// `log` of one number is a function in SQL in PostgreSQL, and its errors say so.
+fn of_sql_function(error: Error) -> Error {
+    error.context("SQL function \"log\" statement 1")
+}
+
 fn lsn(value: &Value) -> Result<u64> {
     match value {
         Value::PgLsn(value) => Ok(*value),
@@ -101,18 +106,28 @@ fn lsn_from(number: &Numeric) -> Result<Value> {
     if number.is_nan() {
         return Err(Error::unsupported("cannot convert NaN to pg_lsn"));
     }
+    if !number.is_finite() {
+        return Err(Error::unsupported("cannot convert infinity to pg_lsn"));
+    }
     number
         .to_big_integer()
         .and_then(|value| value.to_u64())
         .map(Value::PgLsn)
-        .ok_or_else(|| Error::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "pg_lsn out of range"))
+        .ok_or_else(|| Error::new(sqlstate::INVALID_PARAMETER_VALUE, "pg_lsn out of range"))
 }
 
 fn lsn_add(position: &Value, bytes: &Numeric) -> Result<Value> {
     if bytes.is_nan() {
-        return Err(Error::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "cannot add NaN to pg_lsn"));
+        return Err(Error::unsupported("cannot add NaN to pg_lsn"));
     }
     lsn_from(&Numeric::from(i128::from(lsn(position)?)).add(bytes)?)
+}
+
+fn lsn_subtract(position: &Value, bytes: &Numeric) -> Result<Value> {
+    if bytes.is_nan() {
+        return Err(Error::unsupported("cannot subtract NaN from pg_lsn"));
+    }
+    lsn_add(position, &bytes.negate())
 }
 
 fn lsn_difference(a: &[Value]) -> Result<Value> {
@@ -136,7 +151,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(5049, "lcm", &[NUMERIC, NUMERIC], NUMERIC, |_, a| binary(a, Numeric::least_common_multiple)),
     FunctionDef::plain(1736, "log", &[NUMERIC, NUMERIC], NUMERIC, |_, a| binary(a, Numeric::log)),
     FunctionDef::plain(1737, "numeric_log", &[NUMERIC, NUMERIC], NUMERIC, |_, a| binary(a, Numeric::log)),
-    FunctionDef::plain(1741, "log", &[NUMERIC], NUMERIC, |_, a| Ok(Value::Numeric(Numeric::log(&Numeric::from(10), take(&a[0])?)?))),
+    FunctionDef::plain(1741, "log", &[NUMERIC], NUMERIC, |_, a| Numeric::log(&Numeric::from(10), take(&a[0])?).map(Value::Numeric).map_err(of_sql_function)),
     FunctionDef::plain(1481, "log10", &[NUMERIC], NUMERIC, |_, a| Ok(Value::Numeric(Numeric::log(&Numeric::from(10), take(&a[0])?)?))),
     FunctionDef::plain(1730, "sqrt", &[NUMERIC], NUMERIC, |_, a| unary(a, Numeric::sqrt)),
     FunctionDef::plain(1731, "numeric_sqrt", &[NUMERIC], NUMERIC, |_, a| unary(a, Numeric::sqrt)),
@@ -177,7 +192,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(2170, "width_bucket", &[NUMERIC, NUMERIC, NUMERIC, INT4], INT4, width_bucket),
     FunctionDef::plain(5022, "pg_lsn_pli", &[PG_LSN, NUMERIC], PG_LSN, |_, a| lsn_add(&a[0], take(&a[1])?)),
     FunctionDef::plain(5023, "numeric_pl_pg_lsn", &[NUMERIC, PG_LSN], PG_LSN, |_, a| lsn_add(&a[1], take(&a[0])?)),
-    FunctionDef::plain(5024, "pg_lsn_mii", &[PG_LSN, NUMERIC], PG_LSN, |_, a| lsn_add(&a[0], &take(&a[1])?.negate())),
+    FunctionDef::plain(5024, "pg_lsn_mii", &[PG_LSN, NUMERIC], PG_LSN, |_, a| lsn_subtract(&a[0], take(&a[1])?)),
     FunctionDef::plain(3237, "pg_lsn_mi", &[PG_LSN, PG_LSN], NUMERIC, |_, a| lsn_difference(a)),
     FunctionDef::plain(3165, "pg_wal_lsn_diff", &[PG_LSN, PG_LSN], NUMERIC, |_, a| lsn_difference(a)),
     FunctionDef::plain(6103, "pg_lsn", &[NUMERIC], PG_LSN, |_, a| lsn_from(take(&a[0])?)),

@@ -166,7 +166,12 @@ fn left(text: &str, count: i32) -> &str {
 }
 
 fn right(text: &str, count: i32) -> &str {
-    let skipped = if count >= 0 { i64::from(character_count(text)) - i64::from(count) } else { -i64::from(count) };
+    let skipped = match count {
+        // Its negative is itself in 32 bits, and PostgreSQL skips nothing then.
+        i32::MIN => 0,
+        0.. => i64::from(character_count(text)) - i64::from(count),
+        _ => -i64::from(count),
+    };
     &text[offset_of(text, skipped.max(0) as usize)..]
 }
 
@@ -431,9 +436,9 @@ fn format_up_to(
                         return Err(invalid("format specifies argument 0, but arguments are numbered from 1"));
                     }
                     width_argument = position as usize;
-                } else {
-                    next_argument += 1;
                 }
+                // The next argument is the one behind the width's, wherever that is.
+                next_argument = width_argument + 1;
                 let value = a.get(width_argument).ok_or_else(|| invalid("too few arguments for format()"))?;
                 width = match value {
                     Value::Null => 0,

@@ -49,10 +49,16 @@ impl Numeric {
 
     /// e to this power. 22003 when the result is too large.
     pub fn exp(&self) -> Result<Numeric> {
+        /// From here on PostgreSQL says that the result is too large: three times the digits that a result may have behind its point.
+        const EXP_ARGUMENT_LIMIT: f64 = 6000.0;
         match self {
             Numeric::NaN | Numeric::Infinity => return Ok(self.clone()),
             Numeric::NegativeInfinity => return Ok(Numeric::ZERO),
             _ => {}
+        }
+        // As in PostgreSQL, which looks at the argument first: nothing from here on is computed.
+        if self.to_f64() >= EXP_ARGUMENT_LIMIT {
+            return Err(super::overflow());
         }
         let decimal_exponent = (self.to_f64() * std::f64::consts::LOG10_E).clamp(-2000.0, 2000.0);
         let scale = self.scale().unwrap_or(0);

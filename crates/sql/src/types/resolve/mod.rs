@@ -154,6 +154,17 @@ struct Matched {
     places: SmallVec<[usize; 4]>,
     /// Whether the last arguments of the call make up the VARIADIC array.
     expanded: bool,
+    /// Another function of the same schema takes the same arguments in the same way, by other defaults.
+    is_ambiguous: bool,
+}
+
+/// Whether two functions are in one schema.
+fn are_beside(left: &Target, right: &Target) -> bool {
+    match (left, right) {
+        (Target::User(left), Target::User(right)) => left.schema == right.schema,
+        (Target::User(_), _) | (_, Target::User(_)) => false,
+        _ => true,
+    }
 }
 
 /// Whether and how a declaration can take so many arguments.
@@ -177,6 +188,7 @@ fn match_shape(catalog: &dyn CatalogLookup, declaration: &Declaration<'_>, call:
             signature,
             places: (0..given).map(|place| place.min(count - 1)).collect(),
             expanded: true,
+            is_ambiguous: false,
         });
     }
     if given > count || given + declaration.defaults < count || (call.variadic && !declaration.variadic) {
@@ -186,13 +198,15 @@ fn match_shape(catalog: &dyn CatalogLookup, declaration: &Declaration<'_>, call:
         signature: SmallVec::from_slice(&declaration.arguments[..given]),
         places: (0..given).collect(),
         expanded: false,
+        is_ambiguous: false,
     })
 }
 
 fn match_names(declaration: &Declaration<'_>, call: &Call<'_>) -> Option<Matched> {
     let count = declaration.arguments.len();
     let mut filled = vec![false; count];
-    let mut matched = Matched { signature: SmallVec::new(), places: SmallVec::new(), expanded: false };
+    let mut matched =
+        Matched { signature: SmallVec::new(), places: SmallVec::new(), expanded: false, is_ambiguous: false };
     for index in 0..call.arguments.len() {
         let place = match call.argument_names.get(index).copied().flatten() {
             None => index,
@@ -220,6 +234,9 @@ pub fn resolve_function(catalog: &dyn CatalogLookup, call: &Call<'_>) -> Result<
             let twin = found.iter().position(|(_, other)| other.signature == matched.signature);
             match twin {
                 Some(index) if found[index].1.expanded && !matched.expanded => found[index] = (target, matched),
+                Some(index) if found[index].1.expanded == matched.expanded => {
+                    found[index].1.is_ambiguous |= are_beside(&found[index].0, &target);
+                }
                 Some(_) => {}
                 None => found.push((target, matched)),
             }
@@ -227,6 +244,9 @@ pub fn resolve_function(catalog: &dyn CatalogLookup, call: &Call<'_>) -> Result<
     }
     let given: Vec<Oid> = call.arguments.iter().map(|ty| ty.oid).collect();
     if let Some(index) = found.iter().position(|(_, matched)| matched.signature.as_slice() == given.as_slice()) {
+        if found[index].1.is_ambiguous {
+            return Err(function_not_unique(catalog, call));
+        }
         return finish(catalog, call, found.swap_remove(index));
     }
     if let Some(resolved) = cast_call(catalog, call) {
@@ -234,6 +254,7 @@ pub fn resolve_function(catalog: &dyn CatalogLookup, call: &Call<'_>) -> Result<
     }
     let signatures: Vec<Signature> = found.iter().map(|(_, matched)| matched.signature.clone()).collect();
     match choose(catalog, &given, &signatures) {
+        Choice::One(index) if found[index].1.is_ambiguous => Err(function_not_unique(catalog, call)),
         Choice::One(index) => finish(catalog, call, found.swap_remove(index)),
         Choice::None => Err(no_function(catalog, call)),
         Choice::Many => Err(function_not_unique(catalog, call)),
