@@ -218,7 +218,7 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Vec<TypeRow> {
     };
     let array_row = (array != Oid::INVALID).then(|| TypeRow {
         oid: array,
-        name: format!("_{}", own.name),
+        name: super::user_types::array_name_of(view.catalog(), oid, &own.name),
         schema: own.schema,
         owner: own.owner,
         length: -1,

@@ -205,7 +205,7 @@ pub fn by_oid(view: &CatalogView, oid: Oid) -> Option<Arc<UserType>> {
         let element = by_oid(view, element)?;
         return Some(Arc::new(UserType {
             oid,
-            name: format!("_{}", element.name),
+            name: array_name_of(view.catalog(), element.oid, &element.name),
             schema: element.schema.clone(),
             array: Oid::INVALID,
             kind: UserTypeKind::Array(element.oid),
@@ -233,11 +233,58 @@ pub fn by_oid(view: &CatalogView, oid: Oid) -> Option<Arc<UserType>> {
 /// The type called `name` in `schema`.
 pub fn named(view: &CatalogView, schema: Oid, name: &str) -> Option<Oid> {
     let catalog = view.catalog();
-    let plain = |name: &str| {
-        let custom = catalog.custom_by_name(TYPE_CLASS, schema, name).map(|custom| custom.oid);
-        custom.or_else(|| catalog.table_by_name(schema, name).map(|table| table.oid))
-    };
-    plain(name).or_else(|| plain(name.strip_prefix('_')?).map(array_of))
+    plainly_named(catalog, schema, name).or_else(|| {
+        let (bare, count) = without_underscores(name);
+        let arrays = if count > 0 { array_names(catalog, schema, bare) } else { Vec::new() };
+        arrays.into_iter().find(|(_, underscores)| *underscores == count).map(|(element, _)| array_of(element))
+    })
+}
+
+/// The type called `name` in `schema` that is no array. Names of arrays give way to it.
+pub fn plainly_named(catalog: &Catalog, schema: Oid, name: &str) -> Option<Oid> {
+    let custom = catalog.custom_by_name(TYPE_CLASS, schema, name).map(|custom| custom.oid);
+    custom.or_else(|| catalog.table_by_name(schema, name).map(|table| table.oid))
+}
+
+/// A name without the underscores before it, and how many these are.
+fn without_underscores(name: &str) -> (&str, usize) {
+    let bare = name.trim_start_matches('_');
+    (bare, name.len() - bare.len())
+}
+
+/// The types of `schema` whose names are `bare` with underscores before it, in the order in which they were made, and how many
+/// underscores the array over each has: one more than the type has itself, or the next number that no other type has.
+fn array_names(catalog: &Catalog, schema: Oid, bare: &str) -> Vec<(Oid, usize)> {
+    let name_of = |underscores: usize| format!("{}{bare}", "_".repeat(underscores));
+    let most = base::limits::NAME_MAX_BYTES.saturating_sub(bare.len());
+    let mut types: Vec<(Oid, usize)> =
+        (0..=most).filter_map(|count| Some((plainly_named(catalog, schema, &name_of(count))?, count))).collect();
+    types.sort_unstable();
+    let mut taken: Vec<usize> = types.iter().map(|(_, count)| *count).collect();
+    let mut arrays = Vec::with_capacity(types.len());
+    for (oid, count) in types {
+        let mut free = count + 1;
+        while taken.contains(&free) {
+            free += 1;
+        }
+        taken.push(free);
+        arrays.push((oid, free));
+    }
+    arrays
+}
+
+/// What the array type over `element`, a type called `name`, is called.
+pub fn array_name_of(catalog: &Catalog, element: Oid, name: &str) -> String {
+    let first = format!("_{name}");
+    let Some(schema) = source(catalog, element).map(|source| source.schema()) else { return first };
+    let (bare, count) = without_underscores(name);
+    if count == 0 && plainly_named(catalog, schema, &first).is_none() {
+        return first;
+    }
+    match array_names(catalog, schema, bare).into_iter().find(|(oid, _)| *oid == element) {
+        Some((_, underscores)) => format!("{}{bare}", "_".repeat(underscores)),
+        None => first,
+    }
 }
 
 /// The composite type called `name` in `schema`: as a relation it has the type's own name and number.

@@ -138,7 +138,7 @@ fn rename_relation(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_exists
     if ddl.relation_exists(schema, new) {
         return Err(name_is_taken(new));
     }
-    if matches!(found, Found::Table(_)) && user_types::named(&ddl.view(), schema, new).is_some() {
+    if matches!(found, Found::Table(_)) && user_types::plainly_named(&ddl.catalog(), schema, new).is_some() {
         return Err(Error::new(sqlstate::DUPLICATE_OBJECT, format!("type \"{new}\" already exists")));
     }
     let naming = naming_objects(ddl)?;

@@ -25,6 +25,8 @@ use crate::types::{self, Category, SqlType, Value};
 
 /// Between the positions of two labels of a new enum: so many times a half can be found for one between them.
 const LABEL_DISTANCE: i64 = 1 << 16;
+/// A new label between two takes this part of the room between them.
+const LABEL_SHARE: i64 = 256;
 /// How long a label may be, in bytes.
 const LABEL_BYTES_MAX: usize = 63;
 
@@ -218,7 +220,7 @@ fn value_as_column(expr: &mut Expr) {
 fn free_name(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Oid> {
     let schema = ddl.object_schema(name)?;
     ddl.engine().lock_name(schema, &name.name)?;
-    if user_types::named(&ddl.view(), schema, &name.name).is_some() {
+    if user_types::plainly_named(&ddl.catalog(), schema, &name.name).is_some() {
         let message = format!("type \"{}\" already exists", name.name);
         return Err(Error::new(sqlstate::DUPLICATE_OBJECT, message));
     }
@@ -334,7 +336,11 @@ pub(super) fn alter_enum(ddl: &mut Ddl<'_>, alter: &AlterEnum) -> Result<Utility
         let position_at = |place: usize| labels.get(place).map(|(key, _)| key >> 32);
         let before = place.checked_sub(1).and_then(position_at).unwrap_or(0);
         let position = match position_at(place) {
-            Some(after) if after - before > 1 => before + (after - before) / 2,
+            // More labels are likely to follow on the same side, so the room there is kept.
+            Some(after) if after - before > 1 => {
+                let step = ((after - before) / LABEL_SHARE).max(1);
+                if alter.after { after - step } else { before + step }
+            }
             Some(_) => {
                 let message = format!("too many labels were added to type {} at this place", alter.name);
                 return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
@@ -559,7 +565,7 @@ pub(super) fn rename(ddl: &Ddl<'_>, object: &ObjectName, new: &str) -> Result<()
     if user_types::composite_fields(&def).is_some() && ddl.relation_exists(def.schema, new) {
         return Err(name_is_taken(new));
     }
-    if user_types::named(&ddl.view(), def.schema, new).is_some_and(|other| other != def.oid) {
+    if user_types::plainly_named(&ddl.catalog(), def.schema, new).is_some_and(|other| other != def.oid) {
         return Err(Error::new(sqlstate::DUPLICATE_OBJECT, format!("type \"{new}\" already exists")));
     }
     let naming = naming_objects(ddl)?;
@@ -571,7 +577,7 @@ pub(super) fn rename(ddl: &Ddl<'_>, object: &ObjectName, new: &str) -> Result<()
 pub(super) fn move_to(ddl: &Ddl<'_>, def: &CustomDef, schema: Oid, schema_name: &str) -> Result<()> {
     let name = &def.name;
     if schema != def.schema {
-        if user_types::named(&ddl.view(), schema, name).is_some() {
+        if user_types::plainly_named(&ddl.catalog(), schema, name).is_some() {
             let message = format!("type \"{name}\" already exists in schema \"{schema_name}\"");
             return Err(Error::new(sqlstate::DUPLICATE_OBJECT, message));
         }

@@ -163,6 +163,11 @@ impl LineReader {
         self.line_number += 1;
         Ok(Some(&self.bytes[start..]))
     }
+
+    /// What has not been taken apart yet, for an error to show.
+    pub fn rest(&self) -> String {
+        String::from_utf8_lossy(&self.bytes[self.consumed..]).into_owned()
+    }
 }
 
 /// Takes a line apart.

@@ -78,6 +78,8 @@ fn copy_between(
             return Err(crate::session::read_only_transaction("COPY FROM"));
         }
         let columns = columns_of(&table, &copy.columns)?;
+        check_option_columns(&table, &columns, "FORCE_NOT_NULL", &options.force_not_null)?;
+        check_option_columns(&table, &columns, "FORCE_NULL", &options.force_null)?;
         let filter = match &copy.filter {
             Some(filter) => Some(RowFilter::bind(session.state(), &table, &columns, filter, text)?),
             None => None,
@@ -177,6 +179,24 @@ fn columns_of(table: &TableDef, names: &[crate::tree::Name]) -> Result<Vec<usize
         places.push(place);
     }
     Ok(places)
+}
+
+/// Checks the columns that an option names: each is copied, and named once. 42703, 42P10, 42701.
+fn check_option_columns(table: &TableDef, columns: &[usize], option: &str, names: &[String]) -> Result<()> {
+    for (index, name) in names.iter().enumerate() {
+        let place = table.column_by_name(name).ok_or_else(|| {
+            let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
+            Error::new(sqlstate::UNDEFINED_COLUMN, message)
+        })?;
+        if names[..index].contains(name) {
+            return Err(Error::new(sqlstate::DUPLICATE_COLUMN, format!("column \"{name}\" specified more than once")));
+        }
+        if !columns.contains(&place) {
+            let message = format!("{option} column \"{name}\" not referenced by COPY");
+            return Err(Error::new(sqlstate::INVALID_COLUMN_REFERENCE, message));
+        }
+    }
+    Ok(())
 }
 
 fn wire_format(options: &CopyOptions) -> Format {
@@ -495,12 +515,21 @@ impl Source<'_> {
         let (mut count, mut is_last_data) = (0u64, false);
         let mut values = Vec::with_capacity(self.columns.len());
         loop {
-            match self.reader.next_line(is_last_data, self.options)? {
+            let line = match self.reader.next_line(is_last_data, self.options) {
+                Ok(line) => line.map(<[u8]>::to_vec),
+                Err(error) => {
+                    let (number, rest) = (self.reader.line_number + 1, self.reader.rest());
+                    return Err(error.context(format!("COPY {}, line {number}: \"{rest}\"", self.table.name)));
+                }
+            };
+            match line {
                 Some(line) => {
-                    let line = line.to_vec();
                     let number = self.reader.line_number;
                     if number == 1 && self.options.header != Header::None {
-                        self.check_header(&line)?;
+                        self.check_header(&line).map_err(|error| {
+                            let line = String::from_utf8_lossy(&line);
+                            error.context(format!("COPY {}, line 1: \"{line}\"", self.table.name))
+                        })?;
                         continue;
                     }
                     let context = |error: Error, column: Option<(&str, &str)>| match column {
@@ -516,19 +545,17 @@ impl Source<'_> {
                     let mut fields = std::mem::take(&mut self.fields);
                     let result = read_fields(&line, self.options, &mut fields);
                     result.map_err(|error| context(error, None))?;
-                    if fields.len() < self.columns.len() {
-                        let name = self.column_name(fields.len());
-                        return Err(context(self.bad(format!("missing data for column \"{name}\"")), None));
-                    }
                     if fields.len() > self.columns.len() {
                         return Err(context(self.bad("extra data after last expected column"), None));
                     }
                     values.clear();
                     for (position, field) in fields.iter().enumerate() {
                         let name = self.column_name(position);
-                        let is_null = field.is_null && !self.options.force_not_null.iter().any(|forced| forced == name)
-                            || self.options.force_null.iter().any(|forced| forced == name)
-                                && field.text == self.options.null;
+                        let is_forced = |columns: &[String]| columns.iter().any(|forced| forced == name);
+                        let is_null = match field.is_null {
+                            true => !is_forced(&self.options.force_not_null),
+                            false => field.text == self.options.null && is_forced(&self.options.force_null),
+                        };
                         values.push(if is_null {
                             read_null(state, self.types[position]).map_err(|error| {
                                 let place = format!("COPY {}, line {number}, column {name}", self.table.name);
@@ -538,6 +565,11 @@ impl Source<'_> {
                             read_text(state, &field.text, self.types[position])
                                 .map_err(|error| context(error, Some((name, &field.text))))?
                         });
+                    }
+                    // What is there is read before what is missing is missed.
+                    if fields.len() < self.columns.len() {
+                        let name = self.column_name(fields.len());
+                        return Err(context(self.bad(format!("missing data for column \"{name}\"")), None));
                     }
                     self.fields = fields;
                     let is_wanted = insert(&values, client).map_err(|error| {

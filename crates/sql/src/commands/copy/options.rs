@@ -142,7 +142,14 @@ impl CopyOptions {
             }
         }
         if !is_csv {
-            for (name, what) in [("quote", "quote"), ("escape", "escape"), ("force_quote", "force quote")] {
+            let only_csv = [
+                ("quote", "quote"),
+                ("escape", "escape"),
+                ("force_quote", "force quote"),
+                ("force_not_null", "force not null"),
+                ("force_null", "force null"),
+            ];
+            for (name, what) in only_csv {
                 if is_given(name) {
                     return Err(Error::unsupported(format!("COPY {what} available only in CSV mode")));
                 }
@@ -150,6 +157,11 @@ impl CopyOptions {
         }
         if is_given("force_quote") && is_from {
             return Err(Error::unsupported("COPY force quote only available using COPY TO"));
+        }
+        for (name, what) in [("force_not_null", "force not null"), ("force_null", "force null")] {
+            if is_given(name) && !is_from {
+                return Err(Error::unsupported(format!("COPY {what} only available using COPY FROM")));
+            }
         }
         if matches!(self.delimiter, b'\r' | b'\n') {
             return Err(invalid("COPY delimiter cannot be newline or carriage return"));
@@ -164,10 +176,10 @@ impl CopyOptions {
             return Err(invalid("COPY delimiter and quote must be different"));
         }
         if self.format != CopyFormat::Binary && self.null.as_bytes().contains(&self.delimiter) {
-            return Err(invalid("COPY delimiter must not appear in the NULL specification"));
+            return Err(Error::unsupported("COPY delimiter must not appear in the NULL specification"));
         }
         if is_csv && self.null.as_bytes().contains(&self.quote) {
-            return Err(invalid("CSV quote character must not appear in the NULL specification"));
+            return Err(Error::unsupported("CSV quote character must not appear in the NULL specification"));
         }
         Ok(())
     }
