@@ -5,7 +5,7 @@ use engine::catalog::ConstraintKind;
 
 use super::query::for_each_inner;
 use super::{Binder, Query, RelationKind};
-use crate::plan::{AggregateCall, Call, Expr, ExprKind, FunctionTarget, SubqueryBody, Variable};
+use crate::plan::{AggregateCall, Call, Expr, ExprKind, FunctionTarget, SetCall, SubqueryBody, Variable};
 use crate::tree::Location;
 use base::Error;
 
@@ -72,12 +72,17 @@ pub(crate) fn same(left: &Expr, right: &Expr) -> bool {
         (ExprKind::Subquery(a), ExprKind::Subquery(b)) => {
             matches!((&a.body, &b.body), (SubqueryBody::Bound(_), SubqueryBody::Bound(_))) && a.id == b.id
         }
-        (ExprKind::Set(a), ExprKind::Set(b)) => {
-            same_function(&a.function, &b.function) && all(&a.arguments, &b.arguments)
-        }
+        (ExprKind::Set(a), ExprKind::Set(b)) => same_set_call(a, b),
         (ExprKind::Aggregate(a), ExprKind::Aggregate(b)) => same_aggregate(a, b),
         _ => false,
     }
+}
+
+/// Whether two calls that return sets are the same.
+pub(crate) fn same_set_call(a: &SetCall, b: &SetCall) -> bool {
+    same_function(&a.function, &b.function)
+        && a.arguments.len() == b.arguments.len()
+        && a.arguments.iter().zip(&b.arguments).all(|(a, b)| same(a, b))
 }
 
 /// Whether two aggregates compute the same.
@@ -208,7 +213,17 @@ impl Checker<'_, '_, '_> {
             return Ok(());
         }
         match &expr.kind {
-            ExprKind::Aggregate(aggregate) if aggregate.level == depth => return Ok(()),
+            ExprKind::Aggregate(aggregate) if aggregate.level == depth => {
+                let direct = aggregate.direct_count();
+                return aggregate.arguments[..direct].iter().try_for_each(|argument| {
+                    self.check(argument, depth).map_err(|error| match error.sqlstate() {
+                        sqlstate::GROUPING_ERROR => {
+                            error.detail("Direct arguments of an ordered-set aggregate must use only grouped columns.")
+                        }
+                        _ => error,
+                    })
+                });
+            }
             ExprKind::Variable(variable) if variable.level == depth => return self.check_variable(variable, depth),
             _ => {}
         }

@@ -229,7 +229,7 @@ impl Binder<'_, '_> {
         places: &[usize],
         rows: &[Vec<tree::Expr>],
     ) -> Result<Query> {
-        self.scope().place = Place::Values;
+        self.scope().place = if rows.len() == 1 { Place::InsertedRow } else { Place::Values };
         let mut bound = Vec::with_capacity(rows.len().max(1));
         let written = match rows.iter().flatten().any(is_spread) {
             true => Some(rows.iter().map(|row| self.written_out(row)).collect::<Result<Vec<_>>>()?),
@@ -271,6 +271,7 @@ impl Binder<'_, '_> {
             exprs
         };
         query.targets = self.row_targets(table, exprs);
+        query.has_sets = self.scope().has_sets;
         Ok(query)
     }
 
@@ -577,7 +578,8 @@ impl Binder<'_, '_> {
         let table = &target.table;
         let mut assignments: Vec<Assignment> = Vec::with_capacity(written.len());
         let mut parts: Vec<usize> = Vec::new();
-        for assignment in written {
+        let spread = self.spread_rows(written)?;
+        for assignment in spread.as_deref().unwrap_or(written) {
             let place = self.assigned_column(target, &assignment.column, true)?;
             self.changes_column(target, Privileges::UPDATE, place, &assignment.column.name);
             let column = &table.columns[place];
@@ -633,6 +635,31 @@ impl Binder<'_, '_> {
         Ok(assignments)
     }
 
+    /// The assignments with `(a, b) = ROW(t.*)` written out; `None` if there is none such.
+    fn spread_rows(&mut self, written: &[tree::Assignment]) -> Result<Option<Vec<tree::Assignment>>> {
+        let row_of = |assignment: &tree::Assignment| match &assignment.value.kind {
+            Tree::MultiAssignment { source, .. } => match &source.kind {
+                Tree::Row { fields, .. } if fields.iter().any(is_spread) => Some(fields.clone()),
+                _ => None,
+            },
+            _ => None,
+        };
+        if !written.iter().any(|assignment| row_of(assignment).is_some()) {
+            return Ok(None);
+        }
+        let mut all = written.to_vec();
+        for assignment in &mut all {
+            let Some(fields) = row_of(assignment) else { continue };
+            let fields = self.written_out(&fields)?;
+            if let Tree::MultiAssignment { source, .. } = &mut assignment.value.kind
+                && let Tree::Row { fields: spread, .. } = &mut Arc::make_mut(source).kind
+            {
+                *spread = fields;
+            }
+        }
+        Ok(Some(all))
+    }
+
     pub(super) fn update(&mut self, update: &tree::Update) -> Result<Query> {
         if let Some(query) = self.settings_update(update)? {
             return Ok(query);
@@ -650,7 +677,7 @@ impl Binder<'_, '_> {
         let table = changed.table.clone();
         let (expressions, triggers) = (self.expressions_of(&table)?, self.triggers_of(&table)?);
         let (relation, conditions) = self.change_target(&mut changed, &update.table)?;
-        self.from(&update.from)?;
+        self.from_beside(relation, &update.from)?;
         let current_of = self.current_of(&changed, update.filter.as_ref())?;
         let filter = self.optional_filter(update.filter.as_ref().filter(|_| current_of.is_none()))?;
         let filter = both(conditions, filter);
@@ -689,7 +716,7 @@ impl Binder<'_, '_> {
             given: ColumnSet::new(),
             returns_version: false,
         };
-        self.from(&delete.using)?;
+        self.from_beside(relation, &delete.using)?;
         let current_of = self.current_of(&changed, delete.filter.as_ref())?;
         let filter = self.optional_filter(delete.filter.as_ref().filter(|_| current_of.is_none()))?;
         let filter = both(conditions, filter);

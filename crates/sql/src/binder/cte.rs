@@ -69,7 +69,8 @@ impl Binder<'_, '_> {
         let state = if returns_nothing { CteState::WithoutColumns } else { CteState::Ready };
         let name = cte.name.clone();
         self.refuse_search_and_cycle(cte)?;
-        self.scope().ctes.push(VisibleCte { name: name.clone(), id, columns, added: 0, state, references: 0 });
+        let shapes = self.shapes_of(&query);
+        self.scope().ctes.push(VisibleCte { name: name.clone(), id, columns, shapes, added: 0, state, references: 0 });
         Ok(Cte { id, name, query, recursive: None, references: 0, materialized: cte.materialized })
     }
 
@@ -124,6 +125,7 @@ impl Binder<'_, '_> {
             name: name.clone(),
             id,
             columns: Vec::new(),
+            shapes: Vec::new(),
             added: 0,
             state: hidden,
             references: 0,
@@ -132,8 +134,10 @@ impl Binder<'_, '_> {
         let added = self.added_columns(cte)?;
         let mut anchor = self.query(left, true)?;
         let columns = self.cte_columns(cte, &anchor)?;
+        let shapes = self.shapes_of(&anchor);
         let visible = &mut self.scope().ctes[place];
         visible.columns = columns.iter().chain(&added.columns).cloned().collect();
+        visible.shapes = shapes;
         visible.added = added.columns.len();
         visible.state = CteState::Recursive;
         let mut recursive = self.query(right, false)?;

@@ -6,7 +6,7 @@ use base::limits::TARGETS_MAX;
 use base::{Error, Result, sqlstate};
 
 use super::Binder;
-use super::query::{Relation, RelationKind};
+use super::query::{Query, Relation, RelationKind};
 use super::scope::JoinWithDots;
 use crate::plan::{CaseWhen, Expr, ExprKind, FieldAccess, SessionValue, Variable};
 use crate::tree::{self, ExprKind as Tree, Indirection, Literal, Location, Name, SessionFunction};
@@ -15,7 +15,12 @@ use crate::types::{self, CastContext, RecordShape, SmolStr, SqlType, Value, oids
 impl Binder<'_, '_> {
     /// Binds an expression; literals and parameters may stay `unknown`.
     pub(super) fn expr(&mut self, expr: &tree::Expr) -> Result<Expr> {
-        self.nested(|binder| binder.expr_inner(expr))
+        let clauses = self.collate_clauses;
+        let bound = self.nested(|binder| binder.expr_inner(expr))?;
+        if self.collate_clauses != clauses {
+            self.check_collations(expr)?;
+        }
+        Ok(bound)
     }
 
     /// Binds an expression that is used as it is: `unknown` becomes text.
@@ -62,6 +67,7 @@ impl Binder<'_, '_> {
             Tree::Cast { input, type_name } => self.cast(input, type_name, location),
             Tree::Collate { input, collation } => {
                 let bound = self.expr(input)?;
+                self.collate_clauses += 1;
                 self.collate(bound, collation, location)
             }
             Tree::Operator { operator, left, right } => self.operator(operator, left.as_deref(), right, location),
@@ -491,8 +497,7 @@ impl Binder<'_, '_> {
             ExprKind::Call(call) => self.call_shape(&call.function, &call.types),
             ExprKind::Subquery(subquery) => {
                 let super::super::plan::SubqueryBody::Bound(query) = &subquery.body else { return None };
-                let target = query.output().next()?;
-                self.row_shape_within(&target.expr, &query.relations)
+                self.output_shape(query, 0)
             }
             ExprKind::Variable(variable) if row.sql_type.oid == oids::RECORD => {
                 let scope = self.scopes.iter().rev().nth(variable.level as usize)?;
@@ -518,9 +523,35 @@ impl Binder<'_, '_> {
 
     /// What fields the row values in a subquery's column have.
     fn column_shape(&self, variable: &Variable, relations: &[Relation]) -> Option<Arc<RecordShape>> {
-        let RelationKind::Subquery(query) = &relations.get(variable.relation as usize)?.kind else { return None };
-        let target = query.output().nth(usize::try_from(variable.attribute).ok()?)?;
-        self.row_shape_within(&target.expr, &query.relations)
+        let column = usize::try_from(variable.attribute).ok()?;
+        match &relations.get(variable.relation as usize)?.kind {
+            RelationKind::Subquery(query) => self.output_shape(query, column),
+            RelationKind::Cte(id) | RelationKind::WorkTable(id) => {
+                let mut visible = self.scopes.iter().rev().flat_map(|scope| &scope.ctes);
+                visible.find(|cte| cte.id == *id)?.shapes.get(column)?.clone()
+            }
+            _ => None,
+        }
+    }
+
+    /// What fields the row values in a query's column have. All parts of a UNION have rows alike, so the first one tells.
+    fn output_shape(&self, query: &Query, column: usize) -> Option<Arc<RecordShape>> {
+        if query.set_operation.is_some()
+            && let RelationKind::Subquery(first) = &query.relations.first()?.kind
+        {
+            return self.output_shape(first, column);
+        }
+        self.row_shape_within(&query.output().nth(column)?.expr, &query.relations)
+    }
+
+    /// What fields the columns of a query have that are rows without a type's name.
+    pub(super) fn shapes_of(&self, query: &Query) -> Vec<Option<Arc<RecordShape>>> {
+        let columns = query.output().enumerate();
+        let shapes = columns.map(|(column, target)| match target.expr.sql_type.oid {
+            oids::RECORD => self.output_shape(query, column),
+            _ => None,
+        });
+        shapes.collect()
     }
 
     /// `a[1]`, `(expression).field`
@@ -623,7 +654,7 @@ impl Binder<'_, '_> {
                 Indirection::Field(_) | Indirection::Star => unreachable!("the caller stops at these"),
             });
         }
-        let sql_type = if slice { array.sql_type } else { SqlType::with_typmod(element, base.typmod) };
+        let sql_type = if slice { base } else { SqlType::with_typmod(element, base.typmod) };
         Ok(Expr::new(ExprKind::Subscript { input: Box::new(array), subscripts, slice }, sql_type))
     }
 

@@ -30,6 +30,18 @@ struct NamedView<'v> {
 }
 
 impl Binder<'_, '_> {
+    /// Binds FROM of an UPDATE, or USING of a DELETE: the table that is changed is not to be read there.
+    pub(super) fn from_beside(&mut self, changed: u32, items: &[tree::FromItem]) -> Result<()> {
+        let scope = self.scope();
+        scope.changed = Some(changed);
+        for name in &mut scope.names {
+            (name.lateral_only, name.lateral_ok) = (true, false);
+        }
+        let result = self.from(items);
+        self.scope().changed = None;
+        result
+    }
+
     /// Binds FROM into the innermost scope.
     pub(super) fn from(&mut self, items: &[tree::FromItem]) -> Result<()> {
         for item in items {

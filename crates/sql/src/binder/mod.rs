@@ -14,6 +14,7 @@ mod aggregate;
 mod assignment;
 mod change;
 mod coerce;
+mod collation;
 mod cte;
 mod definition;
 mod expr;
@@ -37,7 +38,7 @@ mod types;
 mod updatable_view;
 mod window;
 
-pub(crate) use aggregate::{same, same_aggregate};
+pub(crate) use aggregate::{same, same_aggregate, same_set_call};
 pub(crate) use change::implies;
 pub use definition::{DefinitionUse, column_default, definition_expression, definition_type, procedure_call};
 pub(crate) use operator::null_test;
@@ -183,6 +184,8 @@ pub struct Resolved {
 #[expect(missing_docs, reason = "they are named as the settings")]
 pub struct PlannerSettings {
     pub keeps_row_places: bool,
+    /// A constant that can't be computed is left as it is.
+    pub errors_wait: bool,
     /// Only indexes that may be used with this snapshot are.
     pub oldest_snapshot: Option<Lsn>,
     pub enable_seqscan: bool,
@@ -205,6 +208,7 @@ impl Default for PlannerSettings {
     fn default() -> Self {
         PlannerSettings {
             keeps_row_places: false,
+            errors_wait: false,
             oldest_snapshot: None,
             enable_seqscan: true,
             enable_indexscan: true,
@@ -323,6 +327,8 @@ pub(crate) struct Binder<'c, 'a> {
     text_is_foreign: bool,
     /// The view whose stored query is being bound.
     stored_query_of: Option<Arc<TableDef>>,
+    /// How many COLLATE clauses have been bound.
+    collate_clauses: u32,
 }
 
 impl<'c, 'a> Binder<'c, 'a> {
@@ -339,6 +345,7 @@ impl<'c, 'a> Binder<'c, 'a> {
             view_owner: None,
             views: Vec::new(),
             text_is_foreign: false,
+            collate_clauses: 0,
         }
     }
 

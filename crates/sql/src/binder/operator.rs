@@ -50,10 +50,12 @@ impl Binder<'_, '_> {
         if let Some(Expr { kind: ExprKind::Row { fields: left_fields, .. }, sql_type: left_type }) = &left
             && let ExprKind::Row { fields: right_fields, .. } = &right.kind
             && (left_type.oid == oids::RECORD || right.sql_type.oid == oids::RECORD)
-            && is_comparison(name)
         {
             let (left_fields, right_fields) = (left_fields.clone(), right_fields.clone());
-            return self.row_comparison(name, left_fields, right_fields, location);
+            return match is_comparison(name) {
+                true => self.row_comparison(name, left_fields, right_fields, location),
+                false => self.refuse_row_operator(schema, name, left_fields, right_fields, location),
+            };
         }
         let call = self.operator_call(schema, name, left, right, location)?;
         let result = call.types.result;
@@ -95,6 +97,36 @@ impl Binder<'_, '_> {
         self.check_schema(schema, location)?;
         types::resolve_operator(self.context.lookup, schema, name, left, right)
             .map_err(|error| self.at(error, location))
+    }
+
+    /// An operator on rows that is none of the six comparisons: what the same operator on their columns makes of that.
+    fn refuse_row_operator(
+        &mut self,
+        schema: Option<&str>,
+        name: &str,
+        left: Vec<Expr>,
+        right: Vec<Expr>,
+        location: Location,
+    ) -> Result<Expr> {
+        if left.len() != right.len() {
+            return Err(self.error(sqlstate::SYNTAX_ERROR, "unequal number of entries in row expressions", location));
+        }
+        if left.is_empty() {
+            return Err(self.unsupported("cannot compare rows of zero length", location));
+        }
+        let mut columns = Vec::with_capacity(left.len());
+        for (left, right) in left.into_iter().zip(right) {
+            let column = self.operator_on(schema, name, Some(left), right, location)?;
+            self.require_boolean_row_operator(&column, name, location)?;
+            columns.push(column);
+        }
+        if columns.len() == 1 {
+            return Ok(columns.swap_remove(0));
+        }
+        let message = format!("could not determine interpretation of row comparison operator {name}");
+        Err(self
+            .unsupported(message, location)
+            .hint("Row comparison operators must be associated with btree operator families."))
     }
 
     /// `(a, b) < (c, d)`: column by column, the first difference decides.
@@ -342,7 +374,7 @@ impl Binder<'_, '_> {
             let message = "NULLIF requires = operator to yield boolean";
             return Err(self.error(sqlstate::DATATYPE_MISMATCH, message, location));
         }
-        let sql_type = equal.arguments[0].sql_type;
+        let sql_type = equal.types.arguments.first().map_or(equal.arguments[0].sql_type, |first| *first);
         Ok(Expr::new(ExprKind::NullIf(Box::new(equal)), sql_type))
     }
 

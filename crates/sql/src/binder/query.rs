@@ -38,6 +38,8 @@ pub struct Query {
     pub distinct: Distinct,
     /// ORDER BY, over targets.
     pub order: Vec<OrderItem>,
+    /// There is an ORDER BY: `order` is not DISTINCT ON's alone.
+    pub has_written_order: bool,
     /// OFFSET, an int8.
     pub offset: Option<Expr>,
     /// LIMIT, an int8.

@@ -1,5 +1,7 @@
 //! What names mean in a query, and looking columns up.
 
+use std::sync::Arc;
+
 use base::{Oid, Result, sqlstate};
 use engine::catalog::RelationKind as TableKind;
 
@@ -10,7 +12,7 @@ use crate::parser::if_readable;
 use crate::plan::{CaseWhen, CteId, Expr, ExprKind, Variable};
 use crate::privileges::Privileges;
 use crate::tree::{FunctionCall, Location, Name};
-use crate::types::{SqlType, Value, oids};
+use crate::types::{RecordShape, SqlType, Value, oids};
 
 /// Which part of a statement an expression belongs to: some allow less than others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub(super) enum Place {
     Limit,
     Offset,
     Values,
+    /// The one row of an INSERT's VALUES, which may become several.
+    InsertedRow,
     InsertTarget,
     UpdateSource,
     Returning,
@@ -61,7 +65,7 @@ impl Place {
             Place::DistinctOn => "DISTINCT ON",
             Place::Limit => "LIMIT",
             Place::Offset => "OFFSET",
-            Place::Values => "VALUES",
+            Place::Values | Place::InsertedRow => "VALUES",
             Place::InsertTarget => "INSERT",
             Place::UpdateSource => "UPDATE",
             Place::Returning => "RETURNING",
@@ -109,6 +113,7 @@ impl Place {
                 | Place::GroupBy
                 | Place::DistinctOn
                 | Place::InsertTarget
+                | Place::InsertedRow
                 | Place::FromFunction
         )
     }
@@ -160,6 +165,8 @@ pub(super) struct Scope {
     pub(super) set_refusal: Option<&'static str>,
     /// What is being bound may read items that stand before it in FROM.
     pub(super) lateral_active: bool,
+    /// The entry of the table that is changed, while items beside it are bound.
+    pub(super) changed: Option<u32>,
 }
 
 /// A common table expression that may be named.
@@ -168,6 +175,8 @@ pub(super) struct VisibleCte {
     pub(super) name: Name,
     pub(super) id: CteId,
     pub(super) columns: Vec<(Name, SqlType)>,
+    /// The fields of columns that are rows without a type's name.
+    pub(super) shapes: Vec<Option<Arc<RecordShape>>>,
     /// How many of them, the last ones, SEARCH and CYCLE have added.
     pub(super) added: usize,
     /// Why it may not be read here, if so.
@@ -289,6 +298,7 @@ impl Scope {
             in_aggregate: false,
             set_refusal: None,
             lateral_active: false,
+            changed: None,
         }
     }
 
@@ -492,16 +502,20 @@ impl Binder<'_, '_> {
     }
 
     fn check_lateral(&self, item: &NamedItem, location: Location) -> Result<()> {
-        if item.lateral_only && !item.lateral_ok {
-            return Err(self
-                .error(
-                    sqlstate::INVALID_COLUMN_REFERENCE,
-                    format!("invalid reference to FROM-clause entry for table \"{}\"", item.alias),
-                    location,
-                )
-                .detail("The combining JOIN type must be INNER or LEFT for a LATERAL reference."));
+        if !item.lateral_only || item.lateral_ok {
+            return Ok(());
         }
-        Ok(())
+        let message = format!("invalid reference to FROM-clause entry for table \"{}\"", item.alias);
+        let error = self.error(sqlstate::INVALID_COLUMN_REFERENCE, message, location);
+        let is_changed = self.scopes.iter().any(|scope| scope.changed.is_some() && scope.changed == item.relation);
+        Err(if is_changed {
+            error.hint(format!(
+                "There is an entry for table \"{}\", but it cannot be referenced from this part of the query.",
+                item.alias
+            ))
+        } else {
+            error.detail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.")
+        })
     }
 
     /// The item that a table's name stands for, with the number of queries to go out.

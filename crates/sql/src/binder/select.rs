@@ -101,6 +101,7 @@ impl Binder<'_, '_> {
             windows: std::mem::take(&mut scope.windows),
             distinct,
             order,
+            has_written_order: !query.order.is_empty(),
             offset,
             limit,
             with_ties: query.with_ties,
@@ -327,10 +328,15 @@ impl Binder<'_, '_> {
                 continue;
             }
             let locations = (0..rows.len()).map(place).collect::<Vec<_>>();
-            let common = self.common_type("VALUES", &types, &locations)?;
+            let mut common = self.common_type("VALUES", &types, &locations)?;
+            // A modifier is kept if all rows have it.
+            if types.iter().any(|sql_type| *sql_type != common) {
+                common = SqlType::new(common.oid);
+            }
             for (row, location) in bound.iter_mut().zip(&locations) {
                 let value = std::mem::replace(&mut row[column], Expr::null(SqlType::UNKNOWN));
                 row[column] = self.coerce_to_common_type(value, common, "VALUES", *location)?;
+                row[column].sql_type = common;
             }
         }
         Ok(bound)

@@ -11,7 +11,7 @@ use super::row_set::{RowEquality, RowSet, Rows};
 use super::sort::{RowOrder, RowSorter, sort_keys_of};
 use super::spill::sort_memory_bytes;
 use crate::plan::{AggregateCall, Expr, ExprKind, SortKey, WindowCall};
-use crate::types::{AggregateDef, AggregateState, Hypothetical, Value};
+use crate::types::{AggregateDef, AggregateState, Hypothetical, Value, check_share};
 
 /// One aggregate call over the rows of one group.
 pub(super) struct Accumulator<'p> {
@@ -199,6 +199,15 @@ impl<'p> Accumulator<'p> {
                 Hypothetical::PercentRank => Value::Float8(before / rows),
                 Hypothetical::CumeDist => Value::Float8((before + place.beside as f64 + 1.0) / (rows + 1.0)),
             });
+        }
+        // No row came, but the share is looked at.
+        if let Some(special) = self.special.as_deref()
+            && special.direct_count == 1
+            && special.direct.is_empty()
+            && !self.arguments[0].any(&|expr| matches!(expr.kind, ExprKind::Column(_)))
+            && let Value::Float8(share) = evaluate(&self.arguments[0], &[], run)?
+        {
+            check_share(share)?;
         }
         self.state.finish(run)
     }

@@ -61,7 +61,7 @@ impl<'p> AggregateRows<'p> {
     /// Groups the rows of the input, or of a file of rows that had to wait.
     fn gather(&mut self, mut spilled: Option<SpillReader>, depth: u32, run: &mut Run<'_, 'p>) -> Result<Groups<'p>> {
         let node = self.node;
-        let equality = RowEquality::new(node.groups.iter().map(|group| group.sql_type), run)?;
+        let equality = RowEquality::new(node.groups[..node.key_count].iter().map(|group| group.sql_type), run)?;
         let limit_bytes = hash_memory_bytes(run);
         let calls = node.calls.len();
         let group_bytes = calls * size_of::<Accumulator<'_>>();
@@ -77,7 +77,7 @@ impl<'p> AggregateRows<'p> {
             for group in &node.groups {
                 key.push(operand(group, row, run)?.into_value());
             }
-            let hash = equality.hash(&key);
+            let hash = equality.hash(&key[..node.key_count]);
             let group = match keys.find(&key, hash, &equality) {
                 Some(group) => group,
                 None => {

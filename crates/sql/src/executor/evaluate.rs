@@ -316,46 +316,7 @@ fn evaluate_array<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
     if !nested {
         return Ok(Value::array(element, values));
     }
-    nested_array(element, &values)
-}
-
-/// The arrays `values` as one with a dimension more; NULLs among them are left out, as PostgreSQL does.
-///
-/// # Errors
-/// 2202E if they are not of one shape, 54000 for too many dimensions.
-pub(super) fn nested_array(element: base::Oid, values: &[Value]) -> Result<Value> {
-    let mismatch = || {
-        Error::new(
-            sqlstate::ARRAY_SUBSCRIPT_ERROR,
-            "multidimensional arrays must have array expressions with matching dimensions",
-        )
-    };
-    let mut inner: Option<SmallVec<[Dimension; 1]>> = None;
-    let mut all = Vec::new();
-    let mut count = 0u32;
-    for value in values {
-        let Value::Array(array) = value else { continue };
-        match &inner {
-            None => inner = Some(array.dimensions.clone()),
-            Some(dimensions) if *dimensions == array.dimensions => {}
-            Some(_) => return Err(mismatch()),
-        }
-        count += 1;
-        all.extend(array.values.iter().cloned());
-    }
-    let Some(inner) = inner.filter(|inner| !inner.is_empty()) else {
-        return Ok(Value::Array(Arc::new(ArrayValue::empty(element))));
-    };
-    let mut dimensions: SmallVec<[Dimension; 1]> = SmallVec::new();
-    dimensions.push(Dimension { length: count, lower_bound: 1 });
-    dimensions.extend(inner);
-    if dimensions.len() > 6 {
-        return Err(Error::new(
-            sqlstate::PROGRAM_LIMIT_EXCEEDED,
-            format!("number of array dimensions ({}) exceeds the maximum allowed (6)", dimensions.len()),
-        ));
-    }
-    Ok(Value::Array(Arc::new(ArrayValue { element, dimensions, values: all })))
+    types::nested_array(element, &values)
 }
 
 /// An element of `array`, or a slice of it.

@@ -3,9 +3,9 @@
 use base::{Error, Oid, Result};
 
 use super::evaluate::{Arguments, call_for_value, evaluate, evaluate_arguments, is_true};
-use super::spill::StoreScan;
+use super::spill::{RowStore, StoreReader, StoreScan, hash_memory_bytes};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{self, FunctionTarget, SetCall};
+use crate::plan::{self, Expr, ExprKind, FunctionTarget, SetCall};
 use crate::types::{CallTypes, ReadyRows, Value, ValueStream, oids};
 
 /// The rows of one call of a function; `None` for a call that gives none.
@@ -44,35 +44,65 @@ fn call_set(
     }
 }
 
+/// Whether an expression has something of a query around it.
+fn reads_outside(expr: &Expr) -> bool {
+    expr.any(&|expr| matches!(expr.kind, ExprKind::Outer(_)))
+}
+
+/// What a call has given, for a call that is made once while those beside it are made again and again.
+#[derive(Default)]
+struct Kept {
+    values: RowStore,
+    reader: StoreReader,
+    next: usize,
+}
+
 /// Functions in FROM, side by side.
 pub struct FunctionRows<'p> {
     node: &'p plan::FunctionScan,
     streams: Option<Vec<Option<Box<dyn ValueStream>>>>,
+    /// Of calls that don't depend on what is outside, beside others that do: what they have given.
+    kept: Vec<Option<Kept>>,
+    /// The streams of these calls, as far as they were read.
+    kept_streams: Vec<Option<Box<dyn ValueStream>>>,
     number: i64,
     row: Vec<Value>,
 }
 
 impl<'p> FunctionRows<'p> {
     pub fn new(node: &'p plan::FunctionScan) -> Self {
-        FunctionRows { node, streams: None, number: 0, row: Vec::new() }
+        let depends = |call: &SetCall| call.arguments.iter().any(reads_outside);
+        let some_depend = node.calls.iter().any(depends);
+        let kept = node.calls.iter().map(|call| (some_depend && !depends(call)).then(Kept::default)).collect();
+        FunctionRows { node, streams: None, kept, kept_streams: Vec::new(), number: 0, row: Vec::new() }
     }
 }
 
 impl<'p> Operator<'p> for FunctionRows<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         if self.streams.is_none() {
-            let open = |call: &'p SetCall| open_call(call, &[], run).map(Some);
-            self.streams = Some(self.node.calls.iter().map(open).collect::<Result<_>>()?);
+            let is_first = self.kept_streams.is_empty();
+            let mut streams = Vec::with_capacity(self.node.calls.len());
+            for (place, call) in self.node.calls.iter().enumerate() {
+                let is_kept = self.kept[place].is_some();
+                if is_first {
+                    let stream = if is_kept { Some(open_call(call, &[], run)?) } else { None };
+                    self.kept_streams.push(stream);
+                }
+                streams.push(if is_kept { None } else { Some(open_call(call, &[], run)?) });
+            }
+            self.streams = Some(streams);
         }
         let streams = self.streams.as_mut().expect("opened above");
         loop {
             sync::yield_point()?;
             self.row.clear();
             let mut is_row = false;
-            for (stream, call) in streams.iter_mut().zip(&self.node.calls) {
-                let value = match stream {
-                    Some(open) => open.next(run)?,
-                    None => None,
+            for (place, (stream, call)) in streams.iter_mut().zip(&self.node.calls).enumerate() {
+                let value = match (stream.as_mut(), &mut self.kept[place]) {
+                    (_, Some(kept)) => kept.next(&mut self.kept_streams[place], run)?,
+                    (Some(open), None) => open.next(run)?,
+                    (None, None) => None,
                 };
                 match value {
                     Some(value) => {
@@ -105,7 +135,27 @@ impl<'p> Operator<'p> for FunctionRows<'p> {
 
     fn rescan(&mut self) {
         self.streams = None;
+        self.kept.iter_mut().flatten().for_each(|kept| kept.next = 0);
         self.number = 0;
+    }
+}
+
+impl Kept {
+    /// The next value: one that is kept, or the stream's next one, which is kept then.
+    fn next(&mut self, stream: &mut Option<Box<dyn ValueStream>>, run: &mut Run<'_, '_>) -> Result<Option<Value>> {
+        if self.next == self.values.len() {
+            let Some(value) = stream.as_mut().map_or(Ok(None), |stream| stream.next(run))? else {
+                *stream = None;
+                return Ok(None);
+            };
+            self.values.push(std::slice::from_ref(&value), hash_memory_bytes(run), run)?;
+            self.next += 1;
+            return Ok(Some(value));
+        }
+        self.values.flush()?;
+        let value = self.reader.read(&self.values, self.next)?.first().cloned();
+        self.next += 1;
+        Ok(value)
     }
 }
 

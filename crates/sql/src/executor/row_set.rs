@@ -100,6 +100,15 @@ impl RowEquality {
         columns.into_iter().map(typed).collect::<Result<_>>().map(RowEquality::Typed)
     }
 
+    /// How many values, the first ones of a row, are compared.
+    #[inline]
+    fn width(&self) -> usize {
+        match self {
+            RowEquality::Typed(columns) => columns.len(),
+            RowEquality::OfValues => usize::MAX,
+        }
+    }
+
     /// The hash of the values.
     #[inline]
     pub fn hash(&self, row: &[Value]) -> u64 {
@@ -136,7 +145,7 @@ impl RowEquality {
     /// Whether two rows' values are equal.
     #[inline]
     pub fn equal_of<'v>(&self, left: impl Iterator<Item = &'v Value>, right: impl Iterator<Item = &'v Value>) -> bool {
-        left.zip(right).enumerate().all(|(index, pair)| match pair {
+        left.zip(right).take(self.width()).enumerate().all(|(index, pair)| match pair {
             (Value::Int4(left), Value::Int4(right)) => left == right,
             (Value::Int8(left), Value::Int8(right)) => left == right,
             (Value::Null, Value::Null) => true,

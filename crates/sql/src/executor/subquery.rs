@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use base::{Error, Result, sqlstate};
 use hashbrown::HashTable;
 
-use super::evaluate::{evaluate as evaluate_expr, nested_array};
+use super::evaluate::evaluate as evaluate_expr;
 use super::row_set::{Row, RowEquality, RowSet};
 use super::spill::{RowStore, StoreReader, hash_memory_bytes, sort_memory_bytes};
 use super::{BoxOperator, Run, build_to_run};
@@ -185,7 +185,7 @@ fn evaluate_with<'p>(
             // Arrays of one shape become an array with a dimension more.
             match values.first() {
                 Some(Value::Array(_)) if types::element_type(&run.catalog, element).is_none() => {
-                    nested_array(element, &values)?
+                    crate::types::nested_array(element, &values)?
                 }
                 _ => Value::array(element, values),
             }

@@ -13,12 +13,15 @@
 //! come in the words and at the place of the original.
 //!
 //! Not lifted, because there a constant is more than its value: ordinals (everything between BY and the next clause),
-//! lengths and precisions of types, typed literals such as `interval '1 day'`, and anything next to `::`. Statements with
+//! lengths and precisions of types, typed literals such as `interval '1 day'`, and anything next to `::`. A statement that computes with
+//! constants alone (`1 / 0`, `sqrt(-1)`) keeps them, since that is done, and fails, when it is planned. Statements with
 //! GROUP BY, DISTINCT, OVER, ON CONFLICT, CAST and the like, where expressions are compared as written or types are
 //! spelled out, are left alone entirely, as is whatever this scanner does not know: comments, dollar quotes, escape
 //! strings, parameters, several statements.
 
-use crate::types::{Numeric, SmolStr, SqlType, Value, oids};
+use std::ops::Range;
+
+use crate::types::{Numeric, SmolStr, SqlType, Value, is_immutable_function, oids};
 
 /// A constant lifted out of a statement.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,6 +122,9 @@ pub fn normalize(text: &str) -> Option<(String, Vec<Constant>)> {
         previous: Previous::Nothing,
         depth: 0,
         ordinals_from: None,
+        operator_behind_constant: None,
+        last_word: 0..0,
+        calls: Vec::new(),
     };
     scanner.run()?;
     if scanner.constants.is_empty() {
@@ -142,6 +148,12 @@ struct Scanner<'t> {
     depth: u32,
     /// Within ORDER BY, the depth at which it stands.
     ordinals_from: Option<u32>,
+    /// The end of an operator that stands behind a constant.
+    operator_behind_constant: Option<usize>,
+    /// Where the last word is.
+    last_word: Range<usize>,
+    /// For each open parenthesis, the function before it and how many constants came before, while there are only constants within.
+    calls: Vec<Option<(Range<usize>, usize)>>,
 }
 
 impl Scanner<'_> {
@@ -185,12 +197,21 @@ impl Scanner<'_> {
             byte if is_word_start(byte) => self.word(),
             b'(' | b'[' => {
                 self.depth += 1;
+                let call = (self.previous == Previous::Word).then(|| (self.last_word.clone(), self.constants.len()));
+                self.holds_more_than_constants();
+                self.calls.push(call);
                 self.at += 1;
                 self.previous = Previous::Punctuation;
                 Some(())
             }
             b')' | b']' => {
                 self.depth = self.depth.checked_sub(1)?;
+                if let Some(Some((name, constants_before))) = self.calls.pop()
+                    && self.constants.len() > constants_before
+                    && is_immutable_function(&self.text[name])
+                {
+                    return None;
+                }
                 if self.ordinals_from.is_some_and(|depth| self.depth < depth) {
                     self.ordinals_from = None;
                 }
@@ -239,6 +260,13 @@ impl Scanner<'_> {
         matches!(before, Some(b' ' | b'\t' | b'\n' | b'\r' | b'(' | b',' | b'[' | b'='))
     }
 
+    /// What is being read is no call with constants alone.
+    fn holds_more_than_constants(&mut self) {
+        if let Some(call) = self.calls.last_mut() {
+            *call = None;
+        }
+    }
+
     fn operator(&mut self) -> Option<()> {
         let start = self.at;
         while matches!(
@@ -268,6 +296,8 @@ impl Scanner<'_> {
             }
             self.at += 1;
         }
+        let behind_constant = !self.constants.is_empty() && self.text[self.copied..start].trim().is_empty();
+        self.operator_behind_constant = behind_constant.then_some(self.at);
         self.previous = Previous::Punctuation;
         Some(())
     }
@@ -279,6 +309,8 @@ impl Scanner<'_> {
         if matches!(self.bytes.get(end), Some(b'\'' | b'&')) && word.len() == 1 {
             return None;
         }
+        self.last_word = self.at..end;
+        self.holds_more_than_constants();
         self.at = end;
         if self.previous == Previous::Glue {
             self.previous = Previous::Word;
@@ -325,6 +357,7 @@ impl Scanner<'_> {
     }
 
     fn quoted_name(&mut self) -> Option<()> {
+        self.holds_more_than_constants();
         self.at += 1;
         loop {
             match self.bytes.get(self.at)? {
@@ -437,6 +470,13 @@ impl Scanner<'_> {
 
     fn lift(&mut self, start: usize, end: usize, constant: Constant) -> Option<()> {
         self.refuse_glue()?;
+        // What is computed of constants alone is computed, and may fail, when the statement is planned.
+        // `1 = 1`, which programs put before conditions, is true whenever it is computed.
+        if self.operator_behind_constant.is_some_and(|operator| self.text[operator..start].trim().is_empty())
+            && !(self.text[..start].trim_end().ends_with('=') && self.constants.last() == Some(&constant))
+        {
+            return None;
+        }
         if self.constants.len() == CONSTANTS_MAX {
             return None;
         }
@@ -518,6 +558,21 @@ mod tests {
         check("select '' from t limit 5", "select $1 from t limit $2", &["''", "5"]);
         check("select \"1\", a1, 2 from \"x'y\"", "select \"1\", a1, $1 from \"x'y\"", &["2"]);
         check("select 'ä', größe from t where b = 1", "select $1, größe from t where b = $2", &["'ä'", "1"]);
+    }
+
+    #[test]
+    fn what_is_computed_of_constants_alone_stays() {
+        for text in [
+            "select 1 / 0 from t",
+            "select a from t where b > 'x' || 'y'",
+            "select sqrt(-1) from t",
+            "select a where 1 = 2",
+        ] {
+            assert_eq!(lifted(text), None, "{text}");
+        }
+        check("select a where 1 = 1 and b = 5", "select a where $1 = $2 and b = $3", &["1", "1", "5"]);
+        check("select own(1), sqrt(a + 1)", "select own($1), sqrt(a + $2)", &["1", "1"]);
+        check("select pg_advisory_lock(7)", "select pg_advisory_lock($1)", &["7"]);
     }
 
     #[test]

@@ -311,6 +311,16 @@ pub struct AggregateCall {
     pub location: i32,
 }
 
+impl AggregateCall {
+    /// How many of the arguments, the first ones, are an ordered-set aggregate's direct ones.
+    pub fn direct_count(&self) -> usize {
+        match self.function.hypothetical {
+            Some(_) => self.arguments.len() - self.order.len(),
+            None => self.function.direct_arguments.unwrap_or(0).min(self.arguments.len()),
+        }
+    }
+}
+
 /// A call of a window function, or of an aggregate used as one.
 #[derive(Debug, Clone)]
 pub struct WindowCall {

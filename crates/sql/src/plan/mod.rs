@@ -434,6 +434,8 @@ pub struct Aggregate {
     pub input: Plan,
     /// What makes a group; NULLs are equal.
     pub groups: Vec<Expr>,
+    /// How many of them, the first ones, tell groups apart. These determine the others.
+    pub key_count: usize,
     /// The input is sorted by the grouping expressions: groups come in order, one at a time.
     pub sorted: bool,
     /// What is computed for each group.

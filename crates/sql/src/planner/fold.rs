@@ -8,7 +8,7 @@ use base::{Error, Result, sqlstate};
 use super::inline::{Inlining, inlined_call};
 use crate::binder::BindContext;
 use crate::parser::{STACK_RESERVE_BYTES, too_deep};
-use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
+use crate::plan::{Call, Expr, ExprKind, FunctionTarget, Subquery, SubqueryBody};
 use crate::types::random::RandomState;
 use crate::types::{
     self, ArrayValue, CatalogLookup, EvalContext, FormatSettings, Implementation, SqlType, Value, Volatility,
@@ -16,7 +16,7 @@ use crate::types::{
 
 /// Replaces calls of immutable functions on constants by their results, and simplifies AND, OR, NOT, CASE and COALESCE.
 ///
-/// What fails when computed is left as it is: it may never be reached. Functions in SQL are inlined; what their bodies
+/// What fails when computed is an error at once, except where a constant before it says that it is never reached. Functions in SQL are inlined; what their bodies
 /// need is noted in `inlining`.
 ///
 /// # Errors
@@ -53,7 +53,8 @@ pub(super) fn fold_within(expr: &mut Expr, context: &mut BindContext<'_>, inlini
                 fold_within(otherwise, context, inlining)?;
             }
         }
-        ExprKind::Case { .. } => {
+        ExprKind::Case { operand: Some(operand), .. } if operand.as_constant().is_some() => {
+            // Which of its results is reached is not looked at here.
             inlining.unreached += 1;
             let result = fold_children(expr, context, inlining);
             inlining.unreached -= 1;
@@ -103,10 +104,10 @@ pub(crate) fn is_interruption(error: &Error) -> bool {
 }
 
 /// What a constant came out as: a failure counts only where it is one at once.
-fn computed<T>(result: Result<T>, inlining: &Inlining) -> Result<Option<T>> {
+fn computed<T>(result: Result<T>, context: &BindContext<'_>, inlining: &Inlining) -> Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(error) if inlining.raises() || is_interruption(&error) => Err(error),
+        Err(error) if is_interruption(&error) || inlining.raises() && !context.settings.errors_wait => Err(error),
         Err(_) => Ok(None),
     }
 }
@@ -125,10 +126,19 @@ fn folded(expr: &mut Expr, context: &mut BindContext<'_>, inlining: &mut Inlinin
             if !cast.cast.is_foldable() {
                 return Ok(None);
             }
-            let value = computed(cast.cast.apply(context.eval, input.clone()), inlining)?;
+            let value = cast.cast.apply(context.eval, input.clone());
+            let value = computed(value, context, inlining)?;
             if let Some(value) = &value {
                 inlining.note_constant(value, std::slice::from_ref(input));
             }
+            Ok(value.map(|value| Expr::constant(value, sql_type)))
+        }
+        ExprKind::Array { elements, nested: true } => {
+            let values = elements.iter().map(|element| element.as_constant().cloned()).collect::<Option<Vec<_>>>();
+            let (Some(values), Some(element)) = (values, types::element_type(context.lookup, sql_type.oid)) else {
+                return Ok(None);
+            };
+            let value = computed(types::nested_array(element, &values), context, inlining)?;
             Ok(value.map(|value| Expr::constant(value, sql_type)))
         }
         _ => Ok(simplified(expr, context)),
@@ -216,7 +226,7 @@ fn fold_call(call: &Call, context: &mut BindContext<'_>, inlining: &mut Inlining
             _ => Ok(None),
         };
     }
-    let value = computed(result, inlining)?;
+    let value = computed(result, context, inlining)?;
     if let Some(value) = &value {
         inlining.note_constant(value, &values);
     }
@@ -255,6 +265,11 @@ impl EvalContext for WithoutSettings<'_> {
         self.inner.random()
     }
 
+    fn check_domain(&mut self, domain: base::Oid, value: &Value) -> Result<()> {
+        self.has_asked.set(true);
+        self.inner.check_domain(domain, value)
+    }
+
     fn is_new_label(&self, key: i64) -> bool {
         self.has_asked.set(true);
         self.inner.is_new_label(key)
@@ -287,13 +302,34 @@ fn fold_connective(list: Vec<Expr>, decisive: bool) -> Expr {
 /// Whether evaluating `expr` again may give something else, or has effects.
 pub(super) fn is_volatile(expr: &Expr) -> bool {
     expr.any(&|inner| match &inner.kind {
-        ExprKind::Call(call) => match &call.function {
-            FunctionTarget::Builtin(function) => function.volatility == Volatility::Volatile,
-            FunctionTarget::Stored(function) => function.volatility == engine::catalog::Volatility::Volatile,
-        },
+        ExprKind::Call(call) => is_volatile_function(&call.function),
         ExprKind::Set(_) => true,
+        ExprKind::Subquery(subquery) => is_volatile_subquery(subquery),
         _ => false,
     })
+}
+
+fn is_volatile_function(function: &FunctionTarget) -> bool {
+    match function {
+        FunctionTarget::Builtin(function) => function.volatility == Volatility::Volatile,
+        FunctionTarget::Stored(function) => function.volatility == engine::catalog::Volatility::Volatile,
+    }
+}
+
+/// Whether a subquery that is not planned yet calls something volatile, at any depth.
+fn is_volatile_subquery(subquery: &Subquery) -> bool {
+    let SubqueryBody::Bound(query) = &subquery.body else { return false };
+    let mut is_volatile = false;
+    query.for_each_expr(0, &mut |expr, _| {
+        is_volatile = is_volatile
+            || expr.any(&|inner| match &inner.kind {
+                ExprKind::Call(call) => is_volatile_function(&call.function),
+                ExprKind::Set(call) => is_volatile_function(&call.function),
+                ExprKind::Subquery(inner) => is_volatile_subquery(inner),
+                _ => false,
+            });
+    });
+    is_volatile
 }
 
 /// Whether `expr` holds a subquery.

@@ -61,9 +61,9 @@ pub struct Inlining {
 }
 
 impl Inlining {
-    /// Whether a constant that can't be computed is an error at once: inside of a body it is, with the function named.
+    /// Whether a constant that can't be computed is an error at once, wherever it may be reached.
     pub(super) fn raises(&self) -> bool {
-        !self.active.is_empty() && self.unreached == 0
+        self.unreached == 0
     }
 
     /// Notes that `value` takes the place of a call with these arguments.

@@ -101,7 +101,7 @@ fn function_rows(call: &crate::plan::SetCall) -> f64 {
         if let [Some(first), Some(last), step @ ..] = bounds.collect::<Vec<_>>().as_slice() {
             let step = step.first().copied().flatten().unwrap_or(1);
             if step != 0 {
-                return ((last.saturating_sub(*first) / step).max(0) + 1) as f64;
+                return (last.saturating_sub(*first).checked_div(step).unwrap_or(0).max(0) as f64) + 1.0;
             }
         }
     }

@@ -35,6 +35,9 @@ impl Planner<'_, '_> {
         if query.targets.iter().any(|target| target.expr.any(&|expr| matches!(expr.kind, ExprKind::Window(_)))) {
             (plan, layout) = self.windows(&mut query, plan, layout)?;
         }
+        if query.has_sets && sorts_before_sets(&query) {
+            return self.sets_after_sorting(query, plan, layout, is_ordered, locks);
+        }
         if query.has_sets {
             (plan, layout) = self.sets(&mut query.targets, plan, layout)?;
         }
@@ -87,6 +90,39 @@ impl Planner<'_, '_> {
         self.project(plan, shown, &layout)
     }
 
+    /// Order and DISTINCT ON on the rows as they come, then the calls that return sets: as often as rows are asked for.
+    fn sets_after_sorting(
+        &mut self,
+        mut query: Query,
+        mut plan: Plan,
+        mut layout: Layout,
+        is_ordered: bool,
+        locks: Option<(Vec<RowLock>, Recheck)>,
+    ) -> Result<Plan> {
+        let expr_of = |query: &Query, target: u32| query.targets[target as usize].expr.clone();
+        if !is_ordered {
+            let keys = query.order.iter().map(|item| SortKey {
+                expr: expr_of(&query, item.target),
+                descending: item.descending,
+                nulls_first: item.nulls_first,
+            });
+            let keys = keys.collect();
+            plan = self.sort(plan, keys, &layout)?;
+        }
+        plan = locked(plan, locks);
+        if let Distinct::On(on) = &query.distinct {
+            let keys = on.iter().map(|target| expr_of(&query, *target)).collect();
+            let keys = self.lower_all(keys, &layout)?;
+            let (width, rows, cost) = (plan.width as usize, plan.rows, plan.cost);
+            plan = node(Node::DistinctOn { input: Box::new(plan), keys }, width, (rows * 0.5).max(1.0), cost);
+        }
+        (plan, layout) = self.sets(&mut query.targets, plan, layout)?;
+        let ties = query.with_ties.then(|| query.order.iter().map(|item| expr_of(&query, item.target)).collect());
+        plan = self.limit(plan, query.limit, query.offset, ties, &layout)?;
+        let shown = query.targets.into_iter().filter(|target| !target.hidden).map(|target| target.expr).collect();
+        self.project(plan, shown, &layout)
+    }
+
     /// Order, locks and limit on the rows as they come, the select list last: nothing is computed for rows that the
     /// limit cuts off.
     fn finish_before_projection(
@@ -106,11 +142,7 @@ impl Planner<'_, '_> {
         if !keys.is_empty() && !is_ordered {
             plan = self.sort(plan, keys.clone(), &layout)?;
         }
-        if let Some((locks, recheck)) = locks {
-            let (width, rows, cost) = (plan.width as usize, plan.rows, plan.cost);
-            let lock = LockRows { input: plan, locks, recheck };
-            plan = node(Node::LockRows(Box::new(lock)), width, rows, cost + rows * 0.01);
-        }
+        plan = locked(plan, locks);
         let ties = query.with_ties.then(|| keys.into_iter().map(|key| key.expr).collect());
         plan = self.limit(plan, query.limit, query.offset, ties, &layout)?;
         let shown = query.targets.into_iter().filter(|target| !target.hidden).map(|target| target.expr).collect();
@@ -204,8 +236,9 @@ impl Planner<'_, '_> {
             }
             query.having.iter().for_each(|having| collect_ungrouped(having, &groups, &mut determined));
         }
+        let key_count = groups.len();
         groups.extend(determined);
-        let count = group_count(&groups, plan.rows, &Relations { query, sizes: self.sizes(query) });
+        let count = group_count(&groups[..key_count], plan.rows, &Relations { query, sizes: self.sizes(query) });
         let lowered_groups = self.lower_all(groups.clone(), &layout)?;
         let mut lowered_calls = Vec::with_capacity(calls.len());
         for call in &calls {
@@ -232,7 +265,8 @@ impl Planner<'_, '_> {
         });
         self.frame().grouping = Some(Grouping { groups, calls });
         let cost = plan.cost + plan.rows * self.context.settings.cpu_operator_cost * width as f64;
-        let aggregate = Aggregate { input: plan, groups: lowered_groups, sorted: false, calls: lowered_calls };
+        let aggregate =
+            Aggregate { input: plan, groups: lowered_groups, key_count, sorted: false, calls: lowered_calls };
         let plan = node(Node::Aggregate(Box::new(aggregate)), width, count, cost);
         let layout = Layout { slots };
         let plan = self.filter(plan, having.into_iter().collect(), &layout)?;
@@ -431,6 +465,26 @@ impl Planner<'_, '_> {
     }
 }
 
+/// Rows with their locks, if any are wanted.
+fn locked(plan: Plan, locks: Option<(Vec<RowLock>, Recheck)>) -> Plan {
+    let Some((locks, recheck)) = locks else { return plan };
+    let (width, rows, cost) = (plan.width as usize, plan.rows, plan.cost);
+    let lock = LockRows { input: plan, locks, recheck };
+    node(Node::LockRows(Box::new(lock)), width, rows, cost + rows * 0.01)
+}
+
+/// Whether rows are sorted before the calls that return sets are made: if nothing that is sorted or made distinct by needs them.
+fn sorts_before_sets(query: &Query) -> bool {
+    let is_key = |target: u32| {
+        query.order.iter().any(|item| item.target == target)
+            || matches!(&query.distinct, Distinct::On(on) if on.contains(&target))
+    };
+    let has_set = |target: &TargetEntry| target.expr.any(&|expr| matches!(expr.kind, ExprKind::Set(_)));
+    query.has_written_order
+        && query.distinct != Distinct::All
+        && query.targets.iter().zip(0..).all(|(target, place)| !has_set(target) || !is_key(place))
+}
+
 /// Whether the order of a query can be had before its select list is computed: it is by columns as they come.
 fn sorts_by_columns(query: &Query) -> bool {
     query.order.iter().all(|item| {
@@ -520,9 +574,14 @@ fn extract_sets(expr: &mut Expr, calls: &mut Vec<SetCall>, first: i32) {
     };
     match &expr.kind {
         ExprKind::Set(call) if !nested(call) => {
-            let attribute = first + calls.len() as i32;
+            // The same call written twice is made once, as in PostgreSQL.
+            let is_same = |other: &SetCall| binder::same_set_call(other, call);
+            let place = calls.iter().position(is_same).unwrap_or(calls.len());
+            let attribute = first + place as i32;
             let variable = Variable { level: 0, relation: SET_RELATION, attribute, location: -1 };
-            if let ExprKind::Set(call) = std::mem::replace(&mut expr.kind, ExprKind::Variable(variable)) {
+            if let ExprKind::Set(call) = std::mem::replace(&mut expr.kind, ExprKind::Variable(variable))
+                && place == calls.len()
+            {
                 calls.push(*call);
             }
         }

@@ -34,6 +34,9 @@ pub fn assign_element(
     }
     // An array that somebody else has, too, is copied when it is changed.
     drop(current);
+    // The changed array is checked as a domain's value when it is assigned.
+    let is_domain = crate::types::base_type(&run.catalog, array_type).oid != array_type.oid;
+    let array_type = crate::types::base_type(&run.catalog, array_type);
     let element = match type_shape(&run.catalog, array_type.oid).map(|shape| shape.kind) {
         Some(TypeKind::Array(element)) => Some(element),
         _ => None,
@@ -65,8 +68,8 @@ pub fn assign_element(
     let element_type = SqlType::with_typmod(element, array_type.typmod);
     let value = cast(value, sql_type, element_type, run)?;
     let places: Vec<i32> = places.into_iter().map(|(place, _)| place).collect();
-    if let (VariableKind::Scalar(_), Value::Array(array)) =
-        (&frame.function.variables[target].kind, &mut frame.values[target])
+    if let (VariableKind::Scalar(_), Value::Array(array), false) =
+        (&frame.function.variables[target].kind, &mut frame.values[target], is_domain)
     {
         store(own(array)?, &places, value)?;
         return Ok(None);

@@ -29,6 +29,7 @@ pub struct Environment<'a> {
     stored_query_of: Option<Arc<TableDef>>,
     resolved: Option<&'a RefCell<Resolved>>,
     leaves_views_closed: bool,
+    errors_wait: bool,
 }
 
 impl<'a> Environment<'a> {
@@ -43,7 +44,15 @@ impl<'a> Environment<'a> {
             stored_query_of: None,
             resolved: None,
             leaves_views_closed: false,
+            errors_wait: false,
         }
+    }
+
+    /// Constants that can't be computed are no errors yet: they are when the statement runs.
+    #[must_use]
+    pub fn with_errors_waiting(mut self) -> Environment<'a> {
+        self.errors_wait = true;
+        self
     }
 
     /// Views are bound as tables: the queries of those that a text names matter to its plan, and not to what it uses itself.
@@ -167,7 +176,11 @@ impl<'a> Environment<'a> {
             stored_query_of: self.stored_query_of.clone(),
             resolved: self.resolved,
             leaves_views_closed: self.leaves_views_closed,
-            settings: PlannerSettings { keeps_row_places: self.keeps_row_places, ..planner_settings(self.state) },
+            settings: PlannerSettings {
+                keeps_row_places: self.keeps_row_places,
+                errors_wait: self.errors_wait,
+                ..planner_settings(self.state)
+            },
         };
         work(&mut context)
     }

@@ -69,7 +69,13 @@ impl Prepared {
             last: Mutex::default(),
         };
         if prepared.tree.is_some() {
-            let planned = prepared.plan(state)?;
+            let planned = match prepared.plan(state) {
+                // PREPARE binds the statement only. What can't be computed is an error of EXECUTE.
+                Err(error) if from_sql && error.sqlstate().as_str().starts_with("22") => {
+                    prepared.plan_roughly(state)?
+                }
+                planned => planned?,
+            };
             // A utility statement uses none of those that it was given types for.
             let unknown = planned.statement.parameters.iter().position(|sql_type| sql_type.oid == oids::UNKNOWN);
             if let (Some(index), false) = (unknown, from_sql) {
@@ -78,6 +84,14 @@ impl Prepared {
             }
         }
         Ok(prepared)
+    }
+
+    /// A plan that is not to be run: what constants come out as is not looked at.
+    fn plan_roughly(&self, state: &SessionState) -> Result<Arc<Planned>> {
+        let Some(tree) = &self.tree else { return Err(Error::internal("an empty statement has no plan")) };
+        let types = self.types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>();
+        let environment = super::planning::Environment::new(state, &state.catalog()).with_errors_waiting();
+        environment.planned(&self.text, &tree.statement, Parameters::declared(&types))
     }
 
     /// The plan that was made last, which may be good no longer.

@@ -512,7 +512,7 @@ impl<'e> Explainer<'e> {
                 }
                 let mut slots = self.expr_slots(&aggregate.groups, &input);
                 if !slots.is_empty() {
-                    let keys = self.written(&slots);
+                    let keys = self.written(&slots[..aggregate.key_count]);
                     shown.properties.push(("Group Key", Property::List(keys)));
                 }
                 for call in &aggregate.calls {
