@@ -175,6 +175,7 @@ macro_rules! subjects {
 
 // In the order of the alphabet.
 subjects! {
+    answers,
     changes,
     definitions,
     integrity,
