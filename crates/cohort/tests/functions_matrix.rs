@@ -38,6 +38,12 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
+/// Random choices for one item: they don't depend on what else is tried.
+fn choices(of: &str) -> StdRng {
+    let name = of.bytes().fold(0_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    StdRng::seed_from_u64(name.wrapping_add(number("COHORT_MATRIX_SEED", 1) << 32))
+}
+
 /// Some of the combinations of values, one of each pool.
 fn combinations(random: &mut StdRng, pools: &[Vec<String>], count: usize) -> BTreeSet<Vec<String>> {
     let all = pools.iter().map(Vec::len).product::<usize>().max(1);
@@ -63,7 +69,7 @@ const FUNCTIONS: &str = "
             ('internal', 'trigger', 'event_trigger', 'cstring', 'index_am_handler', 'table_am_handler', 'language_handler'))
     order by p.oid";
 
-fn function_calls(theirs: &mut Client, ours: &mut Client, random: &mut StdRng, count: usize, calls: &mut Vec<Call>) {
+fn function_calls(theirs: &mut Client, ours: &mut Client, count: usize, calls: &mut Vec<Call>) {
     let known = numbers(ours, "select oid from pg_proc");
     for row in theirs.query(FUNCTIONS, &[]).unwrap() {
         let (oid, name, returns_set, variadic): (u32, String, bool, u32) =
@@ -73,7 +79,7 @@ fn function_calls(theirs: &mut Client, ours: &mut Client, random: &mut StdRng, c
             continue;
         }
         let Some(pools) = types.iter().map(|name| pools::of(name)).collect::<Option<Vec<_>>>() else { continue };
-        for mut arguments in combinations(random, &pools, count * pools.len().max(1)) {
+        for mut arguments in combinations(&mut choices(&format!("{name} {oid}")), &pools, count * pools.len().max(1)) {
             if variadic != 0
                 && types.last().is_some_and(|last| last != "any")
                 && let Some(last) = arguments.last_mut()
@@ -94,7 +100,7 @@ const AGGREGATES: &str = "
     where p.pronamespace = 'pg_catalog'::regnamespace and g.aggkind = 'n' and p.pronargs > 0 order by p.oid";
 
 /// Aggregates over three rows, of which one may be NULL.
-fn aggregate_calls(theirs: &mut Client, ours: &mut Client, random: &mut StdRng, count: usize, calls: &mut Vec<Call>) {
+fn aggregate_calls(theirs: &mut Client, ours: &mut Client, count: usize, calls: &mut Vec<Call>) {
     let known = numbers(ours, "select oid from pg_proc");
     for row in theirs.query(AGGREGATES, &[]).unwrap() {
         let (oid, name, types): (u32, String, Vec<String>) = (row.get(0), row.get(1), row.get(2));
@@ -112,6 +118,7 @@ fn aggregate_calls(theirs: &mut Client, ours: &mut Client, random: &mut StdRng, 
             }
         }
         let names = (0..types.len()).map(|number| format!("c{number}")).collect::<Vec<_>>().join(", ");
+        let mut random = choices(&format!("{name} {oid}"));
         for _ in 0..2 * count {
             let mut row = || {
                 let values = pools.iter().map(|pool| pool[random.random_range(0..pool.len())].as_str());
@@ -129,7 +136,7 @@ const OPERATORS: &str = "
     from pg_operator o left join pg_type l on l.oid = o.oprleft join pg_type r on r.oid = o.oprright
     where o.oprnamespace = 'pg_catalog'::regnamespace order by o.oid";
 
-fn operator_calls(theirs: &mut Client, ours: &mut Client, random: &mut StdRng, count: usize, calls: &mut Vec<Call>) {
+fn operator_calls(theirs: &mut Client, ours: &mut Client, count: usize, calls: &mut Vec<Call>) {
     let known = numbers(ours, "select oid from pg_operator");
     for row in theirs.query(OPERATORS, &[]).unwrap() {
         let (oid, name, left, right): (u32, String, String, String) = (row.get(0), row.get(1), row.get(2), row.get(3));
@@ -139,7 +146,7 @@ fn operator_calls(theirs: &mut Client, ours: &mut Client, random: &mut StdRng, c
         }
         let lefts = if left.is_empty() { Some(vec![String::new()]) } else { pools::of(&left) };
         let (Some(lefts), Some(rights)) = (lefts, pools::of(&right)) else { continue };
-        for pair in combinations(random, &[lefts, rights], 2 * count) {
+        for pair in combinations(&mut choices(&of), &[lefts, rights], 2 * count) {
             let text = format!("select {} operator(pg_catalog.{name}) {}", pair[0], pair[1]);
             calls.push(Call { of: of.clone(), text });
         }
@@ -147,7 +154,7 @@ fn operator_calls(theirs: &mut Client, ours: &mut Client, random: &mut StdRng, c
 }
 
 /// Values of each type as each other type, and texts as each type.
-fn casts(random: &mut StdRng, count: usize, calls: &mut Vec<Call>) {
+fn casts(count: usize, calls: &mut Vec<Call>) {
     for source in pools::TYPES {
         for target in pools::TYPES {
             let of = format!("cast {} {}", source.0, target.0);
@@ -155,7 +162,7 @@ fn casts(random: &mut StdRng, count: usize, calls: &mut Vec<Call>) {
                 continue;
             }
             let pool = pools::of(source.0).expect("it is one of them");
-            for value in combinations(random, &[pool], count) {
+            for value in combinations(&mut choices(&of), &[pool], count) {
                 calls.push(Call {
                     of: of.clone(),
                     text: format!("select {}::{}::text", value[0], pools::written(target.0)),
@@ -190,14 +197,13 @@ fn functions_operators_and_casts_answer_as_postgresql_s_do() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);
     let reference = Reference::start(&binaries);
-    let random = &mut StdRng::seed_from_u64(number("COHORT_MATRIX_SEED", 1));
     let count = number("COHORT_MATRIX_CALLS", 1) as usize;
     let mut calls = Vec::new();
     let (mut theirs, mut ours) = (Client::connect(&reference.url(), NoTls).unwrap(), server.connect());
-    function_calls(&mut theirs, &mut ours, random, count, &mut calls);
-    aggregate_calls(&mut theirs, &mut ours, random, count, &mut calls);
-    operator_calls(&mut theirs, &mut ours, random, count, &mut calls);
-    casts(random, count.div_ceil(4), &mut calls);
+    function_calls(&mut theirs, &mut ours, count, &mut calls);
+    aggregate_calls(&mut theirs, &mut ours, count, &mut calls);
+    operator_calls(&mut theirs, &mut ours, count, &mut calls);
+    casts(count.div_ceil(4), &mut calls);
     if let Ok(only) = std::env::var("COHORT_MATRIX_ONLY") {
         calls.retain(|call| call.of.starts_with(&only));
     }
