@@ -15,12 +15,14 @@
 //! Left out: bit strings, money, XML, geometric, network and range types, text search, and what regular expressions
 //! need backtracking for.
 
+pub mod absent;
 pub mod aggregates;
 mod apart;
 mod array_structure;
 pub mod array_text;
 pub mod binary_io;
 pub mod cast;
+pub mod collation;
 pub mod compare;
 pub mod context;
 pub mod datetime;

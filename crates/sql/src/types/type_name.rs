@@ -110,40 +110,6 @@ fn format_interval(typmod: i32) -> String {
     name
 }
 
-/// Types that PostgreSQL has and this engine doesn't.
-const UNSUPPORTED: &[&str] = &[
-    "bit",
-    "varbit",
-    "money",
-    "xml",
-    "point",
-    "lseg",
-    "path",
-    "box",
-    "polygon",
-    "line",
-    "circle",
-    "macaddr",
-    "macaddr8",
-    "tsvector",
-    "tsquery",
-    "int4range",
-    "int8range",
-    "numrange",
-    "tsrange",
-    "tstzrange",
-    "daterange",
-    "jsonpath",
-    "int4multirange",
-    "int8multirange",
-    "nummultirange",
-    "tsmultirange",
-    "tstzmultirange",
-    "datemultirange",
-    "pg_snapshot",
-    "txid_snapshot",
-];
-
 /// The type called `name` (as the parser gives it: `int4`, `bpchar`, `varchar`, ...), in `schema` if written.
 /// 42704 `type "x" does not exist`, 3F000 for a schema that does not; 0A000 for types that are left out.
 pub fn resolve_type_name(catalog: &dyn CatalogLookup, schema: Option<&str>, name: &str) -> Result<Oid> {
@@ -155,7 +121,7 @@ pub fn resolve_type_name(catalog: &dyn CatalogLookup, schema: Option<&str>, name
     if let Some(oid) = catalog.user_type_named(schema, name) {
         return Ok(oid);
     }
-    if schema.is_none_or(|schema| schema == "pg_catalog") && UNSUPPORTED.contains(&name) {
+    if super::absent::is_type(schema, name) {
         return Err(Error::unsupported(format!("type {name} is not supported")));
     }
     if let Some(schema) = schema {

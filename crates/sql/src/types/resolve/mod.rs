@@ -6,6 +6,7 @@
 use base::{Error, Oid, Result, sqlstate};
 use smallvec::{SmallVec, smallvec};
 
+use super::absent;
 use super::aggregates::{self, AggregateDef};
 use super::cast::{self, Cast, CastContext};
 use super::context::{CatalogLookup, UserFunction};
@@ -407,6 +408,12 @@ pub fn call_signature(catalog: &dyn CatalogLookup, call: &Call<'_>) -> String {
 #[cold]
 fn no_function(catalog: &dyn CatalogLookup, call: &Call<'_>) -> Error {
     let kind = if call.procedure { "procedure" } else { "function" };
+    if !call.procedure
+        && absent::is_function(call.schema, call.name)
+        && catalog.user_functions(call.schema, call.name).is_empty()
+    {
+        return Error::unsupported(format!("{kind} {} is not supported", call_signature(catalog, call)));
+    }
     let hint =
         format!("No {kind} matches the given name and argument types. You might need to add explicit type casts.");
     Error::new(sqlstate::UNDEFINED_FUNCTION, format!("{kind} {} does not exist", call_signature(catalog, call)))
@@ -536,6 +543,9 @@ fn no_operator(
         "No operator matches the given name and argument type. You might need to add an explicit type cast."
     };
     let signature = operator_signature(catalog, schema, name, left, right);
+    if absent::is_operator(schema, name) {
+        return Error::unsupported(format!("operator {signature} is not supported"));
+    }
     Error::new(sqlstate::UNDEFINED_FUNCTION, format!("operator does not exist: {signature}")).hint(hint)
 }
 
