@@ -180,6 +180,7 @@ subjects! {
     definitions,
     integrity,
     programs,
+    properties,
     sessions,
     types,
 }

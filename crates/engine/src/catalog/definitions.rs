@@ -117,6 +117,41 @@ pub struct TableDef {
     pub is_unpopulated: bool,
     /// Its constraints, and foreign keys to it, that `DISABLE TRIGGER ALL` has switched off: changes of its rows don't have them looked at.
     pub unkept_constraints: Vec<Oid>,
+    /// What was said of columns that is only kept, shown and dumped: of those that something was said of.
+    pub column_properties: Vec<ColumnProperties>,
+    /// `REPLICA IDENTITY`
+    pub replica_identity: ReplicaIdentity,
+    /// `CLUSTER ON`: an index that may be gone.
+    pub clustered_on: Option<Oid>,
+}
+
+/// Properties of a column that change nothing about which values it has.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ColumnProperties {
+    /// The column's place.
+    pub place: usize,
+    /// `COLLATE`, where it is not the type's own one.
+    pub collation: Option<Oid>,
+    /// `SET STATISTICS`
+    pub statistics: Option<i32>,
+    /// `SET STORAGE`, as in `pg_attribute.attstorage`, where it is not the type's own one.
+    pub storage: Option<u8>,
+    /// `SET COMPRESSION`, as in `pg_attribute.attcompression`.
+    pub compression: Option<u8>,
+}
+
+/// What of an old row logical replication is to be told, as in `pg_class.relreplident`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum ReplicaIdentity {
+    /// The primary key, `d`.
+    #[default]
+    Default,
+    /// Nothing, `n`.
+    Nothing,
+    /// All columns, `f`.
+    Full,
+    /// The columns of an index, which may be gone, `i`.
+    Index(Oid),
 }
 
 /// What the names of a view's query were looked up among. Columns and functions that came later change nothing about
@@ -158,6 +193,9 @@ impl TableDef {
             view_scope: None,
             is_unpopulated: false,
             unkept_constraints: Vec::new(),
+            column_properties: Vec::new(),
+            replica_identity: ReplicaIdentity::Default,
+            clustered_on: None,
             fillfactor: 100,
             estimated_rows: -1.0,
             estimated_pages: 0,
@@ -189,6 +227,21 @@ impl TableDef {
     pub fn delete_set_columns_of(&self, constraint: Oid) -> Option<&[usize]> {
         let found = self.delete_set_columns.iter().find(|(oid, _)| *oid == constraint);
         found.map(|(_, columns)| columns.as_slice())
+    }
+
+    /// What was said of the column at this place; nothing in particular for most.
+    pub fn properties_of(&self, place: usize) -> ColumnProperties {
+        let found = self.column_properties.iter().find(|properties| properties.place == place);
+        found.cloned().unwrap_or(ColumnProperties { place, ..ColumnProperties::default() })
+    }
+
+    /// Keeps what was said of a column.
+    pub fn set_properties(&mut self, properties: ColumnProperties) {
+        self.column_properties.retain(|old| old.place != properties.place);
+        let nothing = ColumnProperties { place: properties.place, ..ColumnProperties::default() };
+        if properties != nothing {
+            self.column_properties.push(properties);
+        }
     }
 
     /// The files it owns.
@@ -377,6 +430,21 @@ pub struct IndexDef {
     pub comment: Option<String>,
     /// Whether its uniqueness is looked at later, instead of where a row is entered. Format version 3 ended before it.
     pub deferrable: bool,
+    /// What was said of its keys that is only kept, shown and dumped: of those that something was said of.
+    pub key_properties: Vec<KeyProperties>,
+}
+
+/// Properties of an index's key that change nothing about its order.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct KeyProperties {
+    /// The key's place.
+    pub place: usize,
+    /// The collation, where it is not that of the column or expression.
+    pub collation: Option<Oid>,
+    /// The operator class, where it is not the type's default one.
+    pub operator_class: Option<Oid>,
+    /// `SET STATISTICS`
+    pub statistics: Option<i32>,
 }
 
 impl IndexDef {
@@ -390,6 +458,7 @@ impl IndexDef {
             file: FileNumber(0),
             unique,
             deferrable: false,
+            key_properties: Vec::new(),
             primary: false,
             nulls_not_distinct: false,
             keys: columns.iter().map(|column| IndexKey::column(*column)).collect(),
@@ -402,6 +471,21 @@ impl IndexDef {
             usable_from: Lsn::ZERO,
             options: Vec::new(),
             comment: None,
+        }
+    }
+
+    /// What was said of the key at this place; nothing in particular for most.
+    pub fn properties_of(&self, place: usize) -> KeyProperties {
+        let found = self.key_properties.iter().find(|properties| properties.place == place);
+        found.cloned().unwrap_or(KeyProperties { place, ..KeyProperties::default() })
+    }
+
+    /// Keeps what was said of a key.
+    pub fn set_properties(&mut self, properties: KeyProperties) {
+        self.key_properties.retain(|old| old.place != properties.place);
+        let nothing = KeyProperties { place: properties.place, ..KeyProperties::default() };
+        if properties != nothing {
+            self.key_properties.push(properties);
         }
     }
 

@@ -72,6 +72,17 @@ impl Ddl {
         undone
     }
 
+    /// Whether a table has got its storage since the innermost open savepoint began; `before` is what is committed.
+    fn has_new_storage(&self, table: &TableDef, before: &Catalog) -> bool {
+        let start = self.marks.last().map_or(0, |(_, start)| *start);
+        let has_it = |change: &Change| {
+            matches!(change, Change::Put(Entry { object: Object::Table(def), .. })
+                if def.oid == table.oid && def.file == table.file)
+        };
+        let was_there = before.table(table.oid).is_some_and(|old| old.file == table.file);
+        !was_there && self.changes[start..].iter().any(has_it) && !self.changes[..start].iter().any(has_it)
+    }
+
     /// Forgets everything; whether there was anything.
     pub(super) fn clear(&mut self) -> bool {
         self.marks.clear();
@@ -91,6 +102,12 @@ impl Session {
             return self.own_catalog();
         }
         self.committed_catalog()
+    }
+
+    /// Whether a table was made or truncated by this transaction, since the innermost open savepoint began.
+    pub fn has_new_storage(&self, table: &TableDef) -> bool {
+        let committed = self.committed_catalog();
+        self.ddl.borrow().has_new_storage(table, &committed)
     }
 
     /// The version that [`Session::catalog`] has. Compare for equality: own changes have versions of their own.

@@ -172,15 +172,13 @@ impl Binder<'_, '_> {
 
     /// COLLATE: only collations that order as bytes do, which is how everything is ordered.
     pub(super) fn collate(&mut self, expr: Expr, collation: &tree::QualifiedName, location: Location) -> Result<Expr> {
-        let known = matches!(
-            collation.name.as_str(),
-            "default" | "C" | "POSIX" | "ucs_basic" | "C.UTF-8" | "C.utf8" | "und-x-icu" | "en_US" | "en_US.utf8"
-        );
-        let in_catalog = collation.schema.as_ref().is_none_or(|schema| schema == "pg_catalog");
-        if !known || !in_catalog {
-            let message = format!("collation \"{collation}\" for encoding \"UTF8\" does not exist");
-            return Err(self.error(sqlstate::UNDEFINED_OBJECT, message, location));
+        if let Some(schema) = &collation.schema {
+            let schema = [schema.to_string()];
+            let found = self.context.lookup.object_named(types::context::RegKind::Namespace, &schema);
+            found.map_err(|error| self.at(error, location))?;
         }
+        types::collation::required(collation.schema.as_deref(), &collation.name)
+            .map_err(|error| self.at(error, location))?;
         let expr = self.settle(expr, location)?;
         let collatable = matches!(expr.sql_type.oid, oids::TEXT | oids::VARCHAR | oids::BPCHAR | oids::NAME)
             || types::element_type(self.context.lookup, expr.sql_type.oid).is_some()

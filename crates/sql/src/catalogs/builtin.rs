@@ -5,13 +5,12 @@ use std::sync::Arc;
 use base::{Oid, Result};
 use engine::catalog::{BOOTSTRAP_ROLE, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA};
 
-use super::rows::{
-    BTREE_METHOD, DEFAULT_COLLATION, HEAP_METHOD, NULL, TABLESPACE_OID, Wanted, letter, row, wanted_name, wanted_oid,
-};
+use super::rows::{BTREE_METHOD, HEAP_METHOD, NULL, TABLESPACE_OID, Wanted, letter, row, wanted_name, wanted_oid};
 use super::{Equal, relations, type_functions, user_types};
 use crate::executor::Run;
 use crate::plan::VirtualTable;
 use crate::types::cast::{CastContext, CastMethod};
+use crate::types::collation::{COLLATIONS, Collation};
 use crate::types::context::UserTypeKind;
 use crate::types::type_table::TypeFunction;
 use crate::types::{
@@ -25,7 +24,7 @@ pub fn is_view(table: &VirtualTable) -> bool {
     let is_late_catalog = matches!(
         table.oid.0,
         3079 | 3118 | 3256 | 3350 | 3381 | 3394 | 3429 | 3456 | 3466 | 3501 | 3541 | 3576 | 3592 | 3596 | 3600
-            ..=3602 | 3764
+            ..=3603 | 3764
     );
     table.view_query.is_some()
         || table.schema == INFORMATION_SCHEMA
@@ -98,7 +97,7 @@ impl TypeRow {
             self.base.typmod,
             0i32,
             self.collation,
-            NULL,
+            self.default.clone(),
             self.default,
             self.acl,
         ]
@@ -208,6 +207,7 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Vec<TypeRow> {
             row.preferred = false;
             row.base = *base;
             row.not_null = described.not_null;
+            row.collation = user_types::collation_of(view, oid);
             row.default = described.default.clone();
             row.acl = acl;
             row.functions[0] = "domain_in".to_owned();
@@ -275,14 +275,11 @@ pub fn pg_am(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
 
 /// `pg_collation`
 pub fn pg_collation(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let collation = |oid: Oid, name: &str, provider: char, encoding: i32, locale: Option<&str>| {
+    let row = |collation: &Collation| {
+        let Collation { oid, name, provider, encoding, locale } = *collation;
         row![oid, name, PG_CATALOG_SCHEMA, BOOTSTRAP_ROLE, letter(provider), true, encoding, locale, locale, NULL, NULL,]
     };
-    Ok(vec![
-        collation(DEFAULT_COLLATION, "default", 'd', -1, None),
-        collation(Oid(950), "C", 'c', -1, Some("C")),
-        collation(Oid(951), "POSIX", 'c', -1, Some("POSIX")),
-    ])
+    Ok(COLLATIONS.iter().map(row).collect())
 }
 
 /// `pg_tablespace`
@@ -341,37 +338,65 @@ pub fn pg_extension(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>
     Ok(vec![row![PLPGSQL_EXTENSION, "plpgsql", BOOTSTRAP_ROLE, PG_CATALOG_SCHEMA, false, "1.0", NULL, NULL]])
 }
 
-/// The operator classes that indexes have: number, name, family, type.
-const OPERATOR_CLASSES: &[(u32, &str, u32, Oid)] = &[
-    (1978, "int4_ops", 1976, oids::INT4),
-    (1979, "int2_ops", 1976, oids::INT2),
-    (1981, "oid_ops", 1989, oids::OID),
-    (3122, "date_ops", 434, oids::DATE),
-    (3123, "float8_ops", 1970, oids::FLOAT8),
-    (3124, "int8_ops", 1976, oids::INT8),
-    (3125, "numeric_ops", 1988, oids::NUMERIC),
-    (3126, "text_ops", 1994, oids::TEXT),
-    (3127, "timestamptz_ops", 434, oids::TIMESTAMPTZ),
-    (3128, "timestamp_ops", 434, oids::TIMESTAMP),
-    (10000, "array_ops", 397, oids::ANYARRAY),
-    (10003, "bool_ops", 424, oids::BOOL),
-    (10004, "bpchar_ops", 426, oids::BPCHAR),
-    (10006, "bytea_ops", 428, oids::BYTEA),
-    (10007, "char_ops", 429, oids::CHAR),
-    (10015, "inet_ops", 1974, oids::INET),
-    (10012, "float4_ops", 1970, oids::FLOAT4),
-    (10022, "interval_ops", 1982, oids::INTERVAL),
-    (10028, "name_ops", 1994, oids::NAME),
-    (10032, "oidvector_ops", 1991, oids::OIDVECTOR),
-    (10034, "record_ops", 2994, oids::RECORD),
-    (10038, "time_ops", 1996, oids::TIME),
-    (10041, "timetz_ops", 2000, oids::TIMETZ),
-    (10050, "tid_ops", 2789, oids::TID),
-    (10053, "xid8_ops", 5067, oids::XID8),
-    (10065, "uuid_ops", 2968, oids::UUID),
-    (10067, "pg_lsn_ops", 3253, oids::PG_LSN),
-    (10069, "enum_ops", 3522, oids::ANYENUM),
-    (10088, "jsonb_ops", 4033, oids::JSONB),
+/// An operator class of btree indexes.
+pub struct OperatorClass {
+    /// Its number.
+    pub oid: u32,
+    /// Its name.
+    pub name: &'static str,
+    /// Its family.
+    pub family: u32,
+    /// The type that it orders.
+    pub type_oid: Oid,
+    /// Whether it is what an index of the type has without being told.
+    pub is_default: bool,
+}
+
+const fn class(oid: u32, name: &'static str, family: u32, type_oid: Oid) -> OperatorClass {
+    OperatorClass { oid, name, family, type_oid, is_default: true }
+}
+
+/// A class that orders as the type's default one does, as text is ordered by its bytes.
+const fn other_class(oid: u32, name: &'static str, family: u32, type_oid: Oid) -> OperatorClass {
+    OperatorClass { oid, name, family, type_oid, is_default: false }
+}
+
+/// The operator classes that indexes have.
+const OPERATOR_CLASSES: &[OperatorClass] = &[
+    class(1978, "int4_ops", 1976, oids::INT4),
+    class(1979, "int2_ops", 1976, oids::INT2),
+    class(1981, "oid_ops", 1989, oids::OID),
+    class(3122, "date_ops", 434, oids::DATE),
+    class(3123, "float8_ops", 1970, oids::FLOAT8),
+    class(3124, "int8_ops", 1976, oids::INT8),
+    class(3125, "numeric_ops", 1988, oids::NUMERIC),
+    class(3126, "text_ops", 1994, oids::TEXT),
+    class(3127, "timestamptz_ops", 434, oids::TIMESTAMPTZ),
+    class(3128, "timestamp_ops", 434, oids::TIMESTAMP),
+    class(10000, "array_ops", 397, oids::ANYARRAY),
+    class(10003, "bool_ops", 424, oids::BOOL),
+    class(10004, "bpchar_ops", 426, oids::BPCHAR),
+    class(10006, "bytea_ops", 428, oids::BYTEA),
+    class(10007, "char_ops", 429, oids::CHAR),
+    class(10015, "inet_ops", 1974, oids::INET),
+    class(10012, "float4_ops", 1970, oids::FLOAT4),
+    class(10022, "interval_ops", 1982, oids::INTERVAL),
+    class(10028, "name_ops", 1994, oids::NAME),
+    class(10032, "oidvector_ops", 1991, oids::OIDVECTOR),
+    class(10034, "record_ops", 2994, oids::RECORD),
+    class(10038, "time_ops", 1996, oids::TIME),
+    class(10041, "timetz_ops", 2000, oids::TIMETZ),
+    class(10050, "tid_ops", 2789, oids::TID),
+    class(10053, "xid8_ops", 5067, oids::XID8),
+    class(10065, "uuid_ops", 2968, oids::UUID),
+    class(10067, "pg_lsn_ops", 3253, oids::PG_LSN),
+    class(10069, "enum_ops", 3522, oids::ANYENUM),
+    class(10088, "jsonb_ops", 4033, oids::JSONB),
+    other_class(4217, "text_pattern_ops", 2095, oids::TEXT),
+    other_class(4218, "varchar_pattern_ops", 2095, oids::TEXT),
+    other_class(4219, "bpchar_pattern_ops", 2097, oids::BPCHAR),
+    other_class(10044, "varchar_ops", 1994, oids::TEXT),
+    other_class(10009, "cidr_ops", 1974, oids::INET),
 ];
 
 /// The families of the operator classes.
@@ -383,12 +408,15 @@ const OPERATOR_FAMILIES: &[(u32, &str)] = &[
     (429, "char_ops"),
     (434, "datetime_ops"),
     (1970, "float_ops"),
+    (1974, "network_ops"),
     (1976, "integer_ops"),
     (1982, "interval_ops"),
     (1988, "numeric_ops"),
     (1989, "oid_ops"),
     (1991, "oidvector_ops"),
     (1994, "text_ops"),
+    (2095, "text_pattern_ops"),
+    (2097, "bpchar_pattern_ops"),
     (1996, "time_ops"),
     (2000, "timetz_ops"),
     (2789, "tid_ops"),
@@ -411,21 +439,32 @@ pub fn operator_class(catalog: &dyn CatalogLookup, oid: Oid) -> Oid {
         _ if base == oids::VARCHAR => oids::TEXT,
         _ => base,
     };
-    OPERATOR_CLASSES.iter().find(|class| class.3 == sorted_as).map_or(Oid::INVALID, |class| Oid(class.0))
+    let is_it = |class: &&OperatorClass| class.is_default && class.type_oid == sorted_as;
+    OPERATOR_CLASSES.iter().find(is_it).map_or(Oid::INVALID, |class| Oid(class.oid))
+}
+
+/// The operator class of this name.
+pub fn operator_class_named(name: &str) -> Option<&'static OperatorClass> {
+    OPERATOR_CLASSES.iter().find(|class| class.name == name)
+}
+
+/// The operator class with this number.
+pub fn operator_class_by_oid(oid: Oid) -> Option<&'static OperatorClass> {
+    OPERATOR_CLASSES.iter().find(|class| class.oid == oid.0)
 }
 
 /// `pg_opclass`
 pub fn pg_opclass(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let row = |(oid, name, family, type_oid): &(u32, &str, u32, Oid)| {
+    let row = |class: &OperatorClass| {
         row![
-            Oid(*oid),
+            Oid(class.oid),
             BTREE_METHOD,
-            *name,
+            class.name,
             PG_CATALOG_SCHEMA,
             BOOTSTRAP_ROLE,
-            Oid(*family),
-            *type_oid,
-            true,
+            Oid(class.family),
+            class.type_oid,
+            class.is_default,
             Oid::INVALID,
         ]
     };

@@ -2,8 +2,9 @@
 //!
 //! [`registry`] lists each with its columns, as PostgreSQL 15 has them, and the function that makes its rows.
 
+mod absent;
 mod access;
-mod builtin;
+pub mod builtin;
 mod depend;
 mod empty;
 mod information;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use base::{Oid, Result};
 use engine::catalog::{
-    BOOTSTRAP_ROLE, Catalog, ConstraintDef, ConstraintKind, CustomDef, ForeignKeyAction, ForeignKeyMatch, IndexDef,
-    Object, Persistence, RelationKind, SequenceDef, TableDef,
+    BOOTSTRAP_ROLE, Catalog, ColumnProperties, ConstraintDef, ConstraintKind, CustomDef, ForeignKeyAction,
+    ForeignKeyMatch, IndexDef, Object, Persistence, RelationKind, ReplicaIdentity, SequenceDef, TableDef,
 };
 
 use super::objects::acl_items;
@@ -132,6 +132,7 @@ struct ClassRow<'r> {
     acl: Value,
     options: Value,
     is_populated: bool,
+    identity: ReplicaIdentity,
 }
 
 impl<'r> ClassRow<'r> {
@@ -157,6 +158,7 @@ impl<'r> ClassRow<'r> {
             acl: NULL,
             options: NULL,
             is_populated: true,
+            identity: ReplicaIdentity::Default,
         }
     }
 
@@ -188,7 +190,13 @@ impl<'r> ClassRow<'r> {
             false,
             false,
             self.is_populated,
-            letter(if has_rows { 'd' } else { 'n' }),
+            letter(match self.identity {
+                _ if !has_rows => 'n',
+                ReplicaIdentity::Default => 'd',
+                ReplicaIdentity::Nothing => 'n',
+                ReplicaIdentity::Full => 'f',
+                ReplicaIdentity::Index(_) => 'i',
+            }),
             false,
             Oid::INVALID,
             xid(if has_rows { 2 } else { 0 }),
@@ -203,7 +211,8 @@ impl<'r> ClassRow<'r> {
 /// The storage parameters of a table.
 fn table_options(table: &TableDef) -> Value {
     let mut options = Vec::new();
-    if table.fillfactor != 100 {
+    // Older code kept it apart from the others.
+    if table.fillfactor != 100 && !table.options.iter().any(|option| option.starts_with("fillfactor=")) {
         options.push(format!("fillfactor={}", table.fillfactor));
     }
     options.extend(table.options.iter().cloned());
@@ -250,6 +259,7 @@ pub fn pg_class(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value
                 acl: super::objects::acl(catalog, table.oid),
                 options: table_options(table),
                 is_populated: !table.is_unpopulated,
+                identity: table.replica_identity,
                 ..ClassRow::new(table.oid, &table.name, table.schema, kind_letter(table.kind))
             },
             Relation::Index(index) => {
@@ -272,6 +282,11 @@ pub fn pg_class(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value
                 pages: 1,
                 rows: 1.0,
                 columns: 3,
+                // It is as lasting as the table whose column it counts.
+                persistence: sequence
+                    .owned_by
+                    .and_then(|(table, _)| catalog.table(table))
+                    .map_or(Persistence::Permanent, |table| table.persistence),
                 acl: super::objects::acl(catalog, sequence.oid),
                 ..ClassRow::new(sequence.oid, &sequence.name, sequence.schema, 'S')
             },
@@ -299,6 +314,8 @@ struct AttributeRow<'r> {
     identity: Option<char>,
     generated: bool,
     dropped: bool,
+    /// What was said of it beyond its type.
+    properties: ColumnProperties,
     /// What was granted on it.
     granted: Value,
 }
@@ -316,6 +333,7 @@ impl<'r> AttributeRow<'r> {
             identity: None,
             generated: false,
             dropped: false,
+            properties: ColumnProperties::default(),
             granted: NULL,
         }
     }
@@ -330,7 +348,7 @@ impl<'r> AttributeRow<'r> {
             self.relation,
             self.name,
             if self.dropped { Oid::INVALID } else { self.sql_type.oid },
-            if self.number < 0 { 0 } else { -1i32 },
+            if self.number < 0 { 0 } else { self.properties.statistics.unwrap_or(-1) },
             shape.length,
             self.number,
             i32::from(is_array),
@@ -338,8 +356,8 @@ impl<'r> AttributeRow<'r> {
             self.sql_type.typmod,
             shape.by_value,
             letter(shape.align),
-            letter(shape.storage),
-            Value::Char(0),
+            self.properties.storage.map_or(letter(shape.storage), Value::Char),
+            Value::Char(self.properties.compression.unwrap_or(0)),
             self.not_null,
             self.has_default,
             self.has_missing,
@@ -348,7 +366,7 @@ impl<'r> AttributeRow<'r> {
             self.dropped,
             true,
             0i32,
-            shape.collation,
+            self.properties.collation.unwrap_or(shape.collation),
             self.granted,
             NULL,
             NULL,
@@ -375,12 +393,11 @@ impl TypeShape {
                 Some(crate::types::TypeKind::Enum)
             )
         };
+        let collation = super::user_types::collation_of(&run.catalog, oid);
         match builtin_type(base) {
-            Some(def) => TypeShape::of_builtin(def),
-            None if is_enum() => {
-                TypeShape { length: 4, by_value: true, align: 'i', storage: 'p', collation: Oid::INVALID }
-            }
-            None => TypeShape { length: -1, by_value: false, align: 'd', storage: 'x', collation: Oid::INVALID },
+            Some(def) => TypeShape { collation, ..TypeShape::of_builtin(def) },
+            None if is_enum() => TypeShape { length: 4, by_value: true, align: 'i', storage: 'p', collation },
+            None => TypeShape { length: -1, by_value: false, align: 'd', storage: 'x', collation },
         }
     }
 
@@ -446,6 +463,7 @@ pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
                         identity: column.identity.map(|identity| if identity.always { 'a' } else { 'd' }),
                         generated: column.generated.is_some(),
                         dropped: column.dropped,
+                        properties: table.properties_of(place),
                         granted: granted(number),
                         ..AttributeRow::new(oid, name, sql_type, number)
                     };
@@ -456,12 +474,18 @@ pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
                 let Some(table) = catalog.table(index.table) else { continue };
                 let columns = index_columns(run, table, index)?;
                 for (place, (name, sql_type)) in columns.iter().enumerate() {
-                    rows.push(AttributeRow::new(oid, name, *sql_type, place as i16 + 1).values(run));
+                    let properties = index_column_properties(run, table, index, place)?;
+                    let attribute = AttributeRow::new(oid, name, *sql_type, place as i16 + 1);
+                    rows.push(AttributeRow { properties, ..attribute }.values(run));
                 }
             }
-            Relation::Composite(_, fields) => {
+            Relation::Composite(def, fields) => {
+                let collations = super::user_types::field_collations(def);
                 for (place, (name, sql_type)) in fields.iter().enumerate() {
-                    rows.push(AttributeRow::new(oid, name, *sql_type, place as i16 + 1).values(run));
+                    let collation = collations.get(place).copied().flatten();
+                    let properties = ColumnProperties { place, collation, ..ColumnProperties::default() };
+                    let attribute = AttributeRow::new(oid, name, *sql_type, place as i16 + 1);
+                    rows.push(AttributeRow { properties, ..attribute }.values(run));
                 }
             }
             Relation::Sequence(_) => {
@@ -495,6 +519,55 @@ fn index_columns(run: &Run<'_, '_>, table: &Arc<TableDef>, index: &IndexDef) -> 
     }
     columns.extend(index.included.iter().map(|place| (table.columns[*place].name.clone(), column_type(*place))));
     Ok(columns)
+}
+
+/// What was said of an index's column, and of the table's column that it is.
+fn index_column_properties(
+    run: &Run<'_, '_>,
+    table: &Arc<TableDef>,
+    index: &IndexDef,
+    place: usize,
+) -> Result<ColumnProperties> {
+    let Some(key) = index.keys.get(place) else { return Ok(ColumnProperties::default()) };
+    let said = index.properties_of(place);
+    let of_column = key.column.map(|place| table.properties_of(place)).unwrap_or_default();
+    Ok(ColumnProperties {
+        place,
+        collation: Some(key_collation(run, table, index, place)?),
+        statistics: said.statistics,
+        storage: of_column.storage,
+        compression: of_column.compression,
+    })
+}
+
+/// The collation of an index's key; invalid where its type has none.
+fn key_collation(run: &Run<'_, '_>, table: &Arc<TableDef>, index: &IndexDef, place: usize) -> Result<Oid> {
+    let of_column = |place: usize| {
+        let own = || super::user_types::collation_of(&run.catalog, table.columns[place].type_oid);
+        table.properties_of(place).collation.unwrap_or_else(own)
+    };
+    let key = &index.keys[place];
+    let sql_type = match (key.column, &key.expression) {
+        (Some(column), _) => return Ok(index.properties_of(place).collation.unwrap_or_else(|| of_column(column))),
+        (None, Some(text)) => expression_type(run, table, text)?,
+        (None, None) => SqlType::TEXT,
+    };
+    if let Some(said) = index.properties_of(place).collation {
+        return Ok(said);
+    }
+    let own = super::user_types::collation_of(&run.catalog, sql_type.oid);
+    if own == Oid::INVALID {
+        return Ok(own);
+    }
+    // An expression has the collation that the columns in it agree on.
+    let read = match &key.expression {
+        Some(text) => read_columns(run, table, text, DefinitionUse::IndexKey)?,
+        None => Vec::new(),
+    };
+    let mut found: Vec<Oid> = read.into_iter().map(of_column).filter(|oid| *oid != Oid::INVALID).collect();
+    found.sort_unstable();
+    found.dedup();
+    Ok(if let [only] = found.as_slice() { *only } else { own })
 }
 
 /// The type of an index's expression; `text` if it can't be told any more.
@@ -543,6 +616,8 @@ pub fn pg_index(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value
         let types: Vec<SqlType> =
             index_columns(run, table, &index)?.into_iter().map(|(_, sql_type)| sql_type).collect();
         let keys = &types[..index.keys.len()];
+        let collations: Vec<Oid> =
+            (0..keys.len()).map(|place| key_collation(run, table, &index, place)).collect::<Result<_>>()?;
         let numbers = index.keys.iter().map(|key| key.column.map_or(0, |place| place as i16 + 1));
         let included = index.included.iter().map(|place| *place as i16 + 1);
         let expressions: Vec<&str> = index.keys.iter().filter_map(|key| key.expression.as_deref()).collect();
@@ -556,15 +631,18 @@ pub fn pg_index(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value
             index.primary,
             false,
             constraint.is_none_or(|constraint| !constraint.deferrable),
-            false,
+            table.clustered_on == Some(index.oid),
             true,
             false,
             true,
             true,
-            false,
+            table.replica_identity == ReplicaIdentity::Index(index.oid),
             int2_vector(numbers.chain(included)),
-            oid_vector(keys.iter().map(|key| TypeShape::of(run, key.oid).collation)),
-            oid_vector(keys.iter().map(|key| builtin::operator_class(&run.catalog, key.oid))),
+            oid_vector(collations),
+            oid_vector(keys.iter().enumerate().map(|(place, key)| {
+                let said = index.properties_of(place).operator_class;
+                said.unwrap_or_else(|| builtin::operator_class(&run.catalog, key.oid))
+            })),
             int2_vector(index.keys.iter().map(|key| i16::from(key.descending) | i16::from(key.nulls_first) << 1)),
             (!expressions.is_empty()).then(|| expressions.join(", ")),
             index.predicate.as_deref(),
@@ -698,9 +776,19 @@ fn equality_operator(run: &Run<'_, '_>, type_oid: Oid) -> Value {
 
 /// The places of the columns a check reads.
 fn check_columns(run: &Run<'_, '_>, table: &Arc<TableDef>, text: &str) -> Result<Vec<usize>> {
+    read_columns(run, table, text, DefinitionUse::Check)
+}
+
+/// The places of the columns that a stored expression reads; none if it can't be read any more.
+fn read_columns(
+    run: &Run<'_, '_>,
+    table: &Arc<TableDef>,
+    text: &str,
+    used_for: DefinitionUse<'_>,
+) -> Result<Vec<usize>> {
     let Some(expr) = if_readable(parse_expression(text))? else { return Ok(Vec::new()) };
     let bound = Environment::new(run.state, &run.catalog)
-        .with_context(text, |context| definition_expression(context, Some(table), &expr, DefinitionUse::Check));
+        .with_context(text, |context| definition_expression(context, Some(table), &expr, used_for));
     Ok(if_readable(bound)?.map(|bound| crate::binder::expression_columns(&bound)).unwrap_or_default())
 }
 

@@ -13,8 +13,6 @@ pub const TABLESPACE_OID: Oid = Oid(1663);
 pub const HEAP_METHOD: Oid = Oid(2);
 /// `btree` in `pg_am`.
 pub const BTREE_METHOD: Oid = Oid(403);
-/// The default collation.
-pub const DEFAULT_COLLATION: Oid = Oid(100);
 
 /// A row of things that are values or become some.
 macro_rules! row {

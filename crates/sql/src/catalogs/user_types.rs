@@ -48,6 +48,9 @@ pub enum TypeBody {
         checks: Vec<DomainCheck>,
         /// `COMMENT ON`.
         comment: Option<String>,
+        /// COLLATE, where it is not the type's own one.
+        #[serde(default)]
+        collation: Option<Oid>,
     },
     /// CREATE TYPE ... AS (...)
     Composite {
@@ -58,6 +61,9 @@ pub enum TypeBody {
         /// `COMMENT ON COLUMN` of the fields, as far as the last one that has one.
         #[serde(default)]
         field_comments: Vec<Option<String>>,
+        /// COLLATE of the fields, where it is not their types' own one, as far as the last one that has one.
+        #[serde(default)]
+        field_collations: Vec<Option<Oid>>,
     },
 }
 
@@ -118,6 +124,8 @@ pub struct Described {
     pub not_null: bool,
     /// For a domain: DEFAULT.
     pub default: Option<String>,
+    /// For a domain: COLLATE, where it is not its base type's own one.
+    pub collation: Option<Oid>,
 }
 
 /// The number of the array type of a user type.
@@ -300,6 +308,24 @@ pub fn composite_fields(def: &CustomDef) -> Option<Vec<(String, SqlType)>> {
     }
 }
 
+/// The collations of a composite type's fields, where they are not their types' own ones.
+pub fn field_collations(def: &CustomDef) -> Vec<Option<Oid>> {
+    match TypeBody::decode(&def.body) {
+        Ok(TypeBody::Composite { field_collations, .. }) => field_collations,
+        _ => Vec::new(),
+    }
+}
+
+/// The collation that a column of this type has without being told.
+pub fn collation_of(view: &CatalogView, oid: Oid) -> Oid {
+    let said = described(view, oid).and_then(|domain| domain.collation);
+    said.unwrap_or_else(|| match by_oid(view, oid).map(|found| found.kind.clone()) {
+        Some(UserTypeKind::Domain(base)) => collation_of(view, base.oid),
+        Some(UserTypeKind::Array(element)) => collation_of(view, element),
+        _ => crate::types::collation::of_type(view, oid),
+    })
+}
+
 /// The name of a domain's check.
 pub fn check_name(catalog: &Catalog, domain: Oid, check: Oid) -> Option<String> {
     let Some(Object::Custom(def)) = catalog.object(domain) else { return None };
@@ -340,14 +366,15 @@ pub fn described(view: &CatalogView, oid: Oid) -> Option<Described> {
             relation: oid,
             not_null: false,
             default: None,
+            collation: None,
         }),
         Source::Custom(custom) => {
-            let (not_null, default) = match TypeBody::decode(&custom.body).ok()? {
-                TypeBody::Domain { not_null, default, .. } => (not_null, default),
-                _ => (false, None),
+            let (not_null, default, collation) = match TypeBody::decode(&custom.body).ok()? {
+                TypeBody::Domain { not_null, default, collation, .. } => (not_null, default, collation),
+                _ => (false, None, None),
             };
             let (schema, owner) = (custom.schema, custom.owner);
-            Some(Described { user_type, schema, owner, relation: Oid::INVALID, not_null, default })
+            Some(Described { user_type, schema, owner, relation: Oid::INVALID, not_null, default, collation })
         }
     }
 }
@@ -669,6 +696,7 @@ mod tests {
                 validated: true,
             }],
             comment: None,
+            collation: Some(Oid(950)),
         };
         assert_eq!(TypeBody::decode(&body.encode()).unwrap(), body);
         assert_eq!(TypeBody::decode(b"{").unwrap_err().sqlstate(), sqlstate::DATA_CORRUPTED);

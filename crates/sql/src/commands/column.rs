@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{ColumnDef, Identity, SequenceDef, TableDef};
+use engine::catalog::{ColumnDef, ColumnProperties, Identity, SequenceDef, TableDef};
 
 use super::ddl::Ddl;
 use super::deparse::{NoNames, TableNames};
 use super::index::is_system_column;
-use super::sequence;
 use super::volatility::volatility;
+use super::{properties, sequence};
 use crate::binder::{DefinitionUse, expression_columns};
 use crate::plan::{Expr, ExprKind};
 use crate::tree::{self, ColumnDefinition, Constraint, ConstraintAttribute, ConstraintKind, DefinitionElement, Name};
@@ -27,6 +27,8 @@ pub(super) struct NewColumn {
     pub counted: Option<Counted>,
     /// CHECK, PRIMARY KEY, UNIQUE and REFERENCES, as table constraints.
     pub constraints: Vec<Constraint>,
+    /// COLLATE and COMPRESSION; its place is filled in where it has one.
+    pub properties: ColumnProperties,
 }
 
 /// How a sequence counts a column.
@@ -68,7 +70,7 @@ pub(super) fn read(ddl: &Ddl<'_>, table: &str, column: &ColumnDefinition) -> Res
         None => ddl.type_of(type_name)?,
     };
     check_name_and_type(ddl, &column.name, sql_type.oid)?;
-    check_collation(ddl, column, sql_type)?;
+    let properties = properties::of_definition(ddl, column, sql_type)?;
     let physical = types::physical_type(&ddl.view(), sql_type.oid);
     let mut def = ColumnDef::new(column.name.as_str(), sql_type.oid, physical);
     def.typmod = sql_type.typmod;
@@ -79,6 +81,7 @@ pub(super) fn read(ddl: &Ddl<'_>, table: &str, column: &ColumnDefinition) -> Res
         generated: None,
         counted: serial.map(|_| Counted::Serial),
         constraints: Vec::new(),
+        properties,
     };
     let constraints = with_attributes(ddl, &column.constraints)?;
     let mut nullability = serial.map(|_| true);
@@ -108,25 +111,6 @@ pub(super) fn check_type(ddl: &Ddl<'_>, name: &str, type_oid: Oid) -> Result<()>
         return Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, message));
     }
     Ok(())
-}
-
-/// Only collations that order by bytes, which is how everything is ordered.
-fn check_collation(ddl: &Ddl<'_>, column: &ColumnDefinition, sql_type: SqlType) -> Result<()> {
-    let Some(collation) = &column.collation else { return Ok(()) };
-    let view = ddl.view();
-    let base = types::base_type(&view, sql_type).oid;
-    let element = types::element_type(&view, base).unwrap_or(base);
-    if !matches!(element, oids::TEXT | oids::VARCHAR | oids::BPCHAR | oids::NAME | oids::CHAR) {
-        let name = types::format_type_name(&view, sql_type.oid);
-        let error = Error::new(sqlstate::DATATYPE_MISMATCH, format!("collations are not supported by type {name}"));
-        return Err(ddl.at(error, column.location));
-    }
-    let is_known = matches!(collation.name.as_str(), "default" | "C" | "POSIX" | "ucs_basic" | "C.UTF-8" | "C.utf8");
-    if is_known && collation.schema.as_ref().is_none_or(|schema| schema == "pg_catalog") {
-        return Ok(());
-    }
-    let message = format!("collation \"{collation}\" for encoding \"UTF8\" does not exist");
-    Err(ddl.at(Error::new(sqlstate::UNDEFINED_OBJECT, message), column.location))
 }
 
 /// DEFERRABLE and its kin become part of the constraint they stand behind.

@@ -13,7 +13,7 @@ use super::ddl::{DROP_LOCK, Ddl, Found, without_position};
 use super::dependencies::{Node, drop_dependents};
 use super::reshape::{self, Reshaping, Stored, storing_column};
 use super::restate::naming_objects;
-use super::user_type;
+use super::{properties, user_type};
 use crate::catalogs::user_types::{self, TypeBody};
 use crate::tree::{AlterTable, AlterTableAction as Action, QualifiedName, Rename};
 use crate::types::{self, SqlType};
@@ -24,6 +24,7 @@ struct Composite {
     fields: Vec<(String, SqlType)>,
     comment: Option<String>,
     field_comments: Vec<Option<String>>,
+    field_collations: Vec<Option<Oid>>,
 }
 
 impl Composite {
@@ -35,6 +36,9 @@ impl Composite {
         self.fields.remove(place);
         if place < self.field_comments.len() {
             self.field_comments.remove(place);
+        }
+        if place < self.field_collations.len() {
+            self.field_collations.remove(place);
         }
     }
 
@@ -51,8 +55,8 @@ impl Composite {
     }
 
     fn store(self, ddl: &Ddl<'_>) -> Result<()> {
-        let Composite { def, fields, comment, field_comments } = self;
-        let body = TypeBody::Composite { fields, comment, field_comments }.encode();
+        let Composite { def, fields, comment, field_comments, field_collations } = self;
+        let body = TypeBody::Composite { fields, comment, field_comments, field_collations }.encode();
         ddl.replace(CustomDef { body, ..(*def).clone() })
     }
 }
@@ -79,8 +83,8 @@ fn required(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Composite> {
 
 fn decoded(def: &Arc<CustomDef>) -> Result<Option<Composite>> {
     Ok(match TypeBody::decode(&def.body)? {
-        TypeBody::Composite { fields, comment, field_comments } => {
-            Some(Composite { def: Arc::clone(def), fields, comment, field_comments })
+        TypeBody::Composite { fields, comment, field_comments, field_collations } => {
+            Some(Composite { def: Arc::clone(def), fields, comment, field_comments, field_collations })
         }
         _ => None,
     })
@@ -102,6 +106,12 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
                     let message = format!("tables can have at most {COLUMNS_MAX} columns");
                     return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, message));
                 }
+                if let Some(name) = &column.collation {
+                    composite.field_collations.resize(composite.fields.len(), None);
+                    composite
+                        .field_collations
+                        .push(properties::collation_for(ddl, name, sql_type).map_err(without_position)?);
+                }
                 composite.fields.push((column.name.to_string(), sql_type));
                 changes.push(Reshaping::Added(column.name.to_string(), sql_type));
             }
@@ -120,7 +130,7 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
                 }
                 None => return Err(Error::new(sqlstate::UNDEFINED_COLUMN, composite.no_field(name))),
             },
-            Action::SetType { column, type_name, .. } => {
+            Action::SetType { column, type_name, collation, .. } => {
                 let Some(place) = composite.place_of(column) else {
                     return Err(Error::new(sqlstate::UNDEFINED_COLUMN, composite.no_field(column)));
                 };
@@ -128,6 +138,11 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
                 check_type(ddl, &composite, column, sql_type)?;
                 refuse_if_used(ddl, &composite)?;
                 composite.fields[place].1 = sql_type;
+                composite.field_collations.resize(composite.fields.len(), None);
+                composite.field_collations[place] = match collation {
+                    Some(name) => properties::collation_for(ddl, name, sql_type).map_err(without_position)?,
+                    None => None,
+                };
             }
             _ => return Err(Error::unsupported("this form of ALTER TYPE is not supported")),
         }

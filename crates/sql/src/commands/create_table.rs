@@ -6,7 +6,8 @@ use base::limits::COLUMNS_MAX;
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
 use engine::catalog::{
-    ColumnDef, ConstraintDef, ConstraintKind as StoredKind, IndexDef, Persistence, SequenceDef, TableDef,
+    ColumnDef, ColumnProperties, ConstraintDef, ConstraintKind as StoredKind, IndexDef, Persistence, SequenceDef,
+    TableDef,
 };
 
 use super::column::{self, Counted, NewColumn};
@@ -75,6 +76,10 @@ fn refuse_unsupported(create: &CreateTable) -> Result<()> {
 pub(super) fn check_tablespace(name: Option<&str>) -> Result<()> {
     match name {
         None | Some("pg_default") => Ok(()),
+        Some("pg_global") => Err(Error::new(
+            sqlstate::INVALID_PARAMETER_VALUE,
+            "only shared relations can be placed in pg_global tablespace",
+        )),
         Some(name) => Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("tablespace \"{name}\" does not exist"))),
     }
 }
@@ -93,10 +98,11 @@ pub(super) fn already_there(ddl: &mut Ddl<'_>, schema: Oid, name: &str) -> Resul
 /// Storage parameters of a new table.
 pub(super) fn set_options(table: &mut TableDef, elements: &[DefinitionElement]) -> Result<()> {
     let mut read = options::read(elements, OptionsOf::Table)?;
+    // It stays among the others, which are shown in their order.
+    table.options = options::stored(&read);
     if let Some(fillfactor) = options::take_fillfactor(&mut read) {
         table.fillfactor = fillfactor;
     }
-    table.options = options::stored(&read);
     Ok(())
 }
 
@@ -126,11 +132,13 @@ struct CopiedIndex {
 /// PostgreSQL's CREATE_TABLE_LIKE bits.
 mod like {
     pub(super) const COMMENTS: u32 = 1 << 0;
+    pub(super) const COMPRESSION: u32 = 1 << 1;
     pub(super) const CONSTRAINTS: u32 = 1 << 2;
     pub(super) const DEFAULTS: u32 = 1 << 3;
     pub(super) const GENERATED: u32 = 1 << 4;
     pub(super) const IDENTITY: u32 = 1 << 5;
     pub(super) const INDEXES: u32 = 1 << 6;
+    pub(super) const STORAGE: u32 = 1 << 8;
 }
 
 impl Parts {
@@ -212,6 +220,7 @@ impl Parts {
                         generated: None,
                         counted: None,
                         constraints: Vec::new(),
+                        properties: ColumnProperties::default(),
                     });
                 }
                 return Ok(());
@@ -246,7 +255,15 @@ impl Parts {
                 always: identity.always,
                 options: identity_options(ddl, identity.sequence),
             });
-            self.columns.push(NewColumn { def, default: None, generated: None, counted, constraints: Vec::new() });
+            let said = model.column_by_name(&source.name).map(|place| model.properties_of(place)).unwrap_or_default();
+            let properties = ColumnProperties {
+                collation: said.collation,
+                storage: said.storage.filter(|_| has(like::STORAGE)),
+                compression: said.compression.filter(|_| has(like::COMPRESSION)),
+                ..ColumnProperties::default()
+            };
+            let constraints = Vec::new();
+            self.columns.push(NewColumn { def, default: None, generated: None, counted, constraints, properties });
         }
         if has(like::CONSTRAINTS) {
             let checks =
@@ -272,6 +289,9 @@ impl Parts {
     /// Makes descriptors of everything but the foreign keys, which need the table to be there.
     fn make(&mut self, ddl: &mut Ddl<'_>, mut table: TableDef) -> Result<Made> {
         table.columns = self.columns.iter().map(|column| column.def.clone()).collect();
+        for (place, column) in self.columns.iter().enumerate() {
+            table.set_properties(ColumnProperties { place, ..column.properties.clone() });
+        }
         for (place, column) in self.columns.iter().enumerate() {
             if column.generated.is_some() {
                 column::mark_generated(&mut table.columns[place]);

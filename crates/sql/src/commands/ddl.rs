@@ -477,6 +477,11 @@ impl<'a> Ddl<'a> {
     /// 42P01 (or 3F000 if it is the schema that is missing).
     pub fn no_relation(&self, name: &QualifiedName) -> Error {
         self.engine().observe_horizon();
+        if let Some(schema) = &name.schema
+            && let Err(missing) = self.view().schema_named(schema)
+        {
+            return missing;
+        }
         Error::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
     }
 }

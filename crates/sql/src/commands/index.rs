@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use base::{Error, FileNumber, Oid, Result, sqlstate};
 use engine::LockMode;
-use engine::catalog::{ConstraintDef, ConstraintKind, IndexDef, IndexKey, RelationKind, TableDef};
+use engine::catalog::{ConstraintDef, ConstraintKind, IndexDef, IndexKey, KeyProperties, RelationKind, TableDef};
 
 use super::ddl::{Ddl, Found, system_refusal};
 use super::deparse::TableNames;
 use super::options::{self, OptionsOf};
 use super::volatility::volatility;
-use super::{names, validate};
+use super::{create_table, names, properties, validate};
 use crate::binder::{DefinitionUse, expression_columns, table_expressions};
 use crate::catalogs::user_types::is_composite_type;
 use crate::executor::TableKeys;
@@ -62,6 +62,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateIndex) -> Result<UtilityO
             return tag();
         }
     }
+    create_table::check_tablespace(create.tablespace.as_deref())?;
     if elements.len() > COLUMNS_MAX {
         let message = format!("cannot use more than {COLUMNS_MAX} columns in an index");
         return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, message));
@@ -70,10 +71,12 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateIndex) -> Result<UtilityO
     index.nulls_not_distinct = create.nulls_not_distinct;
     let mut read = Vec::new();
     for element in &create.elements {
-        let (key, expr) = key_of(ddl, &table, element)?;
+        let (key, expr, mut properties) = key_of(ddl, &table, element)?;
         if let Some(expr) = expr {
             read.extend(expression_columns(&expr));
         }
+        properties.place = index.keys.len();
+        index.set_properties(properties);
         index.keys.push(key);
     }
     for element in &create.including {
@@ -116,8 +119,12 @@ pub(super) fn not_for(found: &Found) -> String {
     format!("This operation is not supported for {kind}.")
 }
 
-/// A key of an index, and the expression if it is one.
-fn key_of(ddl: &Ddl<'_>, table: &Arc<TableDef>, element: &IndexElement) -> Result<(IndexKey, Option<Expr>)> {
+/// A key of an index, the expression if it is one, and what is said of it.
+fn key_of(
+    ddl: &Ddl<'_>,
+    table: &Arc<TableDef>,
+    element: &IndexElement,
+) -> Result<(IndexKey, Option<Expr>, KeyProperties)> {
     let mut key = IndexKey {
         column: None,
         expression: None,
@@ -157,14 +164,9 @@ fn key_of(ddl: &Ddl<'_>, table: &Arc<TableDef>, element: &IndexElement) -> Resul
         }
         (None, None) => return Err(Error::internal("an index element is neither column nor expression")),
     };
-    if let Some(class) = &element.operator_class
-        && !class.name.ends_with("_ops")
-    {
-        let message = format!("operator class \"{}\" does not exist for access method \"btree\"", class.name);
-        return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
-    }
+    let properties = properties::of_key(ddl, table, element, key.column, bound.as_ref(), sql_type)?;
     require_order(ddl, sql_type)?;
-    Ok((key, bound))
+    Ok((key, bound, properties))
 }
 
 fn key_column(table: &TableDef, name: &str) -> Result<usize> {
@@ -192,6 +194,16 @@ fn included_column(table: &TableDef, element: &IndexElement) -> Result<usize> {
             format!("including column does not support {what} options"),
         ))
     };
+    let refused_here = |what: &str| {
+        let message = format!("including column does not support {what}");
+        Err(Error::new(sqlstate::INVALID_OBJECT_DEFINITION, message))
+    };
+    if element.collation.is_some() {
+        return refused_here("a collation");
+    }
+    if element.operator_class.is_some() {
+        return refused_here("an operator class");
+    }
     if element.descending {
         return refused("ASC/DESC");
     }
@@ -270,6 +282,7 @@ pub(super) fn of_constraint(
         }
         columns.push(place);
     }
+    create_table::check_tablespace(key.tablespace.as_deref())?;
     let included = key.including.iter().map(place_of).collect::<Result<Vec<_>>>()?;
     if columns.len() + included.len() > COLUMNS_MAX {
         let message = format!("cannot use more than {COLUMNS_MAX} columns in an index");

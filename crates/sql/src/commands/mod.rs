@@ -24,6 +24,7 @@ mod options;
 mod owned;
 mod ownership;
 mod parameters;
+mod properties;
 mod rename;
 mod reshape;
 mod restate;

@@ -130,7 +130,11 @@ pub(super) fn change(stored: &mut Vec<String>, name: &str, value: Option<&str>) 
     let prefix = format!("{name}=");
     let place = stored.iter().position(|option| option.starts_with(&prefix));
     match (place, value) {
-        (Some(place), Some(value)) => stored[place] = format!("{prefix}{value}"),
+        // What is set anew comes last.
+        (Some(place), Some(value)) => {
+            stored.remove(place);
+            stored.push(format!("{prefix}{value}"));
+        }
         (Some(place), None) => drop(stored.remove(place)),
         (None, Some(value)) => stored.push(format!("{prefix}{value}")),
         (None, None) => {}

@@ -115,8 +115,8 @@ fn relation(ddl: &mut Ddl<'_>, object: &ObjectName, kind: ObjectKind, if_exists:
         ObjectKind::View => (is(RelationKind::View), "a view"),
         ObjectKind::MaterializedView => (is(RelationKind::MaterializedView), "a materialized view"),
         ObjectKind::Sequence => (matches!(found, Found::Sequence(_)), "a sequence"),
-        // As PostgreSQL, which takes an index for any relation here.
-        ObjectKind::Index => (matches!(found, Found::Index(_) | Found::Composite(_)), "an index"),
+        // ALTER INDEX ... RENAME takes any relation, as ALTER TABLE does.
+        ObjectKind::Index => (true, "an index"),
         ObjectKind::ForeignTable => (false, "a foreign table"),
         _ => (true, ""),
     };

@@ -11,6 +11,7 @@ use engine::catalog::{CustomDef, RelationKind};
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, name_is_taken, without_position};
 use super::deparse::{Names, NoNames};
 use super::names::type_constraint_name;
+use super::properties;
 use super::restate::naming_objects;
 use crate::binder::DefinitionUse;
 use crate::catalogs::user_types::{self, DomainCheck, TYPE_CLASS, TypeBody};
@@ -89,6 +90,7 @@ pub(super) fn create_composite(
         return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, message));
     }
     let mut fields: Vec<(String, SqlType)> = Vec::with_capacity(columns.len());
+    let mut field_collations = Vec::new();
     for column in columns {
         if fields.iter().any(|(other, _)| other == column.name.as_str()) {
             let message = format!("column \"{}\" specified more than once", column.name);
@@ -103,13 +105,17 @@ pub(super) fn create_composite(
             return Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, message));
         }
         fields.push((column.name.to_string(), sql_type));
+        field_collations.push(match &column.collation {
+            Some(name) => properties::collation_for(ddl, name, sql_type).map_err(without_position)?,
+            None => None,
+        });
     }
     make(
         ddl,
         ddl.allocate_oid(),
         schema,
         name,
-        &TypeBody::Composite { fields, comment: None, field_comments: Vec::new() },
+        &TypeBody::Composite { fields, comment: None, field_comments: Vec::new(), field_collations },
     )?;
     Ok(UtilityOutput::tag("CREATE TYPE"))
 }
@@ -123,6 +129,10 @@ pub(super) fn create_domain(ddl: &Ddl<'_>, create: &CreateDomain) -> Result<Util
         let message = format!("\"{shown}\" is not a valid base type for a domain");
         return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message));
     }
+    let collation = match &create.collation {
+        Some(name) => properties::collation_for(ddl, name, base).map_err(without_position)?,
+        None => None,
+    };
     let (mut nullable, mut default, mut checks) = (None, None, Vec::new());
     for constraint in &create.constraints {
         let error = |message: &str| Err(Error::new(sqlstate::SYNTAX_ERROR, message));
@@ -149,7 +159,7 @@ pub(super) fn create_domain(ddl: &Ddl<'_>, create: &CreateDomain) -> Result<Util
             other => return Err(not_for_domains(other)),
         }
     }
-    let body = TypeBody::Domain { base, not_null: nullable == Some(false), default, checks, comment: None };
+    let body = TypeBody::Domain { base, not_null: nullable == Some(false), default, checks, comment: None, collation };
     make(ddl, ddl.allocate_oid(), schema, &create.name, &body)?;
     Ok(UtilityOutput::tag("CREATE DOMAIN"))
 }
@@ -358,7 +368,8 @@ pub(super) fn alter_enum(ddl: &mut Ddl<'_>, alter: &AlterEnum) -> Result<Utility
 /// ALTER DOMAIN
 pub(super) fn alter_domain(ddl: &mut Ddl<'_>, alter: &AlterDomain) -> Result<UtilityOutput> {
     let def = required(ddl, &alter.name)?;
-    let TypeBody::Domain { base, mut not_null, mut default, mut checks, comment } = require_domain(&def, &alter.name)?
+    let TypeBody::Domain { base, mut not_null, mut default, mut checks, comment, collation } =
+        require_domain(&def, &alter.name)?
     else {
         return Err(Error::internal("a domain is none"));
     };
@@ -411,7 +422,7 @@ pub(super) fn alter_domain(ddl: &mut Ddl<'_>, alter: &AlterDomain) -> Result<Uti
             asked = Some(Asked::Check(bound_check(ddl, check, base)?));
         }
     }
-    store(ddl, &def, &TypeBody::Domain { base, not_null, default, checks, comment })?;
+    store(ddl, &def, &TypeBody::Domain { base, not_null, default, checks, comment, collation })?;
     if let Some(asked) = asked {
         validate(ddl, &def, &asked)?;
     }

@@ -150,6 +150,8 @@ pub struct KeyConstraint {
     pub nulls_not_distinct: bool,
     /// USING INDEX
     pub index: Option<Name>,
+    /// USING INDEX TABLESPACE
+    pub tablespace: Option<Name>,
     /// WITH (...)
     pub options: Vec<DefinitionElement>,
 }
@@ -248,6 +250,8 @@ pub struct CreateIndex {
     pub nulls_not_distinct: bool,
     /// CONCURRENTLY
     pub concurrently: bool,
+    /// TABLESPACE
+    pub tablespace: Option<Name>,
     /// IF NOT EXISTS
     pub if_not_exists: bool,
 }
@@ -621,8 +625,9 @@ pub enum AlterTableAction {
     DropNotNull(Name),
     DropExpression { column: Name, if_exists: bool },
     SetType { column: Name, type_name: TypeName, using: Option<Expr>, collation: Option<QualifiedName> },
-    SetStatistics(Name),
-    SetStorage(Name),
+    SetStatistics { column: Name, number: i32, target: i32 },
+    SetStorage { column: Name, method: String },
+    SetCompression { column: Name, method: String },
     SetColumnOptions(Name),
     AddIdentity { column: Name, always: bool, options: Vec<DefinitionElement> },
     SetIdentity { column: Name, options: Vec<DefinitionElement> },
@@ -638,9 +643,19 @@ pub enum AlterTableAction {
     ClusterOn(Option<Name>),
     SetTablespace(Name),
     EnableTriggers { which: WhichTriggers, enabled: TriggerEnabled },
-    ReplicaIdentity,
+    ReplicaIdentity(ReplicaIdentityOf),
     RowSecurity,
     Unsupported(&'static str),
+}
+
+/// REPLICA IDENTITY
+#[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "they are named as in SQL")]
+pub enum ReplicaIdentityOf {
+    Default,
+    Full,
+    Nothing,
+    Index(Name),
 }
 
 /// ALTER ... RENAME

@@ -196,12 +196,7 @@ pub fn parse_reg(catalog: &dyn CatalogLookup, text: &str, oid: Oid) -> Result<u3
         }
         oids::REGCOLLATION => {
             let parts = qualified_name(text)?;
-            let built_in = match parts.last().map(String::as_str) {
-                Some("default") => Some(Oid(100)),
-                Some("C") => Some(Oid(950)),
-                Some("POSIX") => Some(Oid(951)),
-                _ => None,
-            };
+            let built_in = parts.last().and_then(|name| super::collation::named(name)).map(|found| found.oid);
             built_in.or(find(RegKind::Collation, &parts)?).map(|oid| oid.0).ok_or_else(|| {
                 undefined(
                     sqlstate::UNDEFINED_OBJECT,
@@ -356,11 +351,9 @@ pub fn write_reg(value: u32, oid: Oid, catalog: &dyn CatalogLookup, out: &mut Ve
             catalog.object_name(RegKind::Namespace, object).or_else(|| (value == 11).then(|| "pg_catalog".to_owned()))
         }
         oids::REGROLE => catalog.object_name(RegKind::Role, object),
-        oids::REGCOLLATION => match value {
-            100 => Some("\"default\"".to_owned()),
-            950 => Some("\"C\"".to_owned()),
-            951 => Some("\"POSIX\"".to_owned()),
-            _ => catalog.object_name(RegKind::Collation, object),
+        oids::REGCOLLATION => match super::collation::by_oid(object) {
+            Some(collation) => Some(quote_identifier(collation.name)),
+            None => catalog.object_name(RegKind::Collation, object),
         },
         oids::REGPROC => function_name(catalog, object),
         oids::REGPROCEDURE => function_signature(catalog, object),

@@ -14,7 +14,7 @@ use super::super::dependencies::{Node, drop_all};
 use super::super::reshape::{Reshaping, Stored, refuse_stored_rows};
 use super::super::rewrite::rewrite;
 use super::super::volatility::volatility;
-use super::super::{index, sequence, validate};
+use super::super::{index, properties, sequence, validate};
 use super::{add_constraint, place_of};
 use crate::binder::DefinitionUse;
 use crate::executor::evaluate;
@@ -43,6 +43,7 @@ pub(super) fn add(ddl: &mut Ddl<'_>, oid: Oid, definition: &ColumnDefinition, if
     let mut new = (*old).clone();
     let place = new.columns.len();
     new.columns.push(column.def);
+    new.set_properties(engine::catalog::ColumnProperties { place, ..column.properties });
     let mut sequence = None;
     if let Some(counted) = &column.counted {
         sequence = Some(column::count(ddl, &mut new, place, counted, &[], "ALTER TABLE")?);
@@ -268,6 +269,7 @@ pub(super) fn drop_not_null(ddl: &mut Ddl<'_>, oid: Oid, name: &Name) -> Result<
         let message = format!("column \"{name}\" is in a primary key");
         return Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, message));
     }
+    properties::refuse_in_identity(ddl, &def, place)?;
     let mut new = (*def).clone();
     new.columns[place].not_null = false;
     ddl.replace(new)

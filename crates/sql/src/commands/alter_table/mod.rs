@@ -16,7 +16,7 @@ use super::ddl::{Ddl, Found, no_column, system_refusal};
 use super::dependencies::{Node, drop_all};
 use super::index::not_for;
 use super::options::{self, OptionsOf};
-use super::{constraint, create_table, index, rename};
+use super::{constraint, create_table, index, properties, rename};
 use crate::session::UtilityOutput;
 use crate::tree::{AlterTable, AlterTableAction as Action, Constraint, ConstraintKind, Name, ObjectKind};
 
@@ -99,8 +99,10 @@ fn check_applies(action: &Action, found: &Found) -> Result<()> {
                 Action::ChangeOwner(_)
                     | Action::SetOptions(_)
                     | Action::ResetOptions(_)
-                    | Action::SetStatistics(_)
-                    | Action::SetStorage(_)
+                    | Action::SetStatistics { .. }
+                    | Action::SetStorage { .. }
+                    | Action::SetCompression { .. }
+                    | Action::ReplicaIdentity(_)
                     | Action::SetColumnOptions(_)
                     | Action::ClusterOn(_)
                     | Action::SetTablespace(_)
@@ -108,7 +110,7 @@ fn check_applies(action: &Action, found: &Found) -> Result<()> {
         },
         Found::Index(_) => matches!(
             action,
-            Action::SetOptions(_) | Action::ResetOptions(_) | Action::SetTablespace(_) | Action::SetStatistics(_)
+            Action::SetOptions(_) | Action::ResetOptions(_) | Action::SetTablespace(_) | Action::SetStatistics { .. }
         ),
         Found::Sequence(_) => matches!(action, Action::ChangeOwner(_) | Action::SetLogged(_)),
     };
@@ -128,8 +130,9 @@ fn action_name(action: &Action) -> &'static str {
         Action::DropNotNull(_) => "ALTER COLUMN ... DROP NOT NULL",
         Action::DropExpression { .. } => "ALTER COLUMN ... DROP EXPRESSION",
         Action::SetType { .. } => "ALTER COLUMN ... SET DATA TYPE",
-        Action::SetStatistics(_) => "ALTER COLUMN ... SET STATISTICS",
-        Action::SetStorage(_) => "ALTER COLUMN ... SET STORAGE",
+        Action::SetStatistics { .. } => "ALTER COLUMN ... SET STATISTICS",
+        Action::SetStorage { .. } => "ALTER COLUMN ... SET STORAGE",
+        Action::SetCompression { .. } => "ALTER COLUMN ... SET COMPRESSION",
         Action::SetColumnOptions(_) => "ALTER COLUMN ... SET",
         Action::AddIdentity { .. } => "ALTER COLUMN ... ADD IDENTITY",
         Action::SetIdentity { .. } => "ALTER COLUMN ... SET",
@@ -148,7 +151,7 @@ fn action_name(action: &Action) -> &'static str {
         Action::SetTablespace(_) => "SET TABLESPACE",
         Action::EnableTriggers { enabled: TriggerEnabled::Disabled, .. } => "DISABLE TRIGGER",
         Action::EnableTriggers { .. } => "ENABLE TRIGGER",
-        Action::ReplicaIdentity => "REPLICA IDENTITY",
+        Action::ReplicaIdentity(_) => "REPLICA IDENTITY",
         Action::RowSecurity => "ROW SECURITY",
         Action::Unsupported(what) => what,
     }
@@ -161,7 +164,7 @@ fn lock_mode(action: &Action) -> LockMode {
         | Action::EnableTriggers { .. }
         | Action::AlterConstraint { .. } => LockMode::ShareRowExclusive,
         Action::ValidateConstraint(_)
-        | Action::SetStatistics(_)
+        | Action::SetStatistics { .. }
         | Action::SetColumnOptions(_)
         | Action::ClusterOn(_)
         | Action::SetOptions(_)
@@ -181,7 +184,10 @@ fn pass(action: &Action) -> u8 {
         | Action::SetDefault { default: None, .. } => 0,
         Action::SetType { .. } => 1,
         Action::AddColumn { .. } => 2,
-        Action::SetNotNull(_) | Action::SetStatistics(_) | Action::SetStorage(_) | Action::SetIdentity { .. } => 3,
+        Action::SetNotNull(_)
+        | Action::SetStatistics { .. }
+        | Action::SetStorage { .. }
+        | Action::SetIdentity { .. } => 3,
         Action::AddConstraint(Constraint {
             kind: ConstraintKind::PrimaryKey(_) | ConstraintKind::Unique(_), ..
         }) => 4,
@@ -198,10 +204,17 @@ fn run(ddl: &mut Ddl<'_>, oid: Oid, action: &Action) -> Result<()> {
         Action::SetNotNull(column) => columns::set_not_null(ddl, oid, column),
         Action::DropNotNull(column) => columns::drop_not_null(ddl, oid, column),
         Action::DropExpression { column, if_exists } => columns::drop_expression(ddl, oid, column, *if_exists),
-        Action::SetType { column, type_name, using, .. } => types::change(ddl, oid, column, type_name, using.as_ref()),
-        Action::SetStatistics(column) | Action::SetStorage(column) | Action::SetColumnOptions(column) => {
-            // Known to be there is all that is asked: rows are stored one way.
-            if ddl.catalog().table(oid).is_some() { place_of(&*ddl.table(oid)?, column).map(drop) } else { Ok(()) }
+        Action::SetType { column, type_name, using, collation } => {
+            types::change(ddl, oid, column, type_name, using.as_ref(), collation.as_ref())
+        }
+        Action::SetStatistics { column, number, target } => {
+            properties::set_statistics(ddl, oid, column, *number, *target)
+        }
+        Action::SetStorage { column, method } => properties::set_storage(ddl, oid, column, method),
+        Action::SetCompression { column, method } => properties::set_compression(ddl, oid, column, method),
+        Action::SetColumnOptions(column) => {
+            place_of(&*ddl.table(oid)?, column)?;
+            Err(Error::unsupported("options of columns are not supported"))
         }
         Action::AddIdentity { column, always, options } => columns::add_identity(ddl, oid, column, *always, options),
         Action::SetIdentity { column, options } => columns::set_identity(ddl, oid, column, options),
@@ -229,19 +242,9 @@ fn run(ddl: &mut Ddl<'_>, oid: Oid, action: &Action) -> Result<()> {
             set_options(ddl, oid, &changes)
         }
         Action::SetLogged(is_logged) => set_logged(ddl, oid, *is_logged),
-        Action::ClusterOn(None) => Ok(()),
-        Action::ClusterOn(Some(name)) => {
-            let def = ddl.table(oid)?;
-            match ddl.catalog().indexes_of(oid).iter().find(|index| index.name == name.as_str()) {
-                Some(_) => Ok(()),
-                None => Err(Error::new(
-                    sqlstate::UNDEFINED_OBJECT,
-                    format!("index \"{name}\" for table \"{}\" does not exist", def.name),
-                )),
-            }
-        }
+        Action::ClusterOn(name) => properties::cluster_on(ddl, oid, name.as_deref()),
         Action::SetTablespace(name) => create_table::check_tablespace(Some(name)),
-        Action::ReplicaIdentity => Ok(()),
+        Action::ReplicaIdentity(of) => properties::replica_identity(ddl, oid, of),
         Action::EnableTriggers { which, enabled } => super::trigger::enable(ddl, oid, which, *enabled),
         Action::RowSecurity => Err(Error::unsupported("row security is not supported")),
         Action::Unsupported(what) => Err(Error::unsupported(*what)),
@@ -249,7 +252,7 @@ fn run(ddl: &mut Ddl<'_>, oid: Oid, action: &Action) -> Result<()> {
 }
 
 /// The place of a column: 42703 if there is none, 0A000 for a system column.
-fn place_of(table: &TableDef, column: &str) -> Result<usize> {
+pub(super) fn place_of(table: &TableDef, column: &str) -> Result<usize> {
     if index::is_system_column(column) {
         return Err(Error::unsupported(format!("cannot alter system column \"{column}\"")));
     }
@@ -305,9 +308,8 @@ fn set_options(ddl: &Ddl<'_>, oid: Oid, changes: &[(String, Option<String>)]) ->
             for (name, value) in changes {
                 if name == "fillfactor" && table.kind != RelationKind::View {
                     table.fillfactor = value.as_ref().and_then(|value| value.parse().ok()).unwrap_or(100);
-                } else {
-                    options::change(&mut table.options, name, value.as_deref());
                 }
+                options::change(&mut table.options, name, value.as_deref());
             }
             ddl.replace(table)
         }

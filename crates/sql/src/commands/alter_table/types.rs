@@ -10,7 +10,7 @@ use super::super::deparse::{Deparser, NoNames, Qualify, TableNames};
 use super::super::dependencies::{Node, mentioning, stored_columns, uses_of_views};
 use super::super::reshape::refuse_stored_rows;
 use super::super::rewrite::rewrite;
-use super::super::{column, constraint, sequence};
+use super::super::{column, constraint, properties, sequence};
 use super::place_of;
 use crate::binder::{DefinitionUse, expression_columns};
 use crate::executor::evaluate;
@@ -28,6 +28,7 @@ pub(super) fn change(
     name: &Name,
     type_name: &TypeName,
     using: Option<&tree::Expr>,
+    collation: Option<&tree::QualifiedName>,
 ) -> Result<()> {
     let old = ddl.table(oid)?;
     let place = place_of(&old, name)?;
@@ -51,6 +52,7 @@ pub(super) fn change(
     column.type_oid = target.oid;
     column.typmod = target.typmod;
     column.physical = types::physical_type(&ddl.view(), target.oid);
+    properties::for_new_type(ddl, &mut new, place, collation)?;
     new.columns[place].default = converted_default(ddl, &old, &new, place)?;
     convert_identity(ddl, &new, place)?;
     let was = SqlType::with_typmod(old.columns[place].type_oid, old.columns[place].typmod);

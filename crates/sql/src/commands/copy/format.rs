@@ -297,6 +297,7 @@ pub fn fuzz_copy(kind: u8, pieces: &[&[u8]]) -> (Vec<Vec<Field>>, bool) {
         force_quote_all: false,
         force_not_null: Vec::new(),
         force_null: Vec::new(),
+        freeze: false,
     };
     let mut reader = LineReader::default();
     let (mut rows, mut fields) = (Vec::new(), Vec::new());

@@ -77,6 +77,12 @@ fn copy_between(
         if is_read_only && table.persistence != Persistence::Temporary {
             return Err(crate::session::read_only_transaction("COPY FROM"));
         }
+        if options.freeze && !session.state().engine().has_new_storage(&table) {
+            return Err(Error::new(
+                sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "cannot perform COPY FREEZE because the table was not created or truncated in the current subtransaction",
+            ));
+        }
         let columns = columns_of(&table, &copy.columns)?;
         check_option_columns(&table, &columns, "FORCE_NOT_NULL", &options.force_not_null)?;
         check_option_columns(&table, &columns, "FORCE_NULL", &options.force_null)?;

@@ -38,6 +38,8 @@ pub struct CopyOptions {
     pub force_not_null: Vec<String>,
     /// Columns whose quoted values may be NULL.
     pub force_null: Vec<String>,
+    /// FREEZE
+    pub freeze: bool,
 }
 
 /// What a first line is.
@@ -81,13 +83,14 @@ impl CopyOptions {
             force_quote_all: false,
             force_not_null: Vec::new(),
             force_null: Vec::new(),
+            freeze: false,
         };
         let mut escape_given = false;
         for element in elements {
             match element.name.as_str() {
                 "format" => {}
                 "freeze" => {
-                    element.boolean().ok_or_else(|| syntax("freeze requires a Boolean value"))?;
+                    options.freeze = element.boolean().ok_or_else(|| syntax("freeze requires a Boolean value"))?;
                 }
                 "delimiter" => options.delimiter = one_byte(element, "COPY delimiter")?,
                 "null" => options.null = text_of(element)?,

@@ -17,8 +17,8 @@ use crate::tree::{
     ColumnDefinition, Constraint, ConstraintAttribute, ConstraintKind, CreateDomain, CreateFunction, CreateIndex,
     CreateRole, CreateSchema, CreateSequence, CreateTable, CreateTableAs, CreateTrigger, CreateView, DefaultPrivileges,
     Drop, ForeignKey, FunctionParameter, FunctionSignature, Grant, GrantRole, KeyConstraint, Name, ObjectKind,
-    ObjectName, ParameterMode, QualifiedName, Reindex, ReindexTarget, Rename, Statement, TableElement, TransitionTable,
-    TypeName, WhichTriggers,
+    ObjectName, ParameterMode, QualifiedName, Reindex, ReindexTarget, Rename, ReplicaIdentityOf, Statement,
+    TableElement, TransitionTable, TypeName, WhichTriggers,
 };
 
 impl Converter {
@@ -58,10 +58,7 @@ impl Converter {
     }
 
     fn column_definition(&mut self, column: &pb::ColumnDef) -> Result<ColumnDefinition> {
-        let collation = match &column.coll_clause {
-            Some(clause) => optional_qualified(&clause.collname)?,
-            None => None,
-        };
+        let collation = collation_of(&column.coll_clause)?;
         Ok(ColumnDefinition {
             name: Name::new(&column.colname),
             type_name: column.type_name.as_ref().map(|name| self.type_name(name)).transpose()?,
@@ -138,6 +135,7 @@ impl Converter {
             including: names(&constraint.including),
             nulls_not_distinct: constraint.nulls_not_distinct,
             index: optional(&constraint.indexname),
+            tablespace: optional(&constraint.indexspace),
             options: self.definitions(&constraint.options)?,
         })
     }
@@ -220,6 +218,7 @@ impl Converter {
             unique: create.unique,
             nulls_not_distinct: create.nulls_not_distinct,
             concurrently: create.concurrent,
+            tablespace: optional(&create.table_space),
             if_not_exists: create.if_not_exists,
         })
     }
@@ -314,10 +313,7 @@ impl Converter {
     }
 
     pub(super) fn create_domain(&mut self, create: &pb::CreateDomainStmt) -> Result<CreateDomain> {
-        let collation = match &create.coll_clause {
-            Some(clause) => optional_qualified(&clause.collname)?,
-            None => None,
-        };
+        let collation = collation_of(&create.coll_clause)?;
         Ok(CreateDomain {
             name: qualified_list(&create.domainname)?,
             type_name: self.type_name(create.type_name.as_ref().ok_or_else(|| unexpected("domain without type"))?)?,
@@ -537,8 +533,16 @@ impl Converter {
                     collation: column.collation,
                 }
             }
-            Type::AtSetStatistics => AlterTableAction::SetStatistics(name()),
-            Type::AtSetStorage | Type::AtSetCompression => AlterTableAction::SetStorage(name()),
+            Type::AtSetStatistics => AlterTableAction::SetStatistics {
+                column: name(),
+                number: command.num,
+                target: match node(&command.def) {
+                    Some(NodeEnum::Integer(target)) => target.ival,
+                    _ => -1,
+                },
+            },
+            Type::AtSetStorage => AlterTableAction::SetStorage { column: name(), method: word_of(command) },
+            Type::AtSetCompression => AlterTableAction::SetCompression { column: name(), method: word_of(command) },
             Type::AtSetOptions | Type::AtResetOptions => AlterTableAction::SetColumnOptions(name()),
             Type::AtAddIdentity => match required(&command.def)? {
                 NodeEnum::Constraint(constraint) => AlterTableAction::AddIdentity {
@@ -598,7 +602,17 @@ impl Converter {
                     enabled: if is_on { TriggerEnabled::Origin } else { TriggerEnabled::Disabled },
                 }
             }
-            Type::AtReplicaIdentity => AlterTableAction::ReplicaIdentity,
+            Type::AtReplicaIdentity => match required(&command.def)? {
+                NodeEnum::ReplicaIdentityStmt(identity) => {
+                    AlterTableAction::ReplicaIdentity(match identity.identity_type.as_str() {
+                        "f" => ReplicaIdentityOf::Full,
+                        "n" => ReplicaIdentityOf::Nothing,
+                        "i" => ReplicaIdentityOf::Index(Name::new(&identity.name)),
+                        _ => ReplicaIdentityOf::Default,
+                    })
+                }
+                other => return Err(unexpected(&kind_of(other))),
+            },
             Type::AtEnableRowSecurity
             | Type::AtDisableRowSecurity
             | Type::AtForceRowSecurity
@@ -624,6 +638,18 @@ impl Converter {
         };
         Ok(Reindex { target, options: self.definitions(&reindex.params)? })
     }
+}
+
+/// COLLATE, if it is written; it stands where the clause begins.
+fn collation_of(clause: &Option<Box<pb::CollateClause>>) -> Result<Option<crate::tree::QualifiedName>> {
+    let Some(clause) = clause else { return Ok(None) };
+    let name = optional_qualified(&clause.collname)?;
+    Ok(name.map(|name| crate::tree::QualifiedName { location: clause.location, ..name }))
+}
+
+/// The word that an action sets something to.
+fn word_of(command: &pb::AlterTableCmd) -> String {
+    node(&command.def).and_then(string_of).unwrap_or_default().to_owned()
 }
 
 pub(super) fn alter_enum(alter: &pb::AlterEnumStmt) -> Result<AlterEnum> {

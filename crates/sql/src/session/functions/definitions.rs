@@ -130,7 +130,9 @@ fn expression(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let catalog = Arc::clone(run.catalog.catalog());
     let table = catalog.table(relation_oid).or_else(|| catalog.table(catalog.index(relation_oid)?.table));
     let Some(table) = table else {
-        return Ok(if relation_oid == Oid::INVALID { Value::text(stored) } else { Value::Null });
+        // A domain's default names no columns; it is asked for with the catalog that it is in.
+        let names_nothing = relation_oid == Oid::INVALID || catalogs::system_table(relation_oid).is_some();
+        return Ok(if names_nothing { Value::text(stored) } else { Value::Null });
     };
     let stored_as = default_place(table, stored).map_or(StoredAs::OverRow, StoredAs::Default);
     Ok(deparse::stored_expression(run.state, table, stored, stored_as, is_pretty(args, 2))?.into())

@@ -1,7 +1,7 @@
 //! Comments, owners, and properties of objects.
 
 use base::{Oid, Result};
-use engine::catalog::RelationKind;
+use engine::catalog::{ConstraintKind, RelationKind, ReplicaIdentity};
 
 use super::definitions::table_of;
 use super::{Bodies, integer, oid, text};
@@ -17,7 +17,7 @@ pub(super) const FUNCTIONS: Bodies = &[
     (1993, |run, args| comment(run, oid(args, 0)?, Some(text(args, 1)?), 0)),
     (1642, |run, args| Ok(catalogs::role_name(run.catalog.catalog(), oid(args, 0)?).into())),
     (3537, describe),
-    (6120, |_, _| Ok(Value::Null)),
+    (6120, replica_identity_index),
     (6121, |run, args| {
         Ok(Value::Bool(table_of(run, oid(args, 0)?).is_some_and(|table| table.kind == RelationKind::Table)))
     }),
@@ -37,6 +37,23 @@ pub(super) const FUNCTIONS: Bodies = &[
     (3448, |_, _| Ok(Value::Null)),
     (6249, |_, _| Ok(Value::Null)),
 ];
+
+/// `pg_get_replica_identity_index`: the index whose columns tell a table's rows apart.
+fn replica_identity_index(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    let Some(table) = table_of(run, oid(args, 0)?) else { return Ok(Value::Null) };
+    let primary = || {
+        table.constraints.iter().find_map(|constraint| match constraint.kind {
+            ConstraintKind::PrimaryKey { index } if !constraint.deferrable => Some(index),
+            _ => None,
+        })
+    };
+    let index = match table.replica_identity {
+        ReplicaIdentity::Default => primary(),
+        ReplicaIdentity::Index(index) => run.catalog.catalog().index(index).map(|index| index.oid),
+        ReplicaIdentity::Nothing | ReplicaIdentity::Full => None,
+    };
+    Ok(index.map_or(Value::Null, Value::oid))
+}
 
 /// The comment on an object, or on a column of it.
 fn comment(run: &Run<'_, '_>, wanted: Oid, catalog_name: Option<&str>, column: i64) -> Result<Value> {
