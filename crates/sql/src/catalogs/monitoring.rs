@@ -1,9 +1,10 @@
 //! What the server does: settings, sessions, locks.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use base::settings::{self, Context, Id, Kind, Source, Unit, Value as Setting};
-use base::{OwnerId, Result, Xid};
+use base::{Oid, OwnerId, Result, Xid};
 use engine::{AdvisoryKey, LockTag, PredicatePlace};
 use rustc_hash::FxHashMap;
 
@@ -120,7 +121,6 @@ pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
         if wanted.is_some_and(|pid| pid != i64::from(info.pid)) {
             continue;
         }
-        use std::sync::atomic::Ordering::Relaxed;
         let wait = waits.of(&info);
         let shown = is_superuser || info.user == run.state.acting_role().name;
         let query = if shown { info.query().to_string() } else { "<insufficient privilege>".to_owned() };
@@ -213,6 +213,7 @@ pub fn pg_locks(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
             since,
         ]);
     }
+    rows.extend(own_locks(run, &pids, &virtual_transaction));
     // Predicate locks: of heaps by relation, page or tuple; of indexes by their keys.
     let predicate_locks = instance.database().transactions().ssi().predicate_locks();
     if !predicate_locks.is_empty() {
@@ -251,6 +252,32 @@ pub fn pg_locks(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
     }
     Ok(rows)
 }
+
+/// Locks that are held without an entry in the lock table: that of each transaction in progress on its own virtual number, and the
+/// asking session's on the view that shows all this.
+fn own_locks(
+    run: &Run<'_, '_>,
+    pids: &FxHashMap<OwnerId, i32>,
+    virtual_transaction: &dyn Fn(OwnerId) -> String,
+) -> Vec<Vec<Value>> {
+    let held = |kind: &str, database: Value, relation: Value, number: Value, owner: OwnerId, mode: &str| {
+        let pid = pids.get(&owner).copied();
+        let holder = virtual_transaction(owner);
+        row![kind, database, relation, NULL, NULL, number, NULL, NULL, NULL, NULL, holder, pid, mode, true, true, NULL]
+    };
+    let own = run.state.info.owner();
+    let mut rows = vec![held("relation", Value::oid(DATABASE_OID), Value::oid(PG_LOCKS), NULL, own, "AccessShareLock")];
+    for info in run.state.instance.sessions().iter() {
+        let owner = info.owner();
+        if owner == own || info.transaction_start.load(Relaxed) != 0 {
+            rows.push(held("virtualxid", NULL, NULL, virtual_transaction(owner).into(), owner, "ExclusiveLock"));
+        }
+    }
+    rows
+}
+
+/// The number of `pg_locks`.
+const PG_LOCKS: Oid = Oid(3012);
 
 /// `pg_prepared_xacts`
 pub fn pg_prepared_xacts(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {

@@ -7,8 +7,8 @@ use engine::catalog::{INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, SequenceDef};
 use rustc_hash::FxHashMap;
 
 use super::{
-    Equal, access, builtin, depend, empty, information, information_privileges, information_types, information_views,
-    monitoring, objects, relations, sequences, statistics, triggers, views,
+    Equal, absent, access, builtin, depend, empty, information, information_privileges, information_types,
+    information_views, monitoring, objects, relations, sequences, statistics, triggers, views,
 };
 use crate::binder::SystemCatalog;
 use crate::executor::Run;
@@ -115,7 +115,7 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
         catalog(
             1249,
             "pg_attribute",
-            "attrelid oid, attname name, atttypid oid, attstattarget int4, attlen int2, attnum int2, attndims int4, attcacheoff int4, atttypmod int4, attbyval bool, attalign char, attstorage char, attcompression char, attnotnull bool, atthasdef bool, atthasmissing bool, attidentity char, attgenerated char, attisdropped bool, attislocal bool, attinhcount int4, attcollation oid, attacl aclitem[], attoptions text[], attfdwoptions text[], attmissingval text",
+            "attrelid oid, attname name, atttypid oid, attstattarget int4, attlen int2, attnum int2, attndims int4, attcacheoff int4, atttypmod int4, attbyval bool, attalign char, attstorage char, attcompression char, attnotnull bool, atthasdef bool, atthasmissing bool, attidentity char, attgenerated char, attisdropped bool, attislocal bool, attinhcount int4, attcollation oid, attacl aclitem[], attoptions text[], attfdwoptions text[], attmissingval anyarray",
             2000.0,
             relations::pg_attribute,
         ),
@@ -604,6 +604,14 @@ pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
     ];
     for (oid, name, columns) in empty::TABLES {
         entries.push(catalog(*oid, name, columns, 0.0, |_, _| Ok(Vec::new())));
+    }
+    for (schema, oid, name, columns) in absent::TABLES {
+        entries.push(entry(*schema, *oid, name, columns, 0.0, |_, _| Ok(Vec::new())));
+    }
+    for (schema, oid, name, columns, text) in absent::VIEWS {
+        let mut view = entry(*schema, *oid, name, columns, 20.0, |_, _| Ok(Vec::new()));
+        Arc::make_mut(&mut view.table).view_query = Some(text);
+        entries.push(view);
     }
     for (oid, name, columns, text) in information_views::VIEWS.iter().chain(information_privileges::VIEWS) {
         let mut view = entry(INFORMATION_SCHEMA, *oid, name, columns, 20.0, |_, _| Ok(Vec::new()));
