@@ -7,9 +7,11 @@ use engine::catalog::{
     ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, IndexDef, RelationKind, TableDef,
 };
 
+use super::bound::Bound;
 use super::expr::{Deparser, NoNames, Qualify, TableNames, sort_suffix};
 use super::query::{QueryNames, WrittenNames};
-use crate::binder::{DefinitionUse, definition_type};
+use crate::binder::{self, DefinitionUse, Parameters, definition_type};
+use crate::catalogs::builtin;
 use crate::commands::ddl::bind_stored;
 use crate::commands::dependencies::relation;
 use crate::parser::{self, ParseOptions};
@@ -17,7 +19,7 @@ use crate::plan::ExprKind;
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, SessionState, quote_identifier};
 use crate::tree::{Name, QualifiedName, Query, QueryBody, Statement, TableReference, TypeName};
-use crate::types::{CatalogLookup, SqlType};
+use crate::types::{CatalogLookup, SqlType, collation};
 
 /// What a stored expression is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,6 +191,19 @@ pub fn index_column(
     })
 }
 
+/// ` COLLATE "C" text_pattern_ops`: what is said of an index's key.
+fn key_suffix(index: &IndexDef, place: usize) -> String {
+    let properties = index.properties_of(place);
+    let mut text = String::new();
+    if let Some(collation) = properties.collation.and_then(collation::by_oid) {
+        text.push_str(&format!(" COLLATE {}", quote_identifier(collation.name)));
+    }
+    if let Some(class) = properties.operator_class.and_then(builtin::operator_class_by_oid) {
+        text.push_str(&format!(" {}", class.name));
+    }
+    text
+}
+
 /// An index, as `pg_get_indexdef` shows it.
 ///
 /// # Errors
@@ -199,7 +214,8 @@ pub fn index_definition(state: &SessionState, index: &IndexDef, pretty: bool) ->
     let mut columns = Vec::with_capacity(index.keys.len());
     for (number, key) in index.keys.iter().enumerate() {
         if let Some(column) = index_column(state, table, index, number, pretty)? {
-            columns.push(format!("{column}{}", sort_suffix(key.descending, key.nulls_first)));
+            let said = key_suffix(index, number);
+            columns.push(format!("{column}{said}{}", sort_suffix(key.descending, key.nulls_first)));
         }
     }
     let mut text = format!(
@@ -236,8 +252,7 @@ pub fn index_definition(state: &SessionState, index: &IndexDef, pretty: bool) ->
     Ok(text)
 }
 
-/// A view's query, as `pg_get_viewdef` shows it; nothing for what is no view. It stays as it was written: PostgreSQL also
-/// shows the casts that it added.
+/// A view's query, as `pg_get_viewdef` shows it; nothing for what is no view.
 ///
 /// # Errors
 /// Interrupts (57014, fatal errors) and 53200.
@@ -248,12 +263,30 @@ pub fn view_definition(state: &SessionState, view: &TableDef, pretty: bool) -> R
     let shown = match statement.map(|tree| tree.statement) {
         Some(Statement::Select(mut query)) => {
             name_columns(&mut query, view);
-            let names = ShownNames { state, view: state.catalog(), text };
-            super::query::written(&query, &names, pretty)
+            let catalog = state.catalog();
+            let names = ShownNames { state, view: catalog.clone(), text };
+            let bound = bound_query(state, &Arc::new(view.clone()), text, &query)?;
+            let sides = Bound::new(&catalog);
+            super::query::written(&query, &names, pretty, bound.as_ref().map(|query| (&sides, query)))
         }
         _ => text.clone(),
     };
     Ok(Some(format!("{shown};")))
+}
+
+/// A view's query as it is bound, the views that it reads as if they were tables; nothing if it can't be bound any more.
+fn bound_query(
+    state: &SessionState,
+    view: &Arc<TableDef>,
+    text: &str,
+    query: &Query,
+) -> Result<Option<crate::binder::Query>> {
+    let statement = Statement::Select(Box::new(query.clone()));
+    let bound = Environment::new(state, &state.catalog())
+        .for_query_of(view)
+        .leaving_views_closed()
+        .with_context(text, |context| binder::bind(&statement, context, &mut Parameters::fixed(Vec::new())));
+    Ok(parser::if_readable(bound)?.flatten().map(|bound| bound.query))
 }
 
 /// Gives the columns of a query the names that the view's columns have.
@@ -264,7 +297,10 @@ fn name_columns(query: &mut Query, view: &TableDef) {
                 target.name = Some(Name::new(&column.name));
             }
         }
-        QueryBody::SetOperation { left, .. } => name_columns(left, view),
+        QueryBody::SetOperation { left, right, .. } => {
+            name_columns(left, view);
+            name_columns(right, view);
+        }
         QueryBody::Values(_) => {}
     }
 }

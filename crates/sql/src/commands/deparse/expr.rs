@@ -6,7 +6,7 @@ use engine::catalog::{ArgumentMode, TableDef};
 use super::plain_literal;
 use crate::plan::{
     AggregateCall, Call, CaseWhen, CastExpr, Expr, ExprKind, FunctionTarget, Quantified, Quantifier, SessionValue,
-    SetCall, Subquery, Variable, WindowCall, WindowTarget,
+    SetCall, Subquery, Variable, WindowCall, WindowFrame, WindowTarget,
 };
 use crate::session::{CatalogView, quote_identifier};
 use crate::types::text_io::is_reg_type;
@@ -46,6 +46,11 @@ pub trait Names {
         format!("(SubPlan {})", subquery.id + 1)
     }
 
+    /// What a window function is called over.
+    fn over(&self, _window: u32, _frame: &WindowFrame, _deparser: &Deparser<'_>) -> String {
+        "(?)".to_owned()
+    }
+
     /// A column of a range table entry, in an expression that was bound but not planned.
     fn variable(&self, variable: &Variable) -> (String, Option<SqlType>) {
         self.column(variable.attribute.max(0) as u32)
@@ -82,6 +87,8 @@ pub struct Deparser<'a> {
     qualify: Qualify,
     /// CASE stands on lines of its own, as `pg_get_expr` writes it; otherwise all is one line, as in EXPLAIN.
     indent: bool,
+    /// How far what is written is indented already.
+    start_level: usize,
     /// Only the parentheses that precedence asks for.
     pretty: bool,
     format: FormatSettings,
@@ -95,13 +102,29 @@ const INDENT_LIMIT: usize = 40;
 impl<'a> Deparser<'a> {
     /// A deparser that calls places what `names` calls them.
     pub fn new(view: &'a CatalogView, names: &'a dyn Names, qualify: Qualify) -> Deparser<'a> {
-        Deparser { view, names, qualify, indent: false, pretty: false, format: FormatSettings::default(), values: &[] }
+        Deparser {
+            view,
+            names,
+            qualify,
+            indent: false,
+            start_level: 0,
+            pretty: false,
+            format: FormatSettings::default(),
+            values: &[],
+        }
     }
 
     /// With CASE on lines of its own.
     #[must_use]
     pub fn indented(mut self) -> Deparser<'a> {
         self.indent = true;
+        self
+    }
+
+    /// Within text that is indented so far.
+    #[must_use]
+    pub fn at_level(mut self, level: usize) -> Deparser<'a> {
+        self.start_level = level;
         self
     }
 
@@ -128,42 +151,42 @@ impl<'a> Deparser<'a> {
 
     /// The text of an expression. A cast at its top that was not written is left out: whoever reads the text adds it.
     pub fn text(&self, expr: &Expr) -> String {
-        let mut out = Writer { deparser: self, text: String::new(), level: 0 };
+        let mut out = Writer { deparser: self, text: String::new(), level: self.start_level };
         out.expr(expr, false);
         out.text
     }
 
     /// A constant without its type.
     pub fn literal(&self, value: &Value, sql_type: SqlType) -> String {
-        let mut out = Writer { deparser: self, text: String::new(), level: 0 };
+        let mut out = Writer { deparser: self, text: String::new(), level: self.start_level };
         out.constant(value, sql_type, false);
         out.text
     }
 
     /// The text of an expression that keeps its meaning wherever it is put: casts are shown.
     pub fn full_text(&self, expr: &Expr) -> String {
-        let mut out = Writer { deparser: self, text: String::new(), level: 0 };
+        let mut out = Writer { deparser: self, text: String::new(), level: self.start_level };
         out.expr(expr, true);
         out.text
     }
 
     /// The text of an aggregate call.
     pub fn aggregate(&self, call: &AggregateCall) -> String {
-        let mut out = Writer { deparser: self, text: String::new(), level: 0 };
+        let mut out = Writer { deparser: self, text: String::new(), level: self.start_level };
         out.aggregate(call);
         out.text
     }
 
     /// The text of a window function call.
     pub fn window(&self, call: &WindowCall) -> String {
-        let mut out = Writer { deparser: self, text: String::new(), level: 0 };
+        let mut out = Writer { deparser: self, text: String::new(), level: self.start_level };
         out.window(call);
         out.text
     }
 
     /// The text of a call in FROM or a select list.
     pub fn set_call(&self, call: &SetCall) -> String {
-        let mut out = Writer { deparser: self, text: String::new(), level: 0 };
+        let mut out = Writer { deparser: self, text: String::new(), level: self.start_level };
         out.function(&call.function);
         out.arguments(&call.arguments);
         out.text
@@ -241,6 +264,17 @@ impl Writer<'_, '_> {
         if needed {
             self.push(")");
         }
+    }
+
+    /// An operand or argument of a declared type. What is stored alike needs no cast to be computed, but is shown with one.
+    fn operand(&mut self, expr: &Expr, declared: Oid, place: Place<'_>) {
+        if expr.sql_type.oid == oids::VARCHAR && declared == oids::TEXT {
+            self.open();
+            self.part(expr, Place::Cast, false);
+            self.close();
+            return self.push("::text");
+        }
+        self.part(expr, place, true);
     }
 
     fn arguments(&mut self, arguments: &[Expr]) {
@@ -483,12 +517,12 @@ impl Writer<'_, '_> {
                 [right] => {
                     self.push(operator.name);
                     self.push(" ");
-                    self.part(right, place(false), true);
+                    self.operand(right, operator.right, place(false));
                 }
                 [left, right] => {
-                    self.part(left, place(true), true);
+                    self.operand(left, operator.left, place(true));
                     self.push(&format!(" {} ", operator.name));
-                    self.part(right, place(false), true);
+                    self.operand(right, operator.right, place(false));
                 }
                 _ => {}
             }
@@ -529,15 +563,7 @@ impl Writer<'_, '_> {
             if takes_array && place + 1 == arguments.len() {
                 self.push("VARIADIC ");
             }
-            // What is stored alike needs no cast to be computed, but is shown with one.
-            let is_relabelled = argument.sql_type.oid == oids::VARCHAR && declared.get(place) == Some(&oids::TEXT);
-            if is_relabelled {
-                self.push("(");
-                self.expr(argument, false);
-                self.push(")::text");
-            } else {
-                self.expr(argument, matches!(function, FunctionTarget::Stored(_)));
-            }
+            self.operand(argument, declared.get(place).copied().unwrap_or(Oid::INVALID), Place::Argument);
         }
         self.push(")");
     }
@@ -591,7 +617,7 @@ impl Writer<'_, '_> {
 
     fn quantified(&mut self, quantified: &Quantified) {
         self.open();
-        self.part(&quantified.left, Place::Test, true);
+        self.operand(&quantified.left, quantified.operator.left, Place::Test);
         let quantifier = match quantified.quantifier {
             Quantifier::Any => "ANY",
             Quantifier::All | Quantifier::Only => "ALL",
@@ -623,7 +649,11 @@ impl Writer<'_, '_> {
         self.keyword("ELSE ", 0, 0);
         match otherwise {
             Some(otherwise) => self.expr(otherwise, true),
-            None => self.push("NULL"),
+            None => {
+                // The value that a CASE without ELSE has is of the type of the others.
+                let sql_type = whens.first().map_or(SqlType::TEXT, |when| when.result.sql_type);
+                self.constant(&Value::Null, SqlType::new(sql_type.oid), true);
+            }
         }
         if !self.deparser.indent {
             self.push(" ");
@@ -675,7 +705,8 @@ impl Writer<'_, '_> {
         self.list(&call.arguments);
         self.push(")");
         self.filter(call.filter.as_ref());
-        self.push(" OVER (?)");
+        let over = self.deparser.names.over(call.window, &call.frame, self.deparser);
+        self.push(&format!(" OVER {over}"));
     }
 }
 
@@ -689,6 +720,8 @@ enum Place<'o> {
     Test,
     /// Before `::`.
     Cast,
+    /// Among the arguments of a call.
+    Argument,
     Operand {
         operator: &'o str,
         is_first: bool,
@@ -707,6 +740,9 @@ fn arithmetic_rank(operator: &str) -> Option<u8> {
 /// Whether a pretty text needs no parentheses around `expr` in its place. As PostgreSQL decides it, which trusts readers
 /// with the precedence of arithmetic and of AND and OR, and with nothing else.
 fn stands_alone(expr: &Expr, place: Place<'_>) -> bool {
+    if matches!(place, Place::Argument) {
+        return true;
+    }
     let is_logical = matches!(place, Place::And | Place::Or | Place::Not);
     match &expr.kind {
         ExprKind::Call(call) => match (call.operator, place) {

@@ -8,6 +8,7 @@
 //! What is stored is written with [`Qualify::Always`], so that it does not depend on the search path it will be read
 //! under; what is shown is written with [`Qualify::WhereNeeded`].
 
+mod bound;
 mod definition;
 mod expr;
 mod query;

@@ -2,7 +2,10 @@
 
 use std::cell::RefCell;
 
-use crate::binder::column_name;
+use super::bound::{Bound, Shown};
+use super::expr::sort_suffix;
+use crate::binder::{self, column_name};
+use crate::plan;
 use crate::session::quote_identifier;
 use crate::tree::{
     Alias, CommonTableExpression, CteStatement, Distinct, Expr, ExprKind, FromItem, GroupItem, Join, JoinType, Literal,
@@ -100,18 +103,51 @@ pub(in crate::commands) fn alias_text(alias: &Alias) -> String {
 
 /// The text of a query, to be stored: with all parentheses.
 pub fn query_text(query: &Query, names: &dyn QueryNames) -> String {
-    written(query, names, false)
+    written(query, names, false, None)
 }
 
-/// The text of a query; with no more parentheses than a reader needs, if `pretty`.
-pub(super) fn written(query: &Query, names: &dyn QueryNames, pretty: bool) -> String {
-    let mut writer = Writer { names, pretty, text: String::new(), indent: 0, ctes: RefCell::default() };
+/// The text of a query; with no more parentheses than a reader needs, if `pretty`. Where it is known what the query was bound to, as
+/// PostgreSQL shows it.
+pub(super) fn written<'a>(
+    query: &Query,
+    names: &'a dyn QueryNames,
+    pretty: bool,
+    bound: Option<(&'a Bound<'a>, &'a binder::Query)>,
+) -> String {
+    let mut writer = Writer {
+        names,
+        pretty,
+        text: String::new(),
+        indent: 0,
+        ctes: RefCell::default(),
+        bound: bound.map(|(bound, _)| bound),
+        next: bound.map(|(_, query)| query),
+        next_join: None,
+        are_names_visible: true,
+        leaf: 0,
+        parts: None,
+    };
     writer.query(query);
     writer.text
 }
 
+/// What an item of ORDER BY was written as: the number or the name of an output column stands for its expression.
+fn unnamed(item: &Expr, query: &Query, target: u32) -> Expr {
+    match &query.body {
+        QueryBody::Select(select) => select.targets.get(target as usize).map_or(item, |target| &target.expr).clone(),
+        _ => item.clone(),
+    }
+}
+
+/// ` alias(column, ...)` of functions in FROM, which are always shown with one.
+fn relation_alias(relation: &binder::Relation, renamed: Option<&str>) -> String {
+    let columns = relation.columns.iter().filter(|column| !column.dropped).map(|column| column.name.clone());
+    let name = renamed.map_or_else(|| relation.alias.clone(), Name::new);
+    alias_text(&Alias { name, columns: columns.collect() })
+}
+
 /// How much further an inner query is indented.
-const INDENT: usize = 8;
+pub(super) const INDENT: usize = 8;
 
 pub(super) struct Writer<'a> {
     pub(super) names: &'a dyn QueryNames,
@@ -119,12 +155,77 @@ pub(super) struct Writer<'a> {
     pub(super) pretty: bool,
     text: String,
     /// How far the query is indented.
-    indent: usize,
+    pub(super) indent: usize,
     /// Common table expressions in scope: their names hide tables.
     ctes: RefCell<Vec<Name>>,
+    /// What the query was bound to, if that is known.
+    pub(super) bound: Option<&'a Bound<'a>>,
+    /// What the query that is written next was bound to.
+    pub(super) next: Option<&'a binder::Query>,
+    /// What the item of FROM that is written next was bound to.
+    next_join: Option<&'a binder::FromItem>,
+    /// Whether the columns of the query that is written next can be named by others.
+    pub(super) are_names_visible: bool,
+    /// How many entries of the range table have been written.
+    leaf: usize,
+    /// The two terms of a recursive query, which are bound one by one.
+    parts: Option<(&'a binder::Query, &'a binder::Query)>,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    /// Another writer at the same place.
+    pub(super) fn another(&self) -> Writer<'a> {
+        Writer {
+            names: self.names,
+            pretty: self.pretty,
+            text: String::new(),
+            indent: self.indent,
+            ctes: RefCell::new(self.ctes.borrow().clone()),
+            bound: self.bound,
+            next: None,
+            next_join: None,
+            are_names_visible: true,
+            leaf: 0,
+            parts: None,
+        }
+    }
+
+    /// What has been written.
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+
+    /// An expression, from what it was bound to if that is known.
+    fn shown(&mut self, written: &Expr, bound: Option<&plan::Expr>, shown: Shown) {
+        // A column's name says all, that of a merged one more than its value.
+        let is_variable = bound.is_some_and(|bound| matches!(bound.kind, plan::ExprKind::Variable(_)));
+        let is_name = match written.kind {
+            ExprKind::Column(_) => !is_variable,
+            ExprKind::Star(_) => true,
+            _ => false,
+        };
+        let text = bound.filter(|_| !is_name).and_then(|bound| self.bound_text(written, bound, shown));
+        match text {
+            Some(text) if text.starts_with('\n') => {
+                self.end_line();
+                self.text.push_str(&text[1..]);
+            }
+            Some(text) => self.text.push_str(&text),
+            None => self.bare(written),
+        }
+    }
+
+    /// What the entry of the range table that is written next is called.
+    fn next_alias(&self) -> Option<String> {
+        self.bound.and_then(|bound| bound.alias(self.leaf))
+    }
+
+    /// The entry of the range table that is written next.
+    fn next_relation(&mut self) -> Option<&'a binder::Relation> {
+        let relation = self.bound_query().and_then(|query| query.relations.get(self.leaf));
+        self.leaf += 1;
+        relation
+    }
     pub(super) fn push(&mut self, text: &str) {
         match text.strip_prefix('\n') {
             Some(rest) => {
@@ -177,7 +278,21 @@ impl Writer<'_> {
     }
 
     pub(super) fn query(&mut self, query: &Query) {
+        let (next, leaf) = (self.next.take(), std::mem::take(&mut self.leaf));
+        if let Some(bound) = self.bound {
+            bound.enter(next);
+        }
+        self.body(query);
+        if let Some(bound) = self.bound {
+            bound.leave();
+        }
+        self.leaf = leaf;
+    }
+
+    fn body(&mut self, query: &Query) {
         let outer = self.ctes.borrow().len();
+        let parts = self.parts.take();
+        let are_names_visible = std::mem::replace(&mut self.are_names_visible, true);
         if let Some(with) = &query.with {
             self.push(if with.recursive { " WITH RECURSIVE " } else { " WITH " });
             if with.recursive {
@@ -195,9 +310,14 @@ impl Writer<'_> {
             self.line("\n");
         }
         match &query.body {
-            QueryBody::Select(select) => self.select(select),
+            QueryBody::Select(select) => self.select(select, are_names_visible),
             QueryBody::Values(rows) => {
                 self.push(" VALUES ");
+                let shown = self.bound_rows(rows);
+                if let Some(text) = &shown {
+                    self.push(text);
+                }
+                let rows: &[Vec<Expr>] = if shown.is_some() { &[] } else { rows };
                 for (number, row) in rows.iter().enumerate() {
                     if number > 0 {
                         self.push(", ");
@@ -208,23 +328,27 @@ impl Writer<'_> {
                 }
             }
             QueryBody::SetOperation { operator, all, left, right } => {
-                self.set_operand(left);
+                self.are_names_visible = are_names_visible;
+                self.set_operand(left, parts.map(|(anchor, _)| anchor));
                 self.line(match operator {
                     SetOperator::Union => "\nUNION",
                     SetOperator::Intersect => "\nINTERSECT",
                     SetOperator::Except => "\nEXCEPT",
                 });
                 self.line(if *all { " ALL\n" } else { "\n" });
-                self.set_operand(right);
+                self.are_names_visible = self.bound.is_none();
+                self.set_operand(right, parts.map(|(_, recursive)| recursive));
+                self.are_names_visible = true;
             }
         }
         if !query.order.is_empty() {
             self.line("\n  ORDER BY ");
-            self.sort_list(&query.order);
+            self.order(query);
         }
         if let Some(offset) = &query.offset {
             self.line("\n OFFSET ");
-            self.expr(offset);
+            let bound = self.bound_query().and_then(|query| query.offset.as_ref());
+            self.count(offset, bound);
         }
         if let Some(limit) = &query.limit {
             if query.with_ties {
@@ -233,7 +357,8 @@ impl Writer<'_> {
                 self.push(") ROWS WITH TIES");
             } else {
                 self.line("\n LIMIT ");
-                self.expr(limit);
+                let bound = self.bound_query().and_then(|query| query.limit.as_ref());
+                self.count(limit, bound);
             }
         }
         for lock in &query.locking {
@@ -256,8 +381,60 @@ impl Writer<'_> {
         self.ctes.borrow_mut().truncate(outer);
     }
 
+    /// A number of rows.
+    fn count(&mut self, written: &Expr, bound: Option<&plan::Expr>) {
+        match &written.kind {
+            ExprKind::Literal(_) => self.expr(written),
+            _ => self.shown(written, bound, Shown::Plain),
+        }
+    }
+
+    /// ORDER BY's list. Of a set operation, columns are named by their numbers.
+    fn order(&mut self, query: &Query) {
+        let bound = self.bound_query().filter(|bound| {
+            let is_plain = |item: &SortBy| !matches!(item.direction, SortDirection::Using(_));
+            bound.order.len() == query.order.len() && query.order.iter().all(is_plain)
+        });
+        let Some(bound) = bound else { return self.sort_list(&query.order) };
+        for (number, (item, key)) in query.order.iter().zip(&bound.order).enumerate() {
+            if number > 0 {
+                self.push(", ");
+            }
+            match bound.targets.get(key.target as usize) {
+                Some(_) if bound.set_operation.is_some() => self.push(&(key.target + 1).to_string()),
+                Some(target) => {
+                    let text = self.bound_text(&unnamed(&item.expr, query, key.target), &target.expr, Shown::Sorted);
+                    match text {
+                        Some(text) => self.push(&text),
+                        None => self.bare(&item.expr),
+                    }
+                }
+                None => self.bare(&item.expr),
+            }
+            self.push(sort_suffix(key.descending, key.nulls_first));
+        }
+    }
+
     /// An operand of a set operation: in parentheses where it is more than a select.
-    fn set_operand(&mut self, query: &Query) {
+    fn set_operand(&mut self, query: &Query, part: Option<&'a binder::Query>) {
+        let is_leaf = !matches!(query.body, QueryBody::SetOperation { .. })
+            || query.with.is_some()
+            || !query.order.is_empty()
+            || query.limit.is_some()
+            || query.offset.is_some();
+        if let Some(part) = part {
+            self.next = Some(part);
+        } else if is_leaf {
+            self.next = self.next_relation().and_then(|leaf| match &leaf.kind {
+                binder::RelationKind::Subquery(query) => Some(&**query),
+                _ => None,
+            });
+        } else {
+            // Its leaves are those of the query around it.
+            self.push("(");
+            self.body(query);
+            return self.push(")");
+        }
         let is_plain = query.with.is_none()
             && query.order.is_empty()
             && query.limit.is_none()
@@ -284,6 +461,16 @@ impl Writer<'_> {
             Some(false) => " AS NOT MATERIALIZED (",
         });
         if let CteStatement::Query(query) = &*cte.statement {
+            let bound = self.bound_query().and_then(|outer| outer.ctes.iter().find(|other| other.name == cte.name));
+            // SEARCH and CYCLE are bound as another query.
+            let bound = bound.filter(|_| cte.search.is_none() && cte.cycle.is_none());
+            match bound {
+                Some(binder::Cte { query, recursive: Some((recursive, _)), .. }) => {
+                    self.parts = Some((query, recursive))
+                }
+                Some(binder::Cte { query, .. }) => self.next = Some(query),
+                None => {}
+            }
             self.indent += INDENT;
             self.line("\n");
             self.query(query);
@@ -311,7 +498,7 @@ impl Writer<'_> {
         }
     }
 
-    fn select(&mut self, select: &Select) {
+    fn select(&mut self, select: &Select, are_names_visible: bool) {
         self.push(" SELECT ");
         match &select.distinct {
             Distinct::No => {}
@@ -322,43 +509,75 @@ impl Writer<'_> {
                 self.push(") ");
             }
         }
+        let bound = self.bound_query();
         for (number, target) in select.targets.iter().enumerate() {
             if number > 0 {
                 self.line(",\n    ");
             }
-            self.target(target);
+            let entry = bound.and_then(|query| query.output().nth(number));
+            self.target(target, entry.map(|entry| &entry.expr), are_names_visible);
         }
         for (number, item) in select.from.iter().enumerate() {
             self.line(if number > 0 { ",\n    " } else { "\n   FROM " });
+            self.next_join = bound.and_then(|query| query.from.get(number));
             self.from_item(item);
         }
         if let Some(filter) = &select.filter {
             self.line("\n  WHERE ");
-            self.bare(filter);
+            self.shown(filter, bound.and_then(|query| query.filter.as_ref()), Shown::Plain);
         }
         if !select.group.is_empty() {
             self.line(if select.group_distinct { "\n  GROUP BY DISTINCT " } else { "\n  GROUP BY " });
-            self.group_items(&select.group);
+            match bound.and_then(|query| self.group_text(select, query)) {
+                Some(text) => self.push(&text),
+                None => self.group_items(&select.group),
+            }
         }
         if let Some(having) = &select.having {
             self.line("\n HAVING ");
-            self.bare(having);
+            self.shown(having, bound.and_then(|query| query.having.as_ref()), Shown::Plain);
         }
         for (number, window) in select.windows.iter().enumerate() {
             self.line(if number > 0 { ", " } else { "\n  WINDOW " });
             self.name(window.name.as_deref().unwrap_or_default());
             self.push(" AS ");
-            self.window(window);
+            match self.bound_window(window.name.as_deref().unwrap_or_default()).filter(|_| window.base.is_none()) {
+                Some(text) => self.push(&text),
+                None => self.window(window),
+            }
         }
     }
 
-    fn target(&mut self, target: &Target) {
-        self.bare(&target.expr);
+    /// GROUP BY's list from its bound form.
+    fn group_text(&self, select: &Select, query: &binder::Query) -> Option<String> {
+        if select.group.len() != query.groups.len() {
+            return None;
+        }
+        let item = |(item, bound): (&GroupItem, &plan::Expr)| match item {
+            GroupItem::Expr(expr) => {
+                let target = query.targets.iter().position(|target| crate::binder::same(&target.expr, bound));
+                let written = match target.and_then(|target| select.targets.get(target)) {
+                    Some(target) => &target.expr,
+                    None => expr,
+                };
+                match written.kind {
+                    ExprKind::Column(_) => Some(self.another().piece(|writer| writer.bare(written))),
+                    _ => self.bound_text(written, bound, Shown::Sorted),
+                }
+            }
+            _ => None,
+        };
+        let items: Option<Vec<String>> = select.group.iter().zip(&query.groups).map(item).collect();
+        items.map(|items| items.join(", "))
+    }
+
+    fn target(&mut self, target: &Target, bound: Option<&plan::Expr>, is_visible: bool) {
+        self.shown(&target.expr, bound, Shown::Full);
         let name = target.name.clone().unwrap_or_else(|| column_name(&target.expr));
         let says_so_itself = match &target.expr.kind {
             ExprKind::Column(parts) => parts.last() == Some(&name),
             ExprKind::Star(_) => true,
-            _ => name == "?column?" && target.name.is_none(),
+            _ => name == "?column?" && (!is_visible || self.bound.is_none() && target.name.is_none()),
         };
         if !says_so_itself {
             self.push(" AS ");
@@ -393,6 +612,19 @@ impl Writer<'_> {
     fn from_item(&mut self, item: &FromItem) {
         match item {
             FromItem::Table(reference) => {
+                let renamed = self.next_alias();
+                let renamed = renamed.filter(|name| {
+                    reference.alias.as_ref().map_or(&reference.name.name, |alias| &alias.name).as_str() != name
+                });
+                let renamed = renamed.map(|name| TableReference {
+                    alias: Some(Alias {
+                        name: Name::new(&name),
+                        columns: reference.alias.as_ref().map(|alias| alias.columns.clone()).unwrap_or_default(),
+                    }),
+                    ..reference.clone()
+                });
+                let reference = renamed.as_ref().unwrap_or(reference);
+                self.next_relation();
                 let is_cte = reference.name.schema.is_none() && self.ctes.borrow().contains(&reference.name.name);
                 if is_cte {
                     self.qualified(&reference.name);
@@ -406,10 +638,25 @@ impl Writer<'_> {
             }
             FromItem::Subquery { query, lateral, alias } => {
                 self.push(if *lateral { "LATERAL (" } else { "(" });
-                self.inner_query(query);
+                let renamed = self.next_alias();
+                let relation = self.next_relation().map(|relation| &relation.kind);
+                let values = match (&query.body, relation) {
+                    (QueryBody::Values(written), Some(binder::RelationKind::Values(rows))) => {
+                        self.rows_text(written, rows)
+                    }
+                    _ => None,
+                };
+                if let Some(binder::RelationKind::Subquery(query)) = relation {
+                    self.next = Some(query);
+                }
+                match values {
+                    Some(rows) => self.push(&format!(" VALUES {rows}")),
+                    None => self.inner_query(query),
+                }
                 self.push(")");
                 if let Some(alias) = alias {
-                    self.push(&alias_text(alias));
+                    let name = renamed.map_or_else(|| alias.name.clone(), |name| Name::new(&name));
+                    self.push(&alias_text(&Alias { name, columns: alias.columns.clone() }));
                 }
             }
             FromItem::Function { calls, lateral, ordinality, rows_from, alias, columns, .. } => {
@@ -419,11 +666,20 @@ impl Writer<'_> {
                 if *rows_from {
                     self.push("ROWS FROM(");
                 }
+                let renamed = self.next_alias();
+                let relation = self.next_relation();
+                let bound: &[plan::SetCall] = match relation.map(|relation| &relation.kind) {
+                    Some(binder::RelationKind::Function { calls: bound, .. }) if bound.len() == calls.len() => bound,
+                    _ => &[],
+                };
                 for (number, (call, own_columns)) in calls.iter().enumerate() {
                     if number > 0 {
                         self.push(", ");
                     }
-                    self.expr(call);
+                    match bound.get(number).and_then(|bound| self.bound_call(call, bound)) {
+                        Some(text) => self.push(&text),
+                        None => self.expr(call),
+                    }
                     if !own_columns.is_empty() {
                         self.push(" AS ");
                         self.column_definitions(own_columns);
@@ -436,6 +692,10 @@ impl Writer<'_> {
                     self.push(" WITH ORDINALITY");
                 }
                 match alias {
+                    _ if columns.is_empty() && relation.is_some() => {
+                        let text = relation.map(|relation| relation_alias(relation, renamed.as_deref()));
+                        self.push(&text.unwrap_or_default());
+                    }
                     Some(alias) if columns.is_empty() => self.push(&alias_text(alias)),
                     Some(alias) => {
                         self.push(" AS ");
@@ -463,11 +723,17 @@ impl Writer<'_> {
     }
 
     fn join(&mut self, join: &Join) {
+        let bound = match self.next_join.take() {
+            Some(binder::FromItem::Join(bound)) => Some(&**bound),
+            _ => None,
+        };
         let in_parentheses = !self.pretty || join.alias.is_some();
         if in_parentheses {
             self.push(if join.alias.is_some() && !self.pretty { "((" } else { "(" });
         }
+        self.next_join = bound.map(|bound| &bound.left);
         self.from_item(&join.left);
+        self.next_join = bound.map(|bound| &bound.right);
         self.line("\n     ");
         let names = self.names;
         let compared = if join.natural { names.natural(join.right.start()) } else { None };
@@ -505,7 +771,7 @@ impl Writer<'_> {
         }
         if let Some(condition) = &join.condition {
             self.push(if self.pretty { " ON " } else { " ON (" });
-            self.bare(condition);
+            self.shown(condition, bound.and_then(|bound| bound.condition.as_ref()), Shown::Plain);
             if !self.pretty {
                 self.push(")");
             }

@@ -99,6 +99,11 @@ pub struct Cast {
 }
 
 impl Cast {
+    /// Whether a function makes the conversion, rather than the types' own input and output.
+    pub fn is_call(&self) -> bool {
+        matches!(self.steps.as_slice(), [.., Step::Function(_) | Step::Length])
+    }
+
     /// The conversion that leaves values as they are.
     pub fn identity(ty: SqlType) -> Cast {
         Cast { source: ty, target: ty, context: CastContext::Implicit, steps: Vec::new() }
