@@ -22,11 +22,8 @@ use common::reference::{Reference, server_binaries};
 use common::wire::Session;
 use script::script;
 
-/// Scripts that have found a defect stay here, by their seeds.
-const FOUND: &[u64] = &[];
-
-/// What a short run tries: it takes some seconds.
-const SCRIPTS: u64 = 6;
+/// What a short run tries: scripts that have found a defect, by their seeds.
+const FOUND: &[u64] = &[3, 4, 5, 6, 7];
 
 const STATEMENTS: usize = 30;
 
@@ -210,7 +207,7 @@ fn what_is_defined_is_dumped_as_postgresql_dumps_it() {
     let Some(binaries) = server_binaries() else { return };
     let mut both = Both::start(binaries);
     let first = number("COHORT_DUMPS_FROM").unwrap_or(1);
-    let seeds = FOUND.iter().copied().chain(first..first + number("COHORT_DUMPS").unwrap_or(SCRIPTS));
+    let seeds = FOUND.iter().copied().chain(first..first + number("COHORT_DUMPS").unwrap_or(0));
     let mut failures = Vec::new();
     for seed in seeds {
         let script = script(seed, STATEMENTS);

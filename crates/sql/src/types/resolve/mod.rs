@@ -543,7 +543,14 @@ fn no_operator(
         "No operator matches the given name and argument type. You might need to add an explicit type cast."
     };
     let signature = operator_signature(catalog, schema, name, left, right);
-    if absent::is_operator(schema, name) {
+    // No operator that is missing here takes numbers.
+    let takes_number = left.iter().chain([&right]).any(|ty| {
+        matches!(
+            ty.oid,
+            oids::INT2 | oids::INT4 | oids::INT8 | oids::FLOAT4 | oids::FLOAT8 | oids::NUMERIC | oids::BOOL
+        )
+    });
+    if !takes_number && absent::is_operator(schema, name) {
         return Error::unsupported(format!("operator {signature} is not supported"));
     }
     Error::new(sqlstate::UNDEFINED_FUNCTION, format!("operator does not exist: {signature}")).hint(hint)
