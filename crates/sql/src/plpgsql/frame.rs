@@ -347,6 +347,15 @@ pub fn cast(value: Value, source: SqlType, target: SqlType, run: &mut Run<'_, '_
     if value.is_null() && source.oid != target.oid {
         return crate::types::null_input(run, target);
     }
+    if source.oid == oids::RECORD
+        && let Value::Record(record) = &value
+        && crate::types::composite_shape(&run.catalog, crate::types::base_type(&run.catalog, target).oid).is_some()
+    {
+        // A row without a name becomes one with a name by its text.
+        let text =
+            crate::types::output_string(&Value::Record(Arc::clone(record)), source.oid, &run.format, &run.catalog)?;
+        return crate::types::input(run, &text, target);
+    }
     let found = Cast::find(&run.catalog, source, target, CastContext::Assignment)
         .map_or_else(|| Cast::explicit(&run.catalog, source, target), Ok)?;
     if found.is_noop() { Ok(value) } else { found.apply(run, value) }
