@@ -45,8 +45,11 @@ const GATHERED_LIMIT_BYTES: usize = 8 * 1024;
 /// The memory of a separate message up to this size is kept for the next one.
 const KEPT_MESSAGE_BYTES: usize = 256 << 10;
 
-/// More bytes than this are not moved to the front: others would wait.
+/// More bytes than this are seldom moved to the front: others wait meanwhile.
 const MOVED_BYTES_MAX: usize = 4 << 20;
+/// They are moved when so many times as many bytes have been sent. So the buffer of a client that reads steadily has at most
+/// this times, and once more, what may be unsent.
+const LARGE_MOVE_FACTOR: usize = 4;
 
 /// A buffer larger than this is dropped by another thread.
 const DROPPED_HERE_MAX_BYTES: usize = 8 << 20;
@@ -117,8 +120,7 @@ impl Outgoing {
         assert!(self.sent <= self.gates.front().map_or(self.bytes.len(), |gate| gate.offset), "sent past a gate");
         if self.sent == self.bytes.len() {
             self.reset();
-        } else if self.sent >= 256 * 1024 && self.sent >= self.bytes.len() / 2 && self.unsent_bytes() <= MOVED_BYTES_MAX
-        {
+        } else if self.sent >= 256 * 1024 && self.sent >= self.sent_before_move() {
             // The rest is moved to the front. At least as many bytes have left since the last move, so that each byte is moved
             // once on average, however many the client has still to read.
             self.bytes.drain(..self.sent);
@@ -130,6 +132,12 @@ impl Outgoing {
             self.vouched = self.vouched.saturating_sub(self.sent);
             self.sent = 0;
         }
+    }
+
+    /// So many bytes leave before the rest is moved to the front: as many as the rest, or more where it takes long to move it.
+    fn sent_before_move(&self) -> usize {
+        let unsent = self.unsent_bytes();
+        if unsent <= MOVED_BYTES_MAX { unsent } else { unsent.saturating_mul(LARGE_MOVE_FACTOR) }
     }
 
     /// The position beyond `durable` that the first byte held back waits for. None if nothing waits for the log any more: what
@@ -366,6 +374,26 @@ mod tests {
         assert_eq!(out.sendable(Lsn(250)).len(), 20);
         out.consume(20);
         assert_eq!(out.next_gate(Lsn(250)), None);
+    }
+
+    // invariants: row 40
+    #[test]
+    fn the_buffer_of_a_client_that_reads_steadily_stays_within_some_times_what_may_be_unsent() {
+        for limit in [1 << 20, MOVED_BYTES_MAX, 3 * MOVED_BYTES_MAX] {
+            let mut out = Outgoing::default();
+            let (message, mut largest, mut made) = ("x".repeat(64 << 10), 0, 0);
+            while made < 20 * limit {
+                while out.unsent_bytes() < limit {
+                    tag(&mut out, &message);
+                    made += message.len();
+                }
+                out.flush();
+                largest = largest.max(out.bytes.len());
+                let sent = out.sendable(Lsn(1)).len().min(100 << 10);
+                out.consume(sent);
+            }
+            assert!(largest <= (LARGE_MOVE_FACTOR + 1) * limit + (256 << 10), "{largest} of {limit}");
+        }
     }
 
     /// Appends a separate message of so many equal bytes, and returns it as it is sent.
