@@ -192,6 +192,31 @@ fn a_wait_for_a_prepared_transaction_that_has_a_time_limit_ends_by_itself() {
     }
 }
 
+/// The prepared transaction has nothing to do with it.
+#[test]
+fn a_deadlock_beside_a_prepared_transaction_is_left_to_its_own_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start_with_prepared_transaction(folder.path());
+    server.connect().batch_execute("create table u (id int); insert into u values (1), (2)").unwrap();
+    let mut talks = [(1, 2), (2, 1)].map(|(first, second)| {
+        let mut talk = talk(&server);
+        let takes = format!("set deadlock_timeout = '15s'; begin; update u set id = id where id = {first}");
+        talk.send(&Sent::query(&takes).bytes());
+        talk.hear_until_ready();
+        (talk, second)
+    });
+    for (talk, second) in &mut talks {
+        talk.send(&Sent::query(&format!("update u set id = id where id = {second}; commit")).bytes());
+    }
+    std::thread::sleep(BEGINS);
+    server.signal("TERM");
+    let mut kinds = talks.map(|(mut talk, _)| ending(&mut talk).0);
+    kinds.sort();
+    // One has the deadlock's error, and the other one goes on.
+    assert_eq!(kinds, ["CCZE", "EZE"]);
+    server.wait_within(LIMIT);
+}
+
 /// The reader's answer is no shorter for the sessions that are stuck.
 #[test]
 fn a_slow_reader_beside_sessions_that_are_stuck_gets_all_of_its_answer() {

@@ -194,9 +194,13 @@ impl Server {
         let mut stuck_checks = 0;
         while !budget.wait_for_last_end(STUCK_CHECK_INTERVAL) {
             // A session that has ended and still sends keeps its place.
-            let are_stuck = instance.sessions_stuck_on_prepared_transactions() == Some(budget.session_count());
+            let are_stuck = instance.sessions_stuck_beside_prepared_transactions() == Some(budget.session_count());
             stuck_checks = if are_stuck { stuck_checks + 1 } else { 0 };
-            if stuck_checks == STUCK_CHECKS {
+            if stuck_checks < STUCK_CHECKS {
+                continue;
+            }
+            stuck_checks = 0;
+            if instance.all_wait_for_prepared_transactions() {
                 eprintln!(
                     "cohort: all remaining statements wait, and prepared transactions can't be finished: they are interrupted"
                 );

@@ -2,7 +2,7 @@
 
 use base::OwnerId;
 use engine::{LockMode, LockTag};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::time::{Duration, Instant};
 
 use super::{Activity, Instance, SessionInfo};
@@ -36,8 +36,8 @@ impl Instance {
     }
 
     /// The number of sessions, if there are prepared transactions, and each session waits for a lock or a safe snapshot without any
-    /// time limit.
-    pub fn sessions_stuck_on_prepared_transactions(&self) -> Option<usize> {
+    /// time limit. [`Instance::all_wait_for_prepared_transactions`] tells whether they wait for those.
+    pub fn sessions_stuck_beside_prepared_transactions(&self) -> Option<usize> {
         if self.database().transactions().prepared_transactions().is_empty() || self.armed_time_limits() > 0 {
             return None;
         }
@@ -48,6 +48,32 @@ impl Instance {
             None => false,
         };
         (!sessions.is_empty() && sessions.iter().all(|session| is_stuck(session))).then_some(sessions.len())
+    }
+
+    /// Whether each session waits for a prepared transaction, or for a session that does: one owner that never goes on is enough to
+    /// keep a session waiting. Sessions that wait for each other, or for the background vacuum, go on by themselves.
+    ///
+    /// It freezes the table of locks, and looks at each pair of sessions that wait for one lock.
+    pub fn all_wait_for_prepared_transactions(&self) -> bool {
+        let database = self.database();
+        let ssi = database.transactions().ssi();
+        let prepared = database.transactions().prepared_transactions();
+        let mut never_ending: FxHashSet<OwnerId> = prepared.iter().map(|prepared| prepared.owner).collect();
+        let owners: Vec<OwnerId> = self.sessions().iter().map(|session| session.owner()).collect();
+        let mut blockers = database.locks().blocking_owners_of(&owners);
+        for owner in &owners {
+            blockers.entry(*owner).or_default().extend(ssi.safe_snapshot_blockers(*owner));
+        }
+        let mut count = 0;
+        while count < never_ending.len() {
+            count = never_ending.len();
+            let is_kept = |(owner, blockers): (&OwnerId, &Vec<OwnerId>)| {
+                blockers.iter().any(|blocker| never_ending.contains(blocker)).then_some(*owner)
+            };
+            let kept: Vec<OwnerId> = blockers.iter().filter_map(is_kept).collect();
+            never_ending.extend(kept);
+        }
+        owners.iter().all(|owner| never_ending.contains(owner))
     }
 }
 
