@@ -8,17 +8,20 @@
 //! granted that it is a member of, as long as those on the way inherit.
 
 mod columns;
+mod system;
 
 use std::ops::{BitAnd, BitOr, Not};
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{
-    BOOTSTRAP_ROLE, Catalog, CustomDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, RelationKind,
+    BOOTSTRAP_ROLE, Catalog, CustomDef, DATABASE_OWNER_ROLE, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA,
+    PUBLIC_SCHEMA, READ_ALL_DATA_ROLE, RelationKind, RoleDef, WRITE_ALL_DATA_ROLE,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::catalogs::DATABASE_OID;
 pub use columns::{COLUMN_PRIVILEGES, ColumnAcls, ColumnsUsed, readable_columns};
+pub use system::{Authority, is_closed};
 
 /// The class of the custom objects that lists are kept in. PostgreSQL has no catalog of them.
 const ACL_CLASS: Oid = Oid(16);
@@ -190,10 +193,13 @@ impl Subject {
     pub fn find(catalog: &Catalog, oid: Oid) -> Option<Subject> {
         if oid == DATABASE_OID {
             let described = "database postgres".to_owned();
-            return Some(Subject { oid, kind: Kind::Database, owner: BOOTSTRAP_ROLE, described });
+            return Some(Subject { oid, kind: Kind::Database, owner: database_owner(catalog), described });
         }
         if oid == PG_CATALOG_SCHEMA || oid == INFORMATION_SCHEMA {
             return None;
+        }
+        if let Some(closed) = system::closed(oid) {
+            return Some(Subject { oid, kind: closed.kind, owner: BOOTSTRAP_ROLE, described: closed.described });
         }
         let object = catalog.object(oid)?;
         let (kind, word) = match object {
@@ -218,6 +224,12 @@ impl Subject {
 
     /// What holds as long as nothing was granted.
     pub fn default_acl(&self) -> Acl {
+        if let Some(closed) = system::closed(self.oid) {
+            let item =
+                |grantee, privileges| AclItem { grantee, grantor: self.owner, privileges, grantable: Privileges::NONE };
+            let roles = closed.roles.iter().map(|role| item(*role, closed.privileges()));
+            return Acl(std::iter::once(item(self.owner, self.kind.all())).chain(roles).collect());
+        }
         let everybodys = if self.oid == PUBLIC_SCHEMA { Privileges::USAGE } else { self.kind.everybodys() };
         let item =
             |grantee, privileges| AclItem { grantee, grantor: self.owner, privileges, grantable: Privileges::NONE };
@@ -241,7 +253,22 @@ impl Subject {
         let acl = self.acl(catalog);
         let roles = inherited_roles(catalog, role);
         let has = |item: &&AclItem| item.grantee == Oid::INVALID || roles.contains(&item.grantee);
-        acl.0.iter().filter(has).fold(Privileges::NONE, |all, item| all | item.privileges)
+        let granted = acl.0.iter().filter(has).fold(Privileges::NONE, |all, item| all | item.privileges);
+        granted | self.predefined(&roles)
+    }
+
+    /// What the predefined roles among `roles` may do with everything.
+    fn predefined(&self, roles: &[Oid]) -> Privileges {
+        let (reads, writes) = (roles.contains(&READ_ALL_DATA_ROLE), roles.contains(&WRITE_ALL_DATA_ROLE));
+        let of = |holds: bool, privileges: Privileges| if holds { privileges } else { Privileges::NONE };
+        match self.kind {
+            Kind::Relation | Kind::Sequence => {
+                let changes = Privileges::INSERT | Privileges::UPDATE | Privileges::DELETE;
+                of(reads, Privileges::SELECT) | of(writes, changes)
+            }
+            Kind::Schema => of(reads || writes, Privileges::USAGE),
+            _ => Privileges::NONE,
+        }
     }
 
     /// What `role` may grant to others: everything, if it is the owner's.
@@ -277,6 +304,12 @@ impl Subject {
     /// 42501
     pub fn denied(&self) -> Error {
         Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied for {}", self.described))
+    }
+
+    /// 42501 for a database that the role may not connect to.
+    pub fn connection_denied(&self) -> Error {
+        let message = format!("permission denied for database \"{}\"", self.name());
+        Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message).detail("User does not have CONNECT privilege.")
     }
 
     /// 42501 unless `role` owns it.
@@ -445,26 +478,62 @@ pub fn shown(catalog: &Catalog, acl: &Acl) -> Vec<String> {
     acl.0.iter().map(|item| format!("{}={}/{}", name(item.grantee), letters(item), name(item.grantor))).collect()
 }
 
-fn is_superuser(catalog: &Catalog, role: Oid) -> bool {
+/// Whether `role` may do anything.
+pub fn is_superuser(catalog: &Catalog, role: Oid) -> bool {
     catalog.role(role).is_some_and(|role| role.superuser)
+}
+
+/// The role that the database belongs to.
+pub fn database_owner(catalog: &Catalog) -> Oid {
+    catalog.object(DATABASE_OID).and_then(Object::owner).unwrap_or(BOOTSTRAP_ROLE)
 }
 
 /// The roles whose privileges `role` has: itself, and those it inherits from.
 pub fn inherited_roles(catalog: &Catalog, role: Oid) -> Vec<Oid> {
+    roles_above(catalog, role, |role| role.inherit)
+}
+
+/// The roles that `role` is a member of, directly or not, and itself.
+fn member_roles(catalog: &Catalog, role: Oid) -> Vec<Oid> {
+    roles_above(catalog, role, |_| true)
+}
+
+fn roles_above(catalog: &Catalog, role: Oid, passes: impl Fn(&RoleDef) -> bool) -> Vec<Oid> {
+    let owner = database_owner(catalog);
     let mut all = vec![role];
     let mut next = 0;
-    while let Some(role) = all.get(next).and_then(|role| catalog.role(*role)) {
+    while let Some(oid) = all.get(next).copied() {
         next += 1;
-        if role.inherit {
-            for group in &role.member_of {
-                if !all.contains(group) {
-                    all.push(*group);
-                }
+        let groups = catalog.role(oid).filter(|role| passes(role)).map(|role| role.member_of.as_slice());
+        let implied = (oid == owner).then_some(DATABASE_OWNER_ROLE);
+        for group in groups.unwrap_or_default().iter().copied().chain(implied) {
+            if !all.contains(&group) {
+                all.push(group);
             }
         }
     }
     all
 }
+
+/// Whether `role` is `group` or, directly or not, a member of it.
+pub fn is_member(catalog: &Catalog, role: Oid, group: Oid) -> bool {
+    member_roles(catalog, role).contains(&group)
+}
+
+/// Whether `role` has by itself what `group` has: as a superuser, as `group`, or as one who inherits from it.
+pub fn has_rights_of(catalog: &Catalog, role: Oid, group: Oid) -> bool {
+    is_superuser(catalog, role) || inherited_roles(catalog, role).contains(&group)
+}
+
+/// Whether `role` may make others members of `group`: as a superuser, or by ADMIN OPTION of its own or of a role it is a member of.
+/// No role has it for itself.
+pub fn is_admin_of(catalog: &Catalog, role: Oid, group: Oid) -> bool {
+    let has_option = |role: Oid| catalog.role(role).is_some_and(|role| role.admin_of.contains(&group));
+    is_superuser(catalog, role) || role != group && member_roles(catalog, role).into_iter().any(has_option)
+}
+
+/// Stands for whoever runs the statement, where a view and not the statement names the object.
+pub const BY_VIEW: Oid = Oid::INVALID;
 
 /// What a statement needs, to be checked each time it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -473,7 +542,8 @@ pub struct Access {
     pub object: Oid,
     /// What is done with it.
     pub privileges: Privileges,
-    /// Whose privileges count, if not those of whoever runs the statement: the owner's of the view it is read through.
+    /// Whose privileges count, if not those of whoever runs the statement: the owner's of the view it is read through. A function
+    /// that a view calls is [`BY_VIEW`].
     pub checked_as: Option<Oid>,
     /// The columns of a table that it is done with.
     pub columns: ColumnsUsed,
@@ -493,20 +563,21 @@ impl Access {
     }
 }
 
-/// 42501 unless `role` may do everything in `list`.
+/// 42501 unless `role` may do everything in `list`. A session may look into its own temporary schema.
 ///
 /// # Errors
 /// 42501
-pub fn check(catalog: &Catalog, role: Oid, list: &[Access]) -> Result<()> {
+pub fn check(catalog: &Catalog, role: Oid, own_temporary: Option<Oid>, list: &[Access]) -> Result<()> {
     for access in list {
-        let role = access.checked_as.unwrap_or(role);
+        let role = access.checked_as.filter(|role| *role != BY_VIEW).unwrap_or(role);
         let Some(subject) = Subject::find(catalog, access.object) else { continue };
         if is_superuser(catalog, role) {
             continue;
         }
         // What a view reads was found when the view was made.
         let named = access.checked_as.is_none().then(|| catalog.object(access.object).and_then(schema_of)).flatten();
-        if let Some(schema) = named.and_then(|schema| Subject::find(catalog, schema)) {
+        let foreign = named.filter(|schema| Some(*schema) != own_temporary);
+        if let Some(schema) = foreign.and_then(|schema| Subject::find(catalog, schema)) {
             schema.require(catalog, role, Privileges::USAGE)?;
         }
         let missing = access.privileges & !subject.privileges_of(catalog, role);

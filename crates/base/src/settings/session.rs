@@ -177,6 +177,11 @@ impl SessionSettings {
         self.own(&Ok(id)).is_some()
     }
 
+    /// Whether it was SET, rather than given when the session started.
+    pub fn is_set(&self, id: Id) -> bool {
+        self.local.contains_key(&Ok(id)) || self.session.contains_key(&Ok(id))
+    }
+
     fn own(&self, name: &Name) -> Option<&Value> {
         if self.local.is_empty() && self.session.is_empty() && self.start.is_empty() {
             return None;

@@ -23,7 +23,7 @@ use sync::atomic::AtomicU64;
 
 use super::{
     BOOTSTRAP_ROLE, Catalog, Change, DATABASE_OWNER_ROLE, Entry, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA,
-    PUBLIC_SCHEMA, RoleDef, SchemaDef,
+    PREDEFINED_ROLES, PUBLIC_SCHEMA, RoleDef, SchemaDef,
 };
 use crate::database::{Database, Shared, integer};
 use crate::relations::Relations;
@@ -220,18 +220,11 @@ impl CatalogStore {
             settings: Vec::new(),
             comment: None,
             bypass_row_security: true,
+            admin_of: Vec::new(),
         };
-        session.create_object(RoleDef {
-            oid: DATABASE_OWNER_ROLE,
-            name: "pg_database_owner".into(),
-            superuser: false,
-            create_role: false,
-            create_database: false,
-            login: false,
-            replication: false,
-            bypass_row_security: false,
-            ..superuser.clone()
-        })?;
+        for (oid, name, member_of) in PREDEFINED_ROLES {
+            session.create_object(predefined_role(oid, name, member_of))?;
+        }
         session.create_object(superuser)?;
         session.create_object(schema(PG_CATALOG_SCHEMA, "pg_catalog", BOOTSTRAP_ROLE, "system catalog schema"))?;
         session.create_object(schema(PUBLIC_SCHEMA, "public", DATABASE_OWNER_ROLE, "standard public schema"))?;
@@ -242,6 +235,46 @@ impl CatalogStore {
             comment: None,
         })?;
         session.commit_and_wait()
+    }
+
+    /// Makes the predefined roles that a database of an older version has not. Whether it did.
+    pub(crate) fn add_missing_roles(database: &Database) -> Result<bool> {
+        let catalog = database.catalog();
+        let missing: Vec<_> = PREDEFINED_ROLES
+            .into_iter()
+            .filter(|(oid, name, _)| catalog.role(*oid).is_none() && catalog.role_by_name(name).is_none())
+            .collect();
+        if missing.is_empty() {
+            return Ok(false);
+        }
+        let mut session = database.session()?;
+        session.begin(crate::TransactionOptions::default())?;
+        for (oid, name, member_of) in missing {
+            session.create_object(predefined_role(oid, name, member_of))?;
+        }
+        session.commit_and_wait()?;
+        Ok(true)
+    }
+}
+
+fn predefined_role(oid: Oid, name: &str, member_of: &[Oid]) -> RoleDef {
+    RoleDef {
+        oid,
+        name: name.into(),
+        superuser: false,
+        inherit: true,
+        create_role: false,
+        create_database: false,
+        login: false,
+        replication: false,
+        connection_limit: -1,
+        password: None,
+        valid_until: None,
+        member_of: member_of.to_vec(),
+        settings: Vec::new(),
+        comment: None,
+        bypass_row_security: false,
+        admin_of: Vec::new(),
     }
 }
 

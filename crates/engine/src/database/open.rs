@@ -350,7 +350,7 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
     if shared.catalog.committed().roles().next().is_none() {
         CatalogStore::fill_new(&database)?;
         shared.checkpoint_now();
-    } else if recovered.records > 0 || !from.closed {
+    } else if CatalogStore::add_missing_roles(&database)? || recovered.records > 0 || !from.closed {
         shared.checkpoint_now();
     }
     remove_orphans(&shared, &used)?;

@@ -79,6 +79,12 @@ impl Session {
         })
     }
 
+    /// The sequence that this session got a value from last; none if it is gone, or there was none.
+    pub fn last_sequence(&self) -> Option<Oid> {
+        let last = self.sequences.borrow().last?;
+        self.catalog().sequence(last).map(|sequence| sequence.oid)
+    }
+
     /// The value that this session got last from any sequence.
     ///
     /// # Errors

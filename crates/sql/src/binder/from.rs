@@ -142,8 +142,8 @@ impl Binder<'_, '_> {
             FoundRelation::Virtual(table) => {
                 if let Some(text) = table.view_query {
                     let names = table.columns.iter().map(|column| column.name.clone()).collect();
-                    let view =
-                        NamedView { name: &table.name, schema: table.schema, oid: table.oid, access: None, def: None };
+                    let access = self.needs_system(table.oid);
+                    let view = NamedView { name: &table.name, schema: table.schema, oid: table.oid, access, def: None };
                     let named = self.from_view(text, names, alias, view, name.location)?;
                     return Ok(self.as_known(named, table.oid));
                 }
@@ -156,8 +156,9 @@ impl Binder<'_, '_> {
                 let (oid, schema) = (table.oid, table.schema);
                 let is_transition = matches!(oid, OLD_ROWS | NEW_ROWS);
                 let (oid, schema) = if is_transition { (Oid::INVALID, None) } else { (oid, Some(schema)) };
+                let access = self.needs_system(table.oid);
                 let kind = RelationKind::Virtual(table);
-                let mut relation = Relation { kind, alias: shown, columns, lateral: false, access: None };
+                let mut relation = Relation { kind, alias: shown, columns, lateral: false, access };
                 self.rename_columns(&mut relation, alias)?;
                 let relation = self.add_relation(relation);
                 let named = self.named(relation, if alias.is_none() { schema } else { None }, oid);
@@ -190,6 +191,11 @@ impl Binder<'_, '_> {
                 Err(error.detail("This operation is not supported for indexes."))
             }
         }
+    }
+
+    /// The need to read a table or view of the server's own, if it is not for everybody.
+    fn needs_system(&mut self, oid: Oid) -> Option<usize> {
+        crate::privileges::is_closed(oid).then(|| self.needs(oid, Privileges::SELECT))
     }
 
     /// A table with its alias's names for the columns; its number in the range table.
@@ -246,7 +252,10 @@ impl Binder<'_, '_> {
         self.views.push(view.oid);
         let query = self.view_query(text, view.def);
         self.views.pop();
-        let query = query?;
+        let mut query = query?;
+        if view.def.is_some_and(|def| super::has_option(def, "security_barrier")) {
+            (query.is_barrier, query.is_kept_apart) = (true, true);
+        }
         let columns = query
             .output()
             .zip(names)

@@ -8,7 +8,7 @@ use engine::catalog::{ArgumentMode, FunctionDef as StoredFunction, FunctionKind}
 use super::Binder;
 use super::scope::Place;
 use crate::plan::{AggregateCall, Call, Expr, ExprKind, FunctionTarget, SetCall, SortKey};
-use crate::privileges::Privileges;
+use crate::privileges;
 use crate::tree::{self, ExprKind as Tree, Location, Name, SortBy};
 use crate::types::{
     self, AggregateDef, ArgumentSource, CallTypes, Callee, FunctionDef, Implementation, RecordShape, Resolved, SqlType,
@@ -194,7 +194,12 @@ impl Binder<'_, '_> {
         resolved: &Resolved,
     ) -> Result<(FunctionTarget, Vec<Expr>)> {
         let function = match &resolved.callee {
-            Callee::Function(def) => FunctionTarget::Builtin(def),
+            Callee::Function(def) => {
+                if privileges::is_closed(def.oid) {
+                    self.calls(def.oid);
+                }
+                FunctionTarget::Builtin(def)
+            }
             Callee::User(found) => FunctionTarget::Stored(self.stored_function(found, call)?),
             Callee::Aggregate(_) | Callee::Cast(_) => return Err(Error::internal("not a function")),
         };
@@ -207,7 +212,7 @@ impl Binder<'_, '_> {
             resolved.functions.insert(call.name.location, found.oid);
         });
         let function = self.context.catalog.function(found.oid).cloned();
-        self.needs(found.oid, Privileges::EXECUTE);
+        self.calls(found.oid);
         function.ok_or_else(|| Error::internal(format!("function {} is not in the catalog", found.oid)))
     }
 

@@ -61,7 +61,7 @@ use engine::catalog::{Catalog, SequenceDef, TableDef, ViewScope};
 
 use crate::parser::{STACK_RESERVE_BYTES, character_position, too_deep};
 use crate::plan::{Expr, VirtualTable};
-use crate::privileges::{Access, ColumnsUsed, Privileges};
+use crate::privileges::{self, Access, ColumnsUsed, Privileges};
 use crate::tree::{self, Location, Name, Statement};
 use crate::types::{CatalogLookup, EvalContext, SqlType, Value};
 use scope::Scope;
@@ -376,6 +376,13 @@ impl<'c, 'a> Binder<'c, 'a> {
         Access { object, privileges, checked_as: self.view_owner, columns }.add_to(&mut self.access)
     }
 
+    /// Notes that the statement calls a function. Whoever runs it must be allowed to, even where a view calls it.
+    fn calls(&mut self, function: Oid) {
+        let checked_as = self.view_owner.map(|_| privileges::BY_VIEW);
+        let columns = ColumnsUsed::default();
+        Access { object: function, privileges: Privileges::EXECUTE, checked_as, columns }.add_to(&mut self.access);
+    }
+
     /// Notes that the statement uses a column of what `access` is about: by its place, or a system column's number.
     fn uses_column(&mut self, access: usize, privilege: Privileges, attribute: i32) {
         let access = &mut self.access[access];
@@ -429,9 +436,11 @@ impl<'c, 'a> Binder<'c, 'a> {
 
 /// With whose rights what is below a view is read: its owner's, or, with `security_invoker`, those of whoever asks.
 pub fn rights_below(view: &TableDef) -> Option<Oid> {
-    let is_invokers =
-        view.options.iter().find_map(|option| option.strip_prefix("security_invoker=")).is_some_and(|value| {
-            matches!(value.to_ascii_lowercase().as_str(), "true" | "on" | "yes" | "1" | "t" | "y")
-        });
-    (!is_invokers).then_some(view.owner)
+    (!has_option(view, "security_invoker")).then_some(view.owner)
+}
+
+/// Whether an option of a view is on.
+fn has_option(view: &TableDef, name: &str) -> bool {
+    let value = view.options.iter().find_map(|option| option.strip_prefix(name)?.strip_prefix('='));
+    value.is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "true" | "on" | "yes" | "1" | "t" | "y"))
 }

@@ -60,6 +60,8 @@ pub struct Query {
     pub current_of: Option<CursorName>,
     /// It is not merged into the query that reads it.
     pub is_kept_apart: bool,
+    /// It is a view with `security_barrier`: no condition sees rows that it does not show, but leakproof ones.
+    pub is_barrier: bool,
     /// It was written as an UPDATE of `pg_settings`.
     pub is_settings_update: bool,
 }

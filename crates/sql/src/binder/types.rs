@@ -4,6 +4,7 @@ use base::{Oid, Result, sqlstate};
 
 use super::Binder;
 use super::scope::JoinWithDots;
+use crate::privileges::Privileges;
 use crate::tree::{Expr, ExprKind, Literal, Location, Name, TypeName};
 use crate::types::{self, SqlType};
 
@@ -30,6 +31,12 @@ impl Binder<'_, '_> {
 
     fn plain_type(&mut self, name: &TypeName) -> Result<SqlType> {
         self.check_schema(name.schema.as_deref(), name.location)?;
+        if let Some(schema) = name.schema.as_deref().filter(|_| !self.text_is_foreign)
+            && let Some(schema) = self.schema_named(schema)
+            && !self.context.catalog.is_temporary(schema)
+        {
+            self.needs(schema, Privileges::USAGE);
+        }
         let oid =
             types::resolve_type_name(self.context.lookup, name.schema.as_deref(), &name.name).map_err(|error| {
                 match error.message().strip_suffix("\" does not exist") {

@@ -5,7 +5,7 @@ use base::settings::Id;
 use engine::catalog::{Catalog, RoleDef};
 use std::sync::Arc;
 
-use base::{Error, Result, sqlstate};
+use base::Result;
 
 use super::Equal;
 use super::objects::{roles, settings_array, timestamp};
@@ -17,7 +17,6 @@ use crate::types::{Value, oids};
 
 /// `pg_hba_file_rules`: those of `hba_rules`, numbered as they stand there.
 pub fn pg_hba_file_rules(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    require_superuser(run, "view pg_hba_file_rules")?;
     let rules = AccessRules::parse(run.state.instance.database().settings().get(Id::HbaRules).as_text())?;
     let rows = rules.0.iter().zip(1i32..).map(|(rule, number)| {
         let (address, netmask) = match rule.address {
@@ -45,8 +44,7 @@ pub fn pg_hba_file_rules(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<
 /// `pg_stat_ssl`
 pub fn pg_stat_ssl(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let sessions = run.state.instance.sessions();
-    let is_shown = |user: &str| run.state.is_superuser() || user == run.state.acting_role().name;
-    let rows = sessions.iter().filter(|info| is_shown(&info.user)).map(|info| {
+    let rows = sessions.iter().filter(|info| super::monitoring::shows_session(run, info)).map(|info| {
         let (version, cipher) = info.encryption.unzip();
         let bits = cipher.map(|cipher| if cipher.contains("128") { 128i32 } else { 256 });
         row![info.pid, info.encryption.is_some(), version, cipher, bits, NULL, NULL, NULL]
@@ -56,7 +54,6 @@ pub fn pg_stat_ssl(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
 
 /// `pg_shadow`: roles that may log in, with the verifiers of their passwords; for superusers.
 pub fn pg_shadow(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    require_superuser(run, "view pg_shadow")?;
     Ok(users(run.catalog.catalog(), |role| role.password.as_deref().into()))
 }
 
@@ -106,12 +103,4 @@ pub fn pg_default_acl(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Val
 pub fn pg_db_role_setting(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let all = session_defaults::all(run.catalog.catalog());
     Ok(all.iter().map(|(of, settings)| row![of.database, of.role, settings_array(settings)]).collect())
-}
-
-/// 42501 for everybody else.
-pub(super) fn require_superuser(run: &Run<'_, '_>, what: &str) -> Result<()> {
-    if run.state.is_superuser() {
-        return Ok(());
-    }
-    Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied for {what}")))
 }

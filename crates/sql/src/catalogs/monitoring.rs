@@ -5,12 +5,14 @@ use std::time::Instant;
 
 use base::settings::{self, Context, Id, Kind, Source, Unit, Value as Setting};
 use base::{Oid, OwnerId, Result, Xid};
+use engine::catalog::READ_ALL_STATS_ROLE;
 use engine::{AdvisoryKey, LockTag, PredicatePlace};
 use rustc_hash::FxHashMap;
 
 use super::Equal;
 use super::rows::{DATABASE_OID, NULL, row, text_array, wanted_name, xid};
 use crate::executor::Run;
+use crate::session::SessionInfo;
 use crate::types::{Value, datetime, oids};
 
 /// The word of `pg_settings.vartype`.
@@ -106,6 +108,12 @@ pub(super) fn time(micros: i64) -> Value {
     if micros == 0 { NULL } else { Value::TimestampTz(micros) }
 }
 
+/// Whether the acting role may see what a session does: its own, those of roles whose rights it has, and all for
+/// `pg_read_all_stats`.
+pub(super) fn shows_session(run: &Run<'_, '_>, info: &SessionInfo) -> bool {
+    run.state.has_rights_of(info.role) || run.state.has_rights_of(READ_ALL_STATS_ROLE)
+}
+
 /// `pg_stat_activity`
 pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let wanted = equal.iter().find(|(column, _)| *column == 2).and_then(|(_, value)| value.as_i64());
@@ -115,38 +123,38 @@ pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
     let running: FxHashMap<OwnerId, base::Xid> =
         database.transactions().running().into_iter().map(|running| (running.owner, running.xid)).collect();
     let catalog = run.catalog.catalog();
-    let is_superuser = run.state.is_superuser();
     let mut rows = Vec::new();
     for info in instance.sessions() {
         if wanted.is_some_and(|pid| pid != i64::from(info.pid)) {
             continue;
         }
         let wait = waits.of(&info);
-        let shown = is_superuser || info.user == run.state.acting_role().name;
+        let shown = shows_session(run, &info);
         let query = if shown { info.query().to_string() } else { "<insufficient privilege>".to_owned() };
+        let only = |value: Value| if shown { value } else { NULL };
         rows.push(row![
             DATABASE_OID,
             info.database.as_str(),
             info.pid,
             NULL,
-            catalog.role_by_name(&info.user).map(|role| role.oid),
-            info.user.as_str(),
+            info.role,
+            catalog.role(info.role).map(|role| role.name.clone()),
             info.application_name().as_ref(),
-            info.peer.map(|peer| peer.ip().to_string()),
+            only(info.peer.map(|peer| peer.ip().to_string()).into()),
             NULL,
-            info.peer.map_or(-1, |peer| i32::from(peer.port())),
-            time(info.started_at),
-            time(info.transaction_start.load(Relaxed)),
-            time(info.statement_start.load(Relaxed)),
-            time(info.state_change.load(Relaxed)),
-            wait.map(|wait| wait.kind),
-            wait.map(|wait| wait.event),
-            info.activity().name(),
+            only(info.peer.map_or(-1, |peer| i32::from(peer.port())).into()),
+            only(time(info.started_at)),
+            only(time(info.transaction_start.load(Relaxed))),
+            only(time(info.statement_start.load(Relaxed))),
+            only(time(info.state_change.load(Relaxed))),
+            only(wait.map(|wait| wait.kind).into()),
+            only(wait.map(|wait| wait.event).into()),
+            only(info.activity().name().into()),
             running.get(&info.owner()).map(|top| xid(top.0)),
             NULL,
             NULL,
             query,
-            "client backend",
+            only("client backend".into()),
         ]);
     }
     Ok(rows)

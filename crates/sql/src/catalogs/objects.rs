@@ -86,7 +86,7 @@ pub fn pg_database(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
     Ok(vec![row![
         DATABASE_OID,
         run.state.database_name(),
-        BOOTSTRAP_ROLE,
+        privileges::database_owner(run.catalog.catalog()),
         6i32,
         letter('c'),
         false,
@@ -128,7 +128,6 @@ pub(super) fn timestamp(micros: Option<i64>) -> Value {
 /// `pg_authid`
 pub fn pg_authid(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     // Verifiers of passwords are for superusers only.
-    super::access::require_superuser(run, "table pg_authid")?;
     let row = |role: &Arc<RoleDef>| {
         row![
             role.oid,
@@ -188,8 +187,10 @@ pub fn pg_user(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
 /// `pg_auth_members`
 pub fn pg_auth_members(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let roles = roles(run.catalog.catalog());
-    let rows =
-        roles.iter().flat_map(|role| role.member_of.iter().map(|group| row![*group, role.oid, BOOTSTRAP_ROLE, false]));
+    let rows = roles.iter().flat_map(|role| {
+        let row = |group: &Oid| row![*group, role.oid, BOOTSTRAP_ROLE, role.admin_of.contains(group)];
+        role.member_of.iter().map(row)
+    });
     Ok(rows.collect())
 }
 
@@ -260,7 +261,7 @@ impl<'r> FunctionRow<'r> {
             language: Oid(12),
             cost: 1.0,
             rows: 0.0,
-            leakproof: false,
+            leakproof: types::is_leakproof(oid),
             parallel: 's',
             variadic: Oid::INVALID,
             kind: 'f',

@@ -67,7 +67,7 @@ pub(super) fn read(ddl: &Ddl<'_>, table: &str, column: &ColumnDefinition) -> Res
             let message = format!("column \"{}\" cannot be declared SETOF", column.name);
             return Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, message));
         }
-        None => ddl.type_of(type_name)?,
+        None => ddl.usable_type(type_name)?,
     };
     check_name_and_type(ddl, &column.name, sql_type.oid)?;
     let properties = properties::of_definition(ddl, column, sql_type)?;

@@ -100,7 +100,7 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
             Action::AddColumn { column, .. } => {
                 composite.check_is_free(&column.name)?;
                 let type_name = column.type_name.as_ref().ok_or_else(|| Error::internal("an attribute has no type"))?;
-                let sql_type = ddl.type_of(type_name)?;
+                let sql_type = ddl.usable_type(type_name)?;
                 check_type(ddl, &composite, &column.name, sql_type)?;
                 if composite.fields.len() >= COLUMNS_MAX {
                     let message = format!("tables can have at most {COLUMNS_MAX} columns");
@@ -134,7 +134,7 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
                 let Some(place) = composite.place_of(column) else {
                     return Err(Error::new(sqlstate::UNDEFINED_COLUMN, composite.no_field(column)));
                 };
-                let sql_type = ddl.type_of(type_name).map_err(without_position)?;
+                let sql_type = ddl.usable_type(type_name).map_err(without_position)?;
                 check_type(ddl, &composite, column, sql_type)?;
                 refuse_if_used(ddl, &composite)?;
                 composite.fields[place].1 = sql_type;

@@ -15,6 +15,7 @@ use super::ddl::{Ddl, Found};
 use super::options::{self, OptionsOf};
 use super::{constraint, index, names};
 use crate::catalogs::user_types::composite_fields;
+use crate::privileges::Privileges;
 use crate::session::UtilityOutput;
 use crate::tree::{
     Constraint, ConstraintKind, CreateTable, DefinitionElement, DefinitionValue, ForeignKey, KeyConstraint, Name,
@@ -208,8 +209,12 @@ impl Parts {
         let has = |bit: u32| options & bit != 0;
         let found = ddl.required_locked(name, LockMode::AccessShare).map_err(|error| ddl.at(error, name.location));
         let model = match found? {
-            Found::Table(table) => table,
+            Found::Table(table) => {
+                ddl.state.require(table.oid, Privileges::SELECT)?;
+                table
+            }
             Found::Composite(def) => {
+                ddl.require_type(def.oid)?;
                 for (name, sql_type) in composite_fields(&def).unwrap_or_default() {
                     let physical = types::physical_type(&ddl.view(), sql_type.oid);
                     let mut def = ColumnDef::new(name.as_str(), sql_type.oid, physical);

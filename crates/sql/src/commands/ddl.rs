@@ -17,7 +17,7 @@ use crate::client::{Client, Severity};
 use crate::executor::{Locals, Run};
 use crate::parser::character_position;
 use crate::plan::Expr;
-use crate::privileges::{self, ColumnAcls, Privileges, Subject};
+use crate::privileges::{self, ColumnAcls, Kind, Privileges, Subject};
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, SessionState, new_run};
 use crate::tree::{self, Location, Name, QualifiedName, RoleName, TablePersistence, TypeName};
@@ -240,6 +240,30 @@ impl<'a> Ddl<'a> {
         self.bind(|context| definition_type(context, name))
     }
 
+    /// The type that a name stands for, for something that is made of it.
+    ///
+    /// # Errors
+    /// 42501 without USAGE of it
+    pub fn usable_type(&self, name: &TypeName) -> Result<SqlType> {
+        let sql_type = self.type_of(name)?;
+        self.require_type(sql_type.oid)?;
+        Ok(sql_type)
+    }
+
+    /// 42501 without USAGE of a type, or of the type of an array's elements.
+    pub fn require_type(&self, oid: Oid) -> Result<()> {
+        let oid = user_types::element_of_array(oid).unwrap_or(oid);
+        let catalog = self.catalog();
+        match Subject::find(&catalog, oid).filter(|subject| subject.kind == Kind::Type) {
+            Some(subject) if !subject.privileges_of(&catalog, self.owner()).contains(Privileges::USAGE) => {
+                let shown = crate::types::format_type_name(&self.view(), oid);
+                let message = format!("permission denied for type {shown}");
+                Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Runs `work` with an execution of its own, for expressions outside a plan.
     pub fn with_run<'p, T>(&mut self, work: impl FnOnce(&mut Run<'_, 'p>) -> Result<T>) -> Result<T> {
         let mut locals = Locals::for_expression();
@@ -263,21 +287,16 @@ impl<'a> Ddl<'a> {
 
     /// The role that a statement names, locked against being dropped until the transaction ends.
     pub fn role(&self, name: &RoleName) -> Result<Oid> {
-        let (acting, session);
-        let name = match name {
-            RoleName::Name(name, _) => name.as_str(),
-            RoleName::CurrentUser => {
-                acting = self.state.acting_role();
-                &acting.name
-            }
-            RoleName::SessionUser => {
-                session = self.state.session_role();
-                &session.name
-            }
-            RoleName::Public => "public",
+        let named = |name: &str| {
+            let found = self.catalog().role_by_name(name).map(|role| role.oid);
+            found.ok_or_else(|| no_role(name))
         };
-        let found = self.catalog().role_by_name(name).map(|role| role.oid);
-        let oid = found.ok_or_else(|| no_role(name))?;
+        let oid = match name {
+            RoleName::Name(name, _) => named(name)?,
+            RoleName::CurrentUser => self.state.acting_role().oid,
+            RoleName::SessionUser => self.state.session_role().oid,
+            RoleName::Public => named("public")?,
+        };
         self.keep_role(oid)?;
         Ok(oid)
     }
@@ -386,6 +405,18 @@ impl<'a> Ddl<'a> {
         }
     }
 
+    /// 42501 if the role may not look into the schema.
+    fn require_usage(&self, schema: Oid) -> Result<()> {
+        if self.state.is_superuser() || self.state.temporary_schema.get() == Some(schema) {
+            return Ok(());
+        }
+        let catalog = self.catalog();
+        match Subject::find(&catalog, schema) {
+            Some(schema) => schema.require(&catalog, self.owner(), Privileges::USAGE),
+            None => Ok(()),
+        }
+    }
+
     /// 42501 if nothing may be made in the schema.
     fn require_create(&self, schema: Oid) -> Result<()> {
         if self.state.is_superuser() {
@@ -438,10 +469,9 @@ impl<'a> Ddl<'a> {
             },
             schema => schema,
         };
-        if let Some(schema) = schema
-            && view.schema_named(schema).is_err()
-        {
-            return Ok(None);
+        if let Some(schema) = schema {
+            let Ok(oid) = view.schema_named(schema) else { return Ok(None) };
+            self.require_usage(oid)?;
         }
         Ok(match view.relation_or_type(schema, &name.name) {
             Some(Ok(found)) => Some(Found::of(found)),

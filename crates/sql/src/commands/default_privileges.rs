@@ -6,14 +6,14 @@ use engine::catalog::CustomDef;
 use super::ddl::Ddl;
 use super::grant;
 use crate::privileges::{self, Acl, DefaultAcl, Kind, Subject};
-use crate::session::{UtilityOutput, is_member};
+use crate::session::UtilityOutput;
 use crate::tree::{DefaultPrivileges, ObjectKind, RoleName};
 
 /// ALTER DEFAULT PRIVILEGES.
 pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &DefaultPrivileges) -> Result<UtilityOutput> {
     let acting = ddl.state.acting_role();
     let roles = if alter.roles.is_empty() {
-        vec![acting.oid]
+        vec![ddl.role(&RoleName::CurrentUser)?]
     } else {
         alter.roles.iter().map(|role| ddl.role(role)).collect::<Result<_>>()?
     };
@@ -41,7 +41,7 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &DefaultPrivileges) -> Result<Util
         .map(|name| if *name == RoleName::Public { Ok(Oid::INVALID) } else { ddl.role(name) })
         .collect::<Result<Vec<_>>>()?;
     for role in roles {
-        if !acting.is_superuser && !is_member(&ddl.catalog(), acting.oid, role) {
+        if !acting.is_superuser && !privileges::is_member(&ddl.catalog(), acting.oid, role) {
             let name = ddl.catalog().role(role).map_or_else(String::new, |role| role.name.clone());
             let message = format!("must be member of role \"{name}\"");
             return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));

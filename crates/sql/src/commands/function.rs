@@ -14,6 +14,7 @@ use super::variables;
 use crate::binder::{DefinitionUse, Parameters, procedure_call};
 use crate::executor::{evaluate, run_pending_checks};
 use crate::plan::{Expr, FunctionTarget, OutputColumn};
+use crate::privileges::Subject;
 use crate::session::planning::Environment;
 use crate::session::{SessionState, UtilityOutput};
 use crate::tree::{
@@ -67,6 +68,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<Utili
     let mut made = function.clone();
     match old {
         Some(old) if create.replace => {
+            require_owner(ddl, &old)?;
             check_replacement(ddl, &old, &function)?;
             made.oid = old.oid;
             made.owner = old.owner;
@@ -84,6 +86,19 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<Utili
     Ok(UtilityOutput::tag(tag))
 }
 
+/// 42501 for who does not own the function that would be replaced.
+fn require_owner(ddl: &Ddl<'_>, old: &FunctionDef) -> Result<()> {
+    let catalog = ddl.catalog();
+    match Subject::find(&catalog, old.oid) {
+        // A procedure is called a function here, as in PostgreSQL.
+        Some(subject) => {
+            let described = format!("function {}", old.name);
+            Subject { described, ..subject }.require_owner(&catalog, ddl.owner())
+        }
+        None => Ok(()),
+    }
+}
+
 fn input_types(function: &FunctionDef) -> Vec<Oid> {
     function.arguments.iter().filter(|argument| argument.mode.is_input()).map(|argument| argument.type_oid).collect()
 }
@@ -95,7 +110,7 @@ fn invalid(message: impl Into<String>) -> Error {
 /// The type of a parameter or result, and whether it is a set of them.
 fn type_of(ddl: &mut Ddl<'_>, name: &TypeName) -> Result<(Oid, bool)> {
     let bare = TypeName { setof: false, ..name.clone() };
-    let sql_type = ddl.type_of(&bare).map_err(without_position)?;
+    let sql_type = ddl.usable_type(&bare).map_err(without_position)?;
     if name.percent_type {
         let shown = types::format_type_name(&ddl.view(), sql_type.oid);
         ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("type reference {}%TYPE converted to {shown}", name.name));
@@ -504,6 +519,7 @@ pub(super) fn call(
     types: &[SqlType],
 ) -> Result<UtilityOutput> {
     let (function, arguments) = resolve(ddl.state, ddl.text, call, types)?;
+    ddl.state.require_call(&function)?;
     let call_types = CallTypes::new(arguments.iter().map(|argument| argument.sql_type), SqlType::new(function.returns));
     let (state, may_end_transaction) = (ddl.state, ddl.may_end_transaction);
     let result = as_statement(ddl, |ddl| {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{Relation, RelationKind, SequenceDef, TableDef};
+use engine::catalog::{CHECKPOINT_ROLE, Relation, RelationKind, SequenceDef, TableDef};
 use engine::{Granted, LockMode, Table, VacuumOptions, VacuumSummary, WaitPolicy};
 
 use super::ddl::{Ddl, system_refusal};
@@ -241,7 +241,7 @@ fn refuse_lock(state: &SessionState, name: &QualifiedName) -> Result<()> {
 
 /// CHECKPOINT.
 pub fn checkpoint(state: &SessionState) -> Result<UtilityOutput> {
-    if !state.is_superuser() {
+    if !state.has_rights_of(CHECKPOINT_ROLE) {
         return Err(Error::new(
             sqlstate::INSUFFICIENT_PRIVILEGE,
             "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT",
@@ -396,8 +396,8 @@ fn lock_one(ddl: &Ddl<'_>, table: &Arc<TableDef>, how: (LockMode, bool), role: O
     let state = ddl.state;
     let changing = Privileges::UPDATE | Privileges::DELETE | Privileges::TRUNCATE;
     let needed = match mode {
-        LockMode::AccessShare => changing | Privileges::SELECT,
-        LockMode::RowShare | LockMode::RowExclusive => changing | Privileges::INSERT,
+        LockMode::AccessShare => Privileges::SELECT,
+        LockMode::RowExclusive => changing | Privileges::INSERT,
         _ => changing,
     };
     state.acting_as(role, || state.require(table.oid, needed))?;

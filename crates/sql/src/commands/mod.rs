@@ -100,7 +100,7 @@ pub fn run(
         Statement::SetConstraints { constraints, deferred } => {
             variables::set_constraints(session, constraints, *deferred, client)
         }
-        Statement::Load(_) => Ok(UtilityOutput::tag("LOAD")),
+        Statement::Load(library) => load(session.state(), library),
         _ => {
             let may_end_transaction = session.may_end_transaction();
             let mut ddl = ddl::Ddl::new(session.state(), text, client);
@@ -183,6 +183,16 @@ pub fn what_views_use(state: &SessionState, client: &mut dyn Client) -> Result<V
 }
 
 /// LISTEN.
+/// LOAD: there are no libraries to load. Others than those in `plugins` are for superusers.
+fn load(state: &SessionState, library: &str) -> Result<UtilityOutput> {
+    let is_plugin = library.strip_prefix("$libdir/plugins/").is_some_and(|rest| !rest.contains('/'));
+    if !state.is_superuser() && !is_plugin {
+        let message = format!("access to library \"{library}\" is not allowed");
+        return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+    }
+    Ok(UtilityOutput::tag("LOAD"))
+}
+
 fn listen(state: &SessionState, channel: &str) -> Result<UtilityOutput> {
     state.listen(channel)?;
     Ok(UtilityOutput::tag("LISTEN"))

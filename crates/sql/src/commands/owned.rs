@@ -6,8 +6,9 @@ use engine::catalog::Object;
 use super::ddl::Ddl;
 use super::dependencies::{Node, drop_all};
 use super::{default_privileges, grant, rename};
+use crate::catalogs::DATABASE_OID;
 use crate::privileges::{self, ColumnAcls, Subject};
-use crate::session::{UtilityOutput, is_member};
+use crate::session::UtilityOutput;
 use crate::tree::RoleName;
 
 /// REASSIGN OWNED BY ... TO ...
@@ -27,7 +28,9 @@ pub(super) fn reassign(ddl: &Ddl<'_>, roles: &[RoleName], new_role: &RoleName) -
 /// DROP OWNED BY ...
 pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], cascade: bool) -> Result<UtilityOutput> {
     let roles = named(ddl, roles, "drop")?;
-    let targets: Vec<Node> = roles.iter().flat_map(|role| owned_by(ddl, *role)).map(Node::Object).collect();
+    // The database stays.
+    let owned = roles.iter().flat_map(|role| owned_by(ddl, *role)).filter(|oid| *oid != DATABASE_OID);
+    let targets: Vec<Node> = owned.map(Node::Object).collect();
     let roles_named = roles.clone();
     for role in roles {
         let columns_of = ColumnAcls::of_role(&ddl.catalog(), role).into_iter().map(|(table, _)| table);
@@ -51,13 +54,12 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], cascade: bool) -> Resu
 
 /// The roles named, all of which whoever runs the statement must be a member of.
 fn named(ddl: &Ddl<'_>, roles: &[RoleName], verb: &str) -> Result<Vec<Oid>> {
-    let acting = ddl.state.acting_role();
     let catalog = ddl.catalog();
     roles
         .iter()
         .map(|role| {
             let oid = ddl.role(role)?;
-            if !acting.is_superuser && !is_member(&catalog, acting.oid, oid) {
+            if !privileges::has_rights_of(&catalog, ddl.owner(), oid) {
                 let message = format!("permission denied to {verb} objects");
                 return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
             }

@@ -38,20 +38,33 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
         }
         Statement::AlterEnum(alter) => of_type(ddl, &alter.name),
         Statement::AlterDomain(alter) => of_type(ddl, &alter.name),
-        Statement::Rename(rename) => object(ddl, &rename.object),
+        Statement::Rename(rename) => {
+            object(ddl, &rename.object)?;
+            if rename.object.kind == ObjectKind::Schema { require_create_in_database(ddl) } else { Ok(()) }
+        }
         Statement::AlterOwner { object: named, new_owner } => {
             object(ddl, named)?;
+            if named.kind == ObjectKind::Database {
+                becomes_owner(ddl, new_owner, None)?;
+                return require_create_database(ddl, "change owner of database");
+            }
             let schema = match ddl.find(&named.name) {
                 Ok(Some(Found::Table(table))) => Some(table.schema),
                 Ok(Some(Found::Sequence(sequence))) => Some(sequence.schema),
                 _ => None,
             };
-            becomes_owner(ddl, new_owner, schema)
+            becomes_owner(ddl, new_owner, schema)?;
+            let catalog = ddl.catalog();
+            let found = Some(named).filter(|named| named.kind == ObjectKind::Schema);
+            let found = found.and_then(|named| ddl.view().schema_named(&named.name.name).ok());
+            match found.and_then(|oid| Subject::find(&catalog, oid)) {
+                Some(schema) if schema.owner != ddl.role(new_owner)? => require_create_in_database(ddl),
+                _ => Ok(()),
+            }
         }
-        Statement::AlterObjectSchema { object: named, .. } | Statement::Comment { object: named, .. } => {
-            object(ddl, named)
-        }
-        Statement::Drop(drop) => drop.objects.iter().try_for_each(|named| object(ddl, named)),
+        Statement::AlterObjectSchema { object: named, .. } => object(ddl, named),
+        Statement::Comment { object: named, .. } => object_or_part(ddl, named),
+        Statement::Drop(drop) => drop.objects.iter().try_for_each(|named| object_or_part(ddl, named)),
         Statement::Reindex(reindex) => match &reindex.target {
             ReindexTarget::Table(name) | ReindexTarget::Index(name) => relation(ddl, name),
             _ => superuser_only("reindex"),
@@ -64,13 +77,64 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
         Statement::RefreshMaterializedView { view, .. } => relation(ddl, view),
         Statement::CreateView(create) if create.replace => relation(ddl, &create.name),
         Statement::CreateSchema(create) => {
-            let catalog = ddl.catalog();
-            if let Some(database) = Subject::find(&catalog, DATABASE_OID) {
-                database.require(&catalog, ddl.owner(), Privileges::CREATE)?;
-            }
+            require_create_in_database(ddl)?;
             create.owner.as_ref().map_or(Ok(()), |owner| becomes_owner(ddl, owner, None))
         }
-        _ => Ok(()),
+        // Whoever may make things in the schema makes them; `Ddl` asks for that where it finds the schema.
+        Statement::CreateTable(_)
+        | Statement::CreateTableAs(_)
+        | Statement::CreateView(_)
+        | Statement::CreateSequence(_)
+        | Statement::CreateEnum { .. }
+        | Statement::CreateComposite { .. }
+        | Statement::CreateDomain(_)
+        // It asks who owns the function that it replaces.
+        | Statement::CreateFunction(_) => Ok(()),
+        // There is one extension, and it is there.
+        Statement::CreateExtension { .. } => Ok(()),
+        // Where the role, the database or what is granted is at hand.
+        Statement::CreateRole(_)
+        | Statement::AlterRole(_)
+        | Statement::AlterRoleSet { .. }
+        | Statement::AlterDatabaseSet { .. }
+        | Statement::DropRole { .. }
+        | Statement::Grant(_)
+        | Statement::GrantRole(_)
+        | Statement::AlterDefaultPrivileges(_)
+        | Statement::ReassignOwned { .. }
+        | Statement::DropOwned { .. } => Ok(()),
+        // What they run is asked for as anywhere.
+        Statement::Do { .. } | Statement::Call(_) => Ok(()),
+        // They run elsewhere, each of which asks for what it needs; here they are refused.
+        Statement::Select(_)
+        | Statement::Insert(_)
+        | Statement::Update(_)
+        | Statement::Delete(_)
+        | Statement::Transaction(_)
+        | Statement::Prepare(_)
+        | Statement::Execute(_)
+        | Statement::Deallocate(_)
+        | Statement::DeclareCursor(_)
+        | Statement::Fetch(_)
+        | Statement::ClosePortal(_)
+        | Statement::Explain(_)
+        | Statement::Copy(_)
+        | Statement::Vacuum(_)
+        | Statement::Checkpoint
+        | Statement::Set(_)
+        | Statement::Show(_)
+        | Statement::Discard(_)
+        | Statement::Listen(_)
+        | Statement::Unlisten(_)
+        | Statement::Notify { .. }
+        | Statement::Lock(_)
+        | Statement::SetConstraints { .. }
+        | Statement::Load(_)
+        | Statement::Truncate(_)
+        | Statement::AlterSystem(_) => superuser_only("run this statement here"),
+        Statement::CreateDatabase { .. } => require_create_database(ddl, "create database"),
+        // They are not supported.
+        Statement::Cluster { .. } | Statement::DropDatabase { .. } | Statement::Unsupported(_) => Ok(()),
     }
 }
 
@@ -78,11 +142,44 @@ fn superuser_only(what: &str) -> Result<()> {
     Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("must be superuser to {what}")))
 }
 
+/// 42501 for who may not make schemas in the database.
+fn require_create_in_database(ddl: &Ddl<'_>) -> Result<()> {
+    let catalog = ddl.catalog();
+    match Subject::find(&catalog, DATABASE_OID) {
+        Some(database) => database.require(&catalog, ddl.owner(), Privileges::CREATE),
+        None => Ok(()),
+    }
+}
+
+/// As [`object`]; where a part of a relation is meant, messages call what it belongs to a relation.
+fn object_or_part(ddl: &Ddl<'_>, named: &ObjectName) -> Result<()> {
+    if !matches!(named.kind, ObjectKind::Column | ObjectKind::TableConstraint | ObjectKind::Trigger) {
+        return object(ddl, named);
+    }
+    match ddl.find(&named.name)? {
+        Some(Found::Table(table)) => {
+            let catalog = ddl.catalog();
+            let described = format!("relation {}", table.name);
+            let subject = Subject::find(&catalog, table.oid).map(|subject| Subject { described, ..subject });
+            subject.map_or(Ok(()), |subject| subject.require_owner(&catalog, ddl.owner()))
+        }
+        _ => object(ddl, named),
+    }
+}
+
+/// 42501 for who may not make databases.
+fn require_create_database(ddl: &Ddl<'_>, what: &str) -> Result<()> {
+    if ddl.catalog().role(ddl.owner()).is_some_and(|role| role.create_database) {
+        return Ok(());
+    }
+    Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied to {what}")))
+}
+
 /// A role can be given something only by its members, and only where it may make such things itself.
 fn becomes_owner(ddl: &Ddl<'_>, name: &RoleName, schema: Option<Oid>) -> Result<()> {
     let role = ddl.role(name)?;
     let catalog = ddl.catalog();
-    if crate::session::is_member(&catalog, ddl.owner(), role) {
+    if ddl.state.is_superuser() || crate::privileges::is_member(&catalog, ddl.owner(), role) {
         let schema = schema.and_then(|schema| Subject::find(&catalog, schema));
         return schema.map_or(Ok(()), |schema| schema.require(&catalog, role, Privileges::CREATE));
     }
@@ -140,7 +237,13 @@ fn object(ddl: &Ddl<'_>, named: &ObjectName) -> Result<()> {
         ObjectKind::Attribute => attribute_owner(ddl, &named.name),
         // Asked where the role is at hand.
         ObjectKind::Role => Ok(()),
-        ObjectKind::Database => superuser_only("change this"),
+        ObjectKind::Database if named.name.name.as_str() == ddl.state.database_name() => {
+            require_owner(ddl, DATABASE_OID)
+        }
+        ObjectKind::Database => {
+            let message = format!("database \"{}\" does not exist", named.name.name);
+            Err(Error::new(sqlstate::INVALID_CATALOG_NAME, message))
+        }
         _ => relation(ddl, &named.name),
     }
 }

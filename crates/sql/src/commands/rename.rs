@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
 use engine::catalog::{
-    ConstraintKind, INFORMATION_SCHEMA, IndexDef, Object, PG_CATALOG_SCHEMA, RelationKind, RoleDef, SchemaDef,
-    SequenceDef, TableDef,
+    ConstraintKind, CustomDef, INFORMATION_SCHEMA, IndexDef, Object, PG_CATALOG_SCHEMA, RelationKind, RoleDef,
+    SchemaDef, SequenceDef, TableDef,
 };
+use engine::{LockMode, WaitPolicy};
 
 use super::composite;
 use super::constraint;
@@ -16,7 +16,8 @@ use super::drop::{hold_function, hold_schema};
 use super::index::is_system_column;
 use super::restate::{naming_columns, naming_objects};
 use super::role::hold_role;
-use crate::catalogs::user_types;
+use crate::catalogs::{DATABASE_OID, class, user_types};
+use crate::privileges;
 use crate::session::UtilityOutput;
 use crate::tree::{Name, ObjectKind, ObjectName, QualifiedName, Rename, RoleName};
 
@@ -256,8 +257,11 @@ fn rename_function(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name) -> Result
 fn rename_role(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
     let catalog = hold_role(ddl, old)?;
     let role = catalog.role_by_name(old).ok_or_else(|| no_role(old))?;
-    if *old.as_str() == *ddl.state.session_role().name {
+    if role.oid == ddl.state.session_role().oid {
         return Err(Error::unsupported("session user cannot be renamed"));
+    }
+    if role.oid == ddl.owner() {
+        return Err(Error::unsupported("current user cannot be renamed"));
     }
     for name in [old, new] {
         super::role::refuse_reserved(name, "Role names starting with \"pg_\" are reserved.")?;
@@ -380,7 +384,14 @@ pub(super) fn alter_owner(ddl: &mut Ddl<'_>, object: &ObjectName, owner: &RoleNa
             hold_function(ddl, object, CHANGE_LOCK)?.oid
         }
         ObjectKind::Type | ObjectKind::Domain => super::user_type::required(ddl, &object.name)?.oid,
-        ObjectKind::Database => return Ok(UtilityOutput::tag("ALTER DATABASE")),
+        ObjectKind::Database => {
+            if object.name.name.as_str() != ddl.state.database_name() {
+                let message = format!("database \"{}\" does not exist", object.name.name);
+                return Err(Error::new(sqlstate::INVALID_CATALOG_NAME, message));
+            }
+            set_database_owner(ddl, role)?;
+            return Ok(UtilityOutput::tag("ALTER DATABASE"));
+        }
         ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence | ObjectKind::MaterializedView => {
             match relation(ddl, object, object.kind, false)?.and_then(|found| found.oid()) {
                 Some(oid) => oid,
@@ -393,8 +404,26 @@ pub(super) fn alter_owner(ddl: &mut Ddl<'_>, object: &ObjectName, owner: &RoleNa
     Ok(UtilityOutput::tag(format!("ALTER {}", kind_words(object.kind))))
 }
 
+/// Gives the database to a role. Of one that nobody has given away nothing is stored.
+fn set_database_owner(ddl: &Ddl<'_>, owner: Oid) -> Result<()> {
+    ddl.engine().lock_object(class::DATABASE, DATABASE_OID, CHANGE_LOCK, WaitPolicy::Block)?;
+    let catalog = ddl.catalog();
+    let old = privileges::database_owner(&catalog);
+    if old == owner {
+        return Ok(());
+    }
+    super::grant::owner_changed(ddl, DATABASE_OID, old, owner)?;
+    let name = ddl.state.database_name().to_owned();
+    let def =
+        CustomDef { oid: DATABASE_OID, class: class::DATABASE, schema: Oid::INVALID, name, owner, body: Vec::new() };
+    if catalog.object(DATABASE_OID).is_some() { ddl.replace(def) } else { ddl.create(def) }
+}
+
 /// Gives an object, and the sequences a table owns, to a role.
 pub(super) fn set_owner(ddl: &Ddl<'_>, oid: Oid, owner: Oid) -> Result<()> {
+    if oid == DATABASE_OID {
+        return set_database_owner(ddl, owner);
+    }
     if matches!(ddl.catalog().object(oid), Some(Object::Table(_) | Object::Sequence(_))) {
         ddl.lock(oid, LockMode::AccessExclusive)?;
     }

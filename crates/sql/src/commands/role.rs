@@ -12,7 +12,7 @@ use crate::client::Severity;
 use crate::password;
 use crate::privileges::{self, ColumnAcls, Subject};
 use crate::session::planning::Environment;
-use crate::session::{CatalogView, UtilityOutput, is_member};
+use crate::session::{CatalogView, UtilityOutput};
 use crate::session_defaults;
 use crate::tree::{AlterRole, CreateRole, DefinitionElement, DefinitionValue, GrantRole, RoleName};
 use crate::types::datetime;
@@ -50,19 +50,30 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateRole) -> Result<UtilityOu
         settings: Vec::new(),
         comment: None,
         bypass_row_security: false,
+        admin_of: Vec::new(),
     };
     apply(ddl, &mut role, &create.options)?;
-    let group = role.oid;
+    let made = role.oid;
     ddl.create(role)?;
-    for option in create.options.iter().filter(|option| option.name == "rolemembers") {
-        if let Some(DefinitionValue::Roles(members)) = &option.value {
-            for member in members {
-                let member = ddl.role(member)?;
-                add_member(ddl, group, member)?;
-            }
-        }
+    for group in roles_of(&create.options, "addroleto") {
+        let group = ddl.role(group)?;
+        change_members(ddl, group, &[made], Change::Add { with_admin: false })?;
+    }
+    for (option, with_admin) in [("rolemembers", false), ("adminmembers", true)] {
+        let members = roles_of(&create.options, option).map(|member| ddl.role(member)).collect::<Result<Vec<_>>>()?;
+        change_members(ddl, made, &members, Change::Add { with_admin })?;
     }
     Ok(UtilityOutput::tag("CREATE ROLE"))
+}
+
+/// The roles that an option names.
+fn roles_of<'o>(options: &'o [DefinitionElement], name: &str) -> impl Iterator<Item = &'o RoleName> + use<'o> {
+    let option = options.iter().find(|option| option.name == name);
+    let roles = match option.and_then(|option| option.value.as_ref()) {
+        Some(DefinitionValue::Roles(roles)) => roles.as_slice(),
+        _ => &[],
+    };
+    roles.iter()
 }
 
 /// 42939 for the name of a role of the system's own.
@@ -139,19 +150,8 @@ fn apply(ddl: &mut Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -
                 let text = option.text().unwrap_or_default();
                 role.valid_until = Some(datetime::parse_timestamptz(&environment.eval_context(), &text, -1)?);
             }
-            "addroleto" => {
-                if let Some(DefinitionValue::Roles(groups)) = &option.value {
-                    for group in groups {
-                        let group = ddl.role(group)?;
-                        if !role.member_of.contains(&group) {
-                            role.member_of.push(group);
-                        }
-                    }
-                }
-            }
-            // Members are added when the role is there.
-            "rolemembers" => {}
-            "adminmembers" => return Err(Error::unsupported("the ADMIN option of roles is not supported")),
+            // Memberships come when the role is there.
+            "addroleto" | "rolemembers" | "adminmembers" => {}
             other => return Err(Error::internal(format!("option \"{other}\" not recognized"))),
         }
     }
@@ -177,13 +177,14 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterRole) -> Result<UtilityOutpu
     } else if !is_own_password {
         require_create_role(ddl, "")?;
     }
-    if alter.action != 0 && alter.options.iter().any(|option| option.name == "rolemembers") {
-        return Err(Error::unsupported("ALTER GROUP is not supported").hint("Use GRANT and REVOKE."));
-    }
     let catalog = ddl.catalog();
     let mut role = (**catalog.role(oid).ok_or_else(|| no_role(""))?).clone();
     apply(ddl, &mut role, &alter.options)?;
     ddl.replace(role)?;
+    let members = roles_of(&alter.options, "rolemembers").map(|member| ddl.role(member)).collect::<Result<Vec<_>>>()?;
+    let change =
+        if alter.action < 0 { Change::Remove { only_admin: false } } else { Change::Add { with_admin: false } };
+    change_members(ddl, oid, &members, change)?;
     Ok(UtilityOutput::tag("ALTER ROLE"))
 }
 
@@ -217,13 +218,16 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], if_exists: bool) -> Re
             }
             return Err(no_role(name));
         };
-        if *name.as_str() == *ddl.state.acting_role().name {
+        if role.oid == ddl.owner() {
             return Err(Error::new(sqlstate::OBJECT_IN_USE, "current user cannot be dropped"));
+        }
+        if role.oid == ddl.state.session_role().oid {
+            return Err(Error::new(sqlstate::OBJECT_IN_USE, "session user cannot be dropped"));
         }
         if role.superuser {
             require_superuser(ddl, "drop superusers")?;
         }
-        if role.oid == DATABASE_OWNER_ROLE {
+        if role.oid < Oid::FIRST_NORMAL {
             let message = format!("cannot drop role {name} because it is required by the database system");
             return Err(Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
         }
@@ -234,6 +238,7 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], if_exists: bool) -> Re
             let Some(member) = catalog.role(member.oid) else { continue };
             let mut member = (**member).clone();
             member.member_of.retain(|group| *group != role.oid);
+            member.admin_of.retain(|group| *group != role.oid);
             ddl.replace(member)?;
         }
         for kept in session_defaults::objects_of_role(&catalog, role.oid) {
@@ -297,63 +302,113 @@ fn describe_column(view: &CatalogView, table: Oid, number: i32) -> String {
     format!("column {name} of {}", describe(view, Node::Object(table)))
 }
 
-/// Makes `member` a member of `group`.
-fn add_member(ddl: &mut Ddl<'_>, group: Oid, member: Oid) -> Result<()> {
-    ddl.hold(member, CHANGE_LOCK)?;
+/// What becomes of members of a role.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// They become members.
+    Add {
+        /// WITH ADMIN OPTION: they may make others members, too.
+        with_admin: bool,
+    },
+    /// They are members no longer.
+    Remove {
+        /// They stay members, and may not make others members.
+        only_admin: bool,
+    },
+}
+
+/// 42501 for who may not say who is a member of `group`: superusers' roles are for superusers, others for those who may make roles,
+/// and for those who have it with the ADMIN OPTION.
+fn require_admin(ddl: &Ddl<'_>, group: Oid) -> Result<()> {
     let catalog = ddl.catalog();
-    if catalog.role(group).is_some_and(|group| group.superuser) {
-        require_superuser(ddl, "alter superusers")?;
+    let Some(group) = catalog.role(group) else { return Err(no_role("")) };
+    if group.superuser {
+        return require_superuser(ddl, "alter superusers");
     }
+    let may_create = require_create_role(ddl, "").is_ok();
+    if may_create || privileges::is_admin_of(&catalog, ddl.owner(), group.oid) {
+        return Ok(());
+    }
+    let message = format!("must have admin option on role \"{}\"", group.name);
+    Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
+}
+
+/// Changes who is a member of `group`.
+fn change_members(ddl: &mut Ddl<'_>, group: Oid, members: &[Oid], change: Change) -> Result<()> {
+    if members.is_empty() {
+        return Ok(());
+    }
+    require_admin(ddl, group)?;
+    for member in members {
+        ddl.hold(*member, CHANGE_LOCK)?;
+        match change {
+            Change::Add { with_admin } => add_member(ddl, group, *member, with_admin)?,
+            Change::Remove { only_admin } => remove_member(ddl, group, *member, only_admin)?,
+        }
+    }
+    Ok(())
+}
+
+/// Makes `member` a member of `group`.
+fn add_member(ddl: &mut Ddl<'_>, group: Oid, member: Oid, with_admin: bool) -> Result<()> {
+    let catalog = ddl.catalog();
     let mut role = (**catalog.role(member).ok_or_else(|| no_role(""))?).clone();
     let membership = [(group, "cannot have explicit members"), (member, "cannot be a member of any role")];
     if let Some((_, what)) = membership.iter().find(|(oid, _)| *oid == DATABASE_OWNER_ROLE) {
         return Err(Error::internal(format!("role \"pg_database_owner\" {what}")));
     }
-    if is_member(&catalog, group, member) {
+    if privileges::is_member(&catalog, group, member) {
         let group = catalog.role(group).map_or("", |group| group.name.as_str());
         let message = format!("role \"{group}\" is a member of role \"{}\"", role.name);
         return Err(Error::new(sqlstate::INVALID_GRANT_OPERATION, message));
     }
-    if role.member_of.contains(&group) {
+    if role.member_of.contains(&group) && (!with_admin || role.admin_of.contains(&group)) {
         let group = catalog.role(group).map_or("", |group| group.name.as_str());
         let message = format!("role \"{}\" is already a member of role \"{group}\"", role.name);
         ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
-    } else {
-        role.member_of.push(group);
-        ddl.replace(role)?;
+        return Ok(());
     }
-    Ok(())
+    if !role.member_of.contains(&group) {
+        role.member_of.push(group);
+    }
+    if with_admin {
+        role.admin_of.push(group);
+    }
+    ddl.replace(role)
+}
+
+/// Takes a membership back, or its ADMIN OPTION alone.
+fn remove_member(ddl: &mut Ddl<'_>, group: Oid, member: Oid, only_admin: bool) -> Result<()> {
+    let catalog = ddl.catalog();
+    let mut role = (**catalog.role(member).ok_or_else(|| no_role(""))?).clone();
+    if !role.member_of.contains(&group) {
+        let group = catalog.role(group).map_or("", |group| group.name.as_str());
+        let message = format!("role \"{}\" is not a member of role \"{group}\"", role.name);
+        ddl.tell(Severity::Warning, &Error::new(sqlstate::WARNING, message));
+        return Ok(());
+    }
+    role.admin_of.retain(|other| *other != group);
+    if !only_admin {
+        role.member_of.retain(|other| *other != group);
+    }
+    ddl.replace(role)
 }
 
 /// GRANT and REVOKE of roles.
 pub(super) fn grant(ddl: &mut Ddl<'_>, grant: &GrantRole) -> Result<UtilityOutput> {
-    for grantee in &grant.grantees {
-        let member = ddl.role_to_change(grantee)?;
-        for group in &grant.roles {
-            let group = ddl.role(&RoleName::Name(group.clone(), -1))?;
-            let catalog = ddl.catalog();
-            let group = catalog.role(group).ok_or_else(|| no_role(""))?;
-            if group.superuser {
-                require_superuser(ddl, "alter superusers")?;
-            } else if require_create_role(ddl, "").is_err() {
-                let message = format!("must have admin option on role \"{}\"", group.name);
-                return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
-            }
-            let group = group.oid;
-            if grant.is_grant {
-                add_member(ddl, group, member)?;
-            } else {
-                let mut role = (**catalog.role(member).ok_or_else(|| no_role(""))?).clone();
-                if role.member_of.contains(&group) {
-                    role.member_of.retain(|other| *other != group);
-                    ddl.replace(role)?;
-                } else {
-                    let group = catalog.role(group).map_or("", |group| group.name.as_str());
-                    let message = format!("role \"{}\" is not a member of role \"{group}\"", role.name);
-                    ddl.tell(Severity::Warning, &Error::new(sqlstate::WARNING, message));
-                }
-            }
+    let grantor = grant.granted_by.as_ref().map(|grantor| ddl.role(grantor)).transpose()?;
+    let members = grant.grantees.iter().map(|grantee| ddl.role_to_change(grantee)).collect::<Result<Vec<_>>>()?;
+    let change = match grant.is_grant {
+        true => Change::Add { with_admin: grant.admin_option },
+        false => Change::Remove { only_admin: grant.admin_option },
+    };
+    for group in &grant.roles {
+        let group = ddl.role(&RoleName::Name(group.clone(), -1))?;
+        require_admin(ddl, group)?;
+        if grant.is_grant && grantor.is_some_and(|grantor| grantor != ddl.owner()) {
+            require_superuser(ddl, "set grantor")?;
         }
+        change_members(ddl, group, &members, change)?;
     }
     Ok(UtilityOutput::tag(if grant.is_grant { "GRANT ROLE" } else { "REVOKE ROLE" }))
 }

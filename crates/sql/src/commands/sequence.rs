@@ -311,6 +311,12 @@ fn owned_by(ddl: &mut Ddl<'_>, def: &SequenceDef, owner: Option<Vec<Name>>) -> R
             return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
         }
     };
+    if table.owner != def.owner {
+        return Err(Error::new(
+            sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "sequence must have same owner as table it is linked to",
+        ));
+    }
     if table.schema != def.schema {
         return Err(Error::new(
             sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use base::{Oid, Result};
+use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{BOOTSTRAP_ROLE, Catalog, Object, Persistence, SchemaDef, TEMPORARY_SCHEMA_PREFIX};
 use engine::{Database, LockMode, TransactionOptions, WaitPolicy};
 
 use super::ddl::{DROP_LOCK, Ddl, hold};
-use crate::privileges::{self, ColumnAcls};
+use crate::catalogs::DATABASE_OID;
+use crate::privileges::{self, ColumnAcls, Privileges, Subject};
 use crate::session::SessionState;
 use crate::tree::OnCommit;
 
@@ -15,6 +16,12 @@ use crate::tree::OnCommit;
 pub(super) fn schema(ddl: &mut Ddl<'_>) -> Result<Oid> {
     ddl.state.refuse_if_restricted("create temporary table")?;
     let catalog = ddl.catalog();
+    if let Some(database) = Subject::find(&catalog, DATABASE_OID)
+        && !database.privileges_of(&catalog, ddl.owner()).contains(Privileges::TEMPORARY)
+    {
+        let message = format!("permission denied to create temporary tables in database \"{}\"", database.name());
+        return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+    }
     // A transaction that made it may have been rolled back.
     if let Some(oid) = ddl.state.temporary_schema.get()
         && catalog.schema(oid).is_some()

@@ -98,7 +98,7 @@ pub(super) fn create_composite(
         }
         let type_name =
             column.type_name.as_ref().ok_or_else(|| Error::internal("a composite type's column has no type"))?;
-        let sql_type = ddl.type_of(type_name)?;
+        let sql_type = ddl.usable_type(type_name)?;
         if types::type_shape(&ddl.view(), sql_type.oid).is_some_and(|shape| shape.category == Category::Pseudo) {
             let shown = types::format_type_name(&ddl.view(), sql_type.oid);
             let message = format!("column \"{}\" has pseudo-type {shown}", column.name);
@@ -123,7 +123,7 @@ pub(super) fn create_composite(
 /// CREATE DOMAIN
 pub(super) fn create_domain(ddl: &Ddl<'_>, create: &CreateDomain) -> Result<UtilityOutput> {
     let schema = free_name(ddl, &create.name)?;
-    let base = ddl.type_of(&create.type_name)?;
+    let base = ddl.usable_type(&create.type_name)?;
     if types::type_shape(&ddl.view(), base.oid).is_some_and(|shape| shape.category == Category::Pseudo) {
         let shown = types::format_type_name(&ddl.view(), base.oid);
         let message = format!("\"{shown}\" is not a valid base type for a domain");

@@ -200,6 +200,7 @@ pub fn discard(session: &mut SqlSession, what: Discard) -> Result<UtilityOutput>
     match what {
         Discard::All => {
             session.close_all_portals();
+            session_settings::reset(session.state(), "session_authorization", Change::Session)?;
             reset_all(session.state());
             let state = session.state();
             state.prepared.borrow_mut().clear();

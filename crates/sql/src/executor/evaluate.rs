@@ -420,8 +420,8 @@ fn session_value(value: SessionValue, sql_type: SqlType, run: &mut Run<'_, '_>) 
         | SessionValue::CurrentTimestamp(precision)
         | SessionValue::LocalTime(precision)
         | SessionValue::LocalTimestamp(precision) => precise(precision),
-        SessionValue::CurrentUser => return Ok(Value::text(run.state.acting_role().name.as_str())),
-        SessionValue::SessionUser => return Ok(Value::text(run.state.session_role().name.as_str())),
+        SessionValue::CurrentUser => return Ok(Value::text(run.state.acting_role().required_name()?)),
+        SessionValue::SessionUser => return Ok(Value::text(run.state.session_role().required_name()?)),
         SessionValue::CurrentCatalog => return Ok(Value::text(run.state.database_name())),
         SessionValue::CurrentSchema => return Ok(run.state.current_schema().map_or(Value::Null, Value::text)),
     };

@@ -8,6 +8,7 @@ use super::access::{Access, ScanPath};
 use super::flatten::substitute;
 use super::fold::{has_subquery, is_volatile};
 use super::join::{JoinPath, Method, Path};
+use super::leakproof::is_leakproof;
 use super::lower::Layout;
 use super::needed::Needed;
 use super::{Planner, node};
@@ -311,7 +312,7 @@ fn can_push(query: &Query, relation: u32, condition: &Expr) -> bool {
         && query.change.is_none()
         && !query.has_sets
         && !matches!(query.distinct, Distinct::On(_));
-    if !shape {
+    if !shape || query.is_barrier && !is_leakproof(condition) {
         return false;
     }
     if let Some(operation) = &query.set_operation {

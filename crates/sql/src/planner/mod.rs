@@ -24,6 +24,7 @@ mod flatten;
 mod fold;
 mod inline;
 mod join;
+mod leakproof;
 mod lower;
 mod needed;
 mod query;

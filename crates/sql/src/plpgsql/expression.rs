@@ -293,7 +293,9 @@ pub fn evaluate(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_
     let mut plan = plan(expression, frame, run)?;
     let is_on_the_spot = |plan: &ExpressionPlan| -> Result<bool> {
         let is_result = matches!(&query_plan(&plan.planned)?.node, Node::Result { condition: None, .. });
-        Ok(is_result && plan.planned.statement.subquery_count == 0)
+        // Whether it may be run at all is asked together with the locks.
+        let statement = &plan.planned.statement;
+        Ok(is_result && statement.subquery_count == 0 && statement.access.is_empty())
     };
     if !is_on_the_spot(&plan)? {
         plan = locked(plan, expression, frame, run)?;
@@ -477,6 +479,7 @@ pub fn bind_call(
     }
     match target {
         crate::plan::FunctionTarget::Stored(function) if function.is_procedure() => {
+            run.state.require_call(&function)?;
             Ok((function, arguments, parameters))
         }
         _ => {

@@ -9,7 +9,7 @@ use base::access::{AccessMethod, AccessRules, Attempt};
 use base::settings::{Id, SessionSettings};
 use base::{Error, Oid, OwnerId, Result, sqlstate};
 use engine::Database;
-use engine::catalog::{Catalog, RoleDef};
+use engine::catalog::RoleDef;
 use pgwire::api::auth::sasl::scram::ScramSecret;
 use rustc_hash::FxHashMap;
 use sync::{Interrupt, InterruptKind, Mutex, Timers, WaitReport};
@@ -20,7 +20,9 @@ use super::notify::Channels;
 use super::plan_cache::PlanCache;
 use super::state::SessionState;
 use super::{SqlSession, settings};
+use crate::catalogs::DATABASE_OID;
 use crate::password;
+use crate::privileges::{Privileges, Subject, is_member};
 use crate::session_defaults;
 use crate::types::datetime;
 
@@ -71,12 +73,14 @@ pub struct SessionInfo {
     pub pid: i32,
     /// Who may cancel it knows this.
     pub secret: i32,
-    /// Who connected.
+    /// Who connected, by its number: its name may come to be another role's.
+    pub role: Oid,
+    /// What it was called then.
     pub user: String,
     /// To which database.
     pub database: String,
-    /// Whether the user may do anything.
-    pub is_superuser: bool,
+    /// Whether it was a superuser then: it may become anybody by SET SESSION AUTHORIZATION, as in PostgreSQL 15.
+    pub was_superuser: bool,
     /// Where from; none for a Unix socket or an embedded session.
     pub peer: Option<SocketAddr>,
     /// Which address of the server's it came to; none likewise.
@@ -283,6 +287,11 @@ impl Instance {
             let message = format!("database \"{}\" does not exist", request.database);
             return Err(Error::new(sqlstate::INVALID_CATALOG_NAME, message).fatal());
         }
+        if let Some(database) = Subject::find(&catalog, DATABASE_OID)
+            && !database.privileges_of(&catalog, role.oid).contains(Privileges::CONNECT)
+        {
+            return Err(database.connection_denied().fatal());
+        }
         let mut session_settings = SessionSettings::new(Arc::clone(self.database.settings()));
         session_settings.set_at_session_start("session_authorization", &request.user, true).map_err(Error::fatal)?;
         let engine = self.database.session().map_err(Error::fatal)?;
@@ -293,7 +302,8 @@ impl Instance {
         let info = Arc::new(SessionInfo {
             pid: self.next_pid.fetch_add(1, Ordering::Relaxed) & 0x7FFF_FFFF,
             secret: rand::random(),
-            is_superuser: role.superuser,
+            was_superuser: role.superuser,
+            role: role.oid,
             user: request.user,
             database: request.database,
             peer: request.peer,
@@ -347,7 +357,7 @@ impl Instance {
         if role.superuser || role.connection_limit < 0 {
             return Ok(());
         }
-        let count = self.sessions.lock().values().filter(|session| session.user == role.name).count();
+        let count = self.sessions.lock().values().filter(|session| session.role == role.oid).count();
         if count < role.connection_limit as usize {
             return Ok(());
         }
@@ -438,21 +448,4 @@ pub(super) fn reported(state: &SessionState) -> Vec<(&'static str, String)> {
         }
     }
     all
-}
-
-/// Whether `role` is `group` or, directly or not, a member of it.
-pub(crate) fn is_member(catalog: &Catalog, role: Oid, group: Oid) -> bool {
-    let mut seen = vec![role];
-    let mut next = 0;
-    while let Some(role) = seen.get(next).copied() {
-        if role == group {
-            return true;
-        }
-        next += 1;
-        if let Some(role) = catalog.role(role) {
-            let unseen: Vec<Oid> = role.member_of.iter().copied().filter(|group| !seen.contains(group)).collect();
-            seen.extend(unseen);
-        }
-    }
-    false
 }

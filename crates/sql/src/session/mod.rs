@@ -46,7 +46,6 @@ pub use execute::{Nested, UtilityOutput};
 pub(crate) use execute::{new_run, read_only_transaction, refuse_read_only};
 pub use extended::BindInput;
 pub(crate) use helpers::Shareable;
-pub(crate) use instance::is_member;
 pub use instance::{Activity, ConnectRequest, Instance, KeptSetting, SessionInfo, SettingKeeper};
 pub use notify::{Channels, Notification};
 pub use open_cursors::{OpenCursor, Opening};

@@ -28,7 +28,8 @@ impl RelationLocks {
     pub(crate) fn take(&mut self, state: &SessionState, planned: &Planned) -> Result<bool> {
         let statement = &planned.statement;
         if !state.is_superuser() {
-            privileges::check(&state.engine_catalog(), state.acting_role().oid, &statement.access)?;
+            let own_temporary = state.temporary_schema.get();
+            privileges::check(&state.engine_catalog(), state.acting_role().oid, own_temporary, &statement.access)?;
         }
         for (oid, mode) in statement.locks.iter() {
             state.engine().lock_relation(*oid, *mode, WaitPolicy::Block)?;

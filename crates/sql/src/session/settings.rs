@@ -10,9 +10,9 @@ use engine::{DelayPolicy, DelaySetting, Isolation};
 
 use rustc_hash::FxHashSet;
 
-use super::is_member;
 use super::state::SessionState;
 use crate::client::{Client, Severity};
+use crate::privileges;
 use crate::types::FormatSettings;
 use crate::types::context::{ByteaOutput, DateOrder, DateStyle, IntervalStyle};
 use crate::types::datetime::TimeZone;
@@ -239,6 +239,9 @@ pub fn set(state: &SessionState, name: &str, text: &str, change: Change, client:
     // Before a block begins, a local value would end with the statement.
     let is_superuser = state.is_superuser();
     let changed = state.settings.borrow_mut().set(name, &text, change, is_superuser)?;
+    if changed == Some(Id::SessionAuthorization) {
+        forget_role(state, change)?;
+    }
     after_change(state, changed);
     Ok(())
 }
@@ -388,15 +391,20 @@ fn check_role(state: &SessionState, id: Id, name: &str) -> Result<()> {
     let (allowed, message) = match id {
         Id::Role => {
             let session = state.session_role();
-            let allowed = session.is_superuser || is_member(&catalog, session.oid, role.oid);
+            let allowed = session.is_superuser || privileges::is_member(&catalog, session.oid, role.oid);
             (allowed, format!("permission denied to set role \"{name}\""))
         }
         _ => {
             let info = &state.info;
-            (info.is_superuser || info.user == name, "permission denied to set session authorization".to_owned())
+            let allowed = info.was_superuser || info.role == role.oid;
+            (allowed, format!("permission denied to set session authorization \"{name}\""))
         }
     };
-    if allowed { Ok(()) } else { Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message)) }
+    if !allowed {
+        return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+    }
+    state.note_role(name, role.oid);
+    Ok(())
 }
 
 /// `RESET name`, `SET name TO DEFAULT`.
@@ -407,7 +415,16 @@ pub fn reset(state: &SessionState, name: &str, change: Change) -> Result<()> {
     refuse_lent_rights(state, settings::lookup(name).ok())?;
     let is_superuser = state.is_superuser();
     let changed = state.settings.borrow_mut().reset(name, change, is_superuser)?;
+    if changed == Some(Id::SessionAuthorization) {
+        forget_role(state, change)?;
+    }
     after_change(state, changed);
+    Ok(())
+}
+
+/// Whom the session is of has changed: it acts as that one, and no longer as the role that was set.
+fn forget_role(state: &SessionState, change: Change) -> Result<()> {
+    state.settings.borrow_mut().set("role", "none", change, true)?;
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use base::settings::{Id, SessionSettings, Value as Setting};
 use base::{Error, Lsn, Oid, Result, sqlstate};
-use engine::catalog::{BOOTSTRAP_ROLE, Catalog, RoleDef};
+use engine::catalog::{BOOTSTRAP_ROLE, Catalog, FunctionDef, RoleDef};
 use engine::{LockMode, SavepointId};
 use rustc_hash::FxHashMap;
 use sync::Interrupt;
@@ -80,6 +80,8 @@ pub struct SessionState {
     /// The roles that the settings name, with the generation of the settings and the version of the catalog that they were
     /// looked up for.
     roles: RefCell<Option<((u64, u64), u64, Roles)>>,
+    /// The roles that `role` and `session_authorization` named when they were set: the names may be others' by now.
+    named_roles: RefCell<FxHashMap<String, Oid>>,
     /// The role whose rights count for the while.
     lent_role: Cell<Option<Arc<ActingRole>>>,
     is_role_lent: Cell<bool>,
@@ -242,6 +244,7 @@ impl SessionState {
             has_listened: Cell::new(false),
             used_temporary: Cell::new(false),
             roles: RefCell::default(),
+            named_roles: RefCell::default(),
             lent_role: Cell::new(None),
             is_role_lent: Cell::new(false),
             lent_depth: Cell::new(0),
@@ -492,6 +495,11 @@ impl SessionState {
         self.roles().session
     }
 
+    /// Whether the acting role has by itself what another role has.
+    pub fn has_rights_of(&self, role: Oid) -> bool {
+        self.is_superuser() || privileges::has_rights_of(&self.engine_catalog(), self.acting_role().oid, role)
+    }
+
     /// 42501 unless the acting role has one of these privileges on the object.
     ///
     /// # Errors
@@ -507,6 +515,14 @@ impl SessionState {
             }
             _ => Ok(()),
         }
+    }
+
+    /// 42501 unless the acting role may CALL the procedure.
+    ///
+    /// # Errors
+    /// 42501
+    pub fn require_call(&self, procedure: &FunctionDef) -> Result<()> {
+        self.require(procedure.oid, Privileges::EXECUTE)
     }
 
     /// 42501 unless the acting role has the privilege on the table, or on each of these columns, by their places.
@@ -620,24 +636,33 @@ impl SessionState {
         self.engine.try_borrow().map_or(true, |engine| engine.catalog_version() == version)
     }
 
-    /// What the settings `session_authorization` and `role` name; roles that are gone by now are the session's user again.
+    /// Keeps which role a name stood for when a setting was given it.
+    pub(super) fn note_role(&self, name: &str, role: Oid) {
+        self.named_roles.borrow_mut().insert(name.to_owned(), role);
+    }
+
+    /// The roles that `session_authorization` and `role` were set to. Roles that are gone have no rights but everybody's.
     fn find_roles(&self) -> Roles {
         let catalog = match self.engine.try_borrow() {
             Ok(engine) => engine.catalog(),
             // In the middle of a change of the transaction: what others see will do.
             Err(_) => self.instance.database().catalog(),
         };
-        let named = |name: &str| catalog.role_by_name(name).map(|role| Arc::new(ActingRole::of(role)));
-        let user = || {
-            let (name, is_superuser) = (self.info.user.clone(), self.info.is_superuser);
-            let oid = catalog.role_by_name(&name).map_or(Oid::INVALID, |role| role.oid);
-            Arc::new(ActingRole { oid, name, is_superuser })
+        let of = |oid: Oid, name: &str| {
+            let gone = || ActingRole { oid, name: name.to_owned(), is_superuser: false, exists: false };
+            Arc::new(catalog.role(oid).map_or_else(gone, ActingRole::of))
         };
-        let session = named(self.setting(Id::SessionAuthorization).as_text()).unwrap_or_else(user);
+        let noted = |name: &str| self.named_roles.borrow().get(name).copied();
+        let setting = self.setting(Id::SessionAuthorization);
+        let session = match noted(setting.as_text()) {
+            Some(role) if self.settings.borrow().is_set(Id::SessionAuthorization) => of(role, setting.as_text()),
+            _ => of(self.info.role, &self.info.user),
+        };
         let role = self.setting(Id::Role);
         let acting = match &**role.as_text() {
             "none" => None,
-            name => named(name),
+            // Without a note it was never asked for, and stands for nobody.
+            name => Some(of(noted(name).unwrap_or(Oid::INVALID), name)),
         };
         Roles { acting: acting.unwrap_or_else(|| Arc::clone(&session)), session }
     }
@@ -700,11 +725,24 @@ pub struct ActingRole {
     pub name: String,
     /// Whether it may do anything.
     pub is_superuser: bool,
+    /// Whether it is still there.
+    pub exists: bool,
 }
 
 impl ActingRole {
     fn of(role: &Arc<RoleDef>) -> ActingRole {
-        ActingRole { oid: role.oid, name: role.name.clone(), is_superuser: role.superuser }
+        ActingRole { oid: role.oid, name: role.name.clone(), is_superuser: role.superuser, exists: true }
+    }
+
+    /// Its name: 42704 if it is gone.
+    ///
+    /// # Errors
+    /// 42704
+    pub fn required_name(&self) -> Result<&str> {
+        if self.exists {
+            return Ok(&self.name);
+        }
+        Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("invalid role OID: {}", self.oid)))
     }
 }
 

@@ -508,8 +508,10 @@ pub struct GrantRole {
     pub roles: Vec<Name>,
     /// To or from whom.
     pub grantees: Vec<RoleName>,
-    /// WITH ADMIN OPTION
+    /// WITH ADMIN OPTION, ADMIN OPTION FOR
     pub admin_option: bool,
+    /// GRANTED BY
+    pub granted_by: Option<RoleName>,
     /// CASCADE
     pub cascade: bool,
 }

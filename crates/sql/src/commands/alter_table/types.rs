@@ -33,7 +33,7 @@ pub(super) fn change(
     let old = ddl.table(oid)?;
     let place = place_of(&old, name)?;
     let told = ddl.state.warnings.count();
-    let target = ddl.type_of(type_name).map_err(without_position)?;
+    let target = ddl.usable_type(type_name).map_err(without_position)?;
     ddl.state.warnings.repeat(told);
     column::check_name_and_type(ddl, name, target.oid)?;
     refuse_dependents(ddl, &old, place)?;

@@ -15,7 +15,7 @@ use engine::catalog::{Catalog, ConstraintKind, FunctionDef, Object, RelationKind
 
 use super::ddl::{DROP_LOCK, Ddl};
 use super::reshape::{Reshaping, Stored};
-use crate::catalogs::user_types;
+use crate::catalogs::{class, user_types};
 use crate::client::Severity;
 use crate::parser::if_readable;
 use crate::plan::{Expr, ExprKind, FunctionTarget};
@@ -742,6 +742,9 @@ pub(super) fn describe(view: &CatalogView, node: Node) -> String {
             }
             Some(Object::Function(function)) => format!("function {}", signature(view, function)),
             Some(Object::Role(role)) => format!("role {}", quote_identifier(&role.name)),
+            Some(Object::Custom(def)) if def.class == class::DATABASE => {
+                format!("database {}", quote_identifier(&def.name))
+            }
             Some(Object::Custom(_)) => format!("type {}", types::format_type_name(view, oid)),
             None if user_types::element_of_array(oid).is_some() => {
                 format!("type {}", types::format_type_name(view, oid))

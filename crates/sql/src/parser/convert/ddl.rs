@@ -692,6 +692,7 @@ pub(super) fn grant_role(grant: &pb::GrantRoleStmt) -> GrantRole {
         roles: roles_granted.collect(),
         grantees: roles(&grant.grantee_roles),
         admin_option,
+        granted_by: grant.grantor.as_ref().map(role),
         cascade: grant.behavior() == pb::DropBehavior::DropCascade,
     }
 }

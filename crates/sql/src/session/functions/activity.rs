@@ -3,60 +3,62 @@
 use std::time::{Duration, Instant};
 
 use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::SIGNAL_BACKEND_ROLE;
 use sync::{InterruptKind, Waiter};
 
-use super::{Bodies, integer, mistyped, oid, text};
+use super::{ANYBODY, Bodies, SUPERUSERS, integer, mistyped, oid, text};
 use crate::client::Severity;
 use crate::executor::Run;
+use crate::session::SessionInfo;
 use crate::types::{Value, datetime};
 
 pub(super) const FUNCTIONS: Bodies = &[
-    (2026, |run, _| Ok(Value::Int4(run.state.info.pid))),
-    (1937, |run, args| {
+    (2026, ANYBODY, |run, _| Ok(Value::Int4(run.state.info.pid))),
+    (1937, ANYBODY, |run, args| {
         let sessions = run.state.instance.sessions();
         let place = usize::try_from(integer(args, 0)? - 1).ok();
         Ok(place.and_then(|place| sessions.get(place)).map(|session| session.pid).into())
     }),
-    (2171, |run, args| signal(run, integer(args, 0)?, InterruptKind::Cancel)),
-    (2096, terminate),
-    (4543, |_, _| Ok(Value::Bool(true))),
-    (2626, |run, args| match args[0] {
+    (2171, ANYBODY, |run, args| signal(run, integer(args, 0)?, InterruptKind::Cancel)),
+    (2096, ANYBODY, terminate),
+    (4543, SUPERUSERS, |_, _| Ok(Value::Bool(true))),
+    (2626, ANYBODY, |run, args| match args[0] {
         Value::Float8(seconds) => sleep(run, seconds),
         _ => Err(mistyped(args, 0)),
     }),
-    (3935, |run, args| match args[0] {
+    (3935, ANYBODY, |run, args| match args[0] {
         Value::Interval(span) => {
             let days = f64::from(span.months) * 30.0 + f64::from(span.days);
             sleep(run, days * 86_400.0 + span.micros as f64 / 1e6)
         }
         _ => Err(mistyped(args, 0)),
     }),
-    (3936, |run, args| match args[0] {
+    (3936, ANYBODY, |run, args| match args[0] {
         Value::TimestampTz(until) => sleep(run, until.saturating_sub(datetime::clock_micros()) as f64 / 1e6),
         _ => Err(mistyped(args, 0)),
     }),
-    (3036, notify),
-    (3296, |_, _| Ok(Value::Float8(0.0))),
+    (3036, ANYBODY, notify),
+    (3296, ANYBODY, |_, _| Ok(Value::Float8(0.0))),
     // Of tables and functions nothing is kept that could be set back.
-    (2274, |_, _| Ok(Value::Void)),
-    (3775, reset_shared),
-    (2307, reset_slru),
-    (9105, |_, _| {
+    (2274, SUPERUSERS, |_, _| Ok(Value::Void)),
+    (3775, SUPERUSERS, reset_shared),
+    (2307, SUPERUSERS, reset_slru),
+    (9105, SUPERUSERS, |_, _| {
         sync::latch_classes().into_iter().for_each(sync::LatchClass::reset);
         Ok(Value::Void)
     }),
-    (3776, |_, _| Ok(Value::Void)),
-    (2230, |_, _| Ok(Value::Void)),
-    (2137, |_, _| Ok(Value::Void)),
-    (1928, |_, _| Ok(Value::Int8(0))),
-    (1929, |_, _| Ok(Value::Int8(0))),
-    (1930, |_, _| Ok(Value::Int8(0))),
-    (2878, |run, args| count(run, oid(args, 0)?, engine::TableActivity::live)),
-    (2879, |run, args| count(run, oid(args, 0)?, engine::TableActivity::dead)),
-    (1931, |run, args| count(run, oid(args, 0)?, engine::TableActivity::inserted)),
-    (1932, |run, args| count(run, oid(args, 0)?, engine::TableActivity::updated)),
-    (1933, |run, args| count(run, oid(args, 0)?, engine::TableActivity::deleted)),
-    (1972, |run, args| count(run, oid(args, 0)?, engine::TableActivity::updated_in_page)),
+    (3776, SUPERUSERS, |_, _| Ok(Value::Void)),
+    (2230, ANYBODY, |_, _| Ok(Value::Void)),
+    (2137, ANYBODY, |_, _| Ok(Value::Void)),
+    (1928, ANYBODY, |_, _| Ok(Value::Int8(0))),
+    (1929, ANYBODY, |_, _| Ok(Value::Int8(0))),
+    (1930, ANYBODY, |_, _| Ok(Value::Int8(0))),
+    (2878, ANYBODY, |run, args| count(run, oid(args, 0)?, engine::TableActivity::live)),
+    (2879, ANYBODY, |run, args| count(run, oid(args, 0)?, engine::TableActivity::dead)),
+    (1931, ANYBODY, |run, args| count(run, oid(args, 0)?, engine::TableActivity::inserted)),
+    (1932, ANYBODY, |run, args| count(run, oid(args, 0)?, engine::TableActivity::updated)),
+    (1933, ANYBODY, |run, args| count(run, oid(args, 0)?, engine::TableActivity::deleted)),
+    (1972, ANYBODY, |run, args| count(run, oid(args, 0)?, engine::TableActivity::updated_in_page)),
 ];
 
 fn count(run: &Run<'_, '_>, table: Oid, of: fn(&engine::TableActivity) -> u64) -> Result<Value> {
@@ -72,15 +74,7 @@ fn signal(run: &mut Run<'_, '_>, pid: i64, kind: InterruptKind) -> Result<Value>
         run.relieve()?;
         return Ok(Value::Bool(false));
     };
-    if !run.state.is_superuser() && target.user != run.state.acting_role().name {
-        let what = if kind == InterruptKind::Terminate { "terminate process" } else { "cancel query" };
-        let message = if target.is_superuser {
-            format!("must be a superuser to {what} of superuser process")
-        } else {
-            format!("must be a member of the role whose process is being {what}ed or member of pg_signal_backend")
-        };
-        return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
-    }
+    check_signal(run, &target, kind)?;
     // An idle session has nothing to cancel.
     if kind != InterruptKind::Cancel || target.activity() == crate::session::Activity::Active {
         target.interrupt.raise(kind);
@@ -89,6 +83,27 @@ fn signal(run: &mut Run<'_, '_>, pid: i64, kind: InterruptKind) -> Result<Value>
         run.state.interrupt().check()?;
     }
     Ok(Value::Bool(true))
+}
+
+/// 42501 for who may not signal the session: superusers' sessions are for superusers, others for those who have the rights of their
+/// role or of `pg_signal_backend`.
+fn check_signal(run: &Run<'_, '_>, target: &SessionInfo, kind: InterruptKind) -> Result<()> {
+    let is_end = kind == InterruptKind::Terminate;
+    let is_superusers = run.state.engine_catalog().role(target.role).is_some_and(|role| role.superuser);
+    let message = if is_superusers {
+        if run.state.is_superuser() {
+            return Ok(());
+        }
+        let what = if is_end { "terminate superuser process" } else { "cancel superuser query" };
+        format!("must be a superuser to {what}")
+    } else {
+        if run.state.has_rights_of(target.role) || run.state.has_rights_of(SIGNAL_BACKEND_ROLE) {
+            return Ok(());
+        }
+        let what = if is_end { "process is being terminated" } else { "query is being canceled" };
+        format!("must be a member of the role whose {what} or member of pg_signal_backend")
+    };
+    Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
 }
 
 fn terminate(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {

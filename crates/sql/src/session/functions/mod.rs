@@ -19,7 +19,7 @@ mod updatable;
 
 use std::sync::LazyLock;
 
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result};
 use engine::catalog::{CustomDef, IndexDef, Object, SequenceDef, TableDef};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -29,14 +29,20 @@ pub use updatable::{is_updatable, takes_rows};
 
 use crate::catalogs::user_types::composite_fields;
 use crate::executor::Run;
+use crate::privileges::Authority;
 use crate::types::{self, CatalogLookup, Value};
+
+/// Anybody may call it: it tells nobody more than it may know, or asks by itself.
+const ANYBODY: Authority = Authority::Anybody;
+/// Only a superuser may, and who is granted it.
+const SUPERUSERS: Authority = Authority::Roles(&[]);
 
 /// What a function does.
 type Body = fn(&mut Run<'_, '_>, &[Value]) -> Result<Value>;
 /// What a function that returns a set does.
 type SetBody = fn(&mut Run<'_, '_>, &[Value]) -> Result<Vec<Value>>;
-/// Functions of one subject by their numbers.
-type Bodies = &'static [(u32, Body)];
+/// Functions of one subject by their numbers, with who may call them: there is none without.
+type Bodies = &'static [(u32, Authority, Body)];
 
 const TABLES: &[Bodies] = &[
     activity::FUNCTIONS,
@@ -53,30 +59,35 @@ const TABLES: &[Bodies] = &[
     updatable::FUNCTIONS,
 ];
 
-const SETS: &[(u32, SetBody)] = &[
-    (1936, activity::backend_ids),
-    (2556, |_, _| Ok(vec![Value::oid(crate::catalogs::DATABASE_OID)])),
-    (3035, activity::listening_channels),
-    (3425, |_, _| Ok(Vec::new())),
-    (6119, |_, _| Ok(Vec::new())),
-    (9103, files::advise_willneed),
+const SETS: &[(u32, Authority, SetBody)] = &[
+    (1936, ANYBODY, activity::backend_ids),
+    (2556, ANYBODY, |_, _| Ok(vec![Value::oid(crate::catalogs::DATABASE_OID)])),
+    (3035, ANYBODY, activity::listening_channels),
+    (3425, ANYBODY, |_, _| Ok(Vec::new())),
+    (6119, ANYBODY, |_, _| Ok(Vec::new())),
+    (9103, ANYBODY, files::advise_willneed),
 ];
 
 static BODIES: LazyLock<FxHashMap<Oid, Body>> =
-    LazyLock::new(|| TABLES.iter().flat_map(|table| table.iter()).map(|(oid, body)| (Oid(*oid), *body)).collect());
+    LazyLock::new(|| TABLES.iter().flat_map(|table| table.iter()).map(|(oid, _, body)| (Oid(*oid), *body)).collect());
 
-/// Functions that only a superuser may call, by their numbers.
-const OF_SUPERUSERS: [u32; 11] = [2274, 2307, 2621, 2622, 2848, 3098, 3436, 3775, 3776, 4543, 9105];
+static AUTHORITIES: LazyLock<FxHashMap<Oid, Authority>> = LazyLock::new(|| {
+    let plain = TABLES.iter().flat_map(|table| table.iter()).map(|(oid, authority, _)| (Oid(*oid), *authority));
+    plain.chain(SETS.iter().map(|(oid, authority, _)| (Oid(*oid), *authority))).collect()
+});
+
+/// Who may call a function that the session answers, as long as nobody granted anything; nothing for one that it does not. Others
+/// compute, and see nothing but their arguments.
+pub fn authority(function: Oid) -> Option<Authority> {
+    let asks_privilege = || types::function(function).and_then(|def| privileges::asked_by(def.name)).map(|_| ANYBODY);
+    AUTHORITIES.get(&function).copied().or_else(asks_privilege)
+}
 
 /// Calls a function of the registry that the session answers.
 ///
 /// # Errors
-/// Whatever it raises; 42501 for what only superusers may; 0A000 for one that is declared only.
+/// Whatever it raises; 0A000 for one that is declared only. Whether it may be called was asked before the statement ran.
 pub fn call(run: &mut Run<'_, '_>, function: Oid, args: &[Value]) -> Result<Value> {
-    if OF_SUPERUSERS.contains(&function.0) && !run.state.is_superuser() {
-        let name = types::function(function).map_or("?", |def| def.name);
-        return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied for function {name}")));
-    }
     let answer = match BODIES.get(&function) {
         Some(body) => body(run, args),
         None => {
@@ -97,8 +108,8 @@ pub fn call(run: &mut Run<'_, '_>, function: Oid, args: &[Value]) -> Result<Valu
 /// # Errors
 /// As [`call`].
 pub fn call_set(run: &mut Run<'_, '_>, function: Oid, args: &[Value]) -> Result<Vec<Value>> {
-    match SETS.iter().find(|(oid, _)| *oid == function.0) {
-        Some((_, body)) => {
+    match SETS.iter().find(|(oid, ..)| *oid == function.0) {
+        Some((.., body)) => {
             let answer = body(run, args);
             run.engine().observe_horizon();
             answer
@@ -179,11 +190,12 @@ mod tests {
     fn every_declared_function_has_a_body_and_every_body_a_declaration() {
         for def in types::functions().filter(|def| matches!(def.implementation, Implementation::Session)) {
             let has_body = BODIES.contains_key(&def.oid)
-                || SETS.iter().any(|(oid, _)| *oid == def.oid.0)
+                || SETS.iter().any(|(oid, ..)| *oid == def.oid.0)
                 || privileges::asked_by(def.name).is_some();
             assert!(has_body, "{} ({}) does nothing", def.name, def.oid);
         }
-        let all = TABLES.iter().flat_map(|table| table.iter()).map(|(oid, _)| *oid).chain(SETS.iter().map(|set| set.0));
+        let all =
+            TABLES.iter().flat_map(|table| table.iter()).map(|(oid, ..)| *oid).chain(SETS.iter().map(|set| set.0));
         for oid in all {
             let def = types::function(Oid(oid)).unwrap_or_else(|| panic!("function {oid} is not declared"));
             assert!(matches!(def.implementation, Implementation::Session), "{} has a body elsewhere", def.name);
@@ -193,7 +205,7 @@ mod tests {
     #[test]
     fn no_number_is_given_twice() {
         let mut seen = rustc_hash::FxHashSet::default();
-        for oid in TABLES.iter().flat_map(|table| table.iter()).map(|(oid, _)| *oid) {
+        for oid in TABLES.iter().flat_map(|table| table.iter()).map(|(oid, ..)| *oid) {
             assert!(seen.insert(oid), "function {oid} has two bodies");
         }
     }

@@ -7,12 +7,15 @@ use engine::catalog::RelationKind;
 
 use crate::catalogs::{DATABASE_OID, SYSTEM_COLUMNS, user_types};
 use crate::executor::Run;
-use crate::privileges::{ColumnAcls, Privileges, Subject, inherited_roles};
-use crate::session::is_member;
+use crate::privileges::{
+    ColumnAcls, Privileges, Subject, has_rights_of, inherited_roles, is_admin_of, is_closed, is_member,
+};
 use crate::types::reg_types::parse_reg;
 use crate::types::{self, CatalogLookup, Value, oids};
 
-pub(super) const FUNCTIONS: super::Bodies = &[(3943, acl_default)];
+use super::ANYBODY;
+
+pub(super) const FUNCTIONS: super::Bodies = &[(3943, ANYBODY, acl_default)];
 
 /// What an object of this kind that belongs to this role may be done with by whom, as long as nobody granted anything.
 fn acl_default(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
@@ -129,12 +132,15 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
         What::Role => {
             let group = role(run, &rest[0])?;
             // USAGE asks whether its privileges come by themselves, MEMBER whether they can be had by SET ROLE.
-            let by_itself = privilege.split(',').all(|word| word.trim().eq_ignore_ascii_case("usage"));
-            let has = |user: Oid, group: Oid| match by_itself {
-                true => inherited_roles(catalog, user).contains(&group),
-                false => is_member(catalog, user, group),
+            // Of several words, each of which would do, one is enough.
+            let has = |user: Oid, group: Oid| {
+                privilege.split(',').any(|word| match word.trim().to_ascii_lowercase().as_str() {
+                    "usage" => has_rights_of(catalog, user, group),
+                    "member" => is_superuser || is_member(catalog, user, group),
+                    _ => is_admin_of(catalog, user, group),
+                })
             };
-            return Ok(user.zip(group).map(|(user, group)| is_superuser || has(user, group)).into());
+            return Ok(user.zip(group).map(|(user, group)| has(user, group)).into());
         }
         What::Relation | What::Sequence | What::AnyColumn | What::Column => {
             let oid = match &rest[0] {
@@ -172,6 +178,14 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
             if run.catalog.schema_name(oid).is_empty() {
                 return Ok(Value::Null);
             }
+            // A session may do with its own temporary schema what its role may do there.
+            if run.state.temporary_schema.get() == Some(oid) && user.is_some() {
+                let database = Subject::find(catalog, DATABASE_OID).zip(user);
+                let makes = database.is_some_and(|(database, user)| {
+                    database.privileges_of(catalog, user).contains(Privileges::TEMPORARY)
+                });
+                return Ok(Value::Bool(makes || words(privilege).any(|(word, _)| word == Privileges::USAGE)));
+            }
             may(oid)
         }
         What::Function | What::Type => {
@@ -184,7 +198,8 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
                 What::Type => types::builtin_type(oid).is_some() || run.catalog.user_type(oid).is_some(),
                 _ => {
                     let is_built_in = types::function(oid).is_some() || types::aggregate(oid).is_some();
-                    is_built_in || catalog.function(oid).is_some()
+                    let is_of_type = crate::catalogs::type_function_name(oid).is_some();
+                    is_built_in || is_of_type || catalog.function(oid).is_some()
                 }
             };
             if !exists {
@@ -192,7 +207,8 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
             }
             // An array may be used by whoever may use its elements. What is built in, and a table's row type, has no list.
             let oid = if what == What::Type { user_types::element_of_array(oid).unwrap_or(oid) } else { oid };
-            let has_list = oid >= Oid::FIRST_NORMAL && catalog.table(oid).is_none();
+            let is_stored = oid >= Oid::FIRST_NORMAL && catalog.table(oid).is_none();
+            let has_list = is_stored || is_closed(oid);
             !has_list || Subject::find(catalog, oid).is_none() || may(oid)
         }
         What::Database => {

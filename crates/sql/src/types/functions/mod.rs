@@ -35,6 +35,7 @@ mod integers;
 mod json;
 pub mod json_records;
 mod jsonb;
+pub mod leakproof;
 mod networks;
 mod numerics;
 mod patterns;
