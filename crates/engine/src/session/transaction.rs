@@ -515,6 +515,10 @@ impl Session {
         if !self.in_transaction() {
             return Err(no_transaction());
         }
+        // Whoever asks may be called while rows are read or indexed, which borrows the slot.
+        if let Some(xid) = self.slot.borrow().top_xid() {
+            return Ok(xid);
+        }
         self.slot.borrow_mut().assign_xid_unless_read_only(|| false)?;
         self.slot.borrow().top_xid().ok_or_else(|| Error::internal("transaction has no identifier"))
     }
