@@ -9,7 +9,7 @@ use crate::plan::{AggregateCall, Call, Expr, ExprKind, FunctionTarget, SetCall, 
 use crate::tree::Location;
 use base::Error;
 
-/// Whether two bound expressions are the same computation. Two subqueries written alike are not.
+/// Whether two bound expressions are the same computation.
 pub(crate) fn same(left: &Expr, right: &Expr) -> bool {
     let all = |left: &[Expr], right: &[Expr]| {
         left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
@@ -68,10 +68,7 @@ pub(crate) fn same(left: &Expr, right: &Expr) -> bool {
         (ExprKind::Field(a), ExprKind::Field(b)) => a.field == b.field && same(&a.input, &b.input),
         (ExprKind::Cast(a), ExprKind::Cast(b)) => a.cast.target == b.cast.target && same(&a.input, &b.input),
         (ExprKind::Session(a), ExprKind::Session(b)) => a == b,
-        // A copy of a subquery that is not planned yet has the original's number.
-        (ExprKind::Subquery(a), ExprKind::Subquery(b)) => {
-            matches!((&a.body, &b.body), (SubqueryBody::Bound(_), SubqueryBody::Bound(_))) && a.id == b.id
-        }
+        (ExprKind::Subquery(a), ExprKind::Subquery(b)) => super::same_query::same_subquery(a, b),
         (ExprKind::Set(a), ExprKind::Set(b)) => same_set_call(a, b),
         (ExprKind::Aggregate(a), ExprKind::Aggregate(b)) => same_aggregate(a, b),
         _ => false,
@@ -104,7 +101,7 @@ fn same_variable(left: &Variable, right: &Variable) -> bool {
     left.level == right.level && left.relation == right.relation && left.attribute == right.attribute
 }
 
-fn same_optional(left: Option<&Expr>, right: Option<&Expr>) -> bool {
+pub(super) fn same_optional(left: Option<&Expr>, right: Option<&Expr>) -> bool {
     match (left, right) {
         (Some(left), Some(right)) => same(left, right),
         (None, None) => true,
@@ -112,7 +109,7 @@ fn same_optional(left: Option<&Expr>, right: Option<&Expr>) -> bool {
     }
 }
 
-fn same_function(left: &FunctionTarget, right: &FunctionTarget) -> bool {
+pub(super) fn same_function(left: &FunctionTarget, right: &FunctionTarget) -> bool {
     match (left, right) {
         (FunctionTarget::Builtin(left), FunctionTarget::Builtin(right)) => left.oid == right.oid,
         (FunctionTarget::Stored(left), FunctionTarget::Stored(right)) => left.oid == right.oid,

@@ -466,6 +466,7 @@ impl Binder<'_, '_> {
         self.scope().in_aggregate = false;
         let mut built = built?;
         built.level = self.aggregate_level(&built, location)?;
+        self.refuse_nested_aggregates(&built)?;
         let level = built.level as usize;
         let index = self.scopes.len() - 1 - level;
         let place = self.scopes[index].place;
@@ -484,6 +485,27 @@ impl Binder<'_, '_> {
         self.scopes[index].has_aggregates = true;
         let sql_type = built.types.result;
         Ok(Expr::new(ExprKind::Aggregate(Box::new(built)), sql_type))
+    }
+
+    /// 42803 if a subquery within an aggregate's arguments has an aggregate of the same query.
+    fn refuse_nested_aggregates(&self, call: &AggregateCall) -> Result<()> {
+        let mut place = None;
+        let parts = call.arguments.iter().chain(call.order.iter().map(|key| &key.expr)).chain(&call.filter);
+        for part in parts {
+            super::query::for_each_inner(part, 0, &mut |inner, depth| {
+                if let ExprKind::Aggregate(aggregate) = &inner.kind
+                    && aggregate.level.checked_sub(depth) == Some(call.level)
+                {
+                    place.get_or_insert(aggregate.location);
+                }
+            });
+        }
+        match place {
+            None => Ok(()),
+            Some(place) => {
+                Err(self.error(sqlstate::GROUPING_ERROR, "aggregate function calls cannot be nested", place))
+            }
+        }
     }
 
     fn aggregate_call(

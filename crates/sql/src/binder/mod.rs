@@ -25,6 +25,7 @@ mod missing;
 mod operator;
 mod parameters;
 mod query;
+mod same_query;
 mod scope;
 mod search_cycle;
 mod select;

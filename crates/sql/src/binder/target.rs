@@ -284,8 +284,7 @@ fn first_name(query: &tree::Query) -> Option<(Name, bool)> {
             let target = select.targets.first()?;
             match &target.name {
                 Some(name) => Some((name.clone(), true)),
-                // The subquery's column is called so, however the name was found.
-                None => named(&target.expr).map(|(name, _)| (name, true)),
+                None => Some((column_name(&target.expr), true)),
             }
         }
         tree::QueryBody::SetOperation { left, .. } => first_name(left),
