@@ -213,7 +213,7 @@ settings! {
     MinParallelTableScanSize "min_parallel_table_scan_size" Kind::Integer { minimum: 0, maximum: 715827882, unit: Unit::Pages, words: &[] }, "8MB", User, "Query Tuning", "Sets the minimum amount of table data for a scan that is read ahead.";
     MinWalSize "min_wal_size" Kind::Integer { minimum: 2, maximum: 2147483647, unit: Unit::Megabytes, words: &[] }, "80MB", Sighup, "Write-Ahead Log", "Sets the size to which recycled WAL is not shrunk below.";
     PasswordEncryption "password_encryption" Kind::Enum(&["scram-sha-256"]), "scram-sha-256", User, "Connections and Authentication", "Chooses the algorithm for storing passwords.";
-    PlanCacheMode "plan_cache_mode" Kind::Enum(&["auto", "force_generic_plan", "force_custom_plan"]), "auto", User, "Query Tuning", "Accepted for compatibility.";
+    PlanCacheMode "plan_cache_mode" Kind::Enum(&["auto", "force_generic_plan", "force_custom_plan"]), "auto", User, "Query Tuning", "Whether prepared statements are planned for the values of their parameters or for all values.";
     Port "port" Kind::Integer { minimum: 1, maximum: 65535, unit: Unit::None, words: &[] }, "5432", Postmaster, "Connections and Authentication", "Sets the TCP port the server listens on.";
     RandomPageCost "random_page_cost" Kind::Float { minimum: 0.0, maximum: 1e10, unit: Unit::None }, "4", User, "Query Tuning", "Sets the planner's estimate of the cost of a page fetched out of order.";
     Role "role" Kind::Text, "none", User, "Client Connection Defaults", "Sets the current role.";

@@ -157,6 +157,8 @@ pub struct BindContext<'a> {
     pub resolved: Option<&'a RefCell<Resolved>>,
     /// Views are bound as tables, as if nothing were known of their queries: enough to find out what the text uses itself.
     pub leaves_views_closed: bool,
+    /// The values of the statement's parameters, if the plan is made for these alone.
+    pub parameter_values: Option<&'a [Value]>,
     /// Switches of the planner.
     pub settings: PlannerSettings,
 }

@@ -321,8 +321,8 @@ pub fn pg_prepared_statements(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec
             time(statement.prepared_at),
             Value::array(oids::REGTYPE, types),
             statement.from_sql,
-            0i64,
-            0i64,
+            statement.plan_counts().0 as i64,
+            statement.plan_counts().1 as i64,
         ])
     };
     statements.into_iter().map(row).collect()

@@ -568,6 +568,7 @@ fn with_value<T>(
         stored_query_of: None,
         resolved: None,
         leaves_views_closed: false,
+        parameter_values: None,
         settings: PlannerSettings::default(),
     })
 }

@@ -77,8 +77,10 @@ pub(super) fn plan_of_execute(
     execute: &Execute,
     client: &mut dyn Client,
 ) -> Result<(Arc<Planned>, Vec<Value>)> {
-    let planned = prepared(state, &execute.name)?.plan(state)?;
+    let prepared = prepared(state, &execute.name)?;
+    let planned = prepared.plan(state)?;
     let values = parameter_values(state, text, execute, &planned.statement.parameters, client)?;
+    let planned = prepared.plan_for(state, planned, &values)?;
     Ok((planned, values))
 }
 

@@ -20,6 +20,8 @@ pub struct HashJoinRows<'p> {
     right: BoxOperator<'p>,
     equality: Option<RowEquality>,
     table: Option<Table>,
+    /// The table of a run that has ended, for the next one.
+    kept: Option<Table>,
     /// The part of the left side that is read; the left side itself if it was not divided.
     left_part: Option<SpillReader>,
     left_part_row: Vec<Value>,
@@ -187,6 +189,7 @@ impl<'p> HashJoinRows<'p> {
             right,
             equality: None,
             table: None,
+            kept: None,
             left_part: None,
             left_part_row: Vec::new(),
             waiting: Vec::new(),
@@ -209,6 +212,11 @@ impl<'p> HashJoinRows<'p> {
 
     fn keeps_unmatched_right(&self) -> bool {
         matches!(self.node.kind, JoinKind::Right | JoinKind::Full)
+    }
+
+    /// Whether the table serves the next run as well: it is the whole right side, which stays as it is, and nothing was noted in it.
+    fn is_kept(&self) -> bool {
+        self.node.keeps_right && self.batches == 0 && self.waiting.is_empty() && !self.keeps_unmatched_right()
     }
 
     /// Reads a right side, or a part of one, into a table; divides both sides, and gives no table, if it is too large.
@@ -513,6 +521,9 @@ impl<'p> Operator<'p> for HashJoinRows<'p> {
                     }
                 }
             }
+            if self.is_kept() {
+                self.kept = self.table.take();
+            }
             self.next_table(run)?;
         }
     }
@@ -522,6 +533,15 @@ impl<'p> Operator<'p> for HashJoinRows<'p> {
     }
 
     fn rescan(&mut self) {
+        if self.is_kept()
+            && let Some(table) = self.kept.take().or_else(|| self.table.take())
+        {
+            self.table = Some(table);
+            self.has_left = false;
+            self.left.rescan();
+            return;
+        }
+        self.kept = None;
         self.equality = None;
         self.table = None;
         self.left_part = None;

@@ -89,6 +89,8 @@ pub struct Statement {
     pub row_places: RowPlaces,
     /// It may be kept: false when planning used something the catalog version does not cover.
     pub is_cacheable: bool,
+    /// It might be planned otherwise if the values of its parameters were known.
+    pub depends_on_values: bool,
     /// It has computed constants that take much memory: whoever keeps statements keeps no plan.
     pub has_large_constants: bool,
     /// It does without an index that is too new for the snapshots in use: the next run gets another plan.
@@ -397,6 +399,8 @@ pub struct HashJoin {
     pub condition: Option<Expr>,
     /// NOT IN: an anti join in which a NULL key on either side means "unknown", so the row does not come.
     pub null_aware: bool,
+    /// The right side is the same however often the join runs again.
+    pub keeps_right: bool,
 }
 
 /// A join by equality of two sides that come in the ascending order of their keys, NULLs last.

@@ -10,8 +10,8 @@ use super::fold::{has_subquery, is_volatile};
 use super::selectivity::{Relations, conjunction, selectivity};
 use super::{DISABLED_COST, Planner};
 use crate::binder::{self, RelationKind, implies};
-use crate::plan::{Expr, ExprKind, KeyPart, TableExpressions, Variable};
-use crate::types::{self, OperatorRole, SqlType, Value, oids};
+use crate::plan::{CastExpr, Expr, ExprKind, KeyPart, TableExpressions, Variable};
+use crate::types::{self, Cast, CastContext, OperatorRole, SqlType, Value, oids};
 
 /// A table of up to half a megabyte is taken to be in memory.
 const SMALL_TABLE_PAGES: f64 = 64.0;
@@ -287,7 +287,7 @@ impl Planner<'_, '_> {
                     has_any = true;
                     KeyValue::AnyOf(value.clone())
                 }
-                (Comparison::Equal, Some(value)) => KeyValue::Equal(value.clone()),
+                (Comparison::Equal, Some(value)) => KeyValue::Equal(self.as_key(operand, value)),
                 _ => KeyValue::IsNull,
             });
         }
@@ -342,7 +342,7 @@ impl Planner<'_, '_> {
                 if bound.is_none()
                     && let Some(value) = indexable.value
                 {
-                    *bound = Some((value.clone(), inclusive));
+                    *bound = Some((self.as_key(operand, value), inclusive));
                     if !bounding.contains(&indexable.place) {
                         bounding.push(indexable.place);
                     }
@@ -357,9 +357,14 @@ impl Planner<'_, '_> {
         }
         share *= conjunction(bounding.iter().map(|place| offered[*place].condition), relations);
         let found = (size.rows * share).max(1.0);
-        let pages = found.min(size.pages.max(1.0));
-        let cost =
-            descent + pages * random_page_cost + found * (settings.cpu_index_tuple_cost + settings.cpu_tuple_cost);
+        let pages = size.pages.max(1.0);
+        let scattered = found.min(pages) * random_page_cost;
+        let in_order = random_page_cost + (pages * share.min(1.0) - 1.0).max(0.0) * settings.seq_page_cost;
+        // As PostgreSQL weighs it: rows that lie in the index's order are on few pages, side by side.
+        let correlation = operands.first().and_then(|operand| relations.correlation(operand)).unwrap_or(0.0);
+        let correlation = if operands.len() > 1 { correlation * 0.75 } else { correlation };
+        let reading = scattered + correlation * correlation * (in_order.min(scattered) - scattered);
+        let cost = descent + reading + found * (settings.cpu_index_tuple_cost + settings.cpu_tuple_cost);
         let cost = if settings.enable_indexscan { cost } else { cost + DISABLED_COST };
         let access = Access::Index(IndexAccess {
             index: index.clone(),
@@ -372,6 +377,23 @@ impl Planner<'_, '_> {
         });
         let rows = (found * rest(&used, requires)).max(0.1);
         Some(ScanPath { relation, access, used, made_sure: Vec::new(), rows, cost, requires })
+    }
+
+    /// A value as the keys of an index are stored. What a column is compared with is brought to the column's width when it is looked up; the
+    /// width of an expression is known here alone.
+    fn as_key(&self, operand: &Expr, value: &Expr) -> Expr {
+        let is_column = matches!(operand.kind, ExprKind::Variable(_));
+        let target = SqlType::new(operand.sql_type.oid);
+        if is_column || width_of_integer(operand.sql_type.oid) <= width_of_integer(value.sql_type.oid) {
+            return value.clone();
+        }
+        match Cast::find(self.context.lookup, value.sql_type, target, CastContext::Implicit) {
+            Some(cast) => {
+                let cast = CastExpr { input: value.clone(), cast, location: -1 };
+                Expr::new(ExprKind::Cast(Box::new(cast)), target)
+            }
+            None => value.clone(),
+        }
     }
 
     /// A way to the rows of a table in a wanted order, through an index that has it.
@@ -580,7 +602,7 @@ fn indexables<'e>(relation: u32, offered: &[Offered<'e>], available: RelationSet
                 let (operand, value) = (&quantified.left, &quantified.array);
                 if relations_of(operand) == own && is_fixed(value, own) && !has_subquery(operand) {
                     let element = quantified.types.arguments.get(1).map_or(operand.sql_type.oid, |element| element.oid);
-                    if keys_alike(operand.sql_type.oid, element) {
+                    if keys_alike(operand.sql_type.oid, element) && has_width(operand, element, true) {
                         let requires = relations_of(value);
                         let comparison = Comparison::AnyOf;
                         found.push(Indexable { place, operand, comparison, value: Some(value), requires });
@@ -610,7 +632,10 @@ fn indexable<'e>(
         return None;
     }
     // `x = NULL` is never true; as a bound it would have to be known to be empty.
-    if matches!(value.as_constant(), Some(Value::Null)) || !keys_alike(operand.sql_type.oid, value.sql_type.oid) {
+    if matches!(value.as_constant(), Some(Value::Null))
+        || !keys_alike(operand.sql_type.oid, value.sql_type.oid)
+        || !has_width(operand, value.sql_type.oid, false)
+    {
         return None;
     }
     Some(Indexable { place, operand, comparison, value: Some(value), requires: relations_of(value) })
@@ -630,6 +655,23 @@ fn comparison(role: OperatorRole, flipped: bool) -> Option<Comparison> {
         (OperatorRole::Greater, false) | (OperatorRole::Less, true) => Comparison::Greater,
         _ => return None,
     })
+}
+
+/// The bytes of an integer type; 0 for other types.
+fn width_of_integer(oid: base::Oid) -> u8 {
+    match oid {
+        oids::INT2 => 2,
+        oids::INT4 => 4,
+        oids::INT8 => 8,
+        _ => 0,
+    }
+}
+
+/// Whether a value of type `value` can be brought to the width of an operand: a column's keys take any, those of an expression none that
+/// is wider. `exactly`: it must have that width.
+fn has_width(operand: &Expr, value: base::Oid, exactly: bool) -> bool {
+    let (own, given) = (width_of_integer(operand.sql_type.oid), width_of_integer(value));
+    matches!(operand.kind, ExprKind::Variable(_)) || own == given || (!exactly && own > given)
 }
 
 /// Whether a value of type `value` can be looked up among keys of type `key`: both have the same key encoding, or are

@@ -238,9 +238,10 @@ impl Planner<'_, '_> {
     fn build_join(&mut self, builder: &mut Builder<'_>, join: JoinPath) -> Result<(Plan, Layout)> {
         let JoinPath { kind, left, right, method, conditions, rows, cost } = join;
         let (mut left, left_layout) = self.build(builder, left)?;
-        let mark = self.uses.len();
+        let (mark, reads_mark) = (self.uses.len(), self.varying_reads.len());
         let (mut right, right_layout) = self.build(builder, right)?;
         let layout = left_layout.join(&right_layout);
+        let keeps_right = self.uses.len() == mark && self.varying_reads.len() == reads_mark;
         let arguments = self.take_arguments(mark, |expr| is_in(expr, &left_layout));
         let arguments = arguments
             .into_iter()
@@ -258,10 +259,13 @@ impl Planner<'_, '_> {
             }
             Method::Hash { left_keys, right_keys } => {
                 let left_keys = self.lower_all(left_keys, &left_layout)?;
+                let mark = self.uses.len();
                 let right_keys = self.lower_all(right_keys, &right_layout)?;
+                let keeps_right = keeps_right && self.uses.len() == mark;
                 debug_assert!(arguments.is_empty(), "a hashed side reads nothing of the other");
                 let null_aware = false;
-                Node::HashJoin(Box::new(HashJoin { kind, left, right, left_keys, right_keys, condition, null_aware }))
+                let join = HashJoin { kind, left, right, left_keys, right_keys, condition, null_aware, keeps_right };
+                Node::HashJoin(Box::new(join))
             }
             Method::Merge { left_keys, right_keys, sorts_left, sorts_right } => {
                 debug_assert!(arguments.is_empty(), "a merged side reads nothing of the other");

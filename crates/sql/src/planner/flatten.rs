@@ -6,8 +6,10 @@ use base::{Error, Result};
 use super::fold::{fold, is_volatile};
 use super::lower::raised_levels;
 use super::semi_join::join_subqueries;
-use super::{Planner, fold as folding};
-use crate::binder::{Cte, Distinct, FromItem, Join, Lock, Query, RelationKind, for_each_inner, for_each_inner_mut};
+use super::{Inlining, Planner, fold as folding};
+use crate::binder::{
+    BindContext, Cte, Distinct, FromItem, Join, Lock, Query, RelationKind, for_each_inner, for_each_inner_mut, same,
+};
 use crate::parser::too_deep;
 use crate::plan::{CteId, Expr, ExprKind, FunctionTarget, JoinKind, Quantifier, SubqueryKind};
 
@@ -82,9 +84,6 @@ pub(super) fn relations_of(expr: &Expr) -> RelationSet {
 impl Planner<'_, '_> {
     /// Merges what can be merged into `query`, folds its expressions, and takes its FROM and WHERE apart.
     pub(super) fn flatten(&mut self, query: &mut Query) -> Result<Group> {
-        if !query.ctes.is_empty() {
-            inline_ctes(query)?;
-        }
         self.inline_functions_in_from(query)?;
         pull_up(query);
         // The operands of a set operation are never joined.
@@ -108,6 +107,7 @@ impl Planner<'_, '_> {
         }
         reduce_outer_joins(&mut group, 0);
         push_down(&mut group);
+        self.note_values(query, &group);
         Ok(group)
     }
 
@@ -134,23 +134,79 @@ impl Planner<'_, '_> {
         let (context, inlining) = (&mut *self.context, &mut self.inlining);
         query.for_each_expr_mut(0, &mut |expr, depth| {
             if result.is_ok() && depth == 0 {
-                result = fold(expr, context, inlining);
+                result = fold(expr, context, inlining).and_then(|()| fold_own_aggregates(expr, context, inlining));
             }
         });
         result
     }
 }
 
-/// Splits a condition at AND.
+/// Folds the aggregates of a query that stand in subqueries of `expr`: there they are folded with the subquery, and would not be found
+/// among those that the query computes.
+fn fold_own_aggregates(expr: &mut Expr, context: &mut BindContext<'_>, inlining: &mut Inlining) -> Result<()> {
+    if !folding::has_subquery(expr) {
+        return Ok(());
+    }
+    let mut result = Ok(());
+    for_each_inner_mut(expr, 0, &mut |inner, depth| {
+        let is_own = matches!(&inner.kind, ExprKind::Aggregate(call) if depth > 0 && call.level == depth);
+        if is_own && result.is_ok() {
+            result = fold(inner, context, inlining);
+        }
+    });
+    result
+}
+
+/// Splits a condition at AND. What every arm of an OR demands is a condition of its own: a join may be made by it.
 pub(super) fn split(condition: Expr, conditions: &mut Vec<Expr>) {
     match condition.kind {
         ExprKind::And(parts) => parts.into_iter().for_each(|part| split(part, conditions)),
+        ExprKind::Or(arms) => {
+            let mut arms = arms.into_iter().map(factors).collect::<Vec<_>>();
+            for common in take_common(&mut arms) {
+                split(common, conditions);
+            }
+            // An arm that demands nothing else leaves the others nothing to refuse.
+            if arms.iter().all(|arm| !arm.is_empty()) {
+                let arms = arms.into_iter().filter_map(Expr::all).collect();
+                conditions.push(Expr::new(ExprKind::Or(arms), condition.sql_type));
+            }
+        }
         _ if condition.is_true() => {}
         _ => conditions.push(condition),
     }
 }
 
-fn add_item(item: FromItem, group: &mut Group) {
+/// The conditions that a condition is the conjunction of.
+fn factors(condition: Expr) -> Vec<Expr> {
+    match condition.kind {
+        ExprKind::And(parts) => parts,
+        _ => vec![condition],
+    }
+}
+
+/// Takes the factors out of the arms of an OR that all of them have.
+fn take_common(arms: &mut [Vec<Expr>]) -> Vec<Expr> {
+    let Some((first, others)) = arms.split_first_mut() else { return Vec::new() };
+    let mut common = Vec::new();
+    let mut at = 0;
+    while at < first.len() {
+        let place_in = |arm: &Vec<Expr>| arm.iter().position(|factor| same(factor, &first[at]));
+        let places = others.iter().map(place_in).collect::<Option<Vec<usize>>>();
+        match places {
+            Some(places) if !others.is_empty() && !is_volatile(&first[at]) => {
+                for (arm, place) in others.iter_mut().zip(places) {
+                    arm.remove(place);
+                }
+                common.push(first.remove(at));
+            }
+            _ => at += 1,
+        }
+    }
+    common
+}
+
+pub(super) fn add_item(item: FromItem, group: &mut Group) {
     match item {
         FromItem::Relation(relation) => group.units.push(Unit::Relation(relation)),
         FromItem::Join(join) => {
@@ -333,7 +389,7 @@ fn subqueries_of(expr: &mut Expr, depth: u32, visit: &mut dyn FnMut(&mut Relatio
 }
 
 /// Makes subqueries of common table expressions that are read once and have no effects. 54001 if these are nested too deep then.
-fn inline_ctes(query: &mut Query) -> Result<()> {
+pub(super) fn inline_ctes(query: &mut Query) -> Result<()> {
     let mut index = 0;
     while index < query.ctes.len() {
         if !can_inline(&query.ctes[index]) {

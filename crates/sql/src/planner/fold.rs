@@ -60,6 +60,12 @@ pub(super) fn fold_within(expr: &mut Expr, context: &mut BindContext<'_>, inlini
             inlining.unreached -= 1;
             result?;
         }
+        ExprKind::Parameter(index) => {
+            if let Some(value) = context.parameter_values.and_then(|values| values.get(*index as usize)) {
+                expr.kind = ExprKind::Constant(value.clone());
+            }
+            return Ok(());
+        }
         _ => fold_children(expr, context, inlining)?,
     }
     if let Some(folded) = folded(expr, context, inlining)? {

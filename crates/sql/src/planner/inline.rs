@@ -122,6 +122,7 @@ fn bound_body(
         stored_query_of: None,
         resolved: None,
         leaves_views_closed: false,
+        parameter_values: None,
         settings: context.settings,
     };
     let mut parameters = Parameters::fixed(sql_function::input_types(function));

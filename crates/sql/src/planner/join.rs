@@ -184,6 +184,23 @@ enum StepMethod {
     Merge { left: Option<ScanPath>, right: Option<ScanPath> },
 }
 
+/// The entries that a join reads laterally: those that its own entries read, and conditions within it.
+fn requirements_of_join(query: &Query, join: &OuterJoin) -> RelationSet {
+    let own = join.left.relations() | join.right.relations();
+    let conditions = join.conditions.iter().fold(0, |set, condition| set | relations_of(condition));
+    (conditions | requirements_of_group(query, &join.left) | requirements_of_group(query, &join.right)) & !own
+}
+
+/// The entries outside of a group that it reads laterally.
+fn requirements_of_group(query: &Query, group: &Group) -> RelationSet {
+    let conditions = group.conditions.iter().fold(0, |set, condition| set | relations_of(condition));
+    let units = group.units.iter().fold(0, |set, unit| match unit {
+        Unit::Relation(relation) => set | lateral_requirements(query, *relation),
+        Unit::Outer(join) => set | requirements_of_join(query, join),
+    });
+    (conditions | units) & !group.relations()
+}
+
 /// The entries that a subquery or function in FROM reads laterally.
 pub(super) fn lateral_requirements(query: &Query, relation: u32) -> RelationSet {
     let mut set = 0;
@@ -253,13 +270,8 @@ impl Planner<'_, '_> {
                 Ok(Candidate { unit, set, requires, path: Some(path), rows, cost })
             }
             Unit::Outer(join) => {
+                let requires = requirements_of_join(relations.query, &join);
                 let path = self.plan_outer_join(relations, *join)?;
-                let mut requires = 0;
-                for relation in 0..relations.query.relations.len() as u32 {
-                    if set & (1 << relation) != 0 {
-                        requires |= lateral_requirements(relations.query, relation);
-                    }
-                }
                 let (rows, cost) = (path.rows(), path.cost());
                 let own = pending.iter_mut().filter(|pending| pending.set != 0 && pending.set & !set == 0);
                 let own = own.filter_map(|pending| pending.expr.take()).collect::<Vec<_>>();
@@ -581,17 +593,15 @@ impl Planner<'_, '_> {
     fn plan_outer_join(&mut self, relations: &Relations<'_>, join: OuterJoin) -> Result<Path> {
         let OuterJoin { kind, left, right, conditions } = join;
         let (left_set, right_set) = (left.relations(), right.relations());
-        let left = self.plan_group(relations, left)?;
-        let lateral = (0..relations.query.relations.len() as u32)
-            .filter(|relation| right_set & (1 << relation) != 0)
-            .fold(0, |set, relation| set | lateral_requirements(relations.query, relation))
-            & left_set;
+        // Whatever reads entries beside the join runs once for each row of theirs.
+        let left = self.plan_group_after(relations, left, !left_set)?;
+        let lateral = requirements_of_group(relations.query, &right) & left_set;
         let sole = match right.units.as_slice() {
             [Unit::Relation(relation)] => Some(*relation),
             _ => None,
         };
         let own = right.conditions.clone();
-        let right = self.plan_group_after(relations, right, left_set)?;
+        let right = self.plan_group_after(relations, right, !right_set)?;
         let share = conjunction(conditions.iter(), relations);
         let partners = right.rows() * share;
         let rows = match kind {
@@ -765,7 +775,14 @@ pub(super) fn hash_keys(condition: &Expr, left: RelationSet, right: RelationSet)
     let [a, b] = call.arguments.as_slice() else { return None };
     let integers = |oid| matches!(oid, oids::INT2 | oids::INT4 | oids::INT8);
     let alike = operator.left == operator.right || (integers(operator.left) && integers(operator.right));
-    if !alike || !is_hashable(operator.left) || !is_hashable(operator.right) {
+    // An operator on arrays or enums takes any of them.
+    let is_polymorphic = crate::types::is_pseudo_target(operator.left) && operator.left != oids::RECORD;
+    let hashable = if is_polymorphic {
+        a.sql_type.oid == b.sql_type.oid && is_hashable(a.sql_type.oid)
+    } else {
+        is_hashable(operator.left) && is_hashable(operator.right)
+    };
+    if !alike || !hashable {
         return None;
     }
     let (a_set, b_set) = (relations_of(a), relations_of(b));

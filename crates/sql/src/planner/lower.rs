@@ -49,13 +49,15 @@ impl Planner<'_, '_> {
         self.check_stack()?;
         match &mut expr.kind {
             ExprKind::Variable(variable) if variable.level == 0 => {
-                let Some(slot) = layout.find(variable.relation, variable.attribute) else {
-                    return Err(Error::internal(format!(
-                        "column {} of relation {} is in no slot",
-                        variable.attribute, variable.relation
-                    )));
-                };
-                expr.kind = ExprKind::Column(slot as u32);
+                match layout.find(variable.relation, variable.attribute) {
+                    Some(slot) => expr.kind = ExprKind::Column(slot as u32),
+                    // A join above has it: a condition within a lateral item that was merged reads entries beside the item.
+                    None => {
+                        let depth = self.frames.len() - 1;
+                        let own = expr.clone();
+                        expr.kind = ExprKind::Outer(self.outer_value(depth, own));
+                    }
+                }
                 Ok(())
             }
             ExprKind::Variable(variable) => {

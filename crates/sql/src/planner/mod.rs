@@ -33,6 +33,7 @@ mod semi_join;
 mod set_operation;
 mod statistics;
 mod upper;
+mod values;
 
 #[cfg(test)]
 mod tests;
@@ -93,6 +94,7 @@ pub fn plan_statement(
             is_read_only: false,
             row_places: RowPlaces::default(),
             is_cacheable: false,
+            depends_on_values: false,
             has_large_constants: false,
             is_makeshift: false,
             usable_from: Lsn::ZERO,
@@ -130,12 +132,14 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         is_read_only: true,
         usable_from: Lsn::ZERO,
         is_makeshift: false,
+        depends_on_values: false,
     };
     let plan = planner.query(query)?;
     let is_point = is_point(&plan);
     row_places.is_simple = row_places.tables.len() == 1 && is_plain_scan(&plan);
     let Planner { outer_count, scan_count, subquery_count, mut locks, cte_count, inlining, is_read_only, .. } = planner;
-    let Planner { usable_from, is_makeshift, .. } = planner;
+    let Planner { usable_from, is_makeshift, depends_on_values, .. } = planner;
+    let has_values = planner.context.parameter_values.is_some();
     let has_large_constants = inlining.has_large_constants();
     let depends_on_settings = depends_on_settings || inlining.depends_on_settings;
     for noted in inlining.access {
@@ -157,7 +161,9 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         is_point,
         is_read_only,
         row_places,
-        is_cacheable: !depends_on_settings && !is_makeshift && !has_large_constants,
+        is_cacheable: !depends_on_settings && !is_makeshift && !has_large_constants && !has_values,
+        // The row that a key finds is found by its key, whatever the value.
+        depends_on_values: depends_on_values && !is_point,
         has_large_constants,
         is_makeshift,
         usable_from,
@@ -289,6 +295,8 @@ struct Planner<'c, 'a> {
     usable_from: Lsn,
     /// An index was left out that is too new for a snapshot in use.
     is_makeshift: bool,
+    /// The plan might be another one if the parameters' values were known.
+    depends_on_values: bool,
 }
 
 /// What is known of a query while it, or something inside it, is being planned.

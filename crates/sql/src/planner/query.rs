@@ -1,10 +1,11 @@
 //! A whole query: WITH, FROM and WHERE, then what stands above them.
 
-use base::Result;
+use base::{Error, Result};
 
 use super::access::{Access, Offered};
 use super::build::Builder;
-use super::flatten::{Group, RelationSet, Unit, relations_of};
+use super::flatten::{Group, RelationSet, Unit, inline_ctes, relations_of};
+use super::fold::has_subquery;
 use super::join::{Path, scan_path};
 use super::lower::Layout;
 use super::needed::Needed;
@@ -20,12 +21,24 @@ impl Planner<'_, '_> {
         self.check_stack()?;
         self.frames.push(Frame::default());
         let result = self.query_in_frame(query);
-        self.frames.pop();
+        let depth = self.frames.len() - 1;
+        let frame = self.frames.pop();
+        if result.is_ok()
+            && let Some((_, missing)) = self.uses.iter().find(|(used, _)| *used == depth)
+        {
+            let request = frame.iter().flat_map(|frame| &frame.requests).find(|request| request.index == *missing);
+            let what = request.map(|request| format!("{:?}", request.expr.kind)).unwrap_or_default();
+            return Err(Error::internal(format!("{what} is in no slot")));
+        }
         result
     }
 
     fn query_in_frame(&mut self, mut query: Query) -> Result<Plan> {
         sync::yield_point()?;
+        // Parts of an INSERT may read them.
+        if !query.ctes.is_empty() {
+            inline_ctes(&mut query)?;
+        }
         // INSERT's RETURNING has a range table of its own: it must not be taken for the query's.
         let insert = match query.change.as_deref() {
             Some(Change::Insert { .. }) => query.change.take(),
@@ -202,6 +215,10 @@ impl Planner<'_, '_> {
         }
         let mut calls: Vec<AggregateCall> = Vec::new();
         for target in &query.targets {
+            // Those in subqueries are read there as outer values of a grouping.
+            if has_subquery(&target.expr) {
+                return Ok(None);
+            }
             collect_aggregates(&target.expr, &mut calls);
         }
         if calls.is_empty() {

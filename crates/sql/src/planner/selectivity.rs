@@ -2,6 +2,7 @@
 
 use super::Planner;
 use super::flatten::relations_of;
+use super::fold::is_volatile;
 use super::statistics::TableStatistics;
 use crate::binder::{Query, RelationKind};
 use crate::plan::{Call, Expr, ExprKind, FunctionTarget, Quantified};
@@ -126,6 +127,27 @@ impl Relations<'_> {
         known.unwrap_or_else(|| DEFAULT_DISTINCT.min(size.rows))
     }
 
+    /// Whether some values of a column are known to be more common than others.
+    pub(super) fn has_common_values(&self, expr: &Expr) -> bool {
+        let is_key = match &expr.kind {
+            ExprKind::Variable(variable) => {
+                self.sizes.get(variable.relation as usize).is_some_and(|size| size.keys.contains(&variable.attribute))
+            }
+            _ => false,
+        };
+        !is_key && self.column(expr).is_some_and(|column| !column.common.is_empty())
+    }
+
+    /// Whether it is known how a column's values lie.
+    pub(super) fn has_bounds(&self, expr: &Expr) -> bool {
+        self.column(expr).is_some_and(|column| column.bounds.len() > 1)
+    }
+
+    /// How far the order of a column's values is that of the rows, if that is known.
+    pub(super) fn correlation(&self, expr: &Expr) -> Option<f64> {
+        self.column(expr)?.correlation
+    }
+
     /// What is known of a column's values, and how many rows there are.
     fn column_of(&self, expr: &Expr) -> Option<(&super::ColumnStatistics, f64)> {
         let ExprKind::Variable(variable) = &expr.kind else { return None };
@@ -176,25 +198,29 @@ pub(super) fn selectivity(condition: &Expr, relations: &Relations<'_>) -> f64 {
 /// together how much lies between.
 pub(super) fn conjunction<'e>(parts: impl Iterator<Item = &'e Expr>, relations: &Relations<'_>) -> f64 {
     let mut share = 1.0;
-    let mut bounded: Vec<((u32, i32), [Option<f64>; 2])> = Vec::new();
+    // By column: what each bound leaves, and whether both are known.
+    let mut bounded: Vec<((u32, i32), [Option<f64>; 2], bool)> = Vec::new();
     for part in parts {
         let own = selectivity(part, relations);
-        let Some((column, is_upper)) = bound_of(part, relations) else {
+        let Some((column, is_upper, is_known)) = bound_of(part, relations) else {
             share *= own;
             continue;
         };
-        let place = match bounded.iter().position(|(found, _)| *found == column) {
+        let place = match bounded.iter().position(|(found, ..)| *found == column) {
             Some(place) => place,
             None => {
-                bounded.push((column, [None, None]));
+                bounded.push((column, [None, None], true));
                 bounded.len() - 1
             }
         };
         let side = &mut bounded[place].1[usize::from(is_upper)];
         *side = Some(side.map_or(own, |other| other.min(own)));
+        bounded[place].2 &= is_known;
     }
-    for (_, sides) in bounded {
+    for (_, sides, is_known) in bounded {
         share *= match sides {
+            // As PostgreSQL guesses: whoever names both ends wants little of what there is.
+            [Some(_), Some(_)] if !is_known => DEFAULT_BETWEEN,
             [Some(above), Some(below)] => {
                 let between = above + below - 1.0;
                 if between > 1e-4 { between } else { DEFAULT_BETWEEN.min(above).min(below) }
@@ -205,8 +231,9 @@ pub(super) fn conjunction<'e>(parts: impl Iterator<Item = &'e Expr>, relations: 
     share.clamp(1e-9, 1.0)
 }
 
-/// The column that a condition compares with a known value, and whether it bounds it from above.
-fn bound_of(condition: &Expr, relations: &Relations<'_>) -> Option<((u32, i32), bool)> {
+/// The column that a condition compares with a value which is the same for all rows, whether it bounds it from above, and whether
+/// it is known how many rows it leaves.
+fn bound_of(condition: &Expr, relations: &Relations<'_>) -> Option<((u32, i32), bool, bool)> {
     let ExprKind::Call(call) = &condition.kind else { return None };
     let (operator, [left, right]) = (call.operator?, call.arguments.as_slice()) else { return None };
     let is_less = match operator.role {
@@ -214,11 +241,15 @@ fn bound_of(condition: &Expr, relations: &Relations<'_>) -> Option<((u32, i32), 
         OperatorRole::Greater | OperatorRole::GreaterEqual => false,
         _ => return None,
     };
-    let (column, value, is_upper) =
-        if right.as_constant().is_some() { (left, right, is_less) } else { (right, left, !is_less) };
-    let ExprKind::Variable(variable) = &column.kind else { return None };
-    relations.column(column)?.fraction_below(value.as_constant()?)?;
-    Some(((variable.relation, variable.attribute), is_upper))
+    let is_fixed = |value: &Expr| relations_of(value) == 0 && !is_volatile(value);
+    let (column, value, is_upper) = match (&left.kind, &right.kind) {
+        (ExprKind::Variable(variable), _) if variable.level == 0 && is_fixed(right) => (variable, right, is_less),
+        (_, ExprKind::Variable(variable)) if variable.level == 0 && is_fixed(left) => (variable, left, !is_less),
+        _ => return None,
+    };
+    let place = if is_fixed(right) { left } else { right };
+    let known = relations.column(place).zip(value.as_constant()).and_then(|(known, value)| known.fraction_below(value));
+    Some(((column.relation, column.attribute), is_upper, known.is_some()))
 }
 
 /// The share of rows whose value is among those of an array.

@@ -1,9 +1,10 @@
 //! EXISTS and NOT EXISTS that compare with the rows around them become semi and anti joins.
 
-use super::flatten::{Group, OuterJoin, RelationSet, Unit, relations_of, split};
+use super::flatten::{Group, OuterJoin, RelationSet, Unit, add_item, pull_up, relations_of, split};
 use super::fold::{has_subquery, is_volatile};
 use super::join::hash_keys;
-use crate::binder::{FromItem, Query, Relation, RelationKind, for_each_inner, for_each_inner_mut};
+use crate::binder::{Query, Relation, RelationKind, for_each_inner, for_each_inner_mut};
+use crate::parser::STACK_RESERVE_BYTES;
 use crate::plan::{Expr, ExprKind, JoinKind, SubqueryBody, SubqueryKind};
 
 /// Replaces such conditions of `group`, which is all of `query`'s FROM and WHERE, by joins. What comes from inside
@@ -16,7 +17,7 @@ pub(super) fn join_subqueries(query: &mut Query, group: &mut Group, relations_ma
     while at < group.conditions.len() {
         let outer = group.relations();
         let offset = query.relations.len() as u32;
-        let Some(mut found) = joinable(&group.conditions[at], offset, outer) else {
+        let Some(mut found) = joinable(&group.conditions[at], offset, outer, relations_max) else {
             at += 1;
             continue;
         };
@@ -43,8 +44,8 @@ struct Found {
     joining: Vec<Expr>,
 }
 
-/// What a condition becomes, the entries inside it numbered from `offset` on.
-fn joinable(condition: &Expr, offset: u32, outer: RelationSet) -> Option<Found> {
+/// What a condition becomes, the entries inside it numbered from `offset` on. EXISTS within it become joins inside of the join.
+fn joinable(condition: &Expr, offset: u32, outer: RelationSet, relations_max: usize) -> Option<Found> {
     let (kind, expr) = match &condition.kind {
         ExprKind::Not(inner) => (JoinKind::Anti, inner.as_ref()),
         _ => (JoinKind::Semi, condition),
@@ -62,53 +63,87 @@ fn joinable(condition: &Expr, offset: u32, outer: RelationSet) -> Option<Found> 
         && !inner.has_sets
         && inner.change.is_none()
         && !inner.from.is_empty()
-        && inner.from.iter().all(|item| match item {
-            FromItem::Relation(relation) => {
-                matches!(inner.relations[*relation as usize].kind, RelationKind::Table(_))
-            }
-            FromItem::Join(_) => false,
-        })
-        && inner.from.len() == inner.relations.len();
-    if !is_plain {
+        && inner.filter.is_some();
+    if !is_plain || sync::remaining_stack_bytes() < STACK_RESERVE_BYTES {
         return None;
     }
     let mut inner = inner.as_ref().clone();
-    let mut filter = inner.filter.take()?;
-    let mut reads_further_out = false;
-    for_each_inner(&filter, 0, &mut |found, depth| {
-        reads_further_out |= matches!(&found.kind, ExprKind::Aggregate(call) if call.level > depth);
-    });
-    if reads_further_out || has_subquery(&filter) || is_volatile(&filter) {
+    pull_up(&mut inner);
+    let mut group = Group::default();
+    if let Some(filter) = inner.filter.take() {
+        split(filter, &mut group.conditions);
+    }
+    for item in std::mem::take(&mut inner.from) {
+        add_item(item, &mut group);
+    }
+    join_subqueries(&mut inner, &mut group, relations_max.saturating_sub(offset as usize));
+    if !is_joinable(&inner, &group) {
         return None;
     }
-    for_each_inner_mut(&mut filter, 0, &mut |found, depth| {
-        if let ExprKind::Variable(variable) = &mut found.kind {
-            if variable.level == depth {
-                variable.relation += offset;
-            } else if variable.level > depth {
-                variable.level -= 1;
-            }
-        }
-    });
-    let mut conditions = Vec::new();
-    split(filter, &mut conditions);
-    let units = inner.from.iter().map(|item| match item {
-        FromItem::Relation(relation) => Unit::Relation(relation + offset),
-        FromItem::Join(_) => unreachable!("looked at above"),
-    });
-    let mut group = Group { units: units.collect(), conditions: Vec::new() };
+    renumber(&mut group, offset);
     let inside = group.relations();
+    let mut conditions = std::mem::take(&mut group.conditions);
     // Both sides of an equality must be there.
     if !conditions.iter().any(|condition| hash_keys(condition, outer, inside).is_some()) {
         return None;
     }
-    let mut joining = Vec::new();
-    for condition in conditions {
-        if relations_of(&condition) & !inside == 0 {
-            group.conditions.push(condition);
-        } else {
-            joining.push(condition);
+    let (own, joining) = conditions.drain(..).partition(|condition| relations_of(condition) & !inside == 0);
+    group.conditions = own;
+    Some(Found { kind, relations: inner.relations, group, joining })
+}
+
+/// Whether a subquery's FROM and WHERE can become a side of a join: it scans tables, its conditions can be evaluated anywhere, and
+/// none within its own outer joins reads the query around it.
+fn is_joinable(inner: &Query, group: &Group) -> bool {
+    let is_movable = |condition: &Expr| {
+        let mut reads_further_out = false;
+        for_each_inner(condition, 0, &mut |found, depth| {
+            reads_further_out |= matches!(&found.kind, ExprKind::Aggregate(call) if call.level > depth);
+        });
+        !reads_further_out && !has_subquery(condition) && !is_volatile(condition)
+    };
+    let reads_outside = |condition: &Expr| {
+        condition.any(&|found| matches!(&found.kind, ExprKind::Variable(variable) if variable.level == 1))
+    };
+    fn is_apart(inner: &Query, group: &Group, is_good: &dyn Fn(&Expr) -> bool) -> bool {
+        group.units.iter().all(|unit| match unit {
+            Unit::Relation(relation) => {
+                matches!(inner.relations[*relation as usize].kind, RelationKind::Table(_) | RelationKind::Virtual(_))
+            }
+            Unit::Outer(join) => {
+                [&join.left, &join.right]
+                    .into_iter()
+                    .all(|side| side.conditions.iter().all(is_good) && is_apart(inner, side, is_good))
+                    && join.conditions.iter().all(is_good)
+            }
+        })
+    }
+    let within = |condition: &Expr| is_movable(condition) && !reads_outside(condition);
+    group.conditions.iter().all(is_movable) && is_apart(inner, group, &within)
+}
+
+/// Moves a group one query out: its entries are numbered from `offset` on.
+fn renumber(group: &mut Group, offset: u32) {
+    let of = |condition: &mut Expr| {
+        for_each_inner_mut(condition, 0, &mut |found, depth| {
+            if let ExprKind::Variable(variable) = &mut found.kind {
+                if variable.level == depth {
+                    variable.relation += offset;
+                } else if variable.level > depth {
+                    variable.level -= 1;
+                }
+            }
+        });
+    };
+    group.conditions.iter_mut().for_each(of);
+    for unit in &mut group.units {
+        match unit {
+            Unit::Relation(relation) => *relation += offset,
+            Unit::Outer(join) => {
+                join.conditions.iter_mut().for_each(of);
+                renumber(&mut join.left, offset);
+                renumber(&mut join.right, offset);
+            }
         }
     }
-    Some(Found { kind, relations: inner.relations, group, joining })
 }

@@ -55,7 +55,8 @@ impl SqlSession {
                 planned
             }
         };
-        if reads_intervals(&planned.statement.parameters, &key.types) {
+        // Where the constants matter to the plan, it is made with them.
+        if planned.statement.depends_on_values || reads_intervals(&planned.statement.parameters, &key.types) {
             return Ok(false);
         }
         let Some(parameters) = self.constants(constants, &planned.statement.parameters)? else { return Ok(false) };

@@ -133,6 +133,10 @@ impl SqlSession {
             };
             values.push(self.parameter(portal, index, *bytes, code, *sql_type)?);
         }
+        let planned = match planned {
+            Some(planned) if !is_failed => Some(prepared.plan_for(&self.state, planned, &values)?),
+            planned => planned,
+        };
         let formats = input.result_formats?;
         if let Some(columns) = planned.as_ref().filter(|planned| planned.gives_rows()) {
             check_result_formats(&formats, columns.description.columns.len())?;

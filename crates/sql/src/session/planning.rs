@@ -30,6 +30,7 @@ pub struct Environment<'a> {
     resolved: Option<&'a RefCell<Resolved>>,
     leaves_views_closed: bool,
     errors_wait: bool,
+    parameter_values: Option<&'a [Value]>,
 }
 
 impl<'a> Environment<'a> {
@@ -45,6 +46,7 @@ impl<'a> Environment<'a> {
             resolved: None,
             leaves_views_closed: false,
             errors_wait: false,
+            parameter_values: None,
         }
     }
 
@@ -52,6 +54,13 @@ impl<'a> Environment<'a> {
     #[must_use]
     pub fn with_errors_waiting(mut self) -> Environment<'a> {
         self.errors_wait = true;
+        self
+    }
+
+    /// Plans are made for these values of the parameters alone.
+    #[must_use]
+    pub fn with_parameter_values(mut self, values: &'a [Value]) -> Environment<'a> {
+        self.parameter_values = Some(values);
         self
     }
 
@@ -176,6 +185,7 @@ impl<'a> Environment<'a> {
             stored_query_of: self.stored_query_of.clone(),
             resolved: self.resolved,
             leaves_views_closed: self.leaves_views_closed,
+            parameter_values: self.parameter_values,
             settings: PlannerSettings {
                 keeps_row_places: self.keeps_row_places,
                 errors_wait: self.errors_wait,

@@ -1,15 +1,18 @@
 //! Prepared statements, and getting a good plan for a text.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use base::settings::Id;
 use base::{Error, Oid, Result, sqlstate};
 use sync::Mutex;
 
 use super::plan_cache::{Key, Planned};
 use super::state::SessionState;
-use crate::binder::Parameters;
+use crate::binder::{Parameters, PlannerSettings};
+use crate::plan::StatementKind;
 use crate::tree;
-use crate::types::{SqlType, oids};
+use crate::types::{SqlType, Value, oids};
 
 /// A prepared statement: its text, and a plan that is made anew when the catalog has changed.
 pub struct Prepared {
@@ -27,7 +30,20 @@ pub struct Prepared {
     pub from_sql: bool,
     /// A leaf. It has a lock because a session may move to another thread.
     last: Mutex<LastPlan>,
+    counts: PlanCounts,
 }
+
+/// How often a statement ran with which kind of plan. Only its session counts.
+#[derive(Default)]
+struct PlanCounts {
+    generic: AtomicU64,
+    custom: AtomicU64,
+    /// What the custom plans were expected to cost, planning included: the bits of an f64.
+    custom_cost: AtomicU64,
+}
+
+/// So many custom plans are made before one that is good for all values is considered.
+const CUSTOM_PLANS_FIRST: u64 = 5;
 
 /// The plan that was made last.
 #[derive(Default)]
@@ -67,6 +83,7 @@ impl Prepared {
             prepared_at: state.statement_timestamp.get(),
             from_sql,
             last: Mutex::default(),
+            counts: PlanCounts::default(),
         };
         if prepared.tree.is_some() {
             let planned = match prepared.plan(state) {
@@ -99,6 +116,47 @@ impl Prepared {
         self.last.lock().planned.clone()
     }
 
+    /// How often it ran with a plan for all values, and with one for the values it was given.
+    pub fn plan_counts(&self) -> (u64, u64) {
+        (self.counts.generic.load(Ordering::Relaxed), self.counts.custom.load(Ordering::Relaxed))
+    }
+
+    /// The plan to run with these values of the parameters: `generic`, which is good for all, or one that is made for them. As
+    /// `plan_cache_mode` says; `auto` makes five of the latter first, and goes on with them as long as they are expected to cost less
+    /// on the average, planning included. Where no value can change the plan there is nothing to choose.
+    ///
+    /// # Errors
+    /// Whatever planning raises.
+    pub fn plan_for(&self, state: &SessionState, generic: Arc<Planned>, values: &[Value]) -> Result<Arc<Planned>> {
+        if !generic.statement.depends_on_values || !self.wants_custom_plan(state, &generic) {
+            let count = &self.counts.generic;
+            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            return Ok(generic);
+        }
+        let Some(tree) = &self.tree else { return Ok(generic) };
+        let view = state.catalog();
+        let environment = super::planning::Environment::new(state, &view).with_parameter_values(values);
+        let types = generic.statement.parameters.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>();
+        let custom = environment.planned(&self.text, &tree.statement, Parameters::declared(&types))?;
+        let PlanCounts { custom: count, custom_cost, .. } = &self.counts;
+        let cost = f64::from_bits(custom_cost.load(Ordering::Relaxed)) + cost_of(&custom) + planning_cost(&custom);
+        custom_cost.store(cost.to_bits(), Ordering::Relaxed);
+        count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        Ok(custom)
+    }
+
+    fn wants_custom_plan(&self, state: &SessionState, generic: &Planned) -> bool {
+        // In the order of the setting's words: auto, force_generic_plan, force_custom_plan.
+        match state.setting(Id::PlanCacheMode).as_word() {
+            Some(1) => return false,
+            Some(2) => return true,
+            _ => {}
+        }
+        let custom = self.counts.custom.load(Ordering::Relaxed);
+        let cost = f64::from_bits(self.counts.custom_cost.load(Ordering::Relaxed));
+        custom < CUSTOM_PLANS_FIRST || cost_of(generic) >= cost / custom as f64
+    }
+
     /// A plan that is good now.
     ///
     /// # Errors
@@ -128,6 +186,19 @@ impl Prepared {
         last.planned = (!planned.statement.has_large_constants).then(|| Arc::clone(&planned));
         Ok(planned)
     }
+}
+
+/// What a plan is expected to cost.
+fn cost_of(planned: &Planned) -> f64 {
+    match &planned.statement.kind {
+        StatementKind::Query(plan) => plan.cost,
+        StatementKind::Utility(_) => 0.0,
+    }
+}
+
+/// What planning costs, as PostgreSQL guesses: it grows with the number of tables.
+fn planning_cost(planned: &Planned) -> f64 {
+    1000.0 * PlannerSettings::default().cpu_operator_cost * (planned.statement.locks.len() + 1) as f64
 }
 
 /// A good plan for `text`, whose parse is `tree`: from a cache, or made.

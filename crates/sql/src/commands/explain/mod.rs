@@ -6,19 +6,25 @@ mod render;
 use std::sync::Arc;
 use std::time::Instant;
 
+use base::settings::Id;
 use base::{Error, Result, sqlstate};
 use engine::PageMeter;
 
-use super::{cursor, plan_inner};
+use super::cursor;
+use crate::binder::Parameters;
 use crate::client::Client;
 use crate::executor::{Locals, Measurements, build_to_run, run_pending_checks};
 use crate::parser::{character_position, no_stack};
 use crate::plan::{DEPTH_IN_COROUTINES_MAX, StatementKind};
+use crate::session::planning::Environment;
 use crate::session::{Planned, RelationLocks, SessionState, UtilityOutput, new_run, query_plan, refuse_read_only};
 use crate::tree::{Explain, Statement};
-use crate::types::Value;
+use crate::types::{SqlType, Value};
 use nodes::Explainer;
 use render::{Summary, document, text};
+
+/// The place of `force_generic_plan` among the words of `plan_cache_mode`.
+const GENERIC: usize = 1;
 
 /// The options of EXPLAIN.
 #[derive(Debug, Clone, Copy)]
@@ -73,13 +79,13 @@ pub fn run(
                 if options.analyze {
                     return Err(Error::unsupported("EXPLAIN ANALYZE of this kind of statement is not supported"));
                 }
-                (plan_inner(state, source, &create.source, types)?, parameters.to_vec())
+                (plan_for(state, source, &create.source, types, parameters)?, parameters.to_vec())
             }
             Statement::DeclareCursor(declare) => {
                 let query = Statement::Select(Box::new(declare.query.clone()));
-                (plan_inner(state, source, &query, types)?, parameters.to_vec())
+                (plan_for(state, source, &query, types, parameters)?, parameters.to_vec())
             }
-            statement => (plan_inner(state, source, statement, types)?, parameters.to_vec()),
+            statement => (plan_for(state, source, statement, types, parameters)?, parameters.to_vec()),
         })
     };
     let mut locks = RelationLocks::default();
@@ -112,7 +118,11 @@ pub fn run(
     };
     let plan = query_plan(&planned)?;
     let view = state.catalog();
-    let mut explainer = Explainer::new(state, &view, &planned.statement, options, &values, measured.as_ref());
+    // A plan that was chosen for all values shows none.
+    let is_generic = matches!(explain.statement, Statement::Execute(_))
+        && (planned.statement.depends_on_values || state.setting(Id::PlanCacheMode).as_word() == Some(GENERIC));
+    let shown: &[Value] = if is_generic { &[] } else { &values };
+    let mut explainer = Explainer::new(state, &view, &planned.statement, options, shown, measured.as_ref());
     let mut lines = || {
         let node = explainer.explain(plan);
         match options.format {
@@ -122,6 +132,20 @@ pub fn run(
     };
     let is_deep = plan.depth > DEPTH_IN_COROUTINES_MAX;
     Ok(output(if is_deep { sync::on_further_stack(lines).map_err(|_| no_stack())? } else { lines() }))
+}
+
+/// The plan of a statement within EXPLAIN, made for the values that EXPLAIN was given.
+fn plan_for(
+    state: &SessionState,
+    text: &str,
+    statement: &Statement,
+    types: &[SqlType],
+    values: &[Value],
+) -> Result<Arc<Planned>> {
+    let view = state.catalog();
+    let types = types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>();
+    let environment = Environment::new(state, &view).with_parameter_values(values);
+    environment.planned(text, statement, Parameters::declared(&types))
 }
 
 fn output(lines: Vec<String>) -> UtilityOutput {

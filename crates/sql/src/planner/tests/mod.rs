@@ -265,6 +265,7 @@ impl World {
             stored_query_of: None,
             resolved: None,
             leaves_views_closed: false,
+            parameter_values: None,
             settings: PlannerSettings::default(),
         };
         work(&mut context)

@@ -81,7 +81,7 @@ fn an_index_is_chosen_by_the_conditions_on_its_first_columns() {
         "select aid from pgbench_accounts where aid >= 10 and aid < $1 and bid > 5",
         "
         Project #0
-          SeqScan pgbench_accounts [aid, bid] where ((#0 >= 10) and (#0 < $1) and (#1 > 5))
+          IndexScan pgbench_accounts by pgbench_accounts_pkey (>= 10, < $1) [aid, bid] where (#1 > 5)
         ",
     );
     world.expect(
