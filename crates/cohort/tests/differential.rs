@@ -179,6 +179,7 @@ subjects! {
     changes,
     definitions,
     integrity,
+    plans,
     programs,
     properties,
     sessions,

@@ -81,16 +81,17 @@ impl Session {
 
     /// The same with values for its parameters, whose types are shown.
     pub fn extended_with(&mut self, text: &str, values: &[&str]) -> String {
+        self.extended_with_nulls(text, &values.iter().map(|value| Some(*value)).collect::<Vec<_>>())
+    }
+
+    /// The same with values that may be NULL.
+    pub fn extended_with_nulls(&mut self, text: &str, values: &[Option<&str>]) -> String {
         let mut message = BytesMut::new();
         frontend::parse("", text, [], &mut message).unwrap();
         if !values.is_empty() {
             frontend::describe(b'S', "", &mut message).unwrap();
         }
-        let write = |value: &&str, buffer: &mut BytesMut| {
-            buffer.extend_from_slice(value.as_bytes());
-            Ok(IsNull::No)
-        };
-        let bound = frontend::bind("", "", [], values, write, [], &mut message);
+        let bound = frontend::bind("", "", [], values, write_value, [], &mut message);
         assert!(bound.is_ok());
         frontend::describe(b'P', "", &mut message).unwrap();
         frontend::execute("", 0, &mut message).unwrap();
@@ -123,6 +124,18 @@ impl Session {
         let mut message = BytesMut::new();
         frontend::describe(b'S', statement, &mut message).unwrap();
         write_bind("", statement, &mut message);
+        frontend::describe(b'P', "", &mut message).unwrap();
+        frontend::execute("", 0, &mut message).unwrap();
+        frontend::sync(&mut message);
+        self.stream.write_all(&message).unwrap();
+        self.answer()
+    }
+
+    /// Binds a named statement with values, describes the portal and runs it; the server's answer.
+    pub fn run_prepared_with(&mut self, statement: &str, values: &[Option<&str>]) -> String {
+        let mut message = BytesMut::new();
+        let bound = frontend::bind("", statement, [], values, write_value, [], &mut message);
+        assert!(bound.is_ok());
         frontend::describe(b'P', "", &mut message).unwrap();
         frontend::execute("", 0, &mut message).unwrap();
         frontend::sync(&mut message);
@@ -246,6 +259,16 @@ fn values(row: &DataRowBody) -> Vec<String> {
         range.map_or_else(|| "(null)".to_owned(), |range| String::from_utf8_lossy(&row.buffer()[range]).into_owned())
     };
     row.ranges().map(|range| Ok(show(range))).collect().unwrap()
+}
+
+/// Puts a parameter's value into a Bind message.
+fn write_value(
+    value: &Option<&str>,
+    buffer: &mut BytesMut,
+) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+    let Some(text) = value else { return Ok(IsNull::Yes) };
+    buffer.extend_from_slice(text.as_bytes());
+    Ok(IsNull::No)
 }
 
 /// A column's name, and if asked for its type and the type's modifier.
