@@ -86,7 +86,11 @@ pub fn plans_agree(session: &mut Session, schema: &Schema, choices: &mut Choices
 
 /// Parameters mean what literals in their places mean, whether the plan is made for their values or for all.
 pub fn parameters_are_literals(session: &mut Session, schema: &Schema, choices: &mut Choices) -> Option<String> {
-    let statement = Generator::new(choices, schema, true).query_statement();
+    let mut statement = Generator::new(choices, schema, true).query_statement();
+    // The last ones may stand in a part that was left out.
+    while !statement.values.is_empty() && !statement.text.contains(&format!("${}", statement.values.len())) {
+        statement.values.pop();
+    }
     if statement.values.is_empty() {
         return None;
     }
