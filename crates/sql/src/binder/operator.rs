@@ -374,7 +374,9 @@ impl Binder<'_, '_> {
             let message = "NULLIF requires = operator to yield boolean";
             return Err(self.error(sqlstate::DATATYPE_MISMATCH, message, location));
         }
-        let sql_type = equal.types.arguments.first().map_or(equal.arguments[0].sql_type, |first| *first);
+        // Rows are compared as records, and stay what they are.
+        let as_compared = equal.types.arguments.first().filter(|first| first.oid != oids::RECORD);
+        let sql_type = as_compared.map_or(equal.arguments[0].sql_type, |first| *first);
         Ok(Expr::new(ExprKind::NullIf(Box::new(equal)), sql_type))
     }
 

@@ -20,7 +20,7 @@ pub enum Authority {
 }
 
 /// Tables and views that are not for everybody to read, and who may besides superusers. As in PostgreSQL 15.
-const CLOSED: [(&str, &[Oid]); 13] = [
+const CLOSED: [(&str, &[Oid]); 20] = [
     ("pg_authid", &[]),
     ("pg_user_mapping", &[]),
     ("pg_largeobject", &[]),
@@ -34,6 +34,13 @@ const CLOSED: [(&str, &[Oid]); 13] = [
     ("pg_shmem_allocations", &[READ_ALL_STATS_ROLE]),
     ("pg_backend_memory_contexts", &[READ_ALL_STATS_ROLE]),
     ("pg_replication_origin_status", &[]),
+    ("_pg_foreign_data_wrappers", &[]),
+    ("_pg_foreign_servers", &[]),
+    ("_pg_foreign_table_columns", &[]),
+    ("_pg_foreign_tables", &[]),
+    ("_pg_user_mappings", &[]),
+    ("sql_parts", &[]),
+    ("transforms", &[]),
 ];
 
 /// Something of the server's own that is not for everybody.

@@ -344,6 +344,9 @@ pub(super) fn set_at_session_start(state: &SessionState, name: &str, text: &str,
         _ => {}
     }
     state.settings.borrow_mut().set_at_session_start(name, &text, is_superuser)?;
+    if id == Some(Id::SessionAuthorization) {
+        state.note_start_role(&text);
+    }
     Ok(())
 }
 

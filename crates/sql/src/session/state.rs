@@ -82,6 +82,8 @@ pub struct SessionState {
     roles: RefCell<Option<((u64, u64), u64, Roles)>>,
     /// The roles that `role` and `session_authorization` named when they were set: the names may be others' by now.
     named_roles: RefCell<FxHashMap<String, Oid>>,
+    /// The role that the session starts as, if its start-up options or what is kept for its role name one.
+    start_role: Cell<Option<Oid>>,
     /// The role whose rights count for the while.
     lent_role: Cell<Option<Arc<ActingRole>>>,
     is_role_lent: Cell<bool>,
@@ -245,6 +247,7 @@ impl SessionState {
             used_temporary: Cell::new(false),
             roles: RefCell::default(),
             named_roles: RefCell::default(),
+            start_role: Cell::new(None),
             lent_role: Cell::new(None),
             is_role_lent: Cell::new(false),
             lent_depth: Cell::new(0),
@@ -641,6 +644,11 @@ impl SessionState {
         self.named_roles.borrow_mut().insert(name.to_owned(), role);
     }
 
+    /// Notes the role that the session starts as, which RESET SESSION AUTHORIZATION returns to.
+    pub(super) fn note_start_role(&self, name: &str) {
+        self.start_role.set(self.named_roles.borrow().get(name).copied());
+    }
+
     /// The roles that `session_authorization` and `role` were set to. Roles that are gone have no rights but everybody's.
     fn find_roles(&self) -> Roles {
         let catalog = match self.engine.try_borrow() {
@@ -656,7 +664,10 @@ impl SessionState {
         let setting = self.setting(Id::SessionAuthorization);
         let session = match noted(setting.as_text()) {
             Some(role) if self.settings.borrow().is_set(Id::SessionAuthorization) => of(role, setting.as_text()),
-            _ => of(self.info.role, &self.info.user),
+            _ => match self.start_role.get() {
+                Some(role) => of(role, setting.as_text()),
+                None => of(self.info.role, &self.info.user),
+            },
         };
         let role = self.setting(Id::Role);
         let acting = match &**role.as_text() {

@@ -263,8 +263,5 @@ fn conditions_known_to_be_false_or_true_are_folded() {
         "IndexScan pgbench_branches by pgbench_branches_pkey (> 5) [bid]",
     );
     world.expect("select * from test where 1 = 0 and id = 5", "Result NULL, NULL where f");
-    world.expect(
-        "select case when 1 > 2 then 1/0 when true then 5 end, coalesce(null, 3, 4), 1/0",
-        "Result 5, 3, (1 / 0)",
-    );
+    world.expect("select case when 1 > 2 then 1/0 when true then 5 end, coalesce(null, 3, 4)", "Result 5, 3");
 }

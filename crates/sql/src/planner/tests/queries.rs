@@ -61,8 +61,8 @@ fn set_returning_functions_stand_in_from_and_in_the_select_list() {
         "insert into sli_test select generate_series(1,10),'digoal'||generate_series(1,10)",
         "
         Insert sli_test
-          Project #0, ('digoal'::text || #1)
-            ProjectSet generate_series(1, 10), generate_series(1, 10)
+          Project #0, ('digoal'::text || #0)
+            ProjectSet generate_series(1, 10)
               Result
         ",
     );
