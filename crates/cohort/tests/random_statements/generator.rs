@@ -163,14 +163,16 @@ impl<'g> Generator<'g> {
     pub(crate) fn literal(&mut self, sql_type: Type) -> String {
         let row = row_of(sql_type);
         // Parameters that are given a domain's type are described as such by PostgreSQL alone.
-        if self.values.is_some() && sql_type != "positive" && self.choices.chance(50) {
+        let is_sent = self.values.is_some() && sql_type != "positive" && self.choices.chance(50);
+        if is_sent {
             let value = if self.choices.chance(8) { None } else { Some((*self.choices.of(row.values)).to_owned()) };
             // Sometimes the place says which type it is.
             let is_bare = self.choices.chance(15);
-            let values = self.values.as_mut().expect("looked at above");
-            values.push(value);
-            let number = values.len();
-            return if is_bare { format!("${number}") } else { format!("${number}::{sql_type}") };
+            if let Some(values) = self.values.as_mut() {
+                values.push(value);
+                let number = values.len();
+                return if is_bare { format!("${number}") } else { format!("${number}::{sql_type}") };
+            }
         }
         if self.choices.chance(6) {
             return format!("null::{sql_type}");

@@ -13,11 +13,12 @@ impl Generator<'_> {
         let mut is_ordered = false;
         if text.ends_with(LOCKED) || text.contains(" limit ") && text.ends_with(')') {
             // Nothing can follow.
-        } else if !text.contains(" order by 1") && self.choices.chance(25) {
-            if let Some(order) = self.order(&types) {
-                text.push_str(&order);
-                is_ordered = true;
-            }
+        } else if !text.contains(" order by 1")
+            && self.choices.chance(25)
+            && let Some(order) = self.order(&types)
+        {
+            text.push_str(&order);
+            is_ordered = true;
         }
         Statement { text: format!("{with}{text}"), is_ordered, ..Statement::default() }
     }
@@ -272,7 +273,7 @@ impl Generator<'_> {
     }
 
     pub(crate) fn frame(&mut self) -> &'static str {
-        *self.choices.of(&[
+        self.choices.of::<&'static str>(&[
             "",
             " rows between 1 preceding and 1 following",
             " rows between unbounded preceding and 1 preceding",
