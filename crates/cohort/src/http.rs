@@ -3,14 +3,18 @@
 //! Nobody who looks on can hold the database up: its threads don't come here. Nor can many of them, or slow ones, take much memory or
 //! keep others out for long: there are at most as many as [`connections_of_monitor`] says, each has one request and must be done in time, and a
 //! request's body is not read.
+//!
+//! Nothing asks for a password, so no web page elsewhere may read the answers by way of a browser on this machine. Such a page can let
+//! a name of its own point here (DNS rebinding). So the `Host` of a request must be an address, `localhost`, or the name that is
+//! listened on.
 
-use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
 
 use base::{Error, Result, sqlstate};
 use hyper::body::Incoming;
-use hyper::header::ALLOW;
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, X_CONTENT_TYPE_OPTIONS};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -73,6 +77,7 @@ impl HttpServer {
             let _runtime = runtime.enter();
             tokio::net::TcpListener::from_std(listener).map_err(failed)?
         };
+        let answer = answer_to_own_names(purpose, address, answer);
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new()
             .name(what.to_owned())
@@ -108,7 +113,7 @@ impl Drop for HttpServer {
 }
 
 /// The host and the port of an address, if that is what it is.
-pub(crate) fn host_and_port(address: &str) -> Option<(&str, u16)> {
+fn host_and_port(address: &str) -> Option<(&str, u16)> {
     let (host, port) = address.rsplit_once(':')?;
     (!host.is_empty()).then_some((host, port.parse().ok()?))
 }
@@ -179,6 +184,43 @@ fn answer_within_reason(request: &Request<Incoming>, answer: &Answer) -> Respons
     response
 }
 
+/// `answer` for those who call the server by a name of its own; others are told which names these are.
+fn answer_to_own_names(purpose: &Purpose, address: &str, answer: Arc<Answer>) -> Arc<Answer> {
+    let Purpose { setting, what, .. } = purpose;
+    let listens_on = host_and_port(address).map_or("", |(host, _)| host).to_owned();
+    let why = format!("Requests for {what} must name an address, localhost, or the name in {setting} as their host.\n");
+    Arc::new(move |request: &Request<Incoming>| {
+        let named = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+        if named.is_some_and(|named| may_be_called(named, &listens_on)) {
+            return answer(request);
+        }
+        let refused = Response::builder().status(StatusCode::MISDIRECTED_REQUEST);
+        let refused = refused.header(CONTENT_TYPE, "text/plain; charset=utf-8");
+        let refused = refused.header(CACHE_CONTROL, "no-store").header(X_CONTENT_TYPE_OPTIONS, "nosniff");
+        refused.body(why.clone()).expect("all headers are constants")
+    })
+}
+
+/// Whether a request may call the server so in its `Host`: by an address, as `localhost`, or by the name it was told to listen on. Any
+/// other name is somebody's who lets it point here.
+fn may_be_called(named: &str, listens_on: &str) -> bool {
+    let (host, port) = match named.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, Some(port)),
+        _ => (named, None),
+    };
+    if port.is_some_and(|port| port.parse::<u16>().is_err()) {
+        return false;
+    }
+    match host.strip_prefix('[').map(|rest| rest.strip_suffix(']')) {
+        Some(address) => address.is_some_and(|address| matches!(address.parse(), Ok(IpAddr::V6(_)))),
+        None => {
+            matches!(host.parse(), Ok(IpAddr::V4(_)))
+                || host.eq_ignore_ascii_case("localhost")
+                || (!host.is_empty() && host.eq_ignore_ascii_case(listens_on))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,5 +237,41 @@ mod tests {
         let taken = listen(&PURPOSE, "127.0.0.1:0").unwrap();
         let error = listen(&PURPOSE, &taken.local_addr().unwrap().to_string()).unwrap_err();
         assert!(error.to_string().contains("could not listen on"), "{error}");
+    }
+
+    #[test]
+    fn only_addresses_localhost_and_the_configured_name_are_answered_to() {
+        let allowed = [
+            "127.0.0.1",
+            "127.0.0.1:8432",
+            "10.1.2.3:80",
+            "[::1]",
+            "[::1]:8432",
+            "localhost",
+            "LocalHost:1",
+            "db:8432",
+        ];
+        for host in allowed {
+            assert!(may_be_called(host, "DB"), "{host}");
+        }
+        let refused = [
+            "",
+            ":8432",
+            "evil.example",
+            "evil.example:8432",
+            "127.0.0.1.evil.example",
+            "localhost.evil.example",
+            "::1",
+            "[127.0.0.1]",
+            "[::1",
+            "[::1]x",
+            "localhost:port",
+            "127.0.0.1:99999",
+            "db.evil.example",
+        ];
+        for host in refused {
+            assert!(!may_be_called(host, "db"), "{host}");
+        }
+        assert!(!may_be_called("", ""));
     }
 }

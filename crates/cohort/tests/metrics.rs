@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::http::request;
+use common::http::{request, request_as};
 use common::{Server, free_port};
 
 /// All samples by name and labels.
@@ -81,6 +81,21 @@ fn metrics_are_the_figures_of_the_views() {
     let (head, body) = request(port, "HEAD /metrics");
     assert!(head.starts_with("HTTP/1.1 200") && body.is_empty(), "{head}");
     drop((client, other));
+    server.stop();
+}
+
+#[test]
+fn a_name_that_somebody_lets_point_to_the_server_is_not_answered_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = free_port();
+    let server = Server::start(folder.path(), &[&format!("metrics_listen=127.0.0.1:{port}")]);
+    for (host, status) in [("evil.example", "421"), ("", "421"), ("127.0.0.1:1", "200"), ("[::1]", "200")] {
+        let (head, body) = request_as(port, "GET /metrics", host);
+        assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{host}: {head}");
+        assert_eq!(status == "200", body.contains("cohort_"), "{host}: {body}");
+    }
+    let (_, body) = request_as(port, "GET /metrics", "evil.example");
+    assert!(body.contains("metrics_listen"), "{body}");
     server.stop();
 }
 

@@ -15,20 +15,19 @@
 //!
 //! There is no password, so it should listen on a loopback address. What is served must not leave the machine by way of a
 //! browser either: another site's page can't read the answers, as nothing here allows it to (no CORS), and a name of its own
-//! that it lets point to this machine (DNS rebinding) is refused, since the `Host` of a request must be an address, `localhost`, or the name
-//! that is listened on.
+//! that it lets point to this machine is refused ([`crate::http`]).
 
 mod charts;
 mod history;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use base::Result;
 use hyper::body::Incoming;
 use hyper::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderName, HeaderValue, REFERRER_POLICY,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Request, Response, StatusCode};
@@ -37,7 +36,7 @@ use sql::session::Instance;
 use sync::Mutex;
 
 use crate::figures::Figures;
-use crate::http::{Chore, HttpServer, Purpose, host_and_port};
+use crate::http::{Chore, HttpServer, Purpose};
 use history::{History, Interval};
 
 const PURPOSE: Purpose = Purpose { setting: "dashboard_listen", what: "the dashboard", example: "127.0.0.1:8432" };
@@ -63,18 +62,12 @@ impl Dashboard {
     /// # Errors
     /// 22023 for what is no address; 58030 when it can't be listened on.
     pub fn start(address: &str, instance: Arc<Instance>) -> Result<Dashboard> {
-        let host = host_and_port(address).map_or("", |(host, _)| host).to_owned();
         let shown = Arc::new(Shown { history: Mutex::new(History::default()), drawn: Mutex::default() });
         let chore = {
             let shown = Arc::clone(&shown);
             Chore { every: EVERY, run: Box::new(move || shown.history.lock().push(Figures::read(&instance))) }
         };
         let answer = move |request: &Request<Incoming>| {
-            let named = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-            if !named.is_some_and(|named| may_be_called(named, &host)) {
-                let why = "The dashboard answers to an address, to localhost, and to the name in dashboard_listen.\n";
-                return respond(StatusCode::MISDIRECTED_REQUEST, "text/plain; charset=utf-8", why.to_owned());
-            }
             let ok = |kind, body: &str| respond(StatusCode::OK, kind, body.to_owned());
             match request.uri().path() {
                 "/" => ok("text/html; charset=utf-8", PAGE),
@@ -112,26 +105,6 @@ fn respond(status: StatusCode, kind: &'static str, body: String) -> Response<Str
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
-}
-
-/// Whether a request may call the server so in its `Host`: by an address, as `localhost`, or by the name it was told to listen on. Any
-/// other name is somebody's who lets it point here.
-fn may_be_called(named: &str, listens_on: &str) -> bool {
-    let (host, port) = match named.rsplit_once(':') {
-        Some((host, port)) if !port.contains(']') => (host, Some(port)),
-        _ => (named, None),
-    };
-    if port.is_some_and(|port| port.parse::<u16>().is_err()) {
-        return false;
-    }
-    match host.strip_prefix('[').map(|rest| rest.strip_suffix(']')) {
-        Some(address) => address.is_some_and(|address| matches!(address.parse(), Ok(IpAddr::V6(_)))),
-        None => {
-            matches!(host.parse(), Ok(IpAddr::V4(_)))
-                || host.eq_ignore_ascii_case("localhost")
-                || (!host.is_empty() && host.eq_ignore_ascii_case(listens_on))
-        }
-    }
 }
 
 /// What is shown.
@@ -215,45 +188,4 @@ fn lately(interval: &Interval) -> Value {
         "serialization_failures": named(&interval.serialization_failures),
         "latch_waits": named(&interval.latch_waits),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_addresses_localhost_and_the_configured_name_are_answered_to() {
-        let allowed = [
-            "127.0.0.1",
-            "127.0.0.1:8432",
-            "10.1.2.3:80",
-            "[::1]",
-            "[::1]:8432",
-            "localhost",
-            "LocalHost:1",
-            "db:8432",
-        ];
-        for host in allowed {
-            assert!(may_be_called(host, "DB"), "{host}");
-        }
-        let refused = [
-            "",
-            ":8432",
-            "evil.example",
-            "evil.example:8432",
-            "127.0.0.1.evil.example",
-            "localhost.evil.example",
-            "::1",
-            "[127.0.0.1]",
-            "[::1",
-            "[::1]x",
-            "localhost:port",
-            "127.0.0.1:99999",
-            "db.evil.example",
-        ];
-        for host in refused {
-            assert!(!may_be_called(host, "db"), "{host}");
-        }
-        assert!(!may_be_called("", ""));
-    }
 }
