@@ -22,7 +22,7 @@ use sync::Mutex;
 use vfs::{File, OpenMode, Vfs};
 
 /// The format of everything in a data directory. Raised with every change that older code could not read.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 
 const MAGIC: [u8; 8] = *b"COHORTDB";
 const SLOT_BYTES: usize = 4096;
