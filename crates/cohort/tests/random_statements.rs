@@ -77,7 +77,7 @@ impl Pair {
         Pair { ours: connect(ours), theirs: connect(theirs) }
     }
 
-    /// What both answer, PostgreSQL's first.
+    /// Both answers, PostgreSQL's first.
     fn answers(&mut self, statement: &Statement) -> (Answer, Answer) {
         let run = |session: &mut Session| {
             let seen = run(session, statement);
@@ -87,7 +87,7 @@ impl Pair {
         (run(&mut self.theirs), run(&mut self.ours))
     }
 
-    /// What differs at this statement.
+    /// The difference at this statement.
     fn difference(&mut self, statement: &Statement) -> Option<String> {
         let (expected, found) = self.answers(statement);
         if expected.is_late() || found.is_late() {
@@ -115,7 +115,7 @@ impl Pair {
         None
     }
 
-    /// What differs at a statement, or at the tables behind it.
+    /// The difference at a statement, or at the tables behind it.
     fn whole_difference(&mut self, schema: &Schema, statement: &Statement) -> Option<String> {
         if let Some(difference) = self.difference(statement) {
             return Some(difference);
@@ -187,7 +187,7 @@ fn smallest(pair: &mut Pair, schema: &[u32], before: &[Statement], statement: Ve
         let statement = made(&mut Choices::given(choices.to_vec()), &schema);
         let difference = pair.whole_difference(&schema, &statement);
         if let Some(difference) = &difference {
-            // What every case has is only in the way.
+            // The set-up that all cases share is left out.
             let setup: String =
                 schema.setup.iter().filter(|text| !schema::is_common(text)).map(|text| format!("{text};\n")).collect();
             let before: String = before.iter().map(|before| format!("{};\n", before.text)).collect();
@@ -227,21 +227,26 @@ fn random_statements_have_the_answers_that_postgresql_gives_them() {
     let server = Server::start(folder.path(), &["fsync=off"]);
     let reference = Reference::start(&binaries);
     let mut pair = Pair::connect(&server.socket(), &reference.socket());
-    let first = number_of("COHORT_RANDOM_FROM", FIRST);
-    let mut report = String::new();
-    for seed in first..first + number_of("COHORT_RANDOM_CASES", CASES) {
-        let Err(difference) = try_case(&mut pair, seed) else { continue };
-        writeln!(report, "seed {seed}:\n{difference}").unwrap();
-        if std::env::var_os("COHORT_RANDOM_KEEP_GOING").is_none() {
-            break;
-        }
-        eprintln!("seed {seed}:\n{difference}");
-    }
-    assert!(report.is_empty(), "{report}");
+    try_seeds(|seed| try_case(&mut pair, seed).err());
     server.stop();
 }
 
-/// What a judge finds on one schema, in its smallest form.
+/// Fails with what the seeds of this run have found.
+fn try_seeds(mut find: impl FnMut(u64) -> Option<String>) {
+    let first = number_of("COHORT_RANDOM_FROM", FIRST);
+    let mut report = String::new();
+    for seed in first..first + number_of("COHORT_RANDOM_CASES", CASES) {
+        let Some(found) = find(seed) else { continue };
+        writeln!(report, "seed {seed}:\n{found}").unwrap();
+        if std::env::var_os("COHORT_RANDOM_KEEP_GOING").is_none() {
+            break;
+        }
+        eprintln!("seed {seed}:\n{found}");
+    }
+    assert!(report.is_empty(), "{report}");
+}
+
+/// A judge's finding on one schema, in its smallest form.
 fn judge(session: &mut Session, oracle: Oracle, seed: u64) -> Option<String> {
     let schema = Schema::random(&mut Choices::random(seed));
     let quiet = [
@@ -281,17 +286,7 @@ fn judged_by(oracle: Oracle) {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &["fsync=off"]);
     let mut session = Session::connect(&server.socket(), "postgres");
-    let first = number_of("COHORT_RANDOM_FROM", FIRST);
-    let mut report = String::new();
-    for seed in first..first + number_of("COHORT_RANDOM_CASES", CASES) {
-        let Some(found) = judge(&mut session, oracle, seed) else { continue };
-        writeln!(report, "seed {seed}:\n{found}").unwrap();
-        if std::env::var_os("COHORT_RANDOM_KEEP_GOING").is_none() {
-            break;
-        }
-        eprintln!("seed {seed}:\n{found}");
-    }
-    assert!(report.is_empty(), "{report}");
+    try_seeds(|seed| judge(&mut session, oracle, seed));
     server.stop();
 }
 
