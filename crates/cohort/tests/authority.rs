@@ -1,4 +1,4 @@
-//! What a role may do, asked of Cohort and of a real PostgreSQL 15: the answers must agree.
+//! The rights of roles, asked of Cohort and of a real PostgreSQL 15: the answers must agree.
 //!
 //! `authority/setup.sql` makes roles and their objects. Each line of the other files of `authority` is a statement, which runs in a
 //! transaction of its own, rolled back afterwards, once as each role of [`ROLES`] on either server. A line that begins with `!` runs
@@ -17,7 +17,7 @@ use common::reference::{Reference, server_binaries};
 use common::wire::Session;
 use postgres::{Client, NoTls, SimpleQueryMessage};
 
-/// Whose sessions ask: the owner of everything, a member of the owner, a member that does not inherit, one who has been granted
+/// The roles of the sessions that ask: the owner of everything, a member of the owner, a member that does not inherit, one who has been granted
 /// everything, one who has been granted nothing, one with CREATEROLE, one with ADMIN OPTION, one with predefined roles, a superuser,
 /// a superuser that was dropped meanwhile, one that was renamed, and one that is a superuser no longer.
 const ROLES: [&str; 12] = [
@@ -25,7 +25,7 @@ const ROLES: [&str; 12] = [
     "lowered",
 ];
 
-/// What becomes of roles while they are connected.
+/// Changes of roles while these are connected.
 const MEANWHILE: &str = "drop role gone; alter role renamed rename to other; alter role lowered nosuperuser";
 
 /// Differences that stay: the row's beginning, the role ("" for all), and why.

@@ -67,7 +67,7 @@ struct Servers<'a> {
     theirs: &'a Path,
 }
 
-/// What a script has declared by now.
+/// The declarations of a script up to now.
 #[derive(Clone, Default)]
 struct Declarations {
     list: Vec<Declared>,
@@ -103,7 +103,7 @@ struct Run {
     is_broken: bool,
 }
 
-/// What the servers say where they differ.
+/// The servers' answers where they differ.
 struct Difference {
     about: String,
     expected: String,
@@ -111,7 +111,7 @@ struct Difference {
 }
 
 impl Difference {
-    /// What it is about, roughly: a script that is made shorter must differ in the same way.
+    /// The kind of difference: a script that is made shorter must differ in the same way.
     fn sort(&self) -> (&str, &str, &str) {
         fn first(answer: &str) -> &str {
             let line = answer.lines().find(|line| !line.starts_with("NOTICE")).unwrap_or_default();

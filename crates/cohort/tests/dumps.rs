@@ -22,7 +22,7 @@ use common::reference::{Reference, server_binaries};
 use common::wire::Session;
 use script::script;
 
-/// What a short run tries: scripts that have found a defect, by their seeds.
+/// The scripts of a short run: those that have found a defect, by their seeds.
 const FOUND: &[u64] = &[3, 4, 5, 6, 7];
 
 const STATEMENTS: usize = 30;
@@ -82,7 +82,7 @@ fn normalized(dump: &str) -> String {
     dump.lines().filter(is_kept).map(|line| format!("{line}\n")).collect()
 }
 
-/// What is wrong with a script.
+/// The fault of a script.
 struct Wrong {
     /// In which way; a shorter script must fail in the same way.
     kind: String,
@@ -129,7 +129,7 @@ impl Both {
         }
     }
 
-    /// What is wrong with a script, if anything is.
+    /// The fault of a script, if it has one.
     fn judge(&mut self, script: &[String]) -> Result<(), Wrong> {
         self.ours.clean();
         self.theirs.clean();

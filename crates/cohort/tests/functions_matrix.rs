@@ -4,7 +4,7 @@
 //! The real server's `pg_proc`, `pg_operator` and `pg_type` say what there is. Arguments are chosen at random from the pools of their
 //! types (`functions_matrix/pools.rs`). `COHORT_MATRIX_CALLS=12` tries so many calls of each function, times its arguments;
 //! `COHORT_MATRIX_SEED=17` makes other choices, and `COHORT_MATRIX_ONLY=date` tries those alone whose names begin so.
-//! What can't be compared is left out in `functions_matrix/left_out.rs`, by name and with the reason.
+//! `functions_matrix/left_out.rs` leaves out what can't be compared, by name and with the reason.
 
 mod common;
 #[path = "functions_matrix/left_out.rs"]

@@ -257,7 +257,7 @@ impl Subject {
         granted | self.predefined(&roles)
     }
 
-    /// What the predefined roles among `roles` may do with everything.
+    /// The privileges on all objects that the predefined roles among `roles` have.
     fn predefined(&self, roles: &[Oid]) -> Privileges {
         let (reads, writes) = (roles.contains(&READ_ALL_DATA_ROLE), roles.contains(&WRITE_ALL_DATA_ROLE));
         let of = |holds: bool, privileges: Privileges| if holds { privileges } else { Privileges::NONE };
@@ -542,7 +542,7 @@ pub struct Access {
     pub object: Oid,
     /// What is done with it.
     pub privileges: Privileges,
-    /// Whose privileges count, if not those of whoever runs the statement: the owner's of the view it is read through. A function
+    /// The role whose privileges count, if it is not the acting role: the owner of the view it is read through. A function
     /// that a view calls is [`BY_VIEW`].
     pub checked_as: Option<Oid>,
     /// The columns of a table that it is done with.

@@ -7,7 +7,7 @@ use super::kinds::{INTEGER, KINDS};
 use super::script::{Column, Declared, Effect, Script, Step};
 use super::{any, in_hundred};
 
-/// What triggers call. Each says what it is called for.
+/// The functions that triggers call. Each says what it is called for.
 pub const FUNCTIONS: &[&str] = &[
     "create function note() returns trigger language plpgsql as $$ begin \
      raise notice '% % % % % %', tg_name, tg_when, tg_level, tg_op, old, new; return coalesce(new, old); end $$",
@@ -48,7 +48,7 @@ pub fn column(table: &str, column: &Column, random: &mut StdRng) -> (String, Vec
     (text, declares)
 }
 
-/// What a column's type declares.
+/// The declarations that come with a column's type.
 pub fn kind_declared(table: &str, column: &Column) -> Vec<Declared> {
     let name = &column.name;
     let of_kind = column.kind.violations.iter().map(|(constraint, violated)| Declared {
@@ -263,7 +263,7 @@ fn drop_constraint(script: &mut Script, random: &mut StdRng) -> Step {
     match random.random_range(0..10) {
         0..4 => {
             let cascade = if in_hundred(random, 25) { " cascade" } else { "" };
-            // What refers to it goes, too: nothing is known of those that refer to this table any more.
+            // References to it go, too: those of other tables to this one are no longer known.
             let mut drops = vec![format!("{table} {name}")];
             if !cascade.is_empty() {
                 drops.push(format!("references of {table}"));

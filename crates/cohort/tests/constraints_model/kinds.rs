@@ -1,4 +1,4 @@
-//! What columns of random tables are made of: their types, values that they take and values that they refuse.
+//! The columns of random tables: their types, values that they take and values that they refuse.
 
 use rand::rngs::StdRng;
 
@@ -23,7 +23,7 @@ pub struct Kind {
     pub is_number: bool,
 }
 
-/// What each script makes first.
+/// The objects that each script makes first.
 pub const TYPES: &[&str] = &[
     "create domain d_pos as int check (value > 0)",
     "create domain d_small as d_pos constraint small check (value < 20)",

@@ -22,7 +22,7 @@ pub struct Declared {
 /// The result of a statement that succeeds.
 #[derive(Debug, Clone, Default)]
 pub struct Effect {
-    /// What is declared from now on.
+    /// The declarations that hold from now on.
     pub declares: Vec<Declared>,
     /// The things that are gone.
     pub drops: Vec<String>,
@@ -35,9 +35,9 @@ pub struct Effect {
 pub struct Step {
     /// A statement, or several.
     pub text: String,
-    /// What a COPY gets.
+    /// The input of a COPY.
     pub input: String,
-    /// What follows if it succeeds.
+    /// The effects if it succeeds.
     pub effect: Effect,
 }
 
@@ -90,7 +90,7 @@ impl Table {
     }
 }
 
-/// What the script has made so far, as far as the test remembers.
+/// The objects that the script has made so far, as far as the test remembers.
 pub struct Script {
     pub tables: Vec<Table>,
     /// Names of constraints, as `table` and `name`.

@@ -14,7 +14,7 @@ pub struct Relation {
     pub columns: Vec<(String, &'static str)>,
 }
 
-/// What there is by now.
+/// The objects that exist by now.
 pub struct Script {
     pub random: StdRng,
     pub tables: Vec<Relation>,

@@ -1,8 +1,8 @@
-//! What is not compared, by name, and why.
+//! Functions that are not compared, by name, and why.
 
 /// Functions by their names, or with a star by the beginnings of their names.
 const FUNCTIONS: &[(&str, &str)] = &[
-    // What they give depends on the moment, on chance or on the session.
+    // Their results depend on the moment, on chance or on the session.
     ("random", "random"),
     ("setseed", "random numbers after it are the algorithm's own"),
     ("gen_random_uuid", "random"),
@@ -27,7 +27,7 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("pg_conf_load_time", "the moment"),
     ("current_schemas", "the session's own"),
     ("currtid2", "reads a table's row"),
-    // What they do goes on after the statement, or goes beyond the session.
+    // Their effects last beyond the statement or the session.
     ("nextval", "changes a sequence"),
     ("setval", "changes a sequence"),
     ("currval", "of a sequence"),
@@ -100,7 +100,7 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("binary_upgrade*", "for PostgreSQL's own upgrade"),
     ("acldefault", "an internal error for letters that stand for nothing"),
     ("aclexplode", "about objects, which have their own numbers"),
-    // What a support function gives is of use to the server alone.
+    // Results of support functions are of use to the server alone.
     ("hash*", "each server's own hashes"),
     ("brin*", "access methods"),
     ("gin*", "access methods"),

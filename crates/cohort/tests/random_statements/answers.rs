@@ -18,7 +18,7 @@ impl PartialEq for Answer {
 }
 
 impl Answer {
-    /// What `seen` says. Of an error only its code counts.
+    /// The answer in `seen`. Of an error only its code counts.
     pub fn of(seen: &str, is_ordered: bool) -> Answer {
         let (mut said, mut rows, mut message) = (Vec::new(), Vec::new(), String::new());
         // A value may have line breaks, so what follows a row belongs to it unless it begins another part.

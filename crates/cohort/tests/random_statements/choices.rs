@@ -21,7 +21,7 @@ impl Choices {
         Choices { given, at: 0, state: None, made: Vec::new() }
     }
 
-    /// What was chosen.
+    /// The choices that were made.
     pub fn into_made(self) -> Vec<u32> {
         self.made
     }

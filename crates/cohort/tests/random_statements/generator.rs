@@ -50,7 +50,7 @@ pub struct Parts {
 pub struct Generator<'g> {
     pub(crate) choices: &'g mut Choices,
     pub(crate) schema: &'g Schema,
-    /// What can be read, the outermost query first.
+    /// The columns that can be read, the outermost query's first.
     pub(crate) scopes: Vec<Vec<Source>>,
     pub(crate) ctes: Vec<Cte>,
     /// Nodes left to spend: bounds the statement's size.
@@ -235,7 +235,7 @@ impl<'g> Generator<'g> {
         made
     }
 
-    /// What there is for every type.
+    /// The templates that fit every type.
     pub(crate) fn general(&mut self, sql_type: Type, depth: usize) -> String {
         let one = self.expr(sql_type, depth - 1);
         match self.choices.below(7) {

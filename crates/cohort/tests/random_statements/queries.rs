@@ -3,7 +3,7 @@
 use super::generator::{Cte, Generator, Source, Statement};
 use super::types::{AGGREGATES, Type, row_of};
 
-/// What a query ends with that locks its rows.
+/// The end of a query that locks its rows.
 const LOCKED: &str = " for update";
 
 impl Generator<'_> {

@@ -23,14 +23,14 @@ pub struct Table {
     pub is_large: bool,
 }
 
-/// What a case works with.
+/// The objects of a case.
 pub struct Schema {
     pub tables: Vec<Table>,
     /// The statements that make it.
     pub setup: Vec<String>,
 }
 
-/// What every case has.
+/// The objects that every case has.
 const COMMON: &[&str] = &[
     "create type mood as enum ('low', 'mid', 'high')",
     "create type pair as (x int4, y text)",

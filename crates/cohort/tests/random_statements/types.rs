@@ -1,4 +1,4 @@
-//! What expressions are made of: types with literals, and templates of calls and operators by the type of their result.
+//! The parts of expressions: types with literals, and templates of calls and operators by the type of their result.
 //!
 //! In a template `{int4}` stands for any expression of the type, `{int4!}` for a column or a literal, and `{int4=}` for a literal.
 //! No template fails on any value of its holes, and none gives an inexact result, since then the answer would depend on the order

@@ -154,7 +154,7 @@ pub struct TableDef {
     pub is_unpopulated: bool,
     /// Its constraints, and foreign keys to it, that `DISABLE TRIGGER ALL` has switched off: changes of its rows don't have them looked at.
     pub unkept_constraints: Vec<Oid>,
-    /// What was said of columns that is only kept, shown and dumped: of those that something was said of.
+    /// Properties of columns that are only kept, shown and dumped. Columns without any are left out.
     pub column_properties: Vec<ColumnProperties>,
     /// `REPLICA IDENTITY`
     pub replica_identity: ReplicaIdentity,
@@ -177,7 +177,7 @@ pub struct ColumnProperties {
     pub compression: Option<u8>,
 }
 
-/// What of an old row logical replication is to be told, as in `pg_class.relreplident`.
+/// The part of an old row that logical replication is told, as in `pg_class.relreplident`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum ReplicaIdentity {
     /// The primary key, `d`.
@@ -266,7 +266,7 @@ impl TableDef {
         found.map(|(_, columns)| columns.as_slice())
     }
 
-    /// What was said of the column at this place; nothing in particular for most.
+    /// The properties of the column at this place; most columns have none.
     pub fn properties_of(&self, place: usize) -> ColumnProperties {
         let found = self.column_properties.iter().find(|properties| properties.place == place);
         found.cloned().unwrap_or(ColumnProperties { place, ..ColumnProperties::default() })
@@ -467,7 +467,7 @@ pub struct IndexDef {
     pub comment: Option<String>,
     /// Whether its uniqueness is looked at later, instead of where a row is entered. Format version 3 ended before it.
     pub deferrable: bool,
-    /// What was said of its keys that is only kept, shown and dumped: of those that something was said of.
+    /// Properties of its keys that are only kept, shown and dumped. Keys without any are left out.
     pub key_properties: Vec<KeyProperties>,
 }
 
@@ -511,7 +511,7 @@ impl IndexDef {
         }
     }
 
-    /// What was said of the key at this place; nothing in particular for most.
+    /// The properties of the key at this place; most keys have none.
     pub fn properties_of(&self, place: usize) -> KeyProperties {
         let found = self.key_properties.iter().find(|properties| properties.place == place);
         found.cloned().unwrap_or(KeyProperties { place, ..KeyProperties::default() })

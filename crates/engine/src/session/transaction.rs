@@ -515,7 +515,7 @@ impl Session {
         if !self.in_transaction() {
             return Err(no_transaction());
         }
-        // Whoever asks may be called while rows are read or indexed, which borrows the slot.
+        // A caller may ask while rows are read or indexed, which borrows the slot.
         if let Some(xid) = self.slot.borrow().top_xid() {
             return Ok(xid);
         }

@@ -224,7 +224,7 @@ impl Binder<'_, '_> {
                 }
             }
         }
-        // What its fields can't be comes first.
+        // Errors of its fields come first.
         if shape.fields.len() != given {
             let few_or_many = if shape.fields.len() > given { "few" } else { "many" };
             let detail = format!("Input has too {few_or_many} columns.");

@@ -29,7 +29,7 @@ fn parts(expr: &tree::Expr) -> (Vec<&tree::Expr>, bool) {
             (whens.iter().map(|(_, result)| result).chain(otherwise.as_deref()).collect(), true)
         }
         Tree::Cast { input, .. } => (vec![&**input], true),
-        // What a function gives may be no text, so its value is not looked at.
+        // A function's result may be no text, so its value is not looked at.
         Tree::Function(call) => (call.arguments.iter().collect(), false),
         _ => (Vec::new(), false),
     }

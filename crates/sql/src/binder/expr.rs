@@ -532,7 +532,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// What fields the row values in a query's column have. All parts of a UNION have rows alike, so the first one tells.
+    /// The fields of the row values in a query's column. All parts of a UNION have rows alike, so the first one tells.
     fn output_shape(&self, query: &Query, column: usize) -> Option<Arc<RecordShape>> {
         if query.set_operation.is_some()
             && let RelationKind::Subquery(first) = &query.relations.first()?.kind
@@ -542,7 +542,7 @@ impl Binder<'_, '_> {
         self.row_shape_within(&query.output().nth(column)?.expr, &query.relations)
     }
 
-    /// What fields the columns of a query have that are rows without a type's name.
+    /// The fields of those columns of a query that are rows without a type's name.
     pub(super) fn shapes_of(&self, query: &Query) -> Vec<Option<Arc<RecordShape>>> {
         let columns = query.output().enumerate();
         let shapes = columns.map(|(column, target)| match target.expr.sql_type.oid {

@@ -379,7 +379,7 @@ impl<'c, 'a> Binder<'c, 'a> {
         Access { object, privileges, checked_as: self.view_owner, columns }.add_to(&mut self.access)
     }
 
-    /// Notes that the statement calls a function. Whoever runs it must be allowed to, even where a view calls it.
+    /// Notes that the statement calls a function. The acting role needs EXECUTE, even where a view calls it.
     fn calls(&mut self, function: Oid) {
         let checked_as = self.view_owner.map(|_| privileges::BY_VIEW);
         let columns = ColumnsUsed::default();

@@ -1,6 +1,6 @@
 //! Relations that PostgreSQL has and that tell little here: their columns are there for those who ask for them.
 //!
-//! Generated once from the names and types of a PostgreSQL 15's own catalogs; the queries are ours. What the views count is counted
+//! Generated once from the names and types of a PostgreSQL 15's own catalogs; the queries are ours. The counts of the views are made
 //! nowhere yet: it is NULL.
 
 use base::Oid;

@@ -314,7 +314,7 @@ struct AttributeRow<'r> {
     identity: Option<char>,
     generated: bool,
     dropped: bool,
-    /// What was said of it beyond its type.
+    /// Its properties beyond its type.
     properties: ColumnProperties,
     /// What was granted on it.
     granted: Value,
@@ -521,7 +521,7 @@ fn index_columns(run: &Run<'_, '_>, table: &Arc<TableDef>, index: &IndexDef) -> 
     Ok(columns)
 }
 
-/// What was said of an index's column, and of the table's column that it is.
+/// The properties of an index's column, and of the table's column that it is.
 fn index_column_properties(
     run: &Run<'_, '_>,
     table: &Arc<TableDef>,

@@ -281,7 +281,7 @@ fn array_names(catalog: &Catalog, schema: Oid, bare: &str) -> Vec<(Oid, usize)> 
     arrays
 }
 
-/// What the array type over `element`, a type called `name`, is called.
+/// The name of the array type over `element`, a type called `name`.
 pub fn array_name_of(catalog: &Catalog, element: Oid, name: &str) -> String {
     let first = format!("_{name}");
     let Some(schema) = source(catalog, element).map(|source| source.schema()) else { return first };

@@ -130,7 +130,7 @@ pub(super) fn change(stored: &mut Vec<String>, name: &str, value: Option<&str>) 
     let prefix = format!("{name}=");
     let place = stored.iter().position(|option| option.starts_with(&prefix));
     match (place, value) {
-        // What is set anew comes last.
+        // Options that are set anew come last.
         (Some(place), Some(value)) => {
             stored.remove(place);
             stored.push(format!("{prefix}{value}"));

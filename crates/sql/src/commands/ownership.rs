@@ -80,7 +80,7 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
             require_create_in_database(ddl)?;
             create.owner.as_ref().map_or(Ok(()), |owner| becomes_owner(ddl, owner, None))
         }
-        // Whoever may make things in the schema makes them; `Ddl` asks for that where it finds the schema.
+        // CREATE on the schema is enough; `Ddl` asks for that where it finds the schema.
         Statement::CreateTable(_)
         | Statement::CreateTableAs(_)
         | Statement::CreateView(_)
@@ -103,7 +103,7 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
         | Statement::AlterDefaultPrivileges(_)
         | Statement::ReassignOwned { .. }
         | Statement::DropOwned { .. } => Ok(()),
-        // What they run is asked for as anywhere.
+        // Statements that they run are checked as anywhere.
         Statement::Do { .. } | Statement::Call(_) => Ok(()),
         // They run elsewhere, each of which asks for what it needs; here they are refused.
         Statement::Select(_)

@@ -1,4 +1,4 @@
-//! What can be said of columns, indexes and tables that changes no answer: it is checked, kept, shown and dumped.
+//! Properties of columns, indexes and tables that change no answer: they are checked, kept, shown and dumped.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::types::{self, SqlType, builtin_type, collation};
 /// The most that ANALYZE can be asked to keep of a column.
 const STATISTICS_MAX: i32 = 10_000;
 
-/// What is said of a column where it is defined.
+/// The properties in a column's definition.
 pub(super) fn of_definition(
     ddl: &Ddl<'_>,
     definition: &ColumnDefinition,
@@ -269,7 +269,7 @@ pub(super) fn refuse_in_identity(ddl: &Ddl<'_>, table: &TableDef, place: usize) 
     Ok(())
 }
 
-/// What is said of an index's key: collation and operator class, as far as they are not what the key has anyway.
+/// The properties of an index's key: collation and operator class, where they are not the defaults.
 pub(super) fn of_key(
     ddl: &Ddl<'_>,
     table: &TableDef,
@@ -341,7 +341,7 @@ fn takes(ddl: &Ddl<'_>, class: &OperatorClass, sql_type: SqlType) -> bool {
     builtin::operator_class_by_oid(default).is_some_and(|default| default.type_oid == class.type_oid)
 }
 
-/// What ALTER COLUMN TYPE leaves of what was said of a column.
+/// The properties of a column that ALTER COLUMN TYPE keeps.
 pub(super) fn for_new_type(
     ddl: &Ddl<'_>,
     table: &mut TableDef,

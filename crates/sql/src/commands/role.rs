@@ -302,7 +302,7 @@ fn describe_column(view: &CatalogView, table: Oid, number: i32) -> String {
     format!("column {name} of {}", describe(view, Node::Object(table)))
 }
 
-/// What becomes of members of a role.
+/// A change of a role's members.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
     /// They become members.

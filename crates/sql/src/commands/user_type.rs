@@ -441,7 +441,7 @@ pub(super) fn drop_check(ddl: &Ddl<'_>, domain: Oid, check: Oid) -> Result<()> {
     store(ddl, def, &body)
 }
 
-/// What a domain asks of values anew.
+/// The checks that a domain newly makes of values.
 enum Asked {
     NotNull,
     /// The condition, over the value as column 0.
@@ -495,7 +495,7 @@ fn move_column(expr: &mut Expr, place: u32) {
     expr.for_each_child_mut(&mut |child| move_column(child, place));
 }
 
-/// What is directly made of a type, the oldest first: types, and tables with their columns.
+/// The direct users of a type, the oldest first: types, and tables with their columns.
 fn users_of_type(ddl: &Ddl<'_>, used: Oid) -> Vec<(Oid, Option<usize>)> {
     let catalog = ddl.catalog();
     let mut users: Vec<(Oid, Option<usize>)> =

@@ -49,7 +49,7 @@ fn reads_outside(expr: &Expr) -> bool {
     expr.any(&|expr| matches!(expr.kind, ExprKind::Outer(_)))
 }
 
-/// What a call has given, for a call that is made once while those beside it are made again and again.
+/// The result of a call, for a call that is made once while those beside it are made again and again.
 #[derive(Default)]
 struct Kept {
     values: RowStore,

@@ -260,7 +260,7 @@ impl Scanner<'_> {
         matches!(before, Some(b' ' | b'\t' | b'\n' | b'\r' | b'(' | b',' | b'[' | b'='))
     }
 
-    /// What is being read is no call with constants alone.
+    /// The text being read is no call with constants alone.
     fn holds_more_than_constants(&mut self) {
         if let Some(call) = self.calls.last_mut() {
             *call = None;
@@ -470,7 +470,7 @@ impl Scanner<'_> {
 
     fn lift(&mut self, start: usize, end: usize, constant: Constant) -> Option<()> {
         self.refuse_glue()?;
-        // What is computed of constants alone is computed, and may fail, when the statement is planned.
+        // Calls with constants alone are computed, and may fail, when the statement is planned.
         // `1 = 1`, which programs put before conditions, is true whenever it is computed.
         if self.operator_behind_constant.is_some_and(|operator| self.text[operator..start].trim().is_empty())
             && !(self.text[..start].trim_end().ends_with('=') && self.constants.last() == Some(&constant))

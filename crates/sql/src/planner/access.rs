@@ -379,7 +379,7 @@ impl Planner<'_, '_> {
         Some(ScanPath { relation, access, used, made_sure: Vec::new(), rows, cost, requires })
     }
 
-    /// A value as the keys of an index are stored. What a column is compared with is brought to the column's width when it is looked up; the
+    /// A value as the keys of an index are stored. The value compared with a column is brought to the column's width for the look-up; the
     /// width of an expression is known here alone.
     fn as_key(&self, operand: &Expr, value: &Expr) -> Expr {
         let is_column = matches!(operand.kind, ExprKind::Variable(_));

@@ -157,7 +157,7 @@ fn fold_own_aggregates(expr: &mut Expr, context: &mut BindContext<'_>, inlining:
     result
 }
 
-/// Splits a condition at AND. What every arm of an OR demands is a condition of its own: a join may be made by it.
+/// Splits a condition at AND. A condition that every arm of an OR shares becomes one of its own: a join may use it.
 pub(super) fn split(condition: Expr, conditions: &mut Vec<Expr>) {
     match condition.kind {
         ExprKind::And(parts) => parts.into_iter().for_each(|part| split(part, conditions)),

@@ -16,7 +16,7 @@ use crate::types::{
 
 /// Replaces calls of immutable functions on constants by their results, and simplifies AND, OR, NOT, CASE and COALESCE.
 ///
-/// What fails when computed is an error at once, except where a constant before it says that it is never reached. Functions in SQL are inlined; what their bodies
+/// A failing computation is an error at once, except where a constant before it says that it is never reached. Functions in SQL are inlined; what their bodies
 /// need is noted in `inlining`.
 ///
 /// # Errors

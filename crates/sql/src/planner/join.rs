@@ -593,7 +593,7 @@ impl Planner<'_, '_> {
     fn plan_outer_join(&mut self, relations: &Relations<'_>, join: OuterJoin) -> Result<Path> {
         let OuterJoin { kind, left, right, conditions } = join;
         let (left_set, right_set) = (left.relations(), right.relations());
-        // Whatever reads entries beside the join runs once for each row of theirs.
+        // A plan that reads entries beside the join runs once for each row of theirs.
         let left = self.plan_group_after(relations, left, !left_set)?;
         let lateral = requirements_of_group(relations.query, &right) & left_set;
         let sole = match right.units.as_slice() {

@@ -3,7 +3,7 @@
 use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
 use crate::types;
 
-/// Whether evaluating an expression tells nothing of the values it sees but by its result. What is not known to be so is not.
+/// Whether evaluating an expression tells nothing of the values it sees but by its result. An unknown expression is taken to tell something.
 pub(super) fn is_leakproof(expr: &Expr) -> bool {
     let all = |exprs: &[Expr]| exprs.iter().all(is_leakproof);
     match &expr.kind {

@@ -44,7 +44,7 @@ struct Found {
     joining: Vec<Expr>,
 }
 
-/// What a condition becomes, the entries inside it numbered from `offset` on. EXISTS within it become joins inside of the join.
+/// A condition with the entries inside it numbered from `offset` on. EXISTS within it become joins inside of the join.
 fn joinable(condition: &Expr, offset: u32, outer: RelationSet, relations_max: usize) -> Option<Found> {
     let (kind, expr) = match &condition.kind {
         ExprKind::Not(inner) => (JoinKind::Anti, inner.as_ref()),

@@ -1,4 +1,4 @@
-//! What of the server's own functions, tables and views is not for everybody.
+//! The server's own functions, tables and views that are not for everybody.
 //!
 //! The list of a function stands where its body does; what has no body there computes from its arguments. Tables and views are for
 //! everybody to read, but those named here.
@@ -10,7 +10,7 @@ use super::{Kind, Privileges};
 use crate::catalogs;
 use crate::types;
 
-/// Who may use something of the server's own, as long as nobody granted anything.
+/// The roles that may use something of the server's own, as long as nobody granted anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authority {
     /// Everybody.
@@ -45,22 +45,22 @@ const CLOSED: [(&str, &[Oid]); 20] = [
 
 /// Something of the server's own that is not for everybody.
 pub(super) struct Closed {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// `function pg_reload_conf`
     pub described: String,
-    /// Who may besides superusers.
+    /// The roles that may use it besides superusers.
     pub roles: &'static [Oid],
 }
 
 impl Closed {
-    /// What its roles may do.
+    /// The privileges of its roles.
     pub fn privileges(&self) -> Privileges {
         if self.kind == Kind::Function { Privileges::EXECUTE } else { Privileges::SELECT }
     }
 }
 
-/// What is closed of the server's own, by its number.
+/// A closed object of the server's own, by its number.
 pub(super) fn closed(oid: Oid) -> Option<Closed> {
     if oid >= Oid::FIRST_NORMAL {
         return None;

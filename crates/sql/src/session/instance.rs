@@ -73,9 +73,9 @@ pub struct SessionInfo {
     pub pid: i32,
     /// Who may cancel it knows this.
     pub secret: i32,
-    /// Who connected, by its number: its name may come to be another role's.
+    /// The number of the role that connected: its name may come to be another role's.
     pub role: Oid,
-    /// What it was called then.
+    /// The role's name at that time.
     pub user: String,
     /// To which database.
     pub database: String,

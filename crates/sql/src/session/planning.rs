@@ -240,7 +240,7 @@ struct Aside<'a> {
 }
 
 impl Client for Aside<'_> {
-    /// What the session has met is known to the session, too, which tells the client.
+    /// The session knows the commits that it has met, too, and tells the client.
     fn require(&mut self, _lsn: Lsn) {}
 
     fn row(&mut self, _row: &OutgoingRow<'_>) -> Result<()> {

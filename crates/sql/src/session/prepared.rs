@@ -38,7 +38,7 @@ pub struct Prepared {
 struct PlanCounts {
     generic: AtomicU64,
     custom: AtomicU64,
-    /// What the custom plans were expected to cost, planning included: the bits of an f64.
+    /// The expected costs of the custom plans, planning included: the bits of an f64.
     custom_cost: AtomicU64,
 }
 
@@ -87,7 +87,7 @@ impl Prepared {
         };
         if prepared.tree.is_some() {
             let planned = match prepared.plan(state) {
-                // PREPARE binds the statement only. What can't be computed is an error of EXECUTE.
+                // PREPARE binds the statement only. A failing constant is an error of EXECUTE.
                 Err(error) if from_sql && error.sqlstate().as_str().starts_with("22") => {
                     prepared.plan_roughly(state)?
                 }
@@ -188,7 +188,7 @@ impl Prepared {
     }
 }
 
-/// What a plan is expected to cost.
+/// The expected cost of a plan.
 fn cost_of(planned: &Planned) -> f64 {
     match &planned.statement.kind {
         StatementKind::Query(plan) => plan.cost,
@@ -196,7 +196,7 @@ fn cost_of(planned: &Planned) -> f64 {
     }
 }
 
-/// What planning costs, as PostgreSQL guesses: it grows with the number of tables.
+/// The cost of planning, as PostgreSQL guesses it: it grows with the number of tables.
 fn planning_cost(planned: &Planned) -> f64 {
     1000.0 * PlannerSettings::default().cpu_operator_cost * (planned.statement.locks.len() + 1) as f64
 }

@@ -468,7 +468,7 @@ pub fn parse_xid(text: &str) -> u64 {
         Some(hex) => (hex, 16),
         None => (unsigned, if unsigned.starts_with('0') { 8 } else { 10 }),
     };
-    // What stands behind the digits, or for them, is passed over.
+    // Text behind the digits, or in their place, is passed over.
     let mut value = 0_u64;
     for digit in digits.chars().map_while(|c| c.to_digit(radix)) {
         match value.checked_mul(u64::from(radix)).and_then(|value| value.checked_add(u64::from(digit))) {

@@ -1,4 +1,4 @@
--- What a subquery computes by chance is computed once, however often its columns are named.
+-- A volatile value of a subquery is computed once, however often its columns are named.
 create table t (id int); insert into t values (1),(2),(3);
 select x = y from (select r as x, r as y from (select (select random()) as r) s) u;
 select x = y from (select s as x, s as y from (select random() as r) s) u;

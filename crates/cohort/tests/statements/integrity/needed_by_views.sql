@@ -1,4 +1,4 @@
--- What a view needs can't be dropped without it.
+-- Objects that a view needs can't be dropped without it.
 create table t (id int primary key, a int, b text);
 create view grouped as select id, a, b, count(*) from t group by id;
 alter table t drop constraint t_pkey;

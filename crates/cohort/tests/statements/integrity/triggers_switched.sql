@@ -36,7 +36,7 @@ commit;
 show session_replication_role;
 update fk set p = 78 where id = 7;
 delete from fk where id = 7;
--- What was queued stays queued.
+-- Queued events stay queued.
 begin;
 insert into fk values (8, 2);
 set local session_replication_role to replica;

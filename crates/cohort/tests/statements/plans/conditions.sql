@@ -6,7 +6,7 @@ insert into l select g, g % 1000, g % 30, 'm' || g % 4 from generate_series(1, 3
 create index on l (p);
 analyze;
 
--- What all arms of an OR demand is a condition of its own.
+-- A condition that all arms of an OR share becomes a condition of its own.
 select count(*), sum(l.q) from p, l where (p.id = l.p and p.s = 's1' and l.q < 10) or (p.id = l.p and p.s = 's2' and l.q >= 20) or (l.p = p.id and p.s = 's3');
 select count(*) from p, l where (p.id = l.p and p.s = 's1' and l.q < 10) or (p.id = l.p and p.s = 's2' and l.q >= 20);
 select count(*) from p, l where (p.id = l.p and p.s = 's1') or p.id = l.p;

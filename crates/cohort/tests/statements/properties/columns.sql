@@ -1,4 +1,4 @@
--- What is said of columns that changes no answer is checked, kept and shown.
+-- Properties of columns that change no answer are checked, kept and shown.
 create table wrong (a text collate "C", b text collate "nonexist");
 create table wrong (a text, d int collate "C");
 create table wrong (a text, d int collate pg_catalog."nothing");

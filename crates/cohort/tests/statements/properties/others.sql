@@ -72,7 +72,7 @@ commit;
 select * from old;
 copy old from stdin with (freeze maybe);
 \.
--- What PostgreSQL has.
+-- PostgreSQL's own objects.
 select no_such_fn(1);
 select 1::no_such;
 select * from pg_catalog.pg_nope;

@@ -101,7 +101,7 @@ fn next_value(ddl: &Ddl<'_>, table: &TableDef, place: usize, sequence: Oid) -> R
     ddl.stored_expression(&table, &text, DefinitionUse::Default { column: &column.name, sql_type })
 }
 
-/// What a column without a default of its own is filled with if its type is a domain: the domain's default, or NULL where the domain
+/// The value that fills a column without a default of its own if its type is a domain: the domain's default, or NULL where the domain
 /// takes it.
 fn filling_of_domain(ddl: &Ddl<'_>, column: &ColumnDef) -> Result<Option<Expr>> {
     let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
@@ -111,10 +111,10 @@ fn filling_of_domain(ddl: &Ddl<'_>, column: &ColumnDef) -> Result<Option<Expr>> 
     ddl.bind(|context| crate::binder::column_default(context, column)).map(Some)
 }
 
-/// What the rows that are there have in a new column.
+/// The value of a new column in existing rows.
 struct Filling {
     expr: Expr,
-    /// Whether it is computed for rows only. What other constants are is found out even if there are no rows.
+    /// Whether it is computed for rows only. Other constants are computed even if there are no rows.
     is_of_domain: bool,
 }
 

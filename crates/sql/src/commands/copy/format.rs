@@ -164,7 +164,7 @@ impl LineReader {
         Ok(Some(&self.bytes[start..]))
     }
 
-    /// What has not been taken apart yet, for an error to show.
+    /// The rest that has not been parsed yet, for an error to show.
     pub fn rest(&self) -> String {
         String::from_utf8_lossy(&self.bytes[self.consumed..]).into_owned()
     }

@@ -572,7 +572,7 @@ impl Source<'_> {
                                 .map_err(|error| context(error, Some((name, &field.text))))?
                         });
                     }
-                    // What is there is read before what is missing is missed.
+                    // Present fields are read before a missing one is an error.
                     if fields.len() < self.columns.len() {
                         let name = self.column_name(fields.len());
                         return Err(context(self.bad(format!("missing data for column \"{name}\"")), None));

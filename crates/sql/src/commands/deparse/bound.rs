@@ -26,7 +26,7 @@ pub(super) struct Bound<'q> {
 struct Scope<'q> {
     /// Its bound form; nothing if that is not known.
     query: Option<&'q Query>,
-    /// What its range table's entries are called: none like another one of this query or of those around it.
+    /// The names of its range table's entries: none is like another one of this query or of those around it.
     aliases: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ impl<'q> Bound<'q> {
         scopes.push(Scope { query, aliases });
     }
 
-    /// What an entry of the range table of the query that is being written is called.
+    /// The name of an entry of the range table of the query that is being written.
     pub(super) fn alias(&self, relation: usize) -> Option<String> {
         self.scopes.borrow().last()?.aliases.get(relation).cloned()
     }
@@ -68,7 +68,7 @@ impl<'q> Bound<'q> {
     }
 }
 
-/// What a bound expression calls the places it reads, while the query around it is being written.
+/// The names of the places that a bound expression reads, while the query around it is being written.
 struct BoundNames<'w, 'q> {
     writer: &'w Writer<'q>,
     bound: &'q Bound<'q>,
@@ -309,7 +309,7 @@ impl<'a> Writer<'a> {
         inner.into_text()
     }
 
-    /// What `write` writes, on its own.
+    /// The text that `write` writes, on its own.
     fn piece_of(&self, write: impl FnOnce(&mut Writer<'a>)) -> String {
         let mut inner = self.another();
         write(&mut inner);

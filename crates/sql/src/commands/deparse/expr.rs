@@ -46,7 +46,7 @@ pub trait Names {
         format!("(SubPlan {})", subquery.id + 1)
     }
 
-    /// What a window function is called over.
+    /// The window that a function is called over.
     fn over(&self, _window: u32, _frame: &WindowFrame, _deparser: &Deparser<'_>) -> String {
         "(?)".to_owned()
     }
@@ -266,7 +266,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// An operand or argument of a declared type. What is stored alike needs no cast to be computed, but is shown with one.
+    /// An operand or argument of a declared type. Types that are stored alike need no cast to be computed, but are shown with one.
     fn operand(&mut self, expr: &Expr, declared: Oid, place: Place<'_>) {
         if expr.sql_type.oid == oids::VARCHAR && declared == oids::TEXT {
             self.open();

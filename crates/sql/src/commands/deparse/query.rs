@@ -131,7 +131,7 @@ pub(super) fn written<'a>(
     writer.text
 }
 
-/// What an item of ORDER BY was written as: the number or the name of an output column stands for its expression.
+/// The expression of an item of ORDER BY: the number or the name of an output column stands for its expression.
 fn unnamed(item: &Expr, query: &Query, target: u32) -> Expr {
     match &query.body {
         QueryBody::Select(select) => select.targets.get(target as usize).map_or(item, |target| &target.expr).clone(),
@@ -158,11 +158,11 @@ pub(super) struct Writer<'a> {
     pub(super) indent: usize,
     /// Common table expressions in scope: their names hide tables.
     ctes: RefCell<Vec<Name>>,
-    /// What the query was bound to, if that is known.
+    /// The bound form of the query, if that is known.
     pub(super) bound: Option<&'a Bound<'a>>,
-    /// What the query that is written next was bound to.
+    /// The bound form of the query that is written next.
     pub(super) next: Option<&'a binder::Query>,
-    /// What the item of FROM that is written next was bound to.
+    /// The bound form of the item of FROM that is written next.
     next_join: Option<&'a binder::FromItem>,
     /// Whether the columns of the query that is written next can be named by others.
     pub(super) are_names_visible: bool,
@@ -190,7 +190,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What has been written.
+    /// The text that has been written.
     pub(super) fn into_text(self) -> String {
         self.text
     }
@@ -215,7 +215,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What the entry of the range table that is written next is called.
+    /// The name of the entry of the range table that is written next.
     fn next_alias(&self) -> Option<String> {
         self.bound.and_then(|bound| bound.alias(self.leaf))
     }

@@ -76,7 +76,7 @@ static AUTHORITIES: LazyLock<FxHashMap<Oid, Authority>> = LazyLock::new(|| {
     plain.chain(SETS.iter().map(|(oid, authority, _)| (Oid(*oid), *authority))).collect()
 });
 
-/// Who may call a function that the session answers, as long as nobody granted anything; nothing for one that it does not. Others
+/// The roles that may call a function that the session answers, as long as nobody granted anything; nothing for other functions. Others
 /// compute, and see nothing but their arguments.
 pub fn authority(function: Oid) -> Option<Authority> {
     let asks_privilege = || types::function(function).and_then(|def| privileges::asked_by(def.name)).map(|_| ANYBODY);

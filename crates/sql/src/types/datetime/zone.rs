@@ -22,7 +22,7 @@ enum Rules {
     /// Seconds east of UTC, and what the zone is called in output.
     Fixed(i32, String),
     Named(JiffZone),
-    /// What an abbreviation, as in `MSK`, has meant in this zone
+    /// The meanings of an abbreviation, as in `MSK`, in this zone
     Abbreviated(JiffZone, String),
 }
 
@@ -89,7 +89,7 @@ impl TimeZone {
         posix_zone(name)
     }
 
-    /// What `abbreviation` has meant in the zone `name` at each time.
+    /// The meanings of `abbreviation` in the zone `name` at each time.
     pub fn abbreviated(name: &str, abbreviation: &str) -> Option<TimeZone> {
         let rules = match jiff::tz::db().get(name) {
             Ok(zone) if !has_one_offset(&zone) => Rules::Abbreviated(zone, abbreviation.to_ascii_uppercase()),
@@ -193,7 +193,7 @@ fn local_offset(zone: &JiffZone, local: DateTime) -> Offset {
     }
 }
 
-/// What an abbreviation means in a zone at a moment, in seconds east of UTC, and whether it is daylight saving time: as it was used
+/// The meaning of an abbreviation in a zone at a moment, in seconds east of UTC, and whether it is daylight saving time: as it was used
 /// last, or else as it will be used next, or else what the zone has then.
 fn abbreviated_offset(zone: &JiffZone, abbreviation: &str, moment: jiff::Timestamp) -> (i32, bool) {
     let info = zone.to_offset_info(moment);

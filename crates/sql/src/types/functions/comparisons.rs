@@ -134,7 +134,7 @@ impl Pair for Moments {
             Value::Timestamp(timestamp) | Value::TimestampTz(timestamp) => Ok(*timestamp),
             _ => Ok(0),
         };
-        // What can't be converted lies beyond all finite moments, and before infinity.
+        // Values that can't be converted lie beyond all finite moments, and before infinity.
         let place = |value: &Value| moment(value).unwrap_or(i64::MAX - 1);
         place(left).cmp(&place(right))
     }

@@ -35,7 +35,7 @@ fn text_path(a: &[Value]) -> Result<Option<&str>> {
     follow(text.trim(), &steps)
 }
 
-/// What a path leads to. Of several members with one name, the last one counts that the rest of the path fits.
+/// The value that a path leads to. Of several members with one name, the last one counts that the rest of the path fits.
 fn follow<'a>(current: &'a str, steps: &[&str]) -> Result<Option<&'a str>> {
     sync::yield_point()?;
     let Some((step, rest)) = steps.split_first() else { return Ok(Some(current)) };
