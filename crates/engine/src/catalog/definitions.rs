@@ -7,6 +7,8 @@ use std::sync::Arc;
 use base::{FileNumber, Lsn, Oid};
 use serde::{Deserialize, Serialize};
 
+use super::function::FunctionDef;
+use super::role::RoleDef;
 use super::trigger::{TransitionTables, TriggerDef};
 use crate::row::{ColumnSet, PhysicalType};
 
@@ -16,49 +18,8 @@ pub const PG_CATALOG_SCHEMA: Oid = Oid(11);
 pub const PUBLIC_SCHEMA: Oid = Oid(2200);
 /// The schema `information_schema`.
 pub const INFORMATION_SCHEMA: Oid = Oid(13000);
-/// The role that owns `public`: whoever owns the database counts as a member of it.
-pub const DATABASE_OWNER_ROLE: Oid = Oid(6171);
-/// May read every table, view and sequence, and look into every schema.
-pub const READ_ALL_DATA_ROLE: Oid = Oid(6181);
-/// May change the rows of every table, and look into every schema.
-pub const WRITE_ALL_DATA_ROLE: Oid = Oid(6182);
-/// May read all settings and statistics.
-pub const MONITOR_ROLE: Oid = Oid(3373);
-/// May read settings that are for superusers.
-pub const READ_ALL_SETTINGS_ROLE: Oid = Oid(3374);
-/// May see what others' sessions do.
-pub const READ_ALL_STATS_ROLE: Oid = Oid(3375);
-/// May run functions that look through whole tables for statistics.
-pub const STAT_SCAN_TABLES_ROLE: Oid = Oid(3377);
-/// May cancel and end others' sessions, except superusers'.
-pub const SIGNAL_BACKEND_ROLE: Oid = Oid(4200);
-/// May order a checkpoint.
-pub const CHECKPOINT_ROLE: Oid = Oid(4544);
-/// May read files of the server's machine.
-pub const READ_SERVER_FILES_ROLE: Oid = Oid(4569);
-/// May write files on the server's machine.
-pub const WRITE_SERVER_FILES_ROLE: Oid = Oid(4570);
-/// May run programs on the server's machine.
-pub const EXECUTE_SERVER_PROGRAM_ROLE: Oid = Oid(4571);
-/// The roles that each database has from the beginning, besides its first superuser, and what they are members of.
-pub const PREDEFINED_ROLES: [(Oid, &str, &[Oid]); 12] = [
-    (DATABASE_OWNER_ROLE, "pg_database_owner", &[]),
-    (READ_ALL_DATA_ROLE, "pg_read_all_data", &[]),
-    (WRITE_ALL_DATA_ROLE, "pg_write_all_data", &[]),
-    (MONITOR_ROLE, "pg_monitor", &[READ_ALL_SETTINGS_ROLE, READ_ALL_STATS_ROLE, STAT_SCAN_TABLES_ROLE]),
-    (READ_ALL_SETTINGS_ROLE, "pg_read_all_settings", &[]),
-    (READ_ALL_STATS_ROLE, "pg_read_all_stats", &[]),
-    (STAT_SCAN_TABLES_ROLE, "pg_stat_scan_tables", &[]),
-    (SIGNAL_BACKEND_ROLE, "pg_signal_backend", &[]),
-    (CHECKPOINT_ROLE, "pg_checkpoint", &[]),
-    (READ_SERVER_FILES_ROLE, "pg_read_server_files", &[]),
-    (WRITE_SERVER_FILES_ROLE, "pg_write_server_files", &[]),
-    (EXECUTE_SERVER_PROGRAM_ROLE, "pg_execute_server_program", &[]),
-];
 /// What the names of temporary schemas begin with; a number of their session's follows.
 pub const TEMPORARY_SCHEMA_PREFIX: &str = "pg_temp_";
-/// The role that owns what a new database holds.
-pub const BOOTSTRAP_ROLE: Oid = Oid(10);
 
 /// What a table-like object is, as in `pg_class.relkind`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -610,170 +571,6 @@ impl SequenceDef {
             comment: None,
         }
     }
-}
-
-/// A function or procedure.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct FunctionDef {
-    /// Its identifier.
-    pub oid: Oid,
-    /// The schema it is in.
-    pub schema: Oid,
-    /// Its name; several functions may have it, with different arguments.
-    pub name: String,
-    /// The role that owns it.
-    pub owner: Oid,
-    /// Its arguments in order.
-    pub arguments: Vec<ArgumentDef>,
-    /// What it returns.
-    pub returns: Oid,
-    /// Whether it returns any number of them.
-    pub returns_set: bool,
-    /// The language of its body.
-    pub language: String,
-    /// Its body.
-    pub body: String,
-    /// What its result depends on.
-    pub volatility: Volatility,
-    /// Whether a null argument makes the result null.
-    pub strict: bool,
-    /// What it is.
-    pub kind: FunctionKind,
-    /// `SECURITY DEFINER`.
-    pub security_definer: bool,
-    /// `SET name = value` clauses.
-    pub settings: Vec<(String, String)>,
-    /// `COMMENT ON`.
-    pub comment: Option<String>,
-    /// `COST`, as it was given.
-    pub cost: Option<f32>,
-    /// `ROWS`, as it was given.
-    pub rows: Option<f32>,
-    /// `LEAKPROOF`
-    pub leakproof: bool,
-    /// `PARALLEL`; described only.
-    pub parallel: Parallel,
-}
-
-/// Whether a function may run in helpers of a statement.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub enum Parallel {
-    /// `UNSAFE`
-    #[default]
-    Unsafe,
-    /// `RESTRICTED`
-    Restricted,
-    /// `SAFE`
-    Safe,
-}
-
-/// An argument of a function.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct ArgumentDef {
-    /// Its name.
-    pub name: Option<String>,
-    /// Its type.
-    pub type_oid: Oid,
-    /// Which way it goes.
-    pub mode: ArgumentMode,
-    /// Its default, as SQL.
-    pub default: Option<String>,
-}
-
-/// Which way an argument goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum ArgumentMode {
-    /// `IN`.
-    In,
-    /// `OUT`.
-    Out,
-    /// `INOUT`.
-    InOut,
-    /// `VARIADIC`.
-    Variadic,
-    /// A column of `RETURNS TABLE`.
-    Table,
-}
-
-impl ArgumentMode {
-    /// Whether a call passes it.
-    pub fn is_input(self) -> bool {
-        matches!(self, ArgumentMode::In | ArgumentMode::InOut | ArgumentMode::Variadic)
-    }
-
-    /// Whether it is part of the result.
-    pub fn is_output(self) -> bool {
-        matches!(self, ArgumentMode::Out | ArgumentMode::InOut | ArgumentMode::Table)
-    }
-}
-
-impl FunctionDef {
-    /// Whether it is called by `CALL`.
-    pub fn is_procedure(&self) -> bool {
-        self.kind == FunctionKind::Procedure
-    }
-
-    /// Whether its last argument takes the rest of a call.
-    pub fn is_variadic(&self) -> bool {
-        self.arguments.iter().any(|argument| argument.mode == ArgumentMode::Variadic)
-    }
-}
-
-/// What a function's result depends on.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub enum Volatility {
-    /// Its arguments.
-    Immutable,
-    /// Its arguments and the statement's snapshot.
-    Stable,
-    /// Anything.
-    Volatile,
-}
-
-/// What can be called.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum FunctionKind {
-    /// In an expression.
-    Function,
-    /// By `CALL`.
-    Procedure,
-}
-
-/// A role.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct RoleDef {
-    /// Its identifier.
-    pub oid: Oid,
-    /// Its name.
-    pub name: String,
-    /// Whether it may do everything.
-    pub superuser: bool,
-    /// Whether it inherits what it is a member of.
-    pub inherit: bool,
-    /// Whether it may make roles.
-    pub create_role: bool,
-    /// Whether it may make databases.
-    pub create_database: bool,
-    /// Whether it may connect.
-    pub login: bool,
-    /// Whether it may replicate.
-    pub replication: bool,
-    /// How many sessions it may have; -1: any number.
-    pub connection_limit: i32,
-    /// The verifier of its password.
-    pub password: Option<String>,
-    /// Until when the password is good, in microseconds since 2000-01-01 UTC.
-    pub valid_until: Option<i64>,
-    /// Roles it is a member of.
-    pub member_of: Vec<Oid>,
-    /// `ALTER ROLE ... SET`.
-    pub settings: Vec<(String, String)>,
-    /// `COMMENT ON`.
-    pub comment: Option<String>,
-    /// `BYPASSRLS`; described only, as there is no row security.
-    pub bypass_row_security: bool,
-    /// Those of `member_of` that it may grant to others: WITH ADMIN OPTION.
-    pub admin_of: Vec<Oid>,
 }
 
 /// Any other object (a type, domain, trigger, cast ...), described by the layer above.

@@ -8,6 +8,8 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
 use super::definitions::*;
+use super::function::{ArgumentMode, FunctionDef};
+use super::role::RoleDef;
 
 /// A name in its name space and schema.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -378,6 +380,7 @@ fn referenced_tables(table: &TableDef) -> impl Iterator<Item = Oid> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::{ArgumentDef, BOOTSTRAP_ROLE, FunctionKind, Volatility};
     use crate::row::PhysicalType;
 
     fn put(object: impl Into<Object>) -> Change {
