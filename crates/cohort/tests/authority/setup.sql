@@ -37,3 +37,6 @@ reset session authorization;
 grant create on database postgres to grantee;
 create function seen(text) returns boolean language plpgsql cost 0.0001 as $$ begin raise notice 'seen %', $1; return true; end $$;
 create function trusted(text) returns boolean language plpgsql cost 0.0001 leakproof as $$ begin raise notice 'trusted %', $1; return true; end $$;
+create function fixed(int) returns int language plpgsql immutable security definer as $$ begin return 1; end $$; revoke execute on function fixed(int) from public; grant execute on function fixed(int) to grantee;
+create function closed.fixed(int) returns int language plpgsql immutable as $$ begin return 1; end $$;
+create procedure takes(int) language sql as 'select 1'; create procedure takes_more(a int, b int default 2) language sql as 'select 1';

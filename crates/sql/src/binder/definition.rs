@@ -59,7 +59,10 @@ pub fn definition_expression(
     used_for: DefinitionUse<'_>,
 ) -> Result<Expr> {
     let mut parameters = Parameters::fixed(Vec::new());
-    Binder::new(context, &mut parameters).definition_expression(table, expr, used_for)
+    let mut binder = Binder::new(context, &mut parameters);
+    let bound = binder.definition_expression(table, expr, used_for);
+    binder.hand_on_needed();
+    bound
 }
 
 /// The type that a name stands for.
@@ -82,7 +85,9 @@ pub fn procedure_call(
 ) -> Result<(FunctionTarget, Vec<Expr>)> {
     let mut binder = Binder::new(context, parameters);
     binder.scopes.push(Scope::new(Place::Call));
-    binder.procedure(call)
+    let bound = binder.procedure(call);
+    binder.hand_on_needed();
+    bound
 }
 
 /// The default of a column, its identity's and its domain's included, ready to be computed; NULL if it has none.
@@ -94,6 +99,7 @@ pub fn column_default(context: &mut BindContext<'_>, column: &ColumnDef) -> Resu
     let mut binder = Binder::new(context, &mut parameters);
     let mut bound = binder.column_default(column)?;
     binder.fold(&mut bound)?;
+    binder.hand_on_needed();
     Ok(bound)
 }
 

@@ -161,6 +161,8 @@ pub struct BindContext<'a> {
     pub parameter_values: Option<&'a [Value]>,
     /// Switches of the planner.
     pub settings: PlannerSettings,
+    /// The privileges that evaluating needs of those expressions that were bound by themselves; those of statements are in [`Bound`].
+    pub needed: Vec<Access>,
 }
 
 /// What names and literals of a text stand for, by where they stand in it.
@@ -298,7 +300,9 @@ pub fn scalar(
 ) -> Result<Expr> {
     let mut binder = Binder::new(context, parameters);
     binder.scopes.push(Scope::new(scope::Place::ExecuteParameter));
-    binder.scalar(expr, target)
+    let bound = binder.scalar(expr, target);
+    binder.hand_on_needed();
+    bound
 }
 
 /// Binds the condition of a domain's CHECK.
@@ -371,6 +375,13 @@ impl<'c, 'a> Binder<'c, 'a> {
         let result = work(self);
         self.view_owner = outer;
         result
+    }
+
+    /// Hands on the privileges that an expression needs that was bound by itself.
+    fn hand_on_needed(&mut self) {
+        for access in std::mem::take(&mut self.access) {
+            access.add_to(&mut self.context.needed);
+        }
     }
 
     /// Notes what the statement does with a table, view, sequence or function; where it is noted.

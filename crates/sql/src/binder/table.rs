@@ -298,7 +298,10 @@ pub fn table_expressions(
     table: &Arc<TableDef>,
 ) -> Result<Option<Arc<TableExpressions>>> {
     let mut parameters = Parameters::fixed(Vec::new());
-    Binder::new(context, &mut parameters).expressions_of(table)
+    let mut binder = Binder::new(context, &mut parameters);
+    let bound = binder.expressions_of(table);
+    binder.hand_on_needed();
+    bound
 }
 
 /// What a new expression of a table's definition is for.
@@ -334,7 +337,10 @@ pub fn table_expression(
         TableExpressionUse::AlterType(sql_type) => (Some(sql_type), Place::Generated),
     };
     let mut parameters = Parameters::fixed(Vec::new());
-    Binder::new(context, &mut parameters).table_expr_tree(table, expr, wanted, place, None)
+    let mut binder = Binder::new(context, &mut parameters);
+    let bound = binder.table_expr_tree(table, expr, wanted, place, None);
+    binder.hand_on_needed();
+    bound
 }
 
 /// The columns (by place) that an expression over a table's full row reads.

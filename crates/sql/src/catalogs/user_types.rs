@@ -556,6 +556,7 @@ fn with_value<T>(
     let mut eval = CheckContext { plain: PlainContext::default(), view };
     work(&mut BindContext {
         transition_tables: &[],
+        needed: Vec::new(),
         catalog: view.catalog(),
         system: super::system(),
         lookup: view,

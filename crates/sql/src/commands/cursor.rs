@@ -106,7 +106,7 @@ fn parameter_values(
         let mut none = Parameters::fixed(Vec::new());
         let found = environment.with_context(text, |context| binder::scalar(expr, None, context, &mut none))?;
         let coerced =
-            environment.with_context(text, |context| binder::scalar(expr, Some(*sql_type), context, &mut none));
+            environment.with_rights(text, |context| binder::scalar(expr, Some(*sql_type), context, &mut none));
         bound.push(coerced.map_err(|error| {
             if error.sqlstate() != sqlstate::CANNOT_COERCE {
                 return error;

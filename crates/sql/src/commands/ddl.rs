@@ -1,6 +1,6 @@
 //! What all statements that change the catalog have in common.
 
-use std::cell::Ref;
+use std::cell::{Ref, RefCell};
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, SqlState, sqlstate};
@@ -17,7 +17,7 @@ use crate::client::{Client, Severity};
 use crate::executor::{Locals, Run};
 use crate::parser::character_position;
 use crate::plan::Expr;
-use crate::privileges::{self, ColumnAcls, Kind, Privileges, Subject};
+use crate::privileges::{self, Access, ColumnAcls, Kind, Privileges, Subject};
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, SessionState, new_run};
 use crate::tree::{self, Location, Name, QualifiedName, RoleName, TablePersistence, TypeName};
@@ -38,11 +38,13 @@ pub(super) struct Ddl<'a> {
     pub client: &'a mut dyn Client,
     /// Whether what is called may end the transaction.
     pub may_end_transaction: bool,
+    /// The privileges that evaluating needs of the expressions bound so far.
+    needed: RefCell<Vec<Access>>,
 }
 
 impl<'a> Ddl<'a> {
     pub fn new(state: &'a SessionState, text: &'a Arc<str>, client: &'a mut dyn Client) -> Ddl<'a> {
-        Ddl { state, text, client, may_end_transaction: false }
+        Ddl { state, text, client, may_end_transaction: false, needed: RefCell::default() }
     }
 
     /// The engine's session.
@@ -207,7 +209,9 @@ impl<'a> Ddl<'a> {
 
     /// Runs `work` with a context for the binder; errors point into the statement's text.
     pub fn bind<T>(&self, work: impl FnOnce(&mut BindContext<'_>) -> Result<T>) -> Result<T> {
-        Environment::new(self.state, &self.view()).with_context(self.text, work)
+        let (result, needed) = Environment::new(self.state, &self.view()).bind(self.text, work)?;
+        self.note_needed(needed);
+        Ok(result)
     }
 
     /// Binds an expression of a definition.
@@ -222,12 +226,28 @@ impl<'a> Ddl<'a> {
 
     /// Binds an expression of a definition that is stored as `text`.
     pub fn stored_expression(&self, table: &Arc<TableDef>, text: &str, used_for: DefinitionUse<'_>) -> Result<Expr> {
-        bind_stored(self.state, table, text, used_for)
+        let over = (!matches!(used_for, DefinitionUse::Default { .. })).then_some(table);
+        self.bind_text(over, text, used_for)
+    }
+
+    /// Binds an expression that is stored as `text`. An error has no position: it would be one in the stored text.
+    fn bind_text(&self, table: Option<&Arc<TableDef>>, text: &str, used_for: DefinitionUse<'_>) -> Result<Expr> {
+        let (bound, needed) = bind_text(self.state, table, text, used_for).map_err(without_position)?;
+        self.note_needed(needed);
+        Ok(bound)
+    }
+
+    /// Notes the privileges that evaluating needs, for [`Ddl::with_run`].
+    fn note_needed(&self, needed: Vec<Access>) {
+        let mut all = self.needed.borrow_mut();
+        for access in needed {
+            access.add_to(&mut all);
+        }
     }
 
     /// Binds a default that is stored as `text` and belongs to no table.
     pub fn stored_default(&self, text: &str, used_for: DefinitionUse<'_>) -> Result<Expr> {
-        bind_text(self.state, None, text, used_for).map_err(without_position)
+        self.bind_text(None, text, used_for)
     }
 
     /// The text under which an expression is stored.
@@ -264,8 +284,13 @@ impl<'a> Ddl<'a> {
         }
     }
 
-    /// Runs `work` with an execution of its own, for expressions outside a plan.
+    /// Runs `work` with an execution of its own, for expressions outside a plan. The acting role must have the privileges that the
+    /// statement's expressions need: no plan asks for them.
+    ///
+    /// # Errors
+    /// Those of `work`; 42501.
     pub fn with_run<'p, T>(&mut self, work: impl FnOnce(&mut Run<'_, 'p>) -> Result<T>) -> Result<T> {
+        self.state.require_all(&self.needed.borrow())?;
         let mut locals = Locals::for_expression();
         let mut run = new_run(self.state, self.client, &[], &mut locals);
         work(&mut run)
@@ -594,9 +619,8 @@ pub(super) fn bind_stored(
     used_for: DefinitionUse<'_>,
 ) -> Result<Expr> {
     let table = (!matches!(used_for, DefinitionUse::Default { .. })).then_some(table);
-    let bound = bind_text(state, table, text, used_for);
     // A position would be one in the stored text, which nobody sees.
-    bound.map_err(without_position)
+    bind_text(state, table, text, used_for).map(|(bound, _)| bound).map_err(without_position)
 }
 
 /// The same error, pointing nowhere.
@@ -610,10 +634,10 @@ fn bind_text(
     table: Option<&Arc<TableDef>>,
     text: &str,
     used_for: DefinitionUse<'_>,
-) -> Result<Expr> {
+) -> Result<(Expr, Vec<Access>)> {
     let expr = crate::parser::parse_expression(text)?;
     Environment::new(state, &state.catalog())
-        .with_context(text, |context| definition_expression(context, table, &expr, used_for))
+        .bind(text, |context| definition_expression(context, table, &expr, used_for))
 }
 
 /// The error for a role that does not exist: 42704.

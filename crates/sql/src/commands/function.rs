@@ -469,7 +469,7 @@ fn resolve(
     let trimmed = super::without_outputs(state, call);
     let call = trimmed.as_ref().unwrap_or(call);
     let (function, arguments) = Environment::new(state, &state.catalog())
-        .with_context(text, |context| procedure_call(context, call, &mut Parameters::fixed(parameters.to_vec())))?;
+        .with_rights(text, |context| procedure_call(context, call, &mut Parameters::fixed(parameters.to_vec())))?;
     match function {
         FunctionTarget::Stored(function) if function.kind == FunctionKind::Procedure => Ok((function, arguments)),
         _ => {

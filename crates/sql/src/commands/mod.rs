@@ -194,6 +194,7 @@ fn load(state: &SessionState, library: &str) -> Result<UtilityOutput> {
 }
 
 fn listen(state: &SessionState, channel: &str) -> Result<UtilityOutput> {
+    state.refuse_if_restricted("execute LISTEN")?;
     state.listen(channel)?;
     Ok(UtilityOutput::tag("LISTEN"))
 }

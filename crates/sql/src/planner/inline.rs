@@ -110,6 +110,7 @@ fn bound_body(
     let names = sql_function::Parameters(function);
     let mut inner = BindContext {
         transition_tables: &[],
+        needed: Vec::new(),
         catalog: context.catalog,
         system: context.system,
         lookup: context.lookup,

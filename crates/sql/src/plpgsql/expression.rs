@@ -469,7 +469,7 @@ pub fn bind_call(
     let call = trimmed.as_ref().unwrap_or(call);
     let environment = Environment::new(run.state, &view).with_variables(&names);
     let (target, arguments) = environment
-        .with_context(&expression.text, |context| {
+        .with_rights(&expression.text, |context| {
             crate::binder::procedure_call(context, call, &mut Parameters::fixed(types))
         })
         .map_err(|error| within(error, expression))?;

@@ -16,6 +16,7 @@ use crate::client::{Client, OutgoingRow, Severity};
 use crate::executor::{Locals, evaluate};
 use crate::parser::no_stack;
 use crate::plan::VirtualTable;
+use crate::privileges::Access;
 use crate::types::random::RandomState;
 use crate::types::{CatalogLookup, EvalContext, FormatSettings, Value};
 
@@ -170,6 +171,28 @@ impl<'a> Environment<'a> {
     /// # Errors
     /// What `work` returns.
     pub fn with_context<T>(&self, text: &str, work: impl FnOnce(&mut BindContext<'_>) -> Result<T>) -> Result<T> {
+        self.bind(text, work).map(|(result, _)| result)
+    }
+
+    /// As [`Environment::with_context`], for expressions that are evaluated without a plan: the acting role needs the privileges.
+    ///
+    /// # Errors
+    /// What `work` returns; 42501.
+    pub fn with_rights<T>(&self, text: &str, work: impl FnOnce(&mut BindContext<'_>) -> Result<T>) -> Result<T> {
+        let (result, needed) = self.bind(text, work)?;
+        self.state.require_all(&needed)?;
+        Ok(result)
+    }
+
+    /// The result of `work`, and the privileges that the expressions need which it has bound by themselves.
+    ///
+    /// # Errors
+    /// What `work` returns.
+    pub fn bind<T>(
+        &self,
+        text: &str,
+        work: impl FnOnce(&mut BindContext<'_>) -> Result<T>,
+    ) -> Result<(T, Vec<Access>)> {
         let mut eval = self.eval_context();
         let mut context = BindContext {
             catalog: self.view.catalog(),
@@ -191,8 +214,10 @@ impl<'a> Environment<'a> {
                 errors_wait: self.errors_wait,
                 ..planner_settings(self.state)
             },
+            needed: Vec::new(),
         };
-        work(&mut context)
+        let result = work(&mut context)?;
+        Ok((result, context.needed))
     }
 }
 

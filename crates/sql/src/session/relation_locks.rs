@@ -5,7 +5,6 @@ use engine::{LockMode, WaitPolicy};
 
 use super::plan_cache::Planned;
 use super::state::SessionState;
-use crate::privileges;
 
 /// Takes the relation locks of a statement's plans, until one of them may be run.
 ///
@@ -27,10 +26,7 @@ impl RelationLocks {
     /// 42501 and its kin for who may not run it; those of waiting for locks.
     pub(crate) fn take(&mut self, state: &SessionState, planned: &Planned) -> Result<bool> {
         let statement = &planned.statement;
-        if !state.is_superuser() {
-            let own_temporary = state.temporary_schema.get();
-            privileges::check(&state.engine_catalog(), state.acting_role().oid, own_temporary, &statement.access)?;
-        }
+        state.require_all(&statement.access)?;
         for (oid, mode) in statement.locks.iter() {
             state.engine().lock_relation(*oid, *mode, WaitPolicy::Block)?;
         }

@@ -21,7 +21,7 @@ use super::plan_cache::Planned;
 use super::settings::CachedSettings;
 use crate::client::{Client, Severity};
 use crate::executor::PendingCheck;
-use crate::privileges::{self, Privileges, Subject};
+use crate::privileges::{self, Access, Privileges, Subject};
 use crate::types::random::RandomState;
 use crate::types::{FormatSettings, SqlType, datetime};
 
@@ -501,6 +501,17 @@ impl SessionState {
     /// Whether the acting role has by itself what another role has.
     pub fn has_rights_of(&self, role: Oid) -> bool {
         self.is_superuser() || privileges::has_rights_of(&self.engine_catalog(), self.acting_role().oid, role)
+    }
+
+    /// 42501 unless the acting role may do all of this.
+    ///
+    /// # Errors
+    /// 42501
+    pub fn require_all(&self, needed: &[Access]) -> Result<()> {
+        if self.is_superuser() {
+            return Ok(());
+        }
+        privileges::check(&self.engine_catalog(), self.acting_role().oid, self.temporary_schema.get(), needed)
     }
 
     /// 42501 unless the acting role has one of these privileges on the object.

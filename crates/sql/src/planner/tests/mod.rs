@@ -252,6 +252,7 @@ impl World {
         let lookup = Lookup(&self.catalog);
         let mut eval = Eval { plain: PlainContext::default(), lookup: Lookup(&self.catalog) };
         let mut context = BindContext {
+            needed: Vec::new(),
             catalog: &self.catalog,
             system: &NoSystemCatalog,
             lookup: &lookup,
