@@ -103,7 +103,7 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// A plan that is not to be run: what constants come out as is not looked at.
+    /// A plan in which constants that can't be computed are left as they are: they are errors where a row reaches them.
     fn plan_roughly(&self, state: &SessionState) -> Result<Arc<Planned>> {
         let Some(tree) = &self.tree else { return Err(Error::internal("an empty statement has no plan")) };
         let types = self.types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>();
@@ -170,10 +170,18 @@ impl Prepared {
         let Some(tree) = &self.tree else { return Err(Error::internal("an empty statement has no plan")) };
         // The text of SQL's PREPARE is that of another statement: no plan may be found by it.
         let planned = if self.from_sql {
-            plan_uncached(state, &self.text, tree, &self.types)?
+            plan_uncached(state, &self.text, tree, &self.types)
         } else {
-            plan(state, &self.text, tree, &self.types)?
+            plan(state, &self.text, tree, &self.types)
         };
+        let planned = match planned {
+            // The values may be such that nothing reaches the constant.
+            Err(error) if error.sqlstate().class() == "22" => {
+                let rough = self.plan_roughly(state)?;
+                if rough.statement.parameters.is_empty() { Err(error) } else { Ok(rough) }
+            }
+            planned => planned,
+        }?;
         let is_query = !matches!(planned.statement.kind, crate::plan::StatementKind::Utility(_));
         let columns =
             planned.statement.columns.iter().map(|column| (column.name.to_string(), column.sql_type)).collect();

@@ -1,0 +1,21 @@
+-- A constant that can't be computed is no error where the values of parameters keep everything from reaching it.
+create table t (a int);
+insert into t values (1), (2);
+prepare z(int) as select case when $1 > 0 then 1 / $1 else 1 / 0 end;
+execute z(1);
+execute z(0);
+prepare z1(int) as select case when $1 > 0 then a else 1 / 0 end from t order by 1;
+execute z1(1);
+execute z1(0);
+prepare z2(int) as select coalesce($1, 1 / 0);
+execute z2(1);
+execute z2(null);
+prepare z3(bool) as select a from t where $1 or 1 / 0 = 1 order by 1;
+execute z3(true);
+execute z3(false);
+prepare z4(text) as select case $1 when 'x' then 1 else 'q'::text::int end;
+execute z4('x');
+execute z4('y');
+execute z4('x');
+prepare z5 as select 1 / 0;
+execute z5;
