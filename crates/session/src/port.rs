@@ -250,14 +250,24 @@ impl Port {
                 Err(_) => self.close(),
             }
         }
-        match self.write_blocked {
-            true => _ = self.stalled_since.get_or_insert_with(Instant::now),
-            false => self.stalled_since = None,
-        }
+        self.note_stall();
         if self.progress.is_some() && self.outgoing.unsent_bytes() < self.unsent_limit_bytes / 2 {
             self.wake();
         }
         if self.session_waits { None } else { self.outgoing.next_gate(durable) }
+    }
+
+    /// Notes since when the client has taken nothing. While the server stops, the session learns of it: its wait has no end otherwise
+    /// if it began before.
+    fn note_stall(&mut self) {
+        if !self.write_blocked {
+            self.stalled_since = None;
+        } else if self.stalled_since.is_none() {
+            self.stalled_since = Some(Instant::now());
+            if self.is_stopping {
+                self.wake();
+            }
+        }
     }
 
     fn wake(&mut self) {
