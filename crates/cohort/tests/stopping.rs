@@ -31,6 +31,12 @@ fn start_with_prepared_transaction(folder: &std::path::Path) -> Server {
     server
 }
 
+/// Prepares a transaction that has changed another table.
+fn prepare_elsewhere(server: &Server) {
+    server.connect().batch_execute("create table z (id int)").unwrap();
+    server.connect().batch_execute("begin; insert into z values (1); prepare transaction 'p'").unwrap();
+}
+
 fn talk(server: &Server) -> Talk {
     let mut talk = Talk::start(&server.socket());
     talk.patience = LIMIT;
@@ -217,6 +223,62 @@ fn a_deadlock_beside_a_prepared_transaction_is_left_to_its_own_time() {
     server.wait_within(LIMIT);
 }
 
+/// No deadlock detector sees this circle, with a prepared transaction beside it or without.
+#[test]
+fn sessions_in_a_circle_with_a_wait_for_a_safe_snapshot_are_interrupted() {
+    for prepares in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let server = start(folder.path());
+        if prepares {
+            prepare_elsewhere(&server);
+        }
+        let (mut reading, mut writing) = (talk(&server), talk(&server));
+        reading.send(&Sent::query("select pg_advisory_lock(1)").bytes());
+        reading.hear_until_ready();
+        let writes = "begin isolation level serializable; update t set word = 'circle'; select 1 from t";
+        writing.send(&Sent::query(writes).bytes());
+        writing.hear_until_ready();
+        let deferrable = "begin isolation level serializable read only deferrable; select * from t";
+        reading.send(&Sent::query(deferrable).bytes());
+        std::thread::sleep(BEGINS);
+        writing.send(&Sent::query("select pg_advisory_lock(1)").bytes());
+        std::thread::sleep(BEGINS);
+        server.signal("TERM");
+        for talk in [&mut reading, &mut writing] {
+            assert_eq!(ending(talk).1, TOLD);
+        }
+        server.wait_within(LIMIT);
+        assert_eq!(words_after_restart(folder.path()), "first");
+    }
+}
+
+/// One member of the circle waits for a prepared transaction as well. It leaves as the deadlock's victim, and the other one goes on.
+#[test]
+fn a_deadlock_with_one_that_waits_for_a_prepared_transaction_too_is_left_to_its_own_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path());
+    prepare_elsewhere(&server);
+    server.connect().batch_execute("create table u (id int)").unwrap();
+    let (mut victim, mut other) = (talk(&server), talk(&server));
+    let first = "set deadlock_timeout = '14s'; begin; lock table u in access exclusive mode";
+    victim.send(&Sent::query(first).bytes());
+    victim.hear_until_ready();
+    let second =
+        "set deadlock_timeout = '100s'; begin; lock table z in row exclusive mode; insert into t values (2, 'on')";
+    other.send(&Sent::query(second).bytes());
+    other.hear_until_ready();
+    victim.send(&Sent::query("lock table z in access exclusive mode").bytes());
+    std::thread::sleep(BEGINS);
+    other.send(&Sent::query("insert into u values (1); commit").bytes());
+    std::thread::sleep(BEGINS);
+    server.signal("TERM");
+    let heard = other.hear_to_the_end();
+    assert_eq!(ending(&mut victim).0, "EZE");
+    assert_eq!(heard.iter().map(|message| &message[..1]).collect::<String>(), "CCZE", "{heard:?}");
+    server.wait_within(LIMIT);
+    assert_eq!(words_after_restart(folder.path()), "first on");
+}
+
 /// The reader's answer is no shorter for the sessions that are stuck.
 #[test]
 fn a_slow_reader_beside_sessions_that_are_stuck_gets_all_of_its_answer() {
@@ -309,6 +371,20 @@ fn a_statement_that_waits_for_its_client_does_not_hold_up_the_stop() {
     server.signal("TERM");
     assert_eq!(ending(&mut copying), ("E".to_owned(), TOLD.to_owned()));
     assert!(signalled.elapsed() < Duration::from_secs(3), "{:?}", signalled.elapsed());
+    server.wait_within(LIMIT);
+    assert_eq!(words_after_restart(folder.path()), "first");
+}
+
+/// When the session begins to wait for its client, the commit of a statement before holds back all that it has to say.
+#[test]
+fn a_client_that_reads_nothing_behind_a_commit_does_not_hold_up_the_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path());
+    let mut deaf = talk(&server);
+    let unread = "select repeat('x', 1000) from generate_series(1, 100000)";
+    deaf.send(&Sent::query(&format!("{SLEEP}; begin; update t set id = id; commit; {unread}")).bytes());
+    std::thread::sleep(BEGINS);
+    server.signal("TERM");
     server.wait_within(LIMIT);
     assert_eq!(words_after_restart(folder.path()), "first");
 }

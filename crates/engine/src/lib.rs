@@ -29,7 +29,7 @@ pub use clog::{ClogUpdate, Snapshot, TransactionStatus};
 pub use control::{CONTROL_FILE, ControlData, FORMAT_VERSION, read_control};
 pub use database::{CheckpointStatistics, Database, OpenOptions, Statistics, too_few_descriptors};
 pub use heap::{PageTuples, Version};
-pub use lockmgr::{AdvisoryKey, Granted, LockMode, LockTag, LockView, RowLockMode, WaitPolicy};
+pub use lockmgr::{AdvisoryKey, Granted, LockMode, LockTag, LockView, OtherWaits, RowLockMode, WaitPolicy};
 pub use modify::{ConflictOutcome, Modify};
 pub use scan::{IndexScan, TableScan};
 pub use session::{

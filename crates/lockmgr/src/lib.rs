@@ -32,6 +32,7 @@ mod table;
 mod tag;
 mod view;
 mod wait;
+mod wait_graph;
 mod xid_wait;
 
 pub use deadlock::DetectorWork;
@@ -42,3 +43,4 @@ pub use prepared::{PreparedLocks, PreparedRowLock};
 pub use row::{KeptTurn, RowLockAttempt, RowLocker, RowTurn};
 pub use tag::{AdvisoryKey, LockTag};
 pub use view::LockView;
+pub use wait_graph::{OtherWaits, WaitGraph};

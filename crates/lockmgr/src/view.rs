@@ -71,13 +71,6 @@ impl LockManager {
         self.freeze().blockers(owner)
     }
 
-    /// The owners that keep each of these waiting, all at one moment. Those that wait for nothing are left out.
-    pub fn blocking_owners_of(&self, owners: &[OwnerId]) -> FxHashMap<OwnerId, Vec<OwnerId>> {
-        let frozen = self.freeze();
-        let waiting = owners.iter().map(|owner| (*owner, frozen.blockers(*owner)));
-        waiting.filter(|(_, blockers)| !blockers.is_empty()).collect()
-    }
-
     /// What the owner waits for.
     pub fn waiting_for(&self, owner: OwnerId) -> Option<(LockTag, LockMode)> {
         let target = self.owners.get(owner).with_wait(|wait| wait.target.clone())?;

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use base::{OwnerId, Result, Tid, Xid, sqlstate};
 use cohort_lockmgr::{
-    AdvisoryKey, Granted, LockDuration, LockManager, LockMark, LockMode, LockOptions, LockTag, RowLockAttempt,
-    RowLockMode, Scope, WaitPolicy,
+    AdvisoryKey, Granted, LockDuration, LockManager, LockMark, LockMode, LockOptions, LockTag, OtherWaits,
+    RowLockAttempt, RowLockMode, Scope, WaitPolicy,
 };
 use common::RELATION;
 use model::{Answer, Model, Patience, Step, random_step};
@@ -210,7 +210,23 @@ impl World {
         self.sessions[session].answer = Some(answer);
     }
 
+    /// As if each session that does not wait never ended, and then none of them.
+    fn compare_waits_without_end(&self, model: &Model, told: &str) {
+        let graph = self.locks.wait_graph();
+        let count = self.sessions.len();
+        let running = (0..count).filter(|session| !model.is_blocked(*session)).map(|session| vec![session]);
+        for never_ending in running.chain([Vec::new()]) {
+            let owners: Vec<OwnerId> = never_ending.iter().map(|session| self.sessions[*session].owner).collect();
+            let found = graph.owners_without_end(&owners, &OtherWaits::default());
+            let mut found: Vec<usize> = found.into_iter().map(|owner| owner.0 as usize).collect();
+            found.sort_unstable();
+            let expected = sessions_without_end(model, count, &never_ending);
+            assert_eq!(found, expected, "who waits for ever if {never_ending:?} do not end\n{told}");
+        }
+    }
+
     fn compare(&self, model: &Model, told: &str) {
+        self.compare_waits_without_end(model, told);
         for (number, at) in self.sessions.iter().enumerate() {
             assert_eq!(at.running.is_some(), model.is_blocked(number), "whether {number} waits\n{told}");
             let blockers: Vec<usize> =
@@ -220,6 +236,21 @@ impl World {
                 assert_eq!(at.answer, model.answer(number), "what {number} is told\n{told}");
             }
         }
+    }
+}
+
+/// Those that are kept waiting for ever if `never_ending` do not end, found pair by pair.
+fn sessions_without_end(model: &Model, sessions: usize, never_ending: &[usize]) -> Vec<usize> {
+    let mut left: Vec<usize> = (0..sessions).collect();
+    loop {
+        let is_kept = |session: &usize| {
+            never_ending.contains(session) || model.blockers(*session).iter().any(|blocker| left.contains(blocker))
+        };
+        let kept: Vec<usize> = left.iter().copied().filter(is_kept).collect();
+        if kept.len() == left.len() {
+            return kept;
+        }
+        left = kept;
     }
 }
 

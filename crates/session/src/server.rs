@@ -55,7 +55,7 @@ pub fn worker_threads(worker_count: usize) -> usize {
 
 /// Time between two checks of a stopping server for stuck sessions.
 const STUCK_CHECK_INTERVAL: Duration = Duration::from_millis(100);
-/// Sessions are stuck if so many checks in a row find all of them waiting. One check is not enough: the background vacuum may hold a lock.
+/// If so many checks in a row find all sessions waiting, their waits are followed. One check may see a session between two waits.
 const STUCK_CHECKS: usize = 20;
 
 /// A running server.
@@ -187,22 +187,22 @@ impl Server {
         }
     }
 
-    /// Waits until all sessions have ended. Interrupts those that are left if all wait for prepared transactions, which nobody can finish
-    /// any more.
+    /// Waits until all sessions have ended. Interrupts those that are left if none of them goes on by itself: nobody can finish prepared
+    /// transactions any more.
     fn wait_for_sessions(&self) {
         let Shared { budget, instance, .. } = &*self.shared;
-        let mut stuck_checks = 0;
+        let mut checks = 0;
         while !budget.wait_for_last_end(STUCK_CHECK_INTERVAL) {
             // A session that has ended and still sends keeps its place.
-            let are_stuck = instance.sessions_stuck_beside_prepared_transactions() == Some(budget.session_count());
-            stuck_checks = if are_stuck { stuck_checks + 1 } else { 0 };
-            if stuck_checks < STUCK_CHECKS {
+            let all_wait = instance.sessions_if_all_wait() == Some(budget.session_count());
+            checks = if all_wait { checks + 1 } else { 0 };
+            if checks < STUCK_CHECKS {
                 continue;
             }
-            stuck_checks = 0;
-            if instance.all_wait_for_prepared_transactions() {
+            checks = 0;
+            if instance.no_session_goes_on() {
                 eprintln!(
-                    "cohort: all remaining statements wait, and prepared transactions can't be finished: they are interrupted"
+                    "cohort: all remaining statements wait for what does not happen any more: they are interrupted"
                 );
                 self.begin_stop(StopMode::AtOnce);
             }

@@ -1,8 +1,8 @@
 //! What sessions wait for, as `pg_stat_activity` and those who serve figures tell it.
 
 use base::OwnerId;
-use engine::{LockMode, LockTag};
-use rustc_hash::{FxHashMap, FxHashSet};
+use engine::{LockMode, LockTag, OtherWaits};
+use rustc_hash::FxHashMap;
 use std::time::{Duration, Instant};
 
 use super::{Activity, Instance, SessionInfo};
@@ -35,45 +35,41 @@ impl Instance {
         SessionWaits { instance: self, locks: self.database().locks().waits() }
     }
 
-    /// The number of sessions, if there are prepared transactions, and each session waits for a lock or a safe snapshot without any
-    /// time limit. [`Instance::all_wait_for_prepared_transactions`] tells whether they wait for those.
-    pub fn sessions_stuck_beside_prepared_transactions(&self) -> Option<usize> {
-        if self.database().transactions().prepared_transactions().is_empty() || self.armed_time_limits() > 0 {
+    /// The number of sessions, if each waits for a lock or a safe snapshot, without any time limit.
+    /// [`Instance::no_session_goes_on`] tells whether some of them go on by themselves.
+    pub fn sessions_if_all_wait(&self) -> Option<usize> {
+        if self.armed_time_limits() > 0 {
             return None;
         }
         let (sessions, waits) = (self.sessions(), self.waits());
         let endless = self.database().locks().endless_waiters(DEADLOCK_PATIENCE);
-        let is_stuck = |session: &SessionInfo| match waits.of(session) {
+        let waits_on = |session: &SessionInfo| match waits.of(session) {
             Some(wait) => wait == SAFE_SNAPSHOT || wait.kind == LOCK && endless.contains(&session.owner()),
             None => false,
         };
-        (!sessions.is_empty() && sessions.iter().all(|session| is_stuck(session))).then_some(sessions.len())
+        (!sessions.is_empty() && sessions.iter().all(|session| waits_on(session))).then_some(sessions.len())
     }
 
-    /// Whether each session waits for a prepared transaction, or for a session that does: one owner that never goes on is enough to
-    /// keep a session waiting. Sessions that wait for each other, or for the background vacuum, go on by themselves.
+    /// Whether no session goes on unless one is interrupted or a prepared transaction is finished. From each session a chain of
+    /// waits leads to a prepared transaction, or to a circle that nobody breaks: one with a wait for a safe snapshot.
     ///
-    /// It freezes the table of locks, and looks at each pair of sessions that wait for one lock.
-    pub fn all_wait_for_prepared_transactions(&self) -> bool {
+    /// A circle of waits for locks ends when one of its members looks for a deadlock, so its sessions go on. The table of locks is held
+    /// still while its waits are copied.
+    pub fn no_session_goes_on(&self) -> bool {
         let database = self.database();
         let ssi = database.transactions().ssi();
         let prepared = database.transactions().prepared_transactions();
-        let mut never_ending: FxHashSet<OwnerId> = prepared.iter().map(|prepared| prepared.owner).collect();
+        let prepared: Vec<OwnerId> = prepared.iter().map(|prepared| prepared.owner).collect();
         let owners: Vec<OwnerId> = self.sessions().iter().map(|session| session.owner()).collect();
-        let mut blockers = database.locks().blocking_owners_of(&owners);
-        for owner in &owners {
-            blockers.entry(*owner).or_default().extend(ssi.safe_snapshot_blockers(*owner));
+        let waits = database.locks().wait_graph();
+        let beside_circles_of_locks = waits.owners_without_end(&[], &OtherWaits::default());
+        if beside_circles_of_locks.iter().any(|owner| waits.will_look_for_deadlock(*owner)) {
+            return false;
         }
-        let mut count = 0;
-        while count < never_ending.len() {
-            count = never_ending.len();
-            let is_kept = |(owner, blockers): (&OwnerId, &Vec<OwnerId>)| {
-                blockers.iter().any(|blocker| never_ending.contains(blocker)).then_some(*owner)
-            };
-            let kept: Vec<OwnerId> = blockers.iter().filter_map(is_kept).collect();
-            never_ending.extend(kept);
-        }
-        owners.iter().all(|owner| never_ending.contains(owner))
+        let for_snapshots = owners.iter().map(|owner| (*owner, ssi.safe_snapshot_blockers(*owner)));
+        let for_snapshots: OtherWaits = for_snapshots.filter(|(_, awaited)| !awaited.is_empty()).collect();
+        let without_end = waits.owners_without_end(&prepared, &for_snapshots);
+        owners.iter().all(|owner| without_end.contains(owner))
     }
 }
 
