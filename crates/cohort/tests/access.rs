@@ -312,3 +312,45 @@ fn what_does_not_belong_to_the_exchange_ends_the_connection() {
     // Others don't notice.
     assert_eq!(server.psql("select 1"), "1");
 }
+
+#[test]
+fn a_server_that_runs_as_root_says_so_and_keeps_off_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    let (copy_to, copy_from) = (format!("copy t to '{}'", file.display()), format!("copy t from '{}'", file.display()));
+    let is_root = Command::new("id").arg("-u").output().unwrap().stdout.trim_ascii() == b"0";
+    let server = Server::start(folder.path(), &["allow_server_files_as_root=off"]);
+    let warnings = server.log().lines().filter(|line| line.contains("runs as root")).count();
+    assert_eq!(warnings, usize::from(is_root), "{}", server.log());
+    let mut client = server.connect();
+    client.batch_execute("create table t (a int); insert into t values (1)").unwrap();
+    for statement in [&copy_to, &copy_from, "copy t from '/nonexistent'", "copy no_such_table to '/nonexistent'"] {
+        let error = client.batch_execute(statement).err();
+        let code = error.as_ref().and_then(|error| error.code()).map(|code| code.code().to_owned());
+        if is_root {
+            assert_eq!(code.as_deref(), Some("42501"), "{statement}");
+            assert!(error.unwrap().as_db_error().unwrap().hint().unwrap().contains("allow_server_files_as_root"));
+        } else {
+            assert_ne!(code.as_deref(), Some("42501"), "{statement}");
+        }
+    }
+    assert_eq!(file.exists(), !is_root);
+    let refused = client.batch_execute("set allow_server_files_as_root = on").unwrap_err();
+    assert_eq!(refused.code().unwrap().code(), "55P02");
+    drop(client);
+    server.stop();
+
+    let server = Server::start(folder.path(), &["allow_server_files_as_root=on"]);
+    let mut client = server.connect();
+    // A COPY that fails before its data leaves the file as it was.
+    std::fs::write(&file, "7\n").unwrap();
+    client.batch_execute(&format!("copy no_such_table to '{}'", file.display())).unwrap_err();
+    client.batch_execute(&copy_from).unwrap();
+    client.batch_execute(&copy_to).unwrap();
+    let copied = std::fs::read_to_string(&file).unwrap();
+    assert!(copied.ends_with("7\n"), "{copied}");
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let new = folder.path().join("new");
+    client.batch_execute(&format!("copy t to '{}'", new.display())).unwrap();
+    assert_eq!(mode(&new) & 0o022, 0, "only the server's user writes it");
+}

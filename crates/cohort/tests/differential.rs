@@ -182,6 +182,7 @@ subjects! {
     plans,
     programs,
     properties,
+    server,
     sessions,
     types,
 }

@@ -131,20 +131,23 @@ impl Client for PortClient<'_> {
         });
     }
 
-    fn copy_in_response(&mut self, format: Format, column_count: usize) {
+    fn copy_in_response(&mut self, format: Format, column_count: usize) -> Result<()> {
         copy_response(self.port, b'G', format, column_count);
+        Ok(())
     }
 
-    fn copy_out_response(&mut self, format: Format, column_count: usize) {
+    fn copy_out_response(&mut self, format: Format, column_count: usize) -> Result<()> {
         copy_response(self.port, b'H', format, column_count);
+        Ok(())
     }
 
     fn copy_data(&mut self, data: &[u8]) {
         self.port.borrow_mut().outgoing.message(b'd', |out| out.extend_from_slice(data));
     }
 
-    fn copy_done(&mut self) {
+    fn copy_done(&mut self) -> Result<()> {
         self.empty_message(b'c');
+        Ok(())
     }
 
     fn read_copy_data(&mut self) -> Result<Option<Vec<u8>>> {

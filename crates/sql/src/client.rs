@@ -203,13 +203,19 @@ pub trait Client {
     /// A notification from session `pid`.
     fn notification(&mut self, pid: i32, channel: &str, payload: &str);
     /// The client is to send COPY data of `column_count` columns.
-    fn copy_in_response(&mut self, _format: Format, _column_count: usize) {}
+    fn copy_in_response(&mut self, _format: Format, _column_count: usize) -> Result<()> {
+        Ok(())
+    }
     /// COPY data of `column_count` columns follows.
-    fn copy_out_response(&mut self, _format: Format, _column_count: usize) {}
+    fn copy_out_response(&mut self, _format: Format, _column_count: usize) -> Result<()> {
+        Ok(())
+    }
     /// A piece of COPY data.
     fn copy_data(&mut self, _data: &[u8]) {}
     /// No more COPY data.
-    fn copy_done(&mut self) {}
+    fn copy_done(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// Waits for COPY data from the client; `None` at its end. The piece is valid until the next call.
     ///
     /// # Errors

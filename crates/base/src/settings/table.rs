@@ -103,6 +103,7 @@ macro_rules! settings {
 }
 
 settings! {
+    AllowServerFilesAsRoot "allow_server_files_as_root" Kind::Bool, "off", Postmaster, "Connections and Authentication", "Lets COPY read and write files of the server though it runs as root.";
     AllowSystemTableMods "allow_system_table_mods" Kind::Bool, "off", Superuser, "Client Connection Defaults", "Accepted for compatibility; system tables can't be changed.";
     ApplicationName "application_name" Kind::Text, "", User, "Reporting and Logging", "Sets the application name to be reported in statistics and logs.";
     ArrayNulls "array_nulls" Kind::Bool, "on", User, "Compatibility", "Enables input of NULL elements in arrays.";

@@ -104,6 +104,8 @@ impl Server {
     fn start_by(mut command: Command, folder: &Path, port: u16, settings: &[&str], arguments: &[&str]) -> Server {
         command.arg("serve").arg(folder.join("data")).args(["--port", &port.to_string()]);
         command.arg("--socket-dir").arg(folder).args(default_host(arguments)).args(arguments);
+        // Tests may run as root, and some copy from and to files.
+        command.args(["-c", "allow_server_files_as_root=on"]);
         for setting in settings {
             command.args(["-c", setting]);
         }

@@ -49,6 +49,10 @@ fn parse_setting(text: &str) -> std::result::Result<(String, String), String> {
     Ok((name.trim().replace('-', "_"), value.trim().to_owned()))
 }
 
+/// Said when the server is started as root, who may do anything to any file.
+const ROOT_WARNING: &str = "cohort: warning: the server runs as root; start it as a user of its own, such as postgres, to whom the \
+                            data folder belongs (COPY from and to files is refused unless allow_server_files_as_root is on)";
+
 /// Serves until a signal says to stop.
 ///
 /// # Errors
@@ -59,6 +63,9 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
         .map_err(|error| Error::io("could not watch for signals", &error))?;
     // Before files are opened: how many of them are kept open depends on it.
     vfs::descriptors::raise_limit();
+    if rustix::process::geteuid().is_root() {
+        eprintln!("{ROOT_WARNING}");
+    }
     let settings = Arc::new(ServerSettings::new());
     settings.set_at_start("shared_buffers", &memory::suggested_shared_buffers(), Source::Default)?;
     configuration::apply(&settings, &arguments.directory)?;

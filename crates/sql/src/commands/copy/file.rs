@@ -1,58 +1,130 @@
-//! COPY from and to files of the server: for superusers.
+//! COPY from and to files of the server: for superusers and for those who have the rights of `pg_read_server_files` or
+//! `pg_write_server_files`.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufWriter, ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use base::{Error, Lsn, Result, sqlstate};
+use base::settings::Id;
+use base::{Error, Lsn, Oid, Result, sqlstate};
 use engine::StatementFile;
+use engine::catalog::{READ_SERVER_FILES_ROLE, WRITE_SERVER_FILES_ROLE};
 
-use crate::client::{Client, OutgoingRow, Severity};
+use crate::client::{Client, Format, OutgoingRow, Severity};
 use crate::session::SessionState;
 
 /// A file in the client's place, as far as COPY's data go; everything else goes to the client.
 pub(super) struct FileClient<'c> {
     client: &'c mut dyn Client,
-    file: File,
+    name: &'c str,
+    is_from: bool,
+    /// Opened when the data begin: a COPY that fails before leaves the file as it was.
+    file: Option<OpenFile>,
     /// What writing has met; told when COPY next asks.
     failure: Option<std::io::Error>,
     _place: StatementFile,
 }
 
+enum OpenFile {
+    Read(File),
+    Written(BufWriter<File>),
+}
+
+/// Whether this process does everything to files, whoever owns them.
+fn runs_as_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// The error for files that a server started as root does not touch: 42501.
+fn refused_as_root() -> Error {
+    let message = "files of the server cannot be read or written while it runs as root";
+    Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message)
+        .hint("Start the server as another user, or with allow_server_files_as_root = on.")
+}
+
 impl<'c> FileClient<'c> {
-    /// Opens the file.
+    /// Looks whether the acting role may read or write such a file. It is opened when the data begin.
     ///
     /// # Errors
-    /// 42501 for who is no superuser, 42602 for a relative path to write to, 53000 if statements have too many files open, and
-    /// what the system says.
-    pub fn open(state: &SessionState, name: &str, is_from: bool, client: &'c mut dyn Client) -> Result<FileClient<'c>> {
-        let (word, role) = if is_from { ("from", "pg_read_server_files") } else { ("to", "pg_write_server_files") };
-        if !state.is_superuser() {
+    /// 42501 for roles without the right, and for everybody while the server runs as root unless a setting allows it; 42602 for a
+    /// relative path to write to; 53000 if statements have too many files open.
+    pub fn new(
+        state: &SessionState,
+        name: &'c str,
+        is_from: bool,
+        client: &'c mut dyn Client,
+    ) -> Result<FileClient<'c>> {
+        let (word, role, right): (_, _, Oid) = if is_from {
+            ("from", "pg_read_server_files", READ_SERVER_FILES_ROLE)
+        } else {
+            ("to", "pg_write_server_files", WRITE_SERVER_FILES_ROLE)
+        };
+        if !state.has_rights_of(right) {
             let message = format!("must be superuser or have privileges of the {role} role to COPY {word} a file");
             return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message)
                 .hint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone."));
         }
+        let settings = state.instance.database().settings();
+        if runs_as_root() && !settings.get(Id::AllowServerFilesAsRoot).as_bool() {
+            return Err(refused_as_root());
+        }
+        let place = state.instance.database().statement_file()?;
+        Ok(FileClient { client, name, is_from, file: None, failure: None, _place: place })
+    }
+
+    /// Opens the file.
+    ///
+    /// # Errors
+    /// 42602 for a relative path to write to, and what the system says.
+    fn open(&mut self) -> Result<()> {
+        let FileClient { name, is_from, .. } = *self;
         if !is_from && !Path::new(name).is_absolute() {
             return Err(Error::new(sqlstate::INVALID_NAME, "relative path not allowed for COPY to file"));
         }
-        let place = state.instance.database().statement_file()?;
-        let opened = if is_from { File::open(name) } else { File::create(name) };
+        let opened = if is_from {
+            File::open(name)
+        } else {
+            // Only the server's own user changes what it has written.
+            File::options().write(true).create(true).truncate(true).mode(0o644).open(name)
+        };
         let file = opened.map_err(|error| {
             let (purpose, verb, what) = if is_from { ("reading", "FROM", "read") } else { ("writing", "TO", "write") };
-            let code = match error.kind() {
-                ErrorKind::NotFound => sqlstate::UNDEFINED_FILE,
-                ErrorKind::PermissionDenied => sqlstate::INSUFFICIENT_PRIVILEGE,
-                ErrorKind::IsADirectory => sqlstate::WRONG_OBJECT_TYPE,
-                _ => sqlstate::IO_ERROR,
-            };
             let message = format!("could not open file \"{name}\" for {purpose}: {}", plain_words(&error));
             let hint = format!(
                 "COPY {verb} instructs the PostgreSQL server process to {what} a file. You may want a client-side \
                  facility such as psql's \\copy."
             );
-            Error::new(code, message).hint(hint)
+            let told = Error::new(code_of(&error), message);
+            let may_be_the_clients = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied);
+            if may_be_the_clients { told.hint(hint) } else { told }
         })?;
-        Ok(FileClient { client, file, failure: None, _place: place })
+        if is_from && file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is a directory")));
+        }
+        self.file = Some(if is_from { OpenFile::Read(file) } else { OpenFile::Written(BufWriter::new(file)) });
+        Ok(())
+    }
+
+    fn told(&mut self) -> Result<()> {
+        match self.failure.take() {
+            None => Ok(()),
+            Some(error) => {
+                let message = format!("could not write to COPY file: {}", plain_words(&error));
+                Err(Error::new(code_of(&error), message))
+            }
+        }
+    }
+}
+
+/// The SQLSTATE of what the system says about a file.
+fn code_of(error: &std::io::Error) -> base::SqlState {
+    match error.kind() {
+        ErrorKind::NotFound => sqlstate::UNDEFINED_FILE,
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => sqlstate::INSUFFICIENT_PRIVILEGE,
+        ErrorKind::IsADirectory | ErrorKind::NotADirectory => sqlstate::WRONG_OBJECT_TYPE,
+        ErrorKind::StorageFull => sqlstate::DISK_FULL,
+        _ => sqlstate::IO_ERROR,
     }
 }
 
@@ -91,16 +163,40 @@ impl Client for FileClient<'_> {
         self.client.notification(pid, channel, payload);
     }
 
+    fn copy_in_response(&mut self, _format: Format, _column_count: usize) -> Result<()> {
+        self.open()
+    }
+
+    fn copy_out_response(&mut self, _format: Format, _column_count: usize) -> Result<()> {
+        self.open()
+    }
+
     fn copy_data(&mut self, data: &[u8]) {
-        if self.failure.is_none() {
-            self.failure = self.file.write_all(data).err();
+        if self.failure.is_none()
+            && let Some(OpenFile::Written(file)) = &mut self.file
+        {
+            self.failure = file.write_all(data).err();
+        }
+    }
+
+    fn copy_done(&mut self) -> Result<()> {
+        self.told()?;
+        match &mut self.file {
+            Some(OpenFile::Written(file)) => file.flush().map_err(|error| {
+                let message = format!("could not close file \"{}\": {}", self.name, plain_words(&error));
+                Error::new(code_of(&error), message)
+            }),
+            _ => Ok(()),
         }
     }
 
     fn read_copy_data(&mut self) -> Result<Option<Vec<u8>>> {
         let mut data = vec![0; 65536];
-        let length = self.file.read(&mut data).map_err(|error| {
-            Error::new(sqlstate::IO_ERROR, format!("could not read from COPY file: {}", plain_words(&error)))
+        let Some(OpenFile::Read(file)) = &mut self.file else {
+            return Err(Error::internal("COPY has begun without its file"));
+        };
+        let length = file.read(&mut data).map_err(|error| {
+            Error::new(code_of(&error), format!("could not read from COPY file: {}", plain_words(&error)))
         })?;
         data.truncate(length);
         Ok((length > 0).then_some(data))
@@ -111,12 +207,7 @@ impl Client for FileClient<'_> {
     }
 
     fn relieve(&mut self) -> Result<()> {
-        match self.failure.take() {
-            None => self.client.relieve(),
-            Some(error) => {
-                let message = format!("could not write to COPY file: {}", plain_words(&error));
-                Err(Error::new(sqlstate::IO_ERROR, message))
-            }
-        }
+        self.told()?;
+        self.client.relieve()
     }
 }

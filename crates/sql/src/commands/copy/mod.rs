@@ -30,14 +30,14 @@ use options::{CopyFormat, CopyOptions, Header};
 /// Runs COPY.
 ///
 /// # Errors
-/// 22P04 and kin for malformed data, with the line in the context; 0A000 for files and programs.
+/// 22P04 and kin for malformed data, with the line in the context; 0A000 for programs; what files are refused with.
 pub fn run(session: &mut SqlSession, copy: &Copy, text: &Arc<str>, client: &mut dyn Client) -> Result<UtilityOutput> {
-    let options = CopyOptions::read(&copy.options, copy.is_from)?;
+    let options = || CopyOptions::read(&copy.options, copy.is_from);
     match &copy.endpoint {
-        CopyEndpoint::Client => copy_between(session, copy, &options, text, client),
+        CopyEndpoint::Client => copy_between(session, copy, &options()?, text, client),
         CopyEndpoint::File(name) => {
-            let mut file = file::FileClient::open(session.state(), name, copy.is_from, client)?;
-            copy_between(session, copy, &options, text, &mut file)
+            let mut file = file::FileClient::new(session.state(), name, copy.is_from, client)?;
+            copy_between(session, copy, &options()?, text, &mut file)
         }
         CopyEndpoint::Program(_) => Err(Error::unsupported("COPY to or from a program is not supported")),
     }
@@ -220,8 +220,8 @@ fn copy_to(
     state.tell_warnings(client);
     refuse_read_only(state, &planned.statement)?;
     let mut running = Running::start(planned)?;
+    client.copy_out_response(wire_format(options), columns.len())?;
     state.engine().begin_statement()?;
-    client.copy_out_response(wire_format(options), columns.len());
     let quoted: Vec<bool> = columns
         .iter()
         .map(|column| {
@@ -263,7 +263,7 @@ fn copy_to(
     if !out.is_empty() {
         client.copy_data(&out);
     }
-    client.copy_done();
+    client.copy_done()?;
     Ok(count)
 }
 
@@ -351,7 +351,7 @@ fn copy_from(
     };
     state.engine().begin_statement()?;
     client.require(state.gate());
-    client.copy_in_response(wire_format(options), columns.len());
+    client.copy_in_response(wire_format(options), columns.len())?;
     client.relieve()?;
     let mut running = Running::start(&planned)?;
     let mut source =
