@@ -4,14 +4,25 @@
 //!
 //! ```text
 //! local    DATABASE USER          METHOD
-//! host     DATABASE USER ADDRESS  METHOD        encrypted or not
-//! hostssl  DATABASE USER ADDRESS  METHOD        encrypted only
-//! hostnossl DATABASE USER ADDRESS METHOD        not encrypted only
+//! host     DATABASE USER ADDRESS  METHOD            encrypted or not
+//! hostssl  DATABASE USER ADDRESS  METHOD [OPTION]   encrypted only
+//! hostnossl DATABASE USER ADDRESS METHOD            not encrypted only
 //! ```
 //!
 //! DATABASE is `all`, `sameuser` or names separated by commas; USER is `all`, names, or `+role` for its members; ADDRESS is
-//! `all`, an address, or a network as in `10.0.0.0/8`; METHOD is `trust`, `reject`, `scram-sha-256`, or `password`, which is
-//! the same as `scram-sha-256` here: no password is ever sent in clear. The first rule that fits decides.
+//! `all`, an address, or a network as in `10.0.0.0/8`. The first rule that fits decides. METHOD is one of these:
+//!
+//! | method | a client |
+//! | --- | --- |
+//! | `trust` | is believed |
+//! | `reject` | is refused |
+//! | `scram-sha-256` | proves by SCRAM that it knows the password |
+//! | `md5` | does the same, or by an MD5 hash where the role's password is kept as one |
+//! | `password` | sends the password in clear: for encrypted connections only |
+//! | `cert` | has a certificate with the user's name, verified by `ssl_ca_file` |
+//!
+//! OPTION is `clientcert=verify-ca` for a certificate that is verified, or `clientcert=verify-full` for one with the user's name. It comes
+//! beside the method.
 
 use std::net::IpAddr;
 
@@ -40,7 +51,27 @@ pub struct AccessRule {
     /// From where; none for a rule about Unix sockets.
     pub address: Option<AddressPattern>,
     /// What is asked of them.
+    pub demand: Demand,
+}
+
+/// What is asked of a client before it is let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// How it proves who it is.
     pub method: AccessMethod,
+    /// The certificate that it must have besides.
+    pub certificate: CertificateDemand,
+}
+
+/// The certificate that a client must have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CertificateDemand {
+    /// None.
+    None,
+    /// One that `ssl_ca_file` verifies.
+    VerifyCa,
+    /// Such a one whose common name is the user's name.
+    VerifyFull,
 }
 
 /// The connections a rule is about.
@@ -85,8 +116,14 @@ pub enum AccessMethod {
     Trust,
     /// It is refused.
     Reject,
-    /// It proves that it knows the user's password.
+    /// It proves by SCRAM that it knows the user's password.
     ScramSha256,
+    /// It proves so by an MD5 hash, where the password is kept as one, and else by SCRAM.
+    Md5,
+    /// It sends the password.
+    Password,
+    /// It has a certificate.
+    Cert,
 }
 
 /// A connection that wants to be let in.
@@ -121,6 +158,25 @@ impl AccessMethod {
             AccessMethod::Trust => "trust",
             AccessMethod::Reject => "reject",
             AccessMethod::ScramSha256 => "scram-sha-256",
+            AccessMethod::Md5 => "md5",
+            AccessMethod::Password => "password",
+            AccessMethod::Cert => "cert",
+        }
+    }
+
+    fn named(word: &str) -> Option<AccessMethod> {
+        use AccessMethod::{Cert, Md5, Password, Reject, ScramSha256, Trust};
+        [Trust, Reject, ScramSha256, Md5, Password, Cert].into_iter().find(|method| method.name() == word)
+    }
+}
+
+impl CertificateDemand {
+    /// The option of a rule that says so.
+    pub fn option(self) -> Option<&'static str> {
+        match self {
+            CertificateDemand::None => None,
+            CertificateDemand::VerifyCa => Some("clientcert=verify-ca"),
+            CertificateDemand::VerifyFull => Some("clientcert=verify-full"),
         }
     }
 }
@@ -154,14 +210,14 @@ impl AccessRules {
         self.0.iter().find(|rule| rule.fits(attempt, &is_member))
     }
 
-    /// How this attempt is to be authenticated.
+    /// What is asked of this attempt.
     ///
     /// # Errors
     /// 28000 for one that no rule lets in.
-    pub fn method(&self, attempt: &Attempt<'_>, is_member: impl Fn(&str) -> bool) -> Result<AccessMethod> {
-        let refusal = match self.find(attempt, is_member).map(|rule| rule.method) {
-            Some(AccessMethod::Reject) => "pg_hba.conf rejects connection",
-            Some(method) => return Ok(method),
+    pub fn demand(&self, attempt: &Attempt<'_>, is_member: impl Fn(&str) -> bool) -> Result<Demand> {
+        let refusal = match self.find(attempt, is_member).map(|rule| rule.demand) {
+            Some(Demand { method: AccessMethod::Reject, .. }) => "pg_hba.conf rejects connection",
+            Some(demand) => return Ok(demand),
             None => "no pg_hba.conf entry",
         };
         let message = format!(
@@ -210,19 +266,40 @@ impl AccessRule {
                 })?)
             }
         };
-        let method = match next("authentication method")? {
-            "trust" => AccessMethod::Trust,
-            "reject" => AccessMethod::Reject,
-            "scram-sha-256" | "password" => AccessMethod::ScramSha256,
-            other => {
-                return Err(wrong(format!("invalid authentication method \"{other}\""))
-                    .hint("It is trust, reject or scram-sha-256."));
-            }
-        };
-        match words.next() {
-            None => Ok(AccessRule { connection, databases, users, address, method }),
-            Some(rest) => Err(wrong(format!("unexpected \"{rest}\"")).hint("Rules are separated by ;")),
+        let word = next("authentication method")?;
+        let method = AccessMethod::named(word).ok_or_else(|| {
+            wrong(format!("invalid authentication method \"{word}\""))
+                .hint("It is trust, reject, scram-sha-256, md5, password or cert.")
+        })?;
+        if method == AccessMethod::Cert && connection != ConnectionKind::HostSsl {
+            return Err(wrong("cert authentication is only supported on hostssl connections".to_owned()));
         }
+        let mut certificate = match method {
+            AccessMethod::Cert => CertificateDemand::VerifyFull,
+            _ => CertificateDemand::None,
+        };
+        for word in words {
+            let Some((name, value)) = word.split_once('=') else {
+                return Err(wrong(format!("unexpected \"{word}\"")).hint("Rules are separated by ;"));
+            };
+            if name != "clientcert" {
+                return Err(wrong(format!("unrecognized authentication option name: \"{name}\""))
+                    .hint("The one option is clientcert."));
+            }
+            if connection != ConnectionKind::HostSsl {
+                return Err(wrong("clientcert can only be configured for \"hostssl\" rows".to_owned()));
+            }
+            certificate = match unquoted(value).as_str() {
+                "verify-full" => CertificateDemand::VerifyFull,
+                "verify-ca" if method == AccessMethod::Cert => {
+                    let what = "clientcert only accepts \"verify-full\" when using \"cert\" authentication";
+                    return Err(wrong(what.to_owned()));
+                }
+                "verify-ca" => CertificateDemand::VerifyCa,
+                other => return Err(wrong(format!("invalid value for clientcert: \"{other}\""))),
+            };
+        }
+        Ok(AccessRule { connection, databases, users, address, demand: Demand { method, certificate } })
     }
 
     fn fits(&self, attempt: &Attempt<'_>, is_member: &impl Fn(&str) -> bool) -> bool {
@@ -292,7 +369,7 @@ mod tests {
         let address = address.map(|address| address.parse().unwrap());
         let attempt = Attempt { address, is_encrypted, user, database: "postgres" };
         let in_staff = |role: &str| role == "staff" && user == "ann";
-        rules.method(&attempt, in_staff).map_err(|error| error.message().to_owned())
+        rules.demand(&attempt, in_staff).map(|demand| demand.method).map_err(|error| error.message().to_owned())
     }
 
     #[test]
@@ -332,7 +409,15 @@ mod tests {
             ("host all all trust", "invalid address \"trust\""),
             ("host all all 10.0.0.0/33 trust", "invalid address \"10.0.0.0/33\""),
             ("host all all example.org trust", "invalid address \"example.org\""),
-            ("local all all md5", "invalid authentication method \"md5\""),
+            ("local all all ident", "invalid authentication method \"ident\""),
+            ("host all all all cert", "cert authentication is only supported on hostssl connections"),
+            (
+                "hostssl all all all cert clientcert=verify-ca",
+                "clientcert only accepts \"verify-full\" when using \"cert\" authentication",
+            ),
+            ("host all all all md5 clientcert=verify-ca", "clientcert can only be configured for \"hostssl\" rows"),
+            ("hostssl all all all md5 clientcert=1", "invalid value for clientcert: \"1\""),
+            ("hostssl all all all cert map=m", "unrecognized authentication option name: \"map\""),
             ("local all all trust host all all all trust", "unexpected \"host\""),
         ] {
             let error = AccessRules::parse(rules).unwrap_err();

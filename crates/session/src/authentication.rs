@@ -1,5 +1,5 @@
-//! How a client proves that it knows its password: SCRAM-SHA-256, bound to the server's certificate where the connection is
-//! encrypted. The exchange itself is the `pgwire` crate's.
+//! How a client proves that it knows its password: by SCRAM-SHA-256, bound to the server's certificate where the connection is
+//! encrypted; by an MD5 hash of a challenge; or by sending it. The exchange of SCRAM itself is the `pgwire` crate's.
 
 use base::{Error, Result, sqlstate};
 use bytes::{Bytes, BytesMut};
@@ -18,13 +18,15 @@ pub struct Exchange {
     /// What it asked for.
     pub request: StartRequest,
     step: Step,
-    /// A role that may log in with a password, which the secret is of.
+    /// The right answer lets the client in: it names a role that may log in with a password, and has the certificate that is asked for.
     is_known: bool,
 }
 
 enum Step {
     Offered(ScramServerAuth, ScramSecret),
     Challenged(ScramServerAuthWaitingForClientFinal),
+    /// The password is to come, or an answer to this challenge. It is held against what is kept, if there is something.
+    Asked(Option<[u8; 4]>, Option<String>),
     Over,
 }
 
@@ -37,7 +39,23 @@ pub enum Outcome {
 }
 
 impl Exchange {
-    /// Asks for a password; the message that does is put into `out`.
+    /// Asks for the password itself, or with a `challenge` for an MD5 hash of what is kept of it.
+    pub fn ask(
+        request: StartRequest,
+        challenge: Option<[u8; 4]>,
+        kept: Option<String>,
+        is_known: bool,
+        out: &mut BytesMut,
+    ) -> Exchange {
+        let message = match challenge {
+            Some(salt) => Authentication::MD5Password(salt.to_vec()),
+            None => Authentication::CleartextPassword,
+        };
+        send(&message, out);
+        Exchange { request, step: Step::Asked(challenge, kept), is_known }
+    }
+
+    /// Asks for a proof by SCRAM; the message that does is put into `out`.
     pub fn begin(
         request: StartRequest,
         secret: ScramSecret,
@@ -82,15 +100,38 @@ impl Exchange {
                         send(&Authentication::SASLFinal(Bytes::from(answer)), out);
                         Ok((Outcome::Proved(self.request), None))
                     }
-                    Ok(_) | Err(PgWireError::InvalidPassword(_)) => {
-                        let message = format!("password authentication failed for user \"{}\"", self.request.user);
-                        Err(Error::new(sqlstate::INVALID_PASSWORD, message).fatal())
-                    }
+                    Ok(_) | Err(PgWireError::InvalidPassword(_)) => Err(self.failed()),
                     Err(error) => Err(malformed(&error)),
                 }
             }
+            Step::Asked(challenge, kept) => {
+                let answer = password_text(body)?;
+                let is_right = kept.is_some_and(|kept| match challenge {
+                    Some(salt) => sql::password::answers_md5(&kept, salt, answer),
+                    None => std::str::from_utf8(answer)
+                        .is_ok_and(|answer| sql::password::fits(&kept, &self.request.user, answer)),
+                });
+                if is_right && self.is_known { Ok((Outcome::Proved(self.request), None)) } else { Err(self.failed()) }
+            }
             Step::Over => Err(protocol("unexpected password message")),
         }
+    }
+
+    fn failed(&self) -> Error {
+        let message = format!("password authentication failed for user \"{}\"", self.request.user);
+        Error::new(sqlstate::INVALID_PASSWORD, message).fatal()
+    }
+}
+
+/// The text of a PasswordMessage.
+///
+/// # Errors
+/// 08P01 for what is no text, 28P01 for an empty one.
+fn password_text(body: &[u8]) -> Result<&[u8]> {
+    match body.split_last() {
+        Some((0, [])) => Err(Error::new(sqlstate::INVALID_PASSWORD, "empty password returned by client").fatal()),
+        Some((0, text)) if !text.contains(&0) => Ok(text),
+        _ => Err(protocol("invalid password packet size")),
     }
 }
 
@@ -126,14 +167,17 @@ mod tests {
     /// The verifier of "secret", which takes thousands of hashes to make.
     fn kept() -> &'static str {
         static KEPT: std::sync::OnceLock<String> = std::sync::OnceLock::new();
-        KEPT.get_or_init(|| sql::password::to_keep("secret").unwrap())
+        KEPT.get_or_init(|| sql::password::to_keep("secret", "ann", sql::password::Encryption::Scram).unwrap().unwrap())
+    }
+
+    fn request() -> StartRequest {
+        let (user, database) = ("ann".to_owned(), "ann".to_owned());
+        StartRequest { user, database, settings: Vec::new(), options: None, unknown: None }
     }
 
     fn exchange(is_known: bool) -> Exchange {
-        let (user, database) = ("ann".to_owned(), "ann".to_owned());
-        let request = StartRequest { user, database, settings: Vec::new(), options: None, unknown: None };
         let secret = sql::password::secret(kept()).unwrap();
-        Exchange::begin(request, secret, is_known, ScramServerAuth::new(), &mut BytesMut::new())
+        Exchange::begin(request(), secret, is_known, ScramServerAuth::new(), &mut BytesMut::new())
     }
 
     fn initial(data: &[u8]) -> Vec<u8> {
@@ -160,6 +204,26 @@ mod tests {
         for (is_known, password) in [(true, "secrets"), (true, ""), (false, "secret")] {
             assert_eq!(try_password(is_known, password).unwrap_err().sqlstate(), sqlstate::INVALID_PASSWORD);
         }
+    }
+
+    #[test]
+    fn a_password_is_sent_or_answers_a_challenge() {
+        let kept = sql::password::to_keep("secret", "ann", sql::password::Encryption::Md5).unwrap();
+        let challenge = Some(*b"salt");
+        let answer = |challenge, is_known, body: &[u8]| {
+            let exchange = Exchange::ask(request(), challenge, kept.clone(), is_known, &mut BytesMut::new());
+            exchange.take(body, &mut BytesMut::new()).map(drop).map_err(|error| error.message().to_owned())
+        };
+        let failed = Err("password authentication failed for user \"ann\"".to_owned());
+        assert_eq!(answer(None, true, b"secret\0"), Ok(()));
+        assert_eq!(answer(None, false, b"secret\0"), failed);
+        assert_eq!(answer(None, true, b"secrets\0"), failed);
+        assert_eq!(answer(None, true, b"\xff\0"), failed);
+        assert_eq!(answer(None, true, b"\0"), Err("empty password returned by client".to_owned()));
+        for broken in [&b""[..], b"secret", b"sec\0ret\0"] {
+            assert_eq!(answer(None, true, broken), Err("invalid password packet size".to_owned()));
+        }
+        assert_eq!(answer(challenge, true, b"secret\0"), failed);
     }
 
     // invariants: row 26

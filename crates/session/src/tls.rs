@@ -1,4 +1,4 @@
-//! Encrypted connections: the server's certificate, and TLS between a socket and what is said over it.
+//! Encrypted connections: the server's certificate, those of clients, and TLS between a socket and what is said over it.
 
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -8,8 +8,10 @@ use base::settings::{Id, ServerSettings};
 use base::{Error, Result, sqlstate};
 use pgwire::api::auth::sasl::scram::ScramServerAuth;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection};
 use sync::{Arc, Mutex};
 
 /// What a server encrypts with.
@@ -17,6 +19,8 @@ pub struct Credentials {
     config: Arc<ServerConfig>,
     /// SCRAM that can bind an exchange to this certificate.
     pub scram: ScramServerAuth,
+    /// Clients are asked for a certificate, and those that they have are verified.
+    pub verifies_clients: bool,
 }
 
 /// A server's credentials, which a reload may change; none where connections are not encrypted.
@@ -69,7 +73,7 @@ impl Credentials {
         let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_protocol_versions(versions)
             .map_err(|error| Error::internal(format!("TLS could not be set up: {error}")))?
-            .with_no_client_auth()
+            .with_client_cert_verifier(client_verifier(settings, directory)?)
             .with_single_cert(certificates, key)
             .map_err(|error| unusable("private key file", &key_path, &error))?;
         let mut scram = ScramServerAuth::new();
@@ -77,8 +81,49 @@ impl Credentials {
         if scram.configure_certificate(&certificates_pem).is_err() {
             scram = ScramServerAuth::new();
         }
-        Ok(Credentials { config: Arc::new(config), scram })
+        let verifies_clients = !settings.get(Id::SslCaFile).as_text().is_empty();
+        Ok(Credentials { config: Arc::new(config), scram, verifies_clients })
     }
+}
+
+/// What verifies the certificates of clients, by `ssl_ca_file` and `ssl_crl_file`. A client needn't have one; the rules say who does.
+///
+/// # Errors
+/// F0000 if a file can't be read or used.
+fn client_verifier(settings: &ServerSettings, directory: &Path) -> Result<Arc<dyn ClientCertVerifier>> {
+    let named = |id: Id| Some(settings.get(id)).filter(|path| !path.as_text().is_empty());
+    let Some(authorities) = named(Id::SslCaFile) else { return Ok(WebPkiClientVerifier::no_client_auth()) };
+    let path = directory.join(&**authorities.as_text());
+    let unusable = |what: &str, path: &Path, why: &dyn std::fmt::Display| {
+        Error::new(sqlstate::CONFIG_FILE_ERROR, format!("could not load {what} \"{}\": {why}", path.display()))
+    };
+    let no_roots = |why: &dyn std::fmt::Display| unusable("root certificate file", &path, why);
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(&path).map_err(|error| no_roots(&error))? {
+        roots.add(certificate.map_err(|error| no_roots(&error))?).map_err(|error| no_roots(&error))?;
+    }
+    if roots.is_empty() {
+        return Err(no_roots(&"it has no certificate in PEM"));
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).allow_unauthenticated();
+    if let Some(revoked) = named(Id::SslCrlFile) {
+        let path = directory.join(&**revoked.as_text());
+        let no_list = |why: &dyn std::fmt::Display| unusable("SSL certificate revocation list file", &path, why);
+        let lists = CertificateRevocationListDer::pem_file_iter(&path)
+            .map_err(|error| no_list(&error))?
+            .collect::<std::result::Result<Vec<_>, _>>()
+            .map_err(|error| no_list(&error))?;
+        verifier = verifier.with_crls(lists).enforce_revocation_expiration();
+    }
+    verifier.build().map_err(|error| no_roots(&error))
+}
+
+/// The common name of a certificate's subject, if it has one that is a text.
+pub fn common_name(certificate: &CertificateDer<'_>) -> Option<String> {
+    let (_, certificate) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    let name = certificate.subject().iter_common_name().next()?.as_str().ok()?;
+    Some(name.to_owned()).filter(|name| !name.is_empty() && !name.contains('\0'))
 }
 
 /// A private key that others can read protects nothing.
@@ -118,6 +163,11 @@ impl Encryption {
     /// What the connection was encrypted with.
     pub fn credentials(&self) -> &Credentials {
         &self.credentials
+    }
+
+    /// The certificate that the client has, which was verified.
+    pub fn client_certificate(&self) -> Option<&CertificateDer<'static>> {
+        self.connection.peer_certificates()?.first()
     }
 
     /// Whether a read has come to the stream's end. Such a read may have returned bytes without reporting the end.

@@ -213,7 +213,7 @@ settings! {
     MetricsListen "metrics_listen" Kind::Text, "", Postmaster, "Reporting and Logging", "Address on which metrics are served over HTTP; empty for none.";
     MinParallelTableScanSize "min_parallel_table_scan_size" Kind::Integer { minimum: 0, maximum: 715827882, unit: Unit::Pages, words: &[] }, "8MB", User, "Query Tuning", "Sets the minimum amount of table data for a scan that is read ahead.";
     MinWalSize "min_wal_size" Kind::Integer { minimum: 2, maximum: 2147483647, unit: Unit::Megabytes, words: &[] }, "80MB", Sighup, "Write-Ahead Log", "Sets the size to which recycled WAL is not shrunk below.";
-    PasswordEncryption "password_encryption" Kind::Enum(&["scram-sha-256"]), "scram-sha-256", User, "Connections and Authentication", "Chooses the algorithm for storing passwords.";
+    PasswordEncryption "password_encryption" Kind::Enum(&["md5", "scram-sha-256"]), "scram-sha-256", User, "Connections and Authentication", "Chooses the algorithm for storing passwords.";
     PlanCacheMode "plan_cache_mode" Kind::Enum(&["auto", "force_generic_plan", "force_custom_plan"]), "auto", User, "Query Tuning", "Whether prepared statements are planned for the values of their parameters or for all values.";
     Port "port" Kind::Integer { minimum: 1, maximum: 65535, unit: Unit::None, words: &[] }, "5432", Postmaster, "Connections and Authentication", "Sets the TCP port the server listens on.";
     RandomPageCost "random_page_cost" Kind::Float { minimum: 0.0, maximum: 1e10, unit: Unit::None }, "4", User, "Query Tuning", "Sets the planner's estimate of the cost of a page fetched out of order.";
@@ -229,7 +229,9 @@ settings! {
     SharedBuffers "shared_buffers" Kind::Integer { minimum: 16, maximum: 1073741823, unit: Unit::Pages, words: &[] }, "128MB", Postmaster, "Resource Usage", "Sets the memory used for the page cache.";
     SsiScanLocks "ssi_scan_locks" Kind::Enum(&["once", "per_tuple"]), "once", Sighup, "Commit Path", "How often a covered scan tries to take its predicate lock.";
     Ssl "ssl" Kind::Bool, "off", Sighup, "Connections and Authentication", "Enables encrypted connections.";
+    SslCaFile "ssl_ca_file" Kind::Text, "", Sighup, "Connections and Authentication", "Location of the certificates that verify those of clients, in PEM; relative to the data folder. Empty: clients are asked for none.";
     SslCertFile "ssl_cert_file" Kind::Text, "server.crt", Sighup, "Connections and Authentication", "Location of the server's certificate, in PEM; relative to the data folder.";
+    SslCrlFile "ssl_crl_file" Kind::Text, "", Sighup, "Connections and Authentication", "Location of the list of certificates that are revoked, in PEM; relative to the data folder.";
     SslKeyFile "ssl_key_file" Kind::Text, "server.key", Sighup, "Connections and Authentication", "Location of the private key of the server's certificate, in PEM; relative to the data folder.";
     SslMinProtocolVersion "ssl_min_protocol_version" Kind::Enum(&["TLSv1.2", "TLSv1.3"]), "TLSv1.2", Sighup, "Connections and Authentication", "Sets the minimum version of TLS.";
     StandardConformingStrings "standard_conforming_strings" Kind::Bool, "on", User, "Compatibility", "Treats backslashes in ordinary string literals literally.";

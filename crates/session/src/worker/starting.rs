@@ -2,17 +2,55 @@
 
 use std::rc::Rc;
 
-use base::access::{AccessMethod, Attempt};
+use base::access::{AccessMethod, Attempt, CertificateDemand, Demand};
+use base::settings::Id;
 use base::{Error, sqlstate};
 use bytes::BytesMut;
 use pgwire::api::auth::sasl::scram::ScramServerAuth;
-use sql::session::ConnectRequest;
+use sql::session::{ConnectRequest, Instance};
 use sync::Arc;
 
 use super::{State, Worker, too_many};
 use crate::authentication::{Exchange, Outcome};
 use crate::conversation::Conversation;
 use crate::startup::{self, EncryptionKind, Refusal, Request};
+use crate::stream::Stream;
+use crate::tls::common_name;
+
+/// Whether the method `md5` asks a client for an MD5 hash: if the role's password is kept as one, and if there is none, as if it had
+/// been kept now.
+fn asks_for_md5(instance: &Instance, kept: Option<&str>) -> bool {
+    match kept {
+        Some(kept) => sql::password::is_md5(kept),
+        None => instance.database().settings().get(Id::PasswordEncryption).as_word() == Some(0),
+    }
+}
+
+/// Looks at the certificate of a client. Whether it is one that lets the user in, if the client also proves that it knows its password.
+///
+/// # Errors
+/// F0000 if the server verifies no certificates; 28000 for a client without one, or that has only to show one and shows another user's.
+fn check_certificate(stream: &Stream, demand: Demand, user: &str) -> base::Result<bool> {
+    if demand.certificate == CertificateDemand::None {
+        return Ok(true);
+    }
+    let Some(encryption) = stream.encryption().filter(|encryption| encryption.credentials().verifies_clients) else {
+        let message = "client certificates can only be checked if a root certificate store is available";
+        return Err(Error::new(sqlstate::CONFIG_FILE_ERROR, message).fatal());
+    };
+    let refused = |message: String| Error::new(sqlstate::INVALID_AUTHORIZATION_SPECIFICATION, message).fatal();
+    let Some(certificate) = encryption.client_certificate() else {
+        return Err(refused("connection requires a valid client certificate".to_owned()));
+    };
+    if demand.certificate == CertificateDemand::VerifyCa || common_name(certificate).as_deref() == Some(user) {
+        return Ok(true);
+    }
+    match demand.method {
+        AccessMethod::Cert => Err(refused(format!("certificate authentication failed for user \"{user}\""))),
+        AccessMethod::Trust => Err(refused(format!("\"trust\" authentication failed for user \"{user}\""))),
+        _ => Ok(false),
+    }
+}
 
 impl Worker {
     /// Counts a connection among those without a session. If there are too many, the one that is so for the longest goes: a client
@@ -155,23 +193,34 @@ impl Worker {
             user: &request.user,
             database: &request.database,
         };
-        match instance.access_method(&attempt)? {
-            AccessMethod::ScramSha256 => {
+        let demand = instance.demand(&attempt)?;
+        let is_named = check_certificate(port.stream(), demand, &request.user)?;
+        let kept = || instance.kept_password(&request.user);
+        let mut out = BytesMut::new();
+        let exchange = match demand.method {
+            AccessMethod::Trust | AccessMethod::Reject | AccessMethod::Cert => {
+                drop(port);
+                return self.connect(index, request);
+            }
+            AccessMethod::Password => {
+                let kept = kept();
+                Exchange::ask(request, None, kept, is_named, &mut out)
+            }
+            AccessMethod::Md5 if asks_for_md5(instance, kept().as_deref()) => {
+                let kept = kept();
+                Exchange::ask(request, Some(rand::random()), kept, is_named, &mut out)
+            }
+            AccessMethod::Md5 | AccessMethod::ScramSha256 => {
                 let scram = match port.stream().encryption() {
                     Some(encryption) => encryption.credentials().scram.clone(),
                     None => ScramServerAuth::new(),
                 };
                 let (secret, is_known) = instance.secret_of(&request.user);
-                let mut out = BytesMut::new();
-                let exchange = Exchange::begin(request, secret, is_known, scram, &mut out);
-                port.outgoing.raw(&out);
-                Ok(State::Authenticating(Box::new(exchange)))
+                Exchange::begin(request, secret, is_known && is_named, scram, &mut out)
             }
-            AccessMethod::Trust | AccessMethod::Reject => {
-                drop(port);
-                self.connect(index, request)
-            }
-        }
+        };
+        port.outgoing.raw(&out);
+        Ok(State::Authenticating(Box::new(exchange)))
     }
 
     fn check_room(&self) -> base::Result<()> {

@@ -33,8 +33,11 @@ pub fn pg_hba_file_rules(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<
             text_array(rule.users.iter().map(ToString::to_string)),
             address,
             netmask,
-            rule.method.name(),
-            NULL,
+            rule.demand.method.name(),
+            match rule.demand.certificate.option() {
+                Some(option) => text_array([option.to_owned()].into_iter()),
+                None => NULL,
+            },
             NULL,
         ]
     });

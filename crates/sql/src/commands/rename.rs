@@ -254,7 +254,7 @@ fn rename_function(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name) -> Result
     naming.store(ddl)
 }
 
-fn rename_role(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
+fn rename_role(ddl: &mut Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
     let catalog = hold_role(ddl, old)?;
     let role = catalog.role_by_name(old).ok_or_else(|| no_role(old))?;
     if role.oid == ddl.state.session_role().oid {
@@ -268,7 +268,13 @@ fn rename_role(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
     }
     let denied = "permission denied to rename role";
     super::role::require_power_over(ddl, role, "must be superuser to rename superusers", denied)?;
-    ddl.replace(RoleDef { name: new.to_string(), ..(**role).clone() })
+    let mut renamed = RoleDef { name: new.to_string(), ..(**role).clone() };
+    // Such a hash is of the password and the old name.
+    if renamed.password.as_deref().is_some_and(crate::password::is_md5) {
+        renamed.password = None;
+        ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, "MD5 password cleared because of role rename");
+    }
+    ddl.replace(renamed)
 }
 
 /// ALTER ... SET SCHEMA.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::settings::Id;
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{Catalog, DATABASE_OWNER_ROLE, RoleDef};
 
@@ -112,6 +113,14 @@ fn require_superuser(ddl: &Ddl<'_>, what: &str) -> Result<()> {
     Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("must be superuser to {what}")))
 }
 
+/// How the session keeps passwords.
+fn password_encryption(ddl: &Ddl<'_>) -> password::Encryption {
+    match ddl.state.setting(Id::PasswordEncryption).as_word() {
+        Some(0) => password::Encryption::Md5,
+        _ => password::Encryption::Scram,
+    }
+}
+
 fn apply(ddl: &mut Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -> Result<()> {
     for (number, option) in options.iter().enumerate() {
         if options[..number].iter().any(|other| other.name == option.name) {
@@ -139,11 +148,14 @@ fn apply(ddl: &mut Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -
             }
             "password" => {
                 let password = option.value.as_ref().and_then(|_| option.text()).unwrap_or_default();
-                if password.is_empty() && option.value.is_some() {
+                role.password = match password.is_empty() {
+                    true => None,
+                    false => password::to_keep(&password, &role.name, password_encryption(ddl))?,
+                };
+                if role.password.is_none() && option.value.is_some() {
                     let message = "empty string is not a valid password, clearing password";
                     ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
                 }
-                role.password = if password.is_empty() { None } else { Some(password::to_keep(&password)?) };
             }
             "validUntil" => {
                 let environment = Environment::new(ddl.state, &ddl.view());

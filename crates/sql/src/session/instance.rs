@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, Ordering};
 
-use base::access::{AccessMethod, AccessRules, Attempt};
+use base::access::{AccessRules, Attempt, Demand};
 use base::settings::{Id, SessionSettings};
 use base::{Error, Oid, OwnerId, Result, sqlstate};
 use engine::Database;
@@ -365,28 +365,31 @@ impl Instance {
         Err(Error::new(sqlstate::TOO_MANY_CONNECTIONS, message).fatal())
     }
 
-    /// How a client that wants to connect is to be authenticated.
+    /// What is asked of a client that wants to connect.
     ///
     /// # Errors
     /// 28000 if it may not connect; 22023 for rules that are none, which [`base::settings`] doesn't let through.
-    pub fn access_method(&self, attempt: &Attempt<'_>) -> Result<AccessMethod> {
+    pub fn demand(&self, attempt: &Attempt<'_>) -> Result<Demand> {
         let rules = AccessRules::parse(self.database.settings().get(Id::HbaRules).as_text())?;
         let catalog = self.database.catalog();
         let user = catalog.role_by_name(attempt.user).map(|role| role.oid);
-        rules.method(attempt, |group| {
+        rules.demand(attempt, |group| {
             let group = catalog.role_by_name(group).map(|role| role.oid);
             user.zip(group).is_some_and(|(user, group)| is_member(&catalog, user, group))
         })
     }
 
-    /// What a client must know that says it is `user`, and whether knowing it lets it in: one that has no password, or whose
-    /// password is good no longer, is asked like any other.
-    pub fn secret_of(&self, user: &str) -> (ScramSecret, bool) {
+    /// What is kept of the password of `user`; none if there is none, or if it is good no longer.
+    pub fn kept_password(&self, user: &str) -> Option<String> {
         let catalog = self.database.catalog();
-        let role = catalog.role_by_name(user);
         let is_good = |role: &&Arc<RoleDef>| role.valid_until.is_none_or(|until| datetime::clock_micros() < until);
-        let kept = role.filter(is_good).and_then(|role| role.password.as_deref());
-        match kept.and_then(password::secret) {
+        catalog.role_by_name(user).filter(is_good).and_then(|role| role.password.clone())
+    }
+
+    /// What a client must know that says it is `user`, and whether knowing it lets it in: one that has no password, or whose
+    /// password is good no longer or kept as an MD5 hash, is asked like any other.
+    pub fn secret_of(&self, user: &str) -> (ScramSecret, bool) {
+        match self.kept_password(user).as_deref().and_then(password::secret) {
             Some(secret) => (secret, true),
             None => {
                 let mut hasher = rustc_hash::FxHasher::default();
