@@ -5,14 +5,17 @@
 //! everybody; [`SessionSettings`] lays a session's own over them and takes them back when a transaction
 //! or savepoint is rolled back.
 
+mod fixed;
 mod session;
 mod table;
 mod text;
 mod values;
 
+pub use fixed::is_fixed;
 pub use session::{Change, SessionSettings};
 pub use table::{COUNT, Definition, Id, all};
-pub use text::{parse, show};
+use text::parse_any;
+pub use text::{parse, short_float, show};
 pub use values::{ServerSettings, Source};
 
 use std::sync::Arc;

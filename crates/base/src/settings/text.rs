@@ -10,15 +10,22 @@ use crate::sqlstate;
 /// Reads `text` as a value of setting `id`.
 ///
 /// # Errors
-/// 22023 when it is not one, or lies outside the setting's range.
+/// 22023 when it is not one, or lies outside the setting's range; 0A000 for one that is not obeyed.
 pub fn parse(id: Id, text: &str) -> Result<Value> {
+    let value = parse_any(id, text)?;
+    super::fixed::check(id, &value)?;
+    Ok(value)
+}
+
+/// The same, also for values that are not obeyed.
+pub(super) fn parse_any(id: Id, text: &str) -> Result<Value> {
     let definition = id.definition();
     let name = definition.name;
     match definition.kind {
         Kind::Bool => parse_bool(text)
             .map(Value::Bool)
             .ok_or_else(|| invalid(format!("parameter \"{name}\" requires a Boolean value"))),
-        Kind::Enum(words) => match words.iter().position(|word| word.eq_ignore_ascii_case(text.trim())) {
+        Kind::Enum(words) => match words.iter().position(|word| word.eq_ignore_ascii_case(text)) {
             Some(index) => Ok(Value::Word(index)),
             // PostgreSQL's Boolean spellings are understood where the words are `on` and `off`.
             None => match parse_bool(text)
@@ -38,7 +45,14 @@ pub fn parse(id: Id, text: &str) -> Result<Value> {
             if let Some(index) = words.iter().position(|word| word.eq_ignore_ascii_case(text.trim())) {
                 return Ok(Value::Word(index));
             }
-            let number = parse_number(name, text, unit)?.round();
+            let number = match octal(text) {
+                Some(number) => number,
+                None => parse_number(name, text, unit)?.round_ties_even(),
+            };
+            let has_32_bits = maximum <= i64::from(i32::MAX);
+            if has_32_bits && !(number >= f64::from(i32::MIN) && number <= f64::from(i32::MAX)) {
+                return Err(not_a_value(name, text).hint("Value exceeds integer range."));
+            }
             if !(number >= minimum as f64 && number <= maximum as f64) {
                 let unit = unit_suffix(unit);
                 let space = if unit.is_empty() { "" } else { " " };
@@ -54,7 +68,10 @@ pub fn parse(id: Id, text: &str) -> Result<Value> {
                 let unit = unit_suffix(unit);
                 let space = if unit.is_empty() { "" } else { " " };
                 return Err(invalid(format!(
-                    "{number}{space}{unit} is outside the valid range for parameter \"{name}\" ({minimum} .. {maximum})"
+                    "{}{space}{unit} is outside the valid range for parameter \"{name}\" ({} .. {})",
+                    short_float(number),
+                    short_float(minimum),
+                    short_float(maximum)
                 )));
             }
             Ok(Value::Float(number))
@@ -74,9 +91,19 @@ pub fn show(id: Id, value: &Value) -> String {
     }
 }
 
+/// A number in six digits, as PostgreSQL prints bounds.
+pub fn short_float(number: f64) -> String {
+    if number.abs() < 1e6 {
+        return number.to_string();
+    }
+    let text = format!("{number:.5e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    format!("{}e+{exponent:0>2}", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// Reads one of PostgreSQL's spellings of true and false: any unambiguous prefix.
 fn parse_bool(text: &str) -> Option<bool> {
-    let text = text.trim().to_ascii_lowercase();
+    let text = text.to_ascii_lowercase();
     let is_prefix_of = |word: &str, at_least: usize| text.len() >= at_least && word.starts_with(text.as_str());
     if is_prefix_of("true", 1) || is_prefix_of("yes", 1) || text == "on" || text == "1" {
         Some(true)
@@ -123,6 +150,12 @@ fn unit_suffix(unit: Unit) -> &'static str {
         Unit::Seconds => "s",
         Unit::Minutes => "min",
     }
+}
+
+/// The value of a whole number that begins with 0, which is octal.
+fn octal(text: &str) -> Option<f64> {
+    let digits = text.trim().strip_prefix('0')?;
+    i64::from_str_radix(digits, 8).ok().map(|number| number as f64)
 }
 
 /// Reads a number with an optional unit and gives it in units of `unit`.
@@ -199,6 +232,16 @@ mod tests {
         assert_eq!(round("deadlock_timeout", "1s").unwrap(), "1s");
         assert_eq!(round("commit_delay", "4000").unwrap(), "4000");
         assert_eq!(round("commit_delay", "auto").unwrap(), "auto");
+    }
+
+    #[test]
+    fn whole_numbers_have_three_bases_and_32_bits() {
+        assert_eq!(round("unix_socket_permissions", "0750").unwrap(), "488");
+        assert_eq!(round("unix_socket_permissions", "0x1ff").unwrap(), "511");
+        assert_eq!(round("commit_siblings", "2.5").unwrap(), "2");
+        let refused = round("work_mem", "99999999999").unwrap_err();
+        assert_eq!(refused.message(), "invalid value for parameter \"work_mem\": \"99999999999\"");
+        assert!(round("work_mem", "10TB").is_err());
     }
 
     #[test]

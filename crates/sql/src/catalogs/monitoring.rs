@@ -62,7 +62,7 @@ pub fn pg_settings(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Va
                 (unit_name(unit), Some(minimum.to_string()), Some(maximum.to_string()), NULL)
             }
             Kind::Float { minimum, maximum, unit } => {
-                (unit_name(unit), Some(minimum.to_string()), Some(maximum.to_string()), NULL)
+                (unit_name(unit), Some(settings::short_float(minimum)), Some(settings::short_float(maximum)), NULL)
             }
             Kind::Enum(words) => (None, None, None, text_array(words)),
             Kind::Bool | Kind::Text => (None, None, None, NULL),

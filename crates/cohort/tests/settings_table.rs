@@ -1,0 +1,114 @@
+//! The table of settings beside PostgreSQL 15's: each row of `pg_settings`.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::Server;
+use common::reference::{Reference, server_binaries};
+use postgres::{Client, SimpleQueryMessage};
+
+/// Rows that are meant to differ: the setting, the columns in which it does, and why.
+const MEANT: &[(&str, &str, &str)] = &[
+    ("TimeZone", "boot_val", "the zone has its whole name"),
+    ("client_encoding", "boot_val", "the one encoding is UTF-8"),
+    ("commit_delay", "boot_val", "a delay is chosen by the length of a sync"),
+    ("data_checksums", "boot_val", "pages always have checksums"),
+    ("jit", "boot_val", "there is no compilation of expressions"),
+    ("lc_messages", "boot_val", "messages are in English"),
+    ("listen_addresses", "boot_val", "the address of this machine has no name to look up"),
+    ("max_connections", "boot_val", "sessions are no processes"),
+    ("max_pred_locks_per_page", "boot_val", "predicate locks are cheaper"),
+    ("max_pred_locks_per_relation", "boot_val", "predicate locks are cheaper"),
+    ("max_pred_locks_per_transaction", "context", "the table of predicate locks grows"),
+    ("max_prepared_transactions", "boot_val", "prepared transactions are always possible"),
+    ("max_stack_depth", "boot_val", "the value that PostgreSQL works out at its start"),
+    ("server_encoding", "boot_val", "the one encoding is UTF-8"),
+    ("server_version", "boot_val", "it is Cohort"),
+    ("server_version_num", "min_val max_val boot_val", "it has no minor versions"),
+    ("ssl_library", "boot_val", "another library encrypts"),
+    ("ssl_min_protocol_version", "enumvals", "older versions are not safe"),
+    ("timezone_abbreviations", "boot_val", "the value that PostgreSQL works out at its start"),
+    ("unix_socket_directories", "boot_val", "the data folder has a socket, too"),
+    ("vacuum_freeze_min_age", "max_val", "transaction numbers have 64 bits"),
+    ("wal_buffers", "min_val max_val boot_val", "the size is not worked out from shared_buffers"),
+    ("wal_sync_method", "context enumvals", "the log's files are opened once, and open_sync is not there"),
+];
+
+/// Settings that Cohort lacks, which docs/compatibility.md names.
+const ABSENT: &[&str] = &[
+    "client_connection_check_interval",
+    "config_file",
+    "data_directory",
+    "extension_destdir",
+    "external_pid_file",
+    "hba_file",
+    "ident_file",
+    "ignore_system_indexes",
+    "jit_debugging_support",
+    "jit_profiling_support",
+    "post_auth_delay",
+    "restrict_nonsystem_relation_kind",
+    "tcp_keepalives_count",
+    "tcp_keepalives_interval",
+    "tcp_user_timeout",
+    "unix_socket_group",
+];
+
+/// Settings of the server's log are not compared here.
+fn is_of_log(name: &str) -> bool {
+    let others = ["event_source", "backtrace_functions", "trace_recovery_messages"];
+    name.starts_with("log_") || name.starts_with("logging_") || name.starts_with("syslog_") || others.contains(&name)
+}
+
+const COLUMNS: [&str; 7] = ["vartype", "unit", "context", "min_val", "max_val", "enumvals", "boot_val"];
+
+fn rows(client: &mut Client) -> BTreeMap<String, Vec<String>> {
+    let query = "select name, vartype, unit, context, min_val, max_val,
+                        (select string_agg(word, ',' order by word) from unnest(enumvals) as word), boot_val
+                 from pg_settings";
+    let mut found = BTreeMap::new();
+    for message in client.simple_query(query).unwrap() {
+        if let SimpleQueryMessage::Row(row) = message {
+            let columns = (1..=COLUMNS.len()).map(|column| row.get(column).unwrap_or("").to_owned()).collect();
+            found.insert(row.get(0).unwrap().to_owned(), columns);
+        }
+    }
+    found
+}
+
+fn servers() -> Option<(tempfile::TempDir, Server, Reference)> {
+    let binaries = server_binaries()?;
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    Some((folder, server, Reference::start(&binaries)))
+}
+
+#[test]
+fn each_row_of_pg_settings_is_postgresql_s() {
+    let Some((_folder, server, reference)) = servers() else { return };
+    let own = rows(&mut server.connect());
+    let theirs = rows(&mut Client::connect(&reference.url(), postgres::NoTls).unwrap());
+    let mut differences = Vec::new();
+    let mut unused: Vec<&str> = MEANT.iter().map(|(name, ..)| *name).collect();
+    for (name, theirs) in theirs.iter().filter(|(name, _)| !is_of_log(name)) {
+        let Some(own) = own.get(name) else {
+            if !ABSENT.contains(&name.as_str()) {
+                differences.push(format!("{name} is missing"));
+            }
+            continue;
+        };
+        let meant = MEANT.iter().find(|(meant, ..)| meant == name).map_or("", |(_, columns, _)| *columns);
+        for (column, (own, theirs)) in COLUMNS.iter().zip(own.iter().zip(theirs)) {
+            let is_meant = meant.split(' ').any(|meant| meant == *column);
+            if own != theirs && !is_meant {
+                differences.push(format!("{name}: {column} is {own:?}, and {theirs:?} in PostgreSQL"));
+            }
+            if own != theirs && is_meant {
+                unused.retain(|unused| unused != name);
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    assert!(unused.is_empty(), "these are as in PostgreSQL: {unused:?}");
+}
