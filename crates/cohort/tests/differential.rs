@@ -178,6 +178,7 @@ subjects! {
     answers,
     changes,
     definitions,
+    found,
     integrity,
     plans,
     programs,

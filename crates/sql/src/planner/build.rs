@@ -11,6 +11,7 @@ use super::join::{JoinPath, Method, Path};
 use super::leakproof::is_leakproof;
 use super::lower::Layout;
 use super::needed::Needed;
+use super::unread::drop_unread_columns;
 use super::{Planner, node};
 use crate::binder::{self, Distinct, Query, Relation, RelationKind, SetOperation};
 use crate::plan::{
@@ -25,6 +26,8 @@ pub(super) struct Builder<'q> {
     pub(super) relations: &'q mut Vec<Relation>,
     /// The columns read.
     pub(super) needed: &'q Needed,
+    /// The rows of other entries are kept as a whole, for a second look at a row that has changed.
+    pub(super) keeps_rows: bool,
     /// The number of each entry's scan, as far as it has one.
     pub(super) scans: FxHashMap<u32, ScanId>,
     /// The entry of which only the row that a cursor stands on is read.
@@ -172,6 +175,9 @@ impl Planner<'_, '_> {
                     if let Some(condition) = push_into(&mut inner, number, condition) {
                         rest.push(condition);
                     }
+                }
+                if !builder.keeps_rows {
+                    drop_unread_columns(&mut inner, builder.needed.columns(number));
                 }
                 let plan = self.query(inner)?;
                 let layout = everything();

@@ -57,7 +57,8 @@ impl Planner<'_, '_> {
         conditions.iter().for_each(|condition| needed.add(condition));
         let mut relations = std::mem::take(&mut query.relations);
         let current_of = query.current_of.take().map(|cursor| (relation, cursor));
-        let mut builder = Builder { relations: &mut relations, needed: &needed, scans: Default::default(), current_of };
+        let (needed, scans) = (&needed, Default::default());
+        let mut builder = Builder { relations: &mut relations, needed, keeps_rows: true, scans, current_of };
         let (mut input, layout) = self.build(&mut builder, path)?;
         let scans = builder.scans;
         query.relations = relations;

@@ -4,7 +4,7 @@ use base::{Error, Result};
 
 use super::{GROUP_RELATION, Planner, Slot};
 use crate::binder::{self, for_each_inner_mut};
-use crate::plan::{Expr, ExprKind, SubqueryBody, Variable};
+use crate::plan::{Expr, ExprKind, SubqueryBody, SubqueryKind, Variable};
 use std::sync::Arc;
 
 /// Which slot of a row holds what.
@@ -104,7 +104,10 @@ impl Planner<'_, '_> {
         result?;
         let ExprKind::Subquery(subquery) = &mut expr.kind else { unreachable!("the caller looked") };
         let SubqueryBody::Bound(query) = &mut subquery.body else { return Ok(()) };
-        let query = std::mem::take(query.as_mut());
+        let mut query = std::mem::take(query.as_mut());
+        if matches!(subquery.kind, SubqueryKind::Exists) {
+            self.drop_unread_list(&mut query)?;
+        }
         let (mark, reads_mark) = (self.uses.len(), self.varying_reads.len());
         let depth = self.frames.len() - 1;
         let plan = self.query(query)?;

@@ -32,6 +32,7 @@ mod selectivity;
 mod semi_join;
 mod set_operation;
 mod statistics;
+mod unread;
 mod upper;
 mod values;
 

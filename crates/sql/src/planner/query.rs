@@ -121,9 +121,15 @@ impl Planner<'_, '_> {
             needed.add_places(&query);
         }
         recheck.iter().for_each(|condition| needed.add(condition));
+        let keeps_rows = !query.locks.is_empty();
         let mut relations = std::mem::take(&mut query.relations);
-        let mut builder =
-            Builder { relations: &mut relations, needed: &needed, scans: Default::default(), current_of: None };
+        let mut builder = Builder {
+            relations: &mut relations,
+            needed: &needed,
+            keeps_rows,
+            scans: Default::default(),
+            current_of: None,
+        };
         let (plan, layout) = self.build(&mut builder, path)?;
         let scans = builder.scans;
         query.relations = relations;
