@@ -47,7 +47,11 @@ impl Binder<'_, '_> {
                 };
                 let left = match &left.kind {
                     tree::ExprKind::Row { fields, .. } => self.spread_exprs(fields)?,
-                    _ => vec![self.expr(left)?],
+                    _ => match self.expr(left)? {
+                        // A row that is cast to its type is still compared field by field.
+                        Expr { kind: ExprKind::Row { fields, .. }, .. } if is_cast_row(left) => fields,
+                        left => vec![left],
+                    },
                 };
                 let query = self.inner_query(&subquery.query)?;
                 let quantifier = if *all { Quantifier::All } else { Quantifier::Any };
@@ -171,6 +175,14 @@ impl Binder<'_, '_> {
         let kind =
             SubqueryKind::Quantified { quantifier, left: coerced, comparisons, any_column: name == "<>", hashable };
         Ok(self.subquery_expr(kind, query, SqlType::BOOL))
+    }
+}
+
+/// Whether an expression was written as ROW(...) with a cast.
+fn is_cast_row(expr: &tree::Expr) -> bool {
+    match &expr.kind {
+        tree::ExprKind::Cast { input, .. } => matches!(input.kind, tree::ExprKind::Row { .. }) || is_cast_row(input),
+        _ => false,
     }
 }
 
