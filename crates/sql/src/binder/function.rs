@@ -225,13 +225,28 @@ impl Binder<'_, '_> {
     ) -> Result<Vec<Expr>> {
         let mut given = arguments.into_iter().map(Some).collect::<Vec<_>>();
         let place = |index: usize| call.arguments.get(index).map_or(call.location, tree::Expr::start);
+        let declared = match &resolved.callee {
+            Callee::Function(def) => def.arguments,
+            Callee::Aggregate(def) => def.arguments,
+            Callee::User(_) | Callee::Cast(_) => &[],
+        };
+        // `any` says nothing of a parameter's type.
+        let is_untyped = |expr: &Expr, position: usize| {
+            matches!(expr.kind, ExprKind::Parameter(_))
+                && expr.sql_type.oid == oids::UNKNOWN
+                && declared.get(position).or(declared.last()) == Some(&oids::ANY)
+        };
         let mut assembled = Vec::with_capacity(resolved.arguments.len());
         for (position, source) in resolved.arguments.iter().enumerate() {
             assembled.push(match source {
                 ArgumentSource::Argument(index, cast) => {
                     let argument = given.get_mut(*index).and_then(Option::take);
                     let argument = argument.ok_or_else(|| Error::internal("an argument is used twice"))?;
-                    self.apply_cast(argument, cast, place(*index))?
+                    if is_untyped(&argument, position) {
+                        argument
+                    } else {
+                        self.apply_cast(argument, cast, place(*index))?
+                    }
                 }
                 ArgumentSource::Default(index) => {
                     let wanted = resolved.types.arguments.get(position).copied();
@@ -252,7 +267,7 @@ impl Binder<'_, '_> {
         }
         // `any` takes literals as text.
         for (index, argument) in assembled.iter_mut().enumerate() {
-            if argument.sql_type.oid == oids::UNKNOWN {
+            if argument.sql_type.oid == oids::UNKNOWN && !is_untyped(argument, index) {
                 let taken = std::mem::replace(argument, Expr::null(SqlType::UNKNOWN));
                 *argument = self.settle(taken, place(index))?;
             }

@@ -1,0 +1,22 @@
+-- Arguments of the type "any" say nothing of a parameter's type.
+prepare p1 as select concat($1, 'x');
+prepare p2 as select concat('x', $1, $2);
+prepare p3 as select format('%s', $1);
+prepare p4 as select jsonb_build_array($1);
+prepare p5 as select count($1);
+prepare p6 as select num_nulls(1, $1);
+prepare p7 as select concat_ws($1, 'a', 'b');
+prepare p8 as select concat_ws(',', $1);
+prepare p9 as select pg_typeof($1);
+prepare p10 as select concat($1::int, 'x');
+execute p10(4);
+prepare p11 as select concat($1, 'x'), $1 + 1;
+execute p11(4);
+prepare p12 as select $1 + 1, concat($1, 'x');
+execute p12(4);
+prepare p13(text) as select concat($1, 'x');
+execute p13(4);
+prepare p14 as select concat(variadic $1);
+prepare p15 as select rank($1) within group (order by 1);
+prepare p16 as select json_object_agg($1, 1);
+select concat('a', null), format('%s', 'x'), pg_typeof('x'), count('x');
