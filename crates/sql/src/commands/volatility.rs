@@ -2,8 +2,8 @@
 
 use engine::catalog::Volatility as StoredVolatility;
 
-use crate::plan::{Expr, ExprKind, FunctionTarget};
-use crate::types::Volatility;
+use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
+use crate::types::{Volatility, has_immutable_output};
 
 /// The least constant of all that the expression calls.
 pub(crate) fn volatility(expr: &Expr) -> Volatility {
@@ -14,6 +14,7 @@ pub(crate) fn volatility(expr: &Expr) -> Volatility {
 
 fn own_volatility(expr: &Expr) -> Volatility {
     match &expr.kind {
+        ExprKind::Call(call) if joins_immutable_text(call) => Volatility::Immutable,
         ExprKind::Call(call) | ExprKind::NullIf(call) | ExprKind::IsDistinct { equal: call, .. } => {
             of_function(&call.function)
         }
@@ -24,6 +25,13 @@ fn own_volatility(expr: &Expr) -> Volatility {
         ExprKind::Subquery(_) => Volatility::Volatile,
         _ => Volatility::Immutable,
     }
+}
+
+/// Whether it is `text || value` or `value || text`, and the value's text never changes. PostgreSQL puts the body of these stable functions
+/// in their place before it looks at it.
+fn joins_immutable_text(call: &Call) -> bool {
+    matches!(&call.function, FunctionTarget::Builtin(function) if matches!(function.name, "textanycat" | "anytextcat"))
+        && call.arguments.iter().all(|argument| has_immutable_output(argument.sql_type.oid))
 }
 
 fn of_function(function: &FunctionTarget) -> Volatility {

@@ -112,6 +112,9 @@ impl Cast {
     /// The conversion from `source` to `target`, including the target's modifier; `None` if there is none in this context.
     /// From `unknown`, any target is reached through its input function.
     pub fn find(catalog: &dyn CatalogLookup, source: SqlType, target: SqlType, context: CastContext) -> Option<Cast> {
+        if source == target {
+            return Some(Cast { context, ..Cast::identity(target) });
+        }
         let target_base = base_type(catalog, target);
         let mut steps = type_steps(catalog, source.oid, target.oid, context)?;
         let reads_unknown = matches!(steps.last(), Some(Step::Input(_))) && source.oid == oids::UNKNOWN;
@@ -152,8 +155,7 @@ impl Cast {
             Step::Output => has_immutable_output(self.source.oid),
             Step::Elements(cast) => cast.is_immutable(),
             Step::Fields(_, casts) => casts.iter().all(Cast::is_immutable),
-            Step::Reinterpret | Step::Length => true,
-            Step::Domain(_) => false,
+            Step::Reinterpret | Step::Length | Step::Domain(_) => true,
         })
     }
 
@@ -166,6 +168,8 @@ impl Cast {
                 Step::Output => !varies,
                 Step::Elements(cast) => cast.is_foldable(),
                 Step::Fields(_, casts) => casts.iter().all(Cast::is_foldable),
+                // The domain's conditions may change, or call what changes.
+                Step::Domain(_) => false,
                 _ => true,
             })
     }
@@ -317,7 +321,7 @@ fn reinterpret(value: Value, target: Oid) -> Value {
 }
 
 /// Whether PostgreSQL calls a type's output immutable.
-fn has_immutable_output(oid: Oid) -> bool {
+pub fn has_immutable_output(oid: Oid) -> bool {
     has_immutable_input(oid) || matches!(oid, oids::TIME | oids::TIMETZ)
 }
 

@@ -1,0 +1,20 @@
+-- Casts to domains, and || with a value whose text never changes, are immutable.
+create domain positive as int check (value > 0);
+create table g (i int, f float8, d date, ts timestamptz, c char(3), j json, n numeric);
+alter table g add g1 positive generated always as (i::positive) stored;
+alter table g add g2 text generated always as ('b' || i) stored;
+alter table g add g3 text generated always as (i || 'b'::text) stored;
+alter table g add g4 text generated always as (n || 'b'::text || f) stored;
+alter table g add g5 text generated always as ('b' || d) stored;
+alter table g add g6 text generated always as ('b' || ts) stored;
+alter table g add g7 text generated always as (c || 'b'::text) stored;
+alter table g add g8 text generated always as (j || 'b'::text) stored;
+alter table g add g10 text generated always as (row(i) || 'b'::text) stored;
+create index on g ((i::positive));
+create index on g (('b' || i));
+create index on g (('b' || ts));
+create index on g (i) where ('b' || i) <> 'b1';
+insert into g (i, f, n, c) values (1, 0.5, 2.50, 'a');
+insert into g (i) values (0);
+select i, g1, g2, g3, g4, g7 from g;
+select i from g where 'b' || i = 'b1';
