@@ -499,6 +499,10 @@ fn sorts_by_columns(query: &Query) -> bool {
 
 /// Within subqueries, replaces what the query around them groups by: its columns alone would not be known of a group.
 fn group_in_subqueries(expr: &mut Expr, depth: u32, groups: &[Expr]) {
+    // The arguments of the query's own aggregates are of its rows, subqueries in them as well.
+    if matches!(&expr.kind, ExprKind::Aggregate(call) if call.level == depth) {
+        return;
+    }
     if depth > 0 {
         let is_it = |group: &Expr| {
             // Constants are what they are anywhere.
@@ -513,10 +517,6 @@ fn group_in_subqueries(expr: &mut Expr, depth: u32, groups: &[Expr]) {
             let attribute = place as i32;
             let variable = Variable { level: depth, relation: GROUP_RELATION, attribute, location: -1 };
             expr.kind = ExprKind::Variable(variable);
-            return;
-        }
-        // The arguments of the outer query's aggregates are of its rows.
-        if matches!(&expr.kind, ExprKind::Aggregate(call) if call.level == depth) {
             return;
         }
     }
