@@ -152,7 +152,9 @@ impl Binder<'_, '_> {
         if target.typmod < 0 || expr.sql_type.typmod == target.typmod {
             return expr;
         }
-        if matches!(expr.kind, ExprKind::Constant(Value::Null)) {
+        // A column's default is stored with the cast to its length.
+        let is_cut = context == CastContext::Assignment && target.oid != oids::INTERVAL;
+        if matches!(expr.kind, ExprKind::Constant(Value::Null)) && !is_cut {
             return Expr::null(target);
         }
         match Cast::find(self.context.lookup, expr.sql_type, target, context) {
@@ -189,6 +191,7 @@ impl Binder<'_, '_> {
         if base.oid == target.oid {
             return Ok(Expr::null(SqlType::new(target.oid)));
         }
+        let base = SqlType::new(base.oid);
         match Cast::find(self.context.lookup, base, target, context) {
             Some(cast) => Ok(cast_expr(Expr::null(base), cast, target, location)),
             None => Err(self.cannot_cast(base.oid, target.oid, location)),
@@ -350,7 +353,10 @@ impl Binder<'_, '_> {
 
 /// `input` through `cast`. Where values pass unchanged only the type changes.
 fn cast_expr(input: Expr, cast: Cast, target: SqlType, location: Location) -> Expr {
-    if cast.is_noop() {
+    // Of a constant and of a cast it has to be known later which type they had: they are shown with it.
+    let keeps_type =
+        matches!(input.kind, ExprKind::Constant(_) | ExprKind::Cast(_)) && input.sql_type.oid != target.oid;
+    if cast.is_noop() && !keeps_type {
         return Expr { sql_type: target, ..input };
     }
     Expr::new(ExprKind::Cast(Box::new(CastExpr { input, cast, location })), target)

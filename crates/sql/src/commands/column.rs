@@ -292,11 +292,7 @@ pub(super) fn bind_default(ddl: &Ddl<'_>, column: &ColumnDef, expr: &tree::Expr)
 }
 
 fn is_null(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Constant(value) => matches!(value, Value::Null),
-        ExprKind::Cast(cast) => is_null(&cast.input),
-        _ => false,
-    }
+    matches!(&expr.kind, ExprKind::Constant(Value::Null))
 }
 
 /// The text of a generated column's expression; `table` holds all columns, those that are generated marked.

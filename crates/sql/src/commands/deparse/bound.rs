@@ -7,7 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-use super::expr::{Deparser, Names, Qualify, sort_suffix};
+use super::expr::{Deparser, Names, Qualify, is_shown_as_call, sort_suffix};
 use super::query::{INDENT, Writer};
 use crate::binder::{Query, RelationKind, WindowSpec};
 use crate::plan::{self, FrameExclusion, SubqueryBody, Variable, WindowFrame, WindowFrameBound, WindowFrameMode};
@@ -190,16 +190,10 @@ fn frame_text(frame: &WindowFrame, deparser: &Deparser<'_>) -> String {
     format!("{mode} BETWEEN {} AND {}{exclusion}", bound(&frame.start), bound(&frame.end))
 }
 
-/// An expression that is sorted or grouped by: calls of functions stand in parentheses there.
+/// An expression that is sorted or grouped by.
 fn sorted_text(expr: &plan::Expr, deparser: &Deparser<'_>) -> String {
-    let is_call = match &expr.kind {
-        plan::ExprKind::Call(call) => call.operator.is_none(),
-        plan::ExprKind::Aggregate(_) | plan::ExprKind::Window(_) => true,
-        plan::ExprKind::Cast(cast) => cast.cast.is_call(),
-        _ => false,
-    };
     let text = deparser.full_text(expr);
-    if is_call { format!("({text})") } else { text }
+    if is_shown_as_call(expr) { format!("({text})") } else { text }
 }
 
 /// How much of a cast at the top of an expression is shown, and what stands around it.

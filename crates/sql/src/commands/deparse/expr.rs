@@ -608,6 +608,11 @@ impl Writer<'_, '_> {
             _ => {
                 self.open();
                 self.part(&cast.input, Place::Cast, false);
+                // A cast right behind ARRAY[...] is one of its elements when the text is read again.
+                if self.deparser.qualify == Qualify::Always && matches!(cast.input.kind, ExprKind::Array { .. }) {
+                    let own = self.deparser.type_name(cast.input.sql_type);
+                    self.push(&format!("::{own}"));
+                }
                 self.close();
             }
         }
@@ -667,22 +672,38 @@ impl Writer<'_, '_> {
         if call.distinct {
             self.push("DISTINCT ");
         }
-        if call.arguments.is_empty() {
-            self.push("*");
-        }
-        self.list(&call.arguments);
+        self.aggregated(&call.arguments, call.function.arguments);
         if !call.order.is_empty() {
             self.push(" ORDER BY ");
             for (number, key) in call.order.iter().enumerate() {
                 if number > 0 {
                     self.push(", ");
                 }
-                self.expr(&key.expr, true);
+                // A key that is one of the arguments is shown as that is, with its cast.
+                let argument = call.arguments.iter().position(|argument| crate::binder::same(argument, &key.expr));
+                let declared = argument.and_then(|place| call.function.arguments.get(place));
+                let is_call = is_shown_as_call(&key.expr);
+                self.push(if is_call { "(" } else { "" });
+                self.operand(&key.expr, declared.copied().unwrap_or(Oid::INVALID), Place::Argument);
+                self.push(if is_call { ")" } else { "" });
                 self.push(sort_suffix(key.descending, key.nulls_first));
             }
         }
         self.push(")");
         self.filter(call.filter.as_ref());
+    }
+
+    /// The arguments of an aggregate.
+    fn aggregated(&mut self, arguments: &[Expr], declared: &[Oid]) {
+        if arguments.is_empty() {
+            self.push("*");
+        }
+        for (place, argument) in arguments.iter().enumerate() {
+            if place > 0 {
+                self.push(", ");
+            }
+            self.operand(argument, declared.get(place).copied().unwrap_or(Oid::INVALID), Place::Argument);
+        }
     }
 
     fn filter(&mut self, filter: Option<&Expr>) {
@@ -695,18 +716,31 @@ impl Writer<'_, '_> {
 
     fn window(&mut self, call: &WindowCall) {
         match &call.function {
-            WindowTarget::Window(function) => self.push(&quote_identifier(function.name)),
-            WindowTarget::Aggregate(function) => self.push(&quote_identifier(function.name)),
+            WindowTarget::Window(function) => {
+                self.push(&quote_identifier(function.name));
+                self.push("(");
+                self.list(&call.arguments);
+            }
+            WindowTarget::Aggregate(function) => {
+                self.push(&quote_identifier(function.name));
+                self.push("(");
+                self.aggregated(&call.arguments, function.arguments);
+            }
         }
-        self.push("(");
-        if matches!(call.function, WindowTarget::Aggregate(_)) && call.arguments.is_empty() {
-            self.push("*");
-        }
-        self.list(&call.arguments);
         self.push(")");
         self.filter(call.filter.as_ref());
         let over = self.deparser.names.over(call.window, &call.frame, self.deparser);
         self.push(&format!(" OVER {over}"));
+    }
+}
+
+/// Whether an expression stands in parentheses where it is sorted or grouped by: calls of functions do.
+pub(super) fn is_shown_as_call(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Call(call) => call.operator.is_none(),
+        ExprKind::Aggregate(_) | ExprKind::Window(_) => true,
+        ExprKind::Cast(cast) => cast.cast.is_call(),
+        _ => false,
     }
 }
 

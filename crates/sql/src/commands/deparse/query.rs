@@ -505,7 +505,10 @@ impl<'a> Writer<'a> {
             Distinct::All => self.push("DISTINCT "),
             Distinct::On(exprs) => {
                 self.push("DISTINCT ON (");
-                self.exprs(exprs);
+                match self.bound_query().and_then(|query| self.distinct_text(select, exprs, query)) {
+                    Some(text) => self.push(&text),
+                    None => self.exprs(exprs),
+                }
                 self.push(") ");
             }
         }
@@ -548,6 +551,24 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// DISTINCT ON's list from its bound form.
+    fn distinct_text(&self, select: &Select, exprs: &[Expr], query: &binder::Query) -> Option<String> {
+        let binder::Distinct::On(places) = &query.distinct else { return None };
+        if places.len() != exprs.len() {
+            return None;
+        }
+        let item = |(written, place): (&Expr, &u32)| {
+            let target = query.targets.get(*place as usize)?;
+            let written = select.targets.get(*place as usize).map_or(written, |target| &target.expr);
+            match written.kind {
+                ExprKind::Column(_) => Some(self.another().piece(|writer| writer.bare(written))),
+                _ => self.bound_text(written, &target.expr, Shown::Sorted),
+            }
+        };
+        let items: Option<Vec<String>> = exprs.iter().zip(places).map(item).collect();
+        items.map(|items| items.join(", "))
+    }
+
     /// GROUP BY's list from its bound form.
     fn group_text(&self, select: &Select, query: &binder::Query) -> Option<String> {
         if select.group.len() != query.groups.len() {
@@ -562,7 +583,10 @@ impl<'a> Writer<'a> {
                 };
                 match written.kind {
                     ExprKind::Column(_) => Some(self.another().piece(|writer| writer.bare(written))),
-                    _ => self.bound_text(written, bound, Shown::Sorted),
+                    _ => {
+                        let bare = || format!("({})", self.another().piece(|writer| writer.bare(written)));
+                        Some(self.bound_text(written, bound, Shown::Sorted).unwrap_or_else(bare))
+                    }
                 }
             }
             _ => None,
