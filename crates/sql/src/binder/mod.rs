@@ -170,6 +170,8 @@ pub struct BindContext<'a> {
 pub struct Resolved {
     /// Of columns: the name in FROM and the column's.
     pub columns: HashMap<Location, [Name; 2]>,
+    /// Of columns of tables and views: the relation, and the column's place in it.
+    pub attributes: HashMap<Location, (Oid, usize)>,
     /// Of calls: the function that a user made.
     pub functions: HashMap<Location, Oid>,
     /// Of quoted literals: their types and what they are as such.

@@ -451,7 +451,7 @@ impl Binder<'_, '_> {
                         resolved.columns.insert(location, [table, column.name.clone()]);
                     });
                 }
-                self.reads(&column);
+                self.reads_at(&column, location);
                 return Ok(Some(FoundColumn { expr: raised(column.expr, level as u32, location) }));
             }
             // A system column is found if a single table has it.
@@ -567,7 +567,7 @@ impl Binder<'_, '_> {
                 let message = format!("column reference \"{name}\" is ambiguous");
                 return Err(self.error(sqlstate::AMBIGUOUS_COLUMN, message, location));
             }
-            self.reads(column);
+            self.reads_at(column, location);
             return Ok(Some(FoundColumn { expr: raised(column.expr.clone(), level, location) }));
         }
         let scope = &self.scopes[self.scopes.len() - 1 - level as usize];
@@ -646,6 +646,20 @@ impl Binder<'_, '_> {
     pub(super) fn reads(&mut self, column: &NamedColumn) {
         if let Some((access, attribute)) = column.read {
             self.uses_column(access, Privileges::SELECT, attribute);
+        }
+    }
+
+    /// [`Binder::reads`] of a column that is named at this place of the text.
+    fn reads_at(&mut self, column: &NamedColumn, location: Location) {
+        self.reads(column);
+        if self.context.resolved.is_some()
+            && let Some((access, attribute)) = column.read
+            && let Ok(place) = usize::try_from(attribute)
+        {
+            let object = self.access[access].object;
+            self.note_resolved(|resolved| {
+                resolved.attributes.insert(location, (object, place));
+            });
         }
     }
 

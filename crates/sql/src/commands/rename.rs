@@ -14,7 +14,7 @@ use super::constraint;
 use super::ddl::{CHANGE_LOCK, Ddl, Found, name_is_taken, no_role, system_refusal};
 use super::drop::{hold_function, hold_schema};
 use super::index::is_system_column;
-use super::restate::{naming_columns, naming_objects};
+use super::restate::{naming_column, naming_objects};
 use super::role::hold_role;
 use crate::catalogs::{DATABASE_OID, class, user_types};
 use crate::privileges;
@@ -199,7 +199,7 @@ fn rename_column(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<()> {
         let message = format!("column \"{new}\" of relation \"{}\" already exists", table.name);
         return Err(Error::new(sqlstate::DUPLICATE_COLUMN, message));
     }
-    let naming = naming_columns(ddl, &table)?;
+    let naming = naming_column(ddl, &table, place)?;
     let mut renamed = (*table).clone();
     renamed.columns[place].name = new.to_string();
     ddl.replace(renamed)?;

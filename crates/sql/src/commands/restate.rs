@@ -9,7 +9,9 @@ use engine::catalog::{ConstraintKind, CustomDef, IndexDef, TableDef};
 use super::ddl::{CHANGE_LOCK, Ddl};
 use super::deparse::{Deparser, NoNames, Qualify, TableNames};
 use super::stored_expression::{Place, for_each_naming, for_each_of_table};
-use super::stored_query::{StoredQueries, as_written, stored_queries, with_column_names};
+use super::stored_query::{
+    RenamedColumn, StoredQueries, as_written, renamed_column, stored_queries, with_column_names,
+};
 use super::trigger::BothRows;
 use super::user_type::ValueOf;
 use crate::catalogs::user_types::{TYPE_CLASS, TypeBody};
@@ -21,11 +23,12 @@ use crate::types::names_something;
 pub(super) struct Restatement {
     expressions: Vec<(Place, Expr)>,
     queries: StoredQueries,
+    renamed: Option<RenamedColumn>,
     restate: Box<dyn Fn(Oid, TableReference) -> TableReference>,
 }
 
-/// What names columns of a table: one of them is going to be called otherwise.
-pub(super) fn naming_columns(ddl: &Ddl<'_>, table: &Arc<TableDef>) -> Result<Restatement> {
+/// What names a column of a table that is going to be called otherwise.
+pub(super) fn naming_column(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize) -> Result<Restatement> {
     // Elsewhere, fields of the table's rows may be named.
     let mut expressions = expressions_naming_objects(ddl)?;
     for_each_of_table(ddl, table, &mut |place, expr| {
@@ -34,13 +37,15 @@ pub(super) fn naming_columns(ddl: &Ddl<'_>, table: &Arc<TableDef>) -> Result<Res
         }
     })?;
     let restate = Box::new(with_column_names(table));
-    Ok(Restatement { expressions, queries: stored_queries(ddl, None)?, restate })
+    let renamed = Some(renamed_column(table, place));
+    Ok(Restatement { expressions, queries: stored_queries(ddl, None)?, renamed, restate })
 }
 
 /// What names anything outside of its table's columns: something is going to be called otherwise.
 pub(super) fn naming_objects(ddl: &Ddl<'_>) -> Result<Restatement> {
     let expressions = expressions_naming_objects(ddl)?;
-    Ok(Restatement { expressions, queries: stored_queries(ddl, None)?, restate: Box::new(as_written) })
+    let queries = stored_queries(ddl, None)?;
+    Ok(Restatement { expressions, queries, renamed: None, restate: Box::new(as_written) })
 }
 
 fn expressions_naming_objects(ddl: &Ddl<'_>) -> Result<Vec<(Place, Expr)>> {
@@ -69,7 +74,7 @@ impl Restatement {
         for (place, expr) in &self.expressions {
             place.store(ddl, expr)?;
         }
-        self.queries.store(ddl, &*self.restate)
+        self.queries.store(ddl, self.renamed.as_ref(), &*self.restate)
     }
 }
 

@@ -4,8 +4,8 @@
 //! what they are a column of, NATURAL with the columns it compares. It is read under the view's [`ViewScope`], so that
 //! columns and functions made later don't come into it.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use base::{Oid, Result};
@@ -19,7 +19,7 @@ use crate::binder::{self, Bound, Parameters, Resolved};
 use crate::parser::{ParseOptions, if_readable, parse};
 use crate::plan::Expr;
 use crate::session::planning::Environment;
-use crate::tree::{Alias, Location, Name, QualifiedName, Query, Statement, TableReference, TypeName};
+use crate::tree::{Alias, Join, Location, Name, QualifiedName, Query, Statement, TableReference, TypeName};
 use crate::types::{self, SqlType};
 
 /// A query with what its names stand for.
@@ -28,6 +28,16 @@ pub(super) struct StoredQuery {
     relations: HashMap<Location, Oid>,
     types: HashMap<Location, SqlType>,
     resolved: Resolved,
+    /// The relations whose columns it gives names of its own.
+    aliased: HashSet<Oid>,
+    /// It names columns in other ways than one by one: in joins by their names or with names of their own, as fields of rows.
+    names_otherwise: bool,
+}
+
+/// A column that is called otherwise from now on.
+pub(super) struct RenamedColumn {
+    relation: Oid,
+    place: usize,
 }
 
 /// How references to a relation are written from now on.
@@ -36,10 +46,20 @@ pub(super) type Restate<'r> = &'r dyn Fn(Oid, TableReference) -> TableReference;
 impl StoredQuery {
     /// Of a query with names as they are now and what binding it took down.
     pub fn new(ddl: &Ddl<'_>, query: Box<Query>, resolved: Resolved) -> StoredQuery {
-        let collector = Collector { ddl, relations: RefCell::default(), types: RefCell::default() };
+        let collector = Collector {
+            ddl,
+            relations: RefCell::default(),
+            types: RefCell::default(),
+            aliased: RefCell::default(),
+            names_otherwise: Cell::new(false),
+            fields: RefCell::default(),
+        };
         query_text(&query, &collector);
         let (relations, types) = (collector.relations.into_inner(), collector.types.into_inner());
-        StoredQuery { query, relations, types, resolved }
+        let has_row_fields = collector.fields.borrow().iter().any(|field| !resolved.fields.contains_key(field));
+        let names_otherwise = collector.names_otherwise.get() || has_row_fields;
+        let aliased = collector.aliased.into_inner();
+        StoredQuery { query, relations, types, resolved, aliased, names_otherwise }
     }
 
     /// Of a view, as it is stored; and bound, if it still can be, the views that it names as if they were tables.
@@ -64,7 +84,18 @@ impl StoredQuery {
 
     /// The query as it is to be stored, with the names that things have now.
     pub fn text(&self, ddl: &Ddl<'_>, restate: Restate<'_>) -> String {
-        query_text(&self.query, &NamesNow { stored: self, ddl, restate })
+        query_text(&self.query, &NamesNow { stored: self, ddl, restate, renamed: None })
+    }
+
+    /// [`StoredQuery::text`] after a column was renamed: the new name takes the old one's place, where every use of the column is one
+    /// by itself. Else the query goes on using the old name, by an alias.
+    fn text_of_renamed(&self, ddl: &Ddl<'_>, column: &RenamedColumn, restate: Restate<'_>) -> String {
+        let now = ddl.catalog().table(column.relation).and_then(|table| table.columns.get(column.place).cloned());
+        let Some(now) = now.filter(|_| !self.names_otherwise && !self.aliased.contains(&column.relation)) else {
+            return self.text(ddl, restate);
+        };
+        let renamed = Some((column, Name::new(&now.name)));
+        query_text(&self.query, &NamesNow { stored: self, ddl, restate: &as_written, renamed })
     }
 
     /// What its names are looked up among from now on.
@@ -138,6 +169,9 @@ struct Collector<'d, 'a> {
     ddl: &'d Ddl<'a>,
     relations: RefCell<HashMap<Location, Oid>>,
     types: RefCell<HashMap<Location, SqlType>>,
+    aliased: RefCell<HashSet<Oid>>,
+    names_otherwise: Cell<bool>,
+    fields: RefCell<Vec<(Location, Name)>>,
 }
 
 impl QueryNames for Collector<'_, '_> {
@@ -152,8 +186,22 @@ impl QueryNames for Collector<'_, '_> {
         };
         if let Some(oid) = found {
             self.relations.borrow_mut().insert(name.location, oid);
+            if reference.alias.as_ref().is_some_and(|alias| !alias.columns.is_empty()) {
+                self.aliased.borrow_mut().insert(oid);
+            }
         }
         String::new()
+    }
+
+    fn field(&self, location: Location, name: &Name) -> Option<Name> {
+        self.fields.borrow_mut().push((location, name.clone()));
+        None
+    }
+
+    fn join(&self, join: &Join) {
+        if join.natural || !join.using.is_empty() || join.alias.is_some() {
+            self.names_otherwise.set(true);
+        }
     }
 
     fn type_name(&self, name: &TypeName) -> String {
@@ -169,6 +217,7 @@ struct NamesNow<'s, 'd, 'a> {
     stored: &'s StoredQuery,
     ddl: &'d Ddl<'a>,
     restate: Restate<'s>,
+    renamed: Option<(&'s RenamedColumn, Name)>,
 }
 
 impl NamesNow<'_, '_, '_> {
@@ -222,6 +271,12 @@ impl QueryNames for NamesNow<'_, '_, '_> {
         self.stored.resolved.columns.get(&location)
     }
 
+    fn renamed(&self, location: Location) -> Option<&Name> {
+        let (column, name) = self.renamed.as_ref()?;
+        let is_it = self.stored.resolved.attributes.get(&location) == Some(&(column.relation, column.place));
+        is_it.then_some(name)
+    }
+
     fn literal(&self, location: Location) -> Option<KnownLiteral> {
         let (sql_type, value) = self.stored.resolved.literals.get(&location)?;
         let view = self.ddl.view();
@@ -272,9 +327,12 @@ pub(super) fn stored_queries(ddl: &Ddl<'_>, reading: Option<Oid>) -> Result<Stor
 
 impl StoredQueries {
     /// Writes the queries with the names that things have now.
-    pub fn store(&self, ddl: &Ddl<'_>, restate: Restate<'_>) -> Result<()> {
+    pub fn store(&self, ddl: &Ddl<'_>, renamed: Option<&RenamedColumn>, restate: Restate<'_>) -> Result<()> {
         for (view, stored) in &self.0 {
-            let text = stored.text(ddl, restate);
+            let text = match renamed {
+                Some(column) => stored.text_of_renamed(ddl, column, restate),
+                None => stored.text(ddl, restate),
+            };
             let differs = |old: &TableDef| old.view_query.as_deref() != Some(&text);
             if !ddl.catalog().table(*view).is_some_and(|old| differs(old)) {
                 continue;
@@ -289,7 +347,12 @@ impl StoredQueries {
     }
 }
 
-/// A column of a relation is going to be called otherwise: views go on using its old name, by an alias.
+/// A column of a relation that is going to be called otherwise.
+pub(super) fn renamed_column(relation: &TableDef, place: usize) -> RenamedColumn {
+    RenamedColumn { relation: relation.oid, place }
+}
+
+/// A column of a relation is going to be called otherwise: an alias keeps the names that columns have had.
 pub(super) fn with_column_names(relation: &TableDef) -> impl Fn(Oid, TableReference) -> TableReference + use<> {
     let names: Vec<Name> =
         relation.columns.iter().filter(|column| !column.dropped).map(|column| Name::new(&column.name)).collect();
@@ -308,7 +371,7 @@ pub(super) fn with_column_names(relation: &TableDef) -> impl Fn(Oid, TableRefere
 /// A column that no view uses is going to be dropped: aliases that list a table's columns do without it.
 pub(super) fn column_dropped(ddl: &Ddl<'_>, table: &TableDef, place: usize) -> Result<()> {
     let number = table.columns[..place].iter().filter(|column| !column.dropped).count();
-    stored_queries(ddl, Some(table.oid))?.store(ddl, &|oid, mut reference| {
+    stored_queries(ddl, Some(table.oid))?.store(ddl, None, &|oid, mut reference| {
         if oid == table.oid
             && let Some(alias) = reference.alias.as_mut().filter(|alias| alias.columns.len() > number)
         {

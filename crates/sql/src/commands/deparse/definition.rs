@@ -262,10 +262,11 @@ pub fn view_definition(state: &SessionState, view: &TableDef, pretty: bool) -> R
     let statement = statements.and_then(|mut statements| statements.pop());
     let shown = match statement.map(|tree| tree.statement) {
         Some(Statement::Select(mut query)) => {
-            name_columns(&mut query, view);
             let catalog = state.catalog();
             let names = ShownNames { state, view: catalog.clone(), text };
+            // ORDER BY may name columns as they were called in the query.
             let bound = bound_query(state, &Arc::new(view.clone()), text, &query)?;
+            name_columns(&mut query, view);
             let sides = Bound::new(&catalog);
             super::query::written(&query, &names, pretty, bound.as_ref().map(|query| (&sides, query)))
         }

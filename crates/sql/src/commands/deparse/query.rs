@@ -38,6 +38,14 @@ pub trait QueryNames {
         None
     }
 
+    /// What the column named at this place of the text is called from now on, if that is another name.
+    fn renamed(&self, _location: Location) -> Option<&Name> {
+        None
+    }
+
+    /// A join is about to be written.
+    fn join(&self, _join: &Join) {}
+
     /// The quoted literal at this place of the text as a value of its type, and the type, if they are known.
     fn literal(&self, _location: Location) -> Option<KnownLiteral> {
         None
@@ -599,7 +607,7 @@ impl<'a> Writer<'a> {
         self.shown(&target.expr, bound, Shown::Full);
         let name = target.name.clone().unwrap_or_else(|| column_name(&target.expr));
         let says_so_itself = match &target.expr.kind {
-            ExprKind::Column(parts) => parts.last() == Some(&name),
+            ExprKind::Column(parts) => self.names.renamed(target.expr.location).or(parts.last()) == Some(&name),
             ExprKind::Star(_) => true,
             _ => name == "?column?" && (!is_visible || self.bound.is_none() && target.name.is_none()),
         };
@@ -747,6 +755,7 @@ impl<'a> Writer<'a> {
     }
 
     fn join(&mut self, join: &Join) {
+        self.names.join(join);
         let bound = match self.next_join.take() {
             Some(binder::FromItem::Join(bound)) => Some(&**bound),
             _ => None,

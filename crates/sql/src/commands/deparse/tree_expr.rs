@@ -20,7 +20,14 @@ impl Writer<'_> {
             ExprKind::Parameter(number) => self.push(&format!("${number}")),
             ExprKind::Column(parts) => {
                 let names = self.names;
-                self.dotted(names.column(expr.location).map_or(parts.as_slice(), |known| known));
+                let known = names.column(expr.location).map_or(parts.as_slice(), |known| known);
+                match (names.renamed(expr.location), known.split_last()) {
+                    (Some(name), Some((_, qualifiers))) => {
+                        let parts: Vec<Name> = qualifiers.iter().chain([name]).cloned().collect();
+                        self.dotted(&parts);
+                    }
+                    _ => self.dotted(known),
+                }
             }
             ExprKind::Star(parts) => {
                 self.dotted(parts);
