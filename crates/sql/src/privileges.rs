@@ -574,16 +574,37 @@ pub fn check(catalog: &Catalog, role: Oid, own_temporary: Option<Oid>, list: &[A
         if is_superuser(catalog, role) {
             continue;
         }
-        // What a view reads was found when the view was made.
-        let named = access.checked_as.is_none().then(|| catalog.object(access.object).and_then(schema_of)).flatten();
-        let foreign = named.filter(|schema| Some(*schema) != own_temporary);
-        if let Some(schema) = foreign.and_then(|schema| Subject::find(catalog, schema)) {
-            schema.require(catalog, role, Privileges::USAGE)?;
-        }
+        require_schema_of(catalog, role, own_temporary, access)?;
         let missing = access.privileges & !subject.privileges_of(catalog, role);
         if !missing.is_empty() && !columns::allowed_by_columns(catalog, role, access, missing) {
             return Err(subject.denied());
         }
+    }
+    Ok(())
+}
+
+/// 42501 without USAGE of the schema that something is in, if the statement itself names it: what a view reads was found when the view
+/// was made.
+fn require_schema_of(catalog: &Catalog, role: Oid, own_temporary: Option<Oid>, access: &Access) -> Result<()> {
+    let named = access.checked_as.is_none().then(|| catalog.object(access.object).and_then(schema_of)).flatten();
+    let foreign = named.filter(|schema| Some(*schema) != own_temporary);
+    match foreign.and_then(|schema| Subject::find(catalog, schema)) {
+        Some(schema) => schema.require(catalog, role, Privileges::USAGE),
+        None => Ok(()),
+    }
+}
+
+/// 42501 unless `role` may look into the schemas in which a definition names something. What it does there is asked when it is run.
+///
+/// # Errors
+/// 42501
+pub fn check_schemas(catalog: &Catalog, role: Oid, own_temporary: Option<Oid>, list: &[Access]) -> Result<()> {
+    for access in list {
+        let schema = Subject::find(catalog, access.object).filter(|subject| subject.kind == Kind::Schema);
+        if let Some(schema) = schema.filter(|_| access.checked_as.is_none()) {
+            schema.require(catalog, role, Privileges::USAGE)?;
+        }
+        require_schema_of(catalog, role, own_temporary, access)?;
     }
     Ok(())
 }

@@ -74,6 +74,18 @@ pub fn definition_type(context: &mut BindContext<'_>, name: &TypeName) -> Result
     Binder::new(context, &mut parameters).type_of(name)
 }
 
+/// [`definition_type`] of a name that the statement has written: USAGE of its schema is needed.
+///
+/// # Errors
+/// 42704 if there is none, and those of its modifiers.
+pub fn named_type(context: &mut BindContext<'_>, name: &TypeName) -> Result<SqlType> {
+    let mut parameters = Parameters::fixed(Vec::new());
+    let mut binder = Binder::new(context, &mut parameters);
+    let sql_type = binder.type_of(name);
+    binder.hand_on_needed();
+    sql_type
+}
+
 /// The procedure that CALL names, and its input arguments, which see no columns.
 ///
 /// # Errors

@@ -41,7 +41,9 @@ mod window;
 
 pub(crate) use aggregate::{same, same_aggregate, same_set_call};
 pub(crate) use change::implies;
-pub use definition::{DefinitionUse, column_default, definition_expression, definition_type, procedure_call};
+pub use definition::{
+    DefinitionUse, column_default, definition_expression, definition_type, named_type, procedure_call,
+};
 pub(crate) use operator::null_test;
 pub use parameters::Parameters;
 pub use query::{

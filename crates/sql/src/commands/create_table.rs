@@ -587,6 +587,7 @@ pub(super) fn plain_table(
             return Err(Error::new(sqlstate::DUPLICATE_COLUMN, message));
         }
         column::check_name_and_type(ddl, name, sql_type.oid)?;
+        ddl.require_type(sql_type.oid)?;
         let mut column = ColumnDef::new(name.as_str(), sql_type.oid, types::physical_type(&view, sql_type.oid));
         column.typmod = sql_type.typmod;
         table.columns.push(column);

@@ -10,7 +10,7 @@ use engine::catalog::{
 use engine::{LockMode, Table, WaitPolicy};
 
 use super::deparse::{Deparser, Names, Qualify};
-use crate::binder::{BindContext, DefinitionUse, definition_expression, definition_type};
+use crate::binder::{BindContext, DefinitionUse, definition_expression, definition_type, named_type};
 use crate::catalogs::class;
 use crate::catalogs::user_types::{self, composite_named, relation_name_is_taken};
 use crate::client::{Client, Severity};
@@ -221,7 +221,15 @@ impl<'a> Ddl<'a> {
         expr: &tree::Expr,
         used_for: DefinitionUse<'_>,
     ) -> Result<Expr> {
-        self.bind(|context| definition_expression(context, table, expr, used_for))
+        self.bind_named(|context| definition_expression(context, table, expr, used_for))
+    }
+
+    /// [`Ddl::bind`] of something that the statement has written: 42501 without USAGE of the schemas in it.
+    fn bind_named<T>(&self, work: impl FnOnce(&mut BindContext<'_>) -> Result<T>) -> Result<T> {
+        let (result, needed) = Environment::new(self.state, &self.view()).bind(self.text, work)?;
+        self.state.require_schemas(&needed)?;
+        self.note_needed(needed);
+        Ok(result)
     }
 
     /// Binds an expression of a definition that is stored as `text`.
@@ -265,7 +273,7 @@ impl<'a> Ddl<'a> {
     /// # Errors
     /// 42501 without USAGE of it
     pub fn usable_type(&self, name: &TypeName) -> Result<SqlType> {
-        let sql_type = self.type_of(name)?;
+        let sql_type = self.bind_named(|context| named_type(context, name))?;
         self.require_type(sql_type.oid)?;
         Ok(sql_type)
     }

@@ -146,7 +146,9 @@ pub(super) fn define(ddl: &Ddl<'_>, query: &Query) -> Result<Defined> {
     let bound = Environment::new(ddl.state, &ddl.view())
         .taking_down(&resolved)
         .with_context(ddl.text, |context| binder::bind(&statement, context, &mut Parameters::fixed(Vec::new())))?;
-    let bound = bound.ok_or_else(|| Error::internal("a query was not bound"))?.query;
+    let bound = bound.ok_or_else(|| Error::internal("a query was not bound"))?;
+    ddl.state.require_schemas(&bound.access)?;
+    let bound = bound.query;
     let mut query = query.clone();
     write_stars_out(&mut query, &bound);
     let stored = StoredQuery::new(ddl, Box::new(query), resolved.into_inner());
@@ -164,6 +166,7 @@ fn column_definitions(ddl: &Ddl<'_>, columns: &[OutputColumn]) -> Result<Vec<Col
         }
         let sql_type = column.sql_type;
         column::check_type(ddl, &column.name, sql_type.oid)?;
+        ddl.require_type(sql_type.oid)?;
         let mut def = ColumnDef::new(column.name.as_str(), sql_type.oid, types::physical_type(&view, sql_type.oid));
         def.typmod = sql_type.typmod;
         made.push(def);

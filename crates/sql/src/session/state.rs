@@ -514,6 +514,28 @@ impl SessionState {
         privileges::check(&self.engine_catalog(), self.acting_role().oid, self.temporary_schema.get(), needed)
     }
 
+    /// 42501 unless the acting role may look into the schemas in which a definition names something.
+    ///
+    /// # Errors
+    /// 42501
+    pub fn require_schemas(&self, named: &[Access]) -> Result<()> {
+        if self.is_superuser() {
+            return Ok(());
+        }
+        privileges::check_schemas(&self.engine_catalog(), self.acting_role().oid, self.temporary_schema.get(), named)
+    }
+
+    /// 0A000 for what is in another session's temporary schema: `what` can't be done with it.
+    ///
+    /// # Errors
+    /// 0A000
+    pub fn refuse_foreign_temporary(&self, schema: Oid, what: &str) -> Result<()> {
+        if Some(schema) == self.temporary_schema.get() || !self.engine_catalog().is_temporary(schema) {
+            return Ok(());
+        }
+        Err(Error::unsupported(format!("cannot {what} temporary tables of other sessions")))
+    }
+
     /// 42501 unless the acting role has one of these privileges on the object.
     ///
     /// # Errors
