@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::limits::COLUMNS_MAX;
+use base::settings::Id;
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
 use engine::catalog::{
@@ -37,6 +38,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTable) -> Result<UtilityO
     if create.if_not_exists && already_there(ddl, schema, &create.name.name)? {
         return Ok(UtilityOutput::tag("CREATE TABLE"));
     }
+    check_tablespace(ddl, create.tablespace.as_deref(), persistence)?;
     let mut table = TableDef::new(ddl.allocate_oid(), schema, create.name.name.as_str(), ddl.owner());
     table.persistence = persistence;
     set_options(&mut table, &create.options)?;
@@ -70,18 +72,21 @@ fn refuse_unsupported(create: &CreateTable) -> Result<()> {
         let message = format!("access method \"{method}\" does not exist");
         return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
     }
-    check_tablespace(create.tablespace.as_deref())
+    Ok(())
 }
 
-/// There is one place for everything.
-pub(super) fn check_tablespace(name: Option<&str>) -> Result<()> {
-    match name {
-        None | Some("pg_default") => Ok(()),
-        Some("pg_global") => Err(Error::new(
+/// There is one place for everything. Without a name it is `default_tablespace`, which temporary relations have nothing to do with.
+pub(super) fn check_tablespace(ddl: &Ddl<'_>, name: Option<&str>, persistence: Persistence) -> Result<()> {
+    let default = ddl.state.setting(Id::DefaultTablespace);
+    let default = if persistence == Persistence::Temporary { "" } else { default.as_text() };
+    match name.unwrap_or(default) {
+        "" if name.is_none() => Ok(()),
+        "pg_default" => Ok(()),
+        "pg_global" => Err(Error::new(
             sqlstate::INVALID_PARAMETER_VALUE,
             "only shared relations can be placed in pg_global tablespace",
         )),
-        Some(name) => Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("tablespace \"{name}\" does not exist"))),
+        name => Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("tablespace \"{name}\" does not exist"))),
     }
 }
 

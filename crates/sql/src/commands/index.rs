@@ -62,7 +62,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateIndex) -> Result<UtilityO
             return tag();
         }
     }
-    create_table::check_tablespace(create.tablespace.as_deref())?;
+    create_table::check_tablespace(ddl, create.tablespace.as_deref(), table.persistence)?;
     if elements.len() > COLUMNS_MAX {
         let message = format!("cannot use more than {COLUMNS_MAX} columns in an index");
         return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, message));
@@ -282,7 +282,7 @@ pub(super) fn of_constraint(
         }
         columns.push(place);
     }
-    create_table::check_tablespace(key.tablespace.as_deref())?;
+    create_table::check_tablespace(ddl, key.tablespace.as_deref(), table.persistence)?;
     let included = key.including.iter().map(place_of).collect::<Result<Vec<_>>>()?;
     if columns.len() + included.len() > COLUMNS_MAX {
         let message = format!("cannot use more than {COLUMNS_MAX} columns in an index");

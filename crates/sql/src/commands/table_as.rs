@@ -68,7 +68,7 @@ pub(super) fn create_from(
     for (column, name) in columns.iter_mut().zip(&into.columns) {
         column.0 = name.to_string();
     }
-    check_tablespace(None)?;
+    check_tablespace(ddl, None, persistence)?;
     let mut table = plain_table(ddl, &into.table.name, schema, persistence, &columns)?;
     set_options(&mut table, &into.options)?;
     if create.materialized_view {

@@ -319,8 +319,25 @@ fn canonical<'t>(state: &SessionState, id: Option<Id>, text: &'t str) -> Result<
                 }
             }
         }
+        Some(Id::DefaultTablespace) if !matches!(text, "" | "pg_default" | "pg_global") => {
+            let detail = format!("Tablespace \"{text}\" does not exist.");
+            return Err(invalid_value("default_tablespace", text).detail(detail));
+        }
+        Some(Id::DefaultTableAccessMethod) if text != "heap" => return Err(no_table_access_method(text)),
         _ => text.into(),
     })
+}
+
+fn no_table_access_method(text: &str) -> Error {
+    let detail = match text {
+        "btree" => {
+            let message = format!("access method \"{text}\" is not of type TABLE");
+            return Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+        }
+        "" => "default_table_access_method cannot be empty.".to_owned(),
+        _ => format!("Table access method \"{text}\" does not exist."),
+    };
+    invalid_value("default_table_access_method", text).detail(detail)
 }
 
 /// A value that the session starts with, to which RESET returns: asked for by the client, or kept for its role. Whether
@@ -361,7 +378,9 @@ pub fn check_kept(state: &SessionState, name: &str, text: Option<&str>) -> Resul
         let message = format!("permission denied to set parameter \"{name}\"");
         return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
     }
-    let text = text.map(|text| canonical(state, id, text)).transpose()?;
+    // What is kept may be made later.
+    let is_object = matches!(id, Some(Id::DefaultTablespace | Id::DefaultTableAccessMethod));
+    let text = text.map(|text| if is_object { Ok(text.into()) } else { canonical(state, id, text) }).transpose()?;
     state.settings.borrow().check(name, text.as_deref(), is_superuser)?;
     Ok(id.map_or_else(|| name.to_owned(), |id| id.definition().name.to_owned()))
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
-use engine::catalog::{Object, RelationKind, TableDef, TriggerEnabled};
+use engine::catalog::{Object, Persistence, RelationKind, TableDef, TriggerEnabled};
 
 use super::ddl::{Ddl, Found, no_column, system_refusal};
 use super::dependencies::{Node, drop_all};
@@ -243,7 +243,7 @@ fn run(ddl: &mut Ddl<'_>, oid: Oid, action: &Action) -> Result<()> {
         }
         Action::SetLogged(is_logged) => set_logged(ddl, oid, *is_logged),
         Action::ClusterOn(name) => properties::cluster_on(ddl, oid, name.as_deref()),
-        Action::SetTablespace(name) => create_table::check_tablespace(Some(name)),
+        Action::SetTablespace(name) => create_table::check_tablespace(ddl, Some(name), Persistence::Permanent),
         Action::ReplicaIdentity(of) => properties::replica_identity(ddl, oid, of),
         Action::EnableTriggers { which, enabled } => super::trigger::enable(ddl, oid, which, *enabled),
         Action::RowSecurity => Err(Error::unsupported("row security is not supported")),
