@@ -380,6 +380,13 @@ impl<'a> Ddl<'a> {
         Ok(())
     }
 
+    /// Whether a schema is another session's temporary one.
+    fn is_foreign_temporary(&self, name: &str) -> bool {
+        let catalog = self.catalog();
+        let schema = catalog.schema_by_name(name).map(|schema| schema.oid);
+        schema.is_some_and(|schema| catalog.is_temporary(schema) && Some(schema) != self.state.temporary_schema.get())
+    }
+
     fn find_creation_schema(
         &mut self,
         name: &QualifiedName,
@@ -394,6 +401,10 @@ impl<'a> Ddl<'a> {
         };
         match name.schema.as_deref() {
             Some("pg_temp") => Ok((super::temporary::schema(self)?, Persistence::Temporary)),
+            Some(schema) if self.is_foreign_temporary(schema) => {
+                let message = "cannot create relations in temporary schemas of other sessions";
+                Err(self.at(Error::new(sqlstate::INVALID_TABLE_DEFINITION, message), name.location))
+            }
             Some(schema) if is_temporary => {
                 self.view().schema_named(schema)?;
                 Err(Error::new(

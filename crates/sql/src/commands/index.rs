@@ -43,6 +43,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateIndex) -> Result<UtilityO
             return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message).detail(not_for(&found)));
         }
     };
+    ddl.state.refuse_foreign_temporary(table.schema, "create indexes on")?;
     ddl.state.check_not_in_use(table.oid, "CREATE INDEX", &table.name)?;
     let mut elements = create.elements.clone();
     elements.extend(create.including.iter().cloned());
@@ -526,7 +527,10 @@ fn check_reindex(ddl: &Ddl<'_>, reindex: &Reindex) -> Result<()> {
 
 fn reindex_table(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Arc<TableDef>> {
     match ddl.required_locked(name, LockMode::Share)? {
-        Found::Table(table) if table.kind.has_storage() => Ok(table),
+        Found::Table(table) if table.kind.has_storage() => {
+            ddl.state.refuse_foreign_temporary(table.schema, "reindex")?;
+            Ok(table)
+        }
         found => Err(Error::new(
             sqlstate::WRONG_OBJECT_TYPE,
             format!("\"{}\" is not a table or materialized view", found.name()),

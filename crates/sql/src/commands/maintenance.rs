@@ -268,6 +268,7 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
             return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", table.name)));
         }
         state.require(table.oid, Privileges::TRUNCATE)?;
+        state.refuse_foreign_temporary(table.schema, "truncate")?;
     }
     let mut at = 0;
     while at < tables.len() {

@@ -4,7 +4,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use base::{Result, Tid};
-use engine::catalog::{IndexDef, TableDef};
+use engine::catalog::{IndexDef, Persistence, TableDef};
 use engine::key::KeyBuffer;
 use engine::row::RowBytes;
 use engine::{Direction, IndexScan, KeyRange, SharedScan, Table, TableScan};
@@ -161,6 +161,10 @@ impl<'p> ScanBase<'p> {
             return Ok(Arc::clone(table));
         }
         let table = run.engine().open_table(self.def.oid)?;
+        // An empty one has nothing to hide.
+        if table.def.persistence == Persistence::Temporary && table.block_count()? > 0 {
+            run.state.refuse_foreign_temporary(table.def.schema, "access")?;
+        }
         let filter = self.filter.filter(|_| self.divides);
         let (decoder, late) = decoders(&table.def, self.columns, filter, &run.catalog);
         self.late = late;

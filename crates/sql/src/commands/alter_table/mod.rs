@@ -49,7 +49,10 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable) -> Result<UtilityOutp
         return Err(super::composite::is_altered_as_type(&def.name));
     }
     let Some(oid) = found.oid() else { return Err(system_refusal(found.name())) };
-    if matches!(&found, Found::Table(table) if table.kind != RelationKind::View) {
+    if let Found::Table(table) = &found
+        && table.kind != RelationKind::View
+    {
+        ddl.state.refuse_foreign_temporary(table.schema, "alter")?;
         ddl.state.check_not_in_use(oid, "ALTER TABLE", found.name())?;
     }
     for action in in_order(&alter.actions) {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use base::{CommandId, Error, Result, Tid, sqlstate};
 use bumpalo::Bump;
-use engine::catalog::TriggerTiming;
+use engine::catalog::{Persistence, TriggerTiming};
 use engine::row::{ColumnSet, Datum};
 use engine::{Modify, Table};
 use smallvec::SmallVec;
@@ -42,6 +42,9 @@ struct OpenTarget<'p> {
 impl<'p> OpenTarget<'p> {
     fn open(target: &'p Target, run: &Run<'_, 'p>) -> Result<OpenTarget<'p>> {
         let table = run.engine().open_table(target.table.oid)?;
+        if table.def.persistence == Persistence::Temporary {
+            run.state.refuse_foreign_temporary(table.def.schema, "access")?;
+        }
         let kinds = StorageKind::of_columns(&run.catalog, &table.def);
         let foreign_keys = foreign_key::ForeignKeys::looked_at(&table.def, run.state);
         // Whatever is changed from here on on behalf of the action's triggers is none of it.

@@ -37,7 +37,10 @@ pub(super) const FUNCTIONS: Bodies = &[
 /// Sees to it that the relation is a sequence: 42809 if it is not, 42P01 if it is gone.
 fn sequence(run: &Run<'_, '_>, oid: Oid) -> Result<Oid> {
     match relation(run, oid) {
-        Some(Found::Sequence(_)) => Ok(oid),
+        Some(Found::Sequence(sequence)) => {
+            run.state.refuse_foreign_temporary(sequence.schema, "access")?;
+            Ok(oid)
+        }
         Some(_) => {
             let message = format!("\"{}\" is not a sequence", relation_name(run, oid));
             Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message))
