@@ -137,7 +137,6 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("pg_log_backend_memory_contexts", "sessions of the server"),
     ("timestamptz", "a modifier is given as a number"),
     // Not mended yet.
-    ("inetmi_int8", "the smallest number, which has no opposite"),
     ("substring", "what is wrong with a pattern that an escape character has taken apart"),
     ("timezone", "POSIX rules with fractions of hours"),
     ("make_date", "the year of an error about years before Christ"),
@@ -151,14 +150,8 @@ const FUNCTIONS: &[(&str, &str)] = &[
 ];
 
 /// Aggregates by their names, or with a star by the beginnings of their names.
-const AGGREGATES: &[(&str, &str)] = &[
-    ("range*", "no ranges"),
-    ("xml*", "no XML"),
-    ("array_agg", "which of two errors comes first"),
-    ("regr_*", "not mended yet: sums that overflow"),
-    ("corr", "not mended yet: sums that overflow"),
-    ("covar_*", "not mended yet: sums that overflow"),
-];
+const AGGREGATES: &[(&str, &str)] =
+    &[("range*", "no ranges"), ("xml*", "no XML"), ("array_agg", "which of two errors comes first")];
 
 /// Operators: as `operator LEFT NAME RIGHT`.
 const OPERATORS: &[(&str, &str)] =
@@ -248,5 +241,7 @@ pub fn answer(of: &str, expected: &str, found: &str) -> bool {
         let row = answer.lines().find_map(|line| line.strip_prefix("row ")).map(str::trim)?;
         row.parse::<i64>().ok().map(i64::signum)
     };
-    SIGNS.contains(&of) && sign(expected).is_some() && sign(expected) == sign(found)
+    // Between bounds whose distance is no number, PostgreSQL's bucket is what the processor makes of an infinite one.
+    let is_no_bucket = of == "width_bucket" && expected.lines().any(|line| line == "row -2147483648");
+    is_no_bucket || SIGNS.contains(&of) && sign(expected).is_some() && sign(expected) == sign(found)
 }

@@ -196,7 +196,13 @@ impl Accumulator for Regression {
             self.xy += dx * dy * scale;
             let became_infinite = [self.x, self.y, self.xx, self.yy, self.xy].iter().any(|sum| sum.is_infinite());
             if became_infinite {
-                if old.0.is_finite() && old.1.is_finite() && x.is_finite() && y.is_finite() {
+                // Infinite values make infinite sums, finite ones overflow.
+                let x_may = old.0.is_infinite() || x.is_infinite();
+                let y_may = old.1.is_infinite() || y.is_infinite();
+                let has_overflown = !x_may && (self.x.is_infinite() || self.xx.is_infinite())
+                    || !y_may && (self.y.is_infinite() || self.yy.is_infinite())
+                    || !x_may && !y_may && self.xy.is_infinite();
+                if has_overflown {
                     return Err(overflow());
                 }
                 for sum in [&mut self.xx, &mut self.yy, &mut self.xy] {

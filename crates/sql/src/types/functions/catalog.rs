@@ -351,6 +351,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(2045, "timestamp_cmp", &[TIMESTAMP, TIMESTAMP], INT4, |_, a| Ok(Value::Int4(compare_values(&a[0], &a[1]) as i32))),
     FunctionDef::plain(1314, "timestamptz_cmp", &[TIMESTAMPTZ, TIMESTAMPTZ], INT4, |_, a| Ok(Value::Int4(compare_values(&a[0], &a[1]) as i32))),
     FunctionDef::plain(2960, "uuid_cmp", &[UUID, UUID], INT4, |_, a| Ok(Value::Int4(compare_values(&a[0], &a[1]) as i32))),
+    FunctionDef::plain(2515, "booland_statefunc", &[BOOL, BOOL], BOOL, |_, a| { take!(a; Bool left, Bool right); Ok(Value::Bool(*left && *right)) }),
+    FunctionDef::plain(2516, "boolor_statefunc", &[BOOL, BOOL], BOOL, |_, a| { take!(a; Bool left, Bool right); Ok(Value::Bool(*left || *right)) }),
     FunctionDef::plain(1693, "btboolcmp", &[BOOL, BOOL], INT4, |_, a| Ok(Value::Int4(compare_values(&a[0], &a[1]) as i32))),
     FunctionDef::plain(1954, "byteacmp", &[BYTEA, BYTEA], INT4, |_, a| Ok(Value::Int4(compare_values(&a[0], &a[1]) as i32))),
     FunctionDef::plain(356, "btoidcmp", &[OID, OID], INT4, |_, a| Ok(Value::Int4(compare_values(&a[0], &a[1]) as i32))),

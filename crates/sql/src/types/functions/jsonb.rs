@@ -191,6 +191,14 @@ fn set_of<'t>(texts: impl Iterator<Item = &'t str>) -> Result<HashSet<&'t str>> 
     Ok(set)
 }
 
+fn delete_all(json: &Json, keys: &ArrayValue) -> Result<Value> {
+    if keys.dimensions.len() > 1 {
+        return Err(Error::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, "wrong number of array subscripts"));
+    }
+    let keys: Vec<&str> = keys.values.iter().filter_map(Value::as_str).collect();
+    delete_keys(json, &keys)
+}
+
 fn delete_keys(json: &Json, keys: &[&str]) -> Result<Value> {
     let keys = set_of(keys.iter().copied())?;
     match json {
@@ -457,7 +465,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(4048, "jsonb_exists_any", &[JSONB, TEXT_ARRAY], BOOL, |_, a| { take!(a; Jsonb j, Array k); Ok(Value::Bool(exist(&j.0, k, false)?)) }),
     FunctionDef::plain(4049, "jsonb_exists_all", &[JSONB, TEXT_ARRAY], BOOL, |_, a| { take!(a; Jsonb j, Array k); Ok(Value::Bool(exist(&j.0, k, true)?)) }),
     FunctionDef::plain(3302, "jsonb_delete", &[JSONB, TEXT], JSONB, |_, a| { take!(a; Jsonb j, Text k); delete_keys(&j.0, &[k.as_str()]) }),
-    FunctionDef::plain(3343, "jsonb_delete", &[JSONB, TEXT_ARRAY], JSONB, |_, a| { take!(a; Jsonb j, Array k); let keys: Vec<&str> = k.values.iter().filter_map(Value::as_str).collect(); delete_keys(&j.0, &keys) }).variadic().named(&["from_json", "path_elems"]),
+    FunctionDef::plain(3343, "jsonb_delete", &[JSONB, TEXT_ARRAY], JSONB, |_, a| { take!(a; Jsonb j, Array k); delete_all(&j.0, k) }).variadic().named(&["from_json", "path_elems"]),
     FunctionDef::plain(3303, "jsonb_delete", &[JSONB, INT4], JSONB, |_, a| { take!(a; Jsonb j, Int4 n); delete_element(&j.0, i64::from(*n)) }),
     FunctionDef::plain(3304, "jsonb_delete_path", &[JSONB, TEXT_ARRAY], JSONB, |_, a| { take!(a; Jsonb j, Array p); change(&j.0, p, Change::Delete) }),
     FunctionDef::plain(3305, "jsonb_set", &[JSONB, TEXT_ARRAY, JSONB, BOOL], JSONB, |_, a| { take!(a; Jsonb j, Array p, Jsonb new, Bool create); change(&j.0, p, Change::Set { new: &new.0, create: *create }) }).named(&["jsonb_in", "path", "replacement", "create_if_missing"]).defaults(&["true"]),

@@ -91,10 +91,16 @@ fn inverted(a: &[Value]) -> Result<Value> {
     with_number(&network, network.prefix_len(), Some(!number(network.addr()) & all))
 }
 
-fn add(address: &Value, count: &Value, sign: i128) -> Result<Value> {
+fn subtract(address: &Value, count: &Value) -> Result<Value> {
+    let Value::Int8(count) = count else { return Err(mismatch(count)) };
+    // PostgreSQL adds the opposite; that of the smallest number is that number itself.
+    add(address, &Value::Int8(count.wrapping_neg()))
+}
+
+fn add(address: &Value, count: &Value) -> Result<Value> {
     let Value::Int8(count) = count else { return Err(mismatch(count)) };
     let network = network(address)?;
-    let sum = number(network.addr()).checked_add_signed(sign * i128::from(*count));
+    let sum = number(network.addr()).checked_add_signed(i128::from(*count));
     with_number(&network, network.prefix_len(), sum)
 }
 
@@ -197,9 +203,9 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(2627, "inetnot", &[INET], INET, |_, a| inverted(a)),
     FunctionDef::plain(2628, "inetand", &[INET, INET], INET, |_, a| bitwise(a, "AND", |left, right| left & right)),
     FunctionDef::plain(2629, "inetor", &[INET, INET], INET, |_, a| bitwise(a, "OR", |left, right| left | right)),
-    FunctionDef::plain(2630, "inetpl", &[INET, INT8], INET, |_, a| add(&a[0], &a[1], 1)),
-    FunctionDef::plain(2631, "int8pl_inet", &[INT8, INET], INET, |_, a| add(&a[1], &a[0], 1)),
-    FunctionDef::plain(2632, "inetmi_int8", &[INET, INT8], INET, |_, a| add(&a[0], &a[1], -1)),
+    FunctionDef::plain(2630, "inetpl", &[INET, INT8], INET, |_, a| add(&a[0], &a[1])),
+    FunctionDef::plain(2631, "int8pl_inet", &[INT8, INET], INET, |_, a| add(&a[1], &a[0])),
+    FunctionDef::plain(2632, "inetmi_int8", &[INET, INT8], INET, |_, a| subtract(&a[0], &a[1])),
     FunctionDef::plain(2633, "inetmi", &[INET, INET], INT8, |_, a| difference(a)),
     FunctionDef::plain(927, "network_sub", &[INET, INET], BOOL, |_, a| Ok(Value::Bool(is_within(a, 1)?))),
     FunctionDef::plain(928, "network_subeq", &[INET, INET], BOOL, |_, a| Ok(Value::Bool(is_within(a, 0)?))),

@@ -1,0 +1,13 @@
+select '[1,2]'::jsonb - array[['a','b']]::text[];
+select '{"a":1}'::jsonb - array[['a','b']]::text[];
+select '["a","b","c"]'::jsonb - array['a', null, 'c'];
+select '::'::inet - (-9223372036854775808)::int8;
+select '::8000:0:0:0'::inet - (-9223372036854775808)::int8;
+select '10.0.0.1'::inet - (-9223372036854775808)::int8;
+select covar_pop(y,x), covar_samp(y,x) from (values ('inf'::float8,1e200::float8),(1e100,-1e20)) v(y,x);
+select regr_sxx(y,x) from (values ('inf'::float8,1e200::float8),(1e100,-1e20)) v(y,x);
+select regr_syy(y,x) from (values (1::float8,'inf'::float8),(1e200,1)) v(y,x);
+select regr_syy(y,x) from (values (1::float8,'inf'::float8),(2,1)) v(y,x);
+select regr_avgx(y,x) from (values ('nan'::float8,1e308::float8),(2,1e308)) v(y,x);
+select corr(y,x) from (values ('inf'::float8,1::float8),(2,1)) v(y,x);
+select booland_statefunc(true, false), boolor_statefunc(true, false), booland_statefunc(null, true);
