@@ -412,12 +412,13 @@ impl Session {
                 if !keys.key(table, position, row, &mut scratch.key)? {
                     continue;
                 }
-                // An entry whose key is the old version's can't be a duplicate of another row's.
+                // An entry whose key is the old version's can't be a duplicate of another row's, unless duplicates may stay for a while.
                 let changed = new_keys.get(position).is_some_and(|changed| *changed);
                 if !changed {
                     clear_dead_entries(table, position, scratch.key.as_slice())?;
                 }
-                if self.enter(table, position, &scratch.key, tid, changed)?.is_some() {
+                let check = changed || table.indexes[position].def.deferrable;
+                if self.enter(table, position, &scratch.key, tid, check)?.is_some() {
                     return Err(self.duplicate(table, position, row, keys)?);
                 }
             }
