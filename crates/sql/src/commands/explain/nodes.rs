@@ -14,8 +14,8 @@ use super::{Format, Options};
 use crate::commands::deparse::{Deparser, Qualify, sort_suffix};
 use crate::executor::{Event, Measured, Measurements};
 use crate::plan::{
-    Expr, ExprKind, JoinKind, Node, OnConflict, Plan, ScanColumn, SetOperator, SortKey, Statement, SubqueryBody,
-    SubqueryKind, Target,
+    Expr, ExprKind, FunctionTarget, JoinKind, Node, OnConflict, Plan, ScanColumn, SetCall, SetOperator, SortKey,
+    Statement, SubqueryBody, SubqueryKind, Target,
 };
 use crate::session::{CatalogView, SessionState, quote_identifier};
 use crate::types::{self, SqlType, Value, oids};
@@ -197,6 +197,15 @@ impl<'e> Explainer<'e> {
         with_alias(&format!("{what} on {name}"), &table.name, alias)
     }
 
+    /// The schema of a function in FROM.
+    fn function_schema(&self, call: &SetCall) -> String {
+        let schema = match &call.function {
+            FunctionTarget::Builtin(_) => engine::catalog::PG_CATALOG_SCHEMA,
+            FunctionTarget::Stored(function) => function.schema,
+        };
+        quote_identifier(&self.view.schema_name(schema))
+    }
+
     /// The slots of a scan of a table.
     fn scan_slots(&self, table: &TableDef, alias: &str, columns: &[ScanColumn]) -> Vec<Slot> {
         columns
@@ -328,16 +337,26 @@ impl<'e> Explainer<'e> {
             Node::FunctionScan(scan) => {
                 name(shown, "Function Scan");
                 let function = scan.calls.first().map_or("", |call| match &call.function {
-                    crate::plan::FunctionTarget::Builtin(function) => function.name,
-                    crate::plan::FunctionTarget::Stored(function) => function.name.as_str(),
+                    FunctionTarget::Builtin(function) => function.name,
+                    FunctionTarget::Stored(function) => function.name.as_str(),
                 });
                 shown.title = match scan.calls.as_slice() {
-                    [_] => {
-                        with_alias(&format!("Function Scan on {}", quote_identifier(function)), function, &scan.alias)
+                    [call] => {
+                        let name = if self.options.verbose {
+                            format!("{}.{}", self.function_schema(call), quote_identifier(function))
+                        } else {
+                            quote_identifier(function)
+                        };
+                        with_alias(&format!("Function Scan on {name}"), function, &scan.alias)
                     }
                     _ => format!("Function Scan on {}", quote_identifier(&scan.alias)),
                 };
-                shown.kind.push(("Function Name", Property::Text(function.to_owned())));
+                if let [call] = scan.calls.as_slice() {
+                    shown.kind.push(("Function Name", Property::Text(function.to_owned())));
+                    if self.options.verbose {
+                        shown.kind.push(("Schema", Property::Text(self.function_schema(call))));
+                    }
+                }
                 shown.kind.push(("Alias", Property::Text(scan.alias.to_string())));
                 let types = scan.calls.iter().flat_map(|call| call.columns.iter().copied());
                 let types = types.chain(scan.ordinality.then_some(SqlType::INT8));
@@ -347,6 +366,13 @@ impl<'e> Explainer<'e> {
                     .zip(types)
                     .map(|(column, sql_type)| self.slot(&scan.alias, column, sql_type))
                     .collect();
+                if self.options.verbose {
+                    let names = self.names(&slots, None);
+                    let deparser = self.deparser(&names);
+                    let calls = scan.calls.iter().map(|call| deparser.set_call(call)).collect::<Vec<_>>();
+                    shown.properties.push(("Output", Property::List(self.written(&slots))));
+                    shown.properties.push(("Function Call", Property::Text(calls.join(", "))));
+                }
                 self.filter(shown, scan.filter.as_ref(), &slots);
                 slots
             }
