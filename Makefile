@@ -4,7 +4,7 @@ CARGO ?= cargo
 # Where the tests find PostgreSQL's server and isolationtester.
 export PG_BINDIR ?= $(lastword $(sort $(wildcard /usr/lib/postgresql/*/bin)))
 
-.PHONY: demo test models flakes fuzz torture bench peers build setup check lint clean
+.PHONY: demo test models flakes fuzz guards torture bench peers build setup check lint clean
 
 demo: build ## Repeats the commit-path experiments quickly, on the embedded engine; report/index.html shows them.
 	target/release/cohort lab run all --quick --out report
@@ -27,6 +27,10 @@ flakes: setup ## The whole test suite in a loop under processor load for an hour
 
 fuzz: setup ## Every decoder of foreign bytes under a fuzzer, a minute each.
 	scripts/fuzz.sh
+
+guards: setup ## Random statements, dumps, constraints and function calls, compared with a PostgreSQL's for an hour each. SECONDS_EACH=60 FROM=1 GUARDS=dumps: options.
+	@scripts/setup.sh tests
+	SECONDS_EACH=$${SECONDS_EACH:-3600} scripts/guards.sh $(GUARDS)
 
 # Its options: SECONDS, SEED, and in TORTURE any others, such as --without=kill,checkpoint.
 SECONDS ?= 3600

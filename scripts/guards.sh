@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Runs the guards that compare Cohort with a PostgreSQL on random input, each of them for a time, with seeds that go on from run to run.
+#
+#   scripts/guards.sh                    all of them
+#   scripts/guards.sh random_statements  one of them
+#
+#   SECONDS_EACH  how long each of them runs                          (60)
+#   FROM          the first seed                                      (seconds since 1970 over 100: another one each time)
+#   OUT           where the output of a run that fails is kept        (target/guards)
+#
+# A guard ends at the first difference, which is printed in its smallest form with its seed. Exits with 1 if one was found.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+seconds=${SECONDS_EACH:-60}
+out=${OUT:-target/guards}
+mkdir -p "$out"
+guards=${*:-random_statements dumps constraints_model functions_matrix}
+
+# The variables that say how many cases a guard tries, and from which seed on; and how many make a run of half a minute or so.
+variables() {
+    case $1 in
+    random_statements) echo COHORT_RANDOM_CASES COHORT_RANDOM_FROM 4 ;;
+    dumps) echo COHORT_DUMPS COHORT_DUMPS_FROM 12 ;;
+    constraints_model) echo COHORT_CONSTRAINTS COHORT_CONSTRAINTS_FROM 60 ;;
+    functions_matrix) echo COHORT_MATRIX_CALLS COHORT_MATRIX_SEED 1 ;;
+    *)
+        echo "there is no guard called $1" >&2
+        return 1
+        ;;
+    esac
+}
+
+found=0
+for guard in $guards; do
+    read -r count first size <<<"$(variables "$guard")"
+    [ -n "$size" ] || exit 2
+    # Built once: what it costs is no part of the time.
+    cargo test --quiet -p cohort --test "$guard" --no-run || exit 2
+    seed=${FROM:-$(($(date +%s) / 100))}
+    start=$seed
+    ends=$(($(date +%s) + seconds))
+    log=$out/$guard.log
+    failed=0
+    while [ "$(date +%s)" -lt "$ends" ]; do
+        if ! env "$count=$size" "$first=$seed" cargo test --quiet -p cohort --test "$guard" -- --nocapture >"$log" 2>&1; then
+            failed=1
+            break
+        fi
+        seed=$((seed + size))
+    done
+    if [ "$failed" -eq 1 ]; then
+        found=1
+        echo "$guard: a difference in the run of $size from seed $seed: $log"
+        tail -60 "$log"
+    else
+        echo "$guard: seeds $start to $((seed - 1)) agree"
+    fi
+done
+exit "$found"
