@@ -324,6 +324,12 @@ impl Binder<'_, '_> {
         result
     }
 
+    /// 42809 for a procedure where a function is wanted.
+    pub(super) fn is_procedure_error(&self, call: &tree::FunctionCall, arguments: &[SqlType]) -> Error {
+        let message = format!("{}({}) is a procedure", call.name.name, self.type_list(arguments));
+        self.error(sqlstate::WRONG_OBJECT_TYPE, message, call.location).hint("To call a procedure, use CALL.")
+    }
+
     fn call_expr(
         &mut self,
         call: &tree::FunctionCall,
@@ -335,9 +341,7 @@ impl Binder<'_, '_> {
         if let FunctionTarget::Stored(stored) = &function
             && stored.kind == FunctionKind::Procedure
         {
-            let message = format!("{}({}) is a procedure", call.name.name, self.type_list(&resolved.types.arguments));
-            let error = self.error(sqlstate::WRONG_OBJECT_TYPE, message, location);
-            return Err(error.hint("To call a procedure, use CALL."));
+            return Err(self.is_procedure_error(call, &resolved.types.arguments));
         }
         let result = resolved.types.result;
         if resolved.returns_set {
