@@ -31,6 +31,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<Utili
     }
     let arguments = arguments(ddl, create)?;
     let (returns, returns_set) = result_type(ddl, create, &arguments)?;
+    check_polymorphic(ddl, &arguments, returns)?;
     let mut function = FunctionDef {
         oid: ddl.allocate_oid(),
         schema,
@@ -223,6 +224,30 @@ fn result_type(ddl: &mut Ddl<'_>, create: &CreateFunction, arguments: &[Argument
         (None, Some(oid)) => Ok((oid, false)),
         (None, None) => Err(invalid("function result type must be specified")),
     }
+}
+
+/// Refuses a polymorphic result that no argument tells the type of.
+fn check_polymorphic(ddl: &mut Ddl<'_>, arguments: &[ArgumentDef], returns: Oid) -> Result<()> {
+    let is_compatible = |oid: Oid| types::format_type_name(&ddl.view(), oid).starts_with("anycompatible");
+    let outputs = arguments.iter().filter(|argument| argument.mode.is_output()).map(|argument| argument.type_oid);
+    for result in outputs.chain([returns]).filter(|oid| types::is_polymorphic(*oid)) {
+        let tells = |argument: &ArgumentDef| {
+            let oid = argument.type_oid;
+            argument.mode.is_input() && types::is_polymorphic(oid) && is_compatible(oid) == is_compatible(result)
+        };
+        if arguments.iter().any(tells) {
+            continue;
+        }
+        let shown = types::format_type_name(&ddl.view(), result);
+        let inputs = if is_compatible(result) {
+            "anycompatible, anycompatiblearray, anycompatiblenonarray, anycompatiblerange, or anycompatiblemultirange"
+        } else {
+            "anyelement, anyarray, anynonarray, anyenum, anyrange, or anymultirange"
+        };
+        let detail = format!("A result of type {shown} requires at least one input of type {inputs}.");
+        return Err(invalid("cannot determine result data type").detail(detail));
+    }
+    Ok(())
 }
 
 fn apply_options(ddl: &Ddl<'_>, function: &mut FunctionDef, options: &[DefinitionElement], is_new: bool) -> Result<()> {
