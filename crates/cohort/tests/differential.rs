@@ -179,6 +179,7 @@ subjects! {
     changes,
     definitions,
     found,
+    functions,
     integrity,
     plans,
     programs,

@@ -227,27 +227,48 @@ fn result_type(ddl: &mut Ddl<'_>, create: &CreateFunction, arguments: &[Argument
 }
 
 /// Refuses a polymorphic result that no argument tells the type of.
+///
+/// # Errors
+/// 42P13
 fn check_polymorphic(ddl: &mut Ddl<'_>, arguments: &[ArgumentDef], returns: Oid) -> Result<()> {
-    let is_compatible = |oid: Oid| types::format_type_name(&ddl.view(), oid).starts_with("anycompatible");
+    let name_of = |oid: Oid| types::format_type_name(&ddl.view(), oid);
+    let inputs: Vec<String> = arguments
+        .iter()
+        .filter(|argument| argument.mode.is_input() && types::is_polymorphic(argument.type_oid))
+        .map(|argument| name_of(argument.type_oid))
+        .collect();
     let outputs = arguments.iter().filter(|argument| argument.mode.is_output()).map(|argument| argument.type_oid);
     for result in outputs.chain([returns]).filter(|oid| types::is_polymorphic(*oid)) {
-        let tells = |argument: &ArgumentDef| {
-            let oid = argument.type_oid;
-            argument.mode.is_input() && types::is_polymorphic(oid) && is_compatible(oid) == is_compatible(result)
-        };
-        if arguments.iter().any(tells) {
+        let result = name_of(result);
+        let wanted = inputs_that_tell(&result);
+        if inputs.iter().any(|input| wanted.contains(&input.as_str())) {
             continue;
         }
-        let shown = types::format_type_name(&ddl.view(), result);
-        let inputs = if is_compatible(result) {
-            "anycompatible, anycompatiblearray, anycompatiblenonarray, anycompatiblerange, or anycompatiblemultirange"
-        } else {
-            "anyelement, anyarray, anynonarray, anyenum, anyrange, or anymultirange"
-        };
-        let detail = format!("A result of type {shown} requires at least one input of type {inputs}.");
+        let (last, others) = wanted.split_last().expect("every family has several types");
+        let comma = if others.len() > 1 { "," } else { "" };
+        let detail = format!(
+            "A result of type {result} requires at least one input of type {}{comma} or {last}.",
+            others.join(", ")
+        );
         return Err(invalid("cannot determine result data type").detail(detail));
     }
     Ok(())
+}
+
+/// The polymorphic types of arguments that tell the type of a polymorphic result. An element doesn't tell its range.
+fn inputs_that_tell(result: &str) -> &'static [&'static str] {
+    match result {
+        "anyrange" | "anymultirange" => &["anyrange", "anymultirange"],
+        "anycompatiblerange" | "anycompatiblemultirange" => &["anycompatiblerange", "anycompatiblemultirange"],
+        _ if result.starts_with("anycompatible") => &[
+            "anycompatible",
+            "anycompatiblearray",
+            "anycompatiblenonarray",
+            "anycompatiblerange",
+            "anycompatiblemultirange",
+        ],
+        _ => &["anyelement", "anyarray", "anynonarray", "anyenum", "anyrange", "anymultirange"],
+    }
 }
 
 fn apply_options(ddl: &Ddl<'_>, function: &mut FunctionDef, options: &[DefinitionElement], is_new: bool) -> Result<()> {
