@@ -76,7 +76,8 @@ pub fn check(state: &SessionState, view: &CatalogView, function: &FunctionDef) -
         }
         error.context(format!("SQL function \"{}\"", function.name))
     };
-    let statements = parser::parse(&function.body, ParseOptions::default()).map_err(in_context)?;
+    let options = ParseOptions { standard_conforming_strings: state.cached().standard_conforming_strings };
+    let statements = parser::parse(&function.body, options).map_err(in_context)?;
     if function.arguments.iter().any(|argument| argument.mode.is_input() && is_polymorphic(argument.type_oid)) {
         return Ok(());
     }
@@ -237,7 +238,8 @@ fn run_here(
         }
         error.context(format!("SQL function \"{}\" during startup", function.name))
     };
-    let statements = parser::parse(&function.body, ParseOptions::default()).map_err(at_startup)?;
+    let options = ParseOptions { standard_conforming_strings: run.state.cached().standard_conforming_strings };
+    let statements = parser::parse(&function.body, options).map_err(at_startup)?;
     let types = input_types(function);
     let names = Parameters(function);
     let mut values = Vec::new();
@@ -290,12 +292,15 @@ fn run_here(
             state.engine().push_snapshot()?;
         }
         let mut rows: Vec<Vec<Value>> = Vec::new();
+        // A query ends at the first row; what changes rows, and a query without a result, runs to its end.
+        let is_query = planned.statement.command == Command::Select && function.returns != oids::VOID;
+        let ends_early = is_last && only_first && is_query;
         let first_check = state.next_check.get();
         let result = Nested::run(run, &planned, arguments, &mut |_, row| {
-            if is_last {
+            if is_last && !(only_first && !rows.is_empty()) {
                 rows.push(row.to_vec());
             }
-            Ok(if is_last && only_first { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            Ok(if ends_early { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })
         .and_then(|_| executor::run_pending_checks(state, executor::Due::Statement(first_check), &mut *run.client));
         if is_volatile {

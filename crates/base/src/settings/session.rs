@@ -145,6 +145,14 @@ impl SessionSettings {
         }
     }
 
+    /// A function with SET clauses ends. What it has `SET` for the session stays; local values are as they were before.
+    pub fn end_function_level(&mut self) {
+        let Some((session, local)) = self.saved.pop() else { return };
+        let is_set = |name: &Name| self.session.get(name) != session.get(name);
+        self.local = local.into_iter().filter(|(name, _)| !is_set(name)).collect();
+        self.generation += 1;
+    }
+
     /// Undoes all settings made since the innermost transaction or savepoint began, which goes on.
     pub fn begin_level_anew(&mut self) {
         if !self.saved.is_empty() {

@@ -232,6 +232,20 @@ pub fn tag_of(statement: &Statement) -> String {
     definition_tag(statement).unwrap_or_else(|| name(statement).to_owned())
 }
 
+/// Which parameters the arguments of a CALL are for, in the order of the arguments; none if there is no such parameter.
+pub fn argument_places(function: &engine::catalog::FunctionDef, call: &tree::FunctionCall) -> Option<Vec<usize>> {
+    let parameters = &function.arguments;
+    let place = |(number, written): (usize, &tree::Expr)| match &written.kind {
+        tree::ExprKind::NamedArgument { name, .. } => {
+            parameters.iter().position(|own| own.name.as_deref() == Some(name.as_str()))
+        }
+        _ if number < parameters.len() => Some(number),
+        // More values of a variadic parameter.
+        _ => parameters.len().checked_sub(1).filter(|_| function.is_variadic()),
+    };
+    call.arguments.iter().enumerate().map(place).collect()
+}
+
 /// The procedure that a CALL names.
 ///
 /// # Errors
@@ -243,7 +257,11 @@ pub fn procedure_named(state: &SessionState, call: &tree::FunctionCall) -> Resul
         None => view.path().to_vec(),
     };
     let fits = |function: &&Arc<engine::catalog::FunctionDef>| {
-        function.is_procedure() && function.arguments.len() >= call.arguments.len()
+        let Some(places) = argument_places(function, call) else { return false };
+        let is_given = |(place, argument): (usize, &engine::catalog::ArgumentDef)| {
+            places.contains(&place) || argument.default.is_some() && argument.mode.is_input()
+        };
+        function.is_procedure() && function.arguments.iter().enumerate().all(is_given)
     };
     let mut named = schemas.iter().flat_map(|schema| view.catalog().functions_named(*schema, &call.name.name));
     let message = || format!("procedure {} does not exist", call.name);
@@ -253,12 +271,12 @@ pub fn procedure_named(state: &SessionState, call: &tree::FunctionCall) -> Resul
 /// A CALL without what stands in the places of OUT parameters, which is not passed; nothing if there is none.
 pub fn without_outputs(state: &SessionState, call: &tree::FunctionCall) -> Option<tree::FunctionCall> {
     let function = procedure_named(state, call).ok()?;
-    let has_all = function.arguments.len() == call.arguments.len();
-    if !has_all || function.arguments.iter().all(|argument| argument.mode.is_input()) {
+    if function.arguments.iter().all(|argument| argument.mode.is_input()) {
         return None;
     }
+    let places = argument_places(&function, call)?;
     let mut call = call.clone();
-    let mut modes = function.arguments.iter().map(|argument| argument.mode.is_input());
+    let mut modes = places.iter().map(|place| function.arguments[*place].mode.is_input());
     call.arguments.retain(|_| modes.next().unwrap_or(true));
     Some(call)
 }

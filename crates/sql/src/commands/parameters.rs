@@ -57,9 +57,10 @@ fn infer_call(
 ) -> Result<()> {
     // What stands in the place of an OUT parameter is not computed, but it has the parameter's type.
     if let Ok(procedure) = super::procedure_named(state, call)
-        && procedure.arguments.len() == call.arguments.len()
+        && let Some(places) = super::argument_places(&procedure, call)
     {
-        for (argument, written) in procedure.arguments.iter().zip(&call.arguments) {
+        for (place, written) in places.iter().zip(&call.arguments) {
+            let argument = &procedure.arguments[*place];
             if let (ExprKind::Parameter(number), false) = (&written.kind, argument.mode.is_input()) {
                 parameters.expect(*number, SqlType::new(argument.type_oid), written.location)?;
             }

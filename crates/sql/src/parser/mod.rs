@@ -84,9 +84,9 @@ fn statements_of_client(result: &protobuf::ParseResult, text: &str) -> Result<Ve
 
 /// Parses one statement as it stands in a PL/pgSQL function where an expression is expected: a select list and what
 /// may follow it.
-pub fn parse_plpgsql_expression(text: &str) -> Result<Vec<ParsedStatement>> {
+pub fn parse_plpgsql_expression(text: &str, options: ParseOptions) -> Result<Vec<ParsedStatement>> {
     let read = |result: &_, text: &_| convert::statements(result, text, STORED_DEPTH_MAX);
-    run(text, shim::Mode::PlpgsqlExpression, ParseOptions::default(), read)
+    run(text, shim::Mode::PlpgsqlExpression, options, read)
 }
 
 /// Has the grammar of PL/pgSQL look at a whole CREATE FUNCTION statement, for its errors.
@@ -102,7 +102,7 @@ pub fn parse_type_name(text: &str) -> Result<TypeName> {
 /// Parses one scalar expression: a default, a check, an index expression.
 pub fn parse_expression(text: &str) -> Result<Expr> {
     // The grammar has no mode for an expression alone that refuses a whole query, hence the checks.
-    let statements = parse_plpgsql_expression(text)?;
+    let statements = parse_plpgsql_expression(text, ParseOptions::default())?;
     convert::sole_expression(statements)
         .ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, format!("invalid expression: \"{text}\"")))
 }

@@ -41,18 +41,24 @@ pub fn run_call(call: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>)
         state.engine().pop_snapshot();
         result
     })?;
+    let places = crate::commands::argument_places(&function, written).unwrap_or_default();
     let outputs = function.arguments.iter().enumerate().filter(|(_, argument)| argument.mode.is_output());
     let given = match result {
         Value::Record(record) => record.fields.clone(),
         value => vec![value],
     };
     for ((place, argument), value) in outputs.zip(given) {
-        let target = match written.arguments.get(place).map(|written| &written.kind) {
-            Some(ExprKind::Column(parts)) if parts.len() == 1 => {
-                find_variable(&frame.function.scopes, call.scope, &parts[0])
-            }
-            _ => None,
+        let written = places.iter().position(|own| *own == place).and_then(|number| written.arguments.get(number));
+        let find = |name: &str| find_variable(&frame.function.scopes, call.scope, name);
+        let (target, field) = match written.map(value_of) {
+            Some(ExprKind::Column(parts)) if parts.len() == 1 => (find(&parts[0]), None),
+            Some(ExprKind::Column(parts)) if parts.len() == 2 => (find(&parts[0]), Some(parts[1].as_str())),
+            _ => (None, None),
         };
+        if let (Some(record), Some(field)) = (target, field) {
+            frame.assign_field(record, field, value, SqlType::new(argument.type_oid), run)?;
+            continue;
+        }
         let Some(target) = target else {
             let message = match &argument.name {
                 Some(name) => format!(
@@ -68,4 +74,12 @@ pub fn run_call(call: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>)
         frame.assign(target, value, SqlType::new(argument.type_oid), run)?;
     }
     Ok(())
+}
+
+/// What stands for an argument, with or without a name.
+fn value_of(written: &crate::tree::Expr) -> &ExprKind {
+    match &written.kind {
+        ExprKind::NamedArgument { value, .. } => &value.kind,
+        kind => kind,
+    }
 }

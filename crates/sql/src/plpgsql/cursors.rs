@@ -28,7 +28,7 @@ fn cursor_error(state: base::SqlState, message: String) -> Error {
 
 /// The name in a cursor variable.
 fn name_of(cursor: usize, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<String> {
-    let (value, sql_type) = frame.current(cursor)?;
+    let (value, sql_type) = frame.current(cursor, run)?;
     if value.is_null() && frame.function.variables[cursor].cursor.is_some() {
         return Ok(frame.function.variables[cursor].name.clone());
     }
@@ -73,7 +73,7 @@ pub fn open(
 ) -> Result<()> {
     let function = frame.function;
     let bound = function.variables[cursor].cursor.clone();
-    let current = frame.current(cursor)?.0;
+    let current = frame.current(cursor, run)?.0;
     let name = if current.is_null() {
         match &bound {
             Some(_) => function.variables[cursor].name.clone(),
@@ -105,12 +105,18 @@ pub fn open(
     Ok(())
 }
 
+/// The next number in the names of cursors without a name. Loops over queries use numbers, too.
+pub(super) fn count_unnamed(run: &Run<'_, '_>) -> u32 {
+    let number = run.state.unnamed_cursors.get().wrapping_add(1);
+    run.state.unnamed_cursors.set(number);
+    number
+}
+
 /// A name for a cursor that was given none.
 fn unused_name(run: &Run<'_, '_>) -> String {
     let cursors = run.state.cursors.borrow();
     loop {
-        let number = run.state.unnamed_cursors.get().wrapping_add(1);
-        run.state.unnamed_cursors.set(number);
+        let number = count_unnamed(run);
         let name = format!("<unnamed portal {number}>");
         if !cursors.contains_key(&name) {
             return name;
@@ -190,7 +196,6 @@ pub fn run_loop(
     frame: &mut Frame<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<Flow> {
-    let was_null = frame.current(cursor)?.0.is_null();
     open(cursor, None, None, arguments, frame, run)?;
     let name = name_of(cursor, frame, run)?;
     let fetch =
@@ -219,9 +224,6 @@ pub fn run_loop(
     state.looped_cursors.borrow_mut().pop();
     let end = end?;
     state.forget_cursor(&name);
-    if was_null {
-        frame.values[cursor] = Value::Null;
-    }
     frame.values[frame.function.found] = Value::Bool(found);
     Ok(end)
 }

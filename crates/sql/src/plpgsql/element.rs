@@ -6,13 +6,10 @@ use base::{Error, Result, sqlstate};
 
 use super::expression::evaluate;
 use super::frame::{Frame, cast};
-use super::tree::{Expression, VariableKind};
+use super::tree::{Expression, Subscript, VariableKind};
 use crate::executor::Run;
 use crate::types::functions::assign;
-use crate::types::{ArrayValue, Dimension, SqlType, TypeKind, Value, copy_of_values, oids, type_shape};
-
-/// Places in an array, one for each dimension: an index, or a slice's ends.
-type Places = Vec<(i32, Option<i32>)>;
+use crate::types::{ArrayValue, Dimension, SqlType, Value, copy_of_values, oids};
 
 /// Replaces one element or slice of the array in a variable, where it is. A value that can't be changed there is given back changed,
 /// with its type, for the variable to be assigned.
@@ -21,60 +18,62 @@ type Places = Vec<(i32, Option<i32>)>;
 /// 42804 for a variable that is no array, 22004 for a NULL place, 2202E for one out of bounds. The variable is as it was then.
 pub fn assign_element(
     target: usize,
-    subscripts: &[(Expression, Option<Expression>)],
+    subscripts: &[Subscript],
     value: Value,
     sql_type: SqlType,
     frame: &mut Frame<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<Option<(Value, SqlType)>> {
-    let (current, array_type) = frame.current(target)?;
+    let (current, array_type) = frame.current(target, run)?;
     if crate::types::base_type(&run.catalog, array_type).oid == oids::JSONB {
         let changed = with_json_part(current, subscripts, value, sql_type, frame, run)?;
         return Ok(Some((changed, array_type)));
     }
     // An array that somebody else has, too, is copied when it is changed.
     drop(current);
-    // The changed array is checked as a domain's value when it is assigned.
-    let is_domain = crate::types::base_type(&run.catalog, array_type).oid != array_type.oid;
-    let array_type = crate::types::base_type(&run.catalog, array_type);
-    let element = match type_shape(&run.catalog, array_type.oid).map(|shape| shape.kind) {
-        Some(TypeKind::Array(element)) => Some(element),
-        _ => None,
-    };
-    let Some(element) = element else {
+    let declared_type = array_type;
+    let array_type = crate::types::base_type(&run.catalog, declared_type);
+    let is_domain = array_type.oid != declared_type.oid;
+    let Some(element) = crate::types::element_type(&run.catalog, array_type.oid) else {
+        let array_type = declared_type;
         let shown = crate::types::format_type_name(&run.catalog, array_type.oid);
         let message = format!("cannot subscript type {shown} because it does not support subscripting");
         return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message));
     };
-    let mut places = Places::new();
-    let mut is_slice = false;
-    for (first, second) in subscripts {
-        let first = place(first, frame, run)?;
-        let second = second.as_ref().map(|second| place(second, frame, run)).transpose()?;
-        is_slice |= second.is_some();
-        places.push((first, second));
+    let is_slice = subscripts.iter().any(|subscript| !matches!(subscript, Subscript::Index(_)));
+    let mut places: Vec<(Option<i64>, Option<i64>)> = Vec::with_capacity(subscripts.len());
+    for subscript in subscripts {
+        places.push(match subscript {
+            // An index among slices is a slice from 1 to there.
+            Subscript::Index(index) => (is_slice.then_some(1), Some(place(index, frame, run)?)),
+            Subscript::Slice(first, last) => {
+                let mut end = |end: &Option<Expression>| end.as_ref().map(|end| place(end, frame, run)).transpose();
+                (end(first)?, end(last)?)
+            }
+        });
     }
     if is_slice {
         let value = cast(value, sql_type, array_type, run)?;
         let mut changed = ArrayValue::empty(element);
-        if let (Value::Array(array), _) = frame.current(target)? {
+        if let (Value::Array(array), _) = frame.current(target, run)? {
             changed = array.copied()?;
         }
         if let Value::Array(source) = value {
-            store_slice(&mut changed, &places, &source)?;
+            changed = assign::assign_slice(changed, &places, &source.values)?;
         }
         return Ok(Some((Value::Array(Arc::new(changed)), array_type)));
     }
     let element_type = SqlType::with_typmod(element, array_type.typmod);
     let value = cast(value, sql_type, element_type, run)?;
-    let places: Vec<i32> = places.into_iter().map(|(place, _)| place).collect();
-    if let (VariableKind::Scalar(_), Value::Array(array), false) =
-        (&frame.function.variables[target].kind, &mut frame.values[target], is_domain)
+    let places: Vec<i32> = places.into_iter().filter_map(|(_, place)| place).map(|place| place as i32).collect();
+    // A domain's checks are to see the whole array.
+    if let (false, VariableKind::Scalar(_), Value::Array(array)) =
+        (is_domain, &frame.function.variables[target].kind, &mut frame.values[target])
     {
         store(own(array)?, &places, value)?;
         return Ok(None);
     }
-    let mut array = match frame.current(target)?.0 {
+    let mut array = match frame.current(target, run)?.0 {
         Value::Array(array) => array,
         _ => Arc::new(ArrayValue::empty(element)),
     };
@@ -90,36 +89,20 @@ fn own(array: &mut Arc<ArrayValue>) -> Result<&mut ArrayValue> {
     Ok(Arc::make_mut(array))
 }
 
-fn store_slice(array: &mut ArrayValue, places: &[(i32, Option<i32>)], source: &ArrayValue) -> Result<()> {
-    let [(first, last)] = *places else {
-        return Err(Error::unsupported("assigning to slices of several dimensions is not supported"));
-    };
-    let last = last.unwrap_or(first);
-    let wanted = (i64::from(last) - i64::from(first) + 1).max(0) as usize;
-    if source.values.len() < wanted {
-        return Err(Error::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, "source array too small"));
-    }
-    for (offset, element) in source.values.iter().take(wanted).enumerate() {
-        sync::yield_point()?;
-        store(array, &[first + offset as i32], element.clone())?;
-    }
-    Ok(())
-}
-
 /// A jsonb value with the part that the subscripts lead to replaced.
 fn with_json_part(
     document: Value,
-    subscripts: &[(Expression, Option<Expression>)],
+    subscripts: &[Subscript],
     value: Value,
     sql_type: SqlType,
     frame: &Frame<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<Value> {
     let (mut steps, mut starts_with_number) = (Vec::with_capacity(subscripts.len()), false);
-    for (number, (step, end)) in subscripts.iter().enumerate() {
-        if end.is_some() {
+    for (number, subscript) in subscripts.iter().enumerate() {
+        let Subscript::Index(step) = subscript else {
             return Err(Error::new(sqlstate::DATATYPE_MISMATCH, "jsonb subscript does not support slices"));
-        }
+        };
         let (step, step_type) = evaluate(step, frame, run)?;
         starts_with_number |= number == 0 && matches!(step_type.oid, oids::INT2 | oids::INT4);
         match cast(step, step_type, SqlType::TEXT, run)? {
@@ -135,10 +118,10 @@ fn with_json_part(
     assign::with_json_part(&document, &steps, starts_with_number, &part)
 }
 
-fn place(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<i32> {
+fn place(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<i64> {
     let (value, sql_type) = evaluate(expression, frame, run)?;
     match cast(value, sql_type, SqlType::INT4, run)? {
-        Value::Int4(place) => Ok(place),
+        Value::Int4(place) => Ok(i64::from(place)),
         _ => Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "array subscript in assignment must not be null")),
     }
 }
@@ -153,6 +136,7 @@ const ELEMENTS_MAX: i64 = 0x3ff_ffff;
 /// Replaces the element at `places`. An array of one dimension grows as far as is needed, by NULLs. After an error it is as it was.
 fn store(array: &mut ArrayValue, places: &[i32], value: Value) -> Result<()> {
     if array.dimensions.is_empty() {
+        assign::check_bounds(places.iter().map(|place| (i64::from(*place), 1)))?;
         array.dimensions = places.iter().map(|place| Dimension { length: 1, lower_bound: *place }).collect();
         array.values = vec![value];
         return Ok(());
@@ -164,6 +148,7 @@ fn store(array: &mut ArrayValue, places: &[i32], value: Value) -> Result<()> {
         let offset = i64::from(*place) - i64::from(dimension.lower_bound);
         let length = i64::from(dimension.length);
         let (before, behind) = ((-offset).max(0), (offset - length + 1).max(0));
+        assign::check_bounds([(i64::from(dimension.lower_bound) - before, before + length + behind)].into_iter())?;
         if before + length + behind > ELEMENTS_MAX {
             let message = format!("array size exceeds the maximum allowed ({ELEMENTS_MAX})");
             return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));

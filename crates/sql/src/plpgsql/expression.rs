@@ -8,7 +8,7 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 
 use super::frame::Frame;
-use super::tree::{Expression, ExpressionPlan, VariableKind, find_label, find_variable};
+use super::tree::{Expression, ExpressionPlan, VariableKind, find_label, find_variable_within, known_names};
 use crate::binder::{Parameters, VariableConflict, VariableNames};
 use crate::executor::{self, Due, Locals, Run, StoreReader};
 use crate::plan::{Command, Node, StatementKind, VirtualTable};
@@ -22,6 +22,8 @@ struct Names<'f> {
     frame: &'f Frame<'f>,
     /// Where the expression stands.
     scope: usize,
+    /// See [`Expression::known`].
+    known: Option<(usize, usize)>,
     /// Record fields met so far; parameters behind the variables.
     fields: RefCell<Vec<(usize, String, SqlType)>>,
     /// Records of which all fields were asked for, with their number.
@@ -62,8 +64,9 @@ impl VariableNames for Names<'_> {
 }
 
 impl<'f> Names<'f> {
-    fn new(frame: &'f Frame<'f>, scope: usize) -> Names<'f> {
-        Names { frame, scope, fields: RefCell::default(), spread: RefCell::default(), whole: Cell::new(None) }
+    fn new(frame: &'f Frame<'f>, expression: &Expression) -> Names<'f> {
+        let Expression { scope, known, .. } = *expression;
+        Names { frame, scope, known, fields: RefCell::default(), spread: RefCell::default(), whole: Cell::new(None) }
     }
 
     fn is_value(&self, place: usize) -> bool {
@@ -75,14 +78,15 @@ impl<'f> Names<'f> {
     }
 
     fn find(&self, name: &str) -> Option<usize> {
-        find_variable(&self.frame.function.scopes, self.scope, name).filter(|place| self.is_value(*place))
+        find_variable_within(&self.frame.function.scopes, self.scope, name, self.known)
+            .filter(|place| self.is_value(*place))
     }
 
     /// A variable with a block's label, or the function's name, in front.
     fn labelled(&self, label: &str, name: &str) -> Option<usize> {
         let scopes = &self.frame.function.scopes;
         let scope = find_label(scopes, self.scope, label)?;
-        let found = scopes[scope].names.iter().rev().find(|(own, _)| own == name);
+        let found = known_names(scopes, scope, self.known).iter().rev().find(|(own, _)| own == name);
         found.map(|(_, place)| *place).filter(|place| self.is_value(*place))
     }
 
@@ -142,15 +146,21 @@ fn locked(
 
 /// See [`plan`].
 fn plan_anew(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<ExpressionPlan> {
+    let options = parse_options(run.state);
     let mut statements = if expression.is_statement {
-        crate::parser::parse(&expression.text, crate::parser::ParseOptions::default())?
+        crate::parser::parse(&expression.text, options)?
     } else {
-        crate::parser::parse_plpgsql_expression(&expression.text)?
+        crate::parser::parse_plpgsql_expression(&expression.text, options)?
     };
     let tree = statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "an expression is empty"))?;
     let plan = plan_tree(expression, &tree.statement, frame, run)?;
     *expression.plan.lock() = Some(plan.clone());
     Ok(plan)
+}
+
+/// How the session reads string constants now.
+pub(super) fn parse_options(state: &SessionState) -> crate::parser::ParseOptions {
+    crate::parser::ParseOptions { standard_conforming_strings: state.cached().standard_conforming_strings }
 }
 
 /// A plan for `tree`, which stands in an expression's text.
@@ -160,7 +170,7 @@ fn plan_tree(
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
 ) -> Result<ExpressionPlan> {
-    let names = Names::new(frame, expression.scope);
+    let names = Names::new(frame, expression);
     let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
     let environment = environment(frame, run.state, expression.is_cursor).with_variables(&names);
     let planned = environment.planned(&expression.text, tree, Parameters::fixed(types))?;
@@ -319,7 +329,7 @@ pub fn evaluate(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_
             let mut inner = run.with_locals(&parameters, &mut locals);
             executor::evaluate(&exprs[0], &[], &mut inner)
         };
-        let value = if may_tell(&exprs[0]) { told_from(frame, None, run, work) } else { work(run) }?;
+        let value = if may_tell(&exprs[0]) { seeing_changes(frame, run, work) } else { work(run) }?;
         return Ok((value, sql_type));
     }
     let mut value = None;
@@ -338,6 +348,22 @@ pub fn evaluate(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_
     })
     .map_err(|error| within(error, expression))?;
     Ok((value.unwrap_or_default(), sql_type))
+}
+
+/// Evaluates what calls functions. One that is not volatile sees what this function has changed, unless this one isn't either.
+fn seeing_changes<T>(
+    frame: &Frame<'_>,
+    run: &mut Run<'_, '_>,
+    work: impl FnOnce(&mut Run<'_, '_>) -> Result<T>,
+) -> Result<T> {
+    if !frame.function.is_volatile {
+        return told_from(frame, None, run, work);
+    }
+    let state = run.state;
+    state.engine().push_snapshot()?;
+    let result = told_from(frame, None, run, work);
+    state.engine().pop_snapshot();
+    result
 }
 
 /// Whether an expression calls a function of somebody's, which may tell the client something.
@@ -462,7 +488,7 @@ pub fn bind_call(
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
 ) -> Result<(Arc<engine::catalog::FunctionDef>, Vec<crate::plan::Expr>, Vec<Value>)> {
-    let names = Names::new(frame, expression.scope);
+    let names = Names::new(frame, expression);
     let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
     let view = run.state.catalog();
     let trimmed = crate::commands::without_outputs(run.state, call);
@@ -483,8 +509,13 @@ pub fn bind_call(
             Ok((function, arguments, parameters))
         }
         _ => {
-            let message = format!("{} is not a procedure", call.name);
-            Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message).hint("To call a function, use SELECT."))
+            let types = arguments.iter().map(|own| crate::types::format_type_name(&view, own.sql_type.oid));
+            let message = format!("{}({}) is not a procedure", call.name, types.collect::<Vec<_>>().join(", "));
+            let error = Error::new(sqlstate::WRONG_OBJECT_TYPE, message).hint("To call a function, use SELECT.");
+            Err(match crate::parser::character_position(&expression.text, call.location) {
+                Some(position) => within(error.at(position), expression),
+                None => error,
+            })
         }
     }
 }
@@ -553,7 +584,7 @@ fn plan_apart(
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
 ) -> Result<Arc<Planned>> {
-    let mut statements = crate::parser::parse(text, crate::parser::ParseOptions::default())?;
+    let mut statements = crate::parser::parse(text, parse_options(run.state))?;
     let tree = statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "a statement is empty"))?;
     environment(frame, run.state, is_cursor).planned(text, &tree.statement, Parameters::fixed(types.to_vec()))
 }
@@ -576,7 +607,7 @@ pub fn run_dynamic(
     let values: Vec<Value> = parameters.iter().map(|(value, _)| value.clone()).collect();
     let state = run.state;
     let text: Arc<str> = Arc::from(text.as_str());
-    let parsed = match crate::parser::parse(&text, crate::parser::ParseOptions::default()) {
+    let parsed = match crate::parser::parse(&text, parse_options(state)) {
         Err(error) if crate::planner::is_interruption(&error) => return Err(error),
         // Other errors are reported by planning.
         parsed => parsed.unwrap_or_default(),

@@ -75,14 +75,25 @@ impl<'f> Frame<'f> {
     ///
     /// # Errors
     /// Those of [`Frame::field`].
-    pub fn current(&self, place: usize) -> Result<(Value, SqlType)> {
+    pub fn current(&self, place: usize, run: &Run<'_, '_>) -> Result<(Value, SqlType)> {
         match &self.function.variables[place].kind {
             VariableKind::Field { record, field } => {
                 let value = self.field(*record, field)?;
-                Ok((value, self.field_type(*record, field).unwrap_or(SqlType::UNKNOWN)))
+                Ok((value, self.type_within(*record, field, run)))
             }
             _ => Ok((self.values[place].clone(), self.type_of(place))),
         }
+    }
+
+    /// The type of a field of a record, which may itself be a field.
+    fn type_within(&self, record: usize, field: &str, run: &Run<'_, '_>) -> SqlType {
+        let VariableKind::Field { record: outer, field: inner } = &self.function.variables[record].kind else {
+            return self.field_type(record, field).unwrap_or(SqlType::UNKNOWN);
+        };
+        let row_type = crate::types::base_type(&run.catalog, self.type_within(*outer, inner, run));
+        let shape = crate::types::composite_shape(&run.catalog, row_type.oid);
+        let found = shape.and_then(|shape| shape.fields.iter().find(|(own, _)| own == field).map(|(_, own)| *own));
+        found.unwrap_or(SqlType::UNKNOWN)
     }
 
     /// The type of a record's field, if the record has it now.
@@ -173,6 +184,11 @@ impl<'f> Frame<'f> {
                     (Value::Null, Some(_)) => Value::Null,
                     (Value::Record(record), Some(shape)) => fit_record(&record, shape, run)?,
                     (value @ (Value::Record(_) | Value::Null), None) => value,
+                    // The text of a row.
+                    (value, Some(shape)) => match cast(value, sql_type, SqlType::new(shape.type_oid), run)? {
+                        Value::Record(record) => fit_record(&record, shape, run)?,
+                        value => value,
+                    },
                     _ => {
                         return Err(Error::new(
                             sqlstate::DATATYPE_MISMATCH,
@@ -206,7 +222,7 @@ impl<'f> Frame<'f> {
         Ok(())
     }
 
-    fn assign_field(
+    pub(super) fn assign_field(
         &mut self,
         record: usize,
         field: &str,
@@ -244,7 +260,7 @@ impl<'f> Frame<'f> {
         let mut changed = match self.field(within.0, within.1)? {
             Value::Record(current) => (*current).clone(),
             _ => {
-                let row_type = self.field_type(within.0, within.1).unwrap_or(SqlType::UNKNOWN);
+                let row_type = self.type_within(within.0, within.1, run);
                 let base = crate::types::base_type(&run.catalog, row_type);
                 let Some(shape) = crate::types::composite_shape(&run.catalog, base.oid) else {
                     let shown = crate::types::format_type_name(&run.catalog, row_type.oid);
@@ -317,7 +333,7 @@ fn no_field(record: &str, field: &str) -> Error {
     Error::new(sqlstate::UNDEFINED_COLUMN, format!("record \"{record}\" has no field \"{field}\""))
 }
 
-fn null_row(shape: &Arc<RecordShape>) -> Value {
+pub(super) fn null_row(shape: &Arc<RecordShape>) -> Value {
     let fields = vec![Value::Null; shape.fields.len()];
     Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields }))
 }
@@ -356,7 +372,10 @@ pub fn cast(value: Value, source: SqlType, target: SqlType, run: &mut Run<'_, '_
             crate::types::output_string(&Value::Record(Arc::clone(record)), source.oid, &run.format, &run.catalog)?;
         return crate::types::input(run, &text, target);
     }
-    let found = Cast::find(&run.catalog, source, target, CastContext::Assignment)
-        .map_or_else(|| Cast::explicit(&run.catalog, source, target), Ok)?;
-    if found.is_noop() { Ok(value) } else { found.apply(run, value) }
+    if let Some(found) = Cast::find(&run.catalog, source, target, CastContext::Assignment) {
+        return if found.is_noop() { Ok(value) } else { found.apply(run, value) };
+    }
+    let text = Value::text(&crate::types::output_string(&value, source.oid, &run.format, &run.catalog)?);
+    let found = Cast::explicit(&run.catalog, SqlType::UNKNOWN, target)?;
+    if found.is_noop() { Ok(text) } else { found.apply(run, text) }
 }

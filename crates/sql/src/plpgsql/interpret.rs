@@ -220,9 +220,13 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
         StatementKind::Block(block) => return run_block(block, frame, run),
         StatementKind::Assign { target, subscripts, value } => {
             let expression = value;
+            if subscripts.len() > types::MAX_DIMENSIONS {
+                return Err(within(types::too_many_dimensions(subscripts.len()), expression));
+            }
             let (mut value, mut sql_type) = evaluate(expression, frame, run)?;
             if !subscripts.is_empty() {
-                match super::element::assign_element(*target, subscripts, value, sql_type, frame, run)? {
+                let assigned = super::element::assign_element(*target, subscripts, value, sql_type, frame, run);
+                match assigned.map_err(|error| pointing_at_constant(error, expression))? {
                     Some(changed) => (value, sql_type) = changed,
                     None => return Ok(Flow::Next),
                 }
@@ -231,10 +235,8 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             // A field that is not there is noticed before anything is run.
             assigned.map_err(|error| match error.sqlstate() {
                 sqlstate::UNDEFINED_COLUMN => within(error, expression),
-                sqlstate::INVALID_TEXT_REPRESENTATION
-                | sqlstate::NULL_VALUE_NOT_ALLOWED
-                | sqlstate::CHECK_VIOLATION
-                | sqlstate::NOT_NULL_VIOLATION => error,
+                sqlstate::INVALID_TEXT_REPRESENTATION => pointing_at_constant(error, expression),
+                sqlstate::NULL_VALUE_NOT_ALLOWED | sqlstate::CHECK_VIOLATION | sqlstate::NOT_NULL_VIOLATION => error,
                 _ if is_constant(expression) => within(error, expression),
                 _ => error,
             })?;
@@ -322,6 +324,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             frame.values[frame.function.found] = Value::Bool(found);
         }
         StatementKind::ForQuery { label, target, source, body } => {
+            super::cursors::count_unnamed(run);
             let (planned, rows, _) = gather_planned(source, false, frame, run)?;
             let columns = columns_of(&planned);
             let changes_rows = planned.statement.command != crate::plan::Command::Select;
@@ -389,16 +392,30 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
         }
         StatementKind::Return { value } => {
             let (value, sql_type) = returned(value.as_ref(), frame, run)?;
+            let is_row = frame.function.shape.is_some() || frame.function.result.oid == oids::RECORD;
+            if is_row && !frame.function.returns_set && !matches!(value, Value::Null | Value::Record(_)) {
+                return Err(not_composite());
+            }
             return Ok(Flow::Return(value, sql_type));
         }
         StatementKind::ReturnNext { value } => {
+            let given = value.as_ref();
             let (value, sql_type) = match value {
-                None => (outputs(frame), SqlType::new(oids::RECORD)),
+                None => match frame.function.outputs[..] {
+                    [only] => (outputs(frame), frame.type_of(only)),
+                    _ => (outputs(frame), SqlType::new(oids::RECORD)),
+                },
                 Some(_) => returned(value.as_ref(), frame, run)?,
             };
-            let value = match frame.function.shape {
-                Some(_) => value,
-                None => cast(value, sql_type, frame.function.result, run)?,
+            let value = match (frame.function.shape.clone(), value, given) {
+                (Some(shape), Value::Record(record), _) => as_result(&record, &shape, run)?,
+                (Some(shape), Value::Null, _) => super::frame::null_row(&shape),
+                (Some(_), _, Some(given)) if is_variable(given) => {
+                    let message = "wrong result type supplied in RETURN NEXT";
+                    return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message));
+                }
+                (Some(_), ..) => return Err(not_composite()),
+                (None, value, _) => cast(value, sql_type, frame.function.result, run)?,
             };
             check_record(&value, frame, run)?;
             frame.rows.push(&[value], sort_memory_bytes(run), run)?;
@@ -504,6 +521,55 @@ pub(super) fn set_found(count: u64, frame: &mut Frame<'_>) {
     frame.values[frame.function.found] = Value::Bool(count > 0);
 }
 
+/// An error that a string constant raises when it gets the type of what it is assigned to: it points at the constant.
+fn pointing_at_constant(mut error: Error, expression: &Expression) -> Error {
+    let is_constant = matches!(super::tokens::tokens(&expression.text)[..], [_]) && expression.text.starts_with('\'');
+    let is_of_text = error.sqlstate() == sqlstate::INVALID_TEXT_REPRESENTATION;
+    if let (true, true, Some(assignment)) = (is_constant, is_of_text, &expression.assignment) {
+        let before = assignment.len() - expression.text.len();
+        let fields = error.fields_mut();
+        fields.internal_position = Some(assignment[..before].chars().count() as u32 + 1);
+        fields.internal_query = Some(assignment.to_string());
+    }
+    error
+}
+
+fn not_composite() -> Error {
+    let message = "cannot return non-composite value from function returning composite type";
+    Error::new(sqlstate::DATATYPE_MISMATCH, message)
+}
+
+/// Whether an expression is the name of a variable and nothing else.
+fn is_variable(expression: &Expression) -> bool {
+    let is_word = |character: char| character.is_alphanumeric() || matches!(character, '_' | '"' | '.');
+    super::tokens::is_name(&expression.text) && expression.text.chars().all(is_word)
+}
+
+/// A record as a row of the function's result: of that type, or of as many fields of the same types.
+///
+/// # Errors
+/// 42804
+pub(super) fn as_result(record: &RecordValue, shape: &Arc<RecordShape>, run: &mut Run<'_, '_>) -> Result<Value> {
+    if record.shape.type_oid != shape.type_oid || shape.type_oid == oids::RECORD {
+        let message = "returned record type does not match expected record type";
+        if let Some((number, _)) = record
+            .shape
+            .fields
+            .iter()
+            .zip(&shape.fields)
+            .enumerate()
+            .find(|(_, ((_, given), (_, wanted)))| given.oid == oids::UNKNOWN && wanted.oid != oids::UNKNOWN)
+        {
+            let wanted = types::format_type_name(&run.catalog, shape.fields[number].1.oid);
+            let place = number + 1;
+            let detail = format!("Returned type unknown does not match expected type {wanted} in column {place}.");
+            return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message).detail(detail));
+        }
+        check_columns(message, &record.shape.fields, &shape.fields, run)?;
+    }
+    super::frame::fit_record(record, shape, run)
+}
+
 /// What RETURN names.
 fn returned(value: Option<&Expression>, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<(Value, SqlType)> {
     match value {
@@ -515,11 +581,11 @@ fn returned(value: Option<&Expression>, frame: &mut Frame<'_>, run: &mut Run<'_,
 /// The row of OUT parameters.
 pub fn outputs(frame: &Frame<'_>) -> Value {
     match (&frame.function.shape, frame.function.outputs.as_slice()) {
+        (_, [one]) => frame.values[*one].clone(),
         (Some(shape), outputs) => {
             let fields = outputs.iter().map(|place| frame.values[*place].clone()).collect();
             Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields }))
         }
-        (None, [one]) => frame.values[*one].clone(),
         _ => Value::Null,
     }
 }

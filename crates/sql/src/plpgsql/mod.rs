@@ -173,8 +173,14 @@ fn with_settings<T>(
         (run.catalog, run.format) = (state.catalog(), state.format());
         work(run)
     });
-    state.settings.borrow_mut().roll_back_level();
-    (run.catalog, run.format) = (catalog, format);
+    if result.is_err() {
+        state.roll_back_settings();
+        (run.catalog, run.format) = (catalog, format);
+        return result;
+    }
+    state.settings.borrow_mut().end_function_level();
+    crate::session::settings::note_application_name(state);
+    (run.catalog, run.format) = (state.catalog(), state.format());
     result
 }
 
@@ -319,7 +325,15 @@ fn execute_here(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>)
         _ if !function.outputs.is_empty() => outputs(&frame),
         Flow::Return(value, sql_type) => match (&function.shape, function.result.oid) {
             (_, oids::VOID) => Value::Void,
-            (Some(_), _) => value,
+            (Some(shape), _) => match value {
+                Value::Record(record) => interpret::as_result(&record, shape, run).map_err(|error| {
+                    error.context(format!(
+                        "PL/pgSQL function {} while casting return value to function's return type",
+                        function.signature
+                    ))
+                })?,
+                value => value,
+            },
             (None, oids::RECORD) => {
                 interpret::check_record(&value, &frame, run).map_err(|error| {
                     error.context(format!(

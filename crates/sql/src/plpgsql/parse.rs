@@ -154,6 +154,12 @@ impl<'a> Parser<'a> {
         first.1 == second.0 && &self.body[first.0..second.1] == pair
     }
 
+    /// Whether a token begins in another line than the one before it ends in.
+    pub(super) fn is_new_line(&self, index: usize) -> bool {
+        let (Some(before), Some(own)) = (self.tokens.get(index - 1), self.tokens.get(index)) else { return false };
+        self.body[before.1..own.0].contains('\n')
+    }
+
     /// Where the first of `stops` stands outside of parentheses, from here on.
     pub(super) fn find(&self, stops: &[&str]) -> Option<usize> {
         let mut depth = 0usize;
@@ -306,7 +312,8 @@ impl<'a> Parser<'a> {
             self.at += usize::from(is_assigned);
             self.take("=")
         };
-        let default = if has_default { Some(self.expression(&[";"])?) } else { None };
+        let known = Some((self.scope, self.scopes[self.scope].names.len()));
+        let default = if has_default { Some(Expression { known, ..self.expression(&[";"])? }) } else { None };
         self.expect(";")?;
         let mut variable = Variable::new(&name, kind, line);
         (variable.default, variable.not_null, variable.is_constant) = (default, not_null, is_constant);
@@ -324,6 +331,7 @@ impl<'a> Parser<'a> {
             _ => Some(false),
         };
         self.at += scroll_words + 1;
+        let known = Some((self.scope, self.scopes[self.scope].names.len()));
         self.enter(None, false);
         let (mut parameters, mut types) = (Vec::new(), Vec::new());
         if self.take("(") {
@@ -343,7 +351,7 @@ impl<'a> Parser<'a> {
         if !self.take("for") {
             self.expect("is")?;
         }
-        let query = Expression { is_cursor: true, ..self.query(&[";"])? };
+        let query = Expression { is_cursor: true, known, ..self.query(&[";"])? };
         self.leave();
         self.expect(";")?;
         let mut variable = Variable::new(name, VariableKind::Scalar(SqlType::new(oids::REFCURSOR)), line);

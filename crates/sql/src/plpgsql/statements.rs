@@ -5,7 +5,8 @@ use base::{Error, Result, sqlstate};
 use super::parse::{Parser, folded, unquoted};
 use super::tokens::is_name;
 use super::tree::{
-    Expression, Fetched, Raise, RowSource, Statement, StatementKind, Variable, VariableKind, find_label, find_variable,
+    Expression, Fetched, Raise, RowSource, Statement, StatementKind, Subscript, Variable, VariableKind, find_label,
+    find_variable,
 };
 use crate::types::{SqlType, oids};
 
@@ -165,10 +166,17 @@ impl Parser<'_> {
         let target = self.target()?;
         let mut subscripts = Vec::new();
         while self.take("[") {
-            let first = self.expression(&["]", ":"])?;
-            let second = if self.take(":") { Some(self.expression(&["]"])?) } else { None };
+            let first = if self.is(":") { None } else { Some(self.expression(&["]", ":"])?) };
+            subscripts.push(if self.take(":") {
+                let last = if self.is("]") { None } else { Some(self.expression(&["]"])?) };
+                Subscript::Slice(first, last)
+            } else {
+                Subscript::Index(first.ok_or_else(|| self.unexpected())?)
+            });
             self.expect("]")?;
-            subscripts.push((first, second));
+        }
+        if self.is(".") {
+            return Err(Error::unsupported("assigning to fields of array elements is not supported"));
         }
         if self.is_pair(self.at, ":=") {
             self.at += 1;
@@ -393,6 +401,21 @@ impl Parser<'_> {
         Ok(StatementKind::Return { value: value_of(self)? })
     }
 
+    /// Where the string constant that is next ends, if there is one; it may go on in another line.
+    fn string_end(&self) -> Option<usize> {
+        let is_quoted = |index: usize| self.word(index).starts_with('\'');
+        let mut end = match self.word(self.at) {
+            word if word.starts_with('$') && word.ends_with('$') => return Some(self.at + 1),
+            _ if is_quoted(self.at) => self.at + 1,
+            "e" | "E" if is_quoted(self.at + 1) => self.at + 2,
+            _ => return None,
+        };
+        while is_quoted(end) && self.is_new_line(end) {
+            end += 1;
+        }
+        Some(end)
+    }
+
     fn raise_statement(&mut self) -> Result<StatementKind> {
         self.at += 1;
         let mut raise =
@@ -405,19 +428,13 @@ impl Parser<'_> {
             raise.level = *level;
             self.at += 1;
         }
-        let word = self.word(self.at);
-        if word.eq_ignore_ascii_case("e") && self.word(self.at + 1).starts_with('\'') {
-            // An escape string: its value is worked out like any constant's.
-            let text = format!("{word}{}", self.word(self.at + 1));
-            self.at += 2;
-            let parsed = crate::parser::if_readable(crate::parser::parse_expression(&text))?;
-            raise.message = parsed.and_then(|parsed| match parsed.kind {
+        if let Some(end) = self.string_end() {
+            let text = self.text_up_to(end)?;
+            let parsed = crate::parser::parse_expression(text)?;
+            raise.message = match parsed.kind {
                 crate::tree::ExprKind::Literal(crate::tree::Literal::String(value)) => Some(value.to_string()),
-                _ => None,
-            });
-        } else if word.starts_with('\'') || word.starts_with('$') {
-            raise.message = Some(unquoted(word));
-            self.at += 1;
+                _ => return Err(self.unexpected()),
+            };
         } else if self.take("sqlstate") {
             raise.condition = Some(unquoted(self.word(self.at)));
             self.at += 1;

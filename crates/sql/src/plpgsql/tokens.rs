@@ -69,7 +69,7 @@ fn comment_length(text: &str) -> usize {
     bytes.len()
 }
 
-/// A doubled quote ends one piece and begins the next, which is as good here.
+/// A doubled quote stands for itself.
 fn quoted_length(bytes: &[u8], quote: u8, is_escaped: bool) -> usize {
     let mut place = 1;
     while place < bytes.len() {
@@ -79,7 +79,10 @@ fn quoted_length(bytes: &[u8], quote: u8, is_escaped: bool) -> usize {
         }
         place += 1;
         if bytes[place - 1] == quote {
-            return place;
+            if bytes.get(place) != Some(&quote) {
+                return place;
+            }
+            place += 1;
         }
     }
     bytes.len()

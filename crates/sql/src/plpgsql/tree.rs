@@ -109,14 +109,34 @@ pub struct Scope {
 
 /// The variable that a name means in `scope`.
 pub fn find_variable(scopes: &[Scope], scope: usize, name: &str) -> Option<usize> {
+    find_variable_within(scopes, scope, name, None)
+}
+
+/// The same where of one scope only the first names are known: those declared before a default.
+pub fn find_variable_within(
+    scopes: &[Scope],
+    scope: usize,
+    name: &str,
+    known: Option<(usize, usize)>,
+) -> Option<usize> {
     let mut at = Some(scope);
     while let Some(scope) = at {
-        if let Some((_, place)) = scopes[scope].names.iter().rev().find(|(own, _)| own == name) {
+        let names = known_names(scopes, scope, known);
+        if let Some((_, place)) = names.iter().rev().find(|(own, _)| own == name) {
             return Some(*place);
         }
         at = scopes[scope].parent;
     }
     None
+}
+
+/// The names of a scope that are known.
+pub fn known_names(scopes: &[Scope], scope: usize, known: Option<(usize, usize)>) -> &[(String, usize)] {
+    let names = &scopes[scope].names;
+    match known {
+        Some((limited, count)) if limited == scope => &names[..count.min(names.len())],
+        _ => names,
+    }
 }
 
 /// The scope around `scope`, or it itself, that has this label.
@@ -157,6 +177,8 @@ pub struct Expression {
     pub is_statement: bool,
     /// Where it stands.
     pub scope: usize,
+    /// A scope of which only so many names are known: it stands among the declarations.
+    pub known: Option<(usize, usize)>,
     /// The assignment it is the value of.
     pub assignment: Option<Arc<str>>,
     /// It is a cursor's query: its rows tell where they come from.
@@ -186,11 +208,20 @@ impl Expression {
             text: Arc::from(text),
             is_statement,
             scope,
+            known: None,
             assignment: None,
             is_cursor: false,
             plan: Mutex::new(None),
         }
     }
+}
+
+/// A subscript of what is assigned.
+pub enum Subscript {
+    /// `[n]`
+    Index(Expression),
+    /// `[n:m]`, of which either may be left out.
+    Slice(Option<Expression>, Option<Expression>),
 }
 
 /// BEGIN ... END.
@@ -232,7 +263,7 @@ pub enum StatementKind {
         /// The variable.
         target: usize,
         /// The part of it, if it is an array: an element's place, or a slice's ends, for each dimension.
-        subscripts: Vec<(Expression, Option<Expression>)>,
+        subscripts: Vec<Subscript>,
         /// Its new value.
         value: Expression,
     },

@@ -42,7 +42,7 @@ pub struct CachedSettings {
     pub(super) default_read_uncommitted: bool,
     pub(super) default_read_only: bool,
     pub(super) default_deferrable: bool,
-    pub(super) standard_conforming_strings: bool,
+    pub(crate) standard_conforming_strings: bool,
     pub(super) keepalive_idle_seconds: u32,
 }
 

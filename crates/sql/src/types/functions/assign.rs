@@ -75,11 +75,26 @@ fn assign_to_array(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]
     Ok(Value::Array(Arc::new(array)))
 }
 
+/// Refuses dimensions that end behind the greatest place there is: each is a first place and a length.
+///
+/// # Errors
+/// 54000
+pub fn check_bounds(dimensions: impl Iterator<Item = (i64, i64)>) -> Result<()> {
+    for (first, length) in dimensions {
+        if first + length > i64::from(i32::MAX) {
+            let message = format!("array lower bound is too large: {first}");
+            return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
+        }
+    }
+    Ok(())
+}
+
 /// Makes a one-dimensional array reach from `lower` to `upper` at least, with NULLs where nothing was.
 fn extend(array: &mut ArrayValue, lower: i64, upper: i64) -> Result<()> {
     let first = i64::from(array.dimensions[0].lower_bound);
     let last = first + i64::from(array.dimensions[0].length) - 1;
     let (new_first, new_last) = (first.min(lower), last.max(upper));
+    check_bounds([(new_first, new_last - new_first + 1)].into_iter())?;
     if new_last - new_first + 1 > MAX_ELEMENTS as i64 {
         return Err(array_too_large());
     }
@@ -88,6 +103,7 @@ fn extend(array: &mut ArrayValue, lower: i64, upper: i64) -> Result<()> {
 
 fn assign_element(mut array: ArrayValue, indexes: &[i64], value: Value) -> Result<ArrayValue> {
     if array.dimensions.is_empty() {
+        check_bounds(indexes.iter().map(|index| (*index, 1)))?;
         array.dimensions = indexes.iter().map(|index| Dimension { length: 1, lower_bound: *index as i32 }).collect();
         array.values = vec![value];
         return Ok(array);
@@ -110,7 +126,15 @@ fn assign_element(mut array: ArrayValue, indexes: &[i64], value: Value) -> Resul
     Ok(array)
 }
 
-fn assign_slice(mut array: ArrayValue, bounds: &Bounds, source: &[Value]) -> Result<ArrayValue> {
+/// Replaces a slice: an array of one dimension grows as far as is needed.
+///
+/// # Errors
+/// 2202E for bounds that the array doesn't have, or too few values; 54000 for an array that would be too large.
+pub fn assign_slice(
+    mut array: ArrayValue,
+    bounds: &[(Option<i64>, Option<i64>)],
+    source: &[Value],
+) -> Result<ArrayValue> {
     let reversed = || subscript_error("upper bound cannot be less than lower bound");
     if array.dimensions.is_empty() {
         let mut count = 1i64;
@@ -120,8 +144,11 @@ fn assign_slice(mut array: ArrayValue, bounds: &Bounds, source: &[Value]) -> Res
                     "When assigning to a slice of an empty array value, slice boundaries must be fully specified.",
                 ));
             };
-            if upper < lower {
-                return Err(reversed());
+            if *upper < lower - 1 {
+                return Err(array_too_large());
+            }
+            if *upper < *lower {
+                return Ok(array);
             }
             count = count.saturating_mul(upper - lower + 1);
             if count > MAX_ELEMENTS as i64 {
@@ -129,6 +156,7 @@ fn assign_slice(mut array: ArrayValue, bounds: &Bounds, source: &[Value]) -> Res
             }
             array.dimensions.push(Dimension { length: (upper - lower + 1) as u32, lower_bound: *lower as i32 });
         }
+        check_bounds(array.dimensions.iter().map(|own| (i64::from(own.lower_bound), i64::from(own.length))))?;
         let source = source.get(..count as usize).ok_or_else(|| subscript_error("source array too small"))?;
         array.values = source.to_vec();
         return Ok(array);
