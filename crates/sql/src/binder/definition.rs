@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
-use engine::catalog::{ColumnDef, TableDef};
+use engine::catalog::{ColumnDef, FunctionDef as StoredFunction, TableDef};
 
 use super::scope::{Place, Scope};
 use super::{BindContext, Binder, Parameters};
-use crate::plan::{Expr, ExprKind, FunctionTarget};
+use crate::plan::{Expr, ExprKind};
 use crate::tree::{self, Name, TypeName};
 use crate::types::{CastContext, SqlType};
 
@@ -94,7 +94,7 @@ pub fn procedure_call(
     context: &mut BindContext<'_>,
     call: &tree::FunctionCall,
     parameters: &mut Parameters,
-) -> Result<(FunctionTarget, Vec<Expr>)> {
+) -> Result<(Arc<StoredFunction>, Vec<Expr>)> {
     let mut binder = Binder::new(context, parameters);
     binder.scopes.push(Scope::new(Place::Call));
     let bound = binder.procedure(call);

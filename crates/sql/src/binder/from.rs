@@ -487,11 +487,6 @@ impl Binder<'_, '_> {
             for part in parts {
                 let name = part.name.name.clone();
                 let mut bound = self.from_function(&part)?;
-                if let crate::plan::FunctionTarget::Stored(stored) = &bound.function
-                    && stored.is_procedure()
-                {
-                    return Err(self.is_procedure_error(&part, &bound.types.arguments));
-                }
                 let own = self.function_columns(
                     &mut bound,
                     &name,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{ArgumentMode, FunctionDef as StoredFunction, FunctionKind};
+use engine::catalog::{ArgumentMode, FunctionDef as StoredFunction};
 
 use super::Binder;
 use super::scope::Place;
@@ -74,9 +74,12 @@ impl Binder<'_, '_> {
     }
 
     /// The procedure that CALL names, with its input arguments.
-    pub(super) fn procedure(&mut self, call: &tree::FunctionCall) -> Result<(FunctionTarget, Vec<Expr>)> {
+    pub(super) fn procedure(&mut self, call: &tree::FunctionCall) -> Result<(Arc<StoredFunction>, Vec<Expr>)> {
         let (arguments, resolved) = self.resolve_call(call, true)?;
-        self.arguments(call, arguments, &resolved)
+        match self.arguments(call, arguments, &resolved)? {
+            (FunctionTarget::Stored(procedure), arguments) => Ok((procedure, arguments)),
+            _ => Err(Error::internal("a procedure is a stored function")),
+        }
     }
 
     fn resolve_call(&mut self, call: &tree::FunctionCall, procedure: bool) -> Result<(Vec<Expr>, Resolved)> {
@@ -144,6 +147,10 @@ impl Binder<'_, '_> {
         };
         let resolved =
             types::resolve_function(self.context.lookup, &wanted).map_err(|error| self.at(error, location))?;
+        let is_procedure = matches!(&resolved.callee, Callee::User(found) if found.procedure);
+        if is_procedure != procedure {
+            return Err(self.wrong_kind_error(call, &types, is_procedure));
+        }
         if resolved.types.spread
             && let (Some(last), Some(written)) = (arguments.last(), call.arguments.last())
         {
@@ -324,10 +331,14 @@ impl Binder<'_, '_> {
         result
     }
 
-    /// 42809 for a procedure where a function is wanted.
-    pub(super) fn is_procedure_error(&self, call: &tree::FunctionCall, arguments: &[SqlType]) -> Error {
-        let message = format!("{}({}) is a procedure", call.name.name, self.type_list(arguments));
-        self.error(sqlstate::WRONG_OBJECT_TYPE, message, call.location).hint("To call a procedure, use CALL.")
+    /// 42809 for a procedure where a function is wanted, or the other way round. It names the types of what is written.
+    fn wrong_kind_error(&self, call: &tree::FunctionCall, written: &[SqlType], is_procedure: bool) -> Error {
+        let (is, hint) = match is_procedure {
+            true => ("is a procedure", "To call a procedure, use CALL."),
+            false => ("is not a procedure", "To call a function, use SELECT."),
+        };
+        let message = format!("{}({}) {is}", call.name, self.type_list(written));
+        self.error(sqlstate::WRONG_OBJECT_TYPE, message, call.location).hint(hint)
     }
 
     fn call_expr(
@@ -338,11 +349,6 @@ impl Binder<'_, '_> {
         resolved: Resolved,
     ) -> Result<Expr> {
         let location = call.location;
-        if let FunctionTarget::Stored(stored) = &function
-            && stored.kind == FunctionKind::Procedure
-        {
-            return Err(self.is_procedure_error(call, &resolved.types.arguments));
-        }
         let result = resolved.types.result;
         if resolved.returns_set {
             self.check_set_allowed(location)?;

@@ -13,7 +13,7 @@ use super::drop::hold_function;
 use super::variables;
 use crate::binder::{DefinitionUse, Parameters, procedure_call};
 use crate::executor::{evaluate, run_pending_checks};
-use crate::plan::{Expr, FunctionTarget, OutputColumn};
+use crate::plan::{Expr, OutputColumn};
 use crate::privileges::Subject;
 use crate::session::planning::Environment;
 use crate::session::{SessionState, UtilityOutput};
@@ -231,44 +231,26 @@ fn result_type(ddl: &mut Ddl<'_>, create: &CreateFunction, arguments: &[Argument
 /// # Errors
 /// 42P13
 fn check_polymorphic(ddl: &mut Ddl<'_>, arguments: &[ArgumentDef], returns: Oid) -> Result<()> {
-    let name_of = |oid: Oid| types::format_type_name(&ddl.view(), oid);
-    let inputs: Vec<String> = arguments
-        .iter()
-        .filter(|argument| argument.mode.is_input() && types::is_polymorphic(argument.type_oid))
-        .map(|argument| name_of(argument.type_oid))
-        .collect();
+    let is_compatible = |oid: Oid| types::format_type_name(&ddl.view(), oid).starts_with("anycompatible");
     let outputs = arguments.iter().filter(|argument| argument.mode.is_output()).map(|argument| argument.type_oid);
     for result in outputs.chain([returns]).filter(|oid| types::is_polymorphic(*oid)) {
-        let result = name_of(result);
-        let wanted = inputs_that_tell(&result);
-        if inputs.iter().any(|input| wanted.contains(&input.as_str())) {
+        let tells = |argument: &ArgumentDef| {
+            let oid = argument.type_oid;
+            argument.mode.is_input() && types::is_polymorphic(oid) && is_compatible(oid) == is_compatible(result)
+        };
+        if arguments.iter().any(tells) {
             continue;
         }
-        let (last, others) = wanted.split_last().expect("every family has several types");
-        let comma = if others.len() > 1 { "," } else { "" };
-        let detail = format!(
-            "A result of type {result} requires at least one input of type {}{comma} or {last}.",
-            others.join(", ")
-        );
+        let shown = types::format_type_name(&ddl.view(), result);
+        let inputs = if is_compatible(result) {
+            "anycompatible, anycompatiblearray, anycompatiblenonarray, anycompatiblerange, or anycompatiblemultirange"
+        } else {
+            "anyelement, anyarray, anynonarray, anyenum, anyrange, or anymultirange"
+        };
+        let detail = format!("A result of type {shown} requires at least one input of type {inputs}.");
         return Err(invalid("cannot determine result data type").detail(detail));
     }
     Ok(())
-}
-
-/// The polymorphic types of arguments that tell the type of a polymorphic result. An element doesn't tell its range.
-fn inputs_that_tell(result: &str) -> &'static [&'static str] {
-    match result {
-        "anyrange" | "anymultirange" => &["anyrange", "anymultirange"],
-        "anycompatiblerange" | "anycompatiblemultirange" => &["anycompatiblerange", "anycompatiblemultirange"],
-        _ if result.starts_with("anycompatible") => &[
-            "anycompatible",
-            "anycompatiblearray",
-            "anycompatiblenonarray",
-            "anycompatiblerange",
-            "anycompatiblemultirange",
-        ],
-        _ => &["anyelement", "anyarray", "anynonarray", "anyenum", "anyrange", "anymultirange"],
-    }
 }
 
 fn apply_options(ddl: &Ddl<'_>, function: &mut FunctionDef, options: &[DefinitionElement], is_new: bool) -> Result<()> {
@@ -514,26 +496,16 @@ fn resolve(
 ) -> Result<(Arc<FunctionDef>, Vec<Expr>)> {
     let trimmed = super::without_outputs(state, call);
     let call = trimmed.as_ref().unwrap_or(call);
-    let (function, arguments) = Environment::new(state, &state.catalog())
-        .with_rights(text, |context| procedure_call(context, call, &mut Parameters::fixed(parameters.to_vec())))?;
-    match function {
-        FunctionTarget::Stored(function) if function.kind == FunctionKind::Procedure => Ok((function, arguments)),
-        _ => {
-            let view = state.catalog();
-            let types = arguments.iter().map(|argument| types::format_type_name(&view, argument.sql_type.oid));
-            let types: Vec<String> = types.collect();
-            let message = format!("{}({}) is not a procedure", call.name, types.join(", "));
-            let error = Error::new(sqlstate::WRONG_OBJECT_TYPE, message).hint("To call a function, use SELECT.");
-            Err(match crate::parser::character_position(text, call.location) {
-                Some(position) => error.at(position),
-                None => error,
-            })
-        }
-    }
+    Environment::new(state, &state.catalog())
+        .with_rights(text, |context| procedure_call(context, call, &mut Parameters::fixed(parameters.to_vec())))
 }
 
-fn outputs(function: &FunctionDef) -> Vec<OutputColumn> {
-    function
+/// The columns of a CALL. The arguments tell the types of polymorphic outputs.
+fn outputs(function: &Arc<FunctionDef>, call: &CallTypes) -> Vec<OutputColumn> {
+    let concrete = crate::plpgsql::concrete(function, call);
+    concrete
+        .as_ref()
+        .unwrap_or(function)
         .arguments
         .iter()
         .enumerate()
@@ -554,7 +526,12 @@ pub(super) fn columns_of_call(
     call: &FunctionCall,
     parameters: &[SqlType],
 ) -> Result<Vec<OutputColumn>> {
-    resolve(state, text, call, parameters).map(|(function, _)| outputs(&function))
+    let (function, arguments) = resolve(state, text, call, parameters)?;
+    Ok(outputs(&function, &call_types(&function, &arguments)))
+}
+
+fn call_types(function: &FunctionDef, arguments: &[Expr]) -> CallTypes {
+    CallTypes::new(arguments.iter().map(|argument| argument.sql_type), SqlType::new(function.returns))
 }
 
 /// CALL.
@@ -566,7 +543,7 @@ pub(super) fn call(
 ) -> Result<UtilityOutput> {
     let (function, arguments) = resolve(ddl.state, ddl.text, call, types)?;
     ddl.state.require_call(&function)?;
-    let call_types = CallTypes::new(arguments.iter().map(|argument| argument.sql_type), SqlType::new(function.returns));
+    let call_types = call_types(&function, &arguments);
     let (state, may_end_transaction) = (ddl.state, ddl.may_end_transaction);
     let result = as_statement(ddl, |ddl| {
         ddl.with_run(|run| {
@@ -580,7 +557,7 @@ pub(super) fn call(
     });
     state.may_end_transaction.set(false);
     let result = result?;
-    let columns = outputs(&function);
+    let columns = outputs(&function, &call_types);
     let row = match result {
         _ if columns.is_empty() => return Ok(UtilityOutput::tag("CALL")),
         Value::Record(record) => record.fields.clone(),

@@ -494,7 +494,7 @@ pub fn bind_call(
     let trimmed = crate::commands::without_outputs(run.state, call);
     let call = trimmed.as_ref().unwrap_or(call);
     let environment = Environment::new(run.state, &view).with_variables(&names);
-    let (target, arguments) = environment
+    let (function, arguments) = environment
         .with_rights(&expression.text, |context| {
             crate::binder::procedure_call(context, call, &mut Parameters::fixed(types))
         })
@@ -503,21 +503,8 @@ pub fn bind_call(
     for (record, field, _) in names.fields.into_inner() {
         parameters.push(frame.field(record, &field)?);
     }
-    match target {
-        crate::plan::FunctionTarget::Stored(function) if function.is_procedure() => {
-            run.state.require_call(&function)?;
-            Ok((function, arguments, parameters))
-        }
-        _ => {
-            let types = arguments.iter().map(|own| crate::types::format_type_name(&view, own.sql_type.oid));
-            let message = format!("{}({}) is not a procedure", call.name, types.collect::<Vec<_>>().join(", "));
-            let error = Error::new(sqlstate::WRONG_OBJECT_TYPE, message).hint("To call a function, use SELECT.");
-            Err(match crate::parser::character_position(&expression.text, call.location) {
-                Some(position) => within(error.at(position), expression),
-                None => error,
-            })
-        }
-    }
+    run.state.require_call(&function)?;
+    Ok((function, arguments, parameters))
 }
 
 /// Runs `work` as the call of a procedure by this statement.

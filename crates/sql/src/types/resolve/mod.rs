@@ -264,7 +264,7 @@ pub fn resolve_function(catalog: &dyn CatalogLookup, call: &Call<'_>) -> Result<
 
 fn targets_named(catalog: &dyn CatalogLookup, call: &Call<'_>) -> Vec<Target> {
     let mut targets = Vec::new();
-    if call.schema.is_none_or(|schema| schema == "pg_catalog") && !call.procedure {
+    if call.schema.is_none_or(|schema| schema == "pg_catalog") {
         targets.extend(functions::functions_named(call.name).iter().map(|def| Target::Function(def)));
         targets.extend(aggregates::aggregates_named(call.name).iter().map(|def| Target::Aggregate(def)));
     }
