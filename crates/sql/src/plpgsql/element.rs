@@ -6,25 +6,30 @@ use base::{Error, Result, sqlstate};
 
 use super::expression::evaluate;
 use super::frame::{Frame, cast};
-use super::tree::{Expression, Subscript, VariableKind};
+use super::tree::{Expression, Step, Subscript, VariableKind};
 use crate::executor::Run;
 use crate::types::functions::assign;
-use crate::types::{ArrayValue, Dimension, SqlType, Value, copy_of_values, oids};
+use crate::types::{ArrayValue, Dimension, RecordValue, SqlType, Value, copy_of_values, oids};
 
-/// Replaces one element or slice of the array in a variable, where it is. A value that can't be changed there is given back changed,
-/// with its type, for the variable to be assigned.
+/// Replaces one element or slice of the array in a variable, where it is, or the part of the element that `steps` lead to. A value
+/// that can't be changed there is given back changed, with its type, for the variable to be assigned.
 ///
 /// # Errors
 /// 42804 for a variable that is no array, 22004 for a NULL place, 2202E for one out of bounds. The variable is as it was then.
 pub fn assign_element(
     target: usize,
-    subscripts: &[Subscript],
+    (subscripts, steps): (&[Subscript], &[Step]),
     value: Value,
     sql_type: SqlType,
     frame: &mut Frame<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<Option<(Value, SqlType)>> {
     let (current, array_type) = frame.current(target, run)?;
+    if !steps.is_empty() {
+        let way = Way { name: frame.function.variables[target].name.clone(), value, sql_type };
+        let changed = way.with_element(current, array_type, (subscripts, steps), frame, run)?;
+        return Ok(Some((changed, crate::types::base_type(&run.catalog, array_type))));
+    }
     if crate::types::base_type(&run.catalog, array_type).oid == oids::JSONB {
         let changed = with_json_part(current, subscripts, value, sql_type, frame, run)?;
         return Ok(Some((changed, array_type)));
@@ -40,19 +45,8 @@ pub fn assign_element(
         let message = format!("cannot subscript type {shown} because it does not support subscripting");
         return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message));
     };
-    let is_slice = subscripts.iter().any(|subscript| !matches!(subscript, Subscript::Index(_)));
-    let mut places: Vec<(Option<i64>, Option<i64>)> = Vec::with_capacity(subscripts.len());
-    for subscript in subscripts {
-        places.push(match subscript {
-            // An index among slices is a slice from 1 to there.
-            Subscript::Index(index) => (is_slice.then_some(1), Some(place(index, frame, run)?)),
-            Subscript::Slice(first, last) => {
-                let mut end = |end: &Option<Expression>| end.as_ref().map(|end| place(end, frame, run)).transpose();
-                (end(first)?, end(last)?)
-            }
-        });
-    }
-    if is_slice {
+    let places = places(subscripts, frame, run)?;
+    if is_slice(subscripts) {
         let value = cast(value, sql_type, array_type, run)?;
         let mut changed = ArrayValue::empty(element);
         if let (Value::Array(array), _) = frame.current(target, run)? {
@@ -79,6 +73,147 @@ pub fn assign_element(
     };
     store(own(&mut array)?, &places, value)?;
     Ok(Some((Value::Array(array), array_type)))
+}
+
+fn is_slice(subscripts: &[Subscript]) -> bool {
+    subscripts.iter().any(|subscript| !matches!(subscript, Subscript::Index(_)))
+}
+
+/// The ends of slices, of which either may be left out; of an index, the place is the second one.
+fn places(
+    subscripts: &[Subscript],
+    frame: &Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<Vec<(Option<i64>, Option<i64>)>> {
+    let is_slice = is_slice(subscripts);
+    let mut places = Vec::with_capacity(subscripts.len());
+    for subscript in subscripts {
+        places.push(match subscript {
+            // An index among slices is a slice from 1 to there.
+            Subscript::Index(index) => (is_slice.then_some(1), Some(place(index, frame, run)?)),
+            Subscript::Slice(first, last) => {
+                let mut end = |end: &Option<Expression>| end.as_ref().map(|end| place(end, frame, run)).transpose();
+                (end(first)?, end(last)?)
+            }
+        });
+    }
+    Ok(places)
+}
+
+/// A value of `sql_type` on its way to a part of the variable `name`.
+struct Way {
+    name: String,
+    value: Value,
+    sql_type: SqlType,
+}
+
+impl Way {
+    /// `current`, of `own_type`, with the part replaced that `steps` lead to.
+    fn with_part(
+        &self,
+        current: Value,
+        own_type: SqlType,
+        steps: &[Step],
+        frame: &Frame<'_>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<Value> {
+        run.check_depth()?;
+        let Some((step, rest)) = steps.split_first() else {
+            return cast(self.value.clone(), self.sql_type, own_type, run);
+        };
+        let changed = match step {
+            Step::Field(field) => self.with_field(current, own_type, (field, rest), frame, run)?,
+            Step::Part(subscripts) => self.with_element(current, own_type, (subscripts, rest), frame, run)?,
+        };
+        // A domain's checks see the whole value.
+        cast(changed, crate::types::base_type(&run.catalog, own_type), own_type, run)
+    }
+
+    fn with_field(
+        &self,
+        current: Value,
+        own_type: SqlType,
+        (field, rest): (&str, &[Step]),
+        frame: &Frame<'_>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<Value> {
+        let refused = |state, why: &str| {
+            let message = format!("cannot assign to field \"{field}\" of column \"{}\" because {why}", self.name);
+            Error::new(state, message)
+        };
+        let shown = crate::types::format_type_name(&run.catalog, own_type.oid);
+        let base = crate::types::base_type(&run.catalog, own_type);
+        let Some(shape) = crate::types::composite_shape(&run.catalog, base.oid) else {
+            let why = format!("its type {shown} is not a composite type");
+            return Err(refused(sqlstate::DATATYPE_MISMATCH, &why));
+        };
+        let Some(place) = shape.fields.iter().position(|(own, _)| own == field) else {
+            let why = format!("there is no such column in data type {shown}");
+            return Err(refused(sqlstate::UNDEFINED_COLUMN, &why));
+        };
+        let mut changed = match current {
+            Value::Record(record) => (*record).clone(),
+            _ => RecordValue { fields: vec![Value::Null; shape.fields.len()], shape: Arc::clone(&shape) },
+        };
+        let inner = std::mem::take(&mut changed.fields[place]);
+        changed.fields[place] = self.with_part(inner, shape.fields[place].1, rest, frame, run)?;
+        Ok(Value::Record(Arc::new(changed)))
+    }
+
+    fn with_element(
+        &self,
+        current: Value,
+        own_type: SqlType,
+        (subscripts, rest): (&[Subscript], &[Step]),
+        frame: &Frame<'_>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<Value> {
+        if subscripts.len() > crate::types::MAX_DIMENSIONS {
+            return Err(crate::types::too_many_dimensions(subscripts.len()));
+        }
+        let array_type = crate::types::base_type(&run.catalog, own_type);
+        if array_type.oid == oids::JSONB && rest.is_empty() {
+            return with_json_part(current, subscripts, self.value.clone(), self.sql_type, frame, run);
+        }
+        let Some(element) = crate::types::element_type(&run.catalog, array_type.oid) else {
+            let shown = crate::types::format_type_name(&run.catalog, own_type.oid);
+            let message = format!("cannot subscript type {shown} because it does not support subscripting");
+            return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message));
+        };
+        let places = places(subscripts, frame, run)?;
+        let mut array = match current {
+            Value::Array(array) => array.copied()?,
+            _ => ArrayValue::empty(element),
+        };
+        if is_slice(subscripts) {
+            if let Value::Array(source) = self.with_part(Value::Null, array_type, rest, frame, run)? {
+                array = assign::assign_slice(array, &places, &source.values)?;
+            }
+            return Ok(Value::Array(Arc::new(array)));
+        }
+        let places: Vec<i32> = places.into_iter().filter_map(|(_, place)| place).map(|place| place as i32).collect();
+        let old = offset_of(&array, &places).map(|at| array.values[at].clone()).unwrap_or_default();
+        let element_type = SqlType::with_typmod(element, array_type.typmod);
+        let new = self.with_part(old, element_type, rest, frame, run)?;
+        store(&mut array, &places, new)?;
+        Ok(Value::Array(Arc::new(array)))
+    }
+}
+
+/// Where the element at `places` is among the values, if the array has it.
+fn offset_of(array: &ArrayValue, places: &[i32]) -> Option<usize> {
+    if places.len() != array.dimensions.len() || places.is_empty() {
+        return None;
+    }
+    let mut at = 0usize;
+    for (place, dimension) in places.iter().zip(&array.dimensions) {
+        let offset = i64::from(*place) - i64::from(dimension.lower_bound);
+        if offset < 0 || offset >= i64::from(dimension.length) {
+            return None;
+        }
+        at = at * dimension.length as usize + offset as usize;
+    }
+    Some(at)
 }
 
 /// The array itself if nobody else has it, otherwise a copy in its place.
@@ -157,14 +292,7 @@ fn store(array: &mut ArrayValue, places: &[i32], value: Value) -> Result<()> {
         array.values[(offset + before) as usize] = value;
         return Ok(());
     }
-    let mut at = 0usize;
-    for (place, dimension) in places.iter().zip(&array.dimensions) {
-        let offset = i64::from(*place) - i64::from(dimension.lower_bound);
-        if offset < 0 || offset >= i64::from(dimension.length) {
-            return Err(out_of_range());
-        }
-        at = at * dimension.length as usize + offset as usize;
-    }
+    let at = offset_of(array, places).ok_or_else(out_of_range)?;
     array.values[at] = value;
     Ok(())
 }

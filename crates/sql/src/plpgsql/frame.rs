@@ -312,10 +312,6 @@ impl<'f> Frame<'f> {
                 Ok(())
             }
             VariableKind::Record(Some(_)) => {
-                // One composite column fills the record as it is; otherwise column by column.
-                if let ([_], Value::Record(_)) = (columns, value_at(0)) {
-                    return self.assign(target, value_at(0), columns[0].1, run);
-                }
                 let shape = Arc::new(RecordShape { type_oid: oids::RECORD, fields: columns.to_vec() });
                 let fields = (0..columns.len()).map(value_at).collect();
                 let value = Value::Record(Arc::new(RecordValue { shape, fields }));

@@ -218,15 +218,23 @@ pub(super) fn after_round(flow: Flow, label: Option<&str>) -> Option<Flow> {
 fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<Flow> {
     match kind {
         StatementKind::Block(block) => return run_block(block, frame, run),
-        StatementKind::Assign { target, subscripts, value } => {
+        StatementKind::Assign { target, subscripts, steps, value } => {
             let expression = value;
             if subscripts.len() > types::MAX_DIMENSIONS {
                 return Err(within(types::too_many_dimensions(subscripts.len()), expression));
             }
             let (mut value, mut sql_type) = evaluate(expression, frame, run)?;
             if !subscripts.is_empty() {
-                let assigned = super::element::assign_element(*target, subscripts, value, sql_type, frame, run);
-                match assigned.map_err(|error| pointing_at_constant(error, expression))? {
+                let way = (&subscripts[..], &steps[..]);
+                let assigned = super::element::assign_element(*target, way, value, sql_type, frame, run);
+                let assigned = assigned.map_err(|error| match error.sqlstate() {
+                    // A field that an element hasn't got: the error points at the whole way there.
+                    sqlstate::UNDEFINED_COLUMN | sqlstate::DATATYPE_MISMATCH if !steps.is_empty() => {
+                        within(error.at(1), expression)
+                    }
+                    _ => pointing_at_constant(error, expression),
+                });
+                match assigned? {
                     Some(changed) => (value, sql_type) = changed,
                     None => return Ok(Flow::Next),
                 }
@@ -525,10 +533,11 @@ pub(super) fn set_found(count: u64, frame: &mut Frame<'_>) {
 fn pointing_at_constant(mut error: Error, expression: &Expression) -> Error {
     let is_constant = matches!(super::tokens::tokens(&expression.text)[..], [_]) && expression.text.starts_with('\'');
     let is_of_text = error.sqlstate() == sqlstate::INVALID_TEXT_REPRESENTATION;
-    if let (true, true, Some(assignment)) = (is_constant, is_of_text, &expression.assignment) {
-        let before = assignment.len() - expression.text.len();
+    if let (true, true, Some(assignment)) = (is_constant, is_of_text, &expression.assignment)
+        && let Some(before) = assignment.strip_suffix(&*expression.text)
+    {
         let fields = error.fields_mut();
-        fields.internal_position = Some(assignment[..before].chars().count() as u32 + 1);
+        fields.internal_position = Some(before.chars().count() as u32 + 1);
         fields.internal_query = Some(assignment.to_string());
     }
     error

@@ -5,8 +5,8 @@ use base::{Error, Result, sqlstate};
 use super::parse::{Parser, folded, unquoted};
 use super::tokens::is_name;
 use super::tree::{
-    Expression, Fetched, Raise, RowSource, Statement, StatementKind, Subscript, Variable, VariableKind, find_label,
-    find_variable,
+    Expression, Fetched, Raise, RowSource, Statement, StatementKind, Step, Subscript, Variable, VariableKind,
+    find_label, find_variable,
 };
 use crate::types::{SqlType, oids};
 
@@ -164,6 +164,30 @@ impl Parser<'_> {
     fn assignment(&mut self) -> Result<StatementKind> {
         let start = self.at;
         let target = self.target()?;
+        let (subscripts, mut steps) = (self.subscripts()?, Vec::new());
+        loop {
+            if self.take(".") {
+                steps.push(Step::Field(self.name()?));
+            } else if self.is("[") {
+                steps.push(Step::Part(self.subscripts()?));
+            } else {
+                break;
+            }
+        }
+        if self.is_pair(self.at, ":=") {
+            self.at += 1;
+        }
+        self.expect("=")?;
+        let mut value = self.expression(&[";"])?;
+        let end = self.at;
+        self.at = start;
+        value.assignment = Some(self.text_up_to(end)?.into());
+        self.expect(";")?;
+        Ok(StatementKind::Assign { target, subscripts, steps, value })
+    }
+
+    /// The subscripts that are next, one for each dimension.
+    fn subscripts(&mut self) -> Result<Vec<Subscript>> {
         let mut subscripts = Vec::new();
         while self.take("[") {
             let first = if self.is(":") { None } else { Some(self.expression(&["]", ":"])?) };
@@ -175,19 +199,7 @@ impl Parser<'_> {
             });
             self.expect("]")?;
         }
-        if self.is(".") {
-            return Err(Error::unsupported("assigning to fields of array elements is not supported"));
-        }
-        if self.is_pair(self.at, ":=") {
-            self.at += 1;
-        }
-        self.expect("=")?;
-        let mut value = self.expression(&[";"])?;
-        let end = self.at;
-        self.at = start;
-        value.assignment = Some(self.text_up_to(end)?.into());
-        self.expect(";")?;
-        Ok(StatementKind::Assign { target, subscripts, value })
+        Ok(subscripts)
     }
 
     fn if_statement(&mut self) -> Result<StatementKind> {

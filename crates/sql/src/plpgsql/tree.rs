@@ -224,6 +224,14 @@ pub enum Subscript {
     Slice(Option<Expression>, Option<Expression>),
 }
 
+/// A step on the way to what is assigned, behind an element of an array: `a[1].x[2] := 3` has two.
+pub enum Step {
+    /// `.x`
+    Field(String),
+    /// `[n]` or `[n:m]`, for each dimension.
+    Part(Vec<Subscript>),
+}
+
 /// BEGIN ... END.
 pub struct Block {
     /// Its label.
@@ -264,6 +272,8 @@ pub enum StatementKind {
         target: usize,
         /// The part of it, if it is an array: an element's place, or a slice's ends, for each dimension.
         subscripts: Vec<Subscript>,
+        /// The way from there to a part of the element.
+        steps: Vec<Step>,
         /// Its new value.
         value: Expression,
     },
